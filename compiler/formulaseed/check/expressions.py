@@ -1,0 +1,464 @@
+"""Expressions as written to typed expressions: the type rules of the language.
+
+In: an `ast.Expr`, a scope, the facts that hold there. Out: an `ir.Expr`. What is wrong has the type `error`,
+which fits everywhere, so that each mistake is told once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from formulaseed.check.facts import Facts, Narrowing, is_present, range_of
+from formulaseed.check.scope import Scope, error_at
+from formulaseed.diagnostics.suggest import did_you_mean
+from formulaseed.domain import ranges
+from formulaseed.domain.builtins import FUNCTIONS, OPERATORS, Fault, Function, Number
+from formulaseed.domain.ranges import Range
+from formulaseed.domain.types import BOOLEAN, INTEGER, NULL, NUMBER, STRING, Base, Shape, Type, Value, join, type_of
+from formulaseed.ir import nodes
+from formulaseed.ir.nodes import Expr, Info, Symbol, SymbolKind
+from formulaseed.source.text import Span
+from formulaseed.syntax import ast
+
+_DIGITS = 15
+"""`round` takes this many places at most, either side of the point: a number has no more."""
+
+
+class ExpressionChecker:
+    """Checks the expressions of one step. `per_review` allows `extraction.*`, `meta.*` and `$FILTER`."""
+
+    def __init__(self, scope: Scope, narrowing: Narrowing, *, per_review: bool) -> None:
+        self.scope = scope
+        self.problems = scope.problems
+        self.narrowing = narrowing
+        self.per_review = per_review
+
+    def check(self, node: ast.Expr, facts: Facts) -> Expr:
+        match node:
+            case ast.Literal(span, value):
+                return _literal(value, span)
+            case ast.Name():
+                return self._shaped(self.scope.resolve(node), node.text)
+            case ast.FilterName():
+                return self._shaped(self.scope.resolve_filter(node), f"${node.text}")
+            case ast.Unary():
+                return self._unary(node, facts)
+            case ast.Binary():
+                return self._binary(node, facts)
+            case ast.Comparison():
+                return self._comparison(node, facts)
+            case ast.Logical():
+                return self._logical(node, facts)
+            case ast.Not(span, operand):
+                return self._negation(self.condition(operand, facts), span)
+            case ast.Conditional():
+                return self._conditional(node, facts)
+            case ast.Call():
+                return self._call(node, facts)
+            case ast.List(span):
+                message = "a list can only stand after `in`, or inside `max`, `min` and `sum`"
+                self.problems.add("FS301", span, message, "write a single value")
+                return error_at(span)
+
+    def condition(self, node: ast.Expr, facts: Facts) -> Expr:
+        """An expression that is true or false; of a nullable one it is asked whether there is a value."""
+        found = self.check(node, facts)
+        ty = found.info.ty
+        if not (ty.is_error or ty.base is Base.BOOLEAN or ty.nullable):
+            written = "!= ''" if ty.base is Base.STRING else "!= 0"
+            message = f"a condition must be true or false, and this is of type {ty}"
+            self.problems.add("FS304", node.span, message, f"compare it with something, such as `{written}`")
+            return error_at(node.span)
+        return found
+
+    def needed(self, found: Expr, facts: Facts) -> Expr:
+        """The expression where null has no meaning: checked at run time unless it is known to be present."""
+        ty = found.info.ty
+        if ty.is_error or not ty.nullable or is_present(found, facts):
+            return found
+        info = found.info
+        if ty.base is Base.NULL:
+            self.problems.add("FS306", info.span, "this is always null, and a value is needed", "write a value")
+            return error_at(info.span)
+        if isinstance(found, nodes.Ref) and found.symbol.kind is SymbolKind.STEP:
+            self._default_needed(found)
+        else:
+            message = f"{_called(found)} may be null here"
+            help = "guard it: `(x or 0)`, or `… if x != None else …`"
+            self.problems.add("FS305", info.span, message, help)
+        return nodes.Present(found, Info(ty.present(), info.shape, info.span, info.range))
+
+    def _default_needed(self, found: nodes.Ref) -> None:
+        name = found.symbol.name
+        step = self.scope.steps[name]
+        if isinstance(step.operation, nodes.Extreme):
+            message = f"`{name}` has no value where no review matches, and is used at {_place(found.info.span)}"
+            help = 'give the step a "default", or guard its use with a count of the same reviews'
+            self.problems.add("FS507", step.span, message, help)
+        else:
+            message = f"`{name}` may be null here"
+            self.problems.add("FS305", found.info.span, message, "guard it: `(x or 0)`, or `… if x != None else …`")
+
+    def _shaped(self, found: Expr, text: str) -> Expr:
+        if found.info.shape is Shape.REVIEW and not self.per_review and not found.info.ty.is_error:
+            message = f"`{text}` has a value for every review, and one for the restaurant is needed"
+            help = "count or sum it over the reviews in a step of its own, and use that"
+            self.problems.add("FS401", found.info.span, message, help)
+            return error_at(found.info.span)
+        return found
+
+    # --- arithmetic
+
+    def _numeric(self, found: Expr, what: str, facts: Facts) -> Expr:
+        """The operand as a number that is there."""
+        ty = found.info.ty
+        if not (ty.is_error or ty.is_numeric or ty.base is Base.NULL):
+            help = "write a number"
+            if ty.base is Base.BOOLEAN:
+                help = f"write `int({_source_text(found)})` for 1 or 0"
+            self.problems.add("FS301", found.info.span, f"{what} needs a number, and this is of type {ty}", help)
+            return error_at(found.info.span)
+        return self.needed(found, facts)
+
+    def _unary(self, node: ast.Unary, facts: Facts) -> Expr:
+        operand = self._numeric(self.check(node.operand, facts), f"`{node.operator}`", facts)
+        if operand.info.ty.is_error:
+            return error_at(node.span)
+        if isinstance(operand, nodes.Literal) and isinstance(operand.value, int | float):
+            return _literal(-operand.value if node.operator == "-" else operand.value, node.span)
+        known = range_of(operand, facts)
+        if known is not None and node.operator == "-":
+            known = ranges.negate(known)
+        constant = _negated(operand.info, node.operator)
+        info = Info(operand.info.ty, operand.info.shape, node.span, known, operand.info.is_constant, constant)
+        return nodes.Unary(node.operator, operand, info)
+
+    def _binary(self, node: ast.Binary, facts: Facts) -> Expr:
+        operator = OPERATORS[node.operator]
+        what = f"`{node.operator}`"
+        left = self._numeric(self.check(node.left, facts), what, facts)
+        right = self._numeric(self.check(node.right, facts), what, facts)
+        if left.info.ty.is_error or right.info.ty.is_error:
+            return error_at(node.span)
+        ty = operator.result(left.info.ty, right.info.ty)
+        if node.operator == "**":
+            ty = _power_type((left, right))
+        known = [_known(left, facts), _known(right, facts)]
+        computed = operator.range(known[0], known[1])
+        info = self._computed((left, right), ty, computed, node.span, operator.apply)
+        if info is None:
+            return error_at(node.span)
+        if node.operator in ("/", "//", "%") and (known[1].low, known[1].high) == (0.0, 0.0):
+            self.problems.add("FS306", node.span, "this always divides by zero", "divide by something else")
+            return error_at(node.span)
+        return nodes.Binary(
+            node.operator, left, right, info, operator.is_safe(known), not computed.is_bounded and not info.is_constant
+        )
+
+    def _computed(
+        self, operands: Sequence[Expr], ty: Type, computed: Range, span: Span, apply: object
+    ) -> Info | None:
+        """What is known of a result; None, which is told, where literals alone show that there is none."""
+        shape = _shape(operands)
+        if not all(operand.info.is_constant for operand in operands):
+            return Info(ty, shape, span, computed.clipped())
+        assert callable(apply)
+        try:
+            value = apply(*(operand.info.constant for operand in operands))
+        except Fault as fault:
+            message = f"this always fails: {fault.message}"
+            self.problems.add("FS306", span, message, "change the values, or leave the operation out")
+            return None
+        return Info(ty, shape, span, ranges.exactly(value), True, value)
+
+    # --- conditions
+
+    def _negation(self, operand: Expr, span: Span) -> Expr:
+        if operand.info.ty.is_error:
+            return error_at(span)
+        return nodes.Not(operand, Info(BOOLEAN, operand.info.shape, span))
+
+    def _comparison(self, node: ast.Comparison, facts: Facts) -> Expr:
+        first = self.check(node.first, facts)
+        operands = [first]
+        wrong = first.info.ty.is_error
+        for operator, right_node in zip(node.operators, node.rest, strict=True):
+            if operator in ("in", "not in"):
+                left, right = self._membership(operands[-1], operator, right_node, facts)
+            else:
+                right = self.check(right_node, facts)
+                left, right = self._pair(operands[-1], operator, right, node.span, facts)
+            wrong = wrong or left.info.ty.is_error or right.info.ty.is_error
+            operands[-1] = left
+            operands.append(right)
+            if not wrong and len(node.operators) > 1:
+                pair_info = Info(BOOLEAN, Shape.RESTAURANT, node.span)
+                facts = self.narrowing.assume(nodes.Comparison(left, (operator,), (right,), pair_info), True, facts)
+        if wrong:
+            return error_at(node.span)
+        span = node.span if node.span.source is not first.info.span.source else node.span.to(operands[-1].info.span)
+        info = Info(BOOLEAN, _shape(operands), span)
+        if len(operands) == 2:
+            plain = _boolean_test(operands[0], node.operators[0], operands[1], info)
+            if plain is not None:
+                return plain
+        return nodes.Comparison(operands[0], node.operators, tuple(operands[1:]), info)
+
+    def _pair(self, left: Expr, operator: str, right: Expr, span: Span, facts: Facts) -> tuple[Expr, Expr]:
+        if left.info.ty.is_error or right.info.ty.is_error:
+            return left, right
+        if operator in ("==", "!="):
+            return left, self._comparable(left, operator, right)
+        for operand in (left, right):
+            ty = operand.info.ty
+            if not (ty.is_numeric or ty.base is Base.NULL):
+                help = "texts know `==`, `!=` and `in`" if ty.base is Base.STRING else "true and false know `==` and `!=`"
+                message = f"`{operator}` orders numbers, and this is of type {ty}"
+                self.problems.add("FS301", operand.info.span, message, help)
+                return left, error_at(operand.info.span)
+        return self.needed(left, facts), self.needed(right, facts)
+
+    def _comparable(self, left: Expr, operator: str, right: Expr) -> Expr:
+        """The right side, if the two can ever be equal."""
+        a, b = left.info.ty, right.info.ty
+        if Base.NULL in (a.base, b.base):
+            other = b if a.base is Base.NULL else a
+            if other.nullable:
+                return right
+            message = f"a value of type {other} is never null"
+            self.problems.add("FS301", right.info.span, message, "remove the test, or declare the field as nullable")
+            return error_at(right.info.span)
+        if join(a, b) is None:
+            message = f"{_called(left)} is of type {a}, and this of type {b}"
+            self.problems.add("FS301", right.info.span, message, _help_for_pair(a, b))
+            return error_at(right.info.span)
+        return self._closed(left, right)
+
+    def _closed(self, left: Expr, right: Expr) -> Expr:
+        """Two texts with known values must have one in common."""
+        a, b = left.info.ty, right.info.ty
+        if a.values is None or b.values is None or set(a.values) & set(b.values):
+            return right
+        text, known, culprit = b.values[0], a.values, right
+        if isinstance(left, nodes.Literal) and not isinstance(right, nodes.Literal):
+            text, known, culprit = a.values[0], b.values, left
+        other = left if culprit is right else right
+        message = f"{_called(other)} never is `{text}`"
+        self.problems.add("FS302", culprit.info.span, message, did_you_mean(text, known, what="values"))
+        return error_at(right.info.span)
+
+    def _membership(self, left: Expr, operator: str, node: ast.Expr, facts: Facts) -> tuple[Expr, Expr]:
+        if isinstance(node, ast.List):
+            items = [self.check(item, facts) for item in node.items]
+            if not items:
+                self.problems.add("FS509", node.span, f"`{operator}` has an empty list", "list the values")
+                return left, error_at(node.span)
+            if left.info.ty.is_error:
+                return left, error_at(node.span)
+            checked = [item if item.info.ty.is_error else self._comparable(left, "==", item) for item in items]
+            if any(item.info.ty.is_error for item in checked):
+                return left, error_at(node.span)
+            return left, nodes.List(tuple(checked), Info(left.info.ty, _shape(checked), node.span))
+        right = self.check(node, facts)
+        for operand in (left, right):
+            ty = operand.info.ty
+            if not ty.is_error and ty.base not in (Base.STRING, Base.NULL):
+                message = f"`{operator}` looks for a text in a text or a value in a list, and this is of type {ty}"
+                self.problems.add("FS301", operand.info.span, message, "write a list: `x in [1, 2]`")
+                return left, error_at(node.span)
+        return self.needed(left, facts), self.needed(right, facts)
+
+    def _logical(self, node: ast.Logical, facts: Facts) -> Expr:
+        """`and` and `or` give one of their operands, as in Python."""
+        truth = node.operator == "and"
+        operands: list[Expr] = []
+        inner = facts
+        for operand_node in node.operands:
+            operand = self.check(operand_node, inner)
+            operands.append(operand)
+            if not operand.info.ty.is_error:
+                inner = self.narrowing.assume(operand, truth, inner)
+        if any(operand.info.ty.is_error for operand in operands):
+            return error_at(node.span)
+        ty: Type | None = operands[-1].info.ty
+        known = range_of(operands[-1], inner)
+        for operand in reversed(operands[:-1]):
+            left = operand.info.ty
+            if not truth:
+                left = left.present()
+                if left.base is Base.NULL:
+                    continue
+            ty = join(left, ty) if ty is not None else None
+            mine = range_of(operand, facts)
+            known = ranges.union(mine, known) if mine and known else None
+        if ty is None:
+            names = " and ".join(dict.fromkeys(str(operand.info.ty) for operand in operands))
+            message = f"`{node.operator}` joins values of different types: {names}"
+            self.problems.add("FS301", node.span, message, "compare each of them with something")
+            return error_at(node.span)
+        if known is None and ty.is_numeric:
+            known = ranges.ANY_NUMBER
+        return nodes.Logical(node.operator, tuple(operands), Info(ty, _shape(operands), node.span, known))
+
+    def _conditional(self, node: ast.Conditional, facts: Facts) -> Expr:
+        condition = self.condition(node.condition, facts)
+        known = not condition.info.ty.is_error
+        when_true = self.narrowing.assume(condition, True, facts) if known else facts
+        when_false = self.narrowing.assume(condition, False, facts) if known else facts
+        then = self.check(node.then, when_true)
+        otherwise = self.check(node.otherwise, when_false)
+        if condition.info.ty.is_error or then.info.ty.is_error or otherwise.info.ty.is_error:
+            return error_at(node.span)
+        ty = join(_narrowed(then, when_true), _narrowed(otherwise, when_false))
+        if ty is None:
+            message = f"one branch is of type {then.info.ty}, the other of type {otherwise.info.ty}"
+            self.problems.add("FS301", node.span, message, "give both branches the same type")
+            return error_at(node.span)
+        a, b = range_of(then, when_true), range_of(otherwise, when_false)
+        joined = ranges.union(a, b) if a and b else a or b
+        return nodes.Conditional(
+            condition, then, otherwise, Info(ty, _shape((condition, then, otherwise)), node.span, joined)
+        )
+
+    # --- calls
+
+    def _call(self, node: ast.Call, facts: Facts) -> Expr:
+        function = FUNCTIONS.get(node.name.text)
+        if function is None:
+            help = did_you_mean(node.name.text, FUNCTIONS, what="functions", limit=20)
+            self.problems.add("FS207", node.name.span, f"there is no function `{node.name.text}`", help)
+            for argument in node.arguments:
+                if not isinstance(argument, ast.List):
+                    self.check(argument, facts)
+            return error_at(node.span)
+        arguments = node.arguments
+        if function.takes_list and len(arguments) == 1 and isinstance(arguments[0], ast.List):
+            arguments = arguments[0].items
+            least = 1
+        else:
+            least = function.least
+        if len(arguments) < least or (function.most is not None and len(arguments) > function.most):
+            message = f"`{function.name}` takes {_arity(function)}, not {len(arguments)}"
+            self.problems.add("FS303", node.span, message, f"write it like `{function.example}`")
+            return error_at(node.span)
+        checked = [self._argument(function, self.check(argument, facts), facts) for argument in arguments]
+        if any(argument.info.ty.is_error for argument in checked):
+            return error_at(node.span)
+        if function.name == "round" and len(checked) == 2 and not self._digits_are_sound(checked[1]):
+            return error_at(node.span)
+        return self._called(function, checked, node.span, facts)
+
+    def _called(self, function: Function, arguments: list[Expr], span: Span, facts: Facts) -> Expr:
+        types = [argument.info.ty for argument in arguments]
+        ty = _power_type(arguments) if function.name == "pow" else function.result(types)
+        known = [_known(argument, facts) for argument in arguments]
+        if function.name == "clamp" and known[1].low > known[2].high:
+            message = f"the lower bound is above the upper one: {known[1].low:g} and {known[2].high:g}"
+            self.problems.add("FS306", span, message, "exchange the bounds: clamp(value, low, high)")
+            return error_at(span)
+        if (function.name == "log" and known[0].high <= 0) or (function.name == "sqrt" and known[0].high < 0):
+            message = f"this always fails: `{function.name}` of a number that is {known[0].high:g} at most"
+            self.problems.add("FS306", span, message, f"`{function.name}` needs a larger number")
+            return error_at(span)
+        computed = function.range(known)
+        info = self._computed(arguments, ty, computed, span, function.apply)
+        if info is None:
+            return error_at(span)
+        overflows = not computed.is_bounded and not info.is_constant and function.name not in ("max", "min", "clamp")
+        overflows = overflows and function.name not in ("abs", "float", "int", "floor", "ceil")
+        return nodes.Call(function.name, tuple(arguments), info, function.is_safe(known), overflows)
+
+    def _argument(self, function: Function, found: Expr, facts: Facts) -> Expr:
+        ty = found.info.ty
+        if not (ty.is_error or ty.base is Base.NULL or ty.base in function.takes):
+            wanted = "a text" if Base.STRING in function.takes else "numbers"
+            help = f"write `int({_source_text(found)})` for 1 or 0" if ty.base is Base.BOOLEAN else f"{function.signature}"
+            self.problems.add("FS301", found.info.span, f"`{function.name}` takes {wanted}, and this is of type {ty}", help)
+            return error_at(found.info.span)
+        return self.needed(found, facts)
+
+    def _digits_are_sound(self, digits: Expr) -> bool:
+        value = digits.info.constant
+        if digits.info.is_constant and isinstance(value, int) and abs(value) <= _DIGITS:
+            return True
+        message = f"the places of `round` must be a literal integer from -{_DIGITS} to {_DIGITS}"
+        self.problems.add("FS303", digits.info.span, message, "write it like `round(x, 2)`")
+        return False
+
+
+def _literal(value: Value, span: Span) -> Expr:
+    ty = type_of(value)
+    known = ranges.exactly(value) if ty.is_numeric and isinstance(value, int | float) else None
+    return nodes.Literal(value, Info(ty, Shape.RESTAURANT, span, known, True, value))
+
+
+def _known(found: Expr, facts: Facts) -> Range:
+    if found.info.ty.is_numeric:
+        known = range_of(found, facts)
+        return known if known is not None else ranges.ANY_NUMBER
+    return Range(0.0, 1.0)  # a boolean, which `int` and `float` take; texts have a length that nobody asks for
+
+
+def _negated(info: Info, operator: str) -> Value:
+    if not info.is_constant or not isinstance(info.constant, int | float):
+        return None
+    return -info.constant if operator == "-" else info.constant
+
+
+def _power_type(operands: Sequence[Expr]) -> Type:
+    """An integer only where both are integers and the exponent is surely not negative."""
+    base, exponent = operands
+    if base.info.ty.base is exponent.info.ty.base is Base.INTEGER and exponent.info.range and exponent.info.range.low >= 0:
+        return INTEGER
+    return NUMBER
+
+
+def _shape(operands: Sequence[Expr]) -> Shape:
+    return Shape.REVIEW if any(o.info.shape is Shape.REVIEW for o in operands) else Shape.RESTAURANT
+
+
+def _narrowed(found: Expr, facts: Facts) -> Type:
+    return found.info.ty.present() if is_present(found, facts) else found.info.ty
+
+
+def _boolean_test(left: Expr, operator: str, right: Expr, info: Info) -> Expr | None:
+    """`flag == True` is `flag`, `flag != True` is `not flag`; None for any other comparison."""
+    if operator not in ("==", "!=") or not isinstance(right, nodes.Literal) or not isinstance(right.value, bool):
+        return None
+    if left.info.ty.base is not Base.BOOLEAN or left.info.ty.nullable:
+        return None
+    return left if right.value is (operator == "==") else nodes.Not(left, info)
+
+
+def _called(found: Expr) -> str:
+    """The expression, as a message names it."""
+    if isinstance(found, nodes.Present):
+        return _called(found.operand)
+    return f"`{found.symbol}`" if isinstance(found, nodes.Ref) else "this value"
+
+
+def _source_text(found: Expr) -> str:
+    return str(found.symbol) if isinstance(found, nodes.Ref) else "…"
+
+
+def _place(span: Span) -> str:
+    return span.pointer or "a formula"
+
+
+def _help_for_pair(a: Type, b: Type) -> str:
+    if Base.STRING in (a.base, b.base) and (a.is_numeric or b.is_numeric):
+        return "a number is written without quotes, a text with them"
+    if Base.BOOLEAN in (a.base, b.base):
+        return "write True or False"
+    return "compare values of one type"
+
+
+def _arity(function: Function) -> str:
+    least, most = function.least, function.most
+    if most is None:
+        return f"{least} or more arguments"
+    if least == most:
+        return f"{least} argument{'s' if least != 1 else ''}"
+    return f"{least} or {most} arguments"
+
+

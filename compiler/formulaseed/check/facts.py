@@ -1,0 +1,166 @@
+"""What a condition proves of the expressions that it tests.
+
+In `x / n if n > 0 else 0` the first branch knows that `n` is at least 1. Facts map an expression to the range it
+is known to lie in, and hold the expressions known to be present. They only ever grow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from formulaseed.domain import ranges
+from formulaseed.domain.builtins import MIRRORED, NEGATED
+from formulaseed.domain.ranges import Range
+from formulaseed.domain.types import Base
+from formulaseed.ir import nodes
+from formulaseed.ir.nodes import Expr, Symbol, SymbolKind
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    ranges: Mapping[Expr, Range] = field(default_factory=dict)
+    present: frozenset[Expr] = frozenset()
+
+    def with_range(self, expression: Expr, known: Range) -> Facts:
+        return Facts({**self.ranges, expression: known}, self.present)
+
+    def with_present(self, expression: Expr) -> Facts:
+        return Facts(self.ranges, self.present | {expression})
+
+
+FilterCondition = Callable[[str], Expr | None]
+"""The condition of a filter, by the filter's name."""
+
+NonEmpty = Callable[[str], tuple[str, ...]]
+"""The extremes that surely have a value where the count of this name is 1 or more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Narrowing:
+    """Turns conditions into facts; knows the steps checked so far."""
+
+    filter_condition: FilterCondition
+    non_empty: NonEmpty
+
+    def assume(self, condition: Expr, truth: bool, facts: Facts) -> Facts:
+        """The facts where the condition is known to be true, or known to be false."""
+        match condition:
+            case nodes.Not(operand):
+                return self.assume(operand, not truth, facts)
+            case nodes.Logical(operator, operands):
+                if (operator == "and") is truth:
+                    for operand in operands:
+                        facts = self.assume(operand, truth, facts)
+                return facts
+            case nodes.Comparison(first, operators, rest):
+                return self._chain(first, operators, rest, truth, facts)
+            case nodes.Ref(Symbol(SymbolKind.FILTER, name)):
+                inner = self.filter_condition(name)
+                return self.assume(inner, truth, facts) if inner is not None else facts
+            case _:
+                return self._truth(condition, truth, facts)
+
+    def _truth(self, value: Expr, truth: bool, facts: Facts) -> Facts:
+        if not truth:
+            return facts
+        facts = facts.with_present(value)
+        known = range_of(value, facts)
+        return facts.with_range(value, Range(known.low, known.high, nonzero=True)) if known else facts
+
+    def _chain(
+        self, first: Expr, operators: tuple[str, ...], rest: tuple[Expr, ...], truth: bool, facts: Facts
+    ) -> Facts:
+        if not truth:
+            if len(operators) > 1:
+                return facts
+            return self._pair(first, NEGATED[operators[0]], rest[0], facts)
+        left = first
+        for operator, right in zip(operators, rest, strict=True):
+            facts = self._pair(left, operator, right, facts)
+            left = right
+        return facts
+
+    def _pair(self, left: Expr, operator: str, right: Expr, facts: Facts) -> Facts:
+        if operator == "in":
+            return self._member(left, right, facts)
+        if operator == "not in":
+            return facts
+        if operator == "!=":
+            if _is_null(right):
+                return self._known_present(left, facts)
+            if _is_null(left):
+                return self._known_present(right, facts)
+            facts = self._not_zero(left, right, facts)
+            return self._not_zero(right, left, facts)
+        if operator == "==" and (left.info.ty.nullable or right.info.ty.nullable):
+            if not right.info.ty.nullable:
+                facts = self._known_present(left, facts)
+            elif not left.info.ty.nullable:
+                facts = self._known_present(right, facts)
+        facts = self._bound(left, operator, right, facts)
+        return self._bound(right, MIRRORED[operator], left, facts)
+
+    def _bound(self, left: Expr, operator: str, right: Expr, facts: Facts) -> Facts:
+        mine, other = range_of(left, facts), range_of(right, facts)
+        if mine is None or other is None:
+            return facts
+        integer = left.info.ty.base is Base.INTEGER
+        if operator == "==":
+            known = other
+        elif operator in (">", ">="):
+            known = ranges.above(other.low, strict=operator == ">", integer=integer)
+        else:
+            known = ranges.below(other.high, strict=operator == "<", integer=integer)
+        return self._learn(left, ranges.intersection(mine, known), facts)
+
+    def _not_zero(self, left: Expr, right: Expr, facts: Facts) -> Facts:
+        mine, other = range_of(left, facts), range_of(right, facts)
+        if mine is None or other is None or (other.low, other.high) != (0.0, 0.0):
+            return facts
+        known = Range(mine.low, mine.high, nonzero=True)
+        if left.info.ty.base is Base.INTEGER and mine.low == 0:
+            known = Range(1.0, max(mine.high, 1.0), nonzero=True)
+        return self._learn(left, known, facts)
+
+    def _member(self, left: Expr, right: Expr, facts: Facts) -> Facts:
+        if not isinstance(right, nodes.List):
+            return facts
+        if left.info.ty.nullable and not any(item.info.ty.nullable for item in right.items):
+            facts = self._known_present(left, facts)
+        found = [range_of(item, facts) for item in right.items]
+        mine = range_of(left, facts)
+        known: Range | None = None
+        for item in found:
+            if item is None:
+                return facts
+            known = item if known is None else ranges.union(known, item)
+        return self._learn(left, ranges.intersection(mine, known), facts) if mine and known else facts
+
+    def _known_present(self, value: Expr, facts: Facts) -> Facts:
+        return facts.with_present(value)
+
+    def _learn(self, value: Expr, known: Range, facts: Facts) -> Facts:
+        if value.info.is_constant:
+            return facts
+        facts = facts.with_range(value, known)
+        if isinstance(value, nodes.Ref) and value.symbol.kind is SymbolKind.STEP and known.low >= 1:
+            for name in self.non_empty(value.symbol.name):
+                facts = facts.with_present(nodes.Ref(Symbol(SymbolKind.STEP, name), value.info))
+        return facts
+
+
+def range_of(expression: Expr, facts: Facts) -> Range | None:
+    """The tightest known range of a number; None for what is no number."""
+    if isinstance(expression, nodes.Present):
+        expression = expression.operand
+    known = facts.ranges.get(expression)
+    return known if known is not None else expression.info.range
+
+
+def is_present(expression: Expr, facts: Facts) -> bool:
+    return expression in facts.present
+
+
+def _is_null(expression: Expr) -> bool:
+    return isinstance(expression, nodes.Literal) and expression.value is None

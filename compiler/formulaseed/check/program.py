@@ -1,0 +1,352 @@
+"""A surface program to a checked one: every step in order, then what the whole shows.
+
+In: `surface.Program`. Out: `nodes.Program`, or None where there are errors. Raises nothing for a user's mistake.
+"""
+
+from __future__ import annotations
+
+from formulaseed.check.expressions import ExpressionChecker
+from formulaseed.check.facts import Facts, Narrowing
+from formulaseed.check.scope import Scope, error_at
+from formulaseed.diagnostics.model import Problems
+from formulaseed.diagnostics.suggest import did_you_mean
+from formulaseed.domain import ranges, schema
+from formulaseed.domain.ranges import Range
+from formulaseed.domain.types import BOOLEAN, ERROR, INTEGER, Base, Shape, Type, Value, join, type_of
+from formulaseed.ir import nodes
+from formulaseed.ir.nodes import Expr, Symbol, SymbolKind
+from formulaseed.syntax import ast, surface
+
+
+def check_program(program: surface.Program, problems: Problems) -> nodes.Program | None:
+    checker = _ProgramChecker(program, problems)
+    checked = checker.run()
+    return None if problems.has_errors else checked
+
+
+class _ProgramChecker:
+    def __init__(self, program: surface.Program, problems: Problems) -> None:
+        self.program = program
+        self.problems = problems
+        meta = {**schema.META, **{f.name.text: f.type for f in program.meta}}
+        context = {**schema.CONTEXT, **{f.name.text: f.type for f in program.context}}
+        self.inputs = {
+            SymbolKind.EXTRACTION: {f.name.text: f.type for f in program.fields},
+            SymbolKind.META: meta,
+            SymbolKind.CONTEXT: context,
+            SymbolKind.PARAMETER: {p.name.text: p.type for p in program.parameters},
+        }
+        self.scope = Scope(
+            problems,
+            self.inputs,
+            {p.name.text: _bounds(p) for p in program.parameters if p.type.is_numeric},
+            self._places(),
+            frozenset(step.name.text for step in program.steps if step.is_filter),
+        )
+        self.narrowing = Narrowing(self._filter_condition, self._non_empty)
+
+    def run(self) -> nodes.Program:
+        steps = []
+        for step in self.program.steps:
+            self.scope.current = step.name.text
+            checked = self._step(step)
+            if checked is None:
+                self.scope.broken.add(step.name.text)
+                continue
+            steps.append(checked)
+            table = self.scope.filters if isinstance(checked.operation, nodes.Filter) else self.scope.steps
+            table.setdefault(checked.name, checked)
+        self._output()
+        program = self._program(tuple(steps))
+        if not self.problems.has_errors:
+            self._unused(program)
+        return program
+
+    def _places(self) -> dict[str, int]:
+        places: dict[str, int] = {}
+        for index, step in enumerate(self.program.steps):
+            name = step.name
+            if name.text in places:
+                message = f"a step is called `{name.text}` already (compute[{places[name.text]}])"
+                self.problems.add("FS203", name.span, message, "rename one of them")
+            places.setdefault(name.text, index)
+        return places
+
+    # --- steps
+
+    def _step(self, step: surface.Step) -> nodes.Step | None:
+        operation: nodes.Operation | None
+        match step.operation:
+            case surface.Filter(condition):
+                found = self._checker(True).condition(condition, Facts())
+                known = found.info.ty.is_error
+                return None if known else nodes.Step(step.name.text, nodes.Filter(found), BOOLEAN, None, step.name.span)
+            case surface.Count(where):
+                condition_, sound = self._where(where)
+                operation = nodes.Count(condition_) if sound else None
+                return self._made(step, operation, INTEGER, ranges.COUNT)
+            case surface.Sum():
+                return self._sum(step, step.operation)
+            case surface.Extreme():
+                return self._extreme(step, step.operation)
+            case surface.Lookup():
+                return self._lookup(step, step.operation)
+            case surface.Formula(expression):
+                return self._formula(step, expression)
+            case surface.Const(literal):
+                return self._const(step, literal)
+            case surface.Case():
+                return self._case(step, step.operation)
+            case surface.Broken():
+                return None
+
+    def _made(
+        self, step: surface.Step, operation: nodes.Operation | None, ty: Type, known: Range | None
+    ) -> nodes.Step | None:
+        if operation is None or ty.is_error:
+            return None
+        return nodes.Step(step.name.text, operation, ty, known if ty.is_numeric else None, step.name.span)
+
+    def _checker(self, per_review: bool) -> ExpressionChecker:
+        return ExpressionChecker(self.scope, self.narrowing, per_review=per_review)
+
+    def _where(self, where: ast.Expr | None) -> tuple[Expr | None, bool]:
+        """The checked condition, and whether it is sound; a missing one is."""
+        if where is None:
+            return None, True
+        found = self._checker(True).condition(where, Facts())
+        return found, not found.info.ty.is_error
+
+    def _per_review(self, expression: ast.Expr, where: Expr | None, what: str) -> Expr:
+        """A number for each review that matches."""
+        facts = Facts()
+        if where is not None and not where.info.ty.is_error:
+            facts = self.narrowing.assume(where, True, facts)
+        checker = self._checker(True)
+        found = checker.check(expression, facts)
+        ty = found.info.ty
+        if not (ty.is_error or ty.is_numeric or ty.base is Base.NULL):
+            help = "write `int(…)` for 1 or 0" if ty.base is Base.BOOLEAN else "name a numeric field"
+            self.problems.add("FS301", expression.span, f"`{what}` takes numbers, and this is of type {ty}", help)
+            return error_at(expression.span)
+        return checker.needed(found, facts)
+
+    def _sum(self, step: surface.Step, operation: surface.Sum) -> nodes.Step | None:
+        where, sound = self._where(operation.where)
+        found = self._per_review(operation.expression, where, "sum")
+        if found.info.ty.is_error or not sound:
+            return None
+        term = found.info.range or ranges.ANY_NUMBER
+        total = ranges.union(ranges.exactly(0), ranges.multiply(term, ranges.COUNT))
+        total = Range(total.low, total.high)
+        made = nodes.Sum(found, where, may_overflow=not total.is_bounded)
+        return self._made(step, made, found.info.ty, total.clipped())
+
+    def _extreme(self, step: surface.Step, operation: surface.Extreme) -> nodes.Step | None:
+        where, sound = self._where(operation.where)
+        what = "max" if operation.largest else "min"
+        found = self._per_review(operation.expression, where, what)
+        if found.info.ty.is_error or not sound:
+            return None
+        ty, known = found.info.ty, found.info.range or ranges.ANY_NUMBER
+        default = operation.default
+        if default is None:
+            made = nodes.Extreme(operation.largest, found, where, None)
+            return self._made(step, made, ty.or_null(), known)
+        if not isinstance(default.value, int | float) or isinstance(default.value, bool):
+            message = f"`default` of `{what}` must be a number"
+            self.problems.add("FS301", default.span, message, "write the number that stands for no review")
+            return None
+        joined = join(ty, type_of(default.value)) or ERROR
+        made = nodes.Extreme(operation.largest, found, where, default.value)
+        return self._made(step, made, joined, ranges.union(known, ranges.exactly(default.value)))
+
+    def _lookup(self, step: surface.Step, operation: surface.Lookup) -> nodes.Step | None:
+        checker = self._checker(False)
+        source = checker.check(operation.source, Facts())
+        ty = source.info.ty
+        if not ty.is_error and ty.base not in (Base.STRING, Base.NULL):
+            message = f"a lookup's `source` must be a text, and this is of type {ty}"
+            self.problems.add("FS301", source.info.span, message, "name a text such as `context.categories`")
+            return None
+        source = checker.needed(source, Facts())
+        if operation.match == "substring_max":
+            for entry in operation.table:
+                if isinstance(entry.value.value, bool) or not isinstance(entry.value.value, int | float):
+                    message = "`substring_max` takes the highest value, so every value must be a number"
+                    self.problems.add("FS508", entry.value.span, message, "use `substring_first`, or numbers")
+                    return None
+        literals = [entry.value for entry in operation.table]
+        if operation.default is not None:
+            literals.append(operation.default)
+        joined = self._joined(literals, "a table's values")
+        if operation.default is None:
+            message = f"`{step.name.text}` has no `default`: it fails where no key is found"
+            self.problems.add("FS601", step.name.span, message, 'give it a "default"')
+        if joined is None or source.info.ty.is_error:
+            return None
+        table = tuple((entry.key.text, _given(entry.value)) for entry in operation.table)
+        default = operation.default.value if operation.default else None
+        made = nodes.Lookup(source, table, operation.match, operation.default is not None, default)
+        return self._made(step, made, joined, _literal_range(literals))
+
+    def _formula(self, step: surface.Step, expression: ast.Expr) -> nodes.Step | None:
+        found = self._checker(False).check(expression, Facts())
+        if found.info.ty.base is Base.NULL:
+            self.problems.add("FS301", expression.span, "this is always null", "write a value")
+            return None
+        return self._made(step, nodes.Formula(found), found.info.ty, found.info.range)
+
+    def _const(self, step: surface.Step, literal: ast.Literal) -> nodes.Step | None:
+        if literal.value is None:
+            self.problems.add("FS301", literal.span, "a constant cannot be null", "write a value")
+            return None
+        return self._made(step, nodes.Const(literal.value), type_of(literal.value), _literal_range([literal]))
+
+    def _case(self, step: surface.Step, operation: surface.Case) -> nodes.Step | None:
+        checker, facts = self._checker(False), Facts()
+        rules: list[tuple[Expr, Value]] = []
+        sound = True
+        for rule in operation.rules:
+            condition = checker.condition(rule.condition, facts)
+            if condition.info.ty.is_error:
+                sound = False
+                continue
+            rules.append((condition, rule.then.value))
+            facts = self.narrowing.assume(condition, False, facts)
+        literals = [*(rule.then for rule in operation.rules), operation.otherwise]
+        joined = self._joined(literals, "a case's results")
+        if joined is not None and joined.base is Base.NULL:
+            self.problems.add("FS301", operation.otherwise.span, "this case is always null", "write values")
+            return None
+        if joined is None or not sound:
+            return None
+        return self._made(step, nodes.Case(tuple(rules), operation.otherwise.value), joined, _literal_range(literals))
+
+    def _joined(self, literals: list[ast.Literal], what: str) -> Type | None:
+        """The common type of literals, or None, which is told."""
+        joined = type_of(literals[0].value)
+        for literal in literals[1:]:
+            following = join(joined, type_of(literal.value))
+            if following is None:
+                message = f"{what} are of different types: {joined} and {type_of(literal.value)}"
+                self.problems.add("FS301", literal.span, message, "results are literals, all of one type")
+                return None
+            joined = following
+        return joined
+
+    # --- what narrowing asks of the steps so far
+
+    def _filter_condition(self, name: str) -> Expr | None:
+        step = self.scope.filters.get(name)
+        return step.operation.condition if step and isinstance(step.operation, nodes.Filter) else None
+
+    def _non_empty(self, name: str) -> tuple[str, ...]:
+        """The extremes whose reviews include those that the count counted."""
+        counted = self.scope.steps.get(name)
+        if counted is None or not isinstance(counted.operation, nodes.Count):
+            return ()
+        known = self._expanded(counted.operation.where)
+        return tuple(
+            step.name
+            for step in self.scope.steps.values()
+            if isinstance(step.operation, nodes.Extreme) and self._expanded(step.operation.where) <= known
+        )
+
+    def _expanded(self, where: Expr | None) -> frozenset[Expr]:
+        """What the condition requires, filters and what they require included."""
+        found: set[Expr] = set()
+        stack = list(nodes.conjuncts(where))
+        while stack:
+            part = stack.pop()
+            found.add(part)
+            if isinstance(part, nodes.Ref) and part.symbol.kind is SymbolKind.FILTER:
+                stack.extend(nodes.conjuncts(self._filter_condition(part.symbol.name)))
+        return frozenset(found)
+
+    # --- the whole
+
+    def _output(self) -> None:
+        for name in self.program.output:
+            if name.text in self.scope.filter_names:
+                message = f"`{name.text}` is a filter, and has no value to return"
+                self.problems.add("FS205", name.span, message, "count the reviews that match it, and return that")
+            elif name.text in self.scope.steps:
+                step = self.scope.steps[name.text]
+                if isinstance(step.operation, nodes.Extreme) and step.ty.nullable:
+                    message = f"`{name.text}` has no value where no review matches, and is returned"
+                    self.problems.add("FS507", step.span, message, 'give the step a "default"')
+            elif name.text not in self.scope.broken:
+                help = did_you_mean(name.text, self.scope.steps, what="steps")
+                self.problems.add("FS201", name.span, f"no step is called `{name.text}`", help)
+
+    def _unused(self, program: nodes.Program) -> None:
+        used = {symbol.name for symbol in program.used() if symbol.kind in (SymbolKind.STEP, SymbolKind.FILTER)}
+        for step in program.steps:
+            if step.name not in used and step.name not in program.output:
+                what = "filter" if isinstance(step.operation, nodes.Filter) else "step"
+                help = "use it, return it in `output`, or remove it"
+                self.problems.add("FS602", step.span, f"nothing uses the {what} `{step.name}`", help)
+
+    def _program(self, steps: tuple[nodes.Step, ...]) -> nodes.Program:
+        program = self.program
+        descriptions = {f.name.text: f.description for f in (*program.meta,)}
+        context_descriptions = {f.name.text: f.description for f in (*program.context,)}
+        handling = program.review_handling
+        return nodes.Program(
+            task_name=program.task_name.text,
+            version=program.version,
+            description=program.description,
+            keywords=program.keywords,
+            fields=tuple(
+                nodes.ExtractionField(
+                    f.name.text,
+                    f.type,
+                    f.description,
+                    tuple(nodes.EnumValue(v.name.text, v.description) for v in f.values),
+                    f.default,
+                )
+                for f in program.fields
+            ),
+            meta=tuple(
+                nodes.InputField(name, ty, descriptions.get(name, ""))
+                for name, ty in self.inputs[SymbolKind.META].items()
+            ),
+            context=tuple(
+                nodes.InputField(name, ty, context_descriptions.get(name, ""))
+                for name, ty in self.inputs[SymbolKind.CONTEXT].items()
+            ),
+            parameters=tuple(
+                nodes.Parameter(p.name.text, p.type, p.default, p.minimum, p.maximum, p.description)
+                for p in program.parameters
+            ),
+            review_handling=nodes.ReviewHandling(handling.max_length, handling.strategy) if handling else None,
+            passes=program.passes,
+            steps=steps,
+            output=tuple(name.text for name in program.output),
+        )
+
+
+def _bounds(parameter: surface.Parameter) -> Range:
+    any_value = ranges.ANY_INTEGER if parameter.type.base is Base.INTEGER else ranges.ANY_NUMBER
+    low = any_value.low if parameter.minimum is None else float(parameter.minimum)
+    high = any_value.high if parameter.maximum is None else float(parameter.maximum)
+    return Range(low, high) if low <= high else any_value
+
+
+def _given(literal: ast.Literal) -> str | int | float | bool:
+    assert literal.value is not None
+    return literal.value
+
+
+def _literal_range(literals: list[ast.Literal]) -> Range | None:
+    known: Range | None = None
+    for literal in literals:
+        value = literal.value
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            return None
+        this = ranges.exactly(value)
+        known = this if known is None else ranges.union(known, this)
+    return known
+
+

@@ -1,0 +1,1 @@
+"""What is wrong, as data; its wording and drawing come last."""

@@ -1,0 +1,88 @@
+"""A diagnostic: one problem of one file, as data.
+
+In: a code, a span, the words. Out: an object that `render` turns into text or JSON. Never prints.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from formulaseed.diagnostics.codes import CODES, Severity
+from formulaseed.source.text import Span
+
+JsonDict = dict[str, str | int]
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnostic:
+    """One problem. `message` is one lower-case line without a full stop, `help` what to type instead."""
+
+    code: str
+    severity: Severity
+    message: str
+    span: Span
+    help: str
+
+    @property
+    def name(self) -> str:
+        return CODES[self.code].name
+
+    @property
+    def file(self) -> str:
+        return self.span.source.name
+
+    @property
+    def pointer(self) -> str:
+        """JSON Pointer (RFC 6901) to the value in the seed."""
+        return self.span.pointer
+
+    @property
+    def line(self) -> int:
+        return self.span.source.position(self.span.start)[0]
+
+    @property
+    def column(self) -> int:
+        return self.span.source.position(self.span.start)[1]
+
+    @property
+    def end_line(self) -> int:
+        return self.span.source.position(self.span.end)[0]
+
+    @property
+    def end_column(self) -> int:
+        return self.span.source.position(self.span.end)[1]
+
+    def to_json(self) -> JsonDict:
+        """The fields that `--format json` prints."""
+        return {
+            "code": self.code,
+            "severity": self.severity,
+            "message": self.message,
+            "file": self.file,
+            "pointer": self.pointer,
+            "line": self.line,
+            "column": self.column,
+            "end_line": self.end_line,
+            "end_column": self.end_column,
+            "help": self.help,
+        }
+
+
+class Problems:
+    """Gathers diagnostics while a phase runs; `sorted()` gives them in the order of the file."""
+
+    def __init__(self) -> None:
+        self._found: dict[Diagnostic, None] = {}
+
+    def add(self, code: str, span: Span, message: str, help: str) -> None:
+        self._found[Diagnostic(code, CODES[code].severity, message, span, help)] = None
+
+    def extend(self, other: Problems) -> None:
+        self._found.update(other._found)
+
+    @property
+    def has_errors(self) -> bool:
+        return any(d.severity == "error" for d in self._found)
+
+    def sorted(self) -> tuple[Diagnostic, ...]:
+        return tuple(sorted(self._found, key=lambda d: (d.span.start, d.span.end, d.code)))

@@ -1,0 +1,66 @@
+"""Diagnostics as text for people and as JSON for tools.
+
+In: diagnostics. Out: text. Wording is done by then; this only draws.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from formulaseed.diagnostics.model import Diagnostic
+
+_WIDTH = 110
+
+
+def render_text(diagnostics: Iterable[Diagnostic]) -> str:
+    """Every diagnostic with its line underlined, its help, and where to read more."""
+    return "\n".join(_draw(d) for d in diagnostics)
+
+
+def render_json(diagnostics: Iterable[Diagnostic]) -> str:
+    import json
+
+    return json.dumps([d.to_json() for d in diagnostics], indent=2, ensure_ascii=False) + "\n"
+
+
+def summary(diagnostics: Sequence[Diagnostic]) -> str:
+    """`2 errors, 1 warning`, or an empty text where there is nothing."""
+    parts = []
+    for severity in ("error", "warning"):
+        number = sum(1 for d in diagnostics if d.severity == severity)
+        if number:
+            parts.append(f"{number} {severity}{'s' if number > 1 else ''}")
+    return ", ".join(parts)
+
+
+def printable(text: str) -> str:
+    """The text on one line, with escapes for what a terminal would act on or hide."""
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else " " if c == "\t" else ascii(c)[1:-1] for c in text)
+
+
+def _draw(d: Diagnostic) -> str:
+    place = f"  {d.pointer}" if d.pointer else ""
+    lines = [
+        f"{d.severity}[{d.code}] {d.name}: {printable(d.message)}",
+        f"  --> {printable(d.file)}:{d.line}:{d.column}{printable(place)}",
+    ]
+    if d.span.source.text:
+        gutter = " " * len(str(d.line))
+        text, before, width = _excerpt(d)
+        lines += [f"{gutter} |", f"{d.line} | {text}", f"{gutter} | {' ' * before}{'^' * width}"]
+    lines += [f"   = help: {printable(d.help)}", f"   = more: formulaseed rule {d.code}", ""]
+    return "\n".join(lines)
+
+
+def _excerpt(d: Diagnostic) -> tuple[str, int, int]:
+    """The part of the line that shows the span, how far to indent the underline and how long it is."""
+    line, start = d.span.source.line(d.line), d.column - 1
+    end = d.end_column - 1 if d.end_line == d.line else len(line)
+    first = 0 if len(line) <= _WIDTH else max(0, min(start - 30, len(line) - _WIDTH))
+    last = min(len(line), first + _WIDTH)
+    shown = printable(line[first:start]), printable(line[start : min(end, last)]), printable(line[min(end, last) : last])
+    head = "…" if first else ""
+    tail = "…" if last < len(line) else ""
+    return f"{head}{''.join(shown)}{tail}", len(head) + len(shown[0]), max(1, len(shown[1]))

@@ -1,0 +1,1 @@
+"""What the language knows: types, ranges, operators, functions, and the fields of Yelp's data."""

@@ -1,0 +1,351 @@
+"""The one table of operators and functions.
+
+The checker reads types and ranges here, the interpreter `apply`, the emitter `helper`, and the documentation
+the rest. Adding a function is one entry.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from formulaseed import limits
+from formulaseed.domain import ranges
+from formulaseed.domain.ranges import Range
+from formulaseed.domain.types import INTEGER, NUMBER, Base, Type, Value, join
+
+Number = int | float
+FaultKind = Literal["division_by_zero", "domain", "overflow", "null", "lookup", "type"]
+
+
+class Fault(Exception):
+    """An operation that has no value for these operands. Whoever knows the step makes an error of it."""
+
+    def __init__(self, kind: FaultKind, message: str) -> None:
+        self.kind: FaultKind = kind
+        self.message = message
+        super().__init__(message)
+
+
+def always(_: Sequence[Range]) -> bool:
+    return True
+
+
+@dataclass(frozen=True, slots=True)
+class Operator:
+    """An operator on numbers.
+
+    `is_safe` tells from the operands' ranges whether the bare Python operator can be trusted to give a
+    value or plain infinity; where it cannot, the emitter calls `helper`, which raises by name.
+    """
+
+    symbol: str
+    precedence: int
+    description: str
+    example: str
+    result: Callable[[Type, Type], Type]
+    range: Callable[[Range, Range], Range]
+    apply: Callable[[Number, Number], Number]
+    helper: str | None = None
+    is_safe: Callable[[Sequence[Range]], bool] = always
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """A function of the language. `parameters` names them; a last name of `...` takes any number more."""
+
+    name: str
+    parameters: tuple[str, ...]
+    description: str
+    example: str
+    example_value: Value
+    returns: str
+    result: Callable[[Sequence[Type]], Type]
+    range: Callable[[Sequence[Range]], Range]
+    apply: Callable[..., Number]
+    optional: int = 0
+    takes: frozenset[Base] = frozenset({Base.INTEGER, Base.NUMBER})
+    takes_list: bool = False
+    helper: str | None = None
+    is_safe: Callable[[Sequence[Range]], bool] = always
+
+    @property
+    def signature(self) -> str:
+        return f"{self.name}({', '.join(self.parameters)})"
+
+    @property
+    def least(self) -> int:
+        return len(self.parameters) - self.optional - self.is_variadic
+
+    @property
+    def most(self) -> int | None:
+        return None if self.is_variadic else len(self.parameters)
+
+    @property
+    def is_variadic(self) -> bool:
+        return self.parameters[-1] == "..."
+
+
+# --- precedence, weakest first; the same as Python's
+
+CONDITIONAL, OR, AND, NOT, COMPARISON, ADDITIVE, MULTIPLICATIVE, UNARY, POWER, ATOM = range(10)
+
+COMPARISONS = ("==", "!=", "<", "<=", ">", ">=")
+MEMBERSHIP = ("in", "not in")
+MIRRORED = {"==": "==", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
+NEGATED = {"==": "!=", "!=": "==", "<": ">=", "<=": ">", ">": "<=", ">=": "<", "in": "not in", "not in": "in"}
+
+
+# --- meaning of the operators
+
+
+def finite(value: Number) -> Number:
+    """The value, unless it is not finite or, for an integer, beyond the largest number."""
+    if not -limits.NUMBER_MAX <= value <= limits.NUMBER_MAX:
+        raise Fault("overflow", "the result is too large for a number")
+    return value
+
+
+def _divide(a: Number, b: Number) -> Number:
+    if b == 0:
+        raise Fault("division_by_zero", f"{a!r} / {b!r}")
+    return finite(a / b)
+
+
+def _floor_divide(a: Number, b: Number) -> Number:
+    if b == 0:
+        raise Fault("division_by_zero", f"{a!r} // {b!r}")
+    return finite(a // b)
+
+
+def _modulo(a: Number, b: Number) -> Number:
+    if b == 0:
+        raise Fault("division_by_zero", f"{a!r} % {b!r}")
+    return finite(a % b)
+
+
+def _power(a: Number, b: Number) -> Number:
+    if a == 0 and b < 0:
+        raise Fault("division_by_zero", f"{a!r} ** {b!r}")
+    if a < 0 and b != int(b):
+        raise Fault("domain", f"{a!r} ** {b!r} is no real number")
+    if isinstance(a, int) and isinstance(b, int) and b > 0 and (abs(a).bit_length() - 1) * b > 1024:
+        raise Fault("overflow", f"{a!r} ** {b!r} is too large for a number")
+    try:
+        return finite(a**b)
+    except OverflowError:
+        raise Fault("overflow", f"{a!r} ** {b!r} is too large for a number") from None
+
+
+def _log(value: Number) -> float:
+    if value <= 0:
+        raise Fault("domain", f"log({value!r}): the logarithm needs a number above 0")
+    return math.log(value)
+
+
+def _sqrt(value: Number) -> float:
+    if value < 0:
+        raise Fault("domain", f"sqrt({value!r}): the square root needs a number of 0 or more")
+    return math.sqrt(value)
+
+
+def _round(value: Number, digits: int | None = None) -> Number:
+    try:
+        return finite(round(value) if digits is None else round(value, digits))
+    except OverflowError:
+        raise Fault("overflow", f"round({value!r}, {digits!r}) is too large for a number") from None
+
+
+def _clamp(value: Number, low: Number, high: Number) -> Number:
+    return max(low, min(high, value))
+
+
+def _sum(*values: Number) -> Number:
+    total: Number = 0
+    for value in values:
+        total = finite(total + value)
+    return total
+
+
+# --- types of results
+
+
+def _widest(types: Sequence[Type]) -> Type:
+    widest = types[0].present()
+    for other in types[1:]:
+        widest = join(widest, other.present()) or NUMBER
+    return widest
+
+
+def _arithmetic(a: Type, b: Type) -> Type:
+    return _widest((a, b))
+
+
+def _quotient(a: Type, b: Type) -> Type:
+    return NUMBER
+
+
+def _to_number(_: Sequence[Type]) -> Type:
+    return NUMBER
+
+
+def _to_integer(_: Sequence[Type]) -> Type:
+    return INTEGER
+
+
+def _rounded(types: Sequence[Type]) -> Type:
+    return INTEGER if len(types) == 1 else types[0].present()
+
+
+# --- ranges of results
+
+
+def _max_range(args: Sequence[Range]) -> Range:
+    return Range(max(a.low for a in args), max(a.high for a in args))
+
+
+def _min_range(args: Sequence[Range]) -> Range:
+    return Range(min(a.low for a in args), min(a.high for a in args))
+
+
+def _abs_range(args: Sequence[Range]) -> Range:
+    (a,) = args
+    low = 0.0 if a.low <= 0 <= a.high else min(abs(a.low), abs(a.high))
+    return Range(low, max(abs(a.low), abs(a.high)), a.nonzero)
+
+
+def _log_range(args: Sequence[Range]) -> Range:
+    (a,) = args
+    return Range(_widen(math.log(a.low), -1) if a.low > 0 else -746.0, _widen(math.log(a.high), 1) if a.high > 0 else 710.0)
+
+
+def _sqrt_range(args: Sequence[Range]) -> Range:
+    (a,) = args
+    return Range(math.sqrt(max(a.low, 0.0)), math.sqrt(max(a.high, 0.0)))
+
+
+def _whole_range(args: Sequence[Range]) -> Range:
+    """Rounding moves a value by less than 1, or below the float's own precision not at all."""
+    a = args[0]
+    return Range(a.low - 1, a.high + 1)
+
+
+def _decimals_range(args: Sequence[Range]) -> Range:
+    if len(args) == 1:
+        return _whole_range(args)
+    step = 10.0 ** max(0.0, -args[1].low)
+    return Range(args[0].low - step, args[0].high + step)
+
+
+def _clamp_range(args: Sequence[Range]) -> Range:
+    return _max_range([args[1], _min_range([args[2], args[0]])])
+
+
+def _sum_range(args: Sequence[Range]) -> Range:
+    total = ranges.exactly(0)
+    for a in args:
+        total = ranges.add(total, a)
+    return total
+
+
+def _widen(value: float, direction: int) -> float:
+    return value + direction * 1e-9 * max(1.0, abs(value))
+
+
+def _power_is_safe(args: Sequence[Range]) -> bool:
+    """A small whole exponent over a bounded base: the bare operator neither fails nor blows up."""
+    base, exponent = args
+    return ranges.power(base, exponent).is_bounded and exponent.low == exponent.high and exponent.low >= 0
+
+
+_BOUNDED_OPERATORS = (
+    Operator("+", ADDITIVE, "Addition", "N_MILD + N_SEVERE", _arithmetic, ranges.add, lambda a, b: finite(a + b)),
+    Operator("-", ADDITIVE, "Subtraction", "5 - meta.stars", _arithmetic, ranges.subtract, lambda a, b: finite(a - b)),
+    Operator("*", MULTIPLICATIVE, "Multiplication", "N_MILD * 2", _arithmetic, ranges.multiply, lambda a, b: finite(a * b)),
+)
+
+OPERATORS: dict[str, Operator] = {
+    operator.symbol: operator
+    for operator in (
+        *_BOUNDED_OPERATORS,
+        Operator(
+            "/", MULTIPLICATIVE, "Division; the result is a number", "N_RECENT / N_TOTAL",
+            _quotient, ranges.divide, _divide, "divide", lambda a: not a[1].may_be_zero,
+        ),
+        Operator(
+            "//", MULTIPLICATIVE, "Division rounded down", "N_REVIEWS // 10",
+            _arithmetic, ranges.floor_divide, _floor_divide, "floor_divide", lambda a: not a[1].may_be_zero,
+        ),
+        Operator(
+            "%", MULTIPLICATIVE, "Remainder, with the sign of the divisor", "meta.year % 4",
+            _arithmetic, ranges.modulo, _modulo, "modulo", lambda a: not a[1].may_be_zero,
+        ),
+        Operator(
+            "**", POWER, "Exponentiation", "SCORE ** 2",
+            _arithmetic, ranges.power, _power, "power", _power_is_safe,
+        ),
+    )
+}  # fmt: skip
+
+_NUMBER_OR_BOOLEAN = frozenset({Base.INTEGER, Base.NUMBER, Base.BOOLEAN})
+
+FUNCTIONS: dict[str, Function] = {
+    function.name: function
+    for function in (
+        Function(
+            "max", ("a", "b", "..."), "The largest of the values", "max(0.1, 0.05)", 0.1, "number",
+            _widest, _max_range, max, takes_list=True,
+        ),
+        Function(
+            "min", ("a", "b", "..."), "The smallest of the values", "min(20.0, 35.5)", 20.0, "number",
+            _widest, _min_range, min, takes_list=True,
+        ),
+        Function(
+            "abs", ("value",), "The value without its sign", "abs(3 - 5)", 2, "number", _widest, _abs_range, abs,
+        ),
+        Function(
+            "log", ("value",), "The natural logarithm of a number above 0", "log(1)", 0.0, "number",
+            _to_number, _log_range, _log, helper="log", is_safe=lambda a: a[0].low > 0,
+        ),
+        Function(
+            "sqrt", ("value",), "The square root of a number of 0 or more", "sqrt(16)", 4.0, "number",
+            _to_number, _sqrt_range, _sqrt, helper="sqrt", is_safe=lambda a: a[0].low >= 0,
+        ),
+        Function(
+            "round", ("value", "digits"), "The value rounded to a number of decimal places, halves to even",
+            "round(2.675, 1)", 2.7, "number", _rounded, _decimals_range, _round, optional=1,
+        ),
+        Function(
+            "int", ("value",), "The value as an integer, decimals cut off; true is 1, false is 0",
+            "int(7.9)", 7, "integer", _to_integer, _whole_range, int, takes=_NUMBER_OR_BOOLEAN,
+        ),
+        Function(
+            "float", ("value",), "The value as a number; true is 1.0, false is 0.0",
+            "float(3)", 3.0, "number", _to_number, lambda a: a[0], float, takes=_NUMBER_OR_BOOLEAN,
+        ),
+        Function(
+            "sum", ("a", "..."), "The sum of the values", "sum([1, 2, 3.5])", 6.5, "number",
+            _widest, _sum_range, _sum, takes_list=True,
+        ),
+        Function(
+            "pow", ("base", "exponent"), "The base raised to the exponent", "pow(2, 10)", 1024, "number",
+            _widest, lambda a: ranges.power(a[0], a[1]), _power, helper="power", is_safe=_power_is_safe,
+        ),
+        Function(
+            "floor", ("value",), "The next integer below", "floor(2.9)", 2, "integer", _to_integer, _whole_range, math.floor,
+        ),
+        Function(
+            "ceil", ("value",), "The next integer above", "ceil(2.1)", 3, "integer", _to_integer, _whole_range, math.ceil,
+        ),
+        Function(
+            "clamp", ("value", "low", "high"), "The value, kept between low and high", "clamp(7.5, 0, 5)", 5, "number",
+            _widest, _clamp_range, _clamp,
+        ),
+        Function(
+            "len", ("text",), "The number of characters of a text", "len('Thai')", 4, "integer",
+            _to_integer, lambda a: ranges.COUNT, len, takes=frozenset({Base.STRING}),
+        ),
+    )
+}  # fmt: skip

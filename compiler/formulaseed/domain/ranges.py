@@ -1,0 +1,141 @@
+"""Ranges of numbers: what the checker knows of a value before it is computed.
+
+A range is closed at both ends and holds finite numbers only; `nonzero` says that 0 is not among them.
+The emitter leaves a check out where a range proves it needless, so a range must never be too small.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from formulaseed import limits
+
+_SAFE = 1e308
+"""Bounds up to here are far enough from the largest number that rounding cannot pass it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    low: float
+    high: float
+    nonzero: bool = False
+
+    @property
+    def may_be_zero(self) -> bool:
+        return not self.nonzero and self.low <= 0 <= self.high
+
+    @property
+    def is_bounded(self) -> bool:
+        """Whether every value is surely finite."""
+        return -_SAFE <= self.low and self.high <= _SAFE
+
+    def clipped(self) -> Range:
+        """The range after a check that refuses what is not finite."""
+        return Range(max(self.low, -limits.NUMBER_MAX), min(self.high, limits.NUMBER_MAX), self.nonzero)
+
+
+ANY_NUMBER = Range(-limits.NUMBER_MAX, limits.NUMBER_MAX)
+ANY_INTEGER = Range(float(-limits.INTEGER_MAX), float(limits.INTEGER_MAX))
+COUNT = Range(0.0, float(2**63))
+"""A number of reviews: no list in any memory is longer."""
+
+
+def exactly(value: int | float) -> Range:
+    return Range(float(value), float(value))
+
+
+def _finite(value: float, instead: float) -> float:
+    return instead if math.isnan(value) else value
+
+
+def spanning(*ends: float) -> Range:
+    """The range between the smallest and the largest; a NaN (such as 0 * inf) makes it unbounded."""
+    if any(math.isnan(end) for end in ends):
+        return Range(-math.inf, math.inf)
+    return Range(min(ends), max(ends))
+
+
+def union(left: Range, right: Range) -> Range:
+    nonzero = not left.may_be_zero and not right.may_be_zero
+    return Range(min(left.low, right.low), max(left.high, right.high), nonzero)
+
+
+def intersection(left: Range, right: Range) -> Range:
+    """What both allow. Where they contradict each other the code is never reached, so either will do."""
+    low, high = max(left.low, right.low), min(left.high, right.high)
+    if low > high:
+        return left
+    return Range(low, high, left.nonzero or right.nonzero)
+
+
+def negate(a: Range) -> Range:
+    return Range(-a.high, -a.low, a.nonzero)
+
+
+def add(a: Range, b: Range) -> Range:
+    return Range(_finite(a.low + b.low, -math.inf), _finite(a.high + b.high, math.inf))
+
+
+def subtract(a: Range, b: Range) -> Range:
+    return add(a, negate(b))
+
+
+def multiply(a: Range, b: Range) -> Range:
+    return spanning(a.low * b.low, a.low * b.high, a.high * b.low, a.high * b.high)
+
+
+def divide(a: Range, b: Range) -> Range:
+    if b.low <= 0 <= b.high:
+        return Range(-math.inf, math.inf)
+    return spanning(*(_quotient(x, y) for x in (a.low, a.high) for y in (b.low, b.high)))
+
+
+def _quotient(x: float, y: float) -> float:
+    try:
+        return x / y
+    except OverflowError:  # pragma: no cover - floats give inf, kept for other implementations
+        return math.inf
+
+
+def floor_divide(a: Range, b: Range) -> Range:
+    exact = divide(a, b)
+    if not exact.is_bounded:
+        return exact
+    return Range(math.floor(exact.low), math.ceil(exact.high))
+
+
+def modulo(a: Range, b: Range) -> Range:
+    """As in Python, the remainder has the sign of the divisor and is smaller than it."""
+    return Range(min(b.low, 0.0), max(b.high, 0.0))
+
+
+def power(a: Range, b: Range) -> Range:
+    """Only whole exponents that are known are worth a bound; the rest may be anything."""
+    if b.low == b.high and b.low == int(b.low) and 0 <= b.low <= 64:
+        exponent = int(b.low)
+        ends = [_power(a.low, exponent), _power(a.high, exponent)]
+        if exponent % 2 == 0 and a.low <= 0 <= a.high:
+            ends.append(0.0 if exponent else 1.0)
+        return spanning(*ends)
+    return Range(-math.inf, math.inf)
+
+
+def _power(base: float, exponent: int) -> float:
+    try:
+        return base**exponent
+    except OverflowError:
+        return math.copysign(math.inf, base) if exponent % 2 else math.inf
+
+
+def above(low: float, *, strict: bool, integer: bool) -> Range:
+    """What `x > low` or `x >= low` allows."""
+    if strict:
+        low = math.floor(low) + 1 if integer else math.nextafter(low, math.inf)
+    elif integer and math.isfinite(low):
+        low = math.ceil(low)
+    return Range(float(low), math.inf, nonzero=low > 0)
+
+
+def below(high: float, *, strict: bool, integer: bool) -> Range:
+    return negate(above(-high, strict=strict, integer=integer))

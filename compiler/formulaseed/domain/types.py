@@ -1,0 +1,121 @@
+"""The types of values.
+
+A type says what a value is, whether it may be missing, and whether there is one per review or one per
+restaurant. An enum is a string with a closed list of values. Pure data; knows no expressions.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from enum import Enum
+
+Value = str | int | float | bool | None
+"""A value at run time: what JSON can say, lists and objects left out."""
+
+ENUM_LIMIT = 100
+"""A joined enum of more values than this is plain text: nobody reads a longer `Literal`."""
+
+
+class Base(Enum):
+    """What a value is; the text is its name in messages."""
+
+    INTEGER = "integer"
+    NUMBER = "number"
+    BOOLEAN = "boolean"
+    STRING = "string"
+    NULL = "null"
+    ERROR = "error"
+
+
+class Shape(Enum):
+    """How many values there are."""
+
+    RESTAURANT = "per restaurant"
+    REVIEW = "per review"
+
+
+@dataclass(frozen=True, slots=True)
+class Type:
+    """A type. `values` closes a string to an enum; `nullable` lets the value be missing."""
+
+    base: Base
+    values: tuple[str, ...] | None = None
+    nullable: bool = False
+
+    @property
+    def is_numeric(self) -> bool:
+        return self.base in (Base.INTEGER, Base.NUMBER)
+
+    @property
+    def is_error(self) -> bool:
+        return self.base is Base.ERROR
+
+    def __str__(self) -> str:
+        name = self.base.value
+        if self.values is not None:
+            shown = ", ".join(f"'{v}'" for v in self.values[:6])
+            name = f"enum ({shown}{', …' if len(self.values) > 6 else ''})"
+        return f"{name} or null" if self.nullable and self.base is not Base.NULL else name
+
+    def present(self) -> Type:
+        """The same type, known not to be missing."""
+        return replace(self, nullable=False) if self.nullable else self
+
+    def or_null(self) -> Type:
+        return self if self.nullable else replace(self, nullable=True)
+
+
+INTEGER = Type(Base.INTEGER)
+NUMBER = Type(Base.NUMBER)
+BOOLEAN = Type(Base.BOOLEAN)
+STRING = Type(Base.STRING)
+NULL = Type(Base.NULL, nullable=True)
+ERROR = Type(Base.ERROR)
+"""The type of what is wrong already: it fits everywhere, so that one mistake is told once."""
+
+
+def enum_of(values: tuple[str, ...]) -> Type:
+    return Type(Base.STRING, values)
+
+
+def type_of(value: Value) -> Type:
+    """The type of a literal. A text is an enum of itself."""
+    if value is None:
+        return NULL
+    if isinstance(value, bool):
+        return BOOLEAN
+    if isinstance(value, int):
+        return INTEGER
+    if isinstance(value, float):
+        return NUMBER
+    return enum_of((value,))
+
+
+def join(left: Type, right: Type) -> Type | None:
+    """The smallest type that holds both, or None where there is none. Integers widen to number."""
+    if left.is_error or right.is_error:
+        return ERROR
+    nullable = left.nullable or right.nullable
+    if left.base is Base.NULL:
+        return replace(right, nullable=True)
+    if right.base is Base.NULL:
+        return replace(left, nullable=True)
+    if left.is_numeric and right.is_numeric:
+        base = Base.INTEGER if left.base is right.base is Base.INTEGER else Base.NUMBER
+        return Type(base, nullable=nullable)
+    if left.base is not right.base:
+        return None
+    if left.base is Base.STRING:
+        values = None
+        if left.values is not None and right.values is not None:
+            values = tuple(dict.fromkeys(left.values + right.values))
+            if len(values) > ENUM_LIMIT:
+                values = None
+        return Type(Base.STRING, values, nullable)
+    return Type(left.base, nullable=nullable)
+
+
+def fits(value: Type, target: Type) -> bool:
+    """Whether a value of the one type can stand where the other is expected."""
+    joined = join(value, target)
+    return joined is not None and (joined.is_error or (joined.base is target.base and joined.nullable == target.nullable))

@@ -1,0 +1,59 @@
+"""The exceptions that leave this package, and nothing else does.
+
+    FormulaSeedError
+    ├── SeedError         the seed has errors; carries every diagnostic
+    ├── EvaluationError   a step could not be computed for one restaurant
+    └── DataError         a row, context, review or extraction is not what it should be
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from formulaseed.diagnostics.model import Diagnostic
+
+
+class FormulaSeedError(Exception):
+    """Base of every exception that formulaseed raises on purpose."""
+
+
+class SeedError(FormulaSeedError):
+    """A seed, or a module said to be compiled from one, that has errors.
+
+    `diagnostics` holds all of them, warnings too, in the order of the file.
+    """
+
+    def __init__(self, diagnostics: Sequence[Diagnostic]) -> None:
+        self.diagnostics: tuple[Diagnostic, ...] = tuple(diagnostics)
+        errors = [d for d in self.diagnostics if d.severity == "error"]
+        lines = [f"{d.file}:{d.line}:{d.column}: {d.code} {d.message}" for d in errors]
+        super().__init__("\n".join(lines))
+
+
+class EvaluationError(FormulaSeedError):
+    """A step that cannot be computed from the given rows and context.
+
+    `step` is the step's name in the seed; `kind` is one of `division_by_zero`, `domain`, `overflow`,
+    `null`, `lookup`, `type`; `message` names the values at fault.
+    """
+
+    def __init__(self, step: str, kind: str, message: str) -> None:
+        self.step = step
+        self.kind = kind
+        self.message = message
+        super().__init__(f"{step}: {kind}: {message}")
+
+
+class DataError(FormulaSeedError):
+    """Input data that cannot be used. `where` names the file, line or row, as far as it is known."""
+
+    def __init__(self, message: str, where: str = "") -> None:
+        self.message = message
+        self.where = where
+        super().__init__(f"{where}: {message}" if where else message)
+
+    def at(self, where: str) -> DataError:
+        """The same fault with an outer place put before the inner one."""
+        return DataError(self.message, f"{where}: {self.where}" if self.where else where)

@@ -1,0 +1,1 @@
+"""Phase 2: typed fields out of a review's text. Fields, extractors, and how well two extractors agree."""

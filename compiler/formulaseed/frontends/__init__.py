@@ -1,0 +1,1 @@
+"""Input formats. Each lowers to `syntax.surface`; nobody downstream asks which it was."""

@@ -1,0 +1,130 @@
+"""Condition objects, such as `{"extraction.severity": {"in": ["mild"]}, "$IS_RECENT": true}`, as expressions.
+
+Source: the specification's sections on filters and filter operators.
+"""
+
+from __future__ import annotations
+
+import re
+
+from formulaseed import limits
+from formulaseed.diagnostics.suggest import did_you_mean
+from formulaseed.domain.schema import NAMESPACES
+from formulaseed.frontends.shape import Shape
+from formulaseed.source.json_reader import JsonArray, JsonLiteral, JsonObject, JsonString, JsonValue, Member
+from formulaseed.syntax import ast
+
+_OPERATORS = ("in", ">=", ">", "<=", "<", "!=")
+_PARAMETER = re.compile(r"param\.[A-Za-z_][A-Za-z0-9_]*")
+_INSTEAD = {
+    "==": "write the value alone, without an operator",
+    "=": "write the value alone, without an operator",
+    "eq": "write the value alone, without an operator",
+    "ne": "write `!=`",
+    "gte": "write `>=`",
+    "gt": "write `>`",
+    "lte": "write `<=`",
+    "lt": "write `<`",
+    "not in": "define a filter with `in` and use it as `\"$NAME\": false`",
+    "contains": "texts are tested with `in` in a formula: `'Thai' in context.categories`",
+}
+
+
+def lower_conditions(value: JsonValue, what: str, shape: Shape, namespace: str | None = None) -> list[ast.Expr]:
+    """The conditions of one object, all of which must hold.
+
+    With a `namespace` the keys are bare field names of it, else they carry their prefix.
+    """
+    members = shape.object(value, what)
+    if members is None:
+        return []
+    if len(members.members) > limits.CONDITIONS:
+        shape.too_many(value.span, what, len(members.members), limits.CONDITIONS)
+        return []
+    conditions: list[ast.Expr] = []
+    for member in members.members:
+        subject = _subject(member.key, namespace, shape)
+        if isinstance(subject, ast.FilterName):
+            conditions += _filter_use(subject, member, shape)
+        elif subject is not None:
+            conditions += _field_test(subject, member.value, shape)
+    return conditions
+
+
+def all_of(conditions: list[ast.Expr]) -> ast.Expr | None:
+    """The conjunction, or None where there is nothing to test."""
+    if len(conditions) <= 1:
+        return conditions[0] if conditions else None
+    return ast.Logical(conditions[0].span, "and", tuple(conditions))
+
+
+def _subject(key: JsonString, namespace: str | None, shape: Shape) -> ast.Name | ast.FilterName | None:
+    text = key.value
+    if namespace is not None:
+        if text.startswith(f"{namespace}."):
+            help = f"write `{text[len(namespace) + 1 :]}`"
+            shape.problems.add("FS204", key.span, f"inside `{namespace}` the field names are bare", help)
+            return None
+        return ast.Name(key.span, f"{namespace}.{text}")
+    if text.startswith("$"):
+        return ast.FilterName(key.span, text[1:])
+    if "." not in text:
+        help = f"write `extraction.{text}`, `meta.{text}`, `context.{text}` or `${text}`"
+        shape.problems.add("FS204", key.span, f"`{text}` has no namespace", help)
+        return None
+    prefix = text.split(".", 1)[0]
+    if prefix not in NAMESPACES:
+        help = did_you_mean(prefix, NAMESPACES, what="namespaces")
+        shape.problems.add("FS204", key.span, f"`{prefix}` is no namespace", help)
+        return None
+    return ast.Name(key.span, text)
+
+
+def _filter_use(subject: ast.FilterName, member: Member, shape: Shape) -> list[ast.Expr]:
+    if isinstance(member.value, JsonLiteral) and member.value.value is not None:
+        return [subject if member.value.value else ast.Not(subject.span, subject)]
+    message = f"the filter `${subject.text}` is tested with true or false"
+    shape.problems.add("FS503", member.value.span, message, "write true, or false for its opposite")
+    return []
+
+
+def _field_test(subject: ast.Name, value: JsonValue, shape: Shape) -> list[ast.Expr]:
+    if isinstance(value, JsonArray):
+        help = 'write {"in": […]} for one of several values'
+        shape.problems.add("FS503", value.span, f"`{subject.text}` is tested against a list", help)
+        return []
+    if not isinstance(value, JsonObject):
+        operand = _operand(value, shape)
+        return [ast.Comparison(subject.span, subject, ("==",), (operand,))] if operand else []
+    if not value.members:
+        help = 'write a value, or an operator such as {">=": 2023}'
+        shape.problems.add("FS505", value.span, f"nothing is said of `{subject.text}`", help)
+    tests: list[ast.Expr] = []
+    for member in value.members:
+        operator = member.key.value
+        if operator not in _OPERATORS:
+            help = _INSTEAD.get(operator.strip().lower()) or did_you_mean(operator, _OPERATORS, what="operators")
+            shape.problems.add("FS505", member.key.span, f"`{operator}` is no operator of conditions", help)
+            continue
+        operand = _listed(member.value, shape) if operator == "in" else _operand(member.value, shape)
+        if operand is not None:
+            tests.append(ast.Comparison(subject.span, subject, (operator,), (operand,)))
+    return tests
+
+
+def _listed(value: JsonValue, shape: Shape) -> ast.Expr | None:
+    if not isinstance(value, JsonArray):
+        shape.wrong_type(value, "`in`", "a list")
+        return None
+    if not value.items:
+        shape.problems.add("FS509", value.span, "`in` has an empty list, so it never holds", "list the values that match")
+        return None
+    items = [_operand(item, shape) for item in shape.list(value, "`in`", limits.LIST_ITEMS)]
+    return ast.List(value.span, tuple(item for item in items if item is not None)) if items else None
+
+
+def _operand(value: JsonValue, shape: Shape) -> ast.Expr | None:
+    """A literal, or `param.NAME` for the value of a parameter."""
+    if isinstance(value, JsonString) and _PARAMETER.fullmatch(value.value):
+        return ast.Name(value.span, value.value)
+    return shape.literal(value, "the value of a condition")

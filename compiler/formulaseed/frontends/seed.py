@@ -1,0 +1,343 @@
+"""A Formula Seed, in the JSON of the specification, as a `surface.Program`.
+
+In: the document's JSON tree. Out: the program; every deviation from the format is a diagnostic. Names inside
+formulas are not looked up here.
+"""
+
+from __future__ import annotations
+
+from formulaseed import limits
+from formulaseed.diagnostics.model import Problems
+from formulaseed.diagnostics.suggest import did_you_mean
+from formulaseed.domain import schema
+from formulaseed.domain.types import BOOLEAN, INTEGER, NUMBER, STRING, Type, Value, enum_of
+from formulaseed.frontends.operations import OPERATIONS, lower_operation
+from formulaseed.frontends.shape import Shape
+from formulaseed.source.json_reader import JsonArray, JsonNumber, JsonObject, JsonString, JsonValue
+from formulaseed.source.text import Span
+from formulaseed.syntax import surface
+from formulaseed.syntax.surface import Named
+
+TOP_KEYS = (
+    "task_name", "version", "description", "parameters", "context", "filter", "extract",
+    "review_handling", "compute", "output",
+)  # fmt: skip
+OLDER_KEYS = ("filter_keywords", "extraction_fields", "extraction_prompt", "compute_dag", "output_fields")
+STRATEGIES = ("truncate_head", "truncate_tail", "truncate_middle", "reject")
+_SCALARS = {"integer": INTEGER, "number": NUMBER, "boolean": BOOLEAN, "string": STRING}
+
+
+def lower_seed(document: JsonValue, problems: Problems) -> surface.Program | None:
+    """Lower a seed; None where so little of it is there that nothing more can be said."""
+    if not isinstance(document, JsonObject):
+        problems.add("FS008", document.span, "a seed is a JSON object", 'begin with {"task_name": …}')
+        return None
+    older = [key for key in document.keys() if key.value in OLDER_KEYS]
+    if older and document.get("compute") is None:
+        help = "write it with `task_name`, `filter`, `extract`, `compute` and `output`"
+        problems.add("FS008", older[0].span, f"`{older[0].value}` belongs to the older shape of seeds", help)
+        return None
+    return _Seed(document, problems).program()
+
+
+class _Seed:
+    def __init__(self, document: JsonObject, problems: Problems) -> None:
+        self.document = document
+        self.problems = problems
+        self.shape = Shape(problems)
+
+    def program(self) -> surface.Program:
+        document, shape = self.document, self.shape
+        shape.keys(document, TOP_KEYS, "the seed")
+        task_name = self.task_name()
+        extract = self.extract()
+        output = shape.need(document, "output", "the seed", '"output": the names of the steps to return')
+        compute = shape.need(document, "compute", "the seed", '"compute": a list of steps')
+        description = shape.text(document.get("description"), "`description`")
+        return surface.Program(
+            task_name=task_name or Named(document.span, "task"),
+            version=self.version(),
+            description=description.value if description else "",
+            keywords=self.keywords(),
+            fields=self.fields(extract),
+            meta=self.declared(extract.get("meta"), "`extract.meta`", schema.META) if extract else (),
+            context=self.declared(document.get("context"), "`context`", schema.CONTEXT),
+            parameters=self.parameters(),
+            review_handling=self.review_handling(),
+            passes=self.passes(extract),
+            steps=self.steps(compute),
+            output=self.output(output),
+            span=document.span,
+        )
+
+    def task_name(self) -> Named | None:
+        value = self.shape.need(self.document, "task_name", "the seed", '"task_name": such as "G1a-v2"')
+        text = self.shape.text(value, "`task_name`")
+        if text is None:
+            return None
+        name = text.value
+        good = (
+            0 < len(name) <= limits.TASK_NAME_CHARACTERS
+            and name.isprintable()
+            and name == name.strip()
+            and not set(name) & set("/\\\"'`$%<>|*?:;{}#")
+            and any(c.isascii() and c.isalnum() for c in name)
+        )
+        if not good:
+            help = "use letters, digits, spaces, `-`, `_` and `.`, up to 100 characters, such as `G1a-v2`"
+            self.problems.add("FS206", text.span, "this task name cannot name a module", help)
+            return None
+        return Named(text.span, name)
+
+    def version(self) -> str:
+        value = self.document.get("version")
+        if isinstance(value, JsonNumber):
+            return str(value.value)
+        text = self.shape.text(value, "`version`")
+        return text.value if text else ""
+
+    def keywords(self) -> tuple[str, ...]:
+        value = self.document.get("filter")
+        section = self.shape.object(value, "`filter`") if value is not None else None
+        if section is None:
+            return ()
+        self.shape.keys(section, ("keywords",), "`filter`")
+        keywords: dict[str, None] = {}
+        for item in self.shape.list(section.get("keywords"), "`keywords`", limits.KEYWORDS):
+            text = self.shape.text(item, "a keyword")
+            if text is None:
+                continue
+            if not text.value.strip():
+                message = "an empty keyword would make every review relevant"
+                self.problems.add("FS509", text.span, message, "remove it; without keywords every review is relevant")
+            elif text.value in keywords:
+                self.problems.add("FS203", text.span, f"the keyword `{text.value}` stands twice", "remove one of them")
+            keywords[text.value] = None
+        return tuple(keywords)
+
+    def extract(self) -> JsonObject | None:
+        value = self.shape.need(self.document, "extract", "the seed", '"extract": {"fields": […]}')
+        section = self.shape.object(value, "`extract`") if value is not None else None
+        if section is not None:
+            self.shape.keys(section, ("fields", "meta", "passes", "validity"), "`extract`")
+        return section
+
+    def passes(self, extract: JsonObject | None) -> int:
+        value = extract.get("passes") if extract else None
+        return (self.shape.whole(value, "`passes`", 1, 9) or 1) if value is not None else 1
+
+    def fields(self, extract: JsonObject | None) -> tuple[surface.ExtractionField, ...]:
+        if extract is None:
+            return ()
+        value = self.shape.need(extract, "fields", "`extract`", '"fields": […]')
+        fields: dict[str, surface.ExtractionField] = {}
+        for item in self.shape.list(value, "`fields`", limits.FIELDS):
+            field = self.field(item)
+            if field is not None:
+                self.unique(field.name, fields, "field")
+                fields.setdefault(field.name.text, field)
+        if self.shape.boolean(extract.get("validity"), "`validity`"):
+            place = extract.get("validity")
+            assert place is not None
+            named = Named(place.span, schema.VALIDITY_FIELD)
+            self.unique(named, fields, "field")
+            values = tuple(surface.EnumValue(Named(place.span, v), d) for v, d in schema.VALIDITY_VALUES)
+            type_ = enum_of(tuple(v for v, _ in schema.VALIDITY_VALUES))
+            fields[named.text] = surface.ExtractionField(named, type_, "Whether the review can be trusted", values, "valid")
+        return tuple(fields.values())
+
+    def field(self, item: JsonValue) -> surface.ExtractionField | None:
+        shape = self.shape
+        section = shape.object(item, "a field")
+        if section is None:
+            return None
+        shape.keys(section, ("name", "type", "values", "description", "default"), "a field")
+        name = shape.name(shape.need(section, "name", "the field", '"name"'), "a field")
+        kind = shape.text(shape.need(section, "type", "the field", '"type": "enum"'), "`type`")
+        chosen = shape.choice(kind, "field type", ("enum", *_SCALARS)) if kind else None
+        description = shape.text(section.get("description"), "`description`")
+        values: tuple[surface.EnumValue, ...] = ()
+        if chosen == "enum":
+            values = self.enum_values(shape.need(section, "values", "the enum field", '"values": {"none": "…"}'))
+            if not values:
+                chosen = None
+        elif chosen and section.get("values") is not None:
+            message = f"`values` belong to an enum, and this field is of type `{chosen}`"
+            self.problems.add("FS511", section.span, message, 'write "type": "enum", or remove `values`')
+        if name is None:
+            return None
+        if chosen is None:  # told already; a string of any value lets the rest be checked
+            return surface.ExtractionField(name, Type(STRING.base), "")
+        type_ = enum_of(tuple(v.name.text for v in values)) if chosen == "enum" else _SCALARS[chosen]
+        default = self.typed_literal(section.get("default"), type_, "`default`")
+        return surface.ExtractionField(name, type_, description.value if description else "", values, default)
+
+    def enum_values(self, value: JsonValue | None) -> tuple[surface.EnumValue, ...]:
+        found: dict[str, surface.EnumValue] = {}
+        if isinstance(value, JsonObject):
+            pairs = [(member.key, self.shape.text(member.value, "a value's description")) for member in value.members]
+        elif isinstance(value, JsonArray):
+            texts = [self.shape.text(item, "an enum's value") for item in value.items]
+            pairs = [(text, None) for text in texts if text is not None]
+        elif value is None:
+            return ()
+        else:
+            self.shape.wrong_type(value, "`values`", "an object of descriptions or a list")
+            return ()
+        if len(pairs) > limits.ENUM_VALUES:
+            self.shape.too_many(value.span, "`values`", len(pairs), limits.ENUM_VALUES)
+            return ()
+        if not pairs:
+            self.problems.add("FS509", value.span, "the enum has no values", "list at least one")
+        for key, description in pairs:
+            if key.value in found:
+                self.problems.add("FS203", key.span, f"the value `{key.value}` stands twice", "remove one of them")
+            elif not key.value:
+                self.problems.add("FS509", key.span, "an enum's value cannot be empty", "name it, such as `none`")
+            else:
+                enum_value = surface.EnumValue(Named(key.span, key.value), description.value if description else "")
+                found[key.value] = enum_value
+        return tuple(found.values())
+
+    def typed_literal(self, value: JsonValue | None, type_: Type, what: str) -> Value:
+        """A literal of the type, or None where it is absent or wrong."""
+        if value is None:
+            return None
+        literal = self.shape.literal(value, what)
+        if literal is None:
+            return None
+        found = literal.value
+        if type_.values is not None and isinstance(found, str) and found not in type_.values:
+            help = did_you_mean(found, type_.values, what="values")
+            self.problems.add("FS302", value.span, f"`{found}` is not among the values", help)
+            return None
+        sort = {"integer": (int,), "number": (int, float), "boolean": (bool,), "string": (str,)}[type_.base.value]
+        if not isinstance(found, sort) or (isinstance(found, bool) and bool not in sort):
+            self.problems.add("FS301", value.span, f"{what} must be of type {type_}", f"write a value of type {type_}")
+            return None
+        return found
+
+    def declared(
+        self, value: JsonValue | None, what: str, standard: dict[str, Type]
+    ) -> tuple[surface.DeclaredField, ...]:
+        declared: dict[str, surface.DeclaredField] = {}
+        for item in self.shape.list(value, what, limits.FIELDS):
+            section = self.shape.object(item, "a declared field")
+            if section is None:
+                continue
+            self.shape.keys(section, ("name", "type", "nullable", "description"), "a declared field")
+            name = self.shape.name(self.shape.need(section, "name", "the field", '"name"'), "a field")
+            kind = self.shape.text(self.shape.need(section, "type", "the field", '"type": "number"'), "`type`")
+            chosen = self.shape.choice(kind, "type", tuple(_SCALARS)) if kind else None
+            nullable = self.shape.boolean(section.get("nullable"), "`nullable`")
+            description = self.shape.text(section.get("description"), "`description`")
+            if name is None:
+                continue
+            type_ = _SCALARS[chosen] if chosen else Type(STRING.base)
+            if name.text in standard and chosen and standard[name.text].base is not type_.base:
+                message = f"`{name.text}` is there without declaring it, as {standard[name.text]}"
+                self.problems.add("FS203", name.span, message, "remove the declaration, or choose another name")
+            self.unique(name, declared, "field")
+            text = description.value if description else ""
+            declared.setdefault(name.text, surface.DeclaredField(name, type_.or_null() if nullable else type_, text))
+        return tuple(declared.values())
+
+    def parameters(self) -> tuple[surface.Parameter, ...]:
+        value = self.document.get("parameters")
+        section = self.shape.object(value, "`parameters`") if value is not None else None
+        if section is None:
+            return ()
+        if len(section.members) > limits.PARAMETERS:
+            self.shape.too_many(section.span, "`parameters`", len(section.members), limits.PARAMETERS)
+            return ()
+        found = []
+        for member in section.members:
+            name = self.shape.name(member.key, "a parameter")
+            body = self.shape.object(member.value, "a parameter")
+            parameter = self.parameter(name, body) if name and body else None
+            found += [parameter] if parameter else []
+        return tuple(found)
+
+    def parameter(self, name: Named, body: JsonObject) -> surface.Parameter | None:
+        shape = self.shape
+        shape.keys(body, ("type", "default", "minimum", "maximum", "description"), "a parameter")
+        kind = shape.text(shape.need(body, "type", "the parameter", '"type": "integer"'), "`type`")
+        chosen = shape.choice(kind, "type", tuple(_SCALARS)) if kind else None
+        default_value = shape.need(body, "default", "the parameter", '"default": the value where none is given')
+        if chosen is None:
+            return None
+        type_ = _SCALARS[chosen]
+        bounds: list[int | float | None] = []
+        for key in ("minimum", "maximum"):
+            bound = body.get(key)
+            if bound is not None and not type_.is_numeric:
+                self.problems.add("FS511", bound.span, f"`{key}` belongs to a number", f"remove `{key}`")
+                bound = None
+            literal = self.typed_literal(bound, type_, f"`{key}`")
+            bounds.append(literal if isinstance(literal, int | float) else None)
+        minimum, maximum = bounds
+        default = self.typed_literal(default_value, type_, "`default`")
+        if minimum is not None and maximum is not None and minimum > maximum:
+            self.problems.add("FS509", body.span, "`minimum` is above `maximum`", "exchange them")
+        elif isinstance(default, int | float) and default_value is not None:
+            if (minimum is not None and default < minimum) or (maximum is not None and default > maximum):
+                message = f"the default {default} is outside the bounds"
+                self.problems.add("FS509", default_value.span, message, "widen the bounds, or change the default")
+        if default is None and default_value is not None and not self.problems.has_errors:
+            self.problems.add("FS301", default_value.span, "`default` cannot be null", "write a value")
+        description = shape.text(body.get("description"), "`description`")
+        return surface.Parameter(name, type_, default, minimum, maximum, description.value if description else "")
+
+    def review_handling(self) -> surface.ReviewHandling | None:
+        value = self.document.get("review_handling")
+        section = self.shape.object(value, "`review_handling`") if value is not None else None
+        if section is None:
+            return None
+        self.shape.keys(section, ("max_length", "strategy"), "`review_handling`")
+        length = self.shape.need(section, "max_length", "`review_handling`", '"max_length": 2000')
+        strategy = self.shape.text(
+            self.shape.need(section, "strategy", "`review_handling`", '"strategy": "truncate_head"'), "`strategy`"
+        )
+        chosen = self.shape.choice(strategy, "strategy", STRATEGIES) if strategy else None
+        most = self.shape.whole(length, "`max_length`", 1, 10_000_000) if length is not None else None
+        return surface.ReviewHandling(most, chosen) if most and chosen else None
+
+    def steps(self, compute: JsonValue | None) -> tuple[surface.Step, ...]:
+        steps: list[surface.Step] = []
+        for item in self.shape.list(compute, "`compute`", limits.STEPS):
+            section = self.shape.object(item, "a step")
+            if section is not None:
+                steps += self.step(section)
+        return tuple(steps)
+
+    def step(self, section: JsonObject) -> list[surface.Step]:
+        shape = self.shape
+        name = shape.step_name(shape.need(section, "name", "the step", '"name": such as "N_MILD"'))
+        op = shape.text(shape.need(section, "op", "the step", '"op": such as "count"'), "`op`")
+        chosen = shape.choice(op, "operation", tuple(OPERATIONS), "FS504") if op else None
+        before = Problems()
+        before_shape = Shape(before)
+        operation = lower_operation(chosen, section, before_shape) if chosen else surface.Broken()
+        self.problems.extend(before)
+        if name is None:
+            return []
+        place = Span(section.span.source, section.span.start, section.span.start + 1, section.span.pointer)
+        return [surface.Step(name, place, operation, chosen == "define_filter")]
+
+    def output(self, value: JsonValue | None) -> tuple[Named, ...]:
+        items = self.shape.list(value, "`output`", limits.OUTPUTS)
+        if isinstance(value, JsonArray) and not value.items:
+            self.problems.add("FS502", value.span, "`output` names no step", "name the steps to return")
+        names: dict[str, Named] = {}
+        for item in items:
+            text = self.shape.text(item, "a name in `output`")
+            if isinstance(text, JsonString):
+                named = Named(text.span, text.value)
+                self.unique(named, names, "output")
+                names.setdefault(text.value, named)
+        return tuple(names.values())
+
+    def unique(self, name: Named, taken: dict[str, object] | dict[str, Named], what: str) -> None:
+        if name.text in taken:
+            self.problems.add("FS203", name.span, f"the {what} `{name.text}` is there already", "rename or remove one of them")
+

@@ -1,0 +1,142 @@
+"""Reading JSON objects of a known shape, with every deviation reported at its place.
+
+In: places and values from `source.json_reader`. Out: plain Python values, or None where it is wrong and
+has been told. Knows nothing of any one format.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Sequence
+
+from formulaseed import limits
+from formulaseed.diagnostics.model import Problems
+from formulaseed.diagnostics.suggest import did_you_mean, nearest
+from formulaseed.domain.schema import RESERVED_WORDS
+from formulaseed.source.json_reader import JsonArray, JsonLiteral, JsonNumber, JsonObject, JsonString, JsonValue
+from formulaseed.source.text import Span
+from formulaseed.syntax import ast
+from formulaseed.syntax.surface import Named
+
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
+
+class Shape:
+    """Typed access to JSON values; every miss becomes a diagnostic of `problems`."""
+
+    def __init__(self, problems: Problems) -> None:
+        self.problems = problems
+
+    def object(self, value: JsonValue, what: str) -> JsonObject | None:
+        if isinstance(value, JsonObject):
+            return value
+        self.wrong_type(value, what, "an object")
+        return None
+
+    def list(self, value: JsonValue | None, what: str, most: int) -> Sequence[JsonValue]:
+        """The items, none where the list is absent, wrong or over its limit."""
+        if value is None:
+            return ()
+        if not isinstance(value, JsonArray):
+            self.wrong_type(value, what, "a list")
+            return ()
+        if len(value.items) > most:
+            self.too_many(value.span, what, len(value.items), most)
+            return ()
+        return value.items
+
+    def text(self, value: JsonValue | None, what: str) -> JsonString | None:
+        if value is None or isinstance(value, JsonString):
+            return value
+        self.wrong_type(value, what, "a text")
+        return None
+
+    def boolean(self, value: JsonValue | None, what: str) -> bool:
+        if value is None:
+            return False
+        if isinstance(value, JsonLiteral) and value.value is not None:
+            return value.value
+        self.wrong_type(value, what, "true or false")
+        return False
+
+    def whole(self, value: JsonValue, what: str, least: int, most: int) -> int | None:
+        """An integer between two bounds, both inclusive."""
+        if isinstance(value, JsonNumber) and isinstance(value.value, int) and least <= value.value <= most:
+            return value.value
+        help = f"write an integer from {least} to {most}"
+        self.problems.add("FS509", value.span, f"{what} must be an integer from {least} to {most}", help)
+        return None
+
+    def literal(self, value: JsonValue, what: str) -> ast.Literal | None:
+        if isinstance(value, JsonString | JsonNumber | JsonLiteral):
+            return ast.Literal(value.span, value.value)
+        self.wrong_type(value, what, "a number, a text, true, false or null")
+        return None
+
+    def choice(self, value: JsonString, what: str, allowed: Collection[str], code: str = "FS509") -> str | None:
+        if value.value in allowed:
+            return value.value
+        help = did_you_mean(value.value, allowed, what=f"known {what}s")
+        self.problems.add(code, value.span, f"`{value.value}` is no {what}", help)
+        return None
+
+    def keys(self, value: JsonObject, known: Sequence[str], what: str) -> None:
+        """Tell of every key that is not known."""
+        for key in value.keys():
+            if key.value not in known:
+                close = nearest(key.value, known)
+                help = f"did you mean `{close}`?" if close else f"known keys: {', '.join(f'`{k}`' for k in known)}"
+                self.problems.add("FS501", key.span, f"{what} has no key `{key.value}`", help)
+
+    def need(self, value: JsonObject, key: str, what: str, example: str) -> JsonValue | None:
+        found = value.get(key)
+        if found is None:
+            place = Span(value.span.source, value.span.start, value.span.start + 1, value.span.pointer)
+            self.problems.add("FS502", place, f"{what} has no `{key}`", f"add {example}")
+        return found
+
+    def name(self, value: JsonValue | None, what: str) -> Named | None:
+        """A name that can be used in formulas: ASCII letters, digits and `_`, not beginning with a digit."""
+        text = self.text(value, f"the name of {what}")
+        if text is None:
+            return None
+        if len(text.value) > limits.NAME_CHARACTERS:
+            help = f"use at most {limits.NAME_CHARACTERS} characters"
+            self.problems.add("FS206", text.span, f"the name of {what} has {len(text.value)} characters", help)
+            return None
+        if not _NAME.fullmatch(text.value):
+            plain = re.sub(r"[^A-Za-z0-9_]+", "_", text.value).strip("_")
+            plain = f"_{plain}" if plain[:1].isdigit() else plain
+            help = "use letters a to z, digits and `_`, and begin with no digit" + (f": `{plain}`" if plain else "")
+            self.problems.add("FS206", text.span, f"`{text.value}` cannot be the name of {what}", help)
+            return None
+        return Named(text.span, text.value)
+
+    def step_name(self, value: JsonValue | None) -> Named | None:
+        """A name that can also stand alone in a formula, so it may be no word of the language."""
+        named = self.name(value, "a step")
+        if named and named.text in RESERVED_WORDS:
+            message = f"`{named.text}` is a word of the formula language"
+            self.problems.add("FS206", named.span, message, f"use another name, such as `{named.text.upper()}_VALUE`")
+            return None
+        return named
+
+    def wrong_type(self, value: JsonValue, what: str, expected: str) -> None:
+        message = f"{what} must be {expected}, not {_kind(value)}"
+        self.problems.add("FS503", value.span, message, f"write {expected}")
+
+    def too_many(self, span: Span, what: str, found: int, most: int) -> None:
+        place = Span(span.source, span.start, span.start + 1, span.pointer)
+        self.problems.add("FS510", place, f"{what} has {found} entries, more than {most}", "split it, or leave some out")
+
+
+def _kind(value: JsonValue) -> str:
+    if isinstance(value, JsonObject):
+        return "an object"
+    if isinstance(value, JsonArray):
+        return "a list"
+    if isinstance(value, JsonString):
+        return "a text"
+    if isinstance(value, JsonNumber):
+        return "a number"
+    return "null" if value.value is None else "true or false"

@@ -1,0 +1,344 @@
+"""Checked programs: every name is resolved, every expression has a type, nothing is left to guess.
+
+Built by `check`, read by the interpreter and the backends. Two expressions are equal if they say the same,
+wherever they stand; what is known of them (`info`) does not count.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from enum import Enum
+
+from formulaseed.domain.ranges import Range
+from formulaseed.domain.types import Shape, Type, Value
+from formulaseed.source.text import Span
+
+
+@dataclass(frozen=True, slots=True)
+class Info:
+    """What is known of an expression: its type and shape, the range of its numbers, and where it was written.
+
+    `is_constant` says that it is made of literals alone; then `constant` is its value.
+    """
+
+    ty: Type
+    shape: Shape
+    span: Span
+    range: Range | None = None
+    is_constant: bool = False
+    constant: Value = None
+
+
+class SymbolKind(Enum):
+    EXTRACTION = "extraction"
+    META = "meta"
+    CONTEXT = "context"
+    PARAMETER = "param"
+    STEP = "step"
+    FILTER = "filter"
+
+
+@dataclass(frozen=True, slots=True)
+class Symbol:
+    kind: SymbolKind
+    name: str
+
+    def __str__(self) -> str:
+        """The symbol as formulas write it."""
+        if self.kind is SymbolKind.STEP:
+            return self.name
+        return f"${self.name}" if self.kind is SymbolKind.FILTER else f"{self.kind.value}.{self.name}"
+
+
+def _info() -> Info:
+    return field(compare=False)  # type: ignore[no-any-return]  # dataclasses types `field` as its value
+
+
+@dataclass(frozen=True, slots=True)
+class Literal:
+    value: Value
+    info: Info = _info()
+
+
+@dataclass(frozen=True, slots=True)
+class Ref:
+    symbol: Symbol
+    info: Info = _info()
+
+
+@dataclass(frozen=True, slots=True)
+class Present:
+    """The operand, which is null for some inputs: then evaluation fails with the kind `null`."""
+
+    operand: Expr
+    info: Info = _info()
+
+
+@dataclass(frozen=True, slots=True)
+class Unary:
+    operator: str
+    operand: Expr
+    info: Info = _info()
+
+
+@dataclass(frozen=True, slots=True)
+class Binary:
+    """`is_safe`: the operands are such that Python's own operator cannot raise. `may_overflow`: it may give infinity."""
+
+    operator: str
+    left: Expr
+    right: Expr
+    info: Info = _info()
+    is_safe: bool = field(default=True, compare=False)
+    may_overflow: bool = field(default=False, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """`is_safe` and `may_overflow` as for `Binary`."""
+
+    function: str
+    arguments: tuple[Expr, ...]
+    info: Info = _info()
+    is_safe: bool = field(default=True, compare=False)
+    may_overflow: bool = field(default=False, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    first: Expr
+    operators: tuple[str, ...]
+    rest: tuple[Expr, ...]
+    info: Info = _info()
+
+
+@dataclass(frozen=True, slots=True)
+class Logical:
+    operator: str
+    operands: tuple[Expr, ...]
+    info: Info = _info()
+
+
+@dataclass(frozen=True, slots=True)
+class Not:
+    operand: Expr
+    info: Info = _info()
+
+
+@dataclass(frozen=True, slots=True)
+class Conditional:
+    condition: Expr
+    then: Expr
+    otherwise: Expr
+    info: Info = _info()
+
+
+@dataclass(frozen=True, slots=True)
+class List:
+    """The right side of `in`."""
+
+    items: tuple[Expr, ...]
+    info: Info = _info()
+
+
+Expr = Literal | Ref | Present | Unary | Binary | Call | Comparison | Logical | Not | Conditional | List
+
+
+def children(expression: Expr) -> tuple[Expr, ...]:
+    """The direct operands, in the order in which they are evaluated."""
+    match expression:
+        case Literal() | Ref():
+            return ()
+        case Present(operand) | Unary(_, operand) | Not(operand):
+            return (operand,)
+        case Binary(_, left, right):
+            return (left, right)
+        case Call(_, arguments):
+            return arguments
+        case Comparison(first, _, rest):
+            return (first, *rest)
+        case Logical(_, operands):
+            return operands
+        case Conditional(condition, then, otherwise):
+            return (condition, then, otherwise)
+        case List(items):
+            return items
+
+
+def walk(expression: Expr) -> Iterator[Expr]:
+    """The expression and everything in it."""
+    stack = [expression]
+    while stack:
+        node = stack.pop()
+        yield node
+        stack.extend(reversed(children(node)))
+
+
+def conjuncts(condition: Expr | None) -> tuple[Expr, ...]:
+    """What must hold for the condition to hold, as a flat list."""
+    if condition is None:
+        return ()
+    if isinstance(condition, Logical) and condition.operator == "and":
+        return tuple(part for operand in condition.operands for part in conjuncts(operand))
+    return (condition,)
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    condition: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    where: Expr | None
+
+
+@dataclass(frozen=True, slots=True)
+class Sum:
+    expression: Expr
+    where: Expr | None
+    may_overflow: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Extreme:
+    """The largest or smallest value over the matching reviews; `default` (None: null) over none."""
+
+    largest: bool
+    expression: Expr
+    where: Expr | None
+    default: int | float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Lookup:
+    """`match` is `exact`, `substring_first` or `substring_max`. Without a default a miss is an error."""
+
+    source: Expr
+    table: tuple[tuple[str, str | int | float | bool], ...]
+    match: str
+    has_default: bool
+    default: Value
+
+
+@dataclass(frozen=True, slots=True)
+class Formula:
+    expression: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Const:
+    value: Value
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    rules: tuple[tuple[Expr, Value], ...]
+    otherwise: Value
+
+
+Aggregate = Count | Sum | Extreme
+Operation = Filter | Count | Sum | Extreme | Lookup | Formula | Const | Case
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A compute step. `range` bounds its value where it is a number."""
+
+    name: str
+    operation: Operation
+    ty: Type
+    range: Range | None
+    span: Span
+
+    @property
+    def is_aggregate(self) -> bool:
+        return isinstance(self.operation, Count | Sum | Extreme)
+
+    def expressions(self) -> tuple[Expr, ...]:
+        """Every expression of the step, in the order of evaluation."""
+        match self.operation:
+            case Filter(condition):
+                return (condition,)
+            case Count(where):
+                return (where,) if where else ()
+            case Sum(expression, where) | Extreme(_, expression, where):
+                return (where, expression) if where else (expression,)
+            case Lookup(source):
+                return (source,)
+            case Formula(expression):
+                return (expression,)
+            case Const():
+                return ()
+            case Case(rules):
+                return tuple(condition for condition, _ in rules)
+
+    def symbols(self) -> Iterator[Symbol]:
+        """Every symbol that the step mentions, repeats included."""
+        for expression in self.expressions():
+            for node in walk(expression):
+                if isinstance(node, Ref):
+                    yield node.symbol
+
+
+@dataclass(frozen=True, slots=True)
+class EnumValue:
+    name: str
+    description: str
+
+
+@dataclass(frozen=True, slots=True)
+class ExtractionField:
+    name: str
+    ty: Type
+    description: str
+    values: tuple[EnumValue, ...]
+    default: Value
+
+
+@dataclass(frozen=True, slots=True)
+class InputField:
+    """A field of `meta.*` or `context.*`."""
+
+    name: str
+    ty: Type
+    description: str
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    name: str
+    ty: Type
+    default: Value
+    minimum: int | float | None
+    maximum: int | float | None
+    description: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewHandling:
+    max_length: int
+    strategy: str
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """A checked seed. `steps` include filters; `meta` and `context` hold standard and declared fields."""
+
+    task_name: str
+    version: str
+    description: str
+    keywords: tuple[str, ...]
+    fields: tuple[ExtractionField, ...]
+    meta: tuple[InputField, ...]
+    context: tuple[InputField, ...]
+    parameters: tuple[Parameter, ...]
+    review_handling: ReviewHandling | None
+    passes: int
+    steps: tuple[Step, ...]
+    output: tuple[str, ...]
+
+    def used(self) -> frozenset[Symbol]:
+        """Every symbol that some step mentions."""
+        return frozenset(symbol for step in self.steps for symbol in step.symbols())

@@ -1,0 +1,35 @@
+"""The limits that a seed is held against before it is parsed.
+
+They are generous to honest seeds and small enough that what is over them is refused at once. Each is
+documented in docs/limits.md.
+"""
+
+from __future__ import annotations
+
+SEED_BYTES = 2 * 1024 * 1024
+JSON_DEPTH = 64
+NUMBER_CHARACTERS = 40
+TASK_NAME_CHARACTERS = 100
+NAME_CHARACTERS = 100
+KEYWORDS = 5_000
+FIELDS = 500
+ENUM_VALUES = 1_000
+PARAMETERS = 500
+STEPS = 2_000
+CASE_RULES = 1_000
+TABLE_ENTRIES = 10_000
+CONDITIONS = 256
+LIST_ITEMS = 1_000
+OUTPUTS = 2_000
+
+FORMULA_CHARACTERS = 16_384
+FORMULA_TERMS = 256
+FORMULA_TOKENS = 2_048
+FORMULA_NESTING = 60
+TREE_DEPTH = 280
+
+INTEGER_MAX = 2**63 - 1
+"""The largest integer that a literal, a row or a context may hold: what any database column takes."""
+
+NUMBER_MAX = 1.7976931348623157e308
+"""The largest number: a computed value beyond it, integers too, is an overflow."""

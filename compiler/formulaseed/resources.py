@@ -1,0 +1,24 @@
+"""Finds the grammar, the templates and the examples: in a checkout beside `compiler/`, else in the wheel."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+_PACKAGE = Path(__file__).resolve().parent
+
+
+@cache
+def resource_folder(name: str) -> Path:
+    """The folder `grammar`, `templates`, `tasks` or `examples`.
+
+    The checkout comes first: an editable install may have an old copy lying in the package.
+    """
+    root = _PACKAGE.parents[1]
+    if (root / "pyproject.toml").is_file() and (root / name).is_dir():
+        return root / name
+    return _PACKAGE / "_resources" / name
+
+
+def read_resource(folder: str, name: str) -> str:
+    return (resource_folder(folder) / name).read_text(encoding="utf-8")

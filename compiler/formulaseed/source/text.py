@@ -1,0 +1,55 @@
+"""A file's text and the places in it.
+
+In: a name and a text. Out: spans, which know their line and column. Never reads a file itself.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, eq=False)
+class Source:
+    """A text with the name under which people know it: a path, or `<seed>` for one made in memory."""
+
+    name: str
+    text: str
+    _line_starts: list[int] = field(default_factory=list, repr=False)
+
+    def position(self, offset: int) -> tuple[int, int]:
+        """Line and column of an offset, both counted from 1, columns in characters."""
+        starts = self._line_starts
+        if not starts:
+            starts.append(0)
+            find, text = self.text.find, self.text
+            at = find("\n")
+            while at != -1:
+                starts.append(at + 1)
+                at = find("\n", at + 1)
+        line = bisect_right(starts, offset)
+        return line, offset - starts[line - 1] + 1
+
+    def line(self, number: int) -> str:
+        """The text of a line, counted from 1, without its line break."""
+        self.position(0)
+        start = self._line_starts[number - 1]
+        end = self.text.find("\n", start)
+        return self.text[start : end if end != -1 else len(self.text)].rstrip("\r")
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A stretch of a source, `start` to `end` (exclusive) in characters, inside the value at `pointer`.
+
+    `pointer` is a JSON Pointer (RFC 6901) into the document; it is empty for a text that is no JSON.
+    """
+
+    source: Source
+    start: int
+    end: int
+    pointer: str = ""
+
+    def to(self, last: Span) -> Span:
+        """The span from the start of this one to the end of another one in the same value."""
+        return Span(self.source, self.start, max(self.end, last.end), self.pointer)

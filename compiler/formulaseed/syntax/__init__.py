@@ -1,0 +1,1 @@
+"""Programs as written: names are still text."""

@@ -1,0 +1,207 @@
+"""Text to expression: drives Lark and builds the tree.
+
+In: the text of a formula, inside a JSON string. Out: an `ast.Expr`, or a diagnostic and None.
+Limits are checked before Lark sees the text. The only module that imports Lark.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from typing import Any
+
+from lark import Lark, Token, Transformer_NonRecursive, Tree, UnexpectedInput, v_args
+from lark.tree import Meta
+
+from formulaseed import limits
+from formulaseed.diagnostics.model import Problems
+from formulaseed.resources import read_resource
+from formulaseed.source.json_reader import JsonString
+from formulaseed.syntax import ast
+from formulaseed.syntax.syntax_errors import explain
+
+_SCAN = re.compile(
+    r"""(?P<term>'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|\$?[A-Za-z_][\w.]*|[0-9.]+)|(?P<open>[(\[])|(?P<close>[)\]])|\S"""
+)
+
+
+def parse_formula(text: JsonString, problems: Problems) -> ast.Expr | None:
+    """Parse a whole formula, such as `N_MILD * 2`."""
+    return _parse(text, "formula", None, problems)
+
+
+def parse_continuation(text: JsonString, subject: ast.Expr, problems: Problems) -> ast.Expr | None:
+    """Parse what a case's `when` says of its `source`, such as `< 4.0`: a comparison that `subject` begins."""
+    return _parse(text, "continuation", subject, problems)
+
+
+def _parse(text: JsonString, start: str, subject: ast.Expr | None, problems: Problems) -> ast.Expr | None:
+    too_large = _over_limit(text.value)
+    if too_large:
+        problems.add("FS104", text.span, too_large, "split the formula into several steps")
+        return None
+    try:
+        tree = _lark().parse(text.value, start=start)
+    except UnexpectedInput as error:
+        fault = explain(text.value, error, start)
+        problems.add(fault.code, text.inside(fault.start, fault.end), fault.message, fault.help)
+        return None
+    if _depth(tree) > limits.TREE_DEPTH:
+        problems.add("FS104", text.span, "the formula nests too deeply", "split the formula into several steps")
+        return None
+    builder = _Builder(text, subject)
+    expression: ast.Expr = builder.transform(tree)
+    return None if builder.out_of_range(problems) else expression
+
+
+def _over_limit(text: str) -> str | None:
+    """Why the text is over a limit, or None. One pass, without recursion."""
+    if len(text) > limits.FORMULA_CHARACTERS:
+        return f"the formula has {len(text)} characters, more than {limits.FORMULA_CHARACTERS}"
+    terms = tokens = depth = deepest = 0
+    for match in _SCAN.finditer(text):
+        tokens += 1
+        if match.lastgroup == "term":
+            terms += 1
+        elif match.lastgroup == "open":
+            depth += 1
+            deepest = max(deepest, depth)
+        elif match.lastgroup == "close":
+            depth -= 1
+    if terms > limits.FORMULA_TERMS + limits.LIST_ITEMS * (" in " in text):
+        return f"the formula has {terms} terms, more than {limits.FORMULA_TERMS}"
+    if tokens > limits.FORMULA_TOKENS + 2 * limits.LIST_ITEMS * (" in " in text):
+        return f"the formula has {tokens} symbols, more than {limits.FORMULA_TOKENS}"
+    if deepest > limits.FORMULA_NESTING:
+        return f"brackets stand {deepest} deep, more than {limits.FORMULA_NESTING}"
+    return None
+
+
+def _depth(tree: Tree[Token]) -> int:
+    deepest, stack = 0, [(tree, 1)]
+    while stack:
+        node, depth = stack.pop()
+        deepest = max(deepest, depth)
+        stack += [(child, depth + 1) for child in node.children if isinstance(child, Tree)]
+    return deepest
+
+
+@cache
+def _lark() -> Lark:
+    return Lark(
+        read_resource("grammar", "formula.lark"),
+        parser="lalr",
+        start=["formula", "continuation"],
+        propagate_positions=True,
+        maybe_placeholders=True,
+    )
+
+
+_STRING_ESCAPE = re.compile(r"\\(.)")
+_STRING_ESCAPES = {"n": "\n", "t": "\t"}
+
+
+@v_args(meta=True)
+class _Builder(Transformer_NonRecursive[Token, ast.Expr]):
+    """Lark's tree to ours. Every method is named for a rule of the grammar."""
+
+    def __init__(self, text: JsonString, subject: ast.Expr | None) -> None:
+        super().__init__()
+        self.text = text
+        self.subject = subject
+        self.numbers_out_of_range: list[Meta] = []
+
+    def out_of_range(self, problems: Problems) -> bool:
+        for meta in self.numbers_out_of_range:
+            span = self.text.inside(meta.start_pos, meta.end_pos)
+            help = "integers reach to 9223372036854775807, numbers to 1.797e308"
+            problems.add("FS006", span, f"the number {self.text.value[meta.start_pos : meta.end_pos][:50]} is out of range", help)
+        return bool(self.numbers_out_of_range)
+
+    def span(self, meta: Meta) -> Any:
+        return self.text.inside(meta.start_pos, meta.end_pos)
+
+    def formula(self, meta: Meta, children: list[ast.Expr]) -> ast.Expr:
+        return children[0]
+
+    def continuation(self, meta: Meta, children: list[ast.Expr]) -> ast.Expr:
+        return children[0]
+
+    def group(self, meta: Meta, children: list[ast.Expr]) -> ast.Expr:
+        return children[0]
+
+    def conditional(self, meta: Meta, children: list[ast.Expr]) -> ast.Expr:
+        if len(children) == 1:
+            return children[0]
+        then, condition, otherwise = children
+        return ast.Conditional(self.span(meta), condition, then, otherwise)
+
+    def or_test(self, meta: Meta, children: list[ast.Expr]) -> ast.Expr:
+        return children[0] if len(children) == 1 else ast.Logical(self.span(meta), "or", tuple(children))
+
+    def and_test(self, meta: Meta, children: list[ast.Expr]) -> ast.Expr:
+        return children[0] if len(children) == 1 else ast.Logical(self.span(meta), "and", tuple(children))
+
+    def negation(self, meta: Meta, children: list[ast.Expr]) -> ast.Expr:
+        return ast.Not(self.span(meta), children[0])
+
+    def comparison_operator(self, meta: Meta, children: list[Token]) -> str:
+        return " ".join(children)
+
+    def comparison(self, meta: Meta, children: list[Any]) -> ast.Expr:
+        return ast.Comparison(self.span(meta), children[0], tuple(children[1::2]), tuple(children[2::2]))
+
+    def continued_comparison(self, meta: Meta, children: list[Any]) -> ast.Expr:
+        assert self.subject is not None
+        return ast.Comparison(self.span(meta), self.subject, tuple(children[0::2]), tuple(children[1::2]))
+
+    def binary(self, meta: Meta, children: list[Any]) -> ast.Expr:
+        left, operator, right = children
+        return ast.Binary(self.span(meta), str(operator), left, right)
+
+    def unary(self, meta: Meta, children: list[Any]) -> ast.Expr:
+        operator, operand = children
+        return ast.Unary(self.span(meta), str(operator), operand)
+
+    def number(self, meta: Meta, children: list[Token]) -> ast.Expr:
+        text = str(children[0])
+        value: int | float
+        if text.isdigit():
+            value = int(text) if len(text) <= limits.NUMBER_CHARACTERS else limits.INTEGER_MAX + 1
+            fine = value <= limits.INTEGER_MAX
+        else:
+            value = float(text)
+            fine = value <= limits.NUMBER_MAX
+        if not fine:
+            self.numbers_out_of_range.append(meta)
+        return ast.Literal(self.span(meta), value)
+
+    def string(self, meta: Meta, children: list[Token]) -> ast.Expr:
+        value = _STRING_ESCAPE.sub(lambda m: _STRING_ESCAPES.get(m[1], m[1]), children[0][1:-1])
+        return ast.Literal(self.span(meta), value)
+
+    def true(self, meta: Meta, children: list[Token]) -> ast.Expr:
+        return ast.Literal(self.span(meta), True)
+
+    def false(self, meta: Meta, children: list[Token]) -> ast.Expr:
+        return ast.Literal(self.span(meta), False)
+
+    def null(self, meta: Meta, children: list[Token]) -> ast.Expr:
+        return ast.Literal(self.span(meta), None)
+
+    def name(self, meta: Meta, children: list[Token]) -> ast.Expr:
+        return ast.Name(self.span(meta), str(children[0]))
+
+    def filter(self, meta: Meta, children: list[Token]) -> ast.Expr:
+        return ast.FilterName(self.span(meta), children[0][1:])
+
+    def arguments(self, meta: Meta, children: list[ast.Expr]) -> list[ast.Expr]:
+        return [child for child in children if child is not None]
+
+    def list(self, meta: Meta, children: list[Any]) -> ast.Expr:
+        return ast.List(self.span(meta), tuple(children[0] or ()))
+
+    def call(self, meta: Meta, children: list[Any]) -> ast.Expr:
+        token, arguments = children
+        name = ast.Name(self.text.inside(token.start_pos, token.end_pos), str(token))
+        return ast.Call(self.span(meta), name, tuple(arguments or ()))

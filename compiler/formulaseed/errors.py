@@ -4,6 +4,7 @@
     ├── SeedError         the seed has errors; carries every diagnostic
     ├── EvaluationError   a step could not be computed for one restaurant
     └── DataError         a row, context, review or extraction is not what it should be
+        └── UnreadableError   a file that cannot be opened
 """
 
 from __future__ import annotations
@@ -57,3 +58,7 @@ class DataError(FormulaSeedError):
     def at(self, where: str) -> DataError:
         """The same fault with an outer place put before the inner one."""
         return DataError(self.message, f"{where}: {self.where}" if self.where else where)
+
+
+class UnreadableError(DataError):
+    """A file that cannot be opened or read at all."""

@@ -31,5 +31,9 @@ TREE_DEPTH = 280
 INTEGER_MAX = 2**63 - 1
 """The largest integer that a literal, a row or a context may hold: what any database column takes."""
 
+INPUT_MAX = 1e100
+"""The largest number that a row, a context or a parameter may hold. Far beyond any data, and small enough that
+arithmetic on inputs is known not to overflow, so that generated modules need few checks."""
+
 NUMBER_MAX = 1.7976931348623157e308
 """The largest number: a computed value beyond it, integers too, is an overflow."""

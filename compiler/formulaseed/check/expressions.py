@@ -77,6 +77,8 @@ class ExpressionChecker:
         if ty.is_error or not ty.nullable or is_present(found, facts):
             return found
         info = found.info
+        if found in facts.implied:
+            return nodes.Present(found, Info(ty.present(), info.shape, info.span, info.range))
         if ty.base is Base.NULL:
             self.problems.add("FS306", info.span, "this is always null, and a value is needed", "write a value")
             return error_at(info.span)
@@ -364,8 +366,7 @@ class ExpressionChecker:
         info = self._computed(arguments, ty, computed, span, function.apply)
         if info is None:
             return error_at(span)
-        overflows = not computed.is_bounded and not info.is_constant and function.name not in ("max", "min", "clamp")
-        overflows = overflows and function.name not in ("abs", "float", "int", "floor", "ceil")
+        overflows = function.may_overflow and not computed.is_bounded and not info.is_constant
         return nodes.Call(function.name, tuple(arguments), info, function.is_safe(known), overflows)
 
     def _argument(self, function: Function, found: Expr, facts: Facts) -> Expr:

@@ -7,7 +7,7 @@ is known to lie in, and hold the expressions known to be present. They only ever
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from formulaseed.domain import ranges
 from formulaseed.domain.builtins import MIRRORED, NEGATED
@@ -19,14 +19,23 @@ from formulaseed.ir.nodes import Expr, Symbol, SymbolKind
 
 @dataclass(frozen=True, slots=True)
 class Facts:
+    """`present` holds what was tested for null itself, `implied` what must be there for another reason.
+
+    A type checker of Python follows the first and not the second.
+    """
+
     ranges: Mapping[Expr, Range] = field(default_factory=dict)
     present: frozenset[Expr] = frozenset()
+    implied: frozenset[Expr] = frozenset()
 
     def with_range(self, expression: Expr, known: Range) -> Facts:
-        return Facts({**self.ranges, expression: known}, self.present)
+        return replace(self, ranges={**self.ranges, expression: known})
 
     def with_present(self, expression: Expr) -> Facts:
-        return Facts(self.ranges, self.present | {expression})
+        return replace(self, present=self.present | {expression})
+
+    def with_implied(self, expression: Expr) -> Facts:
+        return replace(self, implied=self.implied | {expression})
 
 
 FilterCondition = Callable[[str], Expr | None]
@@ -88,16 +97,16 @@ class Narrowing:
             return facts
         if operator == "!=":
             if _is_null(right):
-                return self._known_present(left, facts)
+                return facts.with_present(left)
             if _is_null(left):
-                return self._known_present(right, facts)
+                return facts.with_present(right)
             facts = self._not_zero(left, right, facts)
             return self._not_zero(right, left, facts)
         if operator == "==" and (left.info.ty.nullable or right.info.ty.nullable):
             if not right.info.ty.nullable:
-                facts = self._known_present(left, facts)
+                facts = facts.with_implied(left)
             elif not left.info.ty.nullable:
-                facts = self._known_present(right, facts)
+                facts = facts.with_implied(right)
         facts = self._bound(left, operator, right, facts)
         return self._bound(right, MIRRORED[operator], left, facts)
 
@@ -127,7 +136,7 @@ class Narrowing:
         if not isinstance(right, nodes.List):
             return facts
         if left.info.ty.nullable and not any(item.info.ty.nullable for item in right.items):
-            facts = self._known_present(left, facts)
+            facts = facts.with_implied(left)
         found = [range_of(item, facts) for item in right.items]
         mine = range_of(left, facts)
         known: Range | None = None
@@ -137,16 +146,13 @@ class Narrowing:
             known = item if known is None else ranges.union(known, item)
         return self._learn(left, ranges.intersection(mine, known), facts) if mine and known else facts
 
-    def _known_present(self, value: Expr, facts: Facts) -> Facts:
-        return facts.with_present(value)
-
     def _learn(self, value: Expr, known: Range, facts: Facts) -> Facts:
         if value.info.is_constant:
             return facts
         facts = facts.with_range(value, known)
         if isinstance(value, nodes.Ref) and value.symbol.kind is SymbolKind.STEP and known.low >= 1:
             for name in self.non_empty(value.symbol.name):
-                facts = facts.with_present(nodes.Ref(Symbol(SymbolKind.STEP, name), value.info))
+                facts = facts.with_implied(nodes.Ref(Symbol(SymbolKind.STEP, name), value.info))
         return facts
 
 

@@ -81,7 +81,7 @@ class Scope:
         shape = Shape.REVIEW if kind in (SymbolKind.EXTRACTION, SymbolKind.META) else Shape.RESTAURANT
         known = None
         if ty.is_numeric:
-            known = ranges.ANY_INTEGER if ty.base is Base.INTEGER else ranges.ANY_NUMBER
+            known = ranges.INPUT_INTEGER if ty.base is Base.INTEGER else ranges.INPUT_NUMBER
             if kind is SymbolKind.PARAMETER:
                 known = ranges.intersection(known, self.bounds[rest])
         return nodes.Ref(Symbol(kind, rest), Info(ty, shape, span, known))

@@ -54,7 +54,10 @@ class Operator:
 
 @dataclass(frozen=True, slots=True)
 class Function:
-    """A function of the language. `parameters` names them; a last name of `...` takes any number more."""
+    """A function of the language. `parameters` names them; a last name of `...` takes any number more.
+
+    `helper` and `is_safe` as for operators; `may_overflow`: finite arguments can give what is not finite.
+    """
 
     name: str
     parameters: tuple[str, ...]
@@ -68,6 +71,7 @@ class Function:
     optional: int = 0
     takes: frozenset[Base] = frozenset({Base.INTEGER, Base.NUMBER})
     takes_list: bool = False
+    may_overflow: bool = False
     helper: str | None = None
     is_safe: Callable[[Sequence[Range]], bool] = always
 
@@ -165,8 +169,8 @@ def _clamp(value: Number, low: Number, high: Number) -> Number:
 def _sum(*values: Number) -> Number:
     total: Number = 0
     for value in values:
-        total = finite(total + value)
-    return total
+        total += value
+    return finite(total)
 
 
 # --- types of results
@@ -327,7 +331,7 @@ FUNCTIONS: dict[str, Function] = {
         ),
         Function(
             "sum", ("a", "..."), "The sum of the values", "sum([1, 2, 3.5])", 6.5, "number",
-            _widest, _sum_range, _sum, takes_list=True,
+            _widest, _sum_range, _sum, takes_list=True, may_overflow=True,
         ),
         Function(
             "pow", ("base", "exponent"), "The base raised to the exponent", "pow(2, 10)", 1024, "number",

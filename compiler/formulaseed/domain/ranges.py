@@ -36,7 +36,8 @@ class Range:
 
 
 ANY_NUMBER = Range(-limits.NUMBER_MAX, limits.NUMBER_MAX)
-ANY_INTEGER = Range(float(-limits.INTEGER_MAX), float(limits.INTEGER_MAX))
+INPUT_NUMBER = Range(-limits.INPUT_MAX, limits.INPUT_MAX)
+INPUT_INTEGER = Range(float(-limits.INTEGER_MAX), float(limits.INTEGER_MAX))
 COUNT = Range(0.0, float(2**63))
 """A number of reviews: no list in any memory is longer."""
 

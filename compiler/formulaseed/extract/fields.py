@@ -1,4 +1,4 @@
-"""Extraction fields, as the extractors see them: what to look for in a review, and which answers are legal."""
+"""Extraction fields as the extractors see them: what to look for in a review, which answers are legal."""
 
 from __future__ import annotations
 

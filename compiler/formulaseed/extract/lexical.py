@@ -1,18 +1,18 @@
 """The lexical extractor: typed fields out of a review by its words alone, with no network and no model.
 
 It is a heuristic. It weighs each sentence of a review against the words of a field: the values' names and
-descriptions, the examples in parentheses and, most, the phrases quoted in them ('I had', 'friend told me').
-Words that few values share weigh more than words that many share; a general table of word families lets
-"hospital" answer for "ER". Negators ("no hives"), suppositions ("if I had", "afraid that"), lasting conditions
-("I have a severe allergy") and hearsay ("my friend told me") take a word's weight away or move it to the values
-that are about them. Where nothing speaks, a field keeps its default; without one, an enum takes the value that
-stands for nothing (else its first), a boolean false, a number 0, a string nothing.
+descriptions, the examples in parentheses and, most, the phrases quoted there ('I had', 'friend told me').
+Words that few values share weigh more than words that many share, and a general table of word families lets
+"hospital" answer for "ER". Negators ("no hives"), suppositions ("if I had", "afraid that"), lasting
+conditions ("I have a severe allergy") and hearsay ("my friend told me") take a word's weight away, or give
+it to the values that are about them. Where nothing speaks, a field keeps its default; without one, an enum
+takes the value that stands for nothing (else its first), a boolean false, a number 0, a string nothing.
 
-What it cannot see: sarcasm, who "they" are, events told without any of the field's words, anything one has to
-know about the world. It reads the first 20,000 characters. Measure it against extractions that you trust before
-relying on it: ``formulaseed agreement`` reports Cohen's kappa for each field.
+What it cannot see: sarcasm, who "they" are, events told in none of the field's words, anything that one has
+to know about the world. It reads a review's first 20,000 characters. Measure it before relying on it, against
+extractions that you trust: ``formulaseed agreement`` reports Cohen's kappa for each field.
 
-Whatever a review says, it can only select among a field's legal values, and the work grows with its length only.
+Whatever a review says, it can only choose among a field's legal values, and in time linear in its length.
 """
 
 from __future__ import annotations
@@ -30,6 +30,10 @@ class LexicalExtractor:
     """Extracts the given fields from any text; its answers depend on the fields and the text only."""
 
     def __init__(self, fields: Sequence[Field]) -> None:
+        """Makes the fields' cues ready, once for all reviews. An enum without values is a ValueError."""
+        for field in fields:
+            if field.type == "enum" and not field.values:
+                raise ValueError(f"the enum field {field.name!r} has no values")
         self._cues = cues_of(fields)
 
     def extract(self, text: str) -> dict[str, FieldValue]:

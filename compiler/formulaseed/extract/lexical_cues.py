@@ -9,21 +9,28 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
+from formulaseed.extract import lexical_speech as speech
 from formulaseed.extract import lexical_words as words
+from formulaseed.extract.lexical_numbers import is_number
 from formulaseed.extract.lexical_text import sentences, stem
-from formulaseed.extract.lexical_vocabulary import description_words, family_of, is_common, name_words, valence
+from formulaseed.extract.lexical_vocabulary import description_words, family_of, is_common, name_words
 
+NUMBER = "#"
+"""Stands for every number, in digits or spelled."""
+
+MINIMAL_HEAD = 3  # words that a phrase's head needs to be heard without the rest
 PHRASE = 2.0  # a phrase that the description quotes
 PHRASE_WORDS = 1.0  # its words apart from one another
 EXAMPLE = 1.6  # a parenthesised example, shared among its words
 NAME = 1.2  # the name, shared among its words
 PROSE = 1.0  # any other word of a description
-PROSE_BESIDE_QUOTES = 0.5  # its author has quoted what counts
+PROSE_BESIDE_QUOTES = 0.4  # its author has quoted what counts
 EMPHASIS = 1.5  # CLAIMED
 COMMON = 0.25  # of the weight of a rare word
-COMMON_DEED = 0.6  # of that weight, where the description says that staff do it: "Staff asked"
+COMMON_ON_TOPIC = 0.75  # the same, in a sentence that has the whole topic
+COMMON_DEED = 0.6  # the same, where the description says that staff do it: "Staff asked"
 RELATED = 0.8  # a word of the same family as the author's
 EXAMPLE_ALONE = 0.5  # of an example's or phrase's weight, far from the topic
 PROSE_ALONE = 0.3  # of a plain word's weight, far from the topic
@@ -33,7 +40,12 @@ _QUOTED = re.compile(r"(?<!\w)['\"‘“]((?:[^'\"‘’“”]|(?<=\w)['’](?=
 _EXAMPLES = re.compile(r"\(([^()]{0,400})\)")
 _ITEM_ENDS = re.compile(r"[,;/]|\bor\b|\band\b")
 TURN = re.compile(r"\b[Bb](?:ut|UT)\b")
-_DETERMINERS = frozenset("a an the my our your his her their this that these".split())
+_ANY_NUMBER = frozenset((NUMBER,))
+_STOPS = frozenset(stem(word) for word in words.STOP_WORDS)
+_STAFF = frozenset(stem(word) for word in speech.STAFF)
+_UNHEARD = words.word_set(
+    "a an the my our your his her their this that these so very really completely totally"
+)
 
 
 class Cue(NamedTuple):
@@ -45,21 +57,36 @@ class Cue(NamedTuple):
     part: int = 0  # of a description with a "but": which side of it
     negated: bool = False  # "never asked": counts where the review denies the word
     deed: bool = False  # what staff do; the writer's doing the same says nothing
+    common: bool = False  # any review may have the word
     origin: int = 0
 
-    def heard(self, topic: float) -> float:
-        """The weight where this much of the topic is near."""
-        return self.weight * (self.alone + (1.0 - self.alone) * topic)
+    def heard(self, near: float, here: float) -> float:
+        """The weight where these shares of the topic stand near the sentence, and in it."""
+        weight = self.weight * (self.alone + (1.0 - self.alone) * near)
+        if not self.common:
+            return weight
+        least = COMMON_DEED if self.deed else COMMON
+        return weight * max(least, COMMON_ON_TOPIC * here)
 
 
 class Phrase(NamedTuple):
     """A quoted phrase. A bare one ("I had") speaks only where the sentence is on the matter."""
 
-    stems: tuple[str, ...]
+    words: tuple[frozenset[str], ...]
+    """For each word the stems that can stand for it: its family, and any number for a number."""
     cue: Cue
     bare: bool
+    telling: int
+    """How many words at its head are half of it or more, up to a word that carries meaning."""
+    denies: bool
+    """It has a negator of its own: "not worth it"."""
+
+    def share(self, matched: int) -> float:
+        """How much is said by so many words of its head."""
+        return matched / len(self.words) if matched == len(self.words) or matched >= self.telling else 0.0
 
 
+Item = TypeVar("Item")
 CueTable = dict[str, tuple[Cue, ...]]
 PhraseTable = dict[str, tuple[Phrase, ...]]
 
@@ -70,10 +97,9 @@ def has_examples(description: str) -> bool:
 
 
 def phrase_stems(quoted: str) -> tuple[str, ...]:
-    """A phrase's stems; "waited for our food" is also "waited for the food"."""
+    """A phrase's stems; "waited for our food" is also "waited for the food", "so rude" is "rude"."""
     found = [word for sentence in sentences(quoted) for word in sentence]
-    kept = [word.stem for word in found if word.lower not in _DETERMINERS]
-    return tuple(kept if len(kept) > 1 else [word.stem for word in found])
+    return tuple(word.stem for word in found if word.lower not in _UNHEARD)
 
 
 def quoted_phrases(description: str) -> list[str]:
@@ -96,7 +122,8 @@ class CueCollector:
         """Listens for the name's words, and for all of them in a row."""
         named = name_words(name)
         if len(named) > 1:
-            self._phrases.append(Phrase(tuple(map(stem, named)), self._placed(Cue(value, NAME, EXAMPLE_ALONE)), False))
+            cue = self._placed(Cue(value, NAME, EXAMPLE_ALONE))
+            self._phrases.append(_phrase(tuple(map(stem, named)), cue))
         for word in description_words(" ".join(named)):
             self._add(word.stem, Cue(value, NAME / len(named), PROSE_ALONE))
 
@@ -124,8 +151,13 @@ class CueCollector:
         self._widen(cues)
         phrases: dict[str, list[Phrase]] = defaultdict(list)
         for phrase in self._phrases:
-            phrases[phrase.stems[0]].append(phrase)
-        return {w: tuple(found) for w, found in cues.items()}, {w: tuple(found) for w, found in phrases.items()}
+            for first in sorted(phrase.words[0]):
+                phrases[first].append(phrase)
+        return _frozen(cues), _frozen(phrases)
+
+    def own_words(self) -> tuple[str, ...]:
+        """The stems that the author uses, in order."""
+        return tuple(dict.fromkeys(word for word, _ in self._direct))
 
     def _widen(self, cues: dict[str, list[Cue]]) -> None:
         """Adds the families of the words; a family member that the author uses keeps the author's value."""
@@ -134,14 +166,13 @@ class CueCollector:
         for word in list(cues):
             for member in family_of(word):
                 if member not in own:
-                    dimmed = is_common(member) and not is_common(word)
-                    related[member] += [_related(cue, dimmed) for cue in cues[word]]
+                    related[member] += [_related(cue, is_common(member)) for cue in cues[word]]
         for member, found in related.items():
             best = _best_of_each_value(found)
             cues[member] += [cue._replace(weight=cue.weight / len(best)) for cue in best]
 
     def _add_prose(self, text: str, cue: Cue) -> None:
-        by_staff = next((word.lower in words.STAFF for s in sentences(text) for word in s), False)
+        by_staff = next((word.lower in speech.STAFF for s in sentences(text) for word in s), False)
         for word in description_words(text):
             weight = cue.weight * (EMPHASIS if word.loud else 1.0)
             self._add(word.stem, cue._replace(weight=weight, negated=word.negated, deed=by_staff))
@@ -151,14 +182,14 @@ class CueCollector:
         listed = list(description_words(item))
         total = sum(COMMON if is_common(word.stem) else 1.0 for word in listed)
         for word in listed:
-            self._add(word.stem, cue._replace(weight=cue.weight / total, negated=word.negated))
+            self._add(word.stem, cue._replace(weight=cue.weight / max(1.0, total), negated=word.negated))
 
     def _add_phrase(self, quoted: str, cue: Cue) -> None:
         stems = phrase_stems(quoted)
         if not stems:
             return
         bare = self._bare_phrases and _is_bare(quoted)
-        self._phrases.append(Phrase(stems, self._placed(cue), bare))
+        self._phrases.append(_phrase(stems, self._placed(cue), bare))
         if not bare:
             self._add_shared(quoted, cue._replace(weight=PHRASE_WORDS))
 
@@ -167,8 +198,7 @@ class CueCollector:
             return
         if is_common(word):
             # "Staff asked" means the asking; "positive staff" does not mean the staff.
-            deed = cue.deed and not valence(word)
-            cue = cue._replace(weight=cue.weight * (COMMON_DEED if deed else COMMON))
+            cue = cue._replace(common=True, deed=cue.deed and word not in _STAFF)
         self._direct[word, cue.negated].append(self._placed(cue))
 
     def _placed(self, cue: Cue) -> Cue:
@@ -176,15 +206,30 @@ class CueCollector:
         return cue._replace(origin=self._origins, alone=max(cue.alone, self._alone))
 
 
-def _related(cue: Cue, dimmed: bool) -> Cue:
-    common = COMMON_DEED if cue.deed else COMMON
-    return cue._replace(weight=cue.weight * RELATED * (common if dimmed else 1.0))
+def _frozen(table: dict[str, list[Item]]) -> dict[str, tuple[Item, ...]]:
+    return {word: tuple(found) for word, found in table.items()}
+
+
+def _phrase(stems: tuple[str, ...], cue: Cue, bare: bool = False) -> Phrase:
+    telling = max(MINIMAL_HEAD, (len(stems) + 1) // 2)
+    while telling < len(stems) and stems[telling - 1] in _STOPS:
+        telling += 1
+    denies = not speech.NEGATORS.isdisjoint(stems)
+    return Phrase(tuple(_stand_ins(word) for word in stems), cue, bare, telling, denies)
+
+
+def _stand_ins(word: str) -> frozenset[str]:
+    return _ANY_NUMBER if is_number(word) else frozenset((word, *family_of(word)))
+
+
+def _related(cue: Cue, common: bool) -> Cue:
+    return cue._replace(weight=cue.weight * RELATED, common=cue.common or common)
 
 
 def _is_bare(quoted: str) -> bool:
     """'I had', 'my child experienced': somebody and a common verb, nothing about the matter."""
     return all(
-        word.lower in words.STOP_WORDS or word.lower in words.PERSONS or is_common(word.stem)
+        word.lower in words.STOP_WORDS or word.lower in speech.PERSONS or is_common(word.stem)
         for sentence in sentences(quoted)
         for word in sentence
     )
@@ -193,6 +238,7 @@ def _is_bare(quoted: str) -> bool:
 def _best_of_each_value(cues: Iterable[Cue]) -> list[Cue]:
     best: dict[int, Cue] = {}
     for cue in cues:
-        if cue.value not in best or cue.weight > best[cue.value].weight:
-            best[cue.value] = cue
+        rival = best.get(cue.value, cue)
+        chosen = cue if cue.weight > rival.weight else rival
+        best[cue.value] = chosen._replace(alone=max(cue.alone, rival.alone))
     return list(best.values())

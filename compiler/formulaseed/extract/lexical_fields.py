@@ -7,8 +7,10 @@ author's own words and from general word lists; no field or value is known here 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field as data_field
+from dataclasses import dataclass
+from dataclasses import field as data_field
 
+from formulaseed.extract import lexical_speech as speech
 from formulaseed.extract import lexical_words as words
 from formulaseed.extract.fields import Field
 from formulaseed.extract.lexical_cues import (
@@ -21,6 +23,7 @@ from formulaseed.extract.lexical_cues import (
     has_examples,
 )
 from formulaseed.extract.lexical_numbers import Range, range_of
+from formulaseed.extract.lexical_speech import Stance
 from formulaseed.extract.lexical_text import sentences, stem
 from formulaseed.extract.lexical_vocabulary import (
     content,
@@ -30,7 +33,6 @@ from formulaseed.extract.lexical_vocabulary import (
     name_words,
     valence,
 )
-from formulaseed.extract.lexical_words import Stance
 
 NO_TOPIC_ALONE = 0.8  # of a cue's weight, far from the topic, where no fallback says what the topic is
 ROOT = 6  # letters by which a topic is recognised: "allergy" and "allergic" are one topic
@@ -48,6 +50,8 @@ class FieldCues:
     """How many values are scored."""
     cues: CueTable = data_field(default_factory=dict)
     phrases: PhraseTable = data_field(default_factory=dict)
+    own_words: tuple[str, ...] = ()
+    """The author's stems among the cues, without their families."""
     fallback: int | None = None
     """The value that stands where nothing speaks."""
     parts: tuple[int, ...] = ()
@@ -56,6 +60,8 @@ class FieldCues:
     topic_weights: tuple[float, ...] = ()
     topic_bits: dict[str, int] = data_field(default_factory=dict)
     """Roots of the topic's words and their families, each with the bit of its concept."""
+    topic_known: bool = False
+    """A fallback says what the topic is; otherwise the field's own name stands in for it."""
     polarity: tuple[int, ...] = ()
     """Which way each value leans, where the field sets good against bad."""
     stances: tuple[Stance | None, ...] = ()
@@ -85,7 +91,7 @@ def cues_of(fields: Sequence[Field]) -> tuple[FieldCues, ...]:
     return found
 
 
-def is_fallback(value: str, description: str) -> bool:
+def _is_fallback(value: str, description: str) -> bool:
     """Whether a value stands for nothing having been said: by its name, or as it opens and quotes nothing."""
     named, opening = name_words(value), name_words(description)[:1]
     if named and (named[0] in words.EMPTY_NAMES or (named[0] == "not" and len(named) > 1)):
@@ -96,26 +102,34 @@ def is_fallback(value: str, description: str) -> bool:
 def _field_cues(field: Field) -> FieldCues:
     is_enum = field.type == "enum"
     values = field.values if is_enum else ((field.name, field.description),)
-    fallbacks = [index for index, value in enumerate(values) if is_enum and is_fallback(*value)]
+    fallbacks = [index for index, value in enumerate(values) if is_enum and _is_fallback(*value)]
     cues = FieldCues(field, len(values) if is_enum else BOOLEAN_VALUES)
     cues.fallback = fallbacks[0] if fallbacks else None
     topic = content(values[fallbacks[0]][1]) if fallbacks else []
     cues.stances = _stances(values, fallbacks) if is_enum else (None,) * cues.count
-    collector = CueCollector(frozenset(topic), 0.0 if topic else NO_TOPIC_ALONE, cues.tells_stance)
+    collector = CueCollector(_unsaying(topic), 0.0 if topic else NO_TOPIC_ALONE, cues.tells_stance)
     parts = [1] * cues.count
     for index, (value, description) in enumerate(values):
         if index not in fallbacks:
             collector.add_name(index, value)
             parts[index] = collector.add_description(index, description)
     cues.cues, cues.phrases = collector.tables(len(values))
+    cues.own_words = collector.own_words()
     cues.parts = tuple(parts)
+    cues.topic_known = bool(topic)
     _set_topic(cues, topic or _topic_of(field))
     cues.polarity = _polarities(values, fallbacks) if is_enum else (0,) * cues.count
     cues.grades = tuple(_grade(value) for value, _ in values)
     cues.ranges = tuple(range_of([word.stem for s in sentences(text) for word in s]) for _, text in values)
-    told = {word for text in (field.name, field.description, *(d for _, d in values)) for word in name_words(text)}
-    cues.hears_unreal = not words.INTENTIONS.isdisjoint(told)
+    told = " ".join((field.name, field.description, *(description for _, description in values)))
+    cues.hears_unreal = not speech.INTENTIONS.isdisjoint(name_words(told))
     return cues
+
+
+def _unsaying(topic: Sequence[str]) -> frozenset[str]:
+    """The words that speak for no value: the topic's, and the common ones of their families."""
+    related = (member for word in topic for member in family_of(word) if is_common(member))
+    return frozenset((*topic, *related))
 
 
 def _topic_of(field: Field) -> list[str]:
@@ -162,16 +176,18 @@ def _stances(values: Sequence[tuple[str, str]], fallbacks: Sequence[int]) -> tup
 def _stance(value: str, description: str) -> Stance | None:
     told = {*name_words(value), *name_words(description)}
     best: tuple[int, Stance | None] = (0, None)
-    for stance, known in words.STANCE_WORDS.items():
+    for stance, known in speech.STANCE_WORDS.items():
         best = max(best, (len(told & known), stance), key=lambda pair: pair[0])
     return best[1]
 
 
 def _borrow_cues(cues: FieldCues, others: Sequence[FieldCues]) -> None:
     """A cue that is another field's topic ("reaction") stands for that field's cues ("hives")."""
-    for word, found in list(cues.cues.items()):
-        for other in others:
-            if is_common(word) or word not in other.topic or other.tells_stance:
+    explained = [other for other in others if other.topic_known and not other.tells_stance]
+    for word in cues.own_words:
+        found = cues.cues.get(word, ())
+        for other in explained:
+            if is_common(word) or word not in other.topic:
                 continue
             for borrowed in other.cues:
                 if borrowed not in cues.cues and not is_common(borrowed):

@@ -1,4 +1,4 @@
-"""Quantities in sentences ("forty-five min", "half an hour", "$12.50") and ranges in descriptions ("15-30 minutes").
+"""Quantities in sentences ("forty-five min", "half an hour", "$12.50"), ranges in descriptions.
 
 Durations up to hours are counted in minutes, longer ones in days, money as it is written.
 """
@@ -6,26 +6,39 @@ Durations up to hours are counted in minutes, longer ones in days, money as it i
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Literal, NamedTuple
 
 from formulaseed.extract import lexical_words as words
+from formulaseed.extract.lexical_text import stem
 
 Unit = Literal["minutes", "days", "money"]
 DIGITS_LIMIT = 12  # a longer number in a review is noise
 
-_BELOW = frozenset("under below within less fewer".split())
-_ABOVE = frozenset("over above beyond more longer exceed least".split())
-_BETWEEN = frozenset("or to and full long whole good solid".split())  # "30 to 40 minutes", "two full hours"
-_MONEY_UNITS = frozenset(("dollar", "buck", "usd"))
+
+def _stems(listed: str) -> frozenset[str]:
+    return frozenset(stem(word) for word in listed.split())
+
+
+_BELOW = _stems("under below within less fewer")
+_ABOVE = _stems("over above beyond more longer exceeding least")
+_BETWEEN = _stems("or to and of full long whole good solid")  # "30 to 40 minutes", "two full hours"
+_NUMBER_WORDS = {stem(word): value for word, value in words.NUMBER_WORDS.items()}
+_SIZES: dict[str, tuple[Unit, float]] = {
+    **{stem(word): ("minutes", size) for word, size in words.MINUTES.items()},
+    **{stem(word): ("days", size) for word, size in words.DAYS.items()},
+    **{stem(word): ("money", 1.0) for word in words.MONEY_UNITS},
+}
+_MONEY_WORDS = frozenset(stem(word) for word in words.MONEY_WORDS)
 _MONEY_SIGNS = "$€£"
 
 
 class Quantity(NamedTuple):
-    """A number, its unit if it has one, and the index of its first word."""
+    """A number, its unit if it has one, and where its first word stands."""
 
     value: float
     unit: Unit | None
-    index: int
+    start: int
 
 
 class Range(NamedTuple):
@@ -48,14 +61,22 @@ def quantities(stems: Sequence[str]) -> list[Quantity]:
     return found
 
 
+def is_unit(word: str) -> bool:
+    """Whether a stem names a unit of time or money."""
+    return word in _SIZES
+
+
+def is_number(word: str) -> bool:
+    """Whether a stem is a number, in digits or spelled."""
+    return word in _NUMBER_WORDS or (word[:1].isascii() and word[:1].isdigit())
+
+
 def unit_of(stems: Sequence[str]) -> tuple[Unit | None, float]:
     """The unit that these words ask for, and how many minutes, days or dollars one of it has."""
-    for stem in stems:
-        if stem in words.MINUTES:
-            return "minutes", words.MINUTES[stem]
-        if stem in words.DAYS:
-            return "days", words.DAYS[stem]
-    return ("money", 1.0) if not words.MONEY_STEMS.isdisjoint(stems) else (None, 1.0)
+    named = next((_SIZES[word] for word in stems if word in _SIZES), None)
+    if named:
+        return named
+    return ("money", 1.0) if not _MONEY_WORDS.isdisjoint(stems) else (None, 1.0)
 
 
 def range_of(stems: Sequence[str]) -> Range | None:
@@ -64,11 +85,11 @@ def range_of(stems: Sequence[str]) -> Range | None:
     if not given or given[0].unit is None:
         return None
     first, unit = given[0], given[0].unit
-    before = stems[max(0, first.index - 2) : first.index]
-    after = tuple(stems[first.index + 1 : first.index + 5])
+    before = stems[max(0, first.start - 2) : first.start]
+    after = tuple(stems[first.start + 1 : first.start + 5])
     if not _BELOW.isdisjoint(before):
         return Range(0.0, first.value, unit)
-    if not _ABOVE.isdisjoint(before) or ("or", "more") in zip(after, after[1:], strict=False):
+    if not _ABOVE.isdisjoint(before) or ("or", "more") in pairwise(after):
         return Range(first.value, float("inf"), unit)
     if len(given) > 1 and given[1].unit == unit:
         return Range(first.value, given[1].value, unit)
@@ -81,8 +102,9 @@ def _number(stems: Sequence[str], index: int) -> tuple[float, int]:
     if digits[:1].isascii() and digits[:1].isdigit():
         readable = len(digits) <= DIGITS_LIMIT and digits.count(".") <= 1
         return (float(digits), 1) if readable else (0.0, 0)
-    if stems[index] == "half" and stems[index + 1 : index + 2] != ["past"]:
-        return (0.5, 2 if stems[index + 1 : index + 2] in (["a"], ["an"]) else 1)
+    if stems[index] == "half":
+        length = 2 if stems[index + 1 : index + 2] in (["a"], ["an"]) else 1
+        return (0.5, length) if _unit_at(stems, index + length) else (0.0, 0)
     if stems[index] in ("a", "an"):
         return (1.0, 1) if _unit_at(stems, index + 1) else (0.0, 0)
     return _spelled(stems, index)
@@ -92,7 +114,7 @@ def _spelled(stems: Sequence[str], index: int) -> tuple[float, int]:
     """Forty-five, two hundred, a dozen."""
     total, length = 0, 0
     for word in stems[index : index + 3]:
-        part = words.NUMBER_WORDS.get(word)
+        part = _NUMBER_WORDS.get(word)
         if part is None or (length and not _continues(total, part)):
             break
         total = total * part if part == 100 and length else total + part
@@ -102,7 +124,7 @@ def _spelled(stems: Sequence[str], index: int) -> tuple[float, int]:
 
 def _continues(total: int, part: int) -> bool:
     """Whether "part" goes on with a number: forty-five and two hundred do, five ten does not."""
-    return (total % 10 == 0 and 20 <= total and part < 10) or (part == 100 and total < 10)
+    return (total >= 20 and total % 10 == 0 and part < 10) or (part == 100 and total < 10)
 
 
 def _with_unit(value: float, stems: Sequence[str], index: int, after: int) -> Quantity:
@@ -121,10 +143,4 @@ def _with_unit(value: float, stems: Sequence[str], index: int, after: int) -> Qu
 
 
 def _unit_at(stems: Sequence[str], index: int) -> tuple[Unit, float] | None:
-    if index >= len(stems):
-        return None
-    stem = stems[index]
-    if stem in words.MINUTES or stem in words.DAYS or stem in _MONEY_UNITS:
-        unit, size = unit_of((stem,))
-        return None if unit is None else (unit, size)
-    return None
+    return _SIZES.get(stems[index]) if index < len(stems) else None

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from formulaseed.extract import lexical_words as words
 from formulaseed.extract.lexical_cues import phrase_stems, quoted_phrases
 from formulaseed.extract.lexical_fields import FieldCues
-from formulaseed.extract.lexical_numbers import quantities, unit_of
+from formulaseed.extract.lexical_numbers import is_unit, quantities, unit_of
 from formulaseed.extract.lexical_text import Sentence, Word, sentences
 from formulaseed.extract.lexical_vocabulary import content, name_words
 
@@ -30,7 +30,7 @@ def find_number(cues: FieldCues, review: Sequence[Sentence]) -> float | None:
             bare = quantity.unit is None
             if quantity.unit != unit and not (bare and unit == "money"):
                 continue
-            if not sentence[quantity.index].real or (bare and not support):
+            if not sentence[quantity.start].real or (bare and not support):
                 continue
             offer = (support, quantity.value / size)
             best = max(best, offer) if best else offer
@@ -43,13 +43,13 @@ def _asked(cues: FieldCues) -> list[str]:
 
 def _support(cues: FieldCues, sentence: Sentence) -> float:
     """1 where the sentence has a cue of the field beside the unit itself, else 0."""
-    own = (word.stem for word in sentence if word.stem not in words.UNIT_STEMS)
+    own = (word.stem for word in sentence if not is_unit(word.stem))
     return float(any(stem in cues.cues for stem in own))
 
 
 def find_name(cues: FieldCues, review: Sequence[Sentence]) -> str | None:
     """The capitalised phrase that stands nearest after a cue, or before it where none follows."""
-    heard = name_cues(cues)
+    heard = _name_cues(cues)
     best: tuple[int, str] | None = None
     for sentence in review:
         places = [index for index, word in enumerate(sentence) if word.stem in heard]
@@ -62,10 +62,12 @@ def find_name(cues: FieldCues, review: Sequence[Sentence]) -> str | None:
     return best[1] if best else None
 
 
-def name_cues(cues: FieldCues) -> frozenset[str]:
-    """The stems beside which a name is looked for: the field's words, and the phrases' words but for names."""
-    quoted = [phrase for phrase in quoted_phrases(cues.field.description)]
-    named = {word.stem for phrase in quoted for s in sentences(phrase) for word in s if word.text[:1].isupper()}
+def _name_cues(cues: FieldCues) -> frozenset[str]:
+    """The stems beside which a name is looked for: the field's words and its phrases', but for names."""
+    quoted = quoted_phrases(cues.field.description)
+    named = {
+        word.stem for phrase in quoted for s in sentences(phrase) for word in s if word.text[:1].isupper()
+    }
     framing = {stem for phrase in quoted for stem in phrase_stems(phrase)}
     return frozenset((set(_asked(cues)) | framing | set(cues.cues)) - named)
 

@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from formulaseed.extract import lexical_words as words
-from formulaseed.extract.lexical_cues import Cue, Phrase
+from formulaseed.extract import lexical_speech as speech
+from formulaseed.extract.lexical_cues import NUMBER, Cue, Phrase
 from formulaseed.extract.lexical_fields import ROOT, FieldCues
-from formulaseed.extract.lexical_numbers import quantities
+from formulaseed.extract.lexical_numbers import is_number, quantities
+from formulaseed.extract.lexical_speech import Stance
 from formulaseed.extract.lexical_text import Sentence, Word
 from formulaseed.extract.lexical_vocabulary import is_common, valence
-from formulaseed.extract.lexical_words import Stance
 
 THRESHOLD = 0.6
 """Below it nothing speaks for a value."""
@@ -26,6 +26,7 @@ LEANING_TOPIC = 0.5  # how much of the topic must stand near it
 LEANING_LIMIT = 2
 TOLD = 1.4  # the matter told in a value's stance
 TOLD_ALONE = 0.7  # of that, far from the topic
+FEARED_ALONE = 0.4  # the same, for what did not happen
 TOPIC_TOLD = 0.6  # the matter named by its topic only
 QUANTITY = 1.5  # a quantity inside a value's range
 PART = 0.4  # what either side of a "but" needs
@@ -56,8 +57,8 @@ def all_scores(fields: Sequence[FieldCues], review: Review) -> list[list[float]]
     found = [scores(cues, review) for cues in fields]
     for index, cues in enumerate(fields):
         if cues.linked and max(max(found[other]) for other in cues.linked) < THRESHOLD:
-            real = (score if stance == "unreal" else 0.0 for score, stance in zip(found[index], cues.stances))
-            found[index] = list(real)
+            pairs = zip(found[index], cues.stances, strict=True)
+            found[index] = [score if stance == "unreal" else 0.0 for score, stance in pairs]
     return found
 
 
@@ -67,7 +68,8 @@ def scores(cues: FieldCues, review: Review) -> list[float]:
     evidence = _Evidence(cues.count)
     for index, sentence in enumerate(review.sentences):
         near = coverage.near(index)
-        _hear_words(cues, sentence, near, evidence)
+        here = coverage.here(index) if cues.topic_known else 0.0
+        _hear_words(cues, sentence, near, here, evidence)
         _hear_phrases(cues, sentence, near, evidence)
         if cues.tells_stance:
             _hear_stances(cues, sentence, near, evidence)
@@ -94,9 +96,9 @@ def _leaning(sentence: Sentence) -> int:
 def _is_refusal(sentence: Sentence, index: int) -> bool:
     """ "They would not check": somebody else's unwillingness."""
     word = sentence[index]
-    if word.lower != "not" or word.by_writer or not index or sentence[index - 1].lower not in words.MODALS:
+    if word.lower != "not" or word.by_writer or not index or sentence[index - 1].lower not in speech.MODALS:
         return False
-    return index + 1 < len(sentence) and sentence[index + 1].lower not in words.PRAISING_VERBS
+    return index + 1 < len(sentence) and sentence[index + 1].lower not in speech.PRAISING_VERBS
 
 
 def _lean(cues: FieldCues, found: list[float], leaning: float) -> None:
@@ -120,6 +122,10 @@ class _Coverage:
                 self._masks[index] |= bits.get(word.stem[:ROOT], 0)
             union |= self._masks[index]
         self.all = self._share(union)
+
+    def here(self, index: int) -> float:
+        """In the sentence itself."""
+        return self._share(self._masks[index])
 
     def within(self, index: int) -> float:
         """In the sentence or one beside it."""
@@ -171,7 +177,7 @@ class _Evidence:
         return found
 
 
-def _hear_words(cues: FieldCues, sentence: Sentence, near: float, evidence: _Evidence) -> None:
+def _hear_words(cues: FieldCues, sentence: Sentence, near: float, here: float, evidence: _Evidence) -> None:
     table = cues.cues
     denies = cues.field.type == "boolean"
     for word in sentence:
@@ -180,7 +186,7 @@ def _hear_words(cues: FieldCues, sentence: Sentence, near: float, evidence: _Evi
                 if not denies:
                     continue
                 cue = cue._replace(value=1)
-            weight = cue.heard(near) * _reality(cues, cue.value, word)
+            weight = cue.heard(near, here) * _reality(cues, cue.value, word)
             evidence.add(cue, weight * WRITERS_DEED if cue.deed and word.by_writer else weight)
 
 
@@ -192,16 +198,19 @@ def _reality(cues: FieldCues, value: int, word: Word) -> float:
 
 def _hear_phrases(cues: FieldCues, sentence: Sentence, near: float, evidence: _Evidence) -> None:
     for start, word in enumerate(sentence):
-        for phrase in cues.phrases.get(word.stem, ()):
-            if not _stands(phrase, sentence, start):
+        for phrase in cues.phrases.get(_key(word), ()):
+            matched, last = _matched(phrase, sentence, start)
+            share = phrase.share(matched)
+            if not share:
                 continue
             cue = phrase.cue
-            weight = cue.weight * _matter(cues, sentence) if phrase.bare else cue.heard(near)
-            if word.negated and not phrase.bare:
+            weight = cue.weight * _matter(cues, sentence) if phrase.bare else cue.heard(near, near)
+            negated = word.negated or (sentence[last].negated and not phrase.denies)
+            if negated and not phrase.bare:
                 if cues.field.type != "boolean":
                     continue
                 cue = cue._replace(value=1)
-            evidence.add(cue, weight * _reality(cues, cue.value, word))
+            evidence.add(cue, weight * share * _reality(cues, cue.value, word))
 
 
 def _matter(cues: FieldCues, sentence: Sentence) -> float:
@@ -209,24 +218,29 @@ def _matter(cues: FieldCues, sentence: Sentence) -> float:
     return min(1.0, sum(cues.matter.get(word.stem, 0.0) for word in sentence if not word.negated)) / 2
 
 
-def _stands(phrase: Phrase, sentence: Sentence, start: int) -> bool:
-    """Whether the phrase's words stand from here on, in order, almost side by side."""
+def _matched(phrase: Phrase, sentence: Sentence, start: int) -> tuple[int, int]:
+    """How many of the phrase's words stand from here on, almost side by side, and where the last one is."""
     at = start
-    for wanted in phrase.stems[1:]:
+    for matched, wanted in enumerate(phrase.words[1:], 1):
         window = sentence[at + 1 : at + 2 + PHRASE_GAP]
-        step = next((offset for offset, word in enumerate(window, 1) if word.stem == wanted), None)
+        step = next((offset for offset, word in enumerate(window, 1) if _key(word) in wanted), None)
         if step is None:
-            return False
+            return matched, at
         at += step
-    return True
+    return len(phrase.words), at
+
+
+def _key(word: Word) -> str:
+    return NUMBER if is_number(word.stem) else word.stem
 
 
 def _hear_stances(cues: FieldCues, sentence: Sentence, near: float, evidence: _Evidence) -> None:
-    """Adds, for the values about who tells it, how much of the matter this sentence tells in their stance."""
+    """For the values about who tells it: adds how much of the matter this sentence tells in their stance."""
     told: dict[Stance, dict[str, float]] = {}
     for word in sentence:
         weight = cues.matter.get(word.stem, 0.0)
-        if word.stem in cues.topic or (word.stance == "unreal" and word.stem[:ROOT] in cues.topic_bits):
+        feared = word.stance == "unreal" and word.stem[:ROOT] in cues.topic_bits
+        if feared or word.stem in cues.topic:
             weight = max(weight, TOPIC_TOLD)
         if weight and not word.negated:
             told.setdefault(word.stance, {})[word.stem] = weight
@@ -235,12 +249,13 @@ def _hear_stances(cues: FieldCues, sentence: Sentence, near: float, evidence: _E
         weight = TOLD * min(1.0, sum(heard.values())) * (0.8 if stance == "plain" else 1.0)
         for value, wanted in enumerate(cues.stances):
             if wanted == stance or (wanted == "first" and stance == "plain"):
-                cue = Cue(value, weight, TOLD_ALONE, origin=_STANCE_ORIGIN)
-                evidence.add(cue, cue.heard(near))
+                alone = FEARED_ALONE if stance == "unreal" else TOLD_ALONE
+                cue = Cue(value, weight, alone, origin=_STANCE_ORIGIN)
+                evidence.add(cue, cue.heard(near, near))
 
 
 def _hear_topic(cues: FieldCues, review: Review, found: list[float]) -> None:
-    """A sentence that asserts all that the fallback denies rules it out; the first other value then stands."""
+    """Where a sentence asserts all that the fallback denies, the first other value stands at least."""
     if cues.fallback is None or len(cues.topic) < 2 or all(is_common(word) for word in cues.topic):
         return
     first = next((value for value in range(cues.count) if value != cues.fallback), None)
@@ -267,7 +282,7 @@ def _hear_ranges(cues: FieldCues, review: Review, coverage: _Coverage, evidence:
         for index, sentence in enumerate(review.sentences)
         if coverage.near(index) > 0
         for quantity in quantities([word.stem for word in sentence])
-        if quantity.unit in units
+        if quantity.unit in units and sentence[quantity.start].real
     ]
     largest = max(found, key=lambda quantity: quantity.value, default=None)
     if largest is None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from formulaseed.extract import lexical_words as words
@@ -23,18 +23,6 @@ _NEGATIVE = _stems(words.NEGATIVE_WORDS)
 _VALENCE = {word: (word in _POSITIVE) - (word in _NEGATIVE) for word in _POSITIVE | _NEGATIVE}
 
 
-def _families() -> dict[str, tuple[str, ...]]:
-    found: dict[str, set[str]] = defaultdict(set)
-    for family in words.FAMILIES:
-        stems = {stem(word) for word in family}
-        for one in stems:
-            found[one] |= stems - {one}
-    return {one: tuple(sorted(stems)) for one, stems in found.items()}
-
-
-_FAMILY_OF = _families()
-
-
 class DescriptionWord(NamedTuple):
     """A word of a description that carries meaning."""
 
@@ -51,6 +39,23 @@ def is_common(word: str) -> bool:
 def valence(word: str) -> int:
     """1 for a stem of praise, -1 for one of blame, else 0."""
     return _VALENCE.get(word, 0)
+
+
+def _families() -> dict[str, tuple[str, ...]]:
+    found: dict[str, set[str]] = defaultdict(set)
+    for family in words.FAMILIES:
+        stems = {stem(word) for word in family}
+        for one in stems:
+            found[one] |= stems - {one}
+    return {one: tuple(sorted(filter(_agrees_with(one), stems))) for one, stems in found.items()}
+
+
+def _agrees_with(word: str) -> Callable[[str], bool]:
+    """ "Clean" and "dirty" are both about hygiene, but neither stands for the other."""
+    return lambda other: valence(word) * valence(other) >= 0
+
+
+_FAMILY_OF = _families()
 
 
 def family_of(word: str) -> tuple[str, ...]:

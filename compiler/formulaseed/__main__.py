@@ -1,0 +1,5 @@
+"""`python -m formulaseed`."""
+
+from formulaseed.cli.main import main
+
+main()

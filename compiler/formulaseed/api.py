@@ -1,0 +1,44 @@
+"""The Python interface: load, check and compile seeds, and evaluate restaurants with them."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from formulaseed import pipeline
+from formulaseed.diagnostics.model import Diagnostic
+from formulaseed.pipeline import FormulaSeed, SeedLike
+from formulaseed.runtime.evaluator import Evaluator
+from formulaseed.runtime.loading import module_from_file, module_from_source
+
+
+def load_seed(path_or_dict: SeedLike | FormulaSeed) -> FormulaSeed:
+    """Read and check a seed, given as a path or as JSON values.
+
+    Raises `SeedError`, whose `.diagnostics` hold everything that is wrong, and `DataError` for a file that
+    cannot be opened.
+    """
+    return pipeline.load_seed(path_or_dict)
+
+
+def check(seed: SeedLike | FormulaSeed) -> list[Diagnostic]:
+    """Every diagnostic of a seed, errors and warnings, in the order of the file."""
+    if isinstance(seed, FormulaSeed):
+        return list(seed.diagnostics)
+    return list(pipeline.analyse(seed).diagnostics)
+
+
+def compile_seed(seed: SeedLike | FormulaSeed, *, target: str = "python") -> str:
+    """The source of the seed's standalone Python module. Raises `SeedError`."""
+    return pipeline.compile_seed(seed, target=target)
+
+
+def load_evaluator(seed_or_path: SeedLike | FormulaSeed) -> Evaluator:
+    """An evaluator of a seed (a path, JSON values or a loaded one) or of a generated module (a path to a .py).
+
+    Raises `SeedError` for a seed with errors and for a module that is not as compiled.
+    """
+    if isinstance(seed_or_path, str | os.PathLike) and Path(seed_or_path).suffix == ".py":
+        return Evaluator(module_from_file(Path(seed_or_path)))
+    seed = pipeline.load_seed(seed_or_path)
+    return Evaluator(module_from_source(pipeline.compile_seed(seed, formatted=False), seed.task_name))

@@ -1,0 +1,1 @@
+"""Targets. Each turns a checked program into the text of a file."""

@@ -1,0 +1,1 @@
+"""The Python target: a typed module that needs the standard library only."""

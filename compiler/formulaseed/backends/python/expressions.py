@@ -1,0 +1,169 @@
+"""Checked expressions as Python code.
+
+Where the checker has proved that an operation gives a finite value, Python's own operator is printed; elsewhere
+a helper that raises with the step's name. Infinity may pass through `+`, `-` and `*` to the end of a formula,
+since nothing finite comes out of it there, and is caught once, by the outermost operation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from formulaseed.backends.python.code import Code, literal
+from formulaseed.domain import builtins
+from formulaseed.domain.builtins import FUNCTIONS, OPERATORS
+from formulaseed.domain.types import Base
+from formulaseed.ir import nodes
+from formulaseed.ir.nodes import Expr, Symbol
+
+
+@dataclass(frozen=True, slots=True)
+class Printed:
+    """Code of an expression. `pending`: it may still be infinite. `raises`: evaluating it may raise."""
+
+    code: Code
+    precedence: int
+    pending: bool = False
+    raises: bool = False
+
+    def at(self, least: int) -> Code:
+        return self.code if self.precedence >= least else Code(f"({self.code})")
+
+
+class ExpressionPrinter:
+    """Prints the expressions of one step; `names` gives the code of every symbol that may occur."""
+
+    def __init__(self, names: Mapping[Symbol, Printed], step: str) -> None:
+        self.names = names
+        self.step = literal(step)
+
+    def finished(self, expression: Expr) -> Printed:
+        """The expression as a value that is surely finite, or null, or no number."""
+        return self.settled(self.print(expression))
+
+    def settled(self, printed: Printed) -> Printed:
+        if not printed.pending:
+            return printed
+        return Printed(Code(f"_finite({printed.code}, {self.step})"), builtins.ATOM, raises=True)
+
+    def print(self, expression: Expr) -> Printed:
+        match expression:
+            case nodes.Literal(value):
+                code = literal(value)
+                return Printed(code, builtins.UNARY if code.startswith("-") else builtins.ATOM)
+            case nodes.Ref(symbol):
+                return self.names[symbol]
+            case nodes.Present(operand):
+                name = literal(str(operand.symbol) if isinstance(operand, nodes.Ref) else "a value")
+                inner = self.finished(operand)
+                return Printed(Code(f"_present({inner.code}, {name}, {self.step})"), builtins.ATOM, raises=True)
+            case nodes.Unary(sign, operand):
+                inner = self.print(operand)
+                return replace(inner, code=Code(f"{sign}{inner.at(builtins.UNARY)}"), precedence=builtins.UNARY)
+            case nodes.Binary():
+                return self._binary(expression)
+            case nodes.Call():
+                return self._call(expression)
+            case nodes.Comparison():
+                return self._comparison(expression)
+            case nodes.Logical(word, operands):
+                precedence = builtins.AND if word == "and" else builtins.OR
+                parts = [self.finished(operand) for operand in operands]
+                code = Code(f" {word} ".join(part.at(precedence + 1) for part in parts))
+                return Printed(code, precedence, raises=_any_raises(parts))
+            case nodes.Not(operand):
+                return self._negation(operand)
+            case nodes.Conditional(condition, then, otherwise):
+                test, yes, no = self.finished(condition), self.print(then), self.print(otherwise)
+                code = Code(f"{yes.at(builtins.OR)} if {test.at(builtins.OR)} else {no.code}")
+                return Printed(
+                    code, builtins.CONDITIONAL, yes.pending or no.pending, _any_raises([test, yes, no])
+                )
+            case nodes.List(items):
+                parts = [self.finished(item) for item in items]
+                inside = ", ".join(part.code for part in parts)
+                code = Code(f"({inside},)" if len(parts) == 1 else f"({inside})")
+                return Printed(code, builtins.ATOM, raises=_any_raises(parts))
+
+    def _binary(self, node: nodes.Binary) -> Printed:
+        operator = OPERATORS[node.operator]
+        left, right = self.print(node.left), self.print(node.right)
+        if not node.is_safe:
+            return self._helper(operator.helper, [left, right], node.info.ty.base is Base.INTEGER)
+        if node.operator in ("+", "-", "*"):
+            if left.pending and right.raises:
+                left = self.settled(left)
+        else:
+            right = self.settled(right)
+            if node.operator != "/" or right.raises:
+                left = self.settled(left)
+        precedence = operator.precedence
+        if node.operator == "**":
+            code = f"{left.at(builtins.ATOM)} ** {right.at(builtins.UNARY)}"
+        else:
+            code = f"{left.at(precedence)} {node.operator} {right.at(precedence + 1)}"
+        pending = left.pending or right.pending or node.may_overflow
+        printed = Printed(Code(code), precedence, pending, left.raises or right.raises)
+        return self.settled(printed) if node.info.ty.base is Base.INTEGER else printed
+
+    def _helper(self, name: str | None, arguments: list[Printed], whole: bool) -> Printed:
+        if name == "power" and whole:
+            name = "whole_power"
+        inside = ", ".join(self.settled(argument).code for argument in arguments)
+        return Printed(Code(f"_{name}({inside}, {self.step})"), builtins.ATOM, raises=True)
+
+    def _call(self, node: nodes.Call) -> Printed:
+        arguments = [self.print(argument) for argument in node.arguments]
+        function = FUNCTIONS[node.function]
+        if not node.is_safe:
+            return self._helper(function.helper, arguments, node.info.ty.base is Base.INTEGER)
+        if node.function == "sum":  # added one by one: Python's own `sum` rounds differently from version to version
+            return self._sum(node, arguments)
+        settled = [self.settled(argument) for argument in arguments]
+        raises = _any_raises(settled)
+        codes = [argument.code for argument in settled]
+        if node.function == "clamp":
+            value, low, high = codes
+            return Printed(Code(f"max({low}, min({high}, {value}))"), builtins.ATOM, raises=raises)
+        if node.function == "pow":
+            code = Code(f"{settled[0].at(builtins.ATOM)} ** {settled[1].at(builtins.UNARY)}")
+            return Printed(code, builtins.POWER, raises=raises)
+        if node.function in ("max", "min") and len(codes) == 1:
+            return settled[0]
+        name = f"math.{node.function}" if node.function in ("log", "sqrt", "floor", "ceil") else node.function
+        return Printed(Code(f"{name}({', '.join(codes)})"), builtins.ATOM, raises=raises)
+
+    def _sum(self, node: nodes.Call, arguments: list[Printed]) -> Printed:
+        if any(argument.raises for argument in arguments):
+            arguments = [self.settled(argument) for argument in arguments]
+        first, *others = arguments
+        parts = [first.at(builtins.ADDITIVE), *(other.at(builtins.MULTIPLICATIVE) for other in others)]
+        pending = node.may_overflow or any(argument.pending for argument in arguments)
+        precedence = builtins.ADDITIVE if others else first.precedence
+        printed = Printed(Code(" + ".join(parts)), precedence, pending, _any_raises(arguments))
+        return self.settled(printed) if node.info.ty.base is Base.INTEGER else printed
+
+    def _comparison(self, node: nodes.Comparison) -> Printed:
+        operands = [self.finished(operand) for operand in (node.first, *node.rest)]
+        parts: list[str] = [operands[0].at(builtins.ADDITIVE)]
+        for operator, operand, tree in zip(node.operators, operands[1:], node.rest, strict=True):
+            parts += [_operator(operator, tree), operand.at(builtins.ADDITIVE)]
+        return Printed(Code(" ".join(parts)), builtins.COMPARISON, raises=_any_raises(operands))
+
+    def _negation(self, operand: Expr) -> Printed:
+        if isinstance(operand, nodes.Comparison) and len(operand.operators) == 1 and operand.operators[0] == "in":
+            return self.print(replace(operand, operators=("not in",)))
+        inner = self.finished(operand)
+        return Printed(Code(f"not {inner.at(builtins.NOT)}"), builtins.NOT, raises=inner.raises)
+
+
+def _operator(operator: str, right: Expr) -> str:
+    """`is` where Python's style guides ask for it: with None, and with True and False for what may be null."""
+    if isinstance(right, nodes.Literal) and (right.value is None or isinstance(right.value, bool)):
+        return {"==": "is", "!=": "is not"}.get(operator, operator)
+    return operator
+
+
+def _any_raises(parts: list[Printed]) -> bool:
+    return any(part.raises for part in parts)

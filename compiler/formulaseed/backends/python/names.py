@@ -1,0 +1,70 @@
+"""Seed names to Python names that cannot clash with one another, with Python, or with the module's own."""
+
+from __future__ import annotations
+
+import builtins
+import keyword
+import re
+import unicodedata
+from collections.abc import Iterable
+
+from formulaseed.backends.python.code import Code
+
+_RECORD_NAMES = frozenset(name for name in dir(tuple) if not name.startswith("_"))
+"""A NamedTuple field of this name would hide a method of tuples."""
+
+_TYPE_NAMES = frozenset({"int", "float", "str", "bool"})
+"""A field of this name would be taken for the type in the lines below it."""
+
+_INTERACTIVE = frozenset({"copyright", "credits", "exit", "help", "license", "quit"})
+"""Names that only Python's prompt has."""
+
+RESERVED = (frozenset(dir(builtins)) - _INTERACTIVE) | frozenset(keyword.kwlist) | frozenset(keyword.softkwlist)
+
+
+def module_name(task_name: str) -> str:
+    """The module's name for a task: `G1a-v2` becomes `g1a_v2`."""
+    plain = unicodedata.normalize("NFKD", task_name).encode("ascii", "ignore").decode("ascii")
+    name = re.sub(r"[^a-z0-9]+", "_", plain.lower()).strip("_")
+    if not name or name[0].isdigit():
+        name = f"task_{name}"
+    return f"{name}_" if keyword.iskeyword(name) else name
+
+
+class Names:
+    """One scope. Hands out each Python name once; the same questions in the same order give the same names."""
+
+    def __init__(self, taken: Iterable[str] = ()) -> None:
+        self._taken = set(taken)
+
+    def local(self, name: str) -> Code:
+        """A variable: lower case."""
+        return self._free(_identifier(name.lower(), "value"))
+
+    def constant(self, name: str) -> Code:
+        return self._free(_identifier(name.upper(), "VALUE"))
+
+    def type_alias(self, name: str) -> Code:
+        words = [word for word in re.split(r"_+|(?<=[a-z0-9])(?=[A-Z])", name) if word]
+        return self._free(_identifier("".join(word[0].upper() + word[1:].lower() for word in words), "Value"))
+
+    def field(self, name: str) -> Code:
+        """A NamedTuple's field: the seed's own name wherever Python allows it."""
+        if name.startswith("_") or name in _RECORD_NAMES | _TYPE_NAMES or keyword.iskeyword(name):
+            return self._free(_identifier(name, "field"))
+        return self._free(name)
+
+    def _free(self, name: str) -> Code:
+        candidate, number = name, 1
+        while candidate in self._taken:
+            number += 1
+            candidate = f"{name}_{number}"
+        self._taken.add(candidate)
+        return Code(candidate)
+
+
+def _identifier(name: str, instead: str) -> str:
+    name = name.strip("_") or instead
+    if name[0].isdigit():
+        name = f"{instead}_{name}"
+    return f"{name}_" if name in RESERVED or name in _RECORD_NAMES else name

@@ -1,0 +1,202 @@
+"""The helpers of generated modules. Their source is copied, as it stands, into each module that uses them.
+
+Typed and tested like everything else; standard library only. Each name is private to the module it lands in.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import TypeAlias, TypeVar
+
+JsonValue: TypeAlias = "str | int | float | bool | None | Sequence[JsonValue] | Mapping[str, JsonValue]"
+JsonObject: TypeAlias = Mapping[str, JsonValue]
+
+_Number = TypeVar("_Number", int, float)
+_Found = TypeVar("_Found")
+_Default = TypeVar("_Default")
+_Value = TypeVar("_Value", bound=str)
+
+_LARGEST = 1.7976931348623157e308
+_LARGEST_INPUT = 1e100
+_LARGEST_INTEGER = 2**63 - 1
+
+
+class EvaluationError(Exception):
+    """A step has no value for these rows and this context; `kind` says why."""
+
+    def __init__(self, step: str, kind: str, message: str) -> None:
+        self.step = step
+        self.kind = kind
+        self.message = message
+        super().__init__(f"{step}: {kind}: {message}")
+
+
+class DataError(ValueError):
+    """A row, context or parameter that is not what the seed declares; the message names the field."""
+
+
+def _finite(value: _Number, step: str) -> _Number:
+    """The value, unless it is infinite, not a number, or an integer beyond the largest number."""
+    if not -_LARGEST <= value <= _LARGEST:
+        raise EvaluationError(step, "overflow", "the result is too large for a number")
+    return value
+
+
+def _divide(a: float, b: float, step: str) -> float:
+    """a / b; dividing by zero is an error, never a silent value."""
+    if b == 0:
+        raise EvaluationError(step, "division_by_zero", f"{a!r} / {b!r}")
+    return _finite(a / b, step)
+
+
+def _floor_divide(a: _Number, b: _Number, step: str) -> _Number:
+    """a // b; dividing by zero is an error, never a silent value."""
+    if b == 0:
+        raise EvaluationError(step, "division_by_zero", f"{a!r} // {b!r}")
+    return _finite(a // b, step)
+
+
+def _modulo(a: _Number, b: _Number, step: str) -> _Number:
+    """a % b; dividing by zero is an error, never a silent value."""
+    if b == 0:
+        raise EvaluationError(step, "division_by_zero", f"{a!r} % {b!r}")
+    return _finite(a % b, step)
+
+
+def _power(a: float, b: float, step: str) -> float:
+    """a ** b; an error where the result is no real number or too large."""
+    if a == 0 and b < 0:
+        raise EvaluationError(step, "division_by_zero", f"{a!r} ** {b!r}")
+    if a < 0 and b != int(b):
+        raise EvaluationError(step, "domain", f"{a!r} ** {b!r} is no real number")
+    if isinstance(a, int) and isinstance(b, int) and b >= 0:
+        return _whole_power(a, b, step)
+    try:
+        return _finite(math.pow(a, b), step)
+    except OverflowError:
+        raise EvaluationError(step, "overflow", f"{a!r} ** {b!r} is too large for a number") from None
+
+
+def _whole_power(a: int, b: int, step: str) -> int:
+    """a ** b for b of 0 or more; an error where the result is too large."""
+    if (abs(a).bit_length() - 1) * b > 1024:
+        raise EvaluationError(step, "overflow", f"{a!r} ** {b!r} is too large for a number")
+    result: int = a**b
+    return _finite(result, step)
+
+
+def _log(value: float, step: str) -> float:
+    """The natural logarithm; of 0 or less it is an error."""
+    if value <= 0:
+        raise EvaluationError(step, "domain", f"log({value!r}): the logarithm needs a number above 0")
+    return math.log(value)
+
+
+def _sqrt(value: float, step: str) -> float:
+    """The square root; of a negative number it is an error."""
+    if value < 0:
+        raise EvaluationError(step, "domain", f"sqrt({value!r}): the square root needs a number of 0 or more")
+    return math.sqrt(value)
+
+
+def _present(value: _Found | None, name: str, step: str) -> _Found:
+    """The value, which must not be missing."""
+    if value is None:
+        raise EvaluationError(step, "null", f"{name} is null")
+    return value
+
+
+def _substring_first(table: Mapping[str, _Found], source: str, default: _Default) -> _Found | _Default:
+    """The value of the first key, in the table's order, that occurs in the source."""
+    for key, value in table.items():
+        if key in source:
+            return value
+    return default
+
+
+def _substring_max(table: Mapping[str, _Number], source: str, default: _Default) -> _Number | _Default:
+    """The highest value among the keys that occur in the source."""
+    best: _Number | None = None
+    for key, value in table.items():
+        if key in source and (best is None or value > best):
+            best = value
+    return default if best is None else best
+
+
+def _found(value: _Found | None, source: str, step: str) -> _Found:
+    """The value that a lookup without a default has found."""
+    if value is None:
+        raise EvaluationError(step, "lookup", f"no key of the table is found in {source!r}")
+    return value
+
+
+def _refused(section: str, name: str, expected: str, value: JsonValue) -> DataError:
+    if value is None:
+        return DataError(f"`{section}.{name}` is missing; it must be {expected}")
+    return DataError(f"`{section}.{name}` must be {expected}, not {repr(value)[:80]}")
+
+
+def _object(record: JsonObject, name: str) -> JsonObject:
+    """A section of a JSON row; an absent one is empty."""
+    section = record.get(name, {})
+    if not isinstance(section, dict):
+        raise DataError(f"`{name}` must be an object, not {repr(section)[:80]}")
+    return section
+
+
+def _choice(values: Mapping[str, _Value], record: JsonObject, section: str, name: str) -> _Value:
+    value = record.get(name)
+    if isinstance(value, str) and value in values:
+        return values[value]
+    raise _refused(section, name, f"one of {', '.join(values)}", value)
+
+
+def _string(record: JsonObject, section: str, name: str) -> str:
+    value = record.get(name)
+    if isinstance(value, str):
+        return value
+    raise _refused(section, name, "a text", value)
+
+
+def _boolean(record: JsonObject, section: str, name: str) -> bool:
+    value = record.get(name)
+    if isinstance(value, bool):
+        return value
+    raise _refused(section, name, "true or false", value)
+
+
+def _integer(record: JsonObject, section: str, name: str) -> int:
+    value = record.get(name)
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    if isinstance(value, int) and not isinstance(value, bool) and -_LARGEST_INTEGER <= value <= _LARGEST_INTEGER:
+        return value
+    raise _refused(section, name, "an integer of 64 bits", value)
+
+
+def _number(record: JsonObject, section: str, name: str) -> float:
+    value = record.get(name)
+    if isinstance(value, (int, float)) and not isinstance(value, bool) and -_LARGEST_INPUT <= value <= _LARGEST_INPUT:
+        return float(value)
+    raise _refused(section, name, "a number from -1e100 to 1e100", value)
+
+
+def _date_part(record: JsonObject, name: str, start: int, end: int) -> int:
+    """`meta.year` or `meta.month`: as given, else from the date."""
+    date = record.get("date")
+    if record.get(name) is None and isinstance(date, str) and date[start:end].isdecimal():
+        return int(date[start:end])
+    return _integer(record, "meta", name)
+
+
+def _bounded(value: _Number, low: float, high: float, name: str) -> _Number:
+    """A parameter inside its bounds, both inclusive."""
+    if not low <= value <= high:
+        raise DataError(f"`param.{name}` must be from {low:g} to {high:g}, not {value!r}")
+    return value
+
+
+def _known(record: JsonObject, names: tuple[str, ...]) -> None:
+    """Refuse a parameter that the seed does not declare."""
+    for name in record:
+        if name not in names:
+            raise DataError(f"there is no parameter `{name[:80]}`; there are: {', '.join(names)}")

@@ -1,0 +1,320 @@
+"""The statements of a generated module's computation, as lines of code.
+
+In: a checked program and the names that its symbols have. Out: indented lines. Used by `plan` alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from formulaseed.backends.python.code import Code, comment_text, literal
+from formulaseed.backends.python.expressions import ExpressionPrinter, Printed
+from formulaseed.backends.python.schedule import Pass, schedule
+from formulaseed.domain.builtins import AND
+from formulaseed.domain.types import Base
+from formulaseed.ir import nodes
+from formulaseed.ir.nodes import Expr, Symbol, SymbolKind
+from formulaseed.ir.text import step_text
+
+_INDENT = "    "
+
+
+@dataclass(frozen=True, slots=True)
+class Vocabulary:
+    """The Python names of a program's things."""
+
+    symbols: Mapping[Symbol, Printed]
+    locals: Mapping[str, Code]
+    types: Mapping[str, Code]
+    tables: Mapping[str, Code]
+    row: tuple[tuple[Symbol, Code], ...]
+    """The fields of a row, in their order, each with the local that a loop unpacks it into."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Guarded:
+    """Statements under conditions, in one loop: `if a: if b: body`, with neighbours sharing their first ones."""
+
+    conditions: tuple[Expr, ...]
+    extra: Code | None
+    comment: Code
+    body: tuple[Code, ...]
+    step: str
+
+
+class StatementPrinter:
+    """Prints the body of `trace` and of `evidence`."""
+
+    def __init__(self, program: nodes.Program, vocabulary: Vocabulary) -> None:
+        self.vocabulary = vocabulary
+        self.filters = {s.name: s for s in program.steps if isinstance(s.operation, nodes.Filter)}
+        self.steps = [s for s in program.steps if not isinstance(s.operation, nodes.Filter)]
+        self.symbols = dict(vocabulary.symbols)
+        self.lazy: set[str] = set()
+        self._make_filters_lazy()
+
+    def trace(self) -> list[Code]:
+        """Every step's value into its local."""
+        items = schedule(self.steps, self._raises)
+        lines: list[Code] = []
+        if sum(isinstance(item, Pass) for item in items) > 1:
+            lines.append(Code("rows = tuple(rows)"))
+        for item in items:
+            lines += self._pass(item) if isinstance(item, Pass) else self._step(item)
+        return lines
+
+    def evidence(self) -> list[Code]:
+        """One loop that notes, for each aggregate, the positions of the rows that it counts."""
+        aggregates = [step for step in self.steps if step.is_aggregate]
+        guarded = [
+            _Guarded(
+                nodes.conjuncts(_where(step)),
+                None,
+                Code(""),
+                (Code(f"counted[{literal(step.name)}].append(position)"),),
+                step.name,
+            )
+            for step in aggregates
+        ]
+        used = {s for step in aggregates for part in nodes.conjuncts(_where(step)) for s in _symbols(part)}
+        head = f"for position, {self._target(used, parenthesized=True)} in enumerate(rows):"
+        return [Code(head), *_indented([*self._filter_lines(used), *self._blocks(guarded)])]
+
+    # --- filters
+
+    def _make_filters_lazy(self) -> None:
+        """Some filters are printed where they are used instead of into a local.
+
+        One that may raise, so that it is asked only when it matters; one that tests what may be null, so that
+        a type checker sees the test.
+        """
+        for name, step in self.filters.items():
+            operation = step.operation
+            assert isinstance(operation, nodes.Filter)
+            nullable = any(node.info.ty.nullable for node in nodes.walk(operation.condition))
+            if nullable or self._printer(name).finished(operation.condition).raises:
+                self.lazy.add(name)
+
+    def _printer(self, step: str) -> ExpressionPrinter:
+        symbols = self.symbols
+        if self.lazy:
+            symbols = dict(symbols)
+            for name in self.filters:
+                if name in self.lazy:
+                    operation = self.filters[name].operation
+                    assert isinstance(operation, nodes.Filter)
+                    printed = ExpressionPrinter(symbols, step).finished(operation.condition)
+                    symbols[Symbol(SymbolKind.FILTER, name)] = printed
+        return ExpressionPrinter(symbols, step)
+
+    def _filters_among(self, used: set[Symbol]) -> list[nodes.Step]:
+        """The filters that are used, directly or through one another, in the seed's order."""
+        wanted: set[str] = set()
+        stack = [symbol for symbol in used if symbol.kind is SymbolKind.FILTER]
+        while stack:
+            name = stack.pop().name
+            if name not in wanted:
+                wanted.add(name)
+                stack += [s for s in self.filters[name].symbols() if s.kind is SymbolKind.FILTER]
+        return [step for name, step in self.filters.items() if name in wanted]
+
+    def _filter_lines(self, used: set[Symbol]) -> list[Code]:
+        lines: list[Code] = []
+        for step in self._filters_among(used):
+            if step.name not in self.lazy:
+                operation = step.operation
+                assert isinstance(operation, nodes.Filter)
+                condition = self._printer(step.name).finished(operation.condition)
+                lines.append(_comment(step, "$"))
+                lines.append(Code(f"{self.symbols[Symbol(SymbolKind.FILTER, step.name)].code} = {condition.code}"))
+        return lines
+
+    # --- loops
+
+    def _pass(self, item: Pass) -> list[Code]:
+        lines = [line for step in item.aggregates for line in self._start(step)]
+        guarded = [self._guarded(step) for step in item.aggregates]
+        used = {symbol for step in item.aggregates for symbol in step.symbols()}
+        lines.append(Code(f"for {self._target(used)} in rows:"))
+        return [*lines, *_indented([*self._filter_lines(used), *self._blocks(guarded)]), Code("")]
+
+    def _target(self, used: set[Symbol], parenthesized: bool = False) -> str:
+        """What a loop unpacks a row into; a field that the loop does not use goes into `_`."""
+        used = used | {symbol for step in self._filters_among(used) for symbol in step.symbols()}
+        names = [local if symbol in used else "_" for symbol, local in self.vocabulary.row]
+        if all(name == "_" for name in names):
+            return "_"
+        target = ", ".join(names) + ("," if len(names) == 1 else "")
+        return f"({target})" if parenthesized or len(names) == 1 else target
+
+    def _start(self, step: nodes.Step) -> list[Code]:
+        local = self.vocabulary.locals[step.name]
+        ty = self.vocabulary.types[step.name]
+        match step.operation:
+            case nodes.Extreme():
+                plain = ty.removesuffix(" | None")
+                return [Code(f"{local}: {plain} | None = None")]
+            case nodes.Sum() if step.ty.base is Base.NUMBER:
+                return [Code(f"{local} = 0.0")]
+            case _:
+                return [Code(f"{local} = 0")]
+
+    def _guarded(self, step: nodes.Step) -> _Guarded:
+        local = self.vocabulary.locals[step.name]
+        printer = self._printer(step.name)
+        conditions = nodes.conjuncts(_where(step))
+        comment = _comment(step)
+        match step.operation:
+            case nodes.Sum(expression):
+                value = printer.print(expression)
+                if value.raises or step.ty.base is Base.INTEGER:
+                    value = printer.settled(value)
+                return _Guarded(conditions, None, comment, (Code(f"{local} += {value.code}"),), step.name)
+            case nodes.Extreme(largest, expression):
+                value = printer.finished(expression)
+                sign = ">" if largest else "<"
+                if isinstance(expression, nodes.Ref):
+                    better = Code(f"({local} is None or {value.code} {sign} {local})")
+                    return _Guarded(conditions, better, comment, (Code(f"{local} = {value.code}"),), step.name)
+                candidate = self.vocabulary.locals[f"candidate {step.name}"]
+                body = (
+                    Code(f"{candidate} = {value.code}"),
+                    Code(f"if {local} is None or {candidate} {sign} {local}:"),
+                    Code(f"{_INDENT}{local} = {candidate}"),
+                )
+                return _Guarded(conditions, None, comment, body, step.name)
+            case _:
+                return _Guarded(conditions, None, comment, (Code(f"{local} += 1"),), step.name)
+
+    def _blocks(self, guarded: Sequence[_Guarded]) -> list[Code]:
+        """Neighbours whose first condition is the same stand under one `if`."""
+        lines: list[Code] = []
+        index = 0
+        while index < len(guarded):
+            first = guarded[index]
+            end = index + 1
+            if first.conditions:
+                while end < len(guarded) and guarded[end].conditions[:1] == first.conditions[:1]:
+                    end += 1
+            if end - index > 1:
+                head = self._condition(first.conditions[:1], None, first.step)
+                inner = [
+                    _Guarded(g.conditions[1:], g.extra, g.comment, g.body, g.step) for g in guarded[index:end]
+                ]
+                lines += [Code(f"if {head}:"), *_indented(self._blocks(inner))]
+            else:
+                lines += self._block(first)
+            index = end
+        return lines
+
+    def _block(self, guarded: _Guarded) -> list[Code]:
+        lines = [guarded.comment] if guarded.comment else []
+        condition = self._condition(guarded.conditions, guarded.extra, guarded.step)
+        if not condition:
+            return [*lines, *guarded.body]
+        return [*lines, Code(f"if {condition}:"), *_indented(guarded.body)]
+
+    def _condition(self, conditions: Sequence[Expr], extra: Code | None, step: str) -> Code:
+        printer = self._printer(step)
+        parts = [printer.finished(condition) for condition in conditions]
+        if extra is None:
+            if len(parts) == 1:
+                return parts[0].code
+            return Code(" and ".join(part.at(AND + 1) for part in parts))
+        if not parts:
+            return Code(extra[1:-1])
+        return Code(" and ".join([*(part.at(AND + 1) for part in parts), extra]))
+
+    # --- steps
+
+    def _step(self, step: nodes.Step) -> list[Code]:
+        local = self.vocabulary.locals[step.name]
+        printer = self._printer(step.name)
+        name = literal(step.name)
+        match step.operation:
+            case nodes.Count():
+                return []
+            case nodes.Sum(_, _, may_overflow):
+                return [Code(f"{local} = _finite({local}, {name})")] if may_overflow else []
+            case nodes.Extreme(_, _, _, default):
+                if default is None:
+                    return []
+                comment = Code(f"# {step.name}: over no review")
+                return [comment, Code(f"if {local} is None:"), Code(f"{_INDENT}{local} = {literal(default)}")]
+            case nodes.Lookup():
+                return [_comment(step), *self._lookup(step, step.operation, printer)]
+            case nodes.Formula(expression):
+                value = printer.finished(expression)
+                return [_comment(step), Code(f"{self._declared(step)} = {value.code}")]
+            case nodes.Const(value_):
+                return [_comment(step), Code(f"{self._declared(step)} = {literal(value_)}")]
+            case nodes.Case():
+                return self._case(step, step.operation, printer)
+            case nodes.Filter():
+                raise AssertionError("filters are no values")
+
+    def _declared(self, step: nodes.Step) -> str:
+        """The step's local, with its type where a type checker would infer another."""
+        local = self.vocabulary.locals[step.name]
+        if step.ty.values is None and not step.ty.nullable:
+            return local
+        return f"{local}: {self.vocabulary.types[step.name]}"
+
+    def _lookup(self, step: nodes.Step, operation: nodes.Lookup, printer: ExpressionPrinter) -> list[Code]:
+        table, name = self.vocabulary.tables[step.name], literal(step.name)
+        source = printer.finished(operation.source).code
+        default = literal(operation.default) if operation.has_default else Code("None")
+        if operation.match == "exact":
+            found = f"{table}.get({source}, {default})" if operation.has_default else f"{table}.get({source})"
+        else:
+            found = f"_{operation.match}({table}, {source}, {default})"
+        if not operation.has_default:
+            found = f"_found({found}, {source}, {name})"
+        return [Code(f"{self._declared(step)} = {found}")]
+
+    def _case(self, step: nodes.Step, operation: nodes.Case, printer: ExpressionPrinter) -> list[Code]:
+        local = self.vocabulary.locals[step.name]
+        lines = [_comment(step), Code(f"{local}: {self.vocabulary.types[step.name]}")]
+        if not operation.rules:
+            return [lines[0], Code(f"{lines[1]} = {literal(operation.otherwise)}")]
+        word = "if"
+        for condition, then in operation.rules:
+            lines += [
+                Code(f"{word} {printer.finished(condition).code}:"),
+                Code(f"{_INDENT}{local} = {literal(then)}"),
+            ]
+            word = "elif"
+        return [*lines, Code("else:"), Code(f"{_INDENT}{local} = {literal(operation.otherwise)}")]
+
+    def _raises(self, step: nodes.Step) -> bool:
+        """Whether the step may raise where it is computed; of an aggregate, inside its loop."""
+        printer = self._printer(step.name)
+        operation = step.operation
+        if isinstance(operation, nodes.Sum):
+            value = printer.print(operation.expression)
+            where = operation.where is not None and printer.finished(operation.where).raises
+            return value.raises or where
+        if isinstance(operation, nodes.Lookup) and not operation.has_default:
+            return True
+        return any(printer.finished(expression).raises for expression in step.expressions())
+
+
+def _where(step: nodes.Step) -> Expr | None:
+    operation = step.operation
+    assert isinstance(operation, nodes.Count | nodes.Sum | nodes.Extreme)
+    return operation.where
+
+
+def _symbols(expression: Expr) -> list[Symbol]:
+    return [node.symbol for node in nodes.walk(expression) if isinstance(node, nodes.Ref)]
+
+
+def _comment(step: nodes.Step, sign: str = "") -> Code:
+    return Code(f"# {sign}{step.name}: {comment_text(step_text(step))}")
+
+
+def _indented(lines: Sequence[Code]) -> list[Code]:
+    return [Code(f"{_INDENT}{line}") for line in lines]
+
+

@@ -1,0 +1,146 @@
+"""The second lock: a module is read again before it is written or imported.
+
+In: a module's source, and the source that the same program gives with every description and comment left out.
+Out: None, or what does not belong. Two rules. The module's tree holds only the syntax, names and imports that
+the emitter uses. And but for docstrings it is the tree of the bare module, so no description became code.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+_STATEMENTS = (
+    ast.Module, ast.Expr, ast.Import, ast.ImportFrom, ast.Assign, ast.AnnAssign, ast.AugAssign, ast.FunctionDef,
+    ast.ClassDef, ast.Return, ast.If, ast.For, ast.Raise, ast.Try, ast.ExceptHandler,
+)  # fmt: skip
+_EXPRESSIONS = (
+    ast.BoolOp, ast.BinOp, ast.UnaryOp, ast.IfExp, ast.Dict, ast.Compare, ast.Call, ast.Constant, ast.Attribute,
+    ast.Subscript, ast.Name, ast.Tuple, ast.GeneratorExp, ast.JoinedStr, ast.FormattedValue, ast.Slice, ast.List,
+)  # fmt: skip
+_PARTS = (
+    ast.arguments, ast.arg, ast.keyword, ast.alias, ast.comprehension, ast.expr_context, ast.boolop, ast.operator,
+    ast.unaryop, ast.cmpop,
+)  # fmt: skip
+_ALLOWED_NODES = _STATEMENTS + _EXPRESSIONS + _PARTS
+
+_IMPORTS = {
+    "__future__": {"annotations"},
+    "collections.abc": {"Iterable", "Mapping", "Sequence"},
+    "typing": {"Final", "Literal", "NamedTuple", "TypeAlias", "TypeVar"},
+}
+_BUILTINS = frozenset(
+    {
+        "abs", "any", "bool", "dict", "enumerate", "float", "int", "isinstance", "len", "list", "max", "min", "repr",
+        "round", "str", "super", "tuple", "Exception", "OverflowError", "ValueError",
+    }
+)  # fmt: skip
+_METHODS = frozenset(
+    {
+        "append", "bit_length", "casefold", "ceil", "floor", "get", "is_integer", "isdecimal", "items", "join", "kind",
+        "log", "message", "pow", "sqrt", "step", "_fields", "__init__",
+    }
+)  # fmt: skip
+
+
+def verify(source: str, bare: str) -> str | None:
+    """What is wrong with the module, or None where it is as compiled."""
+    try:
+        tree, bare_tree = ast.parse(source), ast.parse(bare)
+    except (SyntaxError, ValueError, RecursionError) as error:
+        return f"it is no Python: {error}"
+    fault = foreign(tree)
+    if fault:
+        return fault
+    if not _same(_without_docstrings(tree), _without_docstrings(bare_tree)):
+        return "its code depends on a description or a comment"
+    return None
+
+
+def verify_source(source: str) -> str | None:
+    """The first rule alone, for a module that was read from a file."""
+    try:
+        tree = ast.parse(source)
+    except (SyntaxError, ValueError, RecursionError) as error:
+        return f"it is no Python: {error}"
+    return foreign(tree)
+
+
+def foreign(tree: ast.Module) -> str | None:
+    """Syntax, a name or an import that the emitter never uses, or None."""
+    defined = set(_defined(tree))
+    fields = {
+        item.target.id
+        for node in tree.body
+        if isinstance(node, ast.ClassDef)
+        for item in node.body
+        if isinstance(item, ast.AnnAssign) and isinstance(item.target, ast.Name)
+    }
+    for node in ast.walk(tree):
+        if not isinstance(node, _ALLOWED_NODES):
+            return _at(node, f"`{type(node).__name__}` is not among the syntax of generated modules")
+        if isinstance(node, ast.Name) and node.id not in defined and node.id not in _BUILTINS:
+            return _at(node, f"the name `{node.id}` is not defined in the module")
+        if isinstance(node, ast.Attribute) and node.attr not in fields and node.attr not in _METHODS:
+            return _at(node, f"the attribute `{node.attr}` is not among those of generated modules")
+        if isinstance(node, ast.Import) and [(a.name, a.asname) for a in node.names] != [("math", None)]:
+            return _at(node, "only `math` may be imported so")
+        if isinstance(node, ast.ImportFrom):
+            allowed = _IMPORTS.get(node.module or "", set())
+            if node.level or any(a.name not in allowed or a.asname for a in node.names):
+                return _at(node, f"the import from `{node.module}` is not among those of generated modules")
+        if isinstance(node, ast.FunctionDef | ast.ClassDef) and node.decorator_list:
+            return _at(node, "decorators do not belong in generated modules")
+        if isinstance(node, ast.Call) and not isinstance(node.func, ast.Name | ast.Attribute):
+            return _at(node, "only what has a name may be called")
+    for statement in tree.body:
+        if isinstance(statement, ast.Expr) and not isinstance(statement.value, ast.Constant):
+            return _at(statement, "a module does nothing when it is imported")
+        if isinstance(statement, ast.If | ast.For | ast.Raise | ast.Return | ast.Try | ast.AugAssign):
+            return _at(statement, "a module does nothing when it is imported")
+    return None
+
+
+def _defined(tree: ast.Module) -> Iterator[str]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            yield node.id
+        elif isinstance(node, ast.FunctionDef | ast.ClassDef):
+            yield node.name
+        elif isinstance(node, ast.arg):
+            yield node.arg
+        elif isinstance(node, ast.ExceptHandler) and node.name:
+            yield node.name
+        elif isinstance(node, ast.Import | ast.ImportFrom):
+            yield from (alias.name for alias in node.names)
+
+
+def _without_docstrings(tree: ast.Module) -> ast.Module:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Module | ast.FunctionDef | ast.ClassDef):
+            first = node.body[0] if node.body else None
+            if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant):
+                node.body = node.body[1:]
+    return tree
+
+
+def _same(left: object, right: object) -> bool:
+    """Whether two trees are equal but for places; without recursion, since an `elif` nests."""
+    stack = [(left, right)]
+    while stack:
+        a, b = stack.pop()
+        if type(a) is not type(b):
+            return False
+        if isinstance(a, ast.AST) and isinstance(b, ast.AST):
+            stack += [(getattr(a, name, None), getattr(b, name, None)) for name in a._fields]
+        elif isinstance(a, list) and isinstance(b, list):
+            if len(a) != len(b):
+                return False
+            stack += list(zip(a, b, strict=True))
+        elif a != b:
+            return False
+    return True
+
+
+def _at(node: ast.AST, message: str) -> str:
+    return f"line {getattr(node, 'lineno', 1)}: {message}"

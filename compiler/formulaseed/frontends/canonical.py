@@ -1,0 +1,66 @@
+"""The canonical form of a seed: the specification's order of keys, the author's order of everything else.
+
+Two seeds with one canonical form mean the same. The order of tables, values and conditions is kept, since it
+can matter and is the author's. `fmt` writes this form; its hash stands in the generated module.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+
+from formulaseed.source.json_reader import Plain
+
+_TOP = (
+    "task_name", "version", "description", "parameters", "context", "filter", "extract", "review_handling",
+    "compute", "output",
+)  # fmt: skip
+_EXTRACT = ("fields", "meta", "passes", "validity")
+_FIELD = ("name", "type", "nullable", "description", "values", "default", "minimum", "maximum")
+_STEP = (
+    "name", "op", "extraction", "meta", "context", "source", "field", "expr", "value", "table", "match", "where",
+    "rules", "default",
+)  # fmt: skip
+_RULE = ("when", "then", "else")
+
+
+def canonical(seed: Plain) -> Plain:
+    """The seed with its keys in the specification's order; unknown keys keep theirs, behind."""
+    if not isinstance(seed, dict):
+        return seed
+    top = _ordered(seed, _TOP)
+    if isinstance(top.get("extract"), dict):
+        extract = _ordered(top["extract"], _EXTRACT)
+        for key in ("fields", "meta"):
+            extract = _each(extract, key, _FIELD)
+        top["extract"] = extract
+    top = _each(top, "context", _FIELD)
+    parameters = top.get("parameters")
+    if isinstance(parameters, dict):
+        top["parameters"] = {name: _ordered(body, _FIELD) for name, body in parameters.items()}
+    top = _each(top, "compute", _STEP)
+    steps = top.get("compute")
+    if isinstance(steps, list):
+        top["compute"] = [_each(step, "rules", _RULE) if isinstance(step, dict) else step for step in steps]
+    return top
+
+
+def sha256(seed: Plain) -> str:
+    """The hash, in hex, of the canonical form without white space, in UTF-8."""
+    text = json.dumps(canonical(seed), ensure_ascii=False, separators=(",", ":"))
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _ordered(value: Plain, keys: Sequence[str]) -> dict[str, Plain]:
+    if not isinstance(value, dict):
+        return value  # type: ignore[return-value]  # of the wrong shape: left as it is
+    known = {key: value[key] for key in keys if key in value}
+    return {**known, **{key: item for key, item in value.items() if key not in known}}
+
+
+def _each(value: dict[str, Plain], key: str, keys: Sequence[str]) -> dict[str, Plain]:
+    items = value.get(key)
+    if isinstance(items, list):
+        return {**value, key: [_ordered(item, keys) for item in items]}
+    return value

@@ -1,0 +1,196 @@
+"""The reference evaluator: a plain walk over the checked tree, slow and obviously right.
+
+In: a checked program, JSON rows and a JSON context. Out: every step's value. What every backend is compared
+with; shares nothing with them but the tree and the table of operators and functions.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from formulaseed import limits
+from formulaseed.domain.builtins import FUNCTIONS, OPERATORS, Fault, finite
+from formulaseed.domain.types import Base, Type, Value
+from formulaseed.errors import DataError, EvaluationError
+from formulaseed.ir import nodes
+from formulaseed.ir.nodes import Expr, Symbol, SymbolKind
+
+_COMPARE: dict[str, Callable[[Any, Any], bool]] = {
+    "==": operator.eq,
+    "!=": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+    "in": lambda a, b: a in b,
+    "not in": lambda a, b: a not in b,
+}
+_KINDS = {
+    Base.INTEGER: (int,),
+    Base.NUMBER: (int, float),
+    Base.BOOLEAN: (bool,),
+    Base.STRING: (str,),
+}
+Values = dict[Symbol, Any]
+
+
+def interpret(
+    program: nodes.Program,
+    rows: Iterable[Mapping[str, Any]],
+    context: Mapping[str, Any],
+    parameters: Mapping[str, Value] | None = None,
+) -> dict[str, Value]:
+    """Every step's value by name, filters left out, in the seed's order.
+
+    Raises `EvaluationError` for the first step, in that order, that has no value, and `DataError` for a row
+    or context that lacks what the seed uses.
+    """
+    used = program.used()
+    shared: Values = {Symbol(SymbolKind.PARAMETER, p.name): p.default for p in program.parameters}
+    shared.update({Symbol(SymbolKind.PARAMETER, name): value for name, value in (parameters or {}).items()})
+    shared.update(_inputs(program.context, SymbolKind.CONTEXT, context, used))
+    evaluator = _Evaluator(shared, [_row(program, row, used) for row in rows])
+    for step in program.steps:
+        evaluator.step(step)
+    return evaluator.results
+
+
+def _row(program: nodes.Program, row: Mapping[str, Any], used: frozenset[Symbol]) -> Values:
+    meta = dict(row.get("meta", {}))
+    if "date" in meta:
+        meta.setdefault("year", int(meta["date"][:4]))
+        meta.setdefault("month", int(meta["date"][5:7]))
+    values = _inputs(program.fields, SymbolKind.EXTRACTION, row.get("extraction", {}), used)
+    return {**values, **_inputs(program.meta, SymbolKind.META, meta, used)}
+
+
+def _inputs(
+    fields: Iterable[nodes.InputField | nodes.ExtractionField],
+    kind: SymbolKind,
+    given: Mapping[str, Any],
+    used: frozenset[Symbol],
+) -> Values:
+    return {
+        Symbol(kind, f.name): _input(given, kind, f.name, f.ty) for f in fields if Symbol(kind, f.name) in used
+    }
+
+
+def _input(given: Mapping[str, Any], kind: SymbolKind, name: str, ty: Type) -> Any:
+    value = given.get(name)
+    if value is None and ty.nullable:
+        return None
+    if not isinstance(value, _KINDS[ty.base]) or (isinstance(value, bool) and ty.base is not Base.BOOLEAN):
+        raise DataError(f"`{kind.value}.{name}` must be of type {ty}, not {value!r}")
+    if ty.values is not None and value not in ty.values:
+        raise DataError(f"`{kind.value}.{name}` must be of type {ty}, not {value!r}")
+    if ty.is_numeric and abs(value) > (limits.INPUT_MAX if ty.base is Base.NUMBER else limits.INTEGER_MAX):
+        raise DataError(f"`{kind.value}.{name}` is out of range: {value!r}")
+    return float(value) if ty.base is Base.NUMBER else value
+
+
+@dataclass
+class _Evaluator:
+    shared: Values
+    rows: list[Values]
+    filters: dict[str, Expr] = field(default_factory=dict)
+    results: dict[str, Value] = field(default_factory=dict)
+
+    def step(self, step: nodes.Step) -> None:
+        if isinstance(step.operation, nodes.Filter):
+            self.filters[step.name] = step.operation.condition
+            return
+        try:
+            value = self.operation(step.operation)
+        except Fault as fault:
+            raise EvaluationError(step.name, fault.kind, fault.message) from None
+        self.results[step.name] = value
+        self.shared[Symbol(SymbolKind.STEP, step.name)] = value
+
+    def operation(self, operation: nodes.Operation) -> Value:
+        match operation:
+            case nodes.Count(where):
+                return sum(1 for _ in self.matching(where))
+            case nodes.Sum(expression, where):
+                total: int | float = 0
+                for row in self.matching(where):
+                    total += self.value(expression, row)
+                return finite(total)
+            case nodes.Extreme(largest, expression, where, default):
+                best = None
+                for row in self.matching(where):
+                    value = self.value(expression, row)
+                    if best is None or (value > best if largest else value < best):
+                        best = value
+                return default if best is None else best
+            case nodes.Lookup():
+                return self.lookup(operation)
+            case nodes.Formula(expression):
+                result: Value = self.value(expression, {})
+                return result
+            case nodes.Const(value):
+                return value
+            case nodes.Case(rules, otherwise):
+                return next((then for condition, then in rules if self.value(condition, {})), otherwise)
+            case nodes.Filter():
+                raise AssertionError("filters have no value")
+
+    def matching(self, where: Expr | None) -> Iterable[Values]:
+        return (row for row in self.rows if where is None or self.value(where, row))
+
+    def lookup(self, operation: nodes.Lookup) -> Value:
+        source = self.value(operation.source, {})
+        if operation.match == "exact":
+            found: list[Any] = [value for key, value in operation.table if key == source]
+        else:
+            found = [value for key, value in operation.table if key in source]
+        if not found:
+            if operation.has_default:
+                return operation.default
+            raise Fault("lookup", f"no key of the table is found in {source!r}")
+        result: Value = max(found) if operation.match == "substring_max" else found[0]
+        return result
+
+    def value(self, expression: Expr, row: Values) -> Any:
+        match expression:
+            case nodes.Literal(value):
+                return value
+            case nodes.Ref(symbol):
+                if symbol.kind is SymbolKind.FILTER:
+                    return self.value(self.filters[symbol.name], row)
+                return row[symbol] if symbol in row else self.shared[symbol]
+            case nodes.Present(operand):
+                found = self.value(operand, row)
+                if found is None:
+                    raise Fault("null", f"{operand.symbol if isinstance(operand, nodes.Ref) else 'a value'} is null")
+                return found
+            case nodes.Unary(sign, operand):
+                number = self.value(operand, row)
+                return -number if sign == "-" else number
+            case nodes.Binary(symbol_, left, right):
+                return OPERATORS[symbol_].apply(self.value(left, row), self.value(right, row))
+            case nodes.Call(name, arguments):
+                return FUNCTIONS[name].apply(*[self.value(argument, row) for argument in arguments])
+            case nodes.Comparison(first, operators, rest):
+                left_value = self.value(first, row)
+                for compare, right in zip(operators, rest, strict=True):
+                    right_value = self.value(right, row)
+                    if not _COMPARE[compare](left_value, right_value):
+                        return False
+                    left_value = right_value
+                return True
+            case nodes.Logical(word, operands):
+                found = None
+                for operand in operands:
+                    found = self.value(operand, row)
+                    if bool(found) is (word == "or"):
+                        break
+                return found
+            case nodes.Not(operand):
+                return not self.value(operand, row)
+            case nodes.Conditional(condition, then, otherwise):
+                return self.value(then if self.value(condition, row) else otherwise, row)
+            case nodes.List(items):
+                return [self.value(item, row) for item in items]

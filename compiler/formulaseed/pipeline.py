@@ -1,0 +1,195 @@
+"""The whole compiler on one page: each phase takes one type and gives the next.
+
+    read    path or dictionary  →  Document        the text, as JSON with places
+    parse   Document            →  surface.Program the common program, names still text
+    check   surface.Program     →  nodes.Program   typed and resolved
+    plan    nodes.Program       →  ModuleView      names, passes, helpers
+    render  ModuleView          →  str             the template, then the formatter
+    verify  str                 →  str             the same text, or a refusal
+
+What is wrong with a seed is gathered in `Problems`; the first four phases run as far as they can, so that
+everything is told in one go.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from formulaseed import limits
+from formulaseed.check.program import check_program
+from formulaseed.diagnostics.model import Diagnostic, Problems
+from formulaseed.diagnostics.suggest import did_you_mean
+from formulaseed.errors import FormulaSeedError, SeedError, UnreadableError
+from formulaseed.frontends.canonical import sha256
+from formulaseed.frontends.seed import lower_seed
+from formulaseed.ir import nodes
+from formulaseed.source.json_reader import JsonValue, Plain, plain, read_json
+from formulaseed.source.text import Source, Span
+from formulaseed.syntax import surface
+
+SeedLike = str | os.PathLike[str] | Mapping[str, Any]
+TARGETS = ("python",)
+_FAULT_CODES = {"syntax": "FS001", "depth": "FS004", "duplicate": "FS005", "number": "FS006", "text": "FS007"}
+
+
+@dataclass(frozen=True)
+class Document:
+    """A seed as it was read. `tree` is None where it is no JSON."""
+
+    source: Source
+    tree: JsonValue | None
+    path: Path | None
+
+
+@dataclass(frozen=True)
+class FormulaSeed:
+    """A seed that has been checked and has no errors; `diagnostics` are its warnings."""
+
+    document: Document
+    program: nodes.Program
+    diagnostics: tuple[Diagnostic, ...]
+
+    @property
+    def task_name(self) -> str:
+        return self.program.task_name
+
+    @property
+    def data(self) -> Plain:
+        """The seed as plain JSON values."""
+        assert self.document.tree is not None
+        return plain(self.document.tree)
+
+    @property
+    def sha256(self) -> str:
+        """The hash, in hex, of the seed's canonical form."""
+        return sha256(self.data)
+
+
+@dataclass(frozen=True)
+class Analysis:
+    """How far a seed came: each phase's result, None from the phase on that it did not pass."""
+
+    document: Document
+    surface: surface.Program | None
+    program: nodes.Program | None
+    diagnostics: tuple[Diagnostic, ...]
+
+    @property
+    def has_errors(self) -> bool:
+        return any(d.severity == "error" for d in self.diagnostics)
+
+
+def read(seed: SeedLike, problems: Problems) -> Document:
+    """Read a file or a dictionary. Raises `UnreadableError` for a file that cannot be opened."""
+    if isinstance(seed, Mapping):
+        return _read_text(Source("<seed>", _dumped(seed)), None, problems)
+    path = Path(seed)
+    try:
+        with path.open("rb") as file:
+            data = file.read(limits.SEED_BYTES + 1)
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        raise UnreadableError(f"cannot read {os.fspath(seed)}: {reason}") from None
+    name = path.as_posix()
+    if len(data) > limits.SEED_BYTES:
+        return _refused(name, path, problems, "FS003", f"the file is larger than {limits.SEED_BYTES} bytes", "shorten it")
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data[: error.start].count(b"\n") + 1
+        message = f"byte {error.start} (line {line}) is not UTF-8"
+        return _refused(name, path, problems, "FS002", message, "save the file as UTF-8")
+    return _read_text(Source(name, text), path, problems)
+
+
+def _dumped(seed: Mapping[str, Any]) -> str:
+    try:
+        return json.dumps(seed, indent=2, ensure_ascii=False)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise FormulaSeedError(f"the seed is no JSON: {error}") from None
+
+
+def _refused(name: str, path: Path, problems: Problems, code: str, message: str, help: str) -> Document:
+    source = Source(name, "")
+    problems.add(code, Span(source, 0, 0), message, help)
+    return Document(source, None, path)
+
+
+def _read_text(source: Source, path: Path | None, problems: Problems) -> Document:
+    if len(source.text) > limits.SEED_BYTES:
+        message = f"the seed is larger than {limits.SEED_BYTES} bytes"
+        problems.add("FS003", Span(source, 0, 0), message, "shorten it")
+        return Document(source, None, path)
+    tree, faults = read_json(source)
+    for fault in faults:
+        problems.add(_FAULT_CODES[fault.kind], fault.span, fault.message, fault.help)
+    return Document(source, tree, path)
+
+
+def parse(document: Document, problems: Problems) -> surface.Program | None:
+    return lower_seed(document.tree, problems) if document.tree is not None else None
+
+
+def check(program: surface.Program, problems: Problems) -> nodes.Program | None:
+    return check_program(program, problems)
+
+
+def analyse(seed: SeedLike) -> Analysis:
+    """Run the phases up to `check`; every problem is in the result's diagnostics."""
+    problems = Problems()
+    document = read(seed, problems)
+    lowered = parse(document, problems)
+    checked = check(lowered, problems) if lowered is not None else None
+    return Analysis(document, lowered, checked, problems.sorted())
+
+
+def load_seed(seed: SeedLike | FormulaSeed) -> FormulaSeed:
+    """Read and check a seed. Raises `SeedError` with every diagnostic where it has errors."""
+    if isinstance(seed, FormulaSeed):
+        return seed
+    analysis = analyse(seed)
+    if analysis.has_errors or analysis.program is None:
+        raise SeedError(analysis.diagnostics)
+    return FormulaSeed(analysis.document, analysis.program, analysis.diagnostics)
+
+
+def compile_seed(seed: SeedLike | FormulaSeed, *, target: str = "python", formatted: bool = True) -> str:
+    """The source of the seed's module. Raises `SeedError` where the seed has errors."""
+    if target not in TARGETS:
+        raise FormulaSeedError(f"there is no target `{target}`; {did_you_mean(target, TARGETS, what='targets')}")
+    loaded = load_seed(seed)
+    from formulaseed.backends.python.plan import plan_module
+    from formulaseed.backends.python.render import format_source, render_module
+    from formulaseed.backends.python.verify import verify
+
+    path, digest = _shown_path(loaded.document.path), loaded.sha256
+    source = render_module(plan_module(loaded.program, path=path, sha256=digest))
+    bare = render_module(plan_module(loaded.program, path=path, sha256=digest, bare=True))
+    if formatted:
+        source = format_source(source)
+    fault = verify(source, bare)
+    if fault is not None:
+        whole = Span(loaded.document.source, 0, 0)
+        message = f"the module made of this seed was refused: {fault}"
+        raise SeedError([Diagnostic("FS901", "error", message, whole, "this is a bug of formulaseed: please report it")])
+    return source
+
+
+def _shown_path(path: Path | None) -> str:
+    """The path as a module's header names it: the same from every working directory and on every machine.
+
+    Relative to the project that the seed lies in, which is the nearest folder above with a pyproject.toml
+    or a .git; outside of one, the file's name alone.
+    """
+    if path is None:
+        return ""
+    absolute = path.resolve()
+    for folder in absolute.parents:
+        if (folder / "pyproject.toml").exists() or (folder / ".git").exists():
+            return absolute.relative_to(folder).as_posix()
+    return absolute.name

@@ -1,0 +1,98 @@
+"""A compiled seed, ready for JSON: rows and a context in, plain dictionaries out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from formulaseed.errors import DataError, EvaluationError
+from formulaseed.runtime.contract import GeneratedModule
+
+JsonRow = Mapping[str, Any]
+Values = dict[str, str | int | float | bool | None]
+
+
+class Evaluator:
+    """Evaluates restaurants with one generated module.
+
+    Rows and contexts are JSON objects: `{"review_id", "extraction": {…}, "meta": {…}}` and the context's
+    fields. Every method raises `DataError` for input that the seed does not allow and `EvaluationError`
+    for a step without a value.
+    """
+
+    def __init__(self, module: GeneratedModule) -> None:
+        self.module = module
+        self.task_name = module.TASK_NAME
+        self.output: tuple[str, ...] = module.OUTPUT
+        self.seed_sha256 = module.SEED_SHA256
+
+    def is_relevant(self, text: str) -> bool:
+        """Whether a review's text passes the seed's filter."""
+        return self.module.is_relevant(text)
+
+    def evaluate(
+        self, rows: Iterable[JsonRow], context: JsonRow, parameters: Mapping[str, Any] | None = None
+    ) -> Values:
+        """The seed's outputs by name."""
+        return dict(zip(self.output, self._run(self.module.evaluate, rows, context, parameters), strict=True))
+
+    def trace(
+        self, rows: Iterable[JsonRow], context: JsonRow, parameters: Mapping[str, Any] | None = None
+    ) -> Values:
+        """Every step's value by name, in the seed's order."""
+        return dict(zip(self.module.STEPS, self._run(self.module.trace, rows, context, parameters), strict=True))
+
+    def evidence(
+        self, rows: Iterable[JsonRow], context: JsonRow, parameters: Mapping[str, Any] | None = None
+    ) -> dict[str, list[str]]:
+        """For each aggregate, the ids of the reviews that went into it."""
+        listed = list(rows)
+        ids = [_review_id(row, index) for index, row in enumerate(listed)]
+        positions: dict[str, list[int]] = self._run(self.module.evidence, listed, context, parameters)
+        return {name: [ids[position] for position in found] for name, found in positions.items()}
+
+    def parse_parameters(self, given: Mapping[str, Any]) -> tuple[Any, ...]:
+        """The parameters as the module takes them. Raises `DataError` for one that is unknown or out of bounds."""
+        if not hasattr(self.module, "parse_parameters"):
+            raise DataError(f"the seed `{self.task_name}` has no parameters, and `{next(iter(given))}` was given")
+        try:
+            return self.module.parse_parameters(given)
+        except self.module.DataError as error:
+            raise DataError(str(error)) from None
+
+    def _run(self, function: Any, rows: Iterable[JsonRow], context: JsonRow, given: Mapping[str, Any] | None) -> Any:
+        module = self.module
+        parsed_rows = []
+        for index, row in enumerate(rows):
+            try:
+                parsed_rows.append(module.parse_row(_mapping(row, "a row")))
+            except (module.DataError, DataError) as error:
+                raise DataError(str(error), _row_place(row, index)) from None
+        try:
+            arguments = [module.parse_context(_mapping(context, "the context"))]
+        except module.DataError as error:
+            raise DataError(str(error)) from None
+        if given:
+            arguments.append(self.parse_parameters(given))
+        try:
+            return function(parsed_rows, *arguments)
+        except module.EvaluationError as error:
+            raise EvaluationError(error.step, error.kind, error.message) from None  # type: ignore[attr-defined]
+
+
+def _mapping(value: object, what: str) -> Mapping[str, Any]:
+    if isinstance(value, Mapping):
+        return value
+    raise DataError(f"{what} must be an object, not {repr(value)[:80]}")
+
+
+def _row_place(row: object, index: int) -> str:
+    review = row.get("review_id") if isinstance(row, Mapping) else None
+    return f"rows[{index}]" + (f" (review {review})" if isinstance(review, str) else "")
+
+
+def _review_id(row: object, index: int) -> str:
+    review = row.get("review_id") if isinstance(row, Mapping) else None
+    if isinstance(review, str):
+        return review
+    raise DataError("`review_id` is missing; evidence names reviews by it", f"rows[{index}]")

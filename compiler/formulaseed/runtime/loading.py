@@ -1,0 +1,52 @@
+"""Generated modules, imported from source or from a file, after the verifier has seen them."""
+
+from __future__ import annotations
+
+import importlib.abc
+import importlib.util
+from pathlib import Path
+from typing import cast
+
+from formulaseed.errors import SeedError, UnreadableError
+from formulaseed.runtime.contract import GeneratedModule
+
+_OFFERS = ("TASK_NAME", "SEED_SHA256", "KEYWORDS", "OUTPUT", "STEPS", "parse_row", "parse_context", "evaluate", "trace")
+
+
+class _SourceLoader(importlib.abc.InspectLoader):
+    def __init__(self, source: str) -> None:
+        self._source = source
+
+    def get_source(self, fullname: str) -> str:
+        return self._source
+
+
+def module_from_source(source: str, name: str) -> GeneratedModule:
+    """Import source that the compiler has just made and verified."""
+    loader = _SourceLoader(source)
+    spec = importlib.util.spec_from_loader(f"formulaseed_generated.{name}", loader)
+    assert spec is not None
+    module = importlib.util.module_from_spec(spec)
+    loader.exec_module(module)
+    return cast(GeneratedModule, module)
+
+
+def module_from_file(path: Path) -> GeneratedModule:
+    """Import a generated module from its file. Raises `SeedError` where it holds what the compiler never writes."""
+    from formulaseed.backends.python.verify import verify_source
+    from formulaseed.diagnostics.model import Diagnostic
+    from formulaseed.source.text import Source, Span
+
+    try:
+        source = path.read_text(encoding="utf-8")
+    except (OSError, ValueError) as error:
+        raise UnreadableError(f"cannot read {path}: {error}") from None
+    fault = verify_source(source)
+    if fault is None:
+        module = module_from_source(source, path.stem)
+        if all(hasattr(module, name) for name in _OFFERS):
+            return module
+        fault = "it does not offer what a compiled seed does"
+    message = f"this is no module as formulaseed compiles them: {fault}"
+    span = Span(Source(str(path), ""), 0, 0)
+    raise SeedError([Diagnostic("FS701", "error", message, span, "compile the seed again, and pass the module it gives")])

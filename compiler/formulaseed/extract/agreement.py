@@ -42,7 +42,7 @@ class FieldAgreement:
 
 
 def measure(fields: Sequence[Field], pairs: Iterable[Pair]) -> tuple[FieldAgreement, ...]:
-    """The agreement on each field, in the fields' order. A review that lacks a field on a side is left out of it."""
+    """The agreement on each field, in the fields' order; a pair without the field on a side is left out."""
     listed = list(pairs)
     return tuple(_measure_field(field, listed) for field in fields)
 

@@ -26,7 +26,7 @@ PHRASE_WORDS = 1.0  # its words apart from one another
 EXAMPLE = 1.6  # a parenthesised example, shared among its words
 NAME = 1.2  # the name, shared among its words
 PROSE = 1.0  # any other word of a description
-PROSE_BESIDE_QUOTES = 0.4  # its author has quoted what counts
+PROSE_BESIDE_QUOTES = 0.4  # the same in a field of one value, where its author has quoted what counts
 EMPHASIS = 1.5  # CLAIMED
 COMMON = 0.25  # of the weight of a rare word
 COMMON_ON_TOPIC = 0.75  # the same, in a sentence that has the whole topic
@@ -110,7 +110,8 @@ def quoted_phrases(description: str) -> list[str]:
 class CueCollector:
     """Gathers a field's cues value by value, then weighs words by how few values use them."""
 
-    def __init__(self, excluded: frozenset[str], alone: float, bare_phrases: bool) -> None:
+    def __init__(self, values: int, excluded: frozenset[str], alone: float, bare_phrases: bool) -> None:
+        self._values = values
         self._excluded = excluded  # the topic's words: they speak for no value
         self._alone = alone
         self._bare_phrases = bare_phrases
@@ -130,7 +131,7 @@ class CueCollector:
     def add_description(self, value: int, text: str) -> int:
         """Listens for what the description says; returns how many parts it has around its "but"."""
         pieces = TURN.split(text)
-        prose = PROSE_BESIDE_QUOTES if _QUOTED.search(text) else PROSE
+        prose = PROSE_BESIDE_QUOTES if self._values == 1 and _QUOTED.search(text) else PROSE
         for part, piece in enumerate(pieces):
             for quoted in quoted_phrases(piece):
                 self._add_phrase(quoted, Cue(value, PHRASE, EXAMPLE_ALONE, part))
@@ -141,12 +142,12 @@ class CueCollector:
             self._add_prose(_EXAMPLES.sub(" ", rest), Cue(value, prose, PROSE_ALONE, part))
         return len(pieces)
 
-    def tables(self, values: int) -> tuple[CueTable, PhraseTable]:
-        """The cues by stem and the phrases by first stem, for a field of so many values."""
+    def tables(self) -> tuple[CueTable, PhraseTable]:
+        """The cues by stem and the phrases by first stem."""
         cues: dict[str, list[Cue]] = defaultdict(list)
         for (word, _), found in self._direct.items():
             best = _best_of_each_value(found)
-            if not len(best) == values > 1:  # a word of every value tells none from another
+            if not len(best) == self._values > 1:  # a word of every value tells none from another
                 cues[word] += [cue._replace(weight=cue.weight / len(best)) for cue in best]
         self._widen(cues)
         phrases: dict[str, list[Phrase]] = defaultdict(list)

@@ -34,7 +34,8 @@ from formulaseed.extract.lexical_vocabulary import (
     valence,
 )
 
-NO_TOPIC_ALONE = 0.8  # of a cue's weight, far from the topic, where no fallback says what the topic is
+# Of a cue's weight, far from the topic, where the topic is one word or none: "quiet" implies "noise".
+NARROW_ALONE = 0.8
 ROOT = 6  # letters by which a topic is recognised: "allergy" and "allergic" are one topic
 
 BOOLEAN_VALUES = 2
@@ -107,13 +108,14 @@ def _field_cues(field: Field) -> FieldCues:
     cues.fallback = fallbacks[0] if fallbacks else None
     topic = content(values[fallbacks[0]][1]) if fallbacks else []
     cues.stances = _stances(values, fallbacks) if is_enum else (None,) * cues.count
-    collector = CueCollector(_unsaying(topic), 0.0 if topic else NO_TOPIC_ALONE, cues.tells_stance)
+    alone = NARROW_ALONE if len(topic) < 2 and not cues.tells_stance else 0.0
+    collector = CueCollector(len(values), _unsaying(topic), alone, cues.tells_stance)
     parts = [1] * cues.count
     for index, (value, description) in enumerate(values):
         if index not in fallbacks:
             collector.add_name(index, value)
             parts[index] = collector.add_description(index, description)
-    cues.cues, cues.phrases = collector.tables(len(values))
+    cues.cues, cues.phrases = collector.tables()
     cues.own_words = collector.own_words()
     cues.parts = tuple(parts)
     cues.topic_known = bool(topic)

@@ -68,7 +68,7 @@ def is_unit(word: str) -> bool:
 
 def is_number(word: str) -> bool:
     """Whether a stem is a number, in digits or spelled."""
-    return word in _NUMBER_WORDS or (word[:1].isascii() and word[:1].isdigit())
+    return word in _NUMBER_WORDS or "0" <= word[:1] <= "9"
 
 
 def unit_of(stems: Sequence[str]) -> tuple[Unit | None, float]:

@@ -41,7 +41,7 @@ _STANCE_ORIGIN, _QUANTITY_ORIGIN = -1, -2
 
 @dataclass(frozen=True, slots=True)
 class Review:
-    """A review's sentences, and which of them praise (1) or blame (-1)."""
+    """A review's sentences, and how far each of them praises (up to 2) or blames (down to -2)."""
 
     sentences: tuple[Sentence, ...]
     leanings: tuple[int, ...]
@@ -70,7 +70,8 @@ def scores(cues: FieldCues, review: Review) -> list[float]:
         near = coverage.near(index)
         here = coverage.here(index) if cues.topic_known else 0.0
         _hear_words(cues, sentence, near, here, evidence)
-        _hear_phrases(cues, sentence, near, evidence)
+        if cues.phrases:
+            _hear_phrases(cues, sentence, near, evidence)
         if cues.tells_stance:
             _hear_stances(cues, sentence, near, evidence)
     _hear_ranges(cues, review, coverage, evidence)
@@ -90,7 +91,7 @@ def _leaning(sentence: Sentence) -> int:
         worth = valence(word.stem)
         total += -worth if word.negated else worth
         total -= _is_refusal(sentence, index)
-    return (total > 0) - (total < 0)
+    return max(-LEANING_LIMIT, min(LEANING_LIMIT, total))
 
 
 def _is_refusal(sentence: Sentence, index: int) -> bool:
@@ -197,8 +198,9 @@ def _reality(cues: FieldCues, value: int, word: Word) -> float:
 
 
 def _hear_phrases(cues: FieldCues, sentence: Sentence, near: float, evidence: _Evidence) -> None:
+    table = cues.phrases
     for start, word in enumerate(sentence):
-        for phrase in cues.phrases.get(_key(word), ()):
+        for phrase in table.get(NUMBER if is_number(word.stem) else word.stem, ()):
             matched, last = _matched(phrase, sentence, start)
             share = phrase.share(matched)
             if not share:
@@ -223,15 +225,15 @@ def _matched(phrase: Phrase, sentence: Sentence, start: int) -> tuple[int, int]:
     at = start
     for matched, wanted in enumerate(phrase.words[1:], 1):
         window = sentence[at + 1 : at + 2 + PHRASE_GAP]
-        step = next((offset for offset, word in enumerate(window, 1) if _key(word) in wanted), None)
+        step = next((offset for offset, word in enumerate(window, 1) if _is_one_of(word.stem, wanted)), None)
         if step is None:
             return matched, at
         at += step
     return len(phrase.words), at
 
 
-def _key(word: Word) -> str:
-    return NUMBER if is_number(word.stem) else word.stem
+def _is_one_of(word: str, wanted: frozenset[str]) -> bool:
+    return word in wanted or (NUMBER in wanted and is_number(word))
 
 
 def _hear_stances(cues: FieldCues, sentence: Sentence, near: float, evidence: _Evidence) -> None:

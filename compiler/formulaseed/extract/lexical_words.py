@@ -85,7 +85,8 @@ FAMILIES = tuple(
     fast quick prompt promptness speedy immediate
     rude dismissive refuse refusal ignore rolled impatient curt snapped scoffed shrugged brushed
     rude hostile condescending disrespectful unfriendly unprofessional unhelpful attitude nasty
-    friendly helpful welcoming kind courteous polite attentive warm gracious pleasant
+    friendly helpful welcoming kind courteous polite attentive warm gracious
+    pleasant nice enjoyable
     accommodate accommodating accommodation substitute adjust modify separate
     accommodate careful knowledgeable attentive
     refuse decline deny unwilling

@@ -6,6 +6,8 @@ formulas are not looked up here.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from formulaseed import limits
 from formulaseed.diagnostics.model import Problems
 from formulaseed.diagnostics.suggest import did_you_mean
@@ -337,7 +339,7 @@ class _Seed:
                 names.setdefault(text.value, named)
         return tuple(names.values())
 
-    def unique(self, name: Named, taken: dict[str, object] | dict[str, Named], what: str) -> None:
+    def unique(self, name: Named, taken: Mapping[str, object], what: str) -> None:
         if name.text in taken:
             self.problems.add("FS203", name.span, f"the {what} `{name.text}` is there already", "rename or remove one of them")
 

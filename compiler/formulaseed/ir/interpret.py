@@ -13,7 +13,7 @@ from typing import Any
 
 from formulaseed import limits
 from formulaseed.domain.builtins import FUNCTIONS, OPERATORS, Fault, finite
-from formulaseed.domain.types import Base, Type, Value
+from formulaseed.domain.types import Base, Value
 from formulaseed.errors import DataError, EvaluationError
 from formulaseed.ir import nodes
 from formulaseed.ir.nodes import Expr, Symbol, SymbolKind
@@ -73,20 +73,22 @@ def _inputs(
     given: Mapping[str, Any],
     used: frozenset[Symbol],
 ) -> Values:
-    return {
-        Symbol(kind, f.name): _input(given, kind, f.name, f.ty) for f in fields if Symbol(kind, f.name) in used
-    }
+    return {Symbol(kind, f.name): _input(given, kind, f) for f in fields if Symbol(kind, f.name) in used}
 
 
-def _input(given: Mapping[str, Any], kind: SymbolKind, name: str, ty: Type) -> Any:
-    value = given.get(name)
+def _input(given: Mapping[str, Any], kind: SymbolKind, field: nodes.InputField | nodes.ExtractionField) -> Any:
+    name, ty, value = field.name, field.ty, given.get(field.name)
+    if value is None and isinstance(field, nodes.ExtractionField):
+        value = field.default
     if value is None and ty.nullable:
         return None
+    if isinstance(value, float) and ty.base is Base.INTEGER and value.is_integer():
+        value = int(value)
     if not isinstance(value, _KINDS[ty.base]) or (isinstance(value, bool) and ty.base is not Base.BOOLEAN):
         raise DataError(f"`{kind.value}.{name}` must be of type {ty}, not {value!r}")
     if ty.values is not None and value not in ty.values:
         raise DataError(f"`{kind.value}.{name}` must be of type {ty}, not {value!r}")
-    if ty.is_numeric and abs(value) > (limits.INPUT_MAX if ty.base is Base.NUMBER else limits.INTEGER_MAX):
+    if isinstance(value, int | float) and abs(value) > (limits.INPUT_MAX if ty.base is Base.NUMBER else limits.INTEGER_MAX):
         raise DataError(f"`{kind.value}.{name}` is out of range: {value!r}")
     return float(value) if ty.base is Base.NUMBER else value
 

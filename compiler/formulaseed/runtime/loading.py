@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.abc
 import importlib.util
+import re
 from pathlib import Path
 from typing import cast
 
@@ -50,3 +51,12 @@ def module_from_file(path: Path) -> GeneratedModule:
     message = f"this is no module as formulaseed compiles them: {fault}"
     span = Span(Source(str(path), ""), 0, 0)
     raise SeedError([Diagnostic("FS701", "error", message, span, "compile the seed again, and pass the module it gives")])
+
+
+def seed_path_of(module: GeneratedModule, path: Path) -> Path | None:
+    """The seed that the module's header names, looked for in every folder above the module."""
+    named = re.search(r", from (.+)\.$", module.__doc__ or "", re.MULTILINE)
+    if named is None:
+        return None
+    candidates = (folder / named.group(1) for folder in path.resolve().parents)
+    return next((candidate for candidate in candidates if candidate.is_file()), None)

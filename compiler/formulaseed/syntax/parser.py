@@ -198,7 +198,7 @@ class _Builder(Transformer_NonRecursive[Token, ast.Expr]):
     def arguments(self, meta: Meta, children: list[ast.Expr]) -> list[ast.Expr]:
         return [child for child in children if child is not None]
 
-    def list(self, meta: Meta, children: list[Any]) -> ast.Expr:
+    def list_literal(self, meta: Meta, children: list[Any]) -> ast.Expr:
         return ast.List(self.span(meta), tuple(children[0] or ()))
 
     def call(self, meta: Meta, children: list[Any]) -> ast.Expr:

@@ -72,7 +72,7 @@ def explain(text: str, error: UnexpectedInput, start: str) -> SyntaxFault:
             position = error.token.start_pos if error.token.start_pos is not None else len(text)
     elif isinstance(error, UnexpectedCharacters):
         expected = set(error.allowed or ())
-        position = error.pos_in_stream
+        position = error.pos_in_stream or 0
     if not text.strip():
         return SyntaxFault("FS102", 0, len(text), "the formula is empty", "write an expression such as `N_MILD + 1`")
     if start == "continuation" and not re.match(r"\s*(==|!=|<|>|in\b|not\s+in\b)", text):

@@ -102,8 +102,8 @@ class _Planner:
         self.meta = [f for f in program.meta if Symbol(SymbolKind.META, f.name) in used]
         self.context = [f for f in program.context if Symbol(SymbolKind.CONTEXT, f.name) in used]
         self.steps = [s for s in program.steps if not isinstance(s.operation, nodes.Filter)]
-        inputs = (*program.fields, *program.meta, *program.context, *program.parameters, *program.steps)
-        self.globals = Names((*_MODULE_NAMES, *(named.name for named in inputs)))
+        names = {symbol.name for symbol in used} | {step.name for step in program.steps}
+        self.globals = Names((*_MODULE_NAMES, *names, *(parameter.name for parameter in program.parameters)))
         self.aliases: dict[tuple[str, ...], Alias] = {}
 
     def view(self, path: str, sha256: str) -> ModuleView:
@@ -203,7 +203,10 @@ class _Planner:
             name = f"extraction_{field.name}" if field.name in meta_names else field.name
             places[Symbol(SymbolKind.EXTRACTION, field.name)] = len(views)
             view = self._input(field.name, field.ty, field.description, "extraction")
-            views.append(FieldView(names.field(name), view.type, view.read, view.comment))
+            read = view.read
+            if field.default is not None:
+                read = Code(f"{literal(field.default)} if extraction.get({literal(field.name)}) is None else {read}")
+            views.append(FieldView(names.field(name), view.type, read, view.comment))
         extraction_names = {f.name for f in self.fields}
         for other in self.meta:
             name = f"meta_{other.name}" if other.name in extraction_names else other.name

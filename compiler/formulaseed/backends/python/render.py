@@ -47,8 +47,9 @@ def render_module(view: ModuleView) -> str:
 def format_source(source: str) -> str:
     """The source as black writes it; the formatter's version is pinned to the emission style's year."""
     import black
+    from black.mode import TargetVersion
 
-    mode = black.Mode(line_length=LINE_LENGTH, target_versions={black.TargetVersion.PY311})
+    mode = black.Mode(line_length=LINE_LENGTH, target_versions={TargetVersion.PY311})
     return black.format_str(source, mode=mode)
 
 

@@ -1,0 +1,53 @@
+"""`formulaseed agreement`."""
+
+from __future__ import annotations
+
+import json
+
+import click
+
+from formulaseed.cli.common import finish, report_failures, seed_of
+from formulaseed.extract.agreement import measure, render, to_json
+from formulaseed.extract.base import ReviewText, fields_of, handled
+from formulaseed.extract.lexical import LexicalExtractor
+from formulaseed.extract.recorded import RecordedExtractor
+from formulaseed.runtime.contexts import read_contexts
+from formulaseed.runtime.jsonl import read_lines
+from formulaseed.runtime.records import Restaurant
+from formulaseed.runtime.results import Failures
+
+
+@click.command("agreement")
+@click.argument("seed", metavar="SEED|MODULE")
+@click.option("--contexts", required=True, help="Restaurants with their reviews, JSON Lines.")
+@click.option("--extractions", required=True, help="Recorded extractions to hold against, JSON Lines.")
+@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", help="How to print it.")
+def command(seed: str, contexts: str, extractions: str, form: str) -> None:
+    """Measure how far the lexical extractor agrees with recorded extractions, field by field.
+
+    Accuracy alone flatters where one value is common: compare it with the baseline, and read Cohen's kappa.
+    """
+    program = seed_of(seed).program
+    fields = fields_of(program)
+    failures = Failures()
+    recorded = RecordedExtractor(fields, read_lines(extractions))
+    for place, reason in recorded.faults:
+        failures.add(place, reason)
+    lexical = LexicalExtractor(fields)
+    pairs = []
+    for place, restaurant, _ in read_contexts(read_lines(contexts)):
+        if not isinstance(restaurant, Restaurant):
+            failures.add(place, str(restaurant))
+            continue
+        texts = [ReviewText(restaurant.business_id, r.review_id, r.text) for r in restaurant.reviews]
+        for review, known in zip(texts, recorded.extract(texts), strict=True):
+            text = handled(review.text, program.review_handling)
+            if known.fields is not None and text is not None:
+                pairs.append((known.fields, lexical.extract(text)))
+    agreements = measure(fields, pairs)
+    if form == "json":
+        click.echo(json.dumps(to_json(agreements), indent=2, ensure_ascii=False))
+    else:
+        click.echo(f"{len(pairs)} reviews with a recorded extraction\n\n{render(agreements)}")
+    report_failures(failures)
+    finish(failures.status)

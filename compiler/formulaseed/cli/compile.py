@@ -1,0 +1,87 @@
+"""`formulaseed compile`."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from pathlib import Path
+
+import click
+
+from formulaseed.diagnostics.render import render_text, summary
+from formulaseed.errors import SeedError, UnreadableError
+from formulaseed.pipeline import TARGETS, compile_seed, load_seed
+
+
+@click.command("compile")
+@click.argument("seeds", nargs=-1, required=True, metavar="SEED...")
+@click.option("--out", default="generated", show_default=True, help="The folder to write modules to.")
+@click.option("--check", "only_check", is_flag=True, help="Write nothing; exit 1 where a module is not current.")
+@click.option("--stdout", "to_stdout", is_flag=True, help="Print the module instead of writing it.")
+@click.option("--target", type=click.Choice(TARGETS), default="python", show_default=True, help="What to compile to.")
+def command(seeds: tuple[str, ...], out: str, only_check: bool, to_stdout: bool, target: str) -> None:
+    """Compile seeds to standalone Python modules, `OUT/<task name>.py`.
+
+    The same seed gives the same bytes on every machine, so the modules can be committed and reviewed.
+    """
+    from formulaseed.backends.python.names import module_name
+
+    status = 0
+    written: dict[Path, str] = {}
+    for seed in seeds:
+        try:
+            loaded = load_seed(seed)
+            source = compile_seed(loaded, target=target)
+        except SeedError as error:
+            click.echo(render_text(error.diagnostics), err=True)
+            click.echo(f"{seed}: {summary(error.diagnostics)}; not compiled", err=True)
+            status = max(status, 1)
+            continue
+        except UnreadableError as error:
+            click.echo(f"formulaseed: {error}", err=True)
+            status = 2
+            continue
+        if loaded.diagnostics:
+            click.echo(render_text(loaded.diagnostics), err=True)
+        if to_stdout:
+            click.echo(source, nl=False)
+            continue
+        path = Path(out) / f"{module_name(loaded.task_name)}.py"
+        if path in written:
+            click.echo(f"{seed}: {written[path]} has the same module, {path}; rename one of the tasks", err=True)
+            status = max(status, 1)
+            continue
+        written[path] = seed
+        status = max(status, _check(path, source, seed) if only_check else _write(path, source))
+    sys.exit(status)
+
+
+def _check(path: Path, source: str, seed: str) -> int:
+    try:
+        current = path.read_bytes()
+    except FileNotFoundError:
+        click.echo(f"{path}: missing; run `formulaseed compile {seed}`")
+        return 1
+    except OSError as error:
+        raise UnreadableError(f"cannot read {path}: {error.strerror}") from None
+    if current == source.encode():
+        click.echo(f"{path}: current")
+        return 0
+    click.echo(f"{path}: not what {seed} compiles to; run `formulaseed compile {seed}`")
+    return 1
+
+
+def _write(path: Path, source: str) -> int:
+    """Write in one go: a reader sees the old module or the new one, never half of one."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".", suffix=".tmp")
+        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
+            file.write(source)
+        Path(temporary).chmod(0o644)
+        Path(temporary).replace(path)
+    except OSError as error:
+        raise UnreadableError(f"cannot write {path}: {error.strerror}") from None
+    click.echo(str(path))
+    return 0

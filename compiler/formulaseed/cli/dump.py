@@ -1,0 +1,37 @@
+"""`formulaseed dump`."""
+
+from __future__ import annotations
+
+import sys
+from typing import Literal
+
+import click
+
+from formulaseed.diagnostics.render import render_text
+from formulaseed.ir.dump import dump_program, dump_tree
+from formulaseed.pipeline import analyse
+
+
+@click.command("dump")
+@click.argument("seed")
+@click.option("--after", type=click.Choice(["read", "parse", "check", "plan"]), default="check", show_default=True,
+              help="The phase whose result to show.")  # fmt: skip
+def command(seed: str, after: Literal["read", "parse", "check", "plan"]) -> None:
+    """Show a seed as one of the compiler's phases sees it."""
+    analysis = analyse(seed)
+    tree: object = None
+    if after == "read":
+        tree = analysis.document.tree
+    elif after == "parse":
+        tree = analysis.surface
+    elif analysis.program is not None and not analysis.has_errors:
+        if after == "check":
+            click.echo(dump_program(analysis.program), nl=False)
+            return
+        from formulaseed.backends.python.plan import plan_module
+
+        tree = plan_module(analysis.program, path="", sha256="")
+    if tree is None:
+        click.echo(render_text(analysis.diagnostics), err=True)
+        sys.exit(1)
+    click.echo(dump_tree(tree), nl=False)

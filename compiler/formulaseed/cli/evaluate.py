@@ -1,0 +1,31 @@
+"""`formulaseed evaluate`."""
+
+from __future__ import annotations
+
+import click
+
+from formulaseed.cli.common import evaluator_of, finish, param_option, parameters_of, report_failures
+from formulaseed.runtime.evaluation import evaluate_lines
+from formulaseed.runtime.jsonl import read_lines
+from formulaseed.runtime.results import Failures, result_writer
+
+
+@click.command("evaluate")
+@click.argument("seed", metavar="SEED|MODULE")
+@click.option("--rows", required=True, help="Restaurants with extracted rows, JSON Lines; - for standard input.")
+@click.option("--out", default="-", help="Where to write results; standard output by default.")
+@click.option("--trace", is_flag=True, help="Add every step's value, and the reviews behind each aggregate.")
+@param_option
+def command(seed: str, rows: str, out: str, trace: bool, params: tuple[str, ...]) -> None:
+    """Evaluate restaurants whose reviews have been extracted.
+
+    Exit status 3 where some restaurants failed: they are listed, and the others are written.
+    """
+    evaluator = evaluator_of(seed)
+    parameters = parameters_of(evaluator, params)
+    failures = Failures()
+    with result_writer(out) as writer:
+        for result in evaluate_lines(evaluator, read_lines(rows), failures, trace=trace, parameters=parameters):
+            writer.write(result.to_json())
+    report_failures(failures)
+    finish(failures.status)

@@ -1,0 +1,84 @@
+"""The command line: finds the command, turns our exceptions into messages and exit statuses.
+
+0 fine; 1 the input has errors, or a check failed; 2 wrong usage, or a file that cannot be read; 3 finished, but
+some restaurants or reviews failed.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from typing import Any
+
+import click
+
+from formulaseed import __version__
+from formulaseed.errors import DataError, FormulaSeedError, SeedError, UnreadableError
+
+_COMMANDS = {
+    "check": "Tell everything that is wrong with seeds.",
+    "compile": "Compile seeds to Python modules.",
+    "evaluate": "Evaluate restaurants whose reviews have been extracted.",
+    "run": "Filter, extract and evaluate restaurants with their reviews.",
+    "agreement": "Measure how far an extractor agrees with recorded extractions.",
+    "demo": "Show the whole job on the examples.",
+    "dump": "Show a seed as one of the compiler's phases sees it.",
+    "fmt": "Write seeds in their canonical layout.",
+    "rule": "Explain a diagnostic's code.",
+}
+
+
+class _LazyGroup(click.Group):
+    """Knows the commands by name and help; imports a command's module only to run it."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(_COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in _COMMANDS:
+            return None
+        module = importlib.import_module(f"formulaseed.cli.{cmd_name}")
+        command: click.Command = module.command
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(list(_COMMANDS.items()))
+
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
+        if args and args[0] not in _COMMANDS and not args[0].startswith("-"):
+            from formulaseed.diagnostics.suggest import did_you_mean
+
+            ctx.fail(f"there is no command `{args[0]}`; {did_you_mean(args[0], _COMMANDS, what='commands', limit=20)}")
+        return super().resolve_command(ctx, args)
+
+
+@click.group(cls=_LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+@click.version_option(__version__, prog_name="formulaseed")
+def cli() -> None:
+    """Compile scoring policies over reviews to reviewable Python, and run them."""
+
+
+def main() -> None:
+    """The entry point of the `formulaseed` command."""
+    try:
+        cli(prog_name="formulaseed")
+    except SeedError as error:
+        from formulaseed.diagnostics.render import render_text, summary
+
+        click.echo(render_text(error.diagnostics), err=True)
+        click.echo(summary(error.diagnostics), err=True)
+        sys.exit(1)
+    except UnreadableError as error:
+        _fail(str(error), 2)
+    except (DataError, FormulaSeedError) as error:
+        _fail(str(error), 1)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(1)
+
+
+def _fail(message: str, status: int) -> None:
+    click.echo(f"formulaseed: {message}", err=True)
+    sys.exit(status)

@@ -1,0 +1,53 @@
+"""Progress of long work: a bar on a terminal, a plain line now and then elsewhere, always on standard error."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Protocol
+
+import click
+
+from formulaseed.cli.common import is_terminal
+
+_SECONDS_BETWEEN_LINES = 10.0
+
+
+class Progress(Protocol):
+    def advance(self, note: str) -> None: ...
+
+
+class _Lines:
+    def __init__(self, what: str) -> None:
+        self._what = what
+        self._done = 0
+        self._last = time.monotonic()
+
+    def advance(self, note: str) -> None:
+        self._done += 1
+        now = time.monotonic()
+        if now - self._last >= _SECONDS_BETWEEN_LINES:
+            self._last = now
+            click.echo(f"{self._done} {self._what}, {note}", err=True)
+
+
+@contextmanager
+def progress(what: str) -> Iterator[Progress]:
+    """Something to call once for every item that is done."""
+    if not is_terminal():
+        yield _Lines(what)
+        return
+    from rich.console import Console
+    from rich.progress import MofNCompleteColumn, SpinnerColumn, TextColumn, TimeElapsedColumn
+    from rich.progress import Progress as Bar
+
+    columns = (SpinnerColumn(), MofNCompleteColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+    with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(what, total=None)
+
+        class _Bar:
+            def advance(self, note: str) -> None:
+                bar.update(task, advance=1, description=f"{what}, {note}")
+
+        yield _Bar()

@@ -1,0 +1,23 @@
+"""`formulaseed rule`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from formulaseed.diagnostics import codes
+from formulaseed.diagnostics.suggest import did_you_mean
+
+
+@click.command("rule")
+@click.argument("code")
+def command(code: str) -> None:
+    """Explain a diagnostic's code: what it means, an example, what to write instead."""
+    wanted = code.strip().upper()
+    by_name = {entry.name: entry.code for entry in codes.CODES.values()}
+    wanted = by_name.get(code.strip().lower(), wanted)
+    if wanted not in codes.CODES:
+        raise click.UsageError(f"there is no code `{code}`; {did_you_mean(wanted, codes.CODES, what='codes', limit=60)}")
+    page = Path(codes.__file__).parent / "explain" / f"{wanted}.md"
+    click.echo(page.read_text(encoding="utf-8"), nl=False)

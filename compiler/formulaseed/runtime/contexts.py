@@ -1,0 +1,56 @@
+"""Restaurants with their reviews, from a file of contexts or from two files joined by `business_id`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from formulaseed.errors import DataError
+from formulaseed.runtime.jsonl import BadLine, Line
+from formulaseed.runtime.records import Restaurant, Review, ReviewLine
+from formulaseed.runtime.results import Failures
+
+Placed = tuple[str, Restaurant | DataError, str]
+"""Where it stands, the restaurant or why there is none, and its id as far as it is known."""
+
+
+def read_contexts(lines: Iterable[Line | BadLine]) -> Iterator[Placed]:
+    """One restaurant a line."""
+    for line in lines:
+        if isinstance(line, BadLine):
+            yield f"{line.file}:{line.number}", DataError(line.reason), ""
+            continue
+        try:
+            yield line.place, Restaurant.read(line.value), str(line.value["business_id"])
+        except DataError as error:
+            known = line.value.get("business_id")
+            yield line.place, error, known if isinstance(known, str) else ""
+
+
+def join_files(
+    restaurants: Iterable[Line | BadLine], reviews: Iterable[Line | BadLine], failures: Failures
+) -> Iterator[Placed]:
+    """Restaurants in the order of their file, each with its reviews in the order of theirs.
+
+    The reviews are read first and kept in memory. A bad review line, and one whose restaurant is in no line, is a
+    failure of its own.
+    """
+    by_restaurant: dict[str, list[Review]] = {}
+    places: dict[str, str] = {}
+    for line in reviews:
+        if isinstance(line, BadLine):
+            failures.add(f"{line.file}:{line.number}", line.reason)
+            continue
+        try:
+            review: ReviewLine = ReviewLine.read(line.value)
+        except DataError as error:
+            failures.add(line.place, str(error))
+            continue
+        by_restaurant.setdefault(review.business_id, []).append(review)
+        places.setdefault(review.business_id, line.place)
+    for place, restaurant, business_id in read_contexts(restaurants):
+        if isinstance(restaurant, Restaurant):
+            yield place, restaurant.model_copy(update={"reviews": by_restaurant.pop(business_id, [])}), business_id
+        else:
+            yield place, restaurant, business_id
+    for business_id, orphans in by_restaurant.items():
+        failures.add(places[business_id], f"{len(orphans)} reviews name {business_id}, which no restaurant line holds")

@@ -1,0 +1,104 @@
+"""The records of the data formats: contexts, reviews, recorded extractions, rows.
+
+The border where JSON from outside becomes typed values, with pydantic in strict mode: nothing is coerced.
+Fields that are not listed are kept, since a seed may declare them.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from formulaseed.errors import DataError
+
+_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?![0-9])")
+_USER = "user_"
+
+
+class Record(BaseModel):
+    model_config = ConfigDict(strict=True, extra="allow", frozen=True)
+
+    @classmethod
+    def read(cls, value: dict[str, Any]) -> Any:
+        """The record. Raises `DataError` that names every field at fault."""
+        try:
+            return cls.model_validate(value)
+        except ValidationError as error:
+            raise DataError(_told(error)) from None
+
+
+class Review(Record):
+    """One review, in the field names of Yelp's data."""
+
+    review_id: str
+    text: str
+    date: str | None = None
+    user: dict[str, Any] | None = None
+
+    def meta(self) -> dict[str, Any]:
+        """The metadata as rows have it: `date` without a time, `year` and `month` from it, `user_fans` from `user.fans`."""
+        extra = self.model_extra or {}
+        meta: dict[str, Any] = {f"{_USER}{name}": value for name, value in (self.user or {}).items()}
+        meta.update(extra)
+        if self.date is not None:
+            if not _DATE.match(self.date):
+                raise DataError(f"`date` must begin with YYYY-MM-DD, not {self.date[:40]!r}", f"review {self.review_id}")
+            meta.update(date=self.date[:10], year=int(self.date[:4]), month=int(self.date[5:7]))
+        return meta
+
+
+class Restaurant(Record):
+    """A context: a restaurant and its reviews. The business fields stand in `business` or beside it."""
+
+    business_id: str = Field(min_length=1)
+    business: dict[str, Any] | None = None
+    reviews: list[Review] = Field(default_factory=list)
+
+    def context(self) -> dict[str, Any]:
+        return {**(self.model_extra or {}), **(self.business or {})}
+
+    @property
+    def name(self) -> str | None:
+        name = self.context().get("name")
+        return name if isinstance(name, str) else None
+
+
+class ReviewLine(Review):
+    """A review of a file of its own, which names its restaurant."""
+
+    business_id: str = Field(min_length=1)
+
+
+class ExtractionLine(Record):
+    """A recorded extraction."""
+
+    business_id: str
+    review_id: str
+    fields: dict[str, Any]
+
+
+class RowsLine(Record):
+    """A restaurant whose reviews have been extracted already."""
+
+    business_id: str = Field(min_length=1)
+    context: dict[str, Any] = Field(default_factory=dict)
+    rows: list[dict[str, Any]]
+
+    @property
+    def name(self) -> str | None:
+        name = self.context.get("name")
+        return name if isinstance(name, str) else None
+
+
+def _told(error: ValidationError) -> str:
+    """Every fault, as `reviews[3].text: …`."""
+    parts = []
+    for fault in error.errors(include_url=False, include_context=False):
+        place = ""
+        for step in fault["loc"]:
+            place += f"[{step}]" if isinstance(step, int) else f".{step}" if place else str(step)
+        what = fault["msg"][:1].lower() + fault["msg"][1:]
+        parts.append(f"`{place}`: {what}" if place else what)
+    return "; ".join(parts[:5]) + (f"; and {len(parts) - 5} more" if len(parts) > 5 else "")

@@ -1,0 +1,108 @@
+"""Results, one restaurant a line, and what went wrong on the way."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TextIO
+
+from formulaseed.errors import DataError, EvaluationError, UnreadableError
+
+FINE, WRONG, USAGE, PARTIAL = 0, 1, 2, 3
+"""Exit statuses: fine; the input has errors; wrong usage or an unreadable file; finished, but some failed."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewCounts:
+    """How many reviews a restaurant has, how many are relevant, and of these how many were extracted or failed."""
+
+    total: int
+    relevant: int
+    extracted: int
+    failed: int
+
+    def to_json(self) -> dict[str, int]:
+        return {"total": self.total, "relevant": self.relevant, "extracted": self.extracted, "failed": self.failed}
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """One restaurant's line. `output` is None where it failed; then `error` says why."""
+
+    business_id: str
+    name: str | None
+    task: str
+    reviews: ReviewCounts | None
+    output: dict[str, Any] | None = None
+    steps: dict[str, Any] | None = None
+    evidence: dict[str, list[str]] | None = None
+    error: dict[str, str | None] | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        line: dict[str, Any] = {"business_id": self.business_id, "name": self.name, "task": self.task}
+        if self.error is not None:
+            line["error"] = self.error
+        else:
+            line["output"] = self.output
+        if self.reviews is not None:
+            line["reviews"] = self.reviews.to_json()
+        if self.steps is not None:
+            line["steps"] = self.steps
+        if self.evidence is not None:
+            line["evidence"] = self.evidence
+        return line
+
+
+def error_of(error: EvaluationError | DataError) -> dict[str, str | None]:
+    """An error as a result's line has it; faults of the data have no step and the kind `data`."""
+    if isinstance(error, EvaluationError):
+        return {"step": error.step, "kind": error.kind, "message": error.message}
+    return {"step": None, "kind": "data", "message": str(error)}
+
+
+@dataclass
+class Failures:
+    """What failed, in the order in which it was met. `place` tells where, as `file:line` or a restaurant."""
+
+    lines: list[str] = field(default_factory=list)
+
+    def add(self, place: str, reason: str) -> None:
+        self.lines.append(f"{place}: {reason}")
+
+    @property
+    def status(self) -> int:
+        return PARTIAL if self.lines else FINE
+
+
+class ResultWriter:
+    """Writes result lines as they come, so that what was done survives whatever happens next."""
+
+    def __init__(self, file: TextIO) -> None:
+        self._file = file
+        self.written = 0
+
+    def write(self, line: dict[str, Any]) -> None:
+        self._file.write(json.dumps(line, ensure_ascii=False) + "\n")
+        self._file.flush()
+        self.written += 1
+
+
+@contextmanager
+def result_writer(path: str) -> Iterator[ResultWriter]:
+    """A writer to a file, or to standard output for `-`. Raises `UnreadableError` where it cannot be opened."""
+    if path == "-":
+        yield ResultWriter(sys.stdout)
+        return
+    try:
+        Path(path).parent.mkdir(parents=True, exist_ok=True)
+        file = Path(path).open("w", encoding="utf-8", newline="\n")
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        raise UnreadableError(f"cannot write {os.fspath(path)}: {reason}") from None
+    with file:
+        yield ResultWriter(file)

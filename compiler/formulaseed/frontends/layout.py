@@ -9,7 +9,7 @@ import json
 
 from formulaseed.source.json_reader import Plain
 
-WIDTH = 110
+WIDTH = 120
 
 
 def layout(value: Plain) -> str:

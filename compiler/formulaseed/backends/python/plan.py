@@ -20,7 +20,7 @@ from formulaseed.ir.nodes import Symbol, SymbolKind
 STYLE = "2026-11"
 """The dated name of the way in which modules are written. A new one changes no module until it is asked for."""
 
-_LOCAL_NAMES = ("rows", "context", "parameters", "position", "counted", "math", "PARAMETERS")
+_LOCAL_NAMES = ("rows", "context", "parameters", "position", "counted", "noted", "math", "PARAMETERS")
 """What `trace` and `evidence` use themselves."""
 
 _MODULE_NAMES = (
@@ -28,7 +28,7 @@ _MODULE_NAMES = (
     "is_relevant", "parse_row", "parse_context", "parse_parameters", "evaluate", "trace", "evidence", "EvaluationError",
     "DataError", "JsonValue", "JsonObject", "Final", "Iterable", "Mapping", "Sequence", "Literal", "NamedTuple",
     "TypeAlias", "TypeVar", "annotations", "math", "rows", "row", "context", "parameters", "record", "text", "folded",
-    "keyword", "steps", "position", "counted", "extraction", "meta",
+    "keyword", "noted", "position", "counted", "extraction", "meta",
 )  # fmt: skip
 
 
@@ -84,6 +84,7 @@ class ModuleView:
     parses_meta: bool
     trace_lines: tuple[Code, ...]
     locals: tuple[Code, ...]
+    result_locals: tuple[Code, ...]
     evidence_names: tuple[Code, ...]
     evidence_lines: tuple[Code, ...]
 
@@ -140,6 +141,7 @@ class _Planner:
             parses_meta=bool(self.meta),
             trace_lines=tuple(self._uncommented(statements.trace())),
             locals=tuple(vocabulary.locals[s.name] for s in self.steps),
+            result_locals=tuple(vocabulary.locals[name] for name in program.output),
             evidence_names=tuple(literal(s.name) for s in self.steps if s.is_aggregate),
             evidence_lines=tuple(self._uncommented(statements.evidence())),
         )

@@ -145,8 +145,9 @@ def _object(record: JsonObject, name: str) -> JsonObject:
 
 def _choice(values: Mapping[str, _Value], record: JsonObject, section: str, name: str) -> _Value:
     value = record.get(name)
-    if isinstance(value, str) and value in values:
-        return values[value]
+    found = values.get(value) if isinstance(value, str) else None
+    if found is not None:
+        return found
     raise _refused(section, name, f"one of {', '.join(values)}", value)
 
 
@@ -166,25 +167,28 @@ def _boolean(record: JsonObject, section: str, name: str) -> bool:
 
 def _integer(record: JsonObject, section: str, name: str) -> int:
     value = record.get(name)
-    if isinstance(value, float) and value.is_integer():
-        value = int(value)
-    if isinstance(value, int) and not isinstance(value, bool) and -_LARGEST_INTEGER <= value <= _LARGEST_INTEGER:
+    if isinstance(value, int) and -_LARGEST_INTEGER <= value <= _LARGEST_INTEGER and not isinstance(value, bool):
         return value
+    if isinstance(value, float) and value.is_integer() and -_LARGEST_INTEGER <= value <= _LARGEST_INTEGER:
+        return int(value)
     raise _refused(section, name, "an integer of 64 bits", value)
 
 
 def _number(record: JsonObject, section: str, name: str) -> float:
     value = record.get(name)
-    if isinstance(value, (int, float)) and not isinstance(value, bool) and -_LARGEST_INPUT <= value <= _LARGEST_INPUT:
+    if isinstance(value, float) and -_LARGEST_INPUT <= value <= _LARGEST_INPUT:
+        return value
+    if isinstance(value, int) and -_LARGEST_INPUT <= value <= _LARGEST_INPUT and not isinstance(value, bool):
         return float(value)
     raise _refused(section, name, "a number from -1e100 to 1e100", value)
 
 
 def _date_part(record: JsonObject, name: str, start: int, end: int) -> int:
     """`meta.year` or `meta.month`: as given, else from the date."""
-    date = record.get("date")
-    if record.get(name) is None and isinstance(date, str) and date[start:end].isdecimal():
-        return int(date[start:end])
+    if record.get(name) is None:
+        date = record.get("date")
+        if isinstance(date, str) and date[start:end].isdecimal():
+            return int(date[start:end])
     return _integer(record, "meta", name)
 
 

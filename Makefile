@@ -1,0 +1,47 @@
+# The verbs of the project. Each one makes the environment first, if it is not there.
+
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+SEEDS := $(sort $(wildcard tasks/*/seed.json))
+
+.PHONY: install demo test test-deep check format generate bench clean
+
+install: $(STAMP)
+
+$(STAMP): pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev,llm]'
+	@touch $(STAMP)
+
+demo: $(STAMP)  ## compile a task, show the module, run it on restaurants, say why
+	@$(BIN)/formulaseed demo
+
+test: $(STAMP)  ## all tests, fast ones first
+	$(BIN)/python -m pytest -n auto
+
+test-deep: $(STAMP)  ## the property tests with many more examples
+	FORMULASEED_HYPOTHESIS=deep $(BIN)/python -m pytest -n auto
+
+check: $(STAMP)  ## lint, layout, types, generated modules current
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy compiler
+	$(BIN)/mypy --strict generated
+	$(BIN)/formulaseed fmt --check $(SEEDS)
+	$(BIN)/formulaseed compile --check $(SEEDS)
+
+format: $(STAMP)
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+generate: $(STAMP)  ## compile every task into generated/
+	$(BIN)/formulaseed compile $(SEEDS)
+
+bench: $(STAMP)  ## ratios, measured in one run
+	$(BIN)/python bench/main.py
+
+clean:
+	rm -rf $(VENV) dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

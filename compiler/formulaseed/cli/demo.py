@@ -1,0 +1,119 @@
+"""`formulaseed demo`."""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+
+import click
+
+from formulaseed.diagnostics.render import summary
+from formulaseed.extract.base import TextExtractor, fields_of
+from formulaseed.extract.lexical import LexicalExtractor
+from formulaseed.pipeline import FormulaSeed, compile_seed, load_seed
+from formulaseed.resources import resource_folder
+from formulaseed.runtime.contexts import read_contexts
+from formulaseed.runtime.evaluator import Evaluator
+from formulaseed.runtime.jsonl import read_lines
+from formulaseed.runtime.loading import module_from_source
+from formulaseed.runtime.records import Restaurant
+from formulaseed.runtime.results import Failures, Result
+from formulaseed.runtime.running import RunOptions, run
+
+_VERDICT, _SCORE = "VERDICT", "FINAL_RISK_SCORE"
+_WHY = ("N_TOTAL_INCIDENTS", "TRUST_SCORE", "INCIDENT_IMPACT", "TRUST_IMPACT", "CUISINE_IMPACT", "POSITIVE_CREDIT")
+_COUNTS = ("N_SEVERE", "N_MODERATE", "N_MILD", "N_BETRAYAL", "N_POSITIVE")
+_QUOTE = 150
+
+
+@click.command("demo")
+def command() -> None:
+    """Show the whole job on the examples: compile a task, show the module, run it, say why."""
+    started = time.perf_counter()
+    seed_path = resource_folder("tasks") / "g1a_v2" / "seed.json"
+    contexts = resource_folder("examples") / "contexts.jsonl"
+    seed = load_seed(seed_path)
+    source = compile_seed(seed)
+    _say(f"1. Compile {_short(seed_path)} ({seed.task_name}, {len(seed.program.steps)} steps)")
+    warnings = summary(seed.diagnostics)
+    click.echo(f"   {len(source.splitlines())} lines of Python; {warnings or 'no warnings'}")
+    _say("2. The module, from where the trust score is computed")
+    click.echo(_excerpt(source))
+    _say(f"3. Run it on the restaurants of {_short(contexts)}, with the lexical extractor")
+    results, texts = _results(seed, source, contexts)
+    click.echo(_table(results))
+    worst = max(results, key=lambda result: result.steps[_SCORE] if result.steps else 0)
+    _say(f"4. Why {worst.name} got its verdict")
+    click.echo(_why(worst, texts))
+    click.echo()
+    click.echo("The lexical extractor reads words, not meaning: `formulaseed agreement` measures how far to trust it.")
+    click.echo(f"{time.perf_counter() - started:.1f} s, no network, no model.")
+    sys.stdout.flush()
+
+
+def _say(text: str) -> None:
+    click.echo(f"\n{text}\n")
+
+
+def _short(path: Path) -> str:
+    return "/".join(path.parts[-3:] if path.parts[-3] == "tasks" else path.parts[-2:])
+
+
+def _excerpt(source: str) -> str:
+    """The aggregates of the trust score and the steps from there to the first verdict rules."""
+    lines = source.splitlines()
+    first = next(i for i, line in enumerate(lines) if line.lstrip().startswith("# TRUST_RAW:"))
+    last = next(i for i, line in enumerate(lines) if line.lstrip().startswith("# TRAJECTORY_MULTIPLIER:"))
+    return "\n".join(lines[first:last])
+
+
+def _results(seed: FormulaSeed, source: str, contexts: Path) -> tuple[list[Result], dict[str, str]]:
+    evaluator = Evaluator(module_from_source(source, "demo"))
+    extractor = TextExtractor("lexical", LexicalExtractor(fields_of(seed.program)).extract)
+    restaurants = list(read_contexts(read_lines(str(contexts))))
+    texts = {r.review_id: r.text for _, found, _ in restaurants if isinstance(found, Restaurant) for r in found.reviews}
+    failures = Failures()
+    results = list(run(evaluator, extractor, restaurants, RunOptions(trace=True), failures))
+    for line in failures.lines:
+        click.echo(f"failed: {line}", err=True)
+    return results, texts
+
+
+def _table(results: list[Result]) -> str:
+    rows = [("restaurant", "reviews", "relevant", "incidents", "trust", "risk", "verdict")]
+    done = [result for result in results if result.output is not None and result.reviews is not None]
+    for result in sorted(done, key=lambda r: -r.output[_SCORE] if r.output else 0):
+        output, reviews = result.output or {}, result.reviews
+        rows.append(
+            (
+                result.name or result.business_id,
+                str(reviews.total if reviews else ""),
+                str(reviews.relevant if reviews else ""),
+                str(output["N_TOTAL_INCIDENTS"]),
+                f"{output['TRUST_SCORE']:.2f}",
+                f"{output[_SCORE]:.2f}",
+                str(output[_VERDICT]),
+            )
+        )
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    return "\n".join("   " + "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows)
+
+
+def _why(result: Result, texts: dict[str, str]) -> str:
+    steps, evidence = result.steps or {}, result.evidence or {}
+    lines = [f"   {steps[_VERDICT]}: risk {steps[_SCORE]:.2f} of 20"]
+    lines += [f"   {name:<18} {_number(steps[name])}" for name in _WHY]
+    for name in _COUNTS:
+        for review_id in evidence.get(name, [])[:2]:
+            lines += ["", f"   {name}: review {review_id}", f"     {_quoted(texts.get(review_id, ''))}"]
+    return "\n".join(lines)
+
+
+def _number(value: object) -> str:
+    return f"{value:.3f}" if isinstance(value, float) else str(value)
+
+
+def _quoted(text: str) -> str:
+    line = " ".join(text.split())
+    return f"“{line if len(line) <= _QUOTE else line[:_QUOTE].rstrip() + '…'}”"

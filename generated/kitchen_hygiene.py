@@ -1,0 +1,590 @@
+"""Kitchen-hygiene: Rates the hygiene risk of a restaurant from what its guests saw and what happened to them afterwards.
+
+Compiled by formulaseed, emission style 2026-11, from tasks/kitchen_hygiene/seed.json.
+The seed's version: 1.0.
+Change the seed and compile it again: what is edited here is lost.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final, Literal, NamedTuple, TypeAlias, TypeVar
+
+TASK_NAME: Final = "Kitchen-hygiene"
+SEED_SHA256: Final = "24ba822b9dbd6548d4acd06e1a89ac8990cfba46bb821ec93e181365cbf576a9"
+KEYWORDS: Final[tuple[str, ...]] = (
+    "clean",
+    "dirty",
+    "filthy",
+    "hygien",
+    "sanitary",
+    "sticky",
+    "roach",
+    "mouse",
+    "mice",
+    "rats",
+    "rodent",
+    "bugs",
+    "flies",
+    "mold",
+    "hair in",
+    "food poisoning",
+    "sick",
+    "undercooked",
+    "raw chicken",
+    "gloves",
+    "restroom",
+    "bathroom",
+    "health inspector",
+    "health department",
+)
+OUTPUT: Final = (
+    "N_JUDGED",
+    "N_ISSUES",
+    "N_PEST",
+    "N_ILL",
+    "ISSUE_PERCENT",
+    "WORST_CASE",
+    "YEARS_SINCE_ISSUE",
+    "HYGIENE_RISK",
+    "NEEDS_VISIT",
+    "VERDICT",
+)
+
+# HygieneIssue: The gravest hygiene problem that the review describes at this restaurant
+HygieneIssue: TypeAlias = Literal[
+    "none",  # No hygiene problem described
+    "surfaces",  # Dirty tables, floors, dishes or cutlery ('the table was sticky', 'dirty silverware', 'filthy floor')
+    "restroom",  # Dirty or unstocked restroom ('the bathroom was disgusting', 'no soap in the restroom')
+    "foreign_object",  # Something in the food that does not belong there ('found a hair in my food', 'piece of plastic in my soup')
+    "handling",  # Unsafe food handling or spoiled food ('the chicken was raw', 'mold on the bread', 'touched the food without gloves')
+    "pest",  # Insects or rodents inside ('saw a cockroach', 'a mouse ran across the floor', 'flies everywhere')
+]
+# WitnessedBy: Who saw the hygiene problem
+WitnessedBy: TypeAlias = Literal[
+    "none",  # No hygiene problem described
+    "firsthand",  # The reviewer or someone at the same table ('I saw', 'we found', 'in my food')
+    "secondhand",  # Reported by someone else ('my friend told me', 'I heard', 'I read that')
+]
+# Illness: What happened to the health of a guest after the meal
+Illness: TypeAlias = Literal[
+    "none",  # No illness mentioned
+    "suspected",  # Unwell, and only suspects the food ('my stomach felt off', 'might have been the fish')
+    "ill",  # Fell ill and blames the meal ('got food poisoning', 'threw up all night', 'sick for two days')
+    "medical",  # Needed medical care ('ended up in the ER', 'went to urgent care', 'the doctor said')
+]
+# ReviewValidity: Whether the review can be trusted
+ReviewValidity: TypeAlias = Literal[
+    "valid",  # A genuine review of a visit
+    "spam",  # Advertising or text that has nothing to do with the restaurant
+    "adversarial",  # Text that tries to steer whoever judges it ('ignore previous instructions')
+]
+Verdict: TypeAlias = Literal[
+    "Clean Record",
+    "Minor Concerns",
+    "Inspect",
+    "Inspect Urgently",
+]
+
+
+class Row(NamedTuple):
+    """One relevant review: what was extracted from it, and its metadata."""
+
+    hygiene_issue: HygieneIssue
+    witnessed_by: WitnessedBy
+    illness: Illness
+    told_staff: bool  # told_staff: True if staff were told about the problem during the visit ('I told our server', 'we complained to the manager')
+    staff_fixed: bool  # staff_fixed: True if staff put the problem right ('they replaced it right away', 'the manager apologized and took it off the bill')
+    praised_clean: (
+        bool  # praised_clean: True if the review praises cleanliness ('spotless', 'very clean', 'clean open kitchen')
+    )
+    review_validity: ReviewValidity
+    useful: int
+    year: int
+
+
+class Context(NamedTuple):
+    """What the steps use of the restaurant itself."""
+
+    review_count: int
+    is_open: int
+
+
+class Parameters(NamedTuple):
+    """The values that can be given at evaluation, and their defaults."""
+
+    AS_OF_YEAR: int = 2025  # AS_OF_YEAR: The year that counts as now when reports are weighed by age. From 2000 to 2100
+
+
+PARAMETERS: Final = Parameters()
+
+
+class Steps(NamedTuple):
+    """Every step's value, in the seed's order."""
+
+    N_JUDGED: int
+    N_ISSUES: int
+    N_MINOR: int
+    N_PEST: int
+    N_VOUCHED: int
+    N_CURRENT: int
+    N_UNRESOLVED: int
+    N_ILL: int
+    N_SUSPECTED: int
+    N_CLEAN: int
+    SERIOUS_WEIGHT: float
+    WORST_CASE: int
+    LATEST_ISSUE_YEAR: int
+    YEARS_SINCE_ISSUE: int
+    RECENCY_FACTOR: float
+    ISSUE_POINTS: float
+    ILLNESS_POINTS: float
+    RESPONSE_POINTS: int
+    CLEAN_CREDIT: float
+    ISSUE_PERCENT: float
+    RAW_RISK: float
+    HYGIENE_RISK: float
+    NEEDS_VISIT: bool
+    VERDICT: Verdict
+
+
+class Result(NamedTuple):
+    """What the seed returns."""
+
+    N_JUDGED: int
+    N_ISSUES: int
+    N_PEST: int
+    N_ILL: int
+    ISSUE_PERCENT: float
+    WORST_CASE: int
+    YEARS_SINCE_ISSUE: int
+    HYGIENE_RISK: float
+    NEEDS_VISIT: bool
+    VERDICT: Verdict
+
+
+def is_relevant(text: str) -> bool:
+    """Whether the review's text contains one of the keywords, whatever their case."""
+    folded = text.casefold()
+    return any(keyword in folded for keyword in KEYWORDS)
+
+
+def evaluate(rows: Iterable[Row], context: Context, parameters: Parameters = PARAMETERS) -> Result:
+    """What the seed returns for one restaurant. Raises EvaluationError where a step has no value."""
+    return _compute(rows, context, parameters, None)
+
+
+def trace(rows: Iterable[Row], context: Context, parameters: Parameters = PARAMETERS) -> Steps:
+    """Every step's value for one restaurant. Raises EvaluationError where a step has no value."""
+    noted: list[Steps] = []
+    _compute(rows, context, parameters, noted)
+    return noted[0]
+
+
+def _compute(rows: Iterable[Row], context: Context, parameters: Parameters, noted: list[Steps] | None) -> Result:
+    """The steps, in the seed's order. All their values are added to `noted`, where there is one."""
+    n_judged = 0
+    n_issues = 0
+    n_minor = 0
+    n_pest = 0
+    n_vouched = 0
+    n_current = 0
+    n_unresolved = 0
+    n_ill = 0
+    n_suspected = 0
+    n_clean = 0
+    serious_weight = 0.0
+    worst_case: int | None = None
+    latest_issue_year: int | None = None
+    for (
+        hygiene_issue,
+        witnessed_by,
+        illness,
+        told_staff,
+        staff_fixed,
+        praised_clean,
+        review_validity,
+        useful,
+        year,
+    ) in rows:
+        # $IS_VALID: extraction.review_validity == 'valid'
+        is_valid = review_validity == "valid"
+        # $IS_ISSUE: extraction.hygiene_issue != 'none' and extraction.witnessed_by == 'firsthand' and $IS_VALID
+        is_issue = hygiene_issue != "none" and witnessed_by == "firsthand" and is_valid
+        # $IS_SERIOUS: extraction.hygiene_issue in ['handling', 'pest'] and $IS_ISSUE
+        is_serious = hygiene_issue in ("handling", "pest") and is_issue
+        # $IS_VOUCHED: meta.useful >= 3 and $IS_SERIOUS
+        is_vouched = useful >= 3 and is_serious
+        # $IS_CURRENT: meta.year >= param.AS_OF_YEAR and context.is_open == 1 and $IS_SERIOUS
+        is_current = year >= parameters.AS_OF_YEAR and context.is_open == 1 and is_serious
+        # N_JUDGED: count where $IS_VALID
+        if is_valid:
+            n_judged += 1
+        if is_issue:
+            # N_ISSUES: count where $IS_ISSUE
+            n_issues += 1
+            # N_MINOR: count where $IS_ISSUE and not $IS_SERIOUS
+            if not is_serious:
+                n_minor += 1
+        # N_PEST: count where $IS_SERIOUS and extraction.hygiene_issue == 'pest'
+        if is_serious and hygiene_issue == "pest":
+            n_pest += 1
+        # N_VOUCHED: count where $IS_VOUCHED
+        if is_vouched:
+            n_vouched += 1
+        # N_CURRENT: count where $IS_CURRENT
+        if is_current:
+            n_current += 1
+        # N_UNRESOLVED: count where $IS_ISSUE and extraction.told_staff and not extraction.staff_fixed
+        if is_issue and told_staff and not staff_fixed:
+            n_unresolved += 1
+        if is_valid:
+            # N_ILL: count where $IS_VALID and extraction.illness in ['ill', 'medical']
+            if illness in ("ill", "medical"):
+                n_ill += 1
+            # N_SUSPECTED: count where $IS_VALID and extraction.illness == 'suspected' and context.review_count >= 25
+            if illness == "suspected" and context.review_count >= 25:
+                n_suspected += 1
+            # N_CLEAN: count where $IS_VALID and extraction.praised_clean and extraction.hygiene_issue == 'none'
+            if praised_clean and hygiene_issue == "none":
+                n_clean += 1
+        # SERIOUS_WEIGHT: sum of clamp(1.0 - 0.2 * (param.AS_OF_YEAR - meta.year), 0.2, 1.0) where $IS_SERIOUS
+        if is_serious:
+            serious_weight += max(0.2, min(1.0, 1.0 - 0.2 * (parameters.AS_OF_YEAR - year)))
+        if is_issue:
+            # WORST_CASE: max of (3 if extraction.hygiene_issue == 'pest' else 2 if extraction.hygiene_issue == 'handling' else 1) + (2 if extraction.illness in ['ill', 'medical'] else…
+            worst_case_candidate = (3 if hygiene_issue == "pest" else 2 if hygiene_issue == "handling" else 1) + (
+                2 if illness in ("ill", "medical") else 0
+            )
+            if worst_case is None or worst_case_candidate > worst_case:
+                worst_case = worst_case_candidate
+            # LATEST_ISSUE_YEAR: max of meta.year where $IS_ISSUE, default 2000
+            if latest_issue_year is None or year > latest_issue_year:
+                latest_issue_year = year
+
+    # WORST_CASE: over no review
+    if worst_case is None:
+        worst_case = 0
+    # LATEST_ISSUE_YEAR: over no review
+    if latest_issue_year is None:
+        latest_issue_year = 2000
+    # YEARS_SINCE_ISSUE: max(0, param.AS_OF_YEAR - LATEST_ISSUE_YEAR)
+    years_since_issue = max(0, parameters.AS_OF_YEAR - latest_issue_year)
+    # RECENCY_FACTOR: 1.0 if YEARS_SINCE_ISSUE <= 1; 0.7 if YEARS_SINCE_ISSUE <= 3; else 0.4
+    recency_factor: float
+    if years_since_issue <= 1:
+        recency_factor = 1.0
+    elif years_since_issue <= 3:
+        recency_factor = 0.7
+    else:
+        recency_factor = 0.4
+    # ISSUE_POINTS: 9 * SERIOUS_WEIGHT + 2 * N_VOUCHED + 2.5 * N_MINOR * RECENCY_FACTOR
+    issue_points = 9 * serious_weight + 2 * n_vouched + 2.5 * n_minor * recency_factor
+    # ILLNESS_POINTS: 6 * N_ILL + 1.5 * N_SUSPECTED
+    illness_points = 6 * n_ill + 1.5 * n_suspected
+    # RESPONSE_POINTS: min(8, 2 * N_UNRESOLVED)
+    response_points = min(8, 2 * n_unresolved)
+    # CLEAN_CREDIT: min(10.0, 0.5 * N_CLEAN)
+    clean_credit = min(10.0, 0.5 * n_clean)
+    # ISSUE_PERCENT: round(100 * N_ISSUES / N_JUDGED, 1) if N_JUDGED > 0 else 0.0
+    issue_percent = round(100 * n_issues / n_judged, 1) if n_judged > 0 else 0.0
+    # RAW_RISK: ISSUE_POINTS + ILLNESS_POINTS + RESPONSE_POINTS + 2 * WORST_CASE - CLEAN_CREDIT
+    raw_risk = issue_points + illness_points + response_points + 2 * worst_case - clean_credit
+    # HYGIENE_RISK: max(0.0, min(100.0, RAW_RISK))
+    hygiene_risk = max(0.0, min(100.0, raw_risk))
+    # NEEDS_VISIT: N_CURRENT > 0 or HYGIENE_RISK >= 60
+    needs_visit = n_current > 0 or hygiene_risk >= 60
+    # VERDICT: 'Clean Record' if HYGIENE_RISK < 10; 'Minor Concerns' if HYGIENE_RISK < 30; 'Inspect' if HYGIENE_RISK < 60; else 'Inspect Urgently'
+    verdict: Verdict
+    if hygiene_risk < 10:
+        verdict = "Clean Record"
+    elif hygiene_risk < 30:
+        verdict = "Minor Concerns"
+    elif hygiene_risk < 60:
+        verdict = "Inspect"
+    else:
+        verdict = "Inspect Urgently"
+
+    if noted is not None:
+        noted.append(
+            Steps(
+                n_judged,
+                n_issues,
+                n_minor,
+                n_pest,
+                n_vouched,
+                n_current,
+                n_unresolved,
+                n_ill,
+                n_suspected,
+                n_clean,
+                serious_weight,
+                worst_case,
+                latest_issue_year,
+                years_since_issue,
+                recency_factor,
+                issue_points,
+                illness_points,
+                response_points,
+                clean_credit,
+                issue_percent,
+                raw_risk,
+                hygiene_risk,
+                needs_visit,
+                verdict,
+            )
+        )
+    return Result(
+        n_judged,
+        n_issues,
+        n_pest,
+        n_ill,
+        issue_percent,
+        worst_case,
+        years_since_issue,
+        hygiene_risk,
+        needs_visit,
+        verdict,
+    )
+
+
+def evidence(rows: Iterable[Row], context: Context, parameters: Parameters = PARAMETERS) -> dict[str, list[int]]:
+    """For every count, sum, max and min, the positions of the rows that went into it."""
+    counted: dict[str, list[int]] = {
+        "N_JUDGED": [],
+        "N_ISSUES": [],
+        "N_MINOR": [],
+        "N_PEST": [],
+        "N_VOUCHED": [],
+        "N_CURRENT": [],
+        "N_UNRESOLVED": [],
+        "N_ILL": [],
+        "N_SUSPECTED": [],
+        "N_CLEAN": [],
+        "SERIOUS_WEIGHT": [],
+        "WORST_CASE": [],
+        "LATEST_ISSUE_YEAR": [],
+    }
+    for position, (
+        hygiene_issue,
+        witnessed_by,
+        illness,
+        told_staff,
+        staff_fixed,
+        praised_clean,
+        review_validity,
+        useful,
+        year,
+    ) in enumerate(rows):
+        # $IS_VALID: extraction.review_validity == 'valid'
+        is_valid = review_validity == "valid"
+        # $IS_ISSUE: extraction.hygiene_issue != 'none' and extraction.witnessed_by == 'firsthand' and $IS_VALID
+        is_issue = hygiene_issue != "none" and witnessed_by == "firsthand" and is_valid
+        # $IS_SERIOUS: extraction.hygiene_issue in ['handling', 'pest'] and $IS_ISSUE
+        is_serious = hygiene_issue in ("handling", "pest") and is_issue
+        # $IS_VOUCHED: meta.useful >= 3 and $IS_SERIOUS
+        is_vouched = useful >= 3 and is_serious
+        # $IS_CURRENT: meta.year >= param.AS_OF_YEAR and context.is_open == 1 and $IS_SERIOUS
+        is_current = year >= parameters.AS_OF_YEAR and context.is_open == 1 and is_serious
+        if is_valid:
+            counted["N_JUDGED"].append(position)
+        if is_issue:
+            counted["N_ISSUES"].append(position)
+            if not is_serious:
+                counted["N_MINOR"].append(position)
+        if is_serious and hygiene_issue == "pest":
+            counted["N_PEST"].append(position)
+        if is_vouched:
+            counted["N_VOUCHED"].append(position)
+        if is_current:
+            counted["N_CURRENT"].append(position)
+        if is_issue and told_staff and not staff_fixed:
+            counted["N_UNRESOLVED"].append(position)
+        if is_valid:
+            if illness in ("ill", "medical"):
+                counted["N_ILL"].append(position)
+            if illness == "suspected" and context.review_count >= 25:
+                counted["N_SUSPECTED"].append(position)
+            if praised_clean and hygiene_issue == "none":
+                counted["N_CLEAN"].append(position)
+        if is_serious:
+            counted["SERIOUS_WEIGHT"].append(position)
+        if is_issue:
+            counted["WORST_CASE"].append(position)
+            counted["LATEST_ISSUE_YEAR"].append(position)
+    return counted
+
+
+STEPS: Final = (
+    "N_JUDGED",
+    "N_ISSUES",
+    "N_MINOR",
+    "N_PEST",
+    "N_VOUCHED",
+    "N_CURRENT",
+    "N_UNRESOLVED",
+    "N_ILL",
+    "N_SUSPECTED",
+    "N_CLEAN",
+    "SERIOUS_WEIGHT",
+    "WORST_CASE",
+    "LATEST_ISSUE_YEAR",
+    "YEARS_SINCE_ISSUE",
+    "RECENCY_FACTOR",
+    "ISSUE_POINTS",
+    "ILLNESS_POINTS",
+    "RESPONSE_POINTS",
+    "CLEAN_CREDIT",
+    "ISSUE_PERCENT",
+    "RAW_RISK",
+    "HYGIENE_RISK",
+    "NEEDS_VISIT",
+    "VERDICT",
+)
+HYGIENE_ISSUE_VALUES: Final[dict[str, HygieneIssue]] = {
+    "none": "none",
+    "surfaces": "surfaces",
+    "restroom": "restroom",
+    "foreign_object": "foreign_object",
+    "handling": "handling",
+    "pest": "pest",
+}
+WITNESSED_BY_VALUES: Final[dict[str, WitnessedBy]] = {
+    "none": "none",
+    "firsthand": "firsthand",
+    "secondhand": "secondhand",
+}
+ILLNESS_VALUES: Final[dict[str, Illness]] = {
+    "none": "none",
+    "suspected": "suspected",
+    "ill": "ill",
+    "medical": "medical",
+}
+REVIEW_VALIDITY_VALUES: Final[dict[str, ReviewValidity]] = {
+    "valid": "valid",
+    "spam": "spam",
+    "adversarial": "adversarial",
+}
+
+
+def parse_row(row: JsonObject) -> Row:
+    """Read a JSON row; a missing field, a wrong type or an unknown value raises DataError by name."""
+    extraction = _object(row, "extraction")
+    meta = _object(row, "meta")
+    return Row(
+        _choice(HYGIENE_ISSUE_VALUES, extraction, "extraction", "hygiene_issue"),
+        _choice(WITNESSED_BY_VALUES, extraction, "extraction", "witnessed_by"),
+        _choice(ILLNESS_VALUES, extraction, "extraction", "illness"),
+        False if extraction.get("told_staff") is None else _boolean(extraction, "extraction", "told_staff"),
+        False if extraction.get("staff_fixed") is None else _boolean(extraction, "extraction", "staff_fixed"),
+        False if extraction.get("praised_clean") is None else _boolean(extraction, "extraction", "praised_clean"),
+        (
+            "valid"
+            if extraction.get("review_validity") is None
+            else _choice(REVIEW_VALIDITY_VALUES, extraction, "extraction", "review_validity")
+        ),
+        _integer(meta, "meta", "useful"),
+        _date_part(meta, "year", 0, 4),
+    )
+
+
+def parse_context(context: JsonObject) -> Context:
+    """Read a JSON context; a missing field or a wrong type raises DataError by name."""
+    return Context(
+        _integer(context, "context", "review_count"),
+        _integer(context, "context", "is_open"),
+    )
+
+
+def parse_parameters(record: JsonObject) -> Parameters:
+    """Read parameters given as JSON, the defaults where none is given; anything out of bounds raises DataError."""
+    _known(record, Parameters._fields)
+    return Parameters(
+        (
+            _bounded(_integer(record, "param", "AS_OF_YEAR"), 2000, 2100, "AS_OF_YEAR")
+            if "AS_OF_YEAR" in record
+            else PARAMETERS.AS_OF_YEAR
+        ),
+    )
+
+
+JsonValue: TypeAlias = "str | int | float | bool | None | Sequence[JsonValue] | Mapping[str, JsonValue]"
+JsonObject: TypeAlias = Mapping[str, JsonValue]
+_Number = TypeVar("_Number", int, float)
+_Value = TypeVar("_Value", bound=str)
+_LARGEST_INTEGER = 2**63 - 1
+
+
+class EvaluationError(Exception):
+    """A step has no value for these rows and this context; `kind` says why."""
+
+    def __init__(self, step: str, kind: str, message: str) -> None:
+        self.step = step
+        self.kind = kind
+        self.message = message
+        super().__init__(f"{step}: {kind}: {message}")
+
+
+class DataError(ValueError):
+    """A row, context or parameter that is not what the seed declares; the message names the field."""
+
+
+def _refused(section: str, name: str, expected: str, value: JsonValue) -> DataError:
+    if value is None:
+        return DataError(f"`{section}.{name}` is missing; it must be {expected}")
+    return DataError(f"`{section}.{name}` must be {expected}, not {repr(value)[:80]}")
+
+
+def _object(record: JsonObject, name: str) -> JsonObject:
+    """A section of a JSON row; an absent one is empty."""
+    section = record.get(name, {})
+    if not isinstance(section, dict):
+        raise DataError(f"`{name}` must be an object, not {repr(section)[:80]}")
+    return section
+
+
+def _choice(values: Mapping[str, _Value], record: JsonObject, section: str, name: str) -> _Value:
+    value = record.get(name)
+    found = values.get(value) if isinstance(value, str) else None
+    if found is not None:
+        return found
+    raise _refused(section, name, f"one of {', '.join(values)}", value)
+
+
+def _boolean(record: JsonObject, section: str, name: str) -> bool:
+    value = record.get(name)
+    if isinstance(value, bool):
+        return value
+    raise _refused(section, name, "true or false", value)
+
+
+def _integer(record: JsonObject, section: str, name: str) -> int:
+    value = record.get(name)
+    if isinstance(value, int) and -_LARGEST_INTEGER <= value <= _LARGEST_INTEGER and not isinstance(value, bool):
+        return value
+    if isinstance(value, float) and value.is_integer() and -_LARGEST_INTEGER <= value <= _LARGEST_INTEGER:
+        return int(value)
+    raise _refused(section, name, "an integer of 64 bits", value)
+
+
+def _date_part(record: JsonObject, name: str, start: int, end: int) -> int:
+    """`meta.year` or `meta.month`: as given, else from the date."""
+    if record.get(name) is None:
+        date = record.get("date")
+        if isinstance(date, str) and date[start:end].isdecimal():
+            return int(date[start:end])
+    return _integer(record, "meta", name)
+
+
+def _bounded(value: _Number, low: float, high: float, name: str) -> _Number:
+    """A parameter inside its bounds, both inclusive."""
+    if not low <= value <= high:
+        raise DataError(f"`param.{name}` must be from {low:g} to {high:g}, not {value!r}")
+    return value
+
+
+def _known(record: JsonObject, names: tuple[str, ...]) -> None:
+    """Refuse a parameter that the seed does not declare."""
+    for name in record:
+        if name not in names:
+            raise DataError(f"there is no parameter `{name[:80]}`; there are: {', '.join(names)}")

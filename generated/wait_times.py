@@ -1,0 +1,525 @@
+"""Wait-times: Rates how long guests of a restaurant wait, what they wait for, and what they do about it.
+
+Compiled by formulaseed, emission style 2026-11, from tasks/wait_times/seed.json.
+The seed's version: 1.0.
+Change the seed and compile it again: what is edited here is lost.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final, Literal, NamedTuple, TypeAlias, TypeVar
+
+TASK_NAME: Final = "Wait-times"
+SEED_SHA256: Final = "d9a8af620763b564b7505cba592722efd0943f106ada68d5e135b6c995ee0007"
+KEYWORDS: Final[tuple[str, ...]] = (
+    "wait",
+    "waited",
+    "waiting",
+    "minutes",
+    "hour",
+    "slow",
+    "line",
+    "queue",
+    "seated",
+    "took forever",
+    "walked out",
+)
+OUTPUT: Final = (
+    "N_WAITS",
+    "N_TIMED",
+    "AVERAGE_WAIT",
+    "LONGEST_WAIT",
+    "WALKOUT_PERCENT",
+    "DELAY_RATE",
+    "TREND_FACTOR",
+    "BOTTLENECK",
+    "WAIT_SCORE",
+    "VERDICT",
+)
+
+# WaitKind: What the guest mainly waited for on the visit described
+WaitKind: TypeAlias = Literal[
+    "none",  # No wait mentioned
+    "table",  # Waiting to be seated ('waited for a table', 'wait to be seated', 'put our name on the list')
+    "food",  # Waiting for food or drinks ('waited for our food', 'took an hour to get our meal', 'still waiting on drinks')
+    "bill",  # Waiting for the bill or to pay ('waited for the check', 'forever to get the bill', 'waiting in line to pay')
+]
+# Outcome: How the wait ended
+Outcome: TypeAlias = Literal[
+    "none",  # No wait mentioned, or its end is not told
+    "stayed",  # Waited to the end ('finally got our food', 'worth the wait', 'eventually seated')
+    "walked_out",  # Left without being served ('we walked out', 'gave up and left', 'went somewhere else')
+    "compensated",  # The restaurant made up for the wait ('comped our drinks', 'free dessert for the wait', 'took it off the bill')
+]
+Bottleneck: TypeAlias = Literal[
+    "kitchen",
+    "seating",
+    "payment",
+    "none",
+]
+Verdict: TypeAlias = Literal[
+    "Too Few Reviews",
+    "Quick",
+    "Acceptable",
+    "Slow",
+    "Very Slow",
+]
+
+
+class Row(NamedTuple):
+    """One relevant review: what was extracted from it, and its metadata."""
+
+    wait_kind: WaitKind
+    wait_minutes: int  # wait_minutes: Minutes waited as stated, the longest if there are several ('waited 40 minutes', 'half an hour', 'over an hour'); 0 when no number is stated
+    outcome: Outcome
+    blames_staffing: bool  # blames_staffing: True if the review puts the wait down to too few staff ('understaffed', 'short staffed', 'only one server for the whole place')
+    year: int
+
+
+class Context(NamedTuple):
+    """What the steps use of the restaurant itself."""
+
+
+class Parameters(NamedTuple):
+    """The values that can be given at evaluation, and their defaults."""
+
+    RECENT_FROM: int = 2020  # RECENT_FROM: First year whose reviews count as recent. From 2000 to 2100
+    MIN_REVIEWS: int = 5  # MIN_REVIEWS: Fewest reviews about waiting that a verdict may rest on. From 1 to 1000
+
+
+PARAMETERS: Final = Parameters()
+
+
+class Steps(NamedTuple):
+    """Every step's value, in the seed's order."""
+
+    N_WAITS: int
+    N_TABLE: int
+    N_FOOD: int
+    N_BILL: int
+    N_TIMED: int
+    N_MODERATE: int
+    N_LONG: int
+    N_RECENT_LONG: int
+    N_WALKED_OUT: int
+    N_COMPENSATED: int
+    N_UNDERSTAFFED: int
+    TOTAL_MINUTES: int
+    LONGEST_WAIT: int
+    AVERAGE_WAIT: float
+    WALKOUT_PERCENT: float
+    MODERATE_WEIGHT: float
+    LONG_WEIGHT: float
+    WALKOUT_WEIGHT: float
+    COMPENSATION_CREDIT: float
+    MINUTE_POINTS: float
+    OUTCOME_POINTS: float
+    DELAY_RATE: float
+    TREND_FACTOR: float
+    STAFFING_POINTS: int
+    BOTTLENECK: Bottleneck
+    WAIT_SCORE: float
+    VERDICT: Verdict
+
+
+class Result(NamedTuple):
+    """What the seed returns."""
+
+    N_WAITS: int
+    N_TIMED: int
+    AVERAGE_WAIT: float
+    LONGEST_WAIT: int
+    WALKOUT_PERCENT: float
+    DELAY_RATE: float
+    TREND_FACTOR: float
+    BOTTLENECK: Bottleneck
+    WAIT_SCORE: float
+    VERDICT: Verdict
+
+
+def is_relevant(text: str) -> bool:
+    """Whether the review's text contains one of the keywords, whatever their case."""
+    folded = text.casefold()
+    return any(keyword in folded for keyword in KEYWORDS)
+
+
+def evaluate(rows: Iterable[Row], context: Context, parameters: Parameters = PARAMETERS) -> Result:
+    """What the seed returns for one restaurant. Raises EvaluationError where a step has no value."""
+    return _compute(rows, context, parameters, None)
+
+
+def trace(rows: Iterable[Row], context: Context, parameters: Parameters = PARAMETERS) -> Steps:
+    """Every step's value for one restaurant. Raises EvaluationError where a step has no value."""
+    noted: list[Steps] = []
+    _compute(rows, context, parameters, noted)
+    return noted[0]
+
+
+def _compute(rows: Iterable[Row], context: Context, parameters: Parameters, noted: list[Steps] | None) -> Result:
+    """The steps, in the seed's order. All their values are added to `noted`, where there is one."""
+    n_waits = 0
+    n_table = 0
+    n_food = 0
+    n_bill = 0
+    n_timed = 0
+    n_moderate = 0
+    n_long = 0
+    n_recent_long = 0
+    n_walked_out = 0
+    n_compensated = 0
+    n_understaffed = 0
+    total_minutes = 0
+    longest_wait: int | None = None
+    for wait_kind, wait_minutes, outcome, blames_staffing, year in rows:
+        # $IS_WAIT: extraction.wait_kind != 'none'
+        is_wait = wait_kind != "none"
+        # $IS_TIMED: extraction.wait_minutes > 0 and $IS_WAIT
+        is_timed = wait_minutes > 0 and is_wait
+        # N_WAITS: count where $IS_WAIT
+        if is_wait:
+            n_waits += 1
+        # N_TABLE: count where extraction.wait_kind == 'table'
+        if wait_kind == "table":
+            n_table += 1
+        # N_FOOD: count where extraction.wait_kind == 'food'
+        if wait_kind == "food":
+            n_food += 1
+        # N_BILL: count where extraction.wait_kind == 'bill'
+        if wait_kind == "bill":
+            n_bill += 1
+        if is_timed:
+            # N_TIMED: count where $IS_TIMED
+            n_timed += 1
+            # N_MODERATE: count where $IS_TIMED and extraction.wait_minutes >= 15 and extraction.wait_minutes < 45
+            if wait_minutes >= 15 and wait_minutes < 45:
+                n_moderate += 1
+            if wait_minutes >= 45:
+                # N_LONG: count where $IS_TIMED and extraction.wait_minutes >= 45
+                n_long += 1
+                # N_RECENT_LONG: count where $IS_TIMED and extraction.wait_minutes >= 45 and meta.year >= param.RECENT_FROM
+                if year >= parameters.RECENT_FROM:
+                    n_recent_long += 1
+        if is_wait:
+            # N_WALKED_OUT: count where $IS_WAIT and extraction.outcome == 'walked_out'
+            if outcome == "walked_out":
+                n_walked_out += 1
+            # N_COMPENSATED: count where $IS_WAIT and extraction.outcome == 'compensated'
+            if outcome == "compensated":
+                n_compensated += 1
+            # N_UNDERSTAFFED: count where $IS_WAIT and extraction.blames_staffing
+            if blames_staffing:
+                n_understaffed += 1
+        if is_timed:
+            # TOTAL_MINUTES: sum of extraction.wait_minutes where $IS_TIMED
+            total_minutes += wait_minutes
+            # LONGEST_WAIT: max of extraction.wait_minutes where $IS_TIMED, default 0
+            if longest_wait is None or wait_minutes > longest_wait:
+                longest_wait = wait_minutes
+
+    # LONGEST_WAIT: over no review
+    if longest_wait is None:
+        longest_wait = 0
+    # AVERAGE_WAIT: TOTAL_MINUTES / N_TIMED if N_TIMED > 0 else 0.0
+    average_wait = total_minutes / n_timed if n_timed > 0 else 0.0
+    # WALKOUT_PERCENT: 100 * N_WALKED_OUT / N_WAITS if N_WAITS > 0 else 0.0
+    walkout_percent = 100 * n_walked_out / n_waits if n_waits > 0 else 0.0
+    # MODERATE_WEIGHT: constant 1.0
+    moderate_weight = 1.0
+    # LONG_WEIGHT: constant 3.0
+    long_weight = 3.0
+    # WALKOUT_WEIGHT: constant 5.0
+    walkout_weight = 5.0
+    # COMPENSATION_CREDIT: constant 1.5
+    compensation_credit = 1.5
+    # MINUTE_POINTS: N_MODERATE * MODERATE_WEIGHT + N_LONG * LONG_WEIGHT
+    minute_points = n_moderate * moderate_weight + n_long * long_weight
+    # OUTCOME_POINTS: N_WALKED_OUT * WALKOUT_WEIGHT - N_COMPENSATED * COMPENSATION_CREDIT
+    outcome_points = n_walked_out * walkout_weight - n_compensated * compensation_credit
+    # DELAY_RATE: (MINUTE_POINTS + OUTCOME_POINTS) / N_WAITS if N_WAITS > 0 else 0.0
+    delay_rate = (minute_points + outcome_points) / n_waits if n_waits > 0 else 0.0
+    # TREND_FACTOR: 0.75 if N_LONG > 0 and N_RECENT_LONG == 0; 1.25 if 2 * N_RECENT_LONG > N_LONG; else 1.0
+    trend_factor: float
+    if n_long > 0 and n_recent_long == 0:
+        trend_factor = 0.75
+    elif 2 * n_recent_long > n_long:
+        trend_factor = 1.25
+    else:
+        trend_factor = 1.0
+    # STAFFING_POINTS: min(10, 2 * N_UNDERSTAFFED)
+    staffing_points = min(10, 2 * n_understaffed)
+    # BOTTLENECK: 'kitchen' if N_FOOD > N_TABLE and N_FOOD >= N_BILL; 'seating' if N_TABLE > 0 and N_TABLE >= N_BILL; 'payment' if N_BILL > 0; else 'none'
+    bottleneck: Bottleneck
+    if n_food > n_table and n_food >= n_bill:
+        bottleneck = "kitchen"
+    elif n_table > 0 and n_table >= n_bill:
+        bottleneck = "seating"
+    elif n_bill > 0:
+        bottleneck = "payment"
+    else:
+        bottleneck = "none"
+    # WAIT_SCORE: clamp(15 * DELAY_RATE * TREND_FACTOR + 0.3 * AVERAGE_WAIT + STAFFING_POINTS, 0.0, 100.0)
+    wait_score = max(0.0, min(100.0, 15 * delay_rate * trend_factor + 0.3 * average_wait + staffing_points))
+    # VERDICT: 'Too Few Reviews' if N_WAITS < param.MIN_REVIEWS; 'Quick' if WAIT_SCORE < 20; 'Acceptable' if WAIT_SCORE < 45; 'Slow' if WAIT_SCORE < 70; else 'Very Slow'
+    verdict: Verdict
+    if n_waits < parameters.MIN_REVIEWS:
+        verdict = "Too Few Reviews"
+    elif wait_score < 20:
+        verdict = "Quick"
+    elif wait_score < 45:
+        verdict = "Acceptable"
+    elif wait_score < 70:
+        verdict = "Slow"
+    else:
+        verdict = "Very Slow"
+
+    if noted is not None:
+        noted.append(
+            Steps(
+                n_waits,
+                n_table,
+                n_food,
+                n_bill,
+                n_timed,
+                n_moderate,
+                n_long,
+                n_recent_long,
+                n_walked_out,
+                n_compensated,
+                n_understaffed,
+                total_minutes,
+                longest_wait,
+                average_wait,
+                walkout_percent,
+                moderate_weight,
+                long_weight,
+                walkout_weight,
+                compensation_credit,
+                minute_points,
+                outcome_points,
+                delay_rate,
+                trend_factor,
+                staffing_points,
+                bottleneck,
+                wait_score,
+                verdict,
+            )
+        )
+    return Result(
+        n_waits,
+        n_timed,
+        average_wait,
+        longest_wait,
+        walkout_percent,
+        delay_rate,
+        trend_factor,
+        bottleneck,
+        wait_score,
+        verdict,
+    )
+
+
+def evidence(rows: Iterable[Row], context: Context, parameters: Parameters = PARAMETERS) -> dict[str, list[int]]:
+    """For every count, sum, max and min, the positions of the rows that went into it."""
+    counted: dict[str, list[int]] = {
+        "N_WAITS": [],
+        "N_TABLE": [],
+        "N_FOOD": [],
+        "N_BILL": [],
+        "N_TIMED": [],
+        "N_MODERATE": [],
+        "N_LONG": [],
+        "N_RECENT_LONG": [],
+        "N_WALKED_OUT": [],
+        "N_COMPENSATED": [],
+        "N_UNDERSTAFFED": [],
+        "TOTAL_MINUTES": [],
+        "LONGEST_WAIT": [],
+    }
+    for position, (wait_kind, wait_minutes, outcome, blames_staffing, year) in enumerate(rows):
+        # $IS_WAIT: extraction.wait_kind != 'none'
+        is_wait = wait_kind != "none"
+        # $IS_TIMED: extraction.wait_minutes > 0 and $IS_WAIT
+        is_timed = wait_minutes > 0 and is_wait
+        if is_wait:
+            counted["N_WAITS"].append(position)
+        if wait_kind == "table":
+            counted["N_TABLE"].append(position)
+        if wait_kind == "food":
+            counted["N_FOOD"].append(position)
+        if wait_kind == "bill":
+            counted["N_BILL"].append(position)
+        if is_timed:
+            counted["N_TIMED"].append(position)
+            if wait_minutes >= 15 and wait_minutes < 45:
+                counted["N_MODERATE"].append(position)
+            if wait_minutes >= 45:
+                counted["N_LONG"].append(position)
+                if year >= parameters.RECENT_FROM:
+                    counted["N_RECENT_LONG"].append(position)
+        if is_wait:
+            if outcome == "walked_out":
+                counted["N_WALKED_OUT"].append(position)
+            if outcome == "compensated":
+                counted["N_COMPENSATED"].append(position)
+            if blames_staffing:
+                counted["N_UNDERSTAFFED"].append(position)
+        if is_timed:
+            counted["TOTAL_MINUTES"].append(position)
+            counted["LONGEST_WAIT"].append(position)
+    return counted
+
+
+STEPS: Final = (
+    "N_WAITS",
+    "N_TABLE",
+    "N_FOOD",
+    "N_BILL",
+    "N_TIMED",
+    "N_MODERATE",
+    "N_LONG",
+    "N_RECENT_LONG",
+    "N_WALKED_OUT",
+    "N_COMPENSATED",
+    "N_UNDERSTAFFED",
+    "TOTAL_MINUTES",
+    "LONGEST_WAIT",
+    "AVERAGE_WAIT",
+    "WALKOUT_PERCENT",
+    "MODERATE_WEIGHT",
+    "LONG_WEIGHT",
+    "WALKOUT_WEIGHT",
+    "COMPENSATION_CREDIT",
+    "MINUTE_POINTS",
+    "OUTCOME_POINTS",
+    "DELAY_RATE",
+    "TREND_FACTOR",
+    "STAFFING_POINTS",
+    "BOTTLENECK",
+    "WAIT_SCORE",
+    "VERDICT",
+)
+WAIT_KIND_VALUES: Final[dict[str, WaitKind]] = {"none": "none", "table": "table", "food": "food", "bill": "bill"}
+OUTCOME_VALUES: Final[dict[str, Outcome]] = {
+    "none": "none",
+    "stayed": "stayed",
+    "walked_out": "walked_out",
+    "compensated": "compensated",
+}
+
+
+def parse_row(row: JsonObject) -> Row:
+    """Read a JSON row; a missing field, a wrong type or an unknown value raises DataError by name."""
+    extraction = _object(row, "extraction")
+    meta = _object(row, "meta")
+    return Row(
+        _choice(WAIT_KIND_VALUES, extraction, "extraction", "wait_kind"),
+        0 if extraction.get("wait_minutes") is None else _integer(extraction, "extraction", "wait_minutes"),
+        _choice(OUTCOME_VALUES, extraction, "extraction", "outcome"),
+        False if extraction.get("blames_staffing") is None else _boolean(extraction, "extraction", "blames_staffing"),
+        _date_part(meta, "year", 0, 4),
+    )
+
+
+def parse_context(context: JsonObject) -> Context:
+    """Read a JSON context; a missing field or a wrong type raises DataError by name."""
+    return Context()
+
+
+def parse_parameters(record: JsonObject) -> Parameters:
+    """Read parameters given as JSON, the defaults where none is given; anything out of bounds raises DataError."""
+    _known(record, Parameters._fields)
+    return Parameters(
+        (
+            _bounded(_integer(record, "param", "RECENT_FROM"), 2000, 2100, "RECENT_FROM")
+            if "RECENT_FROM" in record
+            else PARAMETERS.RECENT_FROM
+        ),
+        (
+            _bounded(_integer(record, "param", "MIN_REVIEWS"), 1, 1000, "MIN_REVIEWS")
+            if "MIN_REVIEWS" in record
+            else PARAMETERS.MIN_REVIEWS
+        ),
+    )
+
+
+JsonValue: TypeAlias = "str | int | float | bool | None | Sequence[JsonValue] | Mapping[str, JsonValue]"
+JsonObject: TypeAlias = Mapping[str, JsonValue]
+_Number = TypeVar("_Number", int, float)
+_Value = TypeVar("_Value", bound=str)
+_LARGEST_INTEGER = 2**63 - 1
+
+
+class EvaluationError(Exception):
+    """A step has no value for these rows and this context; `kind` says why."""
+
+    def __init__(self, step: str, kind: str, message: str) -> None:
+        self.step = step
+        self.kind = kind
+        self.message = message
+        super().__init__(f"{step}: {kind}: {message}")
+
+
+class DataError(ValueError):
+    """A row, context or parameter that is not what the seed declares; the message names the field."""
+
+
+def _refused(section: str, name: str, expected: str, value: JsonValue) -> DataError:
+    if value is None:
+        return DataError(f"`{section}.{name}` is missing; it must be {expected}")
+    return DataError(f"`{section}.{name}` must be {expected}, not {repr(value)[:80]}")
+
+
+def _object(record: JsonObject, name: str) -> JsonObject:
+    """A section of a JSON row; an absent one is empty."""
+    section = record.get(name, {})
+    if not isinstance(section, dict):
+        raise DataError(f"`{name}` must be an object, not {repr(section)[:80]}")
+    return section
+
+
+def _choice(values: Mapping[str, _Value], record: JsonObject, section: str, name: str) -> _Value:
+    value = record.get(name)
+    found = values.get(value) if isinstance(value, str) else None
+    if found is not None:
+        return found
+    raise _refused(section, name, f"one of {', '.join(values)}", value)
+
+
+def _boolean(record: JsonObject, section: str, name: str) -> bool:
+    value = record.get(name)
+    if isinstance(value, bool):
+        return value
+    raise _refused(section, name, "true or false", value)
+
+
+def _integer(record: JsonObject, section: str, name: str) -> int:
+    value = record.get(name)
+    if isinstance(value, int) and -_LARGEST_INTEGER <= value <= _LARGEST_INTEGER and not isinstance(value, bool):
+        return value
+    if isinstance(value, float) and value.is_integer() and -_LARGEST_INTEGER <= value <= _LARGEST_INTEGER:
+        return int(value)
+    raise _refused(section, name, "an integer of 64 bits", value)
+
+
+def _date_part(record: JsonObject, name: str, start: int, end: int) -> int:
+    """`meta.year` or `meta.month`: as given, else from the date."""
+    if record.get(name) is None:
+        date = record.get("date")
+        if isinstance(date, str) and date[start:end].isdecimal():
+            return int(date[start:end])
+    return _integer(record, "meta", name)
+
+
+def _bounded(value: _Number, low: float, high: float, name: str) -> _Number:
+    """A parameter inside its bounds, both inclusive."""
+    if not low <= value <= high:
+        raise DataError(f"`param.{name}` must be from {low:g} to {high:g}, not {value!r}")
+    return value
+
+
+def _known(record: JsonObject, names: tuple[str, ...]) -> None:
+    """Refuse a parameter that the seed does not declare."""
+    for name in record:
+        if name not in names:
+            raise DataError(f"there is no parameter `{name[:80]}`; there are: {', '.join(names)}")

@@ -421,7 +421,7 @@ def parse_context(context: JsonObject) -> Context:
     )
 
 
-JsonValue: TypeAlias = "str | int | float | bool | None | Sequence[JsonValue] | Mapping[str, JsonValue]"
+JsonValue: TypeAlias = "str | int | float | bool | Sequence[JsonValue] | Mapping[str, JsonValue] | None"
 JsonObject: TypeAlias = Mapping[str, JsonValue]
 _Number = TypeVar("_Number", int, float)
 _Default = TypeVar("_Default")

@@ -397,7 +397,7 @@ def parse_context(context: JsonObject) -> Context:
     )
 
 
-JsonValue: TypeAlias = "str | int | float | bool | None | Sequence[JsonValue] | Mapping[str, JsonValue]"
+JsonValue: TypeAlias = "str | int | float | bool | Sequence[JsonValue] | Mapping[str, JsonValue] | None"
 JsonObject: TypeAlias = Mapping[str, JsonValue]
 _Value = TypeVar("_Value", bound=str)
 _LARGEST_INPUT = 1e100

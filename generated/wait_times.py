@@ -428,7 +428,13 @@ def parse_context(context: JsonObject) -> Context:
 
 def parse_parameters(record: JsonObject) -> Parameters:
     """Read parameters given as JSON, the defaults where none is given; anything out of bounds raises DataError."""
-    _known(record, Parameters._fields)
+    _known(
+        record,
+        (
+            "RECENT_FROM",
+            "MIN_REVIEWS",
+        ),
+    )
     return Parameters(
         (
             _bounded(_integer(record, "param", "RECENT_FROM"), 2000, 2100, "RECENT_FROM")
@@ -443,7 +449,7 @@ def parse_parameters(record: JsonObject) -> Parameters:
     )
 
 
-JsonValue: TypeAlias = "str | int | float | bool | None | Sequence[JsonValue] | Mapping[str, JsonValue]"
+JsonValue: TypeAlias = "str | int | float | bool | Sequence[JsonValue] | Mapping[str, JsonValue] | None"
 JsonObject: TypeAlias = Mapping[str, JsonValue]
 _Number = TypeVar("_Number", int, float)
 _Value = TypeVar("_Value", bound=str)

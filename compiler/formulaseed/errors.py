@@ -1,10 +1,10 @@
 """The exceptions that leave this package, and nothing else does.
 
-    FormulaSeedError
-    ├── SeedError         the seed has errors; carries every diagnostic
-    ├── EvaluationError   a step could not be computed for one restaurant
-    └── DataError         a row, context, review or extraction is not what it should be
-        └── UnreadableError   a file that cannot be opened
+FormulaSeedError
+├── SeedError         the seed has errors; carries every diagnostic
+├── EvaluationError   a step could not be computed for one restaurant
+└── DataError         a row, context, review or extraction is not what it should be
+    └── UnreadableError   a file that cannot be opened
 """
 
 from __future__ import annotations

@@ -97,7 +97,9 @@ def read(seed: SeedLike, problems: Problems) -> Document:
         raise UnreadableError(f"cannot read {os.fspath(seed)}: {reason}") from None
     name = path.as_posix()
     if len(data) > limits.SEED_BYTES:
-        return _refused(name, path, problems, "FS003", f"the file is larger than {limits.SEED_BYTES} bytes", "shorten it")
+        return _refused(
+            name, path, problems, "FS003", f"the file is larger than {limits.SEED_BYTES} bytes", "shorten it"
+        )
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -176,7 +178,9 @@ def compile_seed(seed: SeedLike | FormulaSeed, *, target: str = "python", format
     if fault is not None:
         whole = Span(loaded.document.source, 0, 0)
         message = f"the module made of this seed was refused: {fault}"
-        raise SeedError([Diagnostic("FS901", "error", message, whole, "this is a bug of formulaseed: please report it")])
+        raise SeedError(
+            [Diagnostic("FS901", "error", message, whole, "this is a bug of formulaseed: please report it")]
+        )
     return source
 
 

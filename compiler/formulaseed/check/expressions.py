@@ -12,11 +12,11 @@ from formulaseed.check.facts import Facts, Narrowing, is_present, range_of
 from formulaseed.check.scope import Scope, error_at
 from formulaseed.diagnostics.suggest import did_you_mean
 from formulaseed.domain import ranges
-from formulaseed.domain.builtins import FUNCTIONS, OPERATORS, Fault, Function, Number
+from formulaseed.domain.builtins import FUNCTIONS, OPERATORS, Fault, Function
 from formulaseed.domain.ranges import Range
-from formulaseed.domain.types import BOOLEAN, INTEGER, NULL, NUMBER, STRING, Base, Shape, Type, Value, join, type_of
+from formulaseed.domain.types import BOOLEAN, INTEGER, NUMBER, Base, Shape, Type, Value, join, type_of
 from formulaseed.ir import nodes
-from formulaseed.ir.nodes import Expr, Info, Symbol, SymbolKind
+from formulaseed.ir.nodes import Expr, Info, SymbolKind
 from formulaseed.source.text import Span
 from formulaseed.syntax import ast
 
@@ -157,9 +157,7 @@ class ExpressionChecker:
             node.operator, left, right, info, operator.is_safe(known), not computed.is_bounded and not info.is_constant
         )
 
-    def _computed(
-        self, operands: Sequence[Expr], ty: Type, computed: Range, span: Span, apply: object
-    ) -> Info | None:
+    def _computed(self, operands: Sequence[Expr], ty: Type, computed: Range, span: Span, apply: object) -> Info | None:
         """What is known of a result; None, which is told, where literals alone show that there is none."""
         shape = _shape(operands)
         if not all(operand.info.is_constant for operand in operands):
@@ -214,7 +212,9 @@ class ExpressionChecker:
         for operand in (left, right):
             ty = operand.info.ty
             if not (ty.is_numeric or ty.base is Base.NULL):
-                help = "texts know `==`, `!=` and `in`" if ty.base is Base.STRING else "true and false know `==` and `!=`"
+                help = (
+                    "texts know `==`, `!=` and `in`" if ty.base is Base.STRING else "true and false know `==` and `!=`"
+                )
                 message = f"`{operator}` orders numbers, and this is of type {ty}"
                 self.problems.add("FS301", operand.info.span, message, help)
                 return left, error_at(operand.info.span)
@@ -373,8 +373,12 @@ class ExpressionChecker:
         ty = found.info.ty
         if not (ty.is_error or ty.base is Base.NULL or ty.base in function.takes):
             wanted = "a text" if Base.STRING in function.takes else "numbers"
-            help = f"write `int({_source_text(found)})` for 1 or 0" if ty.base is Base.BOOLEAN else f"{function.signature}"
-            self.problems.add("FS301", found.info.span, f"`{function.name}` takes {wanted}, and this is of type {ty}", help)
+            help = (
+                f"write `int({_source_text(found)})` for 1 or 0" if ty.base is Base.BOOLEAN else f"{function.signature}"
+            )
+            self.problems.add(
+                "FS301", found.info.span, f"`{function.name}` takes {wanted}, and this is of type {ty}", help
+            )
             return error_at(found.info.span)
         return self.needed(found, facts)
 
@@ -409,7 +413,11 @@ def _negated(info: Info, operator: str) -> Value:
 def _power_type(operands: Sequence[Expr]) -> Type:
     """An integer only where both are integers and the exponent is surely not negative."""
     base, exponent = operands
-    if base.info.ty.base is exponent.info.ty.base is Base.INTEGER and exponent.info.range and exponent.info.range.low >= 0:
+    if (
+        base.info.ty.base is exponent.info.ty.base is Base.INTEGER
+        and exponent.info.range
+        and exponent.info.range.low >= 0
+    ):
         return INTEGER
     return NUMBER
 
@@ -461,5 +469,3 @@ def _arity(function: Function) -> str:
     if least == most:
         return f"{least} argument{'s' if least != 1 else ''}"
     return f"{least} or {most} arguments"
-
-

@@ -12,9 +12,9 @@ from formulaseed.diagnostics.model import Problems
 from formulaseed.diagnostics.suggest import did_you_mean
 from formulaseed.domain import ranges, schema
 from formulaseed.domain.ranges import Range
-from formulaseed.domain.types import BOOLEAN, ERROR, INTEGER, Base, Shape, Type, Value, join, type_of
+from formulaseed.domain.types import BOOLEAN, ERROR, INTEGER, Base, Type, Value, join, type_of
 from formulaseed.ir import nodes
-from formulaseed.ir.nodes import Expr, Symbol, SymbolKind
+from formulaseed.ir.nodes import Expr, SymbolKind
 from formulaseed.syntax import ast, surface
 
 
@@ -348,5 +348,3 @@ def _literal_range(literals: list[ast.Literal]) -> Range | None:
         this = ranges.exactly(value)
         known = this if known is None else ranges.union(known, this)
     return known
-
-

@@ -41,7 +41,9 @@ class Scope:
             return nodes.Ref(Symbol(SymbolKind.STEP, text), Info(step.ty, Shape.RESTAURANT, span, step.range))
         if text in self.filter_names:
             message = f"`{text}` is a filter, not a value"
-            self.problems.add("FS205", span, message, f"write `${text}` in a condition, or count the reviews that match")
+            self.problems.add(
+                "FS205", span, message, f"write `${text}` in a condition, or count the reviews that match"
+            )
         elif text in self.places and text not in self.broken:
             self._too_early(text, span)
         elif text not in self.broken:

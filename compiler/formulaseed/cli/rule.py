@@ -18,6 +18,8 @@ def command(code: str) -> None:
     by_name = {entry.name: entry.code for entry in codes.CODES.values()}
     wanted = by_name.get(code.strip().lower(), wanted)
     if wanted not in codes.CODES:
-        raise click.UsageError(f"there is no code `{code}`; {did_you_mean(wanted, codes.CODES, what='codes', limit=60)}")
+        raise click.UsageError(
+            f"there is no code `{code}`; {did_you_mean(wanted, codes.CODES, what='codes', limit=60)}"
+        )
     page = Path(codes.__file__).parent / "explain" / f"{wanted}.md"
     click.echo(page.read_text(encoding="utf-8"), nl=False)

@@ -58,7 +58,9 @@ def command(
     chosen = _extractor(extractor, program, extractions, failures)
     counted = _Counted()
     with result_writer(out) as writer, progress("restaurants") as shown:
-        for result in run_restaurants(evaluator, chosen, _source(contexts, restaurants, reviews, failures), options, failures):
+        for result in run_restaurants(
+            evaluator, chosen, _source(contexts, restaurants, reviews, failures), options, failures
+        ):
             writer.write(result.to_json())
             counted.restaurants += 1
             counted.failed += result.error is not None
@@ -80,9 +82,7 @@ class _Counted:
         return f"{done}; {self.relevant} of {self.total} reviews relevant, {self.extracted} extracted ({extractor})"
 
 
-def _source(
-    contexts: str | None, restaurants: str | None, reviews: str | None, failures: Failures
-) -> Iterator[Placed]:
+def _source(contexts: str | None, restaurants: str | None, reviews: str | None, failures: Failures) -> Iterator[Placed]:
     if contexts is not None and restaurants is None and reviews is None:
         return read_contexts(read_lines(contexts))
     if contexts is None and restaurants is not None and reviews is not None:

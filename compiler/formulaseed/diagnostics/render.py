@@ -60,7 +60,11 @@ def _excerpt(d: Diagnostic) -> tuple[str, int, int]:
     end = d.end_column - 1 if d.end_line == d.line else len(line)
     first = 0 if len(line) <= _WIDTH else max(0, min(start - 30, len(line) - _WIDTH))
     last = min(len(line), first + _WIDTH)
-    shown = printable(line[first:start]), printable(line[start : min(end, last)]), printable(line[min(end, last) : last])
+    shown = (
+        printable(line[first:start]),
+        printable(line[start : min(end, last)]),
+        printable(line[min(end, last) : last]),
+    )
     head = "…" if first else ""
     tail = "…" if last < len(line) else ""
     return f"{head}{''.join(shown)}{tail}", len(head) + len(shown[0]), max(1, len(shown[1]))

@@ -222,7 +222,9 @@ def _abs_range(args: Sequence[Range]) -> Range:
 
 def _log_range(args: Sequence[Range]) -> Range:
     (a,) = args
-    return Range(_widen(math.log(a.low), -1) if a.low > 0 else -746.0, _widen(math.log(a.high), 1) if a.high > 0 else 710.0)
+    return Range(
+        _widen(math.log(a.low), -1) if a.low > 0 else -746.0, _widen(math.log(a.high), 1) if a.high > 0 else 710.0
+    )
 
 
 def _sqrt_range(args: Sequence[Range]) -> Range:
@@ -267,7 +269,9 @@ def _power_is_safe(args: Sequence[Range]) -> bool:
 _BOUNDED_OPERATORS = (
     Operator("+", ADDITIVE, "Addition", "N_MILD + N_SEVERE", _arithmetic, ranges.add, lambda a, b: finite(a + b)),
     Operator("-", ADDITIVE, "Subtraction", "5 - meta.stars", _arithmetic, ranges.subtract, lambda a, b: finite(a - b)),
-    Operator("*", MULTIPLICATIVE, "Multiplication", "N_MILD * 2", _arithmetic, ranges.multiply, lambda a, b: finite(a * b)),
+    Operator(
+        "*", MULTIPLICATIVE, "Multiplication", "N_MILD * 2", _arithmetic, ranges.multiply, lambda a, b: finite(a * b)
+    ),
 )
 
 OPERATORS: dict[str, Operator] = {

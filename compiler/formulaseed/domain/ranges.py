@@ -28,7 +28,7 @@ class Range:
     @property
     def is_bounded(self) -> bool:
         """Whether every value is surely finite."""
-        return -_SAFE <= self.low and self.high <= _SAFE
+        return self.low >= -_SAFE and self.high <= _SAFE
 
     def clipped(self) -> Range:
         """The range after a check that refuses what is not finite."""

@@ -118,4 +118,6 @@ def join(left: Type, right: Type) -> Type | None:
 def fits(value: Type, target: Type) -> bool:
     """Whether a value of the one type can stand where the other is expected."""
     joined = join(value, target)
-    return joined is not None and (joined.is_error or (joined.base is target.base and joined.nullable == target.nullable))
+    return joined is not None and (
+        joined.is_error or (joined.base is target.base and joined.nullable == target.nullable)
+    )

@@ -40,10 +40,7 @@ class LexicalExtractor:
         """Every field with a value legal for its type."""
         review = review_of(sentences(text))
         scored = all_scores(self._cues, review)
-        return {
-            cues.field.name: _value(cues, found, review)
-            for cues, found in zip(self._cues, scored, strict=True)
-        }
+        return {cues.field.name: _value(cues, found, review) for cues, found in zip(self._cues, scored, strict=True)}
 
 
 def _value(cues: FieldCues, found: Sequence[float], review: Review) -> FieldValue:

@@ -43,9 +43,7 @@ TURN = re.compile(r"\b[Bb](?:ut|UT)\b")
 _ANY_NUMBER = frozenset((NUMBER,))
 _STOPS = frozenset(stem(word) for word in words.STOP_WORDS)
 _STAFF = frozenset(stem(word) for word in speech.STAFF)
-_UNHEARD = words.word_set(
-    "a an the my our your his her their this that these so very really completely totally"
-)
+_UNHEARD = words.word_set("a an the my our your his her their this that these so very really completely totally")
 
 
 class Cue(NamedTuple):

@@ -65,9 +65,7 @@ def find_name(cues: FieldCues, review: Sequence[Sentence]) -> str | None:
 def _name_cues(cues: FieldCues) -> frozenset[str]:
     """The stems beside which a name is looked for: the field's words and its phrases', but for names."""
     quoted = quoted_phrases(cues.field.description)
-    named = {
-        word.stem for phrase in quoted for s in sentences(phrase) for word in s if word.text[:1].isupper()
-    }
+    named = {word.stem for phrase in quoted for s in sentences(phrase) for word in s if word.text[:1].isupper()}
     framing = {stem for phrase in quoted for stem in phrase_stems(phrase)}
     return frozenset((set(_asked(cues)) | framing | set(cues.cues)) - named)
 

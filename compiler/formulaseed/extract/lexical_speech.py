@@ -18,9 +18,7 @@ NEGATORS = word_set(
     couldnt hardly barely scarcely lack lacked lacking unable unwilling"""
 )
 # "refused to accommodate": with "to" after it, the verb denies what follows.
-DENYING_VERBS = word_set(
-    "refuse refused refuses refusing fail failed fails failing decline declined neglected"
-)
+DENYING_VERBS = word_set("refuse refused refuses refusing fail failed fails failing decline declined neglected")
 # "no doubt", "not only" deny nothing.
 EMPTY_NEGATIONS = frozenset(
     {("no", "doubt"), ("no", "wonder"), ("no", "joke"), ("no", "matter"), ("not", "only"), ("not", "just")}
@@ -70,9 +68,7 @@ PASSIVES = word_set("was were been being got")  # "we were asked": not the write
 MODALS = word_set("can could will would")
 PRAISING_VERBS = word_set("be have ask get wait beat")
 
-REPORT_VERBS = word_set(
-    "told tells said says mentioned warned claimed posted wrote complained reported shared"
-)
+REPORT_VERBS = word_set("told tells said says mentioned warned claimed posted wrote complained reported shared")
 COMPANY = word_set("with brought took bring taking and")  # "with my friend": the writer was there
 HEARSAY = word_set("heard hearing apparently rumor rumors rumour allegedly reportedly secondhand")
 READ_AFTER = word_set("that about reviews online on in here others")  # "I read that ..."
@@ -88,10 +84,6 @@ INTENTIONS = word_set("would will intends intend plans plan means")
 # What a description says about who speaks and whether it happened.
 STANCE_WORDS: dict[Stance, frozenset[str]] = {
     "first": word_set("firsthand personal personally own myself direct directly"),
-    "other": word_set(
-        "secondhand reported else someone hearsay heard others indirect indirectly rumor rumour"
-    ),
-    "unreal": word_set(
-        "hypothetical concern concerns worry worries potential possible fear feared speculative"
-    ),
+    "other": word_set("secondhand reported else someone hearsay heard others indirect indirectly rumor rumour"),
+    "unreal": word_set("hypothetical concern concerns worry worries potential possible fear feared speculative"),
 }

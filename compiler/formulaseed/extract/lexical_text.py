@@ -24,9 +24,7 @@ SENTENCE_LIMIT = 80  # words; text without full stops is cut, so that no scope r
 WORD_LIMIT = 40  # characters of a word that are looked at
 
 # Number, word (with inner apostrophes), sentence end, clause end. No part can match in two ways.
-_TOKEN = re.compile(
-    r"[$€£]?[0-9]+(?:[.,][0-9]+)*|[^\W\d_]+(?:['’][^\W\d_]+)*|[.!?…\n]+|--+|(?<=\s)-(?=\s)|[,;:()—–]"
-)
+_TOKEN = re.compile(r"[$€£]?[0-9]+(?:[.,][0-9]+)*|[^\W\d_]+(?:['’][^\W\d_]+)*|[.!?…\n]+|--+|(?<=\s)-(?=\s)|[,;:()—–]")
 _CLAUSE_ENDS = frozenset(";:()—–-")
 _SENTENCE_ENDS = frozenset(".!?…\n")
 _VOWELS = frozenset("aeiouy")

@@ -58,9 +58,7 @@ class RecordedExtractor:
 
     def extract(self, reviews: Sequence[ReviewText]) -> list[Extraction]:
         missing = "no extraction is recorded for it"
-        return [
-            self._known.get((r.business_id, r.review_id), Extraction(r.review_id, None, missing)) for r in reviews
-        ]
+        return [self._known.get((r.business_id, r.review_id), Extraction(r.review_id, None, missing)) for r in reviews]
 
 
 def _value(field: Field, given: dict[str, Any]) -> FieldValue | None:

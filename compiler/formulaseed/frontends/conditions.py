@@ -25,7 +25,7 @@ _INSTEAD = {
     "gt": "write `>`",
     "lte": "write `<=`",
     "lt": "write `<`",
-    "not in": "define a filter with `in` and use it as `\"$NAME\": false`",
+    "not in": 'define a filter with `in` and use it as `"$NAME": false`',
     "contains": "texts are tested with `in` in a formula: `'Thai' in context.categories`",
 }
 
@@ -117,7 +117,9 @@ def _listed(value: JsonValue, shape: Shape) -> ast.Expr | None:
         shape.wrong_type(value, "`in`", "a list")
         return None
     if not value.items:
-        shape.problems.add("FS509", value.span, "`in` has an empty list, so it never holds", "list the values that match")
+        shape.problems.add(
+            "FS509", value.span, "`in` has an empty list, so it never holds", "list the values that match"
+        )
         return None
     items = [_operand(item, shape) for item in shape.list(value, "`in`", limits.LIST_ITEMS)]
     return ast.List(value.span, tuple(item for item in items if item is not None)) if items else None

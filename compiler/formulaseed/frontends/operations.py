@@ -104,7 +104,9 @@ def _single_name(text: JsonString, what: str, help: str, shape: Shape) -> ast.Ex
 
 def _source(step: JsonObject, shape: Shape) -> ast.Expr | None:
     text = shape.text(step.get("source"), "`source`")
-    return _single_name(text, "`source`", "compute the value in a step of its own and name that", shape) if text else None
+    return (
+        _single_name(text, "`source`", "compute the value in a step of its own and name that", shape) if text else None
+    )
 
 
 def _lookup(step: JsonObject, shape: Shape) -> Operation:

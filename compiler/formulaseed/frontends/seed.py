@@ -34,7 +34,7 @@ def lower_seed(document: JsonValue, problems: Problems) -> surface.Program | Non
     if not isinstance(document, JsonObject):
         problems.add("FS008", document.span, "a seed is a JSON object", 'begin with {"task_name": …}')
         return None
-    older = [key for key in document.keys() if key.value in OLDER_KEYS]
+    older = [key for key in document.names() if key.value in OLDER_KEYS]
     if older and document.get("compute") is None:
         help = "write it with `task_name`, `filter`, `extract`, `compute` and `output`"
         problems.add("FS008", older[0].span, f"`{older[0].value}` belongs to the older shape of seeds", help)
@@ -145,7 +145,9 @@ class _Seed:
             self.unique(named, fields, "field")
             values = tuple(surface.EnumValue(Named(place.span, v), d) for v, d in schema.VALIDITY_VALUES)
             type_ = enum_of(tuple(v for v, _ in schema.VALIDITY_VALUES))
-            fields[named.text] = surface.ExtractionField(named, type_, "Whether the review can be trusted", values, "valid")
+            fields[named.text] = surface.ExtractionField(
+                named, type_, "Whether the review can be trusted", values, "valid"
+            )
         return tuple(fields.values())
 
     def field(self, item: JsonValue) -> surface.ExtractionField | None:
@@ -281,10 +283,9 @@ class _Seed:
         default = self.typed_literal(default_value, type_, "`default`")
         if minimum is not None and maximum is not None and minimum > maximum:
             self.problems.add("FS509", body.span, "`minimum` is above `maximum`", "exchange them")
-        elif isinstance(default, int | float) and default_value is not None:
-            if (minimum is not None and default < minimum) or (maximum is not None and default > maximum):
-                message = f"the default {default} is outside the bounds"
-                self.problems.add("FS509", default_value.span, message, "widen the bounds, or change the default")
+        elif isinstance(default, int | float) and default_value is not None and _is_outside(default, minimum, maximum):
+            message = f"the default {default} is outside the bounds"
+            self.problems.add("FS509", default_value.span, message, "widen the bounds, or change the default")
         if default is None and default_value is not None and not self.problems.has_errors:
             self.problems.add("FS301", default_value.span, "`default` cannot be null", "write a value")
         description = shape.text(body.get("description"), "`description`")
@@ -341,5 +342,10 @@ class _Seed:
 
     def unique(self, name: Named, taken: Mapping[str, object], what: str) -> None:
         if name.text in taken:
-            self.problems.add("FS203", name.span, f"the {what} `{name.text}` is there already", "rename or remove one of them")
+            self.problems.add(
+                "FS203", name.span, f"the {what} `{name.text}` is there already", "rename or remove one of them"
+            )
 
+
+def _is_outside(value: float, minimum: float | None, maximum: float | None) -> bool:
+    return (minimum is not None and value < minimum) or (maximum is not None and value > maximum)

@@ -82,7 +82,7 @@ class Shape:
 
     def keys(self, value: JsonObject, known: Sequence[str], what: str) -> None:
         """Tell of every key that is not known."""
-        for key in value.keys():
+        for key in value.names():
             if key.value not in known:
                 close = nearest(key.value, known)
                 help = f"did you mean `{close}`?" if close else f"known keys: {', '.join(f'`{k}`' for k in known)}"
@@ -127,7 +127,9 @@ class Shape:
 
     def too_many(self, span: Span, what: str, found: int, most: int) -> None:
         place = Span(span.source, span.start, span.start + 1, span.pointer)
-        self.problems.add("FS510", place, f"{what} has {found} entries, more than {most}", "split it, or leave some out")
+        self.problems.add(
+            "FS510", place, f"{what} has {found} entries, more than {most}", "split it, or leave some out"
+        )
 
 
 def _kind(value: JsonValue) -> str:

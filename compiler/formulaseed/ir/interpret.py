@@ -88,7 +88,9 @@ def _input(given: Mapping[str, Any], kind: SymbolKind, field: nodes.InputField |
         raise DataError(f"`{kind.value}.{name}` must be of type {ty}, not {value!r}")
     if ty.values is not None and value not in ty.values:
         raise DataError(f"`{kind.value}.{name}` must be of type {ty}, not {value!r}")
-    if isinstance(value, int | float) and abs(value) > (limits.INPUT_MAX if ty.base is Base.NUMBER else limits.INTEGER_MAX):
+    if isinstance(value, int | float) and abs(value) > (
+        limits.INPUT_MAX if ty.base is Base.NUMBER else limits.INTEGER_MAX
+    ):
         raise DataError(f"`{kind.value}.{name}` is out of range: {value!r}")
     return float(value) if ty.base is Base.NUMBER else value
 

@@ -92,7 +92,9 @@ def _text(expression: Expr) -> tuple[str, int]:
         case nodes.Not(operand):
             return f"not {_at(operand, builtins.NOT)}", builtins.NOT
         case nodes.Conditional(condition, then, otherwise):
-            text = f"{_at(then, builtins.OR)} if {_at(condition, builtins.OR)} else {_at(otherwise, builtins.CONDITIONAL)}"
+            text = (
+                f"{_at(then, builtins.OR)} if {_at(condition, builtins.OR)} else {_at(otherwise, builtins.CONDITIONAL)}"
+            )
             return text, builtins.CONDITIONAL
         case nodes.List(items):
             return f"[{', '.join(_at(item, builtins.CONDITIONAL) for item in items)}]", builtins.ATOM

@@ -36,9 +36,7 @@ class Evaluator:
         """The seed's outputs by name."""
         return dict(zip(self.output, self._run(self.module.evaluate, rows, context, parameters), strict=True))
 
-    def trace(
-        self, rows: Iterable[JsonRow], context: JsonRow, parameters: Mapping[str, Any] | None = None
-    ) -> Values:
+    def trace(self, rows: Iterable[JsonRow], context: JsonRow, parameters: Mapping[str, Any] | None = None) -> Values:
         """Every step's value by name, in the seed's order."""
         return dict(zip(self.module.STEPS, self._run(self.module.trace, rows, context, parameters), strict=True))
 

@@ -50,7 +50,9 @@ def module_from_file(path: Path) -> GeneratedModule:
         fault = "it does not offer what a compiled seed does"
     message = f"this is no module as formulaseed compiles them: {fault}"
     span = Span(Source(str(path), ""), 0, 0)
-    raise SeedError([Diagnostic("FS701", "error", message, span, "compile the seed again, and pass the module it gives")])
+    raise SeedError(
+        [Diagnostic("FS701", "error", message, span, "compile the seed again, and pass the module it gives")]
+    )
 
 
 def seed_path_of(module: GeneratedModule, path: Path) -> Path | None:

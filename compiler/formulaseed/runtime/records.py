@@ -44,7 +44,9 @@ class Review(Record):
         meta.update(extra)
         if self.date is not None:
             if not _DATE.match(self.date):
-                raise DataError(f"`date` must begin with YYYY-MM-DD, not {self.date[:40]!r}", f"review {self.review_id}")
+                raise DataError(
+                    f"`date` must begin with YYYY-MM-DD, not {self.date[:40]!r}", f"review {self.review_id}"
+                )
             meta.update(date=self.date[:10], year=int(self.date[:4]), month=int(self.date[5:7]))
         return meta
 

@@ -88,7 +88,7 @@ class JsonObject:
                 return member.value
         return None
 
-    def keys(self) -> Iterator[JsonString]:
+    def names(self) -> Iterator[JsonString]:
         return (member.key for member in self.members)
 
 

@@ -22,7 +22,7 @@ class Source:
         starts = self._line_starts
         if not starts:
             starts.append(0)
-            find, text = self.text.find, self.text
+            find = self.text.find
             at = find("\n")
             while at != -1:
                 starts.append(at + 1)

@@ -115,7 +115,9 @@ class _Builder(Transformer_NonRecursive[Token, ast.Expr]):
         for meta in self.numbers_out_of_range:
             span = self.text.inside(meta.start_pos, meta.end_pos)
             help = "integers reach to 9223372036854775807, numbers to 1.797e308"
-            problems.add("FS006", span, f"the number {self.text.value[meta.start_pos : meta.end_pos][:50]} is out of range", help)
+            problems.add(
+                "FS006", span, f"the number {self.text.value[meta.start_pos : meta.end_pos][:50]} is out of range", help
+            )
         return bool(self.numbers_out_of_range)
 
     def span(self, meta: Meta) -> Any:

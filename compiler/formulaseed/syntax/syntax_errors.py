@@ -102,7 +102,9 @@ def _at(text: str, position: int, expected: set[str]) -> SyntaxFault:
     character = text[position]
     if character in "'\"":
         if text.count(character, position) < 2:
-            return SyntaxFault("FS102", position, len(text), "the text that begins here is not closed", f"add {character}")
+            return SyntaxFault(
+                "FS102", position, len(text), "the text that begins here is not closed", f"add {character}"
+            )
         if "PLUS" in expected:
             return SyntaxFault("FS101", position, position + 1, "an operator is missing before this text", "add one")
     if ord(character) > 126 or not character.isprintable():

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from formulaseed.backends.python.code import Code, literal
 from formulaseed.domain import builtins
 from formulaseed.domain.builtins import FUNCTIONS, OPERATORS
-from formulaseed.domain.types import Base
+from formulaseed.domain.types import BOOLEAN, Base
 from formulaseed.ir import nodes
 from formulaseed.ir.nodes import Expr, Symbol
 
@@ -77,9 +77,7 @@ class ExpressionPrinter:
             case nodes.Conditional(condition, then, otherwise):
                 test, yes, no = self.finished(condition), self.print(then), self.print(otherwise)
                 code = Code(f"{yes.at(builtins.OR)} if {test.at(builtins.OR)} else {no.code}")
-                return Printed(
-                    code, builtins.CONDITIONAL, yes.pending or no.pending, _any_raises([test, yes, no])
-                )
+                return Printed(code, builtins.CONDITIONAL, yes.pending or no.pending, _any_raises([test, yes, no]))
             case nodes.List(items):
                 parts = [self.finished(item) for item in items]
                 inside = ", ".join(part.code for part in parts)
@@ -152,8 +150,11 @@ class ExpressionPrinter:
         return Printed(Code(" ".join(parts)), builtins.COMPARISON, raises=_any_raises(operands))
 
     def _negation(self, operand: Expr) -> Printed:
-        if isinstance(operand, nodes.Comparison) and len(operand.operators) == 1 and operand.operators[0] == "in":
-            return self.print(replace(operand, operators=("not in",)))
+        """`not` in its plainest form: `x not in y`, `x != y`, and nothing for `not not x`."""
+        if isinstance(operand, nodes.Comparison) and operand.operators in (("in",), ("not in",), ("==",), ("!=",)):
+            return self.print(replace(operand, operators=(builtins.NEGATED[operand.operators[0]],)))
+        if isinstance(operand, nodes.Not) and operand.operand.info.ty == BOOLEAN:
+            return self.print(operand.operand)
         inner = self.finished(operand)
         return Printed(Code(f"not {inner.at(builtins.NOT)}"), builtins.NOT, raises=inner.raises)
 

@@ -39,7 +39,7 @@ class Names:
 
     def local(self, name: str) -> Code:
         """A variable: lower case."""
-        return self._free(_identifier(name.lower(), "value"))
+        return self._free(_identifier(name.lower() if name.lower() != "l" else "l_value", "value"))
 
     def constant(self, name: str) -> Code:
         return self._free(_identifier(name.upper(), "VALUE"))

@@ -6,7 +6,7 @@ inputs are read and how; computes no value.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from formulaseed.backends.python.code import Code, addresses_a_tool, comment_text, docstring_text, literal
 from formulaseed.backends.python.expressions import Printed
@@ -45,13 +45,14 @@ class Alias:
 
 @dataclass(frozen=True, slots=True)
 class FieldView:
-    """A field of a record: name, type, the expression that reads it from JSON, a comment, a default; the last three may be empty."""
+    """A field of a record: name, type, how it is read, a comment, a default, its key in JSON."""
 
     name: Code
     type: Code
     read: Code = Code("")
     comment: Code = Code("")
     default: Code = Code("")
+    key: Code = Code("")
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,12 +111,13 @@ class _Planner:
     def view(self, path: str, sha256: str) -> ModuleView:
         program = self.program
         row, row_reads = self._row_fields()
-        context = tuple(self._input(f.name, f.ty, f.description, "context") for f in self.context)
-        parameters = tuple(self._parameter(p) for p in program.parameters)
-        step_names = Names()
-        steps = tuple(
-            FieldView(step_names.field(s.name), self._type(s.ty, s.name)) for s in self.steps
+        context_names, parameter_names = Names(), Names()
+        context = tuple(
+            self._input(f.name, f.ty, f.description, "context", context_names.field(f.name)) for f in self.context
         )
+        parameters = tuple(self._parameter(p, parameter_names.field(p.name)) for p in program.parameters)
+        step_names = Names()
+        steps = tuple(FieldView(step_names.field(s.name), self._type(s.ty, s.name)) for s in self.steps)
         by_name = dict(zip((s.name for s in self.steps), steps, strict=True))
         tables = self._tables()
         vocabulary = self._vocabulary(row, row_reads, context, parameters, by_name, tables)
@@ -204,22 +206,21 @@ class _Planner:
         for field in self.fields:
             name = f"extraction_{field.name}" if field.name in meta_names else field.name
             places[Symbol(SymbolKind.EXTRACTION, field.name)] = len(views)
-            view = self._input(field.name, field.ty, field.description, "extraction")
-            read = view.read
+            view = self._input(field.name, field.ty, field.description, "extraction", names.field(name))
             if field.default is not None:
-                read = Code(f"{literal(field.default)} if extraction.get({literal(field.name)}) is None else {read}")
-            views.append(FieldView(names.field(name), view.type, read, view.comment))
+                absent = f"extraction.get({literal(field.name)}) is None"
+                view = replace(view, read=Code(f"{literal(field.default)} if {absent} else {view.read}"))
+            views.append(view)
         extraction_names = {f.name for f in self.fields}
         for other in self.meta:
             name = f"meta_{other.name}" if other.name in extraction_names else other.name
             places[Symbol(SymbolKind.META, other.name)] = len(views)
-            view = self._input(other.name, other.ty, other.description, "meta")
-            views.append(FieldView(names.field(name), view.type, view.read, view.comment))
+            views.append(self._input(other.name, other.ty, other.description, "meta", names.field(name)))
         return tuple(views), places
 
-    def _input(self, name: str, ty: Type, description: str, section: str) -> FieldView:
+    def _input(self, name: str, ty: Type, description: str, section: str, field: Code) -> FieldView:
         comment = Code("") if ty.values is not None else self._comment(description)
-        return FieldView(Names().field(name), self._type(ty, name), self._read(name, ty, section), comment)
+        return FieldView(field, self._type(ty, name), self._read(name, ty, section), comment)
 
     def _read(self, name: str, ty: Type, section: str) -> Code:
         """The expression that reads the field from JSON."""
@@ -235,8 +236,8 @@ class _Planner:
             read = f"_{reader[ty.base]}({record}, {where}, {key})"
         return Code(f"None if {record}.get({key}) is None else {read}" if ty.nullable else read)
 
-    def _parameter(self, parameter: nodes.Parameter) -> FieldView:
-        view = self._input(parameter.name, parameter.ty, parameter.description, "param")
+    def _parameter(self, parameter: nodes.Parameter, field: Code) -> FieldView:
+        view = self._input(parameter.name, parameter.ty, parameter.description, "param", field)
         read: str = view.read
         if parameter.minimum is not None or parameter.maximum is not None:
             low = literal(parameter.minimum) if parameter.minimum is not None else Code("-_LARGEST_INPUT")
@@ -245,7 +246,7 @@ class _Planner:
         read = f"{read} if {literal(parameter.name)} in record else PARAMETERS.{view.name}"
         bounds = "" if self.bare else _bounds_text(parameter)
         comment = Code(". ".join(part for part in (view.comment, bounds) if part))
-        return FieldView(view.name, view.type, Code(read), comment, literal(parameter.default))
+        return FieldView(view.name, view.type, Code(read), comment, literal(parameter.default), literal(parameter.name))
 
     # --- tables and names
 
@@ -300,5 +301,3 @@ def _bounds_text(parameter: nodes.Parameter) -> str:
     if low is not None:
         return f"At least {low}"
     return f"At most {high}" if high is not None else ""
-
-

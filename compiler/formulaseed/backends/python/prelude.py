@@ -7,7 +7,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TypeAlias, TypeVar
 
-JsonValue: TypeAlias = "str | int | float | bool | None | Sequence[JsonValue] | Mapping[str, JsonValue]"
+JsonValue: TypeAlias = "str | int | float | bool | Sequence[JsonValue] | Mapping[str, JsonValue] | None"
 JsonObject: TypeAlias = Mapping[str, JsonValue]
 
 _Number = TypeVar("_Number", int, float)

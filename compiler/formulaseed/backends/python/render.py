@@ -8,14 +8,18 @@ from __future__ import annotations
 import ast
 from dataclasses import fields
 from functools import cache
+from typing import TYPE_CHECKING
 
 from formulaseed.backends.python import prelude
 from formulaseed.backends.python.code import Code
 from formulaseed.backends.python.plan import ModuleView
 from formulaseed.resources import resource_folder
 
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
 LINE_LENGTH = 120
-_ALWAYS = ("JsonValue", "JsonObject", "EvaluationError", "DataError", "_object")
+_ALWAYS = frozenset({"JsonValue", "JsonObject", "EvaluationError", "DataError"})
 
 
 class RawTextError(TypeError):
@@ -25,14 +29,22 @@ class RawTextError(TypeError):
 def render_module(view: ModuleView) -> str:
     """The module's source, not yet formatted."""
     variables: dict[str, object] = {field.name: getattr(view, field.name) for field in fields(view)}
-    texts = _code_in(view)
-    helpers = _helpers(" ".join(texts), bool(view.parses_extraction or view.parses_meta))
-    imports = _imports("\n".join([*texts, *helpers]), view)
-    variables["prelude"] = tuple(Code(helper) for helper in helpers)
-    variables["imports"] = tuple(Code(line) for line in imports)
+    template = _environment().get_template("python/module.py.j2")
+    body = template.render(variables, imports=(), prelude=())
+    helpers = _helpers(_loaded_names(body))
+    whole = _loaded_names("\n".join([body, *helpers]))
+    return template.render(
+        variables,
+        imports=tuple(Code(line) for line in _imports(whole)),
+        prelude=tuple(Code(helper) for helper in helpers),
+    )
+
+
+@cache
+def _environment() -> Environment:
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-    environment = Environment(
+    return Environment(
         loader=FileSystemLoader(resource_folder("templates")),
         undefined=StrictUndefined,
         finalize=_only_code,
@@ -41,7 +53,6 @@ def render_module(view: ModuleView) -> str:
         autoescape=False,
         keep_trailing_newline=True,
     )
-    return environment.get_template("python/module.py.j2").render(variables)
 
 
 def format_source(source: str) -> str:
@@ -57,17 +68,6 @@ def _only_code(value: object) -> object:
     if not isinstance(value, Code):
         raise RawTextError(f"a template placed {type(value).__name__} {str(value)[:60]!r}, which is no Code")
     return value
-
-
-def _code_in(value: object) -> list[str]:
-    """Every piece of code of a view, for finding out which helpers it uses."""
-    if isinstance(value, Code):
-        return [value]
-    if isinstance(value, tuple):
-        return [text for item in value for text in _code_in(item)]
-    if hasattr(value, "__dataclass_fields__"):
-        return [text for name in value.__dataclass_fields__ for text in _code_in(getattr(value, name))]
-    return []
 
 
 @cache
@@ -91,35 +91,27 @@ def _prelude_parts() -> dict[str, tuple[str, frozenset[str]]]:
     return parts
 
 
-def _helpers(code: str, reads_sections: bool) -> list[str]:
-    """The source of the helpers that the code uses, and of those that these use. They stand last in the module, below what is to be reviewed."""
+def _loaded_names(source: str) -> set[str]:
+    """Every name that the source reads, however often."""
+    tree = ast.parse(source)
+    return {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
+
+
+def _helpers(used: set[str]) -> list[str]:
+    """The source of the helpers that are used, and of those that these use. They stand last in the module."""
     parts = _prelude_parts()
-    words = _words(code)
-    wanted = {name for name in parts if name in words}
-    wanted |= {name for name in _ALWAYS if name != "_object" or reads_sections}
-    if "parse_parameters" in words or "PARAMETERS" in words:
-        wanted.add("_known")
+    wanted = {name for name in parts if name in used} | _ALWAYS
     while True:
-        more = {name for wanted_name in wanted for name in parts[wanted_name][1] if name in parts} - wanted
+        more = {name for helper in wanted for name in parts[helper][1] if name in parts} - wanted
         if not more:
             return [source for name, (source, _) in parts.items() if name in wanted]
         wanted |= more
 
 
-def _imports(code: str, view: ModuleView) -> list[str]:
-    words = _words(code)
-    abstract = [name for name in ("Iterable", "Mapping", "Sequence") if name in words or name == "Iterable"]
-    typing = ["Final", "NamedTuple", "TypeAlias"]
-    typing += ["Literal"] if view.aliases else []
-    typing += ["TypeVar"] if "TypeVar" in words else []
+def _imports(used: set[str]) -> list[str]:
     lines = ["from __future__ import annotations", ""]
-    lines += ["import math"] if "math" in words else []
-    lines.append(f"from collections.abc import {', '.join(abstract)}")
-    lines.append(f"from typing import {', '.join(sorted(typing))}")
+    lines += ["import math"] if "math" in used else []
+    lines.append("from collections.abc import Iterable, Mapping, Sequence")
+    typing = [name for name in ("Final", "Literal", "NamedTuple", "TypeAlias", "TypeVar") if name in used]
+    lines.append(f"from typing import {', '.join(typing)}")
     return lines
-
-
-def _words(code: str) -> set[str]:
-    import re
-
-    return set(re.findall(r"[A-Za-z_]\w*", code))

@@ -199,9 +199,7 @@ class StatementPrinter:
                     end += 1
             if end - index > 1:
                 head = self._condition(first.conditions[:1], None, first.step)
-                inner = [
-                    _Guarded(g.conditions[1:], g.extra, g.comment, g.body, g.step) for g in guarded[index:end]
-                ]
+                inner = [_Guarded(g.conditions[1:], g.extra, g.comment, g.body, g.step) for g in guarded[index:end]]
                 lines += [Code(f"if {head}:"), *_indented(self._blocks(inner))]
             else:
                 lines += self._block(first)
@@ -316,5 +314,3 @@ def _comment(step: nodes.Step, sign: str = "") -> Code:
 
 def _indented(lines: Sequence[Code]) -> list[Code]:
     return [Code(f"{_INDENT}{line}") for line in lines]
-
-

@@ -1,0 +1,159 @@
+"""Rows, contexts and parameters that fit a seed.
+
+What the seed uses is always there; the rest may be missing. Values lean towards those that the seed itself
+mentions, so that its conditions hold now and then.
+"""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from hypothesis import strategies as st
+
+from formulaseed import limits
+from formulaseed.domain.types import Base, Type
+from formulaseed.ir import nodes
+from formulaseed.ir.nodes import Symbol, SymbolKind
+from formulaseed.pipeline import FormulaSeed, SeedLike, load_seed
+from formulaseed.testing.values import TEXTS, JsonValue, integers, numbers
+
+JsonRow = dict[str, Any]
+_FIRST_DAY, _LAST_DAY = datetime.date(2008, 1, 1), datetime.date(2026, 12, 31)
+
+
+def rows(seed: SeedLike | FormulaSeed, *, min_size: int = 0, max_size: int = 8) -> st.SearchStrategy[list[JsonRow]]:
+    """Rows of one restaurant: `[{"review_id", "extraction": {…}, "meta": {…}}, …]`."""
+    program = load_seed(seed).program
+    used, hints = program.used(), _hints(program)
+    extraction = _record(
+        {field.name: _field(field.ty, hints, field.default is not None) for field in program.fields},
+        {f.name for f in program.fields if Symbol(SymbolKind.EXTRACTION, f.name) in used and f.default is None},
+    )
+    meta = _metas(program, used, hints)
+    row = st.fixed_dictionaries({"extraction": extraction, "meta": meta})
+    return st.lists(row, min_size=min_size, max_size=max_size).map(_numbered)
+
+
+def contexts(seed: SeedLike | FormulaSeed) -> st.SearchStrategy[dict[str, JsonValue]]:
+    """Contexts; their texts are often made of the keys of the seed's tables."""
+    program = load_seed(seed).program
+    used, hints = program.used(), _hints(program)
+    values = {field.name: _field(field.ty, hints) for field in program.context}
+    needed = {f.name for f in program.context if Symbol(SymbolKind.CONTEXT, f.name) in used and not f.ty.nullable}
+    return _record(values, needed)
+
+
+def parameters(seed: SeedLike | FormulaSeed) -> st.SearchStrategy[dict[str, JsonValue]]:
+    """Parameters inside their bounds; those left out have their defaults."""
+    program = load_seed(seed).program
+    hints = _hints(program)
+    return st.fixed_dictionaries({}, optional={p.name: _parameter(p, hints) for p in program.parameters})
+
+
+def _parameter(parameter: nodes.Parameter, hints: _Hints) -> st.SearchStrategy[Any]:
+    low, high = parameter.minimum, parameter.maximum
+    if parameter.ty.base is Base.INTEGER:
+        least = -limits.INTEGER_MAX if low is None else int(low)
+        return integers(hints.integers, least, limits.INTEGER_MAX if high is None else int(high))
+    if parameter.ty.base is Base.NUMBER:
+        smallest = -limits.INPUT_MAX if low is None else low
+        return numbers(hints.numbers, smallest, limits.INPUT_MAX if high is None else high)
+    return _value(parameter.ty, hints)
+
+
+# --- what the seed mentions
+
+
+@dataclass(frozen=True, slots=True)
+class _Hints:
+    integers: frozenset[int]
+    numbers: frozenset[float]
+    texts: tuple[str, ...]
+
+
+def _hints(program: nodes.Program) -> _Hints:
+    values = list(_mentioned(program))
+    plain = [value for value in values if isinstance(value, int | float) and not isinstance(value, bool)]
+    return _Hints(
+        frozenset(int(value) for value in plain if abs(value) < limits.INTEGER_MAX),
+        frozenset(float(value) for value in plain if abs(value) <= limits.INPUT_MAX),
+        tuple(dict.fromkeys(value for value in values if isinstance(value, str))),
+    )
+
+
+def _mentioned(program: nodes.Program) -> Iterator[JsonValue]:
+    for step in program.steps:
+        if isinstance(step.operation, nodes.Lookup):
+            yield from (key for key, _ in step.operation.table)
+        for expression in step.expressions():
+            for node in nodes.walk(expression):
+                if isinstance(node, nodes.Literal):
+                    yield node.value
+
+
+# --- values
+
+
+def _record(values: Mapping[str, st.SearchStrategy[Any]], needed: set[str]) -> st.SearchStrategy[dict[str, Any]]:
+    """An object with the needed fields, some of the others, and sometimes a field that nobody knows."""
+    stranger = "surplus"
+    while stranger in values:
+        stranger += "_"
+    required = {name: value for name, value in values.items() if name in needed}
+    optional = {name: value for name, value in values.items() if name not in needed}
+    return st.fixed_dictionaries(required, optional={**optional, stranger: st.just(1)})
+
+
+def _field(ty: Type, hints: _Hints, has_default: bool = False) -> st.SearchStrategy[Any]:
+    value = _value(ty, hints)
+    return st.one_of(value, value, st.none()) if ty.nullable or has_default else value
+
+
+def _value(ty: Type, hints: _Hints) -> st.SearchStrategy[Any]:
+    if ty.values is not None:
+        return st.sampled_from(ty.values)
+    if ty.base is Base.BOOLEAN:
+        return st.booleans()
+    if ty.base is Base.INTEGER:
+        whole = integers(hints.integers)
+        return st.one_of(whole, whole, st.integers(-3, 12).map(float))
+    if ty.base is Base.NUMBER:
+        return numbers(hints.numbers)
+    return _texts(hints.texts)
+
+
+def _texts(known: tuple[str, ...]) -> st.SearchStrategy[str]:
+    if not known:
+        return TEXTS
+    joined = st.lists(st.sampled_from(known), min_size=1, max_size=3).map(", ".join)
+    return st.one_of(st.sampled_from(known), joined, TEXTS)
+
+
+# --- rows
+
+
+def _metas(program: nodes.Program, used: frozenset[Symbol], hints: _Hints) -> st.SearchStrategy[dict[str, Any]]:
+    """Metadata. Year, month and date tell of one day; the date alone, or the other two alone, may stand for it."""
+    others = [field for field in program.meta if field.name not in ("year", "month", "date")]
+    needed = {f.name for f in others if Symbol(SymbolKind.META, f.name) in used and not f.ty.nullable}
+    plain = _record({field.name: _field(field.ty, hints) for field in others}, needed)
+    date_is_used = Symbol(SymbolKind.META, "date") in used
+    kept = (
+        [("date", "year", "month"), ("date",)]
+        if date_is_used
+        else [("date", "year", "month"), ("date",), ("year", "month")]
+    )
+    days = st.one_of(st.dates(_FIRST_DAY, _LAST_DAY), st.dates())
+    return st.builds(_dated, plain, days, st.sampled_from(kept))
+
+
+def _dated(meta: dict[str, Any], day: datetime.date, kept: tuple[str, ...]) -> dict[str, Any]:
+    parts = {"date": day.isoformat(), "year": day.year, "month": day.month}
+    return {**meta, **{name: parts[name] for name in kept}}
+
+
+def _numbered(found: list[JsonRow]) -> list[JsonRow]:
+    return [{"review_id": f"r{index}", **row} for index, row in enumerate(found, 1)]

@@ -484,7 +484,7 @@ def parse_row(row: JsonObject) -> Row:
             else _choice(REVIEW_VALIDITY_VALUES, extraction, "extraction", "review_validity")
         ),
         _integer(meta, "meta", "useful"),
-        _date_part(meta, "year", 0, 4),
+        _date_part(meta, "year", 0, 9999),
     )
 
 
@@ -567,13 +567,15 @@ def _integer(record: JsonObject, section: str, name: str) -> int:
     raise _refused(section, name, "an integer of 64 bits", value)
 
 
-def _date_part(record: JsonObject, name: str, start: int, end: int) -> int:
-    """`meta.year` or `meta.month`: as given, else from the date."""
-    if record.get(name) is None:
-        date = record.get("date")
-        if isinstance(date, str) and date[start:end].isdecimal():
-            return int(date[start:end])
-    return _integer(record, "meta", name)
+def _date_part(record: JsonObject, name: str, part: int, most: int) -> int:
+    """`meta.year` or `meta.month`: as given, else the part of the date, YYYY-MM-DD."""
+    date = record.get("date")
+    if record.get(name) is not None or not isinstance(date, str):
+        return _integer(record, "meta", name)
+    parts = date[:10].split("-")
+    if len(parts) == 3 and parts[part].isdecimal() and 1 <= int(parts[part]) <= most:
+        return int(parts[part])
+    raise _refused("meta", "date", "a date, YYYY-MM-DD", date)
 
 
 def _bounded(value: _Number, low: float, high: float, name: str) -> _Number:

@@ -368,7 +368,7 @@ def parse_row(row: JsonObject) -> Row:
         False if extraction.get("rowdy_crowd") is None else _boolean(extraction, "extraction", "rowdy_crowd"),
         False if extraction.get("security_present") is None else _boolean(extraction, "extraction", "security_present"),
         False if extraction.get("closed_early") is None else _boolean(extraction, "extraction", "closed_early"),
-        _date_part(meta, "month", 5, 7),
+        _date_part(meta, "month", 1, 12),
         _string(meta, "meta", "date"),
     )
 
@@ -458,10 +458,12 @@ def _number(record: JsonObject, section: str, name: str) -> float:
     raise _refused(section, name, "a number from -1e100 to 1e100", value)
 
 
-def _date_part(record: JsonObject, name: str, start: int, end: int) -> int:
-    """`meta.year` or `meta.month`: as given, else from the date."""
-    if record.get(name) is None:
-        date = record.get("date")
-        if isinstance(date, str) and date[start:end].isdecimal():
-            return int(date[start:end])
-    return _integer(record, "meta", name)
+def _date_part(record: JsonObject, name: str, part: int, most: int) -> int:
+    """`meta.year` or `meta.month`: as given, else the part of the date, YYYY-MM-DD."""
+    date = record.get("date")
+    if record.get(name) is not None or not isinstance(date, str):
+        return _integer(record, "meta", name)
+    parts = date[:10].split("-")
+    if len(parts) == 3 and parts[part].isdecimal() and 1 <= int(parts[part]) <= most:
+        return int(parts[part])
+    raise _refused("meta", "date", "a date, YYYY-MM-DD", date)

@@ -61,4 +61,9 @@ class DataError(FormulaSeedError):
 
 
 class UnreadableError(DataError):
-    """A file that cannot be opened or read at all."""
+    """A file that cannot be opened, read or written at all."""
+
+
+def reason_of(error: OSError | ValueError) -> str:
+    """What the system says of a file, in a few words."""
+    return error.strerror if isinstance(error, OSError) and error.strerror else str(error)

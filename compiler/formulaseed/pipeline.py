@@ -24,7 +24,7 @@ from formulaseed import limits
 from formulaseed.check.program import check_program
 from formulaseed.diagnostics.model import Diagnostic, Problems
 from formulaseed.diagnostics.suggest import did_you_mean
-from formulaseed.errors import FormulaSeedError, SeedError, UnreadableError
+from formulaseed.errors import FormulaSeedError, SeedError, UnreadableError, reason_of
 from formulaseed.frontends.canonical import sha256
 from formulaseed.frontends.seed import lower_seed
 from formulaseed.ir import nodes
@@ -93,8 +93,7 @@ def read(seed: SeedLike, problems: Problems) -> Document:
         with path.open("rb") as file:
             data = file.read(limits.SEED_BYTES + 1)
     except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        raise UnreadableError(f"cannot read {os.fspath(seed)}: {reason}") from None
+        raise UnreadableError(f"cannot read {os.fspath(seed)}: {reason_of(error)}") from None
     name = path.as_posix()
     if len(data) > limits.SEED_BYTES:
         return _refused(

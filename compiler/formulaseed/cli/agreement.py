@@ -6,11 +6,12 @@ import json
 
 import click
 
-from formulaseed.cli.common import finish, report_failures, seed_of
-from formulaseed.extract.agreement import measure, render, to_json
+from formulaseed.cli.common import finish, reported, seed_of
+from formulaseed.extract.agreement import Pair, measure, render, to_json
 from formulaseed.extract.base import ReviewText, fields_of, handled
 from formulaseed.extract.lexical import LexicalExtractor
 from formulaseed.extract.recorded import RecordedExtractor
+from formulaseed.ir import nodes
 from formulaseed.runtime.contexts import read_contexts
 from formulaseed.runtime.jsonl import read_lines
 from formulaseed.runtime.records import Restaurant
@@ -30,11 +31,24 @@ def command(seed: str, contexts: str, extractions: str, form: str) -> None:
     program = seed_of(seed).program
     fields = fields_of(program)
     failures = Failures()
+    with reported(failures):
+        pairs = _pairs(program, contexts, extractions, failures)
+    agreements = measure(fields, pairs)
+    if form == "json":
+        click.echo(json.dumps(to_json(agreements), indent=2, ensure_ascii=False))
+    else:
+        click.echo(f"{len(pairs)} reviews with a recorded extraction\n\n{render(agreements)}")
+    finish(failures.status)
+
+
+def _pairs(program: nodes.Program, contexts: str, extractions: str, failures: Failures) -> list[Pair]:
+    """For each review with a recorded extraction, that and what the lexical extractor makes of it."""
+    fields = fields_of(program)
     recorded = RecordedExtractor(fields, read_lines(extractions))
     for place, reason in recorded.faults:
         failures.add(place, reason)
     lexical = LexicalExtractor(fields)
-    pairs = []
+    pairs: list[Pair] = []
     for place, restaurant, _ in read_contexts(read_lines(contexts)):
         if not isinstance(restaurant, Restaurant):
             failures.add(place, str(restaurant))
@@ -44,10 +58,4 @@ def command(seed: str, contexts: str, extractions: str, form: str) -> None:
             text = handled(review.text, program.review_handling)
             if known.fields is not None and text is not None:
                 pairs.append((known.fields, lexical.extract(text)))
-    agreements = measure(fields, pairs)
-    if form == "json":
-        click.echo(json.dumps(to_json(agreements), indent=2, ensure_ascii=False))
-    else:
-        click.echo(f"{len(pairs)} reviews with a recorded extraction\n\n{render(agreements)}")
-    report_failures(failures)
-    finish(failures.status)
+    return pairs

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -80,9 +81,14 @@ def parameters_of(evaluator: Evaluator, given: tuple[str, ...]) -> dict[str, Any
     return values
 
 
-def report_failures(failures: Failures) -> None:
-    for line in failures.lines:
-        click.echo(f"failed: {printable(line)}", err=True)
+@contextmanager
+def reported(failures: Failures) -> Iterator[None]:
+    """List what failed when the work is over, also where it ends with an error."""
+    try:
+        yield
+    finally:
+        for line in failures.lines:
+            click.echo(f"failed: {printable(line)}", err=True)
 
 
 def finish(status: int) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from formulaseed.cli.common import evaluator_of, finish, param_option, parameters_of, report_failures
+from formulaseed.cli.common import evaluator_of, finish, param_option, parameters_of, reported
 from formulaseed.runtime.evaluation import evaluate_lines
 from formulaseed.runtime.jsonl import read_lines
 from formulaseed.runtime.results import Failures, result_writer
@@ -24,8 +24,8 @@ def command(seed: str, rows: str, out: str, trace: bool, params: tuple[str, ...]
     evaluator = evaluator_of(seed)
     parameters = parameters_of(evaluator, params)
     failures = Failures()
-    with result_writer(out) as writer:
-        for result in evaluate_lines(evaluator, read_lines(rows), failures, trace=trace, parameters=parameters):
+    lines = read_lines(rows)
+    with reported(failures), result_writer(out, rows) as writer:
+        for result in evaluate_lines(evaluator, lines, failures, trace=trace, parameters=parameters):
             writer.write(result.to_json())
-    report_failures(failures)
     finish(failures.status)

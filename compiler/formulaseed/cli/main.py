@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib
 import os
 import sys
+from pathlib import Path
 from typing import Any
 
 import click
@@ -62,8 +63,12 @@ def cli() -> None:
 
 def main() -> None:
     """The entry point of the `formulaseed` command."""
+    _prepare_streams()
     try:
-        cli(prog_name="formulaseed")
+        try:
+            cli(prog_name="formulaseed")
+        finally:
+            sys.stdout.flush()
     except SeedError as error:
         from formulaseed.diagnostics.render import render_text, summary
 
@@ -75,8 +80,26 @@ def main() -> None:
     except (DataError, FormulaSeedError) as error:
         _fail(str(error), 1)
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _silence_output()
         sys.exit(1)
+    except OSError as error:
+        _silence_output()
+        _fail(f"cannot write: {error.strerror or error}", 2)
+
+
+def _prepare_streams() -> None:
+    """UTF-8 whatever the locale says, so that the same bytes come out everywhere; a closed stream swallows."""
+    for name, errors in (("stdout", "strict"), ("stderr", "backslashreplace")):
+        stream = getattr(sys, name)
+        if stream is None:
+            setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))
+        elif hasattr(stream, "reconfigure"):
+            stream.reconfigure(encoding="utf-8", errors=errors)
+
+
+def _silence_output() -> None:
+    """Send what is still buffered nowhere, so that the interpreter does not fail over it once more when it ends."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _fail(message: str, status: int) -> None:

@@ -7,13 +7,13 @@ from typing import Literal
 
 import click
 
-from formulaseed.cli.common import evaluator_of, finish, param_option, parameters_of, report_failures, seed_of
+from formulaseed.cli.common import evaluator_of, finish, param_option, parameters_of, reported, seed_of
 from formulaseed.cli.progress import progress
 from formulaseed.extract.base import Extractor, TextExtractor, fields_of
 from formulaseed.ir import nodes
 from formulaseed.runtime.contexts import Placed, join_files, read_contexts
 from formulaseed.runtime.jsonl import read_lines
-from formulaseed.runtime.results import Failures, result_writer
+from formulaseed.runtime.results import Failures, Result, result_writer
 from formulaseed.runtime.running import RunOptions
 from formulaseed.runtime.running import run as run_restaurants
 
@@ -55,27 +55,30 @@ def command(
     program = seed_of(seed).program
     options = RunOptions(on_error, trace, limit, parameters_of(evaluator, params), program.review_handling)
     failures = Failures()
-    chosen = _extractor(extractor, program, extractions, failures)
     counted = _Counted()
-    with result_writer(out) as writer, progress("restaurants") as shown:
-        for result in run_restaurants(
-            evaluator, chosen, _source(contexts, restaurants, reviews, failures), options, failures
-        ):
-            writer.write(result.to_json())
-            counted.restaurants += 1
-            counted.failed += result.error is not None
-            if result.reviews is not None:
-                counted.total += result.reviews.total
-                counted.relevant += result.reviews.relevant
-                counted.extracted += result.reviews.extracted
-            shown.advance(f"{counted.relevant} relevant reviews")
-    report_failures(failures)
+    with reported(failures):
+        chosen = _extractor(extractor, program, extractions, failures)
+        source = _source(contexts, restaurants, reviews, failures)
+        inputs = (contexts, restaurants, reviews, extractions)
+        with result_writer(out, *inputs) as writer, progress("restaurants") as shown:
+            for result in run_restaurants(evaluator, chosen, source, options, failures):
+                writer.write(result.to_json())
+                counted.add(result)
+                shown.advance(f"{counted.relevant} relevant reviews")
     click.echo(counted.told(chosen.name), err=True)
     finish(failures.status)
 
 
 class _Counted:
     restaurants = failed = total = relevant = extracted = 0
+
+    def add(self, result: Result) -> None:
+        self.restaurants += 1
+        self.failed += result.error is not None
+        if result.reviews is not None:
+            self.total += result.reviews.total
+            self.relevant += result.reviews.relevant
+            self.extracted += result.reviews.extracted
 
     def told(self, extractor: str) -> str:
         done = f"{self.restaurants} restaurants, {self.failed} failed"

@@ -66,6 +66,8 @@ def _value(field: Field, given: dict[str, Any]) -> FieldValue | None:
     value: FieldValue | None = given.get(field.name)
     if value is None:
         return field.default
+    if field.type == "integer" and isinstance(value, float) and value.is_integer():
+        value = int(value)
     allowed = [name for name, _ in field.values]
     if not isinstance(value, _KINDS[field.type]) or (isinstance(value, bool) and field.type != "boolean"):
         raise DataError(f"`{field.name}` must be of type {field.type}, not {repr(value)[:80]}")

@@ -47,10 +47,16 @@ def join_files(
             continue
         by_restaurant.setdefault(review.business_id, []).append(review)
         places.setdefault(review.business_id, line.place)
+    seen: dict[str, str] = {}
     for place, restaurant, business_id in read_contexts(restaurants):
+        if business_id in seen:
+            failures.add(place, f"the restaurant {business_id} stands in {seen[business_id]} already")
+            continue
+        seen[business_id] = place
         if isinstance(restaurant, Restaurant):
             yield place, restaurant.model_copy(update={"reviews": by_restaurant.pop(business_id, [])}), business_id
         else:
             yield place, restaurant, business_id
     for business_id, orphans in by_restaurant.items():
-        failures.add(places[business_id], f"{len(orphans)} reviews name {business_id}, which no restaurant line holds")
+        what = "1 review names" if len(orphans) == 1 else f"{len(orphans)} reviews name"
+        failures.add(places[business_id], f"{what} {business_id}, which no restaurant line holds")

@@ -7,14 +7,18 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 import sys
+import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
-from formulaseed.errors import DataError, UnreadableError
+from formulaseed.errors import DataError, UnreadableError, reason_of
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_KINDS = {list: "a list", str: "a text", int: "a number", float: "a number", bool: "true or false", type(None): "null"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,15 +47,23 @@ class BadLine:
 
 
 def read_lines(path: str) -> Iterator[Line | BadLine]:
-    """Every line of the file that is not blank. Raises `UnreadableError` where it cannot be opened or unpacked."""
+    """Every line of the file that is not blank.
+
+    The file is opened at once, so that `UnreadableError` for one that is not there comes before anything is
+    written; where it cannot be unpacked any further, the error comes then.
+    """
     name = "<stdin>" if path == "-" else path
-    with _opened(path) as file:
+    return _lines(name, _opened(path))
+
+
+def _lines(name: str, file: BinaryIO) -> Iterator[Line | BadLine]:
+    with file:
         number = 0
         while True:
             number += 1
             try:
                 raw = file.readline()
-            except (OSError, EOFError, gzip.zlib.error) as error:  # type: ignore[attr-defined]
+            except (OSError, EOFError, zlib.error) as error:
                 raise UnreadableError(f"cannot read {name} from line {number} on: {error}") from None
             if not raw:
                 return
@@ -75,7 +87,9 @@ def _line(name: str, number: int, raw: bytes) -> Line | BadLine:
     except RecursionError:
         return BadLine(name, number, "objects and lists stand inside one another too deep")
     if not isinstance(value, dict):
-        return BadLine(name, number, f"a line must hold an object, not {type(value).__name__}")
+        return BadLine(name, number, f"a line must hold an object, not {_KINDS[type(value)]}")
+    if b"\\ud" in raw.lower() and _SURROGATE.search(json.dumps(value, ensure_ascii=False)):
+        return BadLine(name, number, "a text holds half of a character (an unpaired surrogate)")
     return Line(name, number, value)
 
 
@@ -92,17 +106,14 @@ def _no_constant(word: str) -> Any:
     raise DataError(f"`{word}` is no number in JSON")
 
 
-@contextmanager
-def _opened(path: str) -> Iterator[BinaryIO]:
+def _opened(path: str) -> BinaryIO:
     if path == "-":
-        yield sys.stdin.buffer
-        return
+        if sys.stdin is None:
+            raise UnreadableError("cannot read standard input: it is closed")
+        return sys.stdin.buffer
     try:
         with Path(path).open("rb") as probe:
             packed = probe.read(2) == b"\x1f\x8b"
-        file = cast(BinaryIO, gzip.open(path, "rb")) if packed else Path(path).open("rb")
+        return cast(BinaryIO, gzip.open(path, "rb")) if packed else Path(path).open("rb")
     except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        raise UnreadableError(f"cannot read {path}: {reason}") from None
-    with file:
-        yield file
+        raise UnreadableError(f"cannot read {path}: {reason_of(error)}") from None

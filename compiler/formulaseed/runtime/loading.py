@@ -6,12 +6,18 @@ import importlib.abc
 import importlib.util
 import re
 from pathlib import Path
+from types import FunctionType
 from typing import cast
 
 from formulaseed.errors import SeedError, UnreadableError
 from formulaseed.runtime.contract import GeneratedModule
 
-_OFFERS = ("TASK_NAME", "SEED_SHA256", "KEYWORDS", "OUTPUT", "STEPS", "parse_row", "parse_context", "evaluate", "trace")
+_OFFERS: dict[str, type] = {
+    **dict.fromkeys(("TASK_NAME", "SEED_SHA256"), str),
+    **dict.fromkeys(("KEYWORDS", "OUTPUT", "STEPS"), tuple),
+    **dict.fromkeys(("is_relevant", "parse_row", "parse_context", "evaluate", "trace", "evidence"), FunctionType),
+    **dict.fromkeys(("EvaluationError", "DataError"), type),
+}
 
 
 class _SourceLoader(importlib.abc.InspectLoader):
@@ -44,10 +50,14 @@ def module_from_file(path: Path) -> GeneratedModule:
         raise UnreadableError(f"cannot read {path}: {error}") from None
     fault = verify_source(source)
     if fault is None:
-        module = module_from_source(source, path.stem)
-        if all(hasattr(module, name) for name in _OFFERS):
-            return module
-        fault = "it does not offer what a compiled seed does"
+        try:
+            module = module_from_source(source, path.stem)
+        except Exception as error:
+            fault = f"it cannot be imported: {type(error).__name__}: {error}"
+        else:
+            if all(isinstance(getattr(module, name, None), kind) for name, kind in _OFFERS.items()):
+                return module
+            fault = "it does not offer what a compiled seed does"
     message = f"this is no module as formulaseed compiles them: {fault}"
     span = Span(Source(str(path), ""), 0, 0)
     raise SeedError(

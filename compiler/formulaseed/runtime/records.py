@@ -6,6 +6,7 @@ Fields that are not listed are kept, since a seed may declare them.
 
 from __future__ import annotations
 
+import datetime
 import re
 from typing import Any
 
@@ -43,11 +44,11 @@ class Review(Record):
         meta: dict[str, Any] = {f"{_USER}{name}": value for name, value in (self.user or {}).items()}
         meta.update(extra)
         if self.date is not None:
-            if not _DATE.match(self.date):
-                raise DataError(
-                    f"`date` must begin with YYYY-MM-DD, not {self.date[:40]!r}", f"review {self.review_id}"
-                )
-            meta.update(date=self.date[:10], year=int(self.date[:4]), month=int(self.date[5:7]))
+            day = _day(self.date)
+            if day is None:
+                message = f"`date` must begin with YYYY-MM-DD, not {self.date[:40]!r}"
+                raise DataError(message, f"review {self.review_id}")
+            meta.update(date=day.isoformat(), year=day.year, month=day.month)
         return meta
 
 
@@ -104,3 +105,10 @@ def _told(error: ValidationError) -> str:
         what = fault["msg"][:1].lower() + fault["msg"][1:]
         parts.append(f"`{place}`: {what}" if place else what)
     return "; ".join(parts[:5]) + (f"; and {len(parts) - 5} more" if len(parts) > 5 else "")
+
+
+def _day(text: str) -> datetime.date | None:
+    try:
+        return datetime.date.fromisoformat(text[:10]) if _DATE.match(text) else None
+    except ValueError:
+        return None

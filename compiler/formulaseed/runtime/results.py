@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TextIO
 
-from formulaseed.errors import DataError, EvaluationError, UnreadableError
+from formulaseed.errors import DataError, EvaluationError, UnreadableError, reason_of
 
 FINE, WRONG, USAGE, PARTIAL = 0, 1, 2, 3
 """Exit statuses: fine; the input has errors; wrong usage or an unreadable file; finished, but some failed."""
@@ -93,16 +92,21 @@ class ResultWriter:
 
 
 @contextmanager
-def result_writer(path: str) -> Iterator[ResultWriter]:
-    """A writer to a file, or to standard output for `-`. Raises `UnreadableError` where it cannot be opened."""
+def result_writer(path: str, *inputs: str | None) -> Iterator[ResultWriter]:
+    """A writer to a file, or to standard output for `-`.
+
+    Raises `UnreadableError` where the file cannot be opened, and where it is one of the inputs.
+    """
     if path == "-":
         yield ResultWriter(sys.stdout)
         return
+    for other in inputs:
+        if other is not None and Path(path).exists() and Path(other).exists() and Path(path).samefile(other):
+            raise UnreadableError(f"cannot write {path}: it is one of the inputs")
     try:
         Path(path).parent.mkdir(parents=True, exist_ok=True)
         file = Path(path).open("w", encoding="utf-8", newline="\n")
     except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        raise UnreadableError(f"cannot write {os.fspath(path)}: {reason}") from None
+        raise UnreadableError(f"cannot write {path}: {reason_of(error)}") from None
     with file:
         yield ResultWriter(file)

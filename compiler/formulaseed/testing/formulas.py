@@ -1,201 +1,103 @@
-"""Random formulas that are well typed by construction.
-
-A formula is written from the top down: what is wanted (a number, a condition, a text) is known first, then how
-it is made, then its parts. `FormulaWriter` holds what may be named; `numbers`, `conditions` and `guards` hold
-the forms that are too many for one place.
-"""
+"""Random formulas of every kind, well typed by construction; here the forms that are true or false."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-
-from hypothesis import strategies as st
-
-from formulaseed.domain.builtins import AND, ATOM, CONDITIONAL, OR, UNARY
-from formulaseed.testing.values import SHORT_TEXTS
+from formulaseed.domain.builtins import ADDITIVE, AND, COMPARISON, COMPARISONS, CONDITIONAL, NOT, OR
+from formulaseed.testing.numbers import NumberForms
+from formulaseed.testing.texts import TextForms
+from formulaseed.testing.writer import Piece, quoted
 
 DEPTH = 4
-"""How deeply operators nest inside one another, at most."""
+"""How deeply operators stand inside one another, at most."""
 
 
-@dataclass(frozen=True, slots=True)
-class Variable:
-    """A name that formulas may use. `kind` is a type's name, `values` what an enum holds.
+class FormulaWriter(NumberForms, TextForms):
+    """Writes formulas of every kind."""
 
-    One that `needs_guard` has no value where no review matches, and may only be used behind a test; being 1 or
-    more, the count `counted_by` is such a test as well.
-    """
-
-    text: str
-    kind: str
-    values: tuple[str, ...] | None = None
-    nullable: bool = False
-    per_review: bool = False
-    needs_guard: bool = False
-    counted_by: str = ""
-
-    @property
-    def is_numeric(self) -> bool:
-        return self.kind in ("integer", "number")
-
-
-@dataclass(frozen=True, slots=True)
-class Piece:
-    """A piece of a formula. `values` are all that a text can be, None where it can be anything."""
-
-    text: str
-    precedence: int = ATOM
-    values: tuple[str, ...] | None = None
-
-    def at(self, least: int) -> str:
-        return self.text if self.precedence >= least else f"({self.text})"
-
-    @property
-    def is_constant(self) -> bool:
-        return not any(character.isalpha() or character == "_" for character in self.text)
-
-
-def quoted(text: str) -> Piece:
-    """A text as a literal."""
-    quote = '"' if "'" in text else "'"
-    escaped = text.replace("\\", "\\\\").replace("\n", "\\n").replace("\t", "\\t").replace(quote, f"\\{quote}")
-    return Piece(f"{quote}{escaped}{quote}", values=(text,))
-
-
-@dataclass(slots=True)
-class FormulaWriter:
-    """Writes formulas over some variables and filters; filters and reviews' fields only where they have values."""
-
-    draw: st.DrawFn
-    variables: Sequence[Variable]
-    filters: Sequence[str] = ()
-    numeric: list[Variable] = field(init=False)
-    flags: list[Variable] = field(init=False)
-    texts: list[Variable] = field(init=False)
-    nullables: list[Variable] = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.numeric = [v for v in self.variables if v.is_numeric]
-        self.flags = [v for v in self.variables if v.kind == "boolean"]
-        self.texts = [v for v in self.variables if v.kind == "string"]
-        self.nullables = [v for v in self.variables if v.nullable]
-
-    # --- whole formulas
-
-    def number(self, depth: int = DEPTH) -> Piece:
-        from formulaseed.testing.numbers import FORMS, plain_number
-
-        return self._form(FORMS, depth) if depth > 0 else plain_number(self, 0)
-
-    def condition(self, depth: int = DEPTH) -> Piece:
-        """True or false."""
-        from formulaseed.testing.conditions import FORMS, plain_condition
-
-        return self._form(FORMS, depth) if depth > 0 else plain_condition(self, 0)
-
-    def tested(self, depth: int) -> Piece:
-        """A condition, or a value that may be null, where it is asked whether something holds."""
-        if self.nullables and self.one_in(8):
-            return Piece(self.any_of(self.nullables).text)
-        return self.condition(depth)
-
-    def text(self, depth: int = DEPTH) -> Piece:
-        forms = _TEXT_FORMS if depth > 0 else _TEXT_FORMS[:2]
-        return self._form(forms, depth)
-
-    def number_or_null(self, depth: int) -> Piece:
-        """A number that is null now and then."""
-        known = [v for v in self.nullables if v.is_numeric and not v.needs_guard]
-        if known and self.one_in(2):
-            return Piece(self.any_of(known).text)
-        return Piece(
-            f"{self.number(depth).at(OR)} if {self.tested(depth).at(OR)} else None"
-            if self.one_in(2)
-            else f"None if {self.tested(depth).at(OR)} else {self.number(depth).text}",
-            CONDITIONAL,
-        )
-
-    # --- draws
-
-    def any_of[T](self, choices: Sequence[T]) -> T:
-        return self.draw(st.sampled_from(choices))
-
-    def one_in(self, odds: int) -> bool:
-        return self.draw(st.integers(0, odds - 1)) == odds - 1
-
-    def _form(self, forms: Sequence[Callable[[FormulaWriter, int], Piece]], depth: int) -> Piece:
-        return self.any_of(forms)(self, depth - 1)
+    def condition(self, depth: int) -> Piece:
+        plain = [self._compared, self._compared, self._named, self._texts_compared]
+        if depth <= 0:
+            return self.form(plain, depth)
+        forms = [
+            *plain, self._negated, self._joined, self._joined, self._chain, self._listed, self._text_listed, self._contained,
+            self._null_tested, self._chosen_condition, self._flags_compared, self.guarded_condition,
+        ]  # fmt: skip
+        return self.form(forms, depth)
 
     # --- names
 
-    def use(self, variable: Variable, instead: str) -> Piece:
-        """A variable where a value is needed: guarded, if it may be null, or now and then left to fail."""
-        name = variable.text
-        if not variable.nullable:
-            return Piece(name, values=variable.values)
-        if not variable.needs_guard and self.one_in(8):
-            return Piece(name, values=variable.values)
-        guards = _NUMBER_GUARDS if variable.is_numeric else _GUARDS
-        guard = self.any_of([*guards, *(_COUNT_GUARDS if variable.counted_by else ())])
-        text = guard.format(x=name, y=instead, n=variable.counted_by)
-        return Piece(text, OR if guard == _GUARDS[0] else CONDITIONAL)
+    def _named(self, depth: int) -> Piece:
+        if self.filters and self.one_in(2):
+            return Piece(f"${self.any_of(self.filters)}")
+        if self.flags:
+            return self.use(self.any_of(self.flags), self.any_of(["False", "true"]))
+        return self._compared(depth)
 
+    def _null_tested(self, depth: int) -> Piece:
+        if not self.nullables:
+            return self._compared(depth)
+        name, operator = self.any_of(self.nullables).text, self.any_of(["==", "!="])
+        return Piece(self.any_of([f"{name} {operator} None", f"null {operator} {name}"]), COMPARISON)
 
-_GUARDS = (
-    "{x} or {y}",
-    "{x} if {x} != None else {y}",
-    "{y} if {x} == None else {x}",
-    "{x} if not ({x} == None) else {y}",
-    "{x} if {x} else {y}",
-    "{x} if None != {x} and True else {y}",
-)
-_NUMBER_GUARDS = (
-    *_GUARDS,
-    "{x} * 2 if {x} else {y}",
-    "{x} - 1 if {x} != null else {y}",
-    "{y} if {x} == None else -{x}",
-)
-_COUNT_GUARDS = ("{x} if {n} > 0 else {y}", "{x} * 2 if {n} != 0 else {y}", "{y} if {n} == 0 else {x}")
+    # --- numbers
 
+    def _compared(self, depth: int) -> Piece:
+        left, right = self.number(depth), self.number(depth - 1)
+        return Piece(f"{left.at(ADDITIVE)} {self.any_of(COMPARISONS)} {right.at(ADDITIVE)}", COMPARISON)
 
-# --- texts
+    def _chain(self, depth: int) -> Piece:
+        parts = [self.number(depth - 1).at(ADDITIVE)]
+        for _ in range(self.any_of([2, 2, 3])):
+            parts += [self.any_of(["<", "<=", "==", *COMPARISONS]), self.number(depth - 1).at(ADDITIVE)]
+        if self.one_in(4):
+            parts += [self.any_of(["in", "not in"]), self._list(depth)]
+        return Piece(" ".join(parts), COMPARISON)
 
+    def _listed(self, depth: int) -> Piece:
+        left = self.number(depth).at(ADDITIVE)
+        return Piece(f"{left} {self.any_of(['in', 'not in'])} {self._list(depth)}", COMPARISON)
 
-def _literal_text(writer: FormulaWriter, depth: int) -> Piece:
-    return quoted(writer.draw(SHORT_TEXTS))
+    def _list(self, depth: int) -> str:
+        return f"[{', '.join(self.number(depth - 1).text for _ in range(self.any_of([2, 1, 3])))}]"
 
+    # --- texts
 
-def _named_text(writer: FormulaWriter, depth: int) -> Piece:
-    if not writer.texts:
-        return _literal_text(writer, depth)
-    variable = writer.any_of(writer.texts)
-    instead = quoted(writer.draw(SHORT_TEXTS)) if variable.nullable else quoted("")
-    found = writer.use(variable, instead.text)
-    if found.text == variable.text:
-        return found
-    known = variable.values
-    return Piece(found.text, found.precedence, (*known, *(instead.values or ())) if known is not None else None)
+    def _texts_compared(self, depth: int) -> Piece:
+        left = self.text(depth)
+        right = self._comparable(left, depth)
+        return Piece(f"{left.at(ADDITIVE)} {self.any_of(['==', '!='])} {right.at(ADDITIVE)}", COMPARISON)
 
+    def _text_listed(self, depth: int) -> Piece:
+        left = self.text(depth)
+        items = ", ".join(self._comparable(left, 0).text for _ in range(self.any_of([2, 1, 3])))
+        return Piece(f"{left.at(ADDITIVE)} {self.any_of(['in', 'not in'])} [{items}]", COMPARISON)
 
-def _chosen_text(writer: FormulaWriter, depth: int) -> Piece:
-    then, otherwise = writer.text(depth), writer.text(depth)
-    text = f"{then.at(OR)} if {writer.tested(depth).at(OR)} else {otherwise.text}"
-    return Piece(text, CONDITIONAL, _both(then, otherwise))
+    def _contained(self, depth: int) -> Piece:
+        left, right = self.text(depth), self.text(depth)
+        return Piece(f"{left.at(ADDITIVE)} {self.any_of(['in', 'not in'])} {right.at(ADDITIVE)}", COMPARISON)
 
+    def _comparable(self, left: Piece, depth: int) -> Piece:
+        """A text that can be equal to the left one."""
+        found = self.text(depth)
+        if left.values is None or found.values is None or set(left.values) & set(found.values):
+            return found
+        return quoted(self.any_of(left.values))
 
-def _first_text(writer: FormulaWriter, depth: int) -> Piece:
-    left, right = writer.text(depth), writer.text(depth)
-    if writer.one_in(2):
-        return Piece(f"{left.at(AND)} or {right.at(AND)}", OR, _both(left, right))
-    return Piece(f"{left.at(AND + 1)} and {right.at(AND + 1)}", AND, _both(left, right))
+    # --- conditions
 
+    def _flags_compared(self, depth: int) -> Piece:
+        left, operator = self.condition(depth), self.any_of(["==", "!="])
+        right = self.any_of(["True", "False", "true", ""]) or self.condition(depth - 1).at(ADDITIVE)
+        return Piece(f"{left.at(ADDITIVE)} {operator} {right}", COMPARISON)
 
-def _both(left: Piece, right: Piece) -> tuple[str, ...] | None:
-    if left.values is None or right.values is None:
-        return None
-    return tuple(dict.fromkeys(left.values + right.values))
+    def _negated(self, depth: int) -> Piece:
+        return Piece(f"not {self.tested(depth).at(NOT)}", NOT)
 
+    def _joined(self, depth: int) -> Piece:
+        word, precedence = self.any_of([("and", AND), ("or", OR)])
+        parts = [self.condition(depth).at(precedence + 1) for _ in range(self.any_of([2, 2, 3]))]
+        return Piece(f" {word} ".join(parts), precedence)
 
-_TEXT_FORMS = (_named_text, _literal_text, _named_text, _named_text, _chosen_text, _first_text)
-_ = UNARY
+    def _chosen_condition(self, depth: int) -> Piece:
+        then, test, otherwise = self.condition(depth), self.tested(depth), self.condition(depth)
+        return Piece(f"{then.at(OR)} if {test.at(OR)} else {otherwise.text}", CONDITIONAL)

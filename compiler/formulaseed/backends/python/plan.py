@@ -227,8 +227,8 @@ class _Planner:
         key, where = literal(name), literal(section)
         record = "record" if section == "param" else section
         if section == "meta" and name in ("year", "month") and not ty.nullable:
-            start, end = (0, 4) if name == "year" else (5, 7)
-            return Code(f"_date_part(meta, {key}, {start}, {end})")
+            part, most = (0, 9999) if name == "year" else (1, 12)
+            return Code(f"_date_part(meta, {key}, {part}, {most})")
         if ty.values is not None:
             read = f"_choice({self._alias(ty.values, name).table}, {record}, {where}, {key})"
         else:

@@ -38,7 +38,7 @@ _BUILTINS = frozenset(
 _METHODS = frozenset(
     {
         "append", "bit_length", "casefold", "ceil", "floor", "get", "is_integer", "isdecimal", "items", "join", "kind",
-        "log", "message", "pow", "sqrt", "step", "_fields", "__init__",
+        "log", "message", "pow", "split", "sqrt", "step", "_fields", "__init__",
     }
 )  # fmt: skip
 
@@ -47,7 +47,7 @@ def verify(source: str, bare: str) -> str | None:
     """What is wrong with the module, or None where it is as compiled."""
     try:
         tree, bare_tree = ast.parse(source), ast.parse(bare)
-    except (SyntaxError, ValueError, RecursionError) as error:
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         return f"it is no Python: {error}"
     fault = foreign(tree)
     if fault:
@@ -61,7 +61,7 @@ def verify_source(source: str) -> str | None:
     """The first rule alone, for a module that was read from a file."""
     try:
         tree = ast.parse(source)
-    except (SyntaxError, ValueError, RecursionError) as error:
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         return f"it is no Python: {error}"
     return foreign(tree)
 
@@ -93,12 +93,42 @@ def foreign(tree: ast.Module) -> str | None:
             return _at(node, "decorators do not belong in generated modules")
         if isinstance(node, ast.Call) and not isinstance(node.func, ast.Name | ast.Attribute):
             return _at(node, "only what has a name may be called")
-    for statement in tree.body:
+        if isinstance(node, ast.FunctionDef) and not all(_is_plain(default) for default in node.args.defaults):
+            return _at(node, "a default must be a literal or a name")
+    classes = [statement for statement in tree.body if isinstance(statement, ast.ClassDef)]
+    for statement in [*tree.body, *(inner for each in classes for inner in each.body)]:
+        if isinstance(statement, ast.Assign | ast.AnnAssign) and not _is_plain(statement.value):
+            return _at(statement, "a module's constants are literals")
         if isinstance(statement, ast.Expr) and not isinstance(statement.value, ast.Constant):
             return _at(statement, "a module does nothing when it is imported")
         if isinstance(statement, ast.If | ast.For | ast.Raise | ast.Return | ast.Try | ast.AugAssign):
             return _at(statement, "a module does nothing when it is imported")
     return None
+
+
+_LIMIT = ast.dump(ast.parse("2**63 - 1", mode="eval").body)
+_MAKERS = frozenset({"TypeVar", "Parameters"})
+
+
+def _is_plain(value: ast.expr | None) -> bool:
+    """A literal, a type, or a call that only makes one: nothing that takes time or can fail when imported."""
+    match value:
+        case None | ast.Constant() | ast.Name():
+            return True
+        case ast.Tuple(elts):
+            return all(_is_plain(item) for item in elts)
+        case ast.Dict(keys, values):
+            return all(_is_plain(item) for item in (*keys, *values))
+        case ast.UnaryOp(ast.USub(), ast.Constant()):
+            return True
+        case ast.Subscript(ast.Name(), index):
+            return _is_plain(index)
+        case ast.Call(ast.Name(name), args, keywords):
+            return name in _MAKERS and all(_is_plain(item) for item in (*args, *(k.value for k in keywords)))
+        case ast.BinOp():
+            return ast.dump(value) == _LIMIT
+        case _:
+            return False
 
 
 def _defined(tree: ast.Module) -> Iterator[str]:

@@ -1,0 +1,118 @@
+"""What several tests share: the command as a real process, small seeds, files of JSON Lines."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[1]
+TASKS = ROOT / "tasks"
+EXAMPLES = ROOT / "examples"
+SEEDS = sorted(TASKS.glob("*/seed.json"))
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a process ended and what it wrote."""
+
+    status: int
+    out: str
+    err: str
+
+    @property
+    def results(self) -> list[dict[str, Any]]:
+        """Standard output as JSON Lines."""
+        return [json.loads(line) for line in self.out.splitlines()]
+
+    def by_id(self) -> dict[str, dict[str, Any]]:
+        return {result["business_id"]: result for result in self.results}
+
+
+def formulaseed(
+    *arguments: object, stdin: bytes = b"", cwd: Path = ROOT, env: Mapping[str, str] | None = None
+) -> Outcome:
+    """Run the command as its own process. No run may ever show a traceback, whatever it was given."""
+    done = subprocess.run(
+        [sys.executable, "-m", "formulaseed", *map(str, arguments)],
+        input=stdin,
+        capture_output=True,
+        cwd=cwd,
+        env={**os.environ, **(env or {})},
+        timeout=120,
+        check=False,
+    )
+    outcome = Outcome(done.returncode, done.stdout.decode(), done.stderr.decode())
+    assert "Traceback" not in outcome.err, outcome.err
+    return outcome
+
+
+def write_json(path: Path, value: object) -> Path:
+    path.write_text(json.dumps(value, indent=2, ensure_ascii=False), encoding="utf-8")
+    return path
+
+
+def write_lines(path: Path, *records: object) -> Path:
+    """JSON Lines; a record that is bytes stands in the file as it is."""
+    lines = [r if isinstance(r, bytes) else json.dumps(r, ensure_ascii=False).encode() for r in records]
+    path.write_bytes(b"".join(line + b"\n" for line in lines))
+    return path
+
+
+def read_lines(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def tiny_seed(**changes: object) -> dict[str, Any]:
+    """A small seed with a bit of everything; `SHARE` has no value where there are no rows."""
+    seed: dict[str, Any] = {
+        "task_name": "Tiny-1",
+        "parameters": {"LEAST": {"type": "integer", "default": 2, "minimum": 1, "maximum": 10}},
+        "filter": {"keywords": ["soup"]},
+        "extract": {
+            "fields": [
+                {"name": "mood", "type": "enum", "values": {"good": "Liked the soup", "bad": "Hated the soup"}},
+                {"name": "score", "type": "integer", "description": "Points given", "default": 0},
+            ]
+        },
+        "compute": [
+            {"name": "N", "op": "count"},
+            {"name": "N_GOOD", "op": "count", "where": {"extraction.mood": "good"}},
+            {
+                "name": "TOTAL",
+                "op": "sum",
+                "expr": "extraction.score * meta.stars",
+                "where": {"extraction.mood": "good"},
+            },
+            {"name": "SHARE", "op": "expr", "expr": "N_GOOD / N"},
+            {
+                "name": "VERDICT",
+                "op": "case",
+                "rules": [
+                    {"when": "N < param.LEAST", "then": "few"},
+                    {"when": "SHARE > 0.5 and context.is_open == 1", "then": "good"},
+                    {"else": "bad"},
+                ],
+            },
+        ],
+        "output": ["N_GOOD", "TOTAL", "SHARE", "VERDICT"],
+    }
+    return {**seed, **changes}
+
+
+def tiny_row(review_id: str, mood: str = "good", score: int = 1, stars: float = 5) -> dict[str, Any]:
+    return {"review_id": review_id, "extraction": {"mood": mood, "score": score}, "meta": {"stars": stars}}
+
+
+def tiny_rows(business_id: str, *rows: object) -> dict[str, Any]:
+    """A line of rows for the small seed."""
+    return {
+        "business_id": business_id,
+        "context": {"name": f"The {business_id}", "is_open": 1},
+        "rows": list(rows),
+    }

@@ -1,0 +1,148 @@
+"""Readable cases: a seed and what the compiler makes of it, side by side in one file.
+
+Each file of cases/ begins with a title and a sentence, then gives a seed. In bad/ the diagnostics follow, with
+the summary. In good/ follow, as far as the file has such blocks: the warnings, the types, the computation of the
+generated module, and runs, each with every step's value or the error. `--update-cases` rewrites what follows;
+people review that diff and never type it.
+"""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import difflib
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from formulaseed.diagnostics.codes import CODES
+from formulaseed.diagnostics.render import render_text, summary
+from formulaseed.errors import EvaluationError
+from formulaseed.ir.dump import dump_program
+from formulaseed.ir.interpret import interpret
+from formulaseed.pipeline import Analysis, analyse, compile_seed, load_seed
+from formulaseed.runtime.evaluator import Evaluator
+from formulaseed.runtime.loading import module_from_source
+
+CASES = Path(__file__).parent / "cases"
+COMMAND = "pytest tests/test_cases.py --update-cases"
+NOT_IN_A_TEXT = {
+    "FS002": "a case is a text, and this is about bytes that are none",
+    "FS003": "a seed of two megabytes is not worth reading",
+    "FS701": "about modules",
+    "FS901": "a bug of ours",
+}
+BLOCKS = {
+    "good": ("json seed", "text warnings", "text types", "python module", "json run", "json steps", "json error"),
+    "bad": ("json seed", "text errors"),
+}
+_FENCE = re.compile(r"^```(.+)\n((?:(?!```).*\n)*)```$", re.MULTILINE)
+_OPENING = re.compile(r"# \S.*[^.\n]\n\n\S(?:.+\n)*.*\.\n\n```json seed\n")
+
+
+@dataclass(frozen=True)
+class Block:
+    """A fenced block: what stands behind the fence, and the text inside, which ends with a line break."""
+
+    kind: str
+    body: str
+
+    def __str__(self) -> str:
+        return f"```{self.kind}\n{self.body}```"
+
+
+@pytest.mark.parametrize("path", sorted(CASES.glob("*/*.md")), ids=lambda path: f"{path.parent.name}/{path.stem}")
+def test_case(path: Path, tmp_path: Path, request: pytest.FixtureRequest) -> None:
+    """The compiler says of the seed what the file says."""
+    written = path.read_text(encoding="utf-8")
+    blocks = [Block(*match.groups()) for match in _FENCE.finditer(written)]
+    assert _OPENING.match(written), "a case begins with `# title`, a sentence that ends with a full stop, and the seed"
+    assert [b.kind for b in blocks].count("json seed") == 1
+    assert {b.kind for b in blocks} <= set(BLOCKS[path.parent.name]), f"known blocks: {BLOCKS[path.parent.name]}"
+    head = written[: written.index("```json seed\n")]
+    seed = tmp_path / "seed.json"
+    seed.write_text(blocks[0].body, encoding="utf-8")
+    with contextlib.chdir(tmp_path):
+        rewritten = _good(blocks) if path.parent.name == "good" else _bad(blocks)
+    text = head + "\n\n".join(str(block) for block in rewritten) + "\n"
+    if request.config.getoption("--update-cases"):
+        if text != written:
+            path.write_text(text, encoding="utf-8")
+    elif text != written:
+        name = path.relative_to(CASES.parent.parent).as_posix()
+        pair = written.splitlines(), text.splitlines()
+        diff = "\n".join(difflib.unified_diff(*pair, f"{name} as written", f"{name} as it is", lineterm="", n=4))
+        pytest.fail(f"{diff}\n\nIf that is right: {COMMAND}", pytrace=False)
+
+
+def test_every_code_has_a_bad_case() -> None:
+    """A diagnostic that a seed's text can cause is shown by a case."""
+    shown = {code for path in CASES.glob("*/*.md") for code in re.findall(r"^\w+\[(FS\d+)\]", path.read_text(), re.M)}
+    assert shown == set(CODES) - set(NOT_IN_A_TEXT)
+
+
+def _bad(blocks: list[Block]) -> list[Block]:
+    analysis = analyse("seed.json")
+    assert analysis.diagnostics, "a bad case has diagnostics"
+    return [blocks[0], Block("text errors", _told(analysis))]
+
+
+def _told(analysis: Analysis) -> str:
+    return f"{render_text(analysis.diagnostics)}\n{summary(analysis.diagnostics)}\n"
+
+
+def _good(blocks: list[Block]) -> list[Block]:
+    analysis = analyse("seed.json")
+    assert not analysis.has_errors, render_text(analysis.diagnostics)
+    loaded = load_seed("seed.json")
+    source = compile_seed(loaded)
+    evaluator = Evaluator(module_from_source(source, "case"))
+
+    def rewritten() -> Iterator[Block]:
+        assert len(blocks) > 1, "a good case shows something of what is made of the seed"
+        yield blocks[0]
+        if analysis.diagnostics:
+            yield Block("text warnings", _told(analysis))
+        for block in blocks[1:]:
+            if block.kind == "text types":
+                yield Block(block.kind, dump_program(loaded.program))
+            elif block.kind == "python module":
+                yield Block(block.kind, _compute(source))
+            elif block.kind == "json run":
+                yield block
+                yield _run(evaluator, loaded.program, json.loads(block.body))
+
+    return list(rewritten())
+
+
+def _compute(source: str) -> str:
+    """The function of the module that holds the steps."""
+    for node in ast.parse(source).body:
+        if isinstance(node, ast.FunctionDef) and node.name == "_compute":
+            return "\n".join(source.splitlines()[node.lineno - 1 : node.end_lineno]) + "\n"
+    raise AssertionError("the module has no `_compute`")
+
+
+def _run(evaluator: Evaluator, program: Any, given: dict[str, Any]) -> Block:
+    """What the rows give, where the module and the reference interpreter must be of one mind."""
+    assert set(given) <= {"rows", "context", "parameters"}
+    arguments = given.get("rows", []), given.get("context", {}), given.get("parameters")
+    made, reference = _outcome(evaluator.trace, arguments), _outcome(lambda *a: interpret(program, *a), arguments)
+    assert str(made) == str(reference), "the module and the reference interpreter differ"
+    if made.kind == "json steps":
+        steps = json.loads(made.body)
+        assert evaluator.evaluate(*arguments) == {name: steps[name] for name in program.output}
+    return made
+
+
+def _outcome(evaluate: Any, arguments: tuple[Any, ...]) -> Block:
+    try:
+        values = evaluate(*arguments)
+    except EvaluationError as error:
+        return Block("json error", json.dumps({"step": error.step, "kind": error.kind}) + "\n")
+    lines = ",\n".join(f"  {json.dumps(name)}: {json.dumps(value)}" for name, value in values.items())
+    return Block("json steps", f"{{\n{lines}\n}}\n")

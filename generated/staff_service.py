@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, Literal, NamedTuple, TypeAlias, TypeVar
 
 TASK_NAME: Final = "Staff-service"
-SEED_SHA256: Final = "63a917d95432e25470ff592d253797acc1c81da9747f372863d84c151ad76f0c"
+SEED_SHA256: Final = "3803c557fb5e94bee0fdb873d3daa82518c68e7f1cc978efaf226cd2d61da637"
 KEYWORDS: Final[tuple[str, ...]] = (
     "service",
     "staff",
@@ -84,7 +84,7 @@ class Row(NamedTuple):
     useful: int
     funny: int
     cool: int
-    reviewer_fans: int
+    user_fans: int
 
 
 class Context(NamedTuple):
@@ -179,7 +179,7 @@ def _compute(rows: Iterable[Row], context: Context, noted: list[Steps] | None) -
         useful,
         funny,
         cool,
-        reviewer_fans,
+        user_fans,
     ) in rows:
         # $IS_JOKE: meta.funny > 10 and meta.cool <= 2
         is_joke = funny > 10 and cool <= 2
@@ -221,9 +221,9 @@ def _compute(rows: Iterable[Row], context: Context, noted: list[Steps] | None) -
                 highest_stars = stars
             # STAR_TOTAL: sum of meta.stars where $IS_SERVICE
             star_total += stars
-            # VOICE_WEIGHT: sum of (1 if extraction.attitude == 'warm' else -1 if extraction.attitude == 'rude' else 0) * log(1 + max(meta.reviewer_fans, 0)) where $IS_SERVICE
+            # VOICE_WEIGHT: sum of (1 if extraction.attitude == 'warm' else -1 if extraction.attitude == 'rude' else 0) * log(1 + max(meta.user_fans, 0)) where $IS_SERVICE
             voice_weight += (1 if attitude == "warm" else -1 if attitude == "rude" else 0) * math.log(
-                1 + max(reviewer_fans, 0)
+                1 + max(user_fans, 0)
             )
 
     # NET_ATTITUDE: (N_WARM - N_RUDE) / N_SERVICE if N_SERVICE > 0 else 0.0
@@ -430,7 +430,7 @@ def parse_row(row: JsonObject) -> Row:
         _integer(meta, "meta", "useful"),
         _integer(meta, "meta", "funny"),
         _integer(meta, "meta", "cool"),
-        _integer(meta, "meta", "reviewer_fans"),
+        _integer(meta, "meta", "user_fans"),
     )
 
 

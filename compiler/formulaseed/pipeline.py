@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from formulaseed import limits
-from formulaseed.check.program import check_program
+from formulaseed.checker.program import check_program
 from formulaseed.diagnostics.model import Diagnostic, Problems
 from formulaseed.diagnostics.suggest import did_you_mean
 from formulaseed.errors import FormulaSeedError, SeedError, UnreadableError, reason_of

@@ -39,6 +39,10 @@ def lower_seed(document: JsonValue, problems: Problems) -> surface.Program | Non
         help = "write it with `task_name`, `filter`, `extract`, `compute` and `output`"
         problems.add("FS008", older[0].span, f"`{older[0].value}` belongs to the older shape of seeds", help)
         return None
+    compute = document.get("compute")
+    if isinstance(compute, JsonArray) and len(compute.items) > limits.STEPS:
+        Shape(problems).too_many(compute.span, "`compute`", len(compute.items), limits.STEPS)
+        return None
     return _Seed(document, problems).program()
 
 

@@ -21,7 +21,7 @@ from formulaseed.syntax import ast
 from formulaseed.syntax.syntax_errors import explain
 
 _SCAN = re.compile(
-    r"""(?P<term>'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|\$?[A-Za-z_][\w.]*|[0-9.]+)|(?P<open>[(\[])|(?P<close>[)\]])|\S"""
+    r"""(?P<word>(?:and|or|not|in|if|else)\b|[A-Za-z_]\w*(?=\s*\())|(?P<term>'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|\$?[A-Za-z_][\w.]*|[0-9.]+)|(?P<open>[(\[])|(?P<close>[)\]])|\S"""
 )
 
 
@@ -47,7 +47,7 @@ def _parse(text: JsonString, start: str, subject: ast.Expr | None, problems: Pro
         problems.add(fault.code, text.inside(fault.start, fault.end), fault.message, fault.help)
         return None
     if _depth(tree) > limits.TREE_DEPTH:
-        problems.add("FS104", text.span, "the formula nests too deeply", "split the formula into several steps")
+        problems.add("FS104", text.span, f"more than {limits.TREE_DEPTH} operations stand inside one another", "split the formula into several steps")
         return None
     builder = _Builder(text, subject)
     expression: ast.Expr = builder.transform(tree)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from formulaseed.domain.builtins import ADDITIVE, AND, COMPARISON, COMPARISONS, CONDITIONAL, NOT, OR
 from formulaseed.testing.numbers import NumberForms
 from formulaseed.testing.texts import TextForms
@@ -15,7 +17,7 @@ class FormulaWriter(NumberForms, TextForms):
     """Writes formulas of every kind."""
 
     def condition(self, depth: int) -> Piece:
-        plain = [self._compared, self._compared, self._named, self._texts_compared]
+        plain = [self._compared, self._compared, self._named_flag, self._texts_compared]
         if depth <= 0:
             return self.form(plain, depth)
         forms = [
@@ -26,7 +28,7 @@ class FormulaWriter(NumberForms, TextForms):
 
     # --- names
 
-    def _named(self, depth: int) -> Piece:
+    def _named_flag(self, depth: int) -> Piece:
         if self.filters and self.one_in(2):
             return Piece(f"${self.any_of(self.filters)}")
         if self.flags:
@@ -81,7 +83,11 @@ class FormulaWriter(NumberForms, TextForms):
         found = self.text(depth)
         if left.values is None or found.values is None or set(left.values) & set(found.values):
             return found
-        return quoted(self.any_of(left.values))
+        return self.equal_to(left.values)
+
+    def equal_to(self, values: Sequence[str]) -> Piece:
+        """One of some texts."""
+        return quoted(self.any_of(values))
 
     # --- conditions
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection
 
 from hypothesis import strategies as st
@@ -49,7 +50,10 @@ def numbers(
     edges: list[int | float] = [*EDGE_NUMBERS, *EDGE_INTEGERS, *(-edge for edge in EDGE_NUMBERS + EDGE_INTEGERS)]
     pools = [
         [value for value in pool if least <= value <= most]
-        for pool in (_PLAIN_NUMBERS, _PLAIN_NUMBERS, sorted(hints), edges)
+        for pool in (_PLAIN_NUMBERS, [least, most], sorted(hints), edges)
     ]
-    any_number = st.floats(least, most, allow_nan=False)
-    return st.one_of(*[st.sampled_from(pool) for pool in pools if pool], any_number)
+    low, high = float(least), float(most)
+    low = math.nextafter(low, math.inf) if low < least else low
+    high = math.nextafter(high, -math.inf) if high > most else high
+    floats = [st.floats(low, high, allow_nan=False)] if low <= high else []
+    return st.one_of(*[st.sampled_from(pool) for pool in pools if pool], *floats)

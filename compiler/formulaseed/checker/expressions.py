@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from formulaseed.check.facts import Facts, Narrowing, is_present, range_of
-from formulaseed.check.scope import Scope, error_at
+from formulaseed.checker.facts import Facts, Narrowing, is_present, range_of
+from formulaseed.checker.scope import Scope, error_at
 from formulaseed.diagnostics.suggest import did_you_mean
 from formulaseed.domain import ranges
 from formulaseed.domain.builtins import FUNCTIONS, OPERATORS, Fault, Function

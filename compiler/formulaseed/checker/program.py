@@ -5,9 +5,9 @@ In: `surface.Program`. Out: `nodes.Program`, or None where there are errors. Rai
 
 from __future__ import annotations
 
-from formulaseed.check.expressions import ExpressionChecker
-from formulaseed.check.facts import Facts, Narrowing
-from formulaseed.check.scope import Scope, error_at
+from formulaseed.checker.expressions import ExpressionChecker
+from formulaseed.checker.facts import Facts, Narrowing
+from formulaseed.checker.scope import Scope, error_at
 from formulaseed.diagnostics.model import Problems
 from formulaseed.diagnostics.suggest import did_you_mean
 from formulaseed.domain import ranges, schema

@@ -1,0 +1,597 @@
+"""The commands as people run them: real processes, real files, exit statuses."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+
+import pytest
+from helpers import EXAMPLES, ROOT, SEEDS, TASKS, formulaseed, read_lines, tiny_row, tiny_rows, tiny_seed
+from helpers import write_json, write_lines
+
+WAITS = TASKS / "wait_times" / "seed.json"
+G1A = TASKS / "g1a_v2" / "seed.json"
+CONTEXTS = EXAMPLES / "contexts.jsonl"
+WAIT_EXTRACTIONS = EXAMPLES / "extractions-wait_times.jsonl"
+COMMANDS = ("check", "compile", "evaluate", "run", "agreement", "demo", "dump", "fmt", "rule")
+
+BAD_STEPS = [
+    {"name": "N", "op": "count", "where": {"extraction.mood": "goood"}},
+    {"name": "A", "op": "expr", "expr": "N + NN"},
+]
+
+
+@pytest.fixture
+def tiny(tmp_path: Path) -> Path:
+    return write_json(tmp_path / "tiny.json", tiny_seed())
+
+
+@pytest.fixture
+def bad(tmp_path: Path) -> Path:
+    """A seed with two errors: an enum value and a name that there are not."""
+    return write_json(tmp_path / "bad.json", tiny_seed(compute=BAD_STEPS, output=["A"]))
+
+
+@pytest.fixture
+def rows(tmp_path: Path) -> Path:
+    """Three restaurants: one good, one with a single review, one with none, for which `SHARE` has no value."""
+    good = [tiny_row("r1", score=3, stars=5), tiny_row("r2", score=1, stars=4), tiny_row("r3", "bad", 9, 1)]
+    lone = [tiny_row("r1", "bad")]
+    records = [tiny_rows("good", *good), tiny_rows("lone", *lone), tiny_rows("none")]
+    return write_lines(tmp_path / "rows.jsonl", *records)
+
+
+# --- check
+
+
+def test_check_of_good_seeds_is_fine() -> None:
+    """Every task of the project passes; warnings are told and change no exit status."""
+    found = formulaseed("check", *SEEDS)
+    assert found.status == 0, found.out
+    assert f"{WAITS}: no problems" in found.out
+    assert f"{G1A}: 1 warning" in found.out
+    assert "warning[FS602] unused-step" in found.out
+
+
+def test_check_tells_all_errors_with_the_place_underlined(bad: Path) -> None:
+    """Both errors of a seed in one go, each with its line, what is wrong underlined, and help."""
+    found = formulaseed("check", bad)
+    assert found.status == 1
+    lines = found.out.splitlines()
+    assert sum(line.startswith("error[") for line in lines) == 2
+    assert f"{bad}: 2 errors" in lines
+    where = next(number for number, line in enumerate(bad.read_text().splitlines(), 1) if "N + NN" in line)
+    at = lines.index(next(line for line in lines if line.startswith("error[FS201] unknown-name")))
+    place, _, shown, underlined, help_line, more = lines[at + 1 : at + 7]
+    assert place.startswith(f"  --> {bad}:{where}:") and place.endswith("/compute/1/expr")
+    assert shown[underlined.index("^") : underlined.rindex("^") + 1] == "NN"
+    assert help_line == "   = help: did you mean `N`?"
+    assert more == "   = more: formulaseed rule FS201"
+
+
+def test_check_in_json_lists_every_diagnostic(bad: Path) -> None:
+    """One list over all seeds; each object has its code, its words and the place from line and column to the end."""
+    found = formulaseed("check", bad, G1A, "--format", "json")
+    assert found.status == 1
+    diagnostics = json.loads(found.out)
+    assert [(d["code"], d["severity"], d["file"]) for d in diagnostics] == [
+        ("FS302", "error", str(bad)),
+        ("FS201", "error", str(bad)),
+        ("FS602", "warning", str(G1A)),
+    ]
+    unknown = diagnostics[1]
+    assert list(unknown) == [
+        "code", "severity", "message", "file", "pointer", "line", "column", "end_line", "end_column", "help",
+    ]  # fmt: skip
+    line = bad.read_text().splitlines()[unknown["line"] - 1]
+    assert line[unknown["column"] - 1 : unknown["end_column"] - 1] == "NN"
+    assert (unknown["pointer"], unknown["end_line"]) == ("/compute/1/expr", unknown["line"])
+
+
+def test_check_in_json_of_nothing_wrong_is_an_empty_list() -> None:
+    """A tool can read the output whatever comes out."""
+    found = formulaseed("check", WAITS, "--format", "json")
+    assert (found.status, json.loads(found.out), found.err) == (0, [], "")
+
+
+def test_check_goes_on_after_a_file_that_cannot_be_read(bad: Path, tmp_path: Path) -> None:
+    """A missing file makes the status 2; the seeds behind it are checked all the same."""
+    found = formulaseed("check", tmp_path / "absent.json", bad, WAITS)
+    assert found.status == 2
+    assert f"cannot read {tmp_path / 'absent.json'}: No such file or directory" in found.err
+    assert "2 errors" in found.out
+    assert f"{WAITS}: no problems" in found.out
+
+
+# --- compile
+
+
+def test_compile_writes_modules_that_check_as_current(tiny: Path, tmp_path: Path) -> None:
+    """A module is missing, then current, then not what its seed compiles to; --check writes nothing."""
+    out = tmp_path / "new" / "modules"
+    module = out / "tiny_1.py"
+    missing = formulaseed("compile", tiny, "--out", out, "--check")
+    assert (missing.status, out.exists()) == (1, False)
+    assert f"{module}: missing" in missing.out
+
+    made = formulaseed("compile", tiny, WAITS, "--out", out)
+    assert (made.status, made.out) == (0, f"{module}\n{out / 'wait_times.py'}\n")
+    assert sorted(path.name for path in out.iterdir()) == ["tiny_1.py", "wait_times.py"]
+    current = formulaseed("compile", tiny, "--out", out, "--check")
+    assert (current.status, current.out) == (0, f"{module}: current\n")
+
+    text = module.read_text(encoding="utf-8")
+    module.write_text(text.replace("> 0.5", "> 0.6"), encoding="utf-8")
+    stale = formulaseed("compile", tiny, WAITS, "--out", out, "--check")
+    assert stale.status == 1
+    assert f"{module}: not what {tiny} compiles to" in stale.out
+    assert f"{out / 'wait_times.py'}: current" in stale.out
+    assert "> 0.6" in module.read_text(encoding="utf-8")
+
+
+def test_compile_to_standard_output_prints_the_same_module(tiny: Path, tmp_path: Path) -> None:
+    """--stdout prints what --out writes, and writes nothing."""
+    printed = formulaseed("compile", tiny, "--stdout", cwd=tmp_path)
+    assert printed.status == 0
+    assert not (tmp_path / "generated").exists()
+    formulaseed("compile", tiny, cwd=tmp_path)
+    assert (tmp_path / "generated" / "tiny_1.py").read_text(encoding="utf-8") == printed.out
+
+
+def test_compile_writes_no_module_of_a_bad_seed(bad: Path, tiny: Path, tmp_path: Path) -> None:
+    """A seed with errors is told and left out; an earlier module of it stays; the other seeds are compiled."""
+    out = tmp_path / "out"
+    out.mkdir()
+    old = out / "tiny_1.py"
+    old.write_text("# old\n")
+    found = formulaseed("compile", bad, WAITS, "--out", out)
+    assert (found.status, found.out) == (1, f"{out / 'wait_times.py'}\n")
+    assert "error[FS201]" in found.err
+    assert f"{bad}: 2 errors; not compiled" in found.err
+    assert old.read_text() == "# old\n"
+
+
+def test_two_tasks_cannot_share_a_module(tiny: Path, tmp_path: Path) -> None:
+    """Names that become the same file name are refused instead of one overwriting the other."""
+    other = write_json(tmp_path / "other.json", tiny_seed(task_name="tiny 1"))
+    found = formulaseed("compile", tiny, other, "--out", tmp_path / "out")
+    assert found.status == 1
+    assert str(tiny) in found.err and str(other) in found.err and "tiny_1.py" in found.err
+    assert '"Tiny-1"' in (tmp_path / "out" / "tiny_1.py").read_text()
+
+
+def test_compile_refuses_wrong_usage(tiny: Path, tmp_path: Path) -> None:
+    """An unknown target, no seed, and a folder that cannot be made end with status 2."""
+    target = formulaseed("compile", tiny, "--target", "cobol")
+    assert target.status == 2
+    assert "cobol" in target.err and "python" in target.err
+    assert formulaseed("compile").status == 2
+    blocked = formulaseed("compile", tiny, "--out", tiny)
+    assert blocked.status == 2
+    assert f"cannot write {tiny}" in blocked.err
+
+
+# --- evaluate
+
+
+def test_evaluate_gives_each_restaurant_its_outputs(tiny: Path, rows: Path) -> None:
+    """Values as the seed computes them; a restaurant without a value has an error in their place, and status 3 says so."""
+    found = formulaseed("evaluate", tiny, "--rows", rows)
+    assert found.status == 3
+    good, lone, none = found.results
+    assert good == {
+        "business_id": "good",
+        "name": "The good",
+        "task": "Tiny-1",
+        "output": {"N_GOOD": 2, "TOTAL": 19.0, "SHARE": pytest.approx(2 / 3), "VERDICT": "good"},
+        "reviews": {"total": 3, "relevant": 3, "extracted": 3, "failed": 0},
+    }
+    assert lone["output"] == {"N_GOOD": 0, "TOTAL": 0, "SHARE": 0.0, "VERDICT": "few"}
+    assert "output" not in none
+    assert (none["business_id"], none["name"]) == ("none", "The none")
+    assert (none["error"]["step"], none["error"]["kind"]) == ("SHARE", "division_by_zero")
+    assert f"failed: {rows}:3: none: SHARE: division_by_zero: " in found.err
+
+
+def test_evaluate_reads_plain_packed_and_piped_rows_alike(tiny: Path, rows: Path, tmp_path: Path) -> None:
+    """A file, a gzipped file and standard input, to standard output and to a file: the same lines."""
+    expected = formulaseed("evaluate", tiny, "--rows", rows).out
+    packed = tmp_path / "rows.jsonl.gz"
+    packed.write_bytes(gzip.compress(rows.read_bytes()))
+    assert formulaseed("evaluate", tiny, "--rows", packed).out == expected
+    piped = formulaseed("evaluate", tiny, "--rows", "-", stdin=rows.read_bytes())
+    assert piped.out == expected
+    assert "failed: <stdin>:3: none: " in piped.err
+    out = tmp_path / "new" / "results.jsonl"
+    written = formulaseed("evaluate", tiny, "--rows", rows, "--out", out)
+    assert (written.status, written.out) == (3, "")
+    assert out.read_text(encoding="utf-8") == expected
+
+
+def test_a_seed_and_its_module_give_the_same_results(tiny: Path, rows: Path, tmp_path: Path) -> None:
+    """evaluate and run take the module in place of the seed, parameters and all."""
+    formulaseed("compile", tiny, "--out", tmp_path)
+    module = tmp_path / "tiny_1.py"
+    arguments = ("--rows", rows, "--trace", "--param", "LEAST=1")
+    assert formulaseed("evaluate", module, *arguments).out == formulaseed("evaluate", tiny, *arguments).out
+    arguments = ("--contexts", CONTEXTS, "--limit", "3", "--trace")
+    assert formulaseed("run", module, *arguments).out == formulaseed("run", tiny, *arguments).out
+
+
+def test_trace_shows_every_step_and_the_reviews_behind_it(tiny: Path, rows: Path) -> None:
+    """--trace adds all steps in the seed's order, and for each aggregate the reviews that counted."""
+    good, lone, none = formulaseed("evaluate", tiny, "--rows", rows, "--trace").results
+    assert list(good["steps"]) == ["N", "N_GOOD", "TOTAL", "SHARE", "VERDICT"]
+    assert good["steps"]["N"] == 3
+    assert {name: good["steps"][name] for name in good["output"]} == good["output"]
+    assert good["evidence"] == {"N": ["r1", "r2", "r3"], "N_GOOD": ["r1", "r2"], "TOTAL": ["r1", "r2"]}
+    assert lone["evidence"] == {"N": ["r1"], "N_GOOD": [], "TOTAL": []}
+    assert "error" in none and "steps" not in none and "evidence" not in none
+
+
+def test_parameters_are_given_by_name(tiny: Path, rows: Path) -> None:
+    """--param replaces a default: with LEAST=1 a single review is enough for a verdict."""
+    found = formulaseed("evaluate", tiny, "--rows", rows, "--param", "LEAST=1").by_id()
+    assert found["lone"]["output"]["VERDICT"] == "bad"
+    assert found["good"]["output"]["VERDICT"] == "good"
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        (["LEAST"], "NAME=VALUE"),
+        (["=3"], "NAME=VALUE"),
+        (["MOST=3"], "there is no parameter `MOST`"),
+        (["LEAST=0"], "`param.LEAST` must be from 1 to 10, not 0"),
+        (["LEAST=two"], "`param.LEAST`"),
+        (["LEAST=true"], "`param.LEAST`"),
+        (["LEAST=2.5"], "`param.LEAST`"),
+        (["LEAST=NaN"], "`param.LEAST`"),
+        (["LEAST=2", "LEAST=3"], "`LEAST` twice"),
+    ],
+)
+def test_a_wrong_parameter_is_wrong_usage(tiny: Path, rows: Path, given: list[str], told: str) -> None:
+    """Unknown, out of bounds, of another type, or no NAME=VALUE: status 2, nothing evaluated."""
+    found = formulaseed("evaluate", tiny, "--rows", rows, *(part for text in given for part in ("--param", text)))
+    assert (found.status, found.out) == (2, "")
+    assert told in found.err
+
+
+def test_a_seed_without_parameters_takes_none(rows: Path) -> None:
+    """A parameter for a seed that declares none is wrong usage."""
+    found = formulaseed("evaluate", G1A, "--rows", rows, "--param", "LEAST=3")
+    assert (found.status, found.out) == (2, "")
+    assert "has no parameters" in found.err
+
+
+def test_example_rows_give_verdicts() -> None:
+    """The example in the documentation works as it stands: fourteen restaurants, each with a verdict."""
+    found = formulaseed("evaluate", "tasks/g1a_v2/seed.json", "--rows", "examples/rows-g1a_v2.jsonl")
+    assert found.status == 0
+    assert len(found.results) == 14
+    assert {result["output"]["VERDICT"] for result in found.results} <= {"Low Risk", "High Risk", "Critical Risk"}
+
+
+# --- run
+
+
+def test_run_with_recorded_extractions_equals_their_evaluation() -> None:
+    """Filtering, looking recorded values up and evaluating gives what the ready-made rows give, review counts apart."""
+    extractions = EXAMPLES / "extractions-g1a_v2.jsonl"
+    ran = formulaseed(
+        "run", G1A, "--contexts", CONTEXTS, "--extractor", "recorded", "--extractions", extractions, "--trace"
+    )
+    evaluated = formulaseed("evaluate", G1A, "--rows", EXAMPLES / "rows-g1a_v2.jsonl", "--trace")
+    assert (ran.status, evaluated.status) == (0, 0)
+    for result, expected in zip(ran.results, evaluated.results, strict=True):
+        counts = result.pop("reviews")
+        assert counts["relevant"] == counts["extracted"] == expected.pop("reviews")["extracted"]
+        assert result == expected
+    assert "14 restaurants, 0 failed; 114 of 215 reviews relevant, 114 extracted (recorded)" in ran.err
+
+
+def test_run_joins_restaurants_and_reviews(tmp_path: Path) -> None:
+    """Two files joined by business_id, reviews shuffled between restaurants, give what the one file gives."""
+    contexts = read_lines(CONTEXTS)
+    restaurants = [{**c["business"], "business_id": c["business_id"]} for c in contexts]
+    reviews = [{**review, "business_id": c["business_id"]} for c in contexts for review in c["reviews"]]
+    reviews.sort(key=lambda review: review["date"])
+    joined = formulaseed(
+        *("run", WAITS, "--restaurants", write_lines(tmp_path / "restaurants.jsonl", *restaurants)),
+        *("--reviews", write_lines(tmp_path / "reviews.jsonl", *reviews), "--trace"),
+    )
+    whole = formulaseed("run", WAITS, "--contexts", "-", "--trace", stdin=CONTEXTS.read_bytes())
+    assert (joined.status, whole.status) == (0, 0)
+    assert len(whole.results) == 14
+    assert joined.out == whole.out
+
+
+def test_run_stops_at_the_limit_and_writes_to_a_file(tmp_path: Path) -> None:
+    """--limit takes the first restaurants; standard output stays empty with --out; the summary counts them."""
+    out = tmp_path / "results.jsonl"
+    found = formulaseed("run", WAITS, "--contexts", CONTEXTS, "--limit", 2, "--out", out)
+    assert (found.status, found.out) == (0, "")
+    assert [result["business_id"] for result in read_lines(out)] == ["lotus-garden", "saigon-lantern"]
+    assert "2 restaurants, 0 failed" in found.err
+    assert formulaseed("run", WAITS, "--contexts", CONTEXTS, "--limit", 0).out == ""
+
+
+def test_a_review_that_was_not_extracted_fails_its_restaurant_or_is_skipped(tiny: Path, tmp_path: Path) -> None:
+    """By default its restaurant has an error; with --on-error skip the rest counts; either way it is told, status 3."""
+    reviews = [{"review_id": f"r{n}", "text": text, "stars": 4} for n, text in enumerate(["SOUP!", "a Soup", "tea"])]
+    contexts = write_lines(
+        tmp_path / "contexts.jsonl",
+        {"business_id": "a", "business": {"name": "A", "is_open": 1}, "reviews": reviews},
+        {"business_id": "b", "name": "B", "is_open": 0, "reviews": reviews[:1]},
+    )
+    fields = {"mood": "good", "score": 2}
+    extractions = write_lines(
+        tmp_path / "extractions.jsonl",
+        {"business_id": "a", "review_id": "r0", "fields": fields},
+        {"business_id": "b", "review_id": "r0", "fields": fields},
+    )
+    arguments = ("run", tiny, "--contexts", contexts, "--extractor", "recorded", "--extractions", extractions)
+
+    failed = formulaseed(*arguments, "--param", "LEAST=1")
+    a, b = failed.results
+    assert failed.status == 3
+    assert (a["name"], a["error"]["step"], a["error"]["kind"]) == ("A", None, "extraction")
+    assert "1 of 2 relevant reviews" in a["error"]["message"] and "r1" in a["error"]["message"]
+    assert a["reviews"] == {"total": 3, "relevant": 2, "extracted": 1, "failed": 1}
+    assert b["output"] == {"N_GOOD": 1, "TOTAL": 8.0, "SHARE": 1.0, "VERDICT": "bad"}
+    assert f"failed: {contexts}:1: a: review r1: no extraction is recorded for it" in failed.err
+    assert "2 restaurants, 1 failed" in failed.err
+
+    skipped = formulaseed(*arguments, "--on-error", "skip", "--trace")
+    a, _ = skipped.results
+    assert skipped.status == 3
+    assert a["output"]["N_GOOD"] == 1
+    assert a["reviews"] == {"total": 3, "relevant": 2, "extracted": 1, "failed": 1}
+    assert a["evidence"]["N"] == ["r0"]
+    assert "a: review r1: " in skipped.err
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        [],
+        ["--contexts", CONTEXTS, "--reviews", CONTEXTS],
+        ["--contexts", CONTEXTS, "--restaurants", CONTEXTS, "--reviews", CONTEXTS],
+        ["--restaurants", CONTEXTS],
+        ["--reviews", CONTEXTS],
+        ["--contexts", CONTEXTS, "--extractor", "recorded"],
+        ["--contexts", CONTEXTS, "--extractions", WAIT_EXTRACTIONS],
+        ["--contexts", CONTEXTS, "--extractor", "oracle"],
+        ["--contexts", CONTEXTS, "--on-error", "ignore"],
+        ["--contexts", CONTEXTS, "--limit", "-1"],
+        ["--contexts", CONTEXTS, "--param", "LEAST=1"],
+        ["--contexts", "absent.jsonl"],
+    ],
+)
+def test_run_refuses_options_that_do_not_go_together(arguments: list[object]) -> None:
+    """Wrong usage ends with status 2 before anything is evaluated."""
+    found = formulaseed("run", WAITS, *arguments)
+    assert (found.status, found.out) == (2, "")
+    assert found.err
+
+
+def test_run_with_a_module_needs_its_seed(tiny: Path, tmp_path: Path) -> None:
+    """A module whose seed is gone or has changed is refused with what to do."""
+    formulaseed("compile", tiny, "--out", tmp_path / "out")
+    module = tmp_path / "out" / "tiny_1.py"
+    write_json(tiny, tiny_seed(filter={"keywords": ["broth"]}))
+    changed = formulaseed("run", module, "--contexts", CONTEXTS)
+    assert (changed.status, changed.out) == (2, "")
+    assert "compile it again" in changed.err
+    tiny.unlink()
+    gone = formulaseed("run", module, "--contexts", CONTEXTS)
+    assert (gone.status, gone.out) == (2, "")
+    assert "pass the seed instead" in gone.err
+
+
+# --- agreement
+
+
+def test_agreement_measures_the_lexical_extractor() -> None:
+    """A line a field over all recorded reviews, as text and, with the same numbers, as JSON."""
+    arguments = ("agreement", WAITS, "--contexts", CONTEXTS, "--extractions", WAIT_EXTRACTIONS)
+    text, data = formulaseed(*arguments), formulaseed(*arguments, "--format", "json")
+    assert (text.status, data.status) == (0, 0)
+    fields = json.loads(data.out)
+    assert [(field["field"], field["n"]) for field in fields] == [
+        ("wait_kind", 78), ("wait_minutes", 78), ("outcome", 78), ("blames_staffing", 78),
+    ]  # fmt: skip
+    assert "78 reviews with a recorded extraction" in text.out
+    for field in fields:
+        line = next(line for line in text.out.splitlines() if line.split()[:1] == [field["field"]])
+        assert line.split()[1:4] == [str(field["n"]), str(field["equal"]), f"{field['accuracy']:.3f}"]
+
+
+def test_agreement_tells_of_extractions_that_it_cannot_use(tmp_path: Path) -> None:
+    """Bad lines are listed with status 3, the rest is measured."""
+    lines = read_lines(WAIT_EXTRACTIONS)[:5]
+    lines[1]["fields"]["outcome"] = "ran away"
+    extractions = write_lines(tmp_path / "extractions.jsonl", *lines)
+    found = formulaseed("agreement", WAITS, "--contexts", CONTEXTS, "--extractions", extractions)
+    assert found.status == 3
+    assert "4 reviews with a recorded extraction" in found.out
+    assert f"failed: {extractions}:2: `outcome` must be one of" in found.err
+
+
+# --- dump, fmt, rule
+
+
+def test_dump_shows_each_phase(tiny: Path) -> None:
+    """The document, the common program, the typed program and the module's plan, each told by its own words."""
+    shown = {}
+    for phase in ("read", "parse", "check", "plan"):
+        found = formulaseed("dump", tiny, "--after", phase)
+        assert found.status == 0
+        shown[phase] = found.out
+    assert shown["read"].startswith("JsonObject") and "N_GOOD / N" in shown["read"]
+    assert shown["parse"].startswith("Program") and "N_GOOD / N" not in shown["parse"]
+    assert "field extraction.mood: enum ('good', 'bad')" in shown["check"]
+    assert shown["plan"].startswith("ModuleView") and "n_good" in shown["plan"]
+    assert formulaseed("dump", tiny).out == shown["check"]
+
+
+def test_dump_of_a_bad_seed_shows_how_far_it_came(bad: Path) -> None:
+    """What was read and parsed can be seen; the phases that it did not pass tell why, with status 1."""
+    assert formulaseed("dump", bad, "--after", "parse").status == 0
+    found = formulaseed("dump", bad, "--after", "check")
+    assert (found.status, found.out) == (1, "")
+    assert "error[FS201]" in found.err
+    assert formulaseed("dump", bad, "--after", "lunch").status == 2
+
+
+def test_fmt_lays_a_seed_out_once_and_for_all(tmp_path: Path) -> None:
+    """The first run rewrites, the second finds nothing to do; the module stays the same to the byte."""
+    shuffled = dict(reversed(tiny_seed().items()))
+    seed = tmp_path / "seed.json"
+    seed.write_text(json.dumps(shuffled), encoding="utf-8")
+    before = formulaseed("compile", seed, "--stdout").out
+    check = formulaseed("fmt", seed, "--check")
+    assert check.status == 1
+    assert f"{seed}: laid out otherwise" in check.out
+    assert json.loads(seed.read_text()) == shuffled
+    assert formulaseed("fmt", seed).out == f"{seed}\n"
+    text = seed.read_text(encoding="utf-8")
+    assert list(json.loads(text)) == ["task_name", "parameters", "filter", "extract", "compute", "output"]
+    assert '    {"name": "N_GOOD", "op": "count", "where": {"extraction.mood": "good"}},\n' in text
+    again = formulaseed("fmt", seed)
+    assert (again.status, again.out) == (0, "")
+    assert formulaseed("fmt", seed, "--check").status == 0
+    assert seed.read_text(encoding="utf-8") == text
+    assert formulaseed("compile", seed, "--stdout").out == before
+
+
+def test_fmt_sort_puts_steps_behind_those_that_they_use(tmp_path: Path) -> None:
+    """A seed whose steps stand the wrong way round passes after --sort, and only then."""
+    backwards = tiny_seed()
+    backwards["compute"].reverse()
+    seed = write_json(tmp_path / "seed.json", backwards)
+    formulaseed("fmt", seed)
+    refused = formulaseed("check", seed)
+    assert refused.status == 1
+    assert "error[FS202]" in refused.out
+    assert formulaseed("fmt", "--sort", seed).status == 0
+    assert formulaseed("check", seed).status == 0
+    assert formulaseed("fmt", "--sort", "--check", seed).status == 0
+    names = [step["name"] for step in json.loads(seed.read_text())["compute"]]
+    assert sorted(names) == ["N", "N_GOOD", "SHARE", "TOTAL", "VERDICT"]
+    assert names.index("VERDICT") == 4
+
+
+def test_fmt_sort_tells_of_a_circle(tmp_path: Path) -> None:
+    """Steps that use one another cannot be sorted; the file stays as it is."""
+    circle = [{"name": "A", "op": "expr", "expr": "B + 1"}, {"name": "B", "op": "expr", "expr": "A + 1"}]
+    seed = write_json(tmp_path / "seed.json", tiny_seed(compute=circle, output=["A"]))
+    text = seed.read_text()
+    found = formulaseed("fmt", "--sort", seed)
+    assert found.status == 1
+    assert "depend on one another" in found.err
+    assert seed.read_text() == text
+
+
+def test_fmt_leaves_what_is_no_json_alone(tmp_path: Path) -> None:
+    """Nothing is written over a file that cannot be understood, and the other files are done."""
+    broken, tidy = tmp_path / "broken.json", tmp_path / "tidy.json"
+    broken.write_text('{"task_name": ')
+    tidy.write_text(json.dumps(tiny_seed()))
+    found = formulaseed("fmt", broken, tidy)
+    assert found.status == 1
+    assert "error[FS001]" in found.err
+    assert broken.read_text() == '{"task_name": '
+    assert found.out == f"{tidy}\n"
+
+
+def test_rule_explains_a_code_by_number_and_by_name() -> None:
+    """FS201, fs201 and unknown-name are one page."""
+    page = formulaseed("rule", "FS201")
+    assert page.status == 0
+    assert "FS201" in page.out and "unknown-name" in page.out
+    assert formulaseed("rule", "fs201").out == page.out
+    assert formulaseed("rule", "unknown-name").out == page.out
+
+
+def test_rule_of_an_unknown_code_suggests_one() -> None:
+    """A code that there is not is wrong usage, and the nearest one is named."""
+    found = formulaseed("rule", "FS2O1")
+    assert (found.status, found.out) == (2, "")
+    assert "FS201" in found.err
+
+
+# --- the command itself
+
+
+def test_help_lists_the_commands() -> None:
+    """--help, -h and no arguments at all show every command."""
+    found = formulaseed("--help")
+    assert found.status == 0
+    for command in COMMANDS:
+        assert f"\n  {command} " in found.out
+    assert formulaseed("-h").out == found.out
+    bare = formulaseed()
+    assert bare.status == 2
+    assert found.out.strip() in (bare.out + bare.err)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_listed_command_has_help(command: str) -> None:
+    """A command's own --help says how it is called."""
+    found = formulaseed(command, "--help")
+    assert found.status == 0
+    assert found.out.startswith(f"Usage: formulaseed {command} ")
+
+
+def test_version_names_the_release() -> None:
+    """--version prints the distribution's version."""
+    found = formulaseed("--version")
+    assert found.status == 0
+    version = next(line for line in (ROOT / "pyproject.toml").read_text().splitlines() if line.startswith("version"))
+    assert version.split('"')[1] in found.out
+
+
+def test_an_unknown_command_is_met_with_the_nearest() -> None:
+    """A slip of the finger gets a suggestion; something else the list; both are wrong usage."""
+    found = formulaseed("evalute")
+    assert found.status == 2
+    assert "there is no command `evalute`; did you mean `evaluate`?" in found.err
+    other = formulaseed("brew")
+    assert other.status == 2
+    assert "`compile`" in other.err
+    assert formulaseed("check", "--brew", WAITS).status == 2
+
+
+# --- surroundings
+
+
+def test_output_is_utf8_whatever_the_terminal_says(tmp_path: Path) -> None:
+    """Results, modules and messages are the same bytes in a terminal of another encoding."""
+    named = tiny_rows("café", tiny_row("ß", "übel"))
+    rows = write_lines(tmp_path / "rows.jsonl", named, tiny_rows("ø", tiny_row("r")))
+    seed = write_json(tmp_path / "seed.json", tiny_seed(description="Für Suppen ☕"))
+    for arguments in (["evaluate", seed, "--rows", rows], ["compile", seed, "--stdout"]):
+        expected = formulaseed(*arguments)
+        for encoding in ("ascii", "latin-1"):
+            assert formulaseed(*arguments, env={"PYTHONIOENCODING": encoding}) == expected
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full")
+def test_a_full_disk_is_told(tiny: Path, rows: Path) -> None:
+    """Results that cannot be written end the command with a message and status 2."""
+    found = formulaseed("evaluate", tiny, "--rows", rows, "--out", "/dev/full")
+    assert found.status == 2
+    assert "/dev/full" in found.err
+
+
+def test_results_never_overwrite_what_is_read(tiny: Path, rows: Path, tmp_path: Path) -> None:
+    """Neither the input given as --out as well nor older results lose a byte where the command cannot do its work."""
+    text = rows.read_text()
+    assert formulaseed("evaluate", tiny, "--rows", rows, "--out", rows).status == 2
+    assert rows.read_text() == text
+    older = tmp_path / "older.jsonl"
+    older.write_text("older results\n")
+    assert formulaseed("evaluate", tiny, "--rows", tmp_path / "absent.jsonl", "--out", older).status == 2
+    assert older.read_text() == "older results\n"

@@ -7,8 +7,19 @@ import json
 from pathlib import Path
 
 import pytest
-from helpers import EXAMPLES, ROOT, SEEDS, TASKS, formulaseed, read_lines, tiny_row, tiny_rows, tiny_seed
-from helpers import write_json, write_lines
+from helpers import (
+    EXAMPLES,
+    ROOT,
+    SEEDS,
+    TASKS,
+    formulaseed,
+    read_lines,
+    tiny_row,
+    tiny_rows,
+    tiny_seed,
+    write_json,
+    write_lines,
+)
 
 WAITS = TASKS / "wait_times" / "seed.json"
 G1A = TASKS / "g1a_v2" / "seed.json"
@@ -64,7 +75,8 @@ def test_check_tells_all_errors_with_the_place_underlined(bad: Path) -> None:
     where = next(number for number, line in enumerate(bad.read_text().splitlines(), 1) if "N + NN" in line)
     at = lines.index(next(line for line in lines if line.startswith("error[FS201] unknown-name")))
     place, _, shown, underlined, help_line, more = lines[at + 1 : at + 7]
-    assert place.startswith(f"  --> {bad}:{where}:") and place.endswith("/compute/1/expr")
+    assert place.startswith(f"  --> {bad}:{where}:")
+    assert place.endswith("/compute/1/expr")
     assert shown[underlined.index("^") : underlined.rindex("^") + 1] == "NN"
     assert help_line == "   = help: did you mean `N`?"
     assert more == "   = more: formulaseed rule FS201"
@@ -157,7 +169,9 @@ def test_two_tasks_cannot_share_a_module(tiny: Path, tmp_path: Path) -> None:
     other = write_json(tmp_path / "other.json", tiny_seed(task_name="tiny 1"))
     found = formulaseed("compile", tiny, other, "--out", tmp_path / "out")
     assert found.status == 1
-    assert str(tiny) in found.err and str(other) in found.err and "tiny_1.py" in found.err
+    assert str(tiny) in found.err
+    assert str(other) in found.err
+    assert "tiny_1.py" in found.err
     assert '"Tiny-1"' in (tmp_path / "out" / "tiny_1.py").read_text()
 
 
@@ -165,7 +179,8 @@ def test_compile_refuses_wrong_usage(tiny: Path, tmp_path: Path) -> None:
     """An unknown target, no seed, and a folder that cannot be made end with status 2."""
     target = formulaseed("compile", tiny, "--target", "cobol")
     assert target.status == 2
-    assert "cobol" in target.err and "python" in target.err
+    assert "cobol" in target.err
+    assert "python" in target.err
     assert formulaseed("compile").status == 2
     blocked = formulaseed("compile", tiny, "--out", tiny)
     assert blocked.status == 2
@@ -227,7 +242,9 @@ def test_trace_shows_every_step_and_the_reviews_behind_it(tiny: Path, rows: Path
     assert {name: good["steps"][name] for name in good["output"]} == good["output"]
     assert good["evidence"] == {"N": ["r1", "r2", "r3"], "N_GOOD": ["r1", "r2"], "TOTAL": ["r1", "r2"]}
     assert lone["evidence"] == {"N": ["r1"], "N_GOOD": [], "TOTAL": []}
-    assert "error" in none and "steps" not in none and "evidence" not in none
+    assert "error" in none
+    assert "steps" not in none
+    assert "evidence" not in none
 
 
 def test_parameters_are_given_by_name(tiny: Path, rows: Path) -> None:
@@ -337,7 +354,8 @@ def test_a_review_that_was_not_extracted_fails_its_restaurant_or_is_skipped(tiny
     a, b = failed.results
     assert failed.status == 3
     assert (a["name"], a["error"]["step"], a["error"]["kind"]) == ("A", None, "extraction")
-    assert "1 of 2 relevant reviews" in a["error"]["message"] and "r1" in a["error"]["message"]
+    assert "1 of 2 relevant reviews" in a["error"]["message"]
+    assert "r1" in a["error"]["message"]
     assert a["reviews"] == {"total": 3, "relevant": 2, "extracted": 1, "failed": 1}
     assert b["output"] == {"N_GOOD": 1, "TOTAL": 8.0, "SHARE": 1.0, "VERDICT": "bad"}
     assert f"failed: {contexts}:1: a: review r1: no extraction is recorded for it" in failed.err
@@ -429,10 +447,13 @@ def test_dump_shows_each_phase(tiny: Path) -> None:
         found = formulaseed("dump", tiny, "--after", phase)
         assert found.status == 0
         shown[phase] = found.out
-    assert shown["read"].startswith("JsonObject") and "N_GOOD / N" in shown["read"]
-    assert shown["parse"].startswith("Program") and "N_GOOD / N" not in shown["parse"]
+    assert shown["read"].startswith("JsonObject")
+    assert "N_GOOD / N" in shown["read"]
+    assert shown["parse"].startswith("Program")
+    assert "N_GOOD / N" not in shown["parse"]
     assert "field extraction.mood: enum ('good', 'bad')" in shown["check"]
-    assert shown["plan"].startswith("ModuleView") and "n_good" in shown["plan"]
+    assert shown["plan"].startswith("ModuleView")
+    assert "n_good" in shown["plan"]
     assert formulaseed("dump", tiny).out == shown["check"]
 
 
@@ -510,7 +531,8 @@ def test_rule_explains_a_code_by_number_and_by_name() -> None:
     """FS201, fs201 and unknown-name are one page."""
     page = formulaseed("rule", "FS201")
     assert page.status == 0
-    assert "FS201" in page.out and "unknown-name" in page.out
+    assert "FS201" in page.out
+    assert "unknown-name" in page.out
     assert formulaseed("rule", "fs201").out == page.out
     assert formulaseed("rule", "unknown-name").out == page.out
 

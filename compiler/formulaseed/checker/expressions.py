@@ -327,8 +327,7 @@ class ExpressionChecker:
     def _call(self, node: ast.Call, facts: Facts) -> Expr:
         function = FUNCTIONS.get(node.name.text)
         if function is None:
-            help = did_you_mean(node.name.text, FUNCTIONS, what="functions", limit=20)
-            self.problems.add("FS207", node.name.span, f"there is no function `{node.name.text}`", help)
+            self._no_function(node.name)
             for argument in node.arguments:
                 if not isinstance(argument, ast.List):
                     self.check(argument, facts)
@@ -349,6 +348,16 @@ class ExpressionChecker:
         if function.name == "round" and len(checked) == 2 and not self._digits_are_sound(checked[1]):
             return error_at(node.span)
         return self._called(function, checked, node.span, facts)
+
+    def _no_function(self, name: ast.Name) -> None:
+        help = did_you_mean(name.text, FUNCTIONS, what="functions", limit=20)
+        if "." in name.text:
+            help = "functions are called by name, such as `len(context.name)`; texts are compared case included"
+            self.problems.add("FS103", name.span, f"values have no methods such as `{name.text.rsplit('.', 1)[1]}`", help)
+            return
+        if name.text in self.scope.places:
+            help = f"`{name.text}` is a step; write `{name.text} * (…)` to multiply"
+        self.problems.add("FS207", name.span, f"there is no function `{name.text}`", help)
 
     def _called(self, function: Function, arguments: list[Expr], span: Span, facts: Facts) -> Expr:
         types = [argument.info.ty for argument in arguments]

@@ -166,6 +166,14 @@ def _clamp(value: Number, low: Number, high: Number) -> Number:
     return max(low, min(high, value))
 
 
+def _largest(*values: Number) -> Number:
+    return max(values)
+
+
+def _smallest(*values: Number) -> Number:
+    return min(values)
+
+
 def _sum(*values: Number) -> Number:
     total: Number = 0
     for value in values:
@@ -304,11 +312,11 @@ FUNCTIONS: dict[str, Function] = {
     for function in (
         Function(
             "max", ("a", "b", "..."), "The largest of the values", "max(0.1, 0.05)", 0.1, "number",
-            _widest, _max_range, max, takes_list=True,
+            _widest, _max_range, _largest, takes_list=True,
         ),
         Function(
             "min", ("a", "b", "..."), "The smallest of the values", "min(20.0, 35.5)", 20.0, "number",
-            _widest, _min_range, min, takes_list=True,
+            _widest, _min_range, _smallest, takes_list=True,
         ),
         Function(
             "abs", ("value",), "The value without its sign", "abs(3 - 5)", 2, "number", _widest, _abs_range, abs,

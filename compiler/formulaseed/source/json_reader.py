@@ -112,6 +112,7 @@ _WORD = re.compile(r"[-+]?[A-Za-z_$][A-Za-z0-9_$]*")
 _PAIR = r"u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}"
 _ESCAPE = re.compile(rf"\\({_PAIR}|u[0-9a-fA-F]{{4}}|.)")
 _ESCAPES = {'"': '"', "\\": "\\", "/": "/", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
+_NEAR_WORDS = ("true", "false", "none", "null", "nan", "infinity", "inf")
 _WORDS: dict[str, bool | None] = {"true": True, "false": False, "null": None}
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
@@ -123,7 +124,7 @@ def read_json(source: Source) -> tuple[JsonValue | None, list[JsonFault]]:
         value = reader.value(reader.space(0), "", 0)
         end = reader.space(reader.position)
         if end < len(source.text):
-            raise reader.syntax(end, end + 1, "text after the end of the document", "remove it")
+            raise reader.syntax(end, end + 1, "text stands after the end of the document", "remove it")
     except _Stop as stop:
         return None, [*reader.faults, stop.fault]
     return value, reader.faults
@@ -183,9 +184,20 @@ class _Reader:
 
     def no_value(self, start: int, word: re.Match[str] | None) -> _Stop:
         if start >= len(self.text):
-            return self.syntax(start, start, "the document ends where a value should be", "complete it")
+            last = max(len(self.text.rstrip()) - 1, 0)
+            return self.syntax(last, start, "the document ends where a value should be", "complete it")
+        near = word is not None and word.group().lstrip("+-").lower() in _NEAR_WORDS
+        if self.pointer == "" and not near and (word or self.text[start] == "`"):
+            help = "remove what stands before the first `{`"
+            return self.syntax(start, start + 1, "the document does not begin with JSON", help)
+        comment = self.comment(start)
+        if comment is not None:
+            return comment
         if word is None:
             found = self.text[start]
+            if found in "'‘’“”":
+                help = 'write it in double quotes, such as "none"'
+                return self.syntax(start, start + 1, "texts stand in double quotes in JSON", help)
             return self.syntax(start, start + 1, f"`{found}` begins no JSON value", "write a JSON value here")
         text = word.group()
         if text.lstrip("+-").lower() in ("nan", "infinity", "inf"):
@@ -196,9 +208,15 @@ class _Reader:
             return self.syntax(start, word.end(), f"`{text}` is Python, not JSON", f"write `{right}`")
         return self.syntax(start, word.end(), f"`{text}` is no JSON value", f'a text is written "{text}"')
 
+    def comment(self, start: int) -> _Stop | None:
+        match = re.compile(r"//|/\*|#").match(self.text, start)
+        if match is None:
+            return None
+        return self.syntax(start, match.end(), "JSON has no comments", "remove it; a `description` can say the same")
+
     def object(self, start: int, pointer: str, depth: int) -> JsonObject:
         members: list[Member] = []
-        seen: set[str] = set()
+        seen: dict[str, int] = {}
         at = self.space(start + 1)
         if self.text[at : at + 1] == "}":
             self.position = at + 1
@@ -206,21 +224,29 @@ class _Reader:
         while True:
             self.pointer = pointer
             if self.text[at : at + 1] != '"':
-                raise self.syntax(at, at + 1, "a key in double quotes is expected here", 'write "key": value')
+                raise self.no_key(at)
             key = self.string(at)
             at = self.space(self.position)
             if self.text[at : at + 1] != ":":
                 raise self.syntax(at, at + 1, "a colon is expected after the key", 'write "key": value')
             inner = f"{pointer}/{pointer_token(key.value)}"
             if key.value in seen:
-                message = f"the key `{key.value}` stands twice in this object"
+                line, _ = self.source.position(seen[key.value])
+                message = f"the key `{key.value}` stands twice in this object, first on line {line}"
                 self.faults.append(JsonFault("duplicate", key.span, message, "keep one of the two"))
-            seen.add(key.value)
+            seen.setdefault(key.value, key.span.start)
             value = self.value(self.space(at + 1), inner, depth + 1)
             members.append(Member(JsonString(Span(self.source, key.span.start, key.span.end, inner), key.value), value))
             at = self.after_item(pointer, "}", start)
             if at < 0:
                 return JsonObject(self.span(start, self.position), tuple(members))
+
+    def no_key(self, at: int) -> _Stop:
+        word = re.compile(r"""['‘“]?([A-Za-z_$][\w.$]*)['’”]?""").match(self.text, at)
+        if word:
+            help = f'write "{word.group(1)}"'
+            return self.syntax(at, word.end(), "keys stand in double quotes in JSON", help)
+        return self.comment(at) or self.syntax(at, at + 1, "a key in double quotes is expected here", 'write "key": value')
 
     def array(self, start: int, pointer: str, depth: int) -> JsonArray:
         items: list[JsonValue] = []
@@ -251,7 +277,13 @@ class _Reader:
         if not found:
             line, _ = self.source.position(start)
             message = f"the {what} that opens on line {line} is not closed"
-            raise self.syntax(at, at, message, f"close it with `{close}`")
+            last = max(len(self.text.rstrip()) - 1, 0)
+            raise self.syntax(last, at, message, f"close it with `{close}`")
+        comment = self.comment(at)
+        if comment is not None:
+            raise comment
+        if found in '{["-0123456789' or self.text[at : at + 4] in ("true", "fals", "null"):
+            raise self.syntax(at, at + 1, "a comma is missing before this", "write `,` between the two")
         raise self.syntax(at, at + 1, f"a comma or `{close}` is expected here", f"write `,` or `{close}`")
 
     def string(self, start: int) -> JsonString:

@@ -21,7 +21,9 @@ from formulaseed.syntax import ast
 from formulaseed.syntax.syntax_errors import explain
 
 _SCAN = re.compile(
-    r"""(?P<word>(?:and|or|not|in|if|else)\b|[A-Za-z_]\w*(?=\s*\())|(?P<term>'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|\$?[A-Za-z_][\w.]*|[0-9.]+)|(?P<open>[(\[])|(?P<close>[)\]])|\S"""
+    r"""(?P<word>(?:and|or|not|in|if|else)\b|[A-Za-z_]\w*(?=\s*\())"""
+    r"""|(?P<term>'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|\$?[A-Za-z_][\w.]*|[0-9.]+)"""
+    r"""|(?P<open>[(\[])|(?P<close>[)\]])|\S"""
 )
 
 

@@ -21,11 +21,12 @@ class SyntaxFault:
     help: str
 
 
+_STEP = "give the value a step of its own"
 _FOREIGN: tuple[tuple[str, str, str], ...] = (
     (r"===?", "`{0}` is not an operator here", "write `==` to compare"),
     (r"=>|=<", "`{0}` is not an operator", "write `>=` or `<=`"),
-    (r"[-+*/]=|:=", "`{0}` assigns; a formula is one expression", "give the value a step of its own"),
-    (r"=", "`=` assigns; a formula is one expression", "write `==` to compare, or give the value a step of its own"),
+    (r"[-+*/]=|:=", "`{0}` assigns; a formula is one expression", _STEP),
+    (r"=", "`=` assigns; a formula is one expression", f"write `==` to compare, or {_STEP}"),
     (r"&&?", "`{0}` is not an operator here", "write `and`"),
     (r"\|\|?", "`{0}` is not an operator here", "write `or`"),
     (r"!(?!=)", "`!` is not an operator here", "write `not`"),
@@ -47,17 +48,25 @@ _FOREIGN: tuple[tuple[str, str, str], ...] = (
     (r":", "`:` is not in the language", "write `a if condition else b`"),
     (r";", "a formula is one expression", "give every value a step of its own"),
     (r"\$", "`$` stands before the name of a filter", "write `$NAME`"),
-    (r"%%", "`%%` is not an operator", "write `%`"),
-    (r"[@#~`\\]", "`{0}` is not in the language", "remove it"),
+    (r"#.*", "a formula has no comments", "remove it"),
+    (r"\)", "this `)` closes nothing", "remove it"),
+    (r"\]", "this `]` closes nothing", "remove it"),
+    (r"[@~`\\]", "`{0}` is not in the language", "remove it"),
 )  # fmt: skip
 _COMPILED = tuple((re.compile(pattern), message, help) for pattern, message, help in _FOREIGN)
+
+_TYPEWRITER = {
+    **dict.fromkeys("‘’“”„‚«»", "'"), **dict.fromkeys("−–—", "-"), **dict.fromkeys("×·", "*"), "÷": "/",
+    "≥": ">=", "≤": "<=", "≠": "!=",
+}  # fmt: skip
+"""What a word processor makes of the keyboard's characters."""
 
 _WHAT = (
     ({"NAME", "NUMBER"}, "a value (a name, a number, a text, `(`)"),
     ({"ELSE"}, "`else`"),
     ({"RPAR"}, "`)`"),
     ({"RSQB"}, "`]`"),
-    ({"PLUS", "LESSTHAN"}, "an operator or the end"),
+    ({"PLUS"}, "an operator or the end"),
     ({"LESSTHAN"}, "a comparison such as `< 4.0`"),
 )
 
@@ -76,44 +85,113 @@ def explain(text: str, error: UnexpectedInput, start: str) -> SyntaxFault:
     if not text.strip():
         return SyntaxFault("FS102", 0, len(text), "the formula is empty", "write an expression such as `N_MILD + 1`")
     if start == "continuation" and not re.match(r"\s*(==|!=|<|>|in\b|not\s+in\b)", text):
-        help = "write it like `< 4.0`, or drop `source` and write the whole condition"
-        return SyntaxFault("FS101", 0, len(text), "with `source`, `when` starts with a comparison operator", help)
+        return _no_comparison(text)
     if position >= len(text):
-        help = _after_end(expected)
-        return SyntaxFault("FS102", max(len(text.rstrip()) - 1, 0), len(text), "the formula ends too early", help)
+        return _at_end(text, expected)
     return _at(text, position, expected)
 
 
-def _after_end(expected: set[str]) -> str:
+def _no_comparison(text: str) -> SyntaxFault:
+    help = "write it like `< 4.0`, or drop `source` and write the whole condition"
+    if text.strip().startswith("="):
+        help = f"write `=={text.strip().lstrip('=')}`"
+    elif text.strip().lower() in ("else", "default", "otherwise", "_", "*"):
+        help = 'write {"else": …} as the last rule'
+    return SyntaxFault("FS101", 0, len(text), "with `source`, `when` starts with a comparison operator", help)
+
+
+def _at_end(text: str, expected: set[str]) -> SyntaxFault:
+    last = max(len(text.rstrip()) - 1, 0)
+    if re.search(r"[0-9]\s*%\s*$", text):
+        return _per_cent(last)
+    help = f"complete it with {_expectation(expected)}"
     if "ELSE" in expected:
-        return "add `else` and the other value: `a if condition else b`"
-    return f"complete it with {_expectation(expected)}"
+        help = "add `else` and the other value: `a if condition else b`"
+    return SyntaxFault("FS102", last, len(text), "the formula ends too early", help)
+
+
+def _per_cent(place: int) -> SyntaxFault:
+    message = "`%` is the remainder of a division, not per cent"
+    return SyntaxFault("FS103", place, place + 1, message, "write 0.1 for 10 %")
 
 
 def _at(text: str, position: int, expected: set[str]) -> SyntaxFault:
+    before = text[:position].rstrip()
+    per_cent = re.search(r"[0-9]\s*%$", before)
+    if per_cent and "NAME" in expected:
+        return _per_cent(len(before) - 1)
+    named = re.search(r"\(\s*(?:.*,\s*)?[A-Za-z_]\w*$", before)
+    if text[position] == "=" and text[position : position + 2] != "==" and named:
+        message = "arguments have no names here"
+        return SyntaxFault("FS103", position, position + 1, message, "give them by position, such as `round(x, 2)`")
+    number = _number(text, position)
+    if number is not None:
+        return number
     previous = _word_before(text, position)
     for pattern, message, help in _COMPILED:
         match = pattern.match(text, position)
-        if match:
+        if match and not (match.group() in ")]" and "NAME" in expected):
             return SyntaxFault("FS103", position, match.end(), message.format(match.group().strip()), help)
         if previous and pattern.fullmatch(previous[1]):  # `lambda x`: the name before is the culprit
             start, word = previous
             return SyntaxFault("FS103", start, start + len(word), message.format(word), help)
     character = text[position]
-    if character in "'\"":
-        if text.count(character, position) < 2:
-            return SyntaxFault(
-                "FS102", position, len(text), "the text that begins here is not closed", f"add {character}"
-            )
-        if "PLUS" in expected:
-            return SyntaxFault("FS101", position, position + 1, "an operator is missing before this text", "add one")
+    if character in "'\"" and text.count(character, position) < 2:
+        message = "the text that begins here is not closed"
+        return SyntaxFault("FS102", position, len(text), message, f"close it with `{character}`")
     if ord(character) > 126 or not character.isprintable():
-        message = f"the character `{character}` (U+{ord(character):04X}) is not in the language"
-        return SyntaxFault("FS103", position, position + 1, message, "write it with the keyboard's plain characters")
-    word_match = re.compile(r"\w+|\S").match(text, position)
-    found = word_match.group() if word_match else character
-    message = f"`{found}` cannot stand here"
-    return SyntaxFault("FS101", position, position + len(found), message, f"expected: {_expectation(expected)}")
+        return _unknown_character(text, position)
+    return _misplaced(text, position, expected, before)
+
+
+def _number(text: str, position: int) -> SyntaxFault | None:
+    """`1,000`, `1_000` and `0x1F`, which stop the parser in their middle."""
+    for match in re.finditer(r"(?<![\w.])[0-9][0-9_,]*[0-9](?![\w.,])|(?<![\w.])0[xXbBoO]\w+|(?<![\w.])0[0-9]+", text):
+        if match.start() < position < match.end() and not match.group().isdigit():
+            plain = match.group().replace(",", "").replace("_", "")
+            help = f"write {plain}" if plain.isdigit() else "write it in decimals"
+            return SyntaxFault("FS101", match.start(), match.end(), f"`{match.group()}` is no number here", help)
+    return None
+
+
+def _unknown_character(text: str, position: int) -> SyntaxFault:
+    character = text[position]
+    end = position + 1
+    instead = _TYPEWRITER.get(character)
+    help = "remove it"
+    if instead is not None:
+        help = f"write `{instead}`"
+    elif character.isspace():
+        help = "write a plain space"
+    elif character.isalpha():
+        word = re.compile(r"\w+").match(text, position)
+        end = word.end() if word else end
+        help = "names use the letters a to z, digits and `_`"
+    found = text[position:end] if text[position:end].isprintable() else ascii(text[position:end])[1:-1]
+    name = f" (U+{ord(character):04X})" if end == position + 1 else ""
+    return SyntaxFault("FS103", position, end, f"`{found}`{name} is not in the language", help)
+
+
+def _misplaced(text: str, position: int, expected: set[str], before: str) -> SyntaxFault:
+    match = re.compile(r"[\w.]+|<=|>=|==|!=|\*\*|//|\S").match(text, position)
+    found = match.group() if match else text[position]
+    end = position + len(found)
+    if "PLUS" in expected and (found[0].isalnum() or found[0] in "_('\"$"):
+        if found[0] in "'\"" and before[-1:].isalpha():
+            return SyntaxFault("FS101", position, end, "a text takes no prefix", "write the text alone")
+        help = "write an operator, such as `*` to multiply"
+        return SyntaxFault("FS101", position, end, f"an operator is missing before `{found}`", help)
+    if before.endswith("not") and "IN" in expected:
+        return SyntaxFault("FS101", position, end, "`not` needs `in` here", "write `not in`, or `!=`")
+    if "NAME" in expected and not re.match(r"[\w('\"$\[]", found):
+        return SyntaxFault("FS101", position, end, f"a value is missing before `{found}`", _value_help(found))
+    return SyntaxFault("FS101", position, end, f"`{found}` cannot stand here", f"expected: {_expectation(expected)}")
+
+
+def _value_help(found: str) -> str:
+    if found in ("<", "<=", ">", ">=", "==", "!="):
+        return f"repeat the name: `x >= 8 and x {found} 9`"
+    return "write a name, a number or a text"
 
 
 def _word_before(text: str, position: int) -> tuple[int, str] | None:
@@ -122,7 +200,4 @@ def _word_before(text: str, position: int) -> tuple[int, str] | None:
 
 
 def _expectation(expected: set[str]) -> str:
-    for tokens, words in _WHAT:
-        if tokens <= expected:
-            return words
-    return "more of the formula"
+    return next((words for tokens, words in _WHAT if tokens <= expected), "the end of the formula")

@@ -11,7 +11,7 @@ Needs the package `hypothesis`, which no other part of formulaseed imports.
 """
 
 from formulaseed.testing.inputs import contexts, parameters, rows
+from formulaseed.testing.random_seeds import seeds
 from formulaseed.testing.reference import reference_evaluate
-from formulaseed.testing.seeds import seeds
 
 __all__ = ["contexts", "parameters", "reference_evaluate", "rows", "seeds"]

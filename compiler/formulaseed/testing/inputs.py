@@ -34,7 +34,9 @@ def rows(seed: SeedLike | FormulaSeed, *, min_size: int = 0, max_size: int = 8) 
     )
     meta = _metas(program, used, hints)
     row = st.fixed_dictionaries({"extraction": extraction, "meta": meta})
-    return st.lists(row, min_size=min_size, max_size=max_size).map(_numbered)
+    several = max(min_size, min(2, max_size))
+    few, more = (st.lists(row, min_size=least, max_size=max_size).map(_numbered) for least in (min_size, several))
+    return st.one_of(few, more, more)
 
 
 def contexts(seed: SeedLike | FormulaSeed) -> st.SearchStrategy[dict[str, JsonValue]]:

@@ -11,12 +11,13 @@ from formulaseed.domain.builtins import ADDITIVE
 from formulaseed.testing.formulas import DEPTH, FormulaWriter
 from formulaseed.testing.values import SHORT_TEXTS, JsonValue, integers, numbers
 from formulaseed.testing.where import ConditionWriter, Where
-from formulaseed.testing.writer import Variable
+from formulaseed.testing.writer import Variable, below
 
 Step = dict[str, Any]
 _Choice = TypeVar("_Choice")
 _KINDS = ("number", "boolean", "string")
 _NUMBERS = st.one_of(integers(), numbers())
+_LITERALS: dict[str, st.SearchStrategy[Any]] = {"number": _NUMBERS, "boolean": st.booleans(), "string": SHORT_TEXTS}
 _KEYS = st.one_of(st.sampled_from(["Thai", "Bars", "Thai, Bars", "a", "none", "mild"]), SHORT_TEXTS.filter(bool))
 
 
@@ -127,8 +128,8 @@ class StepWriter:
     def _literals(self, least: int, most: int) -> tuple[str, list[JsonValue]]:
         """Literals of one kind."""
         kind = self._any_of(_KINDS)
-        literal: st.SearchStrategy[JsonValue] = {"number": _NUMBERS, "boolean": st.booleans(), "string": SHORT_TEXTS}[kind]
-        return kind, self.draw(st.lists(literal, min_size=least, max_size=most))
+        count = least + self.draw(below(most - least + 1))
+        return kind, [self.draw(_LITERALS[kind]) for _ in range(count)]
 
     def _const(self, name: str) -> Variable:
         kind, (value,) = self._literals(1, 1)
@@ -188,10 +189,10 @@ class StepWriter:
     # --- draws
 
     def _any_of(self, choices: Sequence[_Choice]) -> _Choice:
-        return self.draw(st.sampled_from(choices))
+        return choices[self.draw(below(len(choices)))]
 
     def _one_in(self, odds: int) -> bool:
-        return self.draw(st.integers(0, odds - 1)) == odds - 1
+        return self.draw(below(odds)) == odds - 1
 
 
 def _made(name: str, kind: str, values: Sequence[JsonValue]) -> Variable:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import TypeVar
 
 from hypothesis import strategies as st
@@ -73,6 +74,12 @@ _NUMBER_GUARDS = (
 _COUNT_GUARDS = ("{x} if {n} > 0 else {y}", "{x} * 2 if {n} != 0 else {y}", "{y} if {n} == 0 else {x}")
 
 
+@cache
+def below(limit: int) -> st.SearchStrategy[int]:
+    """Integers from 0 up to the limit, made once: a strategy is slow to make and quick to draw from."""
+    return st.integers(0, limit - 1)
+
+
 class Writer(ABC):
     """Writes formulas over some variables and filters."""
 
@@ -104,13 +111,13 @@ class Writer(ABC):
         return self.condition(depth)
 
     def any_of(self, choices: Sequence[_Choice]) -> _Choice:
-        return self.draw(st.sampled_from(choices))
+        return choices[self.draw(below(len(choices)))]
 
     def form(self, forms: Sequence[Callable[[int], Piece]], depth: int) -> Piece:
         return self.any_of(forms)(depth - 1)
 
     def one_in(self, odds: int) -> bool:
-        return self.draw(st.integers(0, odds - 1)) == odds - 1
+        return self.draw(below(odds)) == odds - 1
 
     def quoted(self) -> Piece:
         return quoted(self.draw(SHORT_TEXTS))

@@ -12,6 +12,7 @@ from helpers import (
     ROOT,
     SEEDS,
     TASKS,
+    Outcome,
     formulaseed,
     read_lines,
     tiny_row,
@@ -33,24 +34,47 @@ BAD_STEPS = [
 ]
 
 
-@pytest.fixture
-def tiny(tmp_path: Path) -> Path:
-    return write_json(tmp_path / "tiny.json", tiny_seed())
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the files lie that no test changes."""
+    return tmp_path_factory.mktemp("cli")
 
 
-@pytest.fixture
-def bad(tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def tiny(folder: Path) -> Path:
+    return write_json(folder / "tiny.json", tiny_seed())
+
+
+@pytest.fixture(scope="module")
+def bad(folder: Path) -> Path:
     """A seed with two errors: an enum value and a name that there are not."""
-    return write_json(tmp_path / "bad.json", tiny_seed(compute=BAD_STEPS, output=["A"]))
+    return write_json(folder / "bad.json", tiny_seed(compute=BAD_STEPS, output=["A"]))
 
 
-@pytest.fixture
-def rows(tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def module(folder: Path, tiny: Path) -> Path:
+    """The small seed's module."""
+    assert formulaseed("compile", tiny, "--out", folder / "modules").status == 0
+    return folder / "modules" / "tiny_1.py"
+
+
+@pytest.fixture(scope="module")
+def rows(folder: Path) -> Path:
     """Three restaurants: one good, one with a single review, one with none, for which `SHARE` has no value."""
     good = [tiny_row("r1", score=3, stars=5), tiny_row("r2", score=1, stars=4), tiny_row("r3", "bad", 9, 1)]
     lone = [tiny_row("r1", "bad")]
     records = [tiny_rows("good", *good), tiny_rows("lone", *lone), tiny_rows("none")]
-    return write_lines(tmp_path / "rows.jsonl", *records)
+    return write_lines(folder / "rows.jsonl", *records)
+
+
+@pytest.fixture(scope="module")
+def evaluated(tiny: Path, rows: Path) -> Outcome:
+    return formulaseed("evaluate", tiny, "--rows", rows)
+
+
+@pytest.fixture(scope="module")
+def traced(tiny: Path, rows: Path) -> Outcome:
+    return formulaseed("evaluate", tiny, "--rows", rows, "--trace", "--param", "LEAST=1")
 
 
 # --- check

@@ -169,8 +169,8 @@ def compile_seed(seed: SeedLike | FormulaSeed, *, target: str = "python", format
     from formulaseed.backends.python.verify import verify
 
     path, digest = _shown_path(loaded.document.path), loaded.sha256
-    source = render_module(plan_module(loaded.program, path=path, sha256=digest))
-    bare = render_module(plan_module(loaded.program, path=path, sha256=digest, bare=True))
+    view = plan_module(loaded.program, path=path, sha256=digest)
+    source, bare = render_module(view, plan_module(loaded.program, path=path, sha256=digest, bare=True))
     if formatted:
         source = format_source(source)
     fault = verify(source, bare)

@@ -353,7 +353,9 @@ class ExpressionChecker:
         help = did_you_mean(name.text, FUNCTIONS, what="functions", limit=20)
         if "." in name.text:
             help = "functions are called by name, such as `len(context.name)`; texts are compared case included"
-            self.problems.add("FS103", name.span, f"values have no methods such as `{name.text.rsplit('.', 1)[1]}`", help)
+            self.problems.add(
+                "FS103", name.span, f"values have no methods such as `{name.text.rsplit('.', 1)[1]}`", help
+            )
             return
         if name.text in self.scope.places:
             help = f"`{name.text}` is a step; write `{name.text} * (…)` to multiply"

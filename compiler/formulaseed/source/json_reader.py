@@ -246,7 +246,9 @@ class _Reader:
         if word:
             help = f'write "{word.group(1)}"'
             return self.syntax(at, word.end(), "keys stand in double quotes in JSON", help)
-        return self.comment(at) or self.syntax(at, at + 1, "a key in double quotes is expected here", 'write "key": value')
+        return self.comment(at) or self.syntax(
+            at, at + 1, "a key in double quotes is expected here", 'write "key": value'
+        )
 
     def array(self, start: int, pointer: str, depth: int) -> JsonArray:
         items: list[JsonValue] = []

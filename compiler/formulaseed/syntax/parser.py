@@ -49,7 +49,8 @@ def _parse(text: JsonString, start: str, subject: ast.Expr | None, problems: Pro
         problems.add(fault.code, text.inside(fault.start, fault.end), fault.message, fault.help)
         return None
     if _depth(tree) > limits.TREE_DEPTH:
-        problems.add("FS104", text.span, f"more than {limits.TREE_DEPTH} operations stand inside one another", "split the formula into several steps")
+        message = f"more than {limits.TREE_DEPTH} operations stand inside one another"
+        problems.add("FS104", text.span, message, "split the formula into several steps")
         return None
     builder = _Builder(text, subject)
     expression: ast.Expr = builder.transform(tree)

@@ -118,7 +118,11 @@ def _declared(draw: st.DrawFn, space: str) -> tuple[list[dict[str, Any]], list[V
 
 
 def _standard(space: str, declared: list[Variable]) -> list[Variable]:
-    names = ("stars", "useful", "year", "month", "date") if space == "meta" else ("categories", "city", "stars", "review_count")
+    names = (
+        ("stars", "useful", "year", "month", "date")
+        if space == "meta"
+        else ("categories", "city", "stars", "review_count")
+    )
     standard = schema.META if space == "meta" else schema.CONTEXT
     taken = {variable.text for variable in declared}
     return [Variable(f"{space}.{n}", standard[n].base.value) for n in names if f"{space}.{n}" not in taken]

@@ -179,7 +179,9 @@ class StepWriter:
             return self._any_of(["== None", "!= None"])
         if source.is_numeric:
             operand = writer.number(1).at(ADDITIVE)
-            return self._any_of(["< {x}", "<= {x}", "> {x}", "== {x}", "!= {x}", "in [1, {x}]", "< {x} < 20"]).format(x=operand)
+            return self._any_of(["< {x}", "<= {x}", "> {x}", "== {x}", "!= {x}", "in [1, {x}]", "< {x} < 20"]).format(
+                x=operand
+            )
         if source.kind == "boolean":
             return f"{self._any_of(['==', '!='])} {self._any_of(['True', 'false'])}"
         values = source.values or self.draw(st.lists(SHORT_TEXTS, min_size=1, max_size=2))

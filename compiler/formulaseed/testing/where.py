@@ -27,7 +27,9 @@ class ConditionWriter:
     def where(self, variables: Sequence[Variable], filters: Sequence[str], least: int = 0) -> Where:
         """A condition object with prefixed names. `least` is 1 where it must test something."""
         subjects: list[Variable | str] = [*variables, *filters]
-        places = [self.draw(below(len(subjects))) for _ in range(least + self.draw(below(4 - least)))] if subjects else []
+        places = (
+            [self.draw(below(len(subjects))) for _ in range(least + self.draw(below(4 - least)))] if subjects else []
+        )
         chosen = [subjects[place] for place in dict.fromkeys(places)]
         return {
             f"${subject}" if isinstance(subject, str) else subject.text: (

@@ -26,18 +26,18 @@ class RawTextError(TypeError):
     """A template was about to place text that no printer made. A bug of ours, never of a seed."""
 
 
-def render_module(view: ModuleView) -> str:
-    """The module's source, not yet formatted."""
+def render_module(view: ModuleView, bare: ModuleView) -> tuple[str, str]:
+    """The sources of a module and of its bare twin, not yet formatted.
+
+    What they need of helpers and imports is found in the twin, so that no description has a say in it.
+    """
+    helpers, imports = _needed(_rendered(bare, (), ()))
+    return _rendered(view, helpers, imports), _rendered(bare, helpers, imports)
+
+
+def _rendered(view: ModuleView, helpers: tuple[Code, ...], imports: tuple[Code, ...]) -> str:
     variables: dict[str, object] = {field.name: getattr(view, field.name) for field in fields(view)}
-    template = _environment().get_template("python/module.py.j2")
-    body = template.render(variables, imports=(), prelude=())
-    helpers = _helpers(_loaded_names(body))
-    whole = _loaded_names("\n".join([body, *helpers]))
-    return template.render(
-        variables,
-        imports=tuple(Code(line) for line in _imports(whole)),
-        prelude=tuple(Code(helper) for helper in helpers),
-    )
+    return _environment().get_template("python/module.py.j2").render(variables, prelude=helpers, imports=imports)
 
 
 @cache
@@ -91,20 +91,19 @@ def _prelude_parts() -> dict[str, tuple[str, frozenset[str]]]:
     return parts
 
 
-def _loaded_names(source: str) -> set[str]:
-    """Every name that the source reads, however often."""
-    tree = ast.parse(source)
-    return {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
-
-
-def _helpers(used: set[str]) -> list[str]:
-    """The source of the helpers that are used, and of those that these use. They stand last in the module."""
+def _needed(body: str) -> tuple[tuple[Code, ...], tuple[Code, ...]]:
+    """The helpers that a module's body uses, with those that they use, and the imports of all of them."""
     parts = _prelude_parts()
+    used = {
+        node.id for node in ast.walk(ast.parse(body)) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)
+    }
     wanted = {name for name in parts if name in used} | _ALWAYS
     while True:
-        more = {name for helper in wanted for name in parts[helper][1] if name in parts} - wanted
+        names = {name for helper in wanted for name in parts[helper][1]}
+        more = (names & parts.keys()) - wanted
         if not more:
-            return [source for name, (source, _) in parts.items() if name in wanted]
+            helpers = tuple(Code(source) for name, (source, _) in parts.items() if name in wanted)
+            return helpers, tuple(Code(line) for line in _imports(used | names))
         wanted |= more
 
 

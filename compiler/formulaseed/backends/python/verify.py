@@ -22,7 +22,7 @@ _PARTS = (
     ast.arguments, ast.arg, ast.keyword, ast.alias, ast.comprehension, ast.expr_context, ast.boolop, ast.operator,
     ast.unaryop, ast.cmpop,
 )  # fmt: skip
-_ALLOWED_NODES = _STATEMENTS + _EXPRESSIONS + _PARTS
+_ALLOWED_NODES = frozenset(_STATEMENTS + _EXPRESSIONS)
 
 _IMPORTS = {
     "__future__": {"annotations"},
@@ -68,7 +68,8 @@ def verify_source(source: str) -> str | None:
 
 def foreign(tree: ast.Module) -> str | None:
     """Syntax, a name or an import that the emitter never uses, or None."""
-    defined = set(_defined(tree))
+    everything = list(ast.walk(tree))
+    defined = set(_defined(everything))
     fields = {
         item.target.id
         for node in tree.body
@@ -76,25 +77,12 @@ def foreign(tree: ast.Module) -> str | None:
         for item in node.body
         if isinstance(item, ast.AnnAssign) and isinstance(item.target, ast.Name)
     }
-    for node in ast.walk(tree):
-        if not isinstance(node, _ALLOWED_NODES):
+    for node in everything:
+        if type(node) not in _ALLOWED_NODES and not isinstance(node, _PARTS):
             return _at(node, f"`{type(node).__name__}` is not among the syntax of generated modules")
-        if isinstance(node, ast.Name) and node.id not in defined and node.id not in _BUILTINS:
-            return _at(node, f"the name `{node.id}` is not defined in the module")
-        if isinstance(node, ast.Attribute) and node.attr not in fields and node.attr not in _METHODS:
-            return _at(node, f"the attribute `{node.attr}` is not among those of generated modules")
-        if isinstance(node, ast.Import) and [(a.name, a.asname) for a in node.names] != [("math", None)]:
-            return _at(node, "only `math` may be imported so")
-        if isinstance(node, ast.ImportFrom):
-            allowed = _IMPORTS.get(node.module or "", set())
-            if node.level or any(a.name not in allowed or a.asname for a in node.names):
-                return _at(node, f"the import from `{node.module}` is not among those of generated modules")
-        if isinstance(node, ast.FunctionDef | ast.ClassDef) and node.decorator_list:
-            return _at(node, "decorators do not belong in generated modules")
-        if isinstance(node, ast.Call) and not isinstance(node.func, ast.Name | ast.Attribute):
-            return _at(node, "only what has a name may be called")
-        if isinstance(node, ast.FunctionDef) and not all(_is_plain(default) for default in node.args.defaults):
-            return _at(node, "a default must be a literal or a name")
+        fault = _foreign_node(node, defined, fields)
+        if fault is not None:
+            return _at(node, fault)
     classes = [statement for statement in tree.body if isinstance(statement, ast.ClassDef)]
     for statement in [*tree.body, *(inner for each in classes for inner in each.body)]:
         if isinstance(statement, ast.Assign | ast.AnnAssign) and not _is_plain(statement.value):
@@ -103,6 +91,31 @@ def foreign(tree: ast.Module) -> str | None:
             return _at(statement, "a module does nothing when it is imported")
         if isinstance(statement, ast.If | ast.For | ast.Raise | ast.Return | ast.Try | ast.AugAssign):
             return _at(statement, "a module does nothing when it is imported")
+    return None
+
+
+def _foreign_node(node: ast.AST, defined: set[str], fields: set[str]) -> str | None:
+    if isinstance(node, ast.Name):
+        if node.id not in defined and node.id not in _BUILTINS:
+            return f"the name `{node.id}` is not defined in the module"
+    elif isinstance(node, ast.Attribute):
+        if node.attr not in fields and node.attr not in _METHODS:
+            return f"the attribute `{node.attr}` is not among those of generated modules"
+    elif isinstance(node, ast.Call):
+        if not isinstance(node.func, ast.Name | ast.Attribute):
+            return "only what has a name may be called"
+    elif isinstance(node, ast.Import):
+        if [(a.name, a.asname) for a in node.names] != [("math", None)]:
+            return "only `math` may be imported so"
+    elif isinstance(node, ast.ImportFrom):
+        allowed = _IMPORTS.get(node.module or "", set())
+        if node.level or any(a.name not in allowed or a.asname for a in node.names):
+            return f"the import from `{node.module}` is not among those of generated modules"
+    elif isinstance(node, ast.FunctionDef | ast.ClassDef):
+        if node.decorator_list:
+            return "decorators do not belong in generated modules"
+        if isinstance(node, ast.FunctionDef) and not all(_is_plain(default) for default in node.args.defaults):
+            return "a default must be a literal or a name"
     return None
 
 
@@ -131,10 +144,11 @@ def _is_plain(value: ast.expr | None) -> bool:
             return False
 
 
-def _defined(tree: ast.Module) -> Iterator[str]:
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-            yield node.id
+def _defined(everything: list[ast.AST]) -> Iterator[str]:
+    for node in everything:
+        if isinstance(node, ast.Name):
+            if isinstance(node.ctx, ast.Store):
+                yield node.id
         elif isinstance(node, ast.FunctionDef | ast.ClassDef):
             yield node.name
         elif isinstance(node, ast.arg):
@@ -146,11 +160,15 @@ def _defined(tree: ast.Module) -> Iterator[str]:
 
 
 def _without_docstrings(tree: ast.Module) -> ast.Module:
-    for node in ast.walk(tree):
+    """The same tree; functions and classes stand in a module and in its classes only."""
+    stack: list[ast.Module | ast.stmt] = [tree]
+    while stack:
+        node = stack.pop()
         if isinstance(node, ast.Module | ast.FunctionDef | ast.ClassDef):
             first = node.body[0] if node.body else None
             if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant):
                 node.body = node.body[1:]
+            stack += node.body
     return tree
 
 

@@ -90,14 +90,10 @@ class Row(NamedTuple):
 
     occasion: Occasion
     mood: Mood
-    too_loud: bool  # too_loud: True if noise got in the way of talking ('too loud', 'had to shout', 'could not hear each other')
-    felt_rushed: bool  # felt_rushed: True if the guests felt hurried along ('felt rushed', 'dropped the check before dessert', 'wanted the table back')
-    soft_light: (
-        bool  # soft_light: True if the lighting is praised ('candlelit', 'dim lighting', 'candles on the table')
-    )
-    would_return: (
-        bool  # would_return: True if the reviewer means to come back ('we will be back', 'coming back next year')
-    )
+    too_loud: bool  # True if noise got in the way of talking ('too loud', 'had to shout', 'could not hear each other')
+    felt_rushed: bool  # True if the guests felt hurried along ('felt rushed', 'dropped the check before dessert', 'wanted the table back')
+    soft_light: bool  # True if the lighting is praised ('candlelit', 'dim lighting', 'candles on the table')
+    would_return: bool  # True if the reviewer means to come back ('we will be back', 'coming back next year')
 
 
 class Context(NamedTuple):

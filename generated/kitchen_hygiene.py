@@ -93,11 +93,9 @@ class Row(NamedTuple):
     hygiene_issue: HygieneIssue
     witnessed_by: WitnessedBy
     illness: Illness
-    told_staff: bool  # told_staff: True if staff were told about the problem during the visit ('I told our server', 'we complained to the manager')
-    staff_fixed: bool  # staff_fixed: True if staff put the problem right ('they replaced it right away', 'the manager apologized and took it off the bill')
-    praised_clean: (
-        bool  # praised_clean: True if the review praises cleanliness ('spotless', 'very clean', 'clean open kitchen')
-    )
+    told_staff: bool  # True if staff were told about the problem during the visit ('I told our server', 'we complained to the manager')
+    staff_fixed: bool  # True if staff put the problem right ('they replaced it right away', 'the manager apologized and took it off the bill')
+    praised_clean: bool  # True if the review praises cleanliness ('spotless', 'very clean', 'clean open kitchen')
     review_validity: ReviewValidity
     useful: int
     year: int
@@ -113,7 +111,7 @@ class Context(NamedTuple):
 class Parameters(NamedTuple):
     """The values that can be given at evaluation, and their defaults."""
 
-    AS_OF_YEAR: int = 2025  # AS_OF_YEAR: The year that counts as now when reports are weighed by age. From 2000 to 2100
+    AS_OF_YEAR: int = 2025  # The year that counts as now when reports are weighed by age. From 2000 to 2100
 
 
 PARAMETERS: Final = Parameters()

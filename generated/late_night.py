@@ -60,9 +60,11 @@ class Row(NamedTuple):
 
     visit_time: VisitTime
     safety_concern: SafetyConcern
-    rowdy_crowd: bool  # rowdy_crowd: True if other guests were drunk or aggressive ('drunk crowd', 'people yelling at the staff', 'rowdy')
-    security_present: bool  # security_present: True if someone looked after the safety of guests ('security at the door', 'the bouncer helped', 'staff walked us to our car')
-    closed_early: bool  # closed_early: True if the place or its kitchen shut before the posted hour ('kitchen closed early', 'turned us away before closing', 'locked the door at ten')
+    rowdy_crowd: (
+        bool  # True if other guests were drunk or aggressive ('drunk crowd', 'people yelling at the staff', 'rowdy')
+    )
+    security_present: bool  # True if someone looked after the safety of guests ('security at the door', 'the bouncer helped', 'staff walked us to our car')
+    closed_early: bool  # True if the place or its kitchen shut before the posted hour ('kitchen closed early', 'turned us away before closing', 'locked the door at ten')
     month: int
     date: str
 

@@ -7,7 +7,6 @@ Change the seed and compile it again: what is edited here is lost.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, Literal, NamedTuple, TypeAlias, TypeVar
 
@@ -85,8 +84,8 @@ class Row(NamedTuple):
 
     comparison: Comparison
     basis: Basis
-    rival_named: str  # rival_named: Name of the other place as the review writes it ('better than Rosa Pizza', 'prefer Corner Grill'); empty when it is not named
-    switched_here: bool  # switched_here: True if the reviewer now comes here in place of a rival ('my new go-to', 'we used to go to', 'will never go back to the other place')
+    rival_named: str  # Name of the other place as the review writes it ('better than Rosa Pizza', 'prefer Corner Grill'); empty when it is not named
+    switched_here: bool  # True if the reviewer now comes here in place of a rival ('my new go-to', 'we used to go to', 'will never go back to the other place')
 
 
 class Context(NamedTuple):
@@ -251,7 +250,7 @@ def _compute(rows: Iterable[Row], context: Context, noted: list[Steps] | None) -
     # IS_THIN: 0 < N_COMPARED <= 3
     is_thin = 0 < n_compared <= 3
     # NAMED_LOSS_FACTOR: 0.85 ** min(N_NAMED_LOST, 6)
-    named_loss_factor = _power(0.85, min(n_named_lost, 6), "NAMED_LOSS_FACTOR")
+    named_loss_factor = 0.85 ** min(n_named_lost, 6)
     # SWITCH_CREDIT: min(10, 2 * N_SWITCHED)
     switch_credit = min(10, 2 * n_switched)
     # TRADE_DENSITY: lookup of context.categories in 10 keys, substring_max, default 1.0
@@ -267,10 +266,9 @@ def _compute(rows: Iterable[Row], context: Context, noted: list[Steps] | None) -
     # CROWDING_POINTS: TRADE_DENSITY * PRESSURE
     crowding_points = trade_density * pressure
     # RAW_SCORE: (55 + 20 * MEAN_SWING * EVIDENCE + STANDING_POINTS + SWITCH_CREDIT) * NAMED_LOSS_FACTOR - CROWDING_POINTS
-    raw_score = _finite(
-        (55 + 20 * mean_swing * evidence + standing_points + switch_credit) * named_loss_factor - crowding_points,
-        "RAW_SCORE",
-    )
+    raw_score = (
+        55 + 20 * mean_swing * evidence + standing_points + switch_credit
+    ) * named_loss_factor - crowding_points
     # RIVALRY_SCORE: max(0.0, min(100.0, RAW_SCORE))
     rivalry_score = max(0.0, min(100.0, raw_score))
     # VERDICT: 'No Contest' if STANDING == 'untested'; 'Early Signals' if IS_THIN; 'Neighborhood Leader' if RIVALRY_SCORE >= 65; 'Holding Ground' if RIVALRY_SCORE >= 40; else…
@@ -426,7 +424,6 @@ JsonObject: TypeAlias = Mapping[str, JsonValue]
 _Number = TypeVar("_Number", int, float)
 _Default = TypeVar("_Default")
 _Value = TypeVar("_Value", bound=str)
-_LARGEST = 1.7976931348623157e308
 
 
 class EvaluationError(Exception):
@@ -441,35 +438,6 @@ class EvaluationError(Exception):
 
 class DataError(ValueError):
     """A row, context or parameter that is not what the seed declares; the message names the field."""
-
-
-def _finite(value: _Number, step: str) -> _Number:
-    """The value, unless it is infinite, not a number, or an integer beyond the largest number."""
-    if not -_LARGEST <= value <= _LARGEST:
-        raise EvaluationError(step, "overflow", "the result is too large for a number")
-    return value
-
-
-def _power(a: float, b: float, step: str) -> float:
-    """a ** b; an error where the result is no real number or too large."""
-    if a == 0 and b < 0:
-        raise EvaluationError(step, "division_by_zero", f"{a!r} ** {b!r}")
-    if a < 0 and b != int(b):
-        raise EvaluationError(step, "domain", f"{a!r} ** {b!r} is no real number")
-    if isinstance(a, int) and isinstance(b, int) and b >= 0:
-        return _whole_power(a, b, step)
-    try:
-        return _finite(math.pow(a, b), step)
-    except OverflowError:
-        raise EvaluationError(step, "overflow", f"{a!r} ** {b!r} is too large for a number") from None
-
-
-def _whole_power(a: int, b: int, step: str) -> int:
-    """a ** b for b of 0 or more; an error where the result is too large."""
-    if (abs(a).bit_length() - 1) * b > 1024:
-        raise EvaluationError(step, "overflow", f"{a!r} ** {b!r} is too large for a number")
-    result: int = a**b
-    return _finite(result, step)
 
 
 def _substring_max(table: Mapping[str, _Number], source: str, default: _Default) -> _Number | _Default:

@@ -78,8 +78,8 @@ class Row(NamedTuple):
     attitude: Attitude
     attentiveness: Attentiveness
     order_error: OrderError
-    manager_involved: bool  # manager_involved: True if a manager or the owner dealt with the guest ('the manager came over', 'the owner stopped by our table')
-    employee_named: str  # employee_named: First name of the employee that the review singles out ('our server Maria', 'ask for Tom'); empty when nobody is named
+    manager_involved: bool  # True if a manager or the owner dealt with the guest ('the manager came over', 'the owner stopped by our table')
+    employee_named: str  # First name of the employee that the review singles out ('our server Maria', 'ask for Tom'); empty when nobody is named
     stars: float
     useful: int
     funny: int

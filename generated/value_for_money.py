@@ -74,9 +74,9 @@ class Row(NamedTuple):
 
     price_view: PriceView
     portion: Portion
-    amount_per_person: float  # amount_per_person: Dollars spent per person, when the review states it or states a total and the number of guests ('$25 a person', 'sixty dollars for two'); 0 when it cannot be t…
-    hidden_charges: bool  # hidden_charges: True if the bill held charges that were not announced ('surprise service fee', 'charged for bread', 'automatic gratuity')
-    would_pay_again: bool  # would_pay_again: True if the reviewer would spend the money here again ('would gladly pay again', 'worth coming back for')
+    amount_per_person: float  # Dollars spent per person, when the review states it or states a total and the number of guests ('$25 a person', 'sixty dollars for two'); 0 when it cannot be t…
+    hidden_charges: bool  # True if the bill held charges that were not announced ('surprise service fee', 'charged for bread', 'automatic gratuity')
+    would_pay_again: bool  # True if the reviewer would spend the money here again ('would gladly pay again', 'worth coming back for')
     stars: float
     useful: int
 

@@ -71,9 +71,9 @@ class Row(NamedTuple):
     """One relevant review: what was extracted from it, and its metadata."""
 
     wait_kind: WaitKind
-    wait_minutes: int  # wait_minutes: Minutes waited as stated, the longest if there are several ('waited 40 minutes', 'half an hour', 'over an hour'); 0 when no number is stated
+    wait_minutes: int  # Minutes waited as stated, the longest if there are several ('waited 40 minutes', 'half an hour', 'over an hour'); 0 when no number is stated
     outcome: Outcome
-    blames_staffing: bool  # blames_staffing: True if the review puts the wait down to too few staff ('understaffed', 'short staffed', 'only one server for the whole place')
+    blames_staffing: bool  # True if the review puts the wait down to too few staff ('understaffed', 'short staffed', 'only one server for the whole place')
     year: int
 
 
@@ -84,8 +84,8 @@ class Context(NamedTuple):
 class Parameters(NamedTuple):
     """The values that can be given at evaluation, and their defaults."""
 
-    RECENT_FROM: int = 2020  # RECENT_FROM: First year whose reviews count as recent. From 2000 to 2100
-    MIN_REVIEWS: int = 5  # MIN_REVIEWS: Fewest reviews about waiting that a verdict may rest on. From 1 to 1000
+    RECENT_FROM: int = 2020  # First year whose reviews count as recent. From 2000 to 2100
+    MIN_REVIEWS: int = 5  # Fewest reviews about waiting that a verdict may rest on. From 1 to 1000
 
 
 PARAMETERS: Final = Parameters()

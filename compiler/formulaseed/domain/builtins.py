@@ -269,9 +269,8 @@ def _widen(value: float, direction: int) -> float:
 
 
 def _power_is_safe(args: Sequence[Range]) -> bool:
-    """A small whole exponent over a bounded base: the bare operator neither fails nor blows up."""
-    base, exponent = args
-    return ranges.power(base, exponent).is_bounded and exponent.low == exponent.high and exponent.low >= 0
+    """Whether the bare operator neither fails nor blows up: an unbounded range says that it might."""
+    return ranges.power(args[0], args[1]).is_bounded
 
 
 _BOUNDED_OPERATORS = (

@@ -112,21 +112,24 @@ def modulo(a: Range, b: Range) -> Range:
 
 
 def power(a: Range, b: Range) -> Range:
-    """Only whole exponents that are known are worth a bound; the rest may be anything."""
+    """Bounded for a known whole exponent, and for a base that is not negative; the rest may be anything."""
     if b.low == b.high and b.low == int(b.low) and 0 <= b.low <= 64:
         exponent = int(b.low)
         ends = [_power(a.low, exponent), _power(a.high, exponent)]
         if exponent % 2 == 0 and a.low <= 0 <= a.high:
             ends.append(0.0 if exponent else 1.0)
         return spanning(*ends)
+    if a.low > 0 or (a.low == 0 and b.low >= 0):  # then it grows or falls steadily with either operand
+        return spanning(*(_power(x, y) for x in (a.low, a.high) for y in (b.low, b.high)))
     return Range(-math.inf, math.inf)
 
 
-def _power(base: float, exponent: int) -> float:
+def _power(base: float, exponent: float) -> float:
     try:
-        return base**exponent
+        result: float = base**exponent
     except OverflowError:
-        return math.copysign(math.inf, base) if exponent % 2 else math.inf
+        return math.copysign(math.inf, base) if exponent % 2 == 1 else math.inf
+    return result
 
 
 def above(low: float, *, strict: bool, integer: bool) -> Range:

@@ -192,8 +192,12 @@ class _Planner:
     def _meaning(self, value: str, description: str) -> Code:
         if not description or self.bare:
             return Code("")
-        text = comment_text(description)
-        return Code(f"{comment_text(value)}: {text}") if addresses_a_tool(text) else text
+        return self._beside(value, description)
+
+    def _beside(self, name: str, description: str) -> Code:
+        """A description as a comment behind what it describes; named where it could be taken for an order to a tool."""
+        text = self._comment(description)
+        return Code(f"{comment_text(name)}: {text}") if addresses_a_tool(text) else text
 
     # --- records
 
@@ -219,7 +223,7 @@ class _Planner:
         return tuple(views), places
 
     def _input(self, name: str, ty: Type, description: str, section: str, field: Code) -> FieldView:
-        comment = Code("") if ty.values is not None else self._comment(description)
+        comment = Code("") if ty.values is not None else self._beside(name, description)
         return FieldView(field, self._type(ty, name), self._read(name, ty, section), comment)
 
     def _read(self, name: str, ty: Type, section: str) -> Code:

@@ -1,0 +1,353 @@
+"""Properties that hold for every seed: random seeds, random data, the reference evaluator as the judge."""
+
+from __future__ import annotations
+
+import copy
+import json
+import tempfile
+from collections.abc import Callable, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import pytest
+from helpers import SEEDS
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from formulaseed import EvaluationError, FormulaSeed, load_seed
+from formulaseed.backends.python.verify import verify_source
+from formulaseed.diagnostics.render import render_json, render_text
+from formulaseed.domain.types import Base, Type
+from formulaseed.ir import interpret, nodes
+from formulaseed.ir.nodes import Expr
+from formulaseed.ir.text import expression_text
+from formulaseed.pipeline import analyse, compile_seed
+from formulaseed.runtime.evaluator import Evaluator
+from formulaseed.runtime.loading import module_from_source
+from formulaseed.testing import contexts, parameters, reference_evaluate, rows, seeds
+
+Json = Any
+
+
+def examples(share: float) -> Callable[[Any], Any]:
+    """So many examples, relative to the profile's number."""
+    return settings(max_examples=max(1, round(settings.default.max_examples * share)))  # type: ignore[union-attr]
+
+
+def evaluator(source: str) -> Evaluator:
+    return Evaluator(module_from_source(source, "tried"))
+
+
+def outcome(function: Callable[..., Any], *arguments: Any) -> tuple[Any, ...]:
+    """What a computation gives: values, or the step at fault and its kind."""
+    try:
+        return ("values", function(*arguments))
+    except EvaluationError as error:
+        return ("error", error.step, error.kind)
+
+
+def assert_same(left: Any, right: Any) -> None:
+    """Equal, and of one type; an integer and a float of equal value are the same, 0.0 and -0.0 too."""
+    assert left == right
+    if isinstance(left, Mapping):
+        assert list(left) == list(right)
+        for name, value in left.items():
+            same = type(value) is type(right[name])
+            assert same or {type(value), type(right[name])} == {int, float}, (name, value, right[name])
+
+
+def assert_agrees(seed: FormulaSeed, module: Evaluator, data: st.DataObject, times: int) -> None:
+    """The module and the reference give the same for rows, contexts and parameters that fit."""
+    drawn = st.tuples(rows(seed), contexts(seed), parameters(seed))
+    for _ in range(times):
+        arguments = data.draw(drawn)
+        found = outcome(module.trace, *arguments)
+        expected = outcome(reference_evaluate, seed, *arguments)
+        assert found[0] == expected[0], (found, expected)
+        for left, right in zip(found, expected, strict=True):
+            assert_same(left, right)
+        if found[0] == "values":
+            assert module.evaluate(*arguments) == {name: found[1][name] for name in module.output}
+            assert_evidence(seed, module, arguments, found[1])
+
+
+def assert_evidence(
+    seed: FormulaSeed, module: Evaluator, arguments: tuple[Any, ...], values: Mapping[str, Any]
+) -> None:
+    evidence = module.evidence(*arguments)
+    ids = [row["review_id"] for row in arguments[0]]
+    aggregates = [step for step in seed.program.steps if step.is_aggregate]
+    assert list(evidence) == [step.name for step in aggregates]
+    for step in aggregates:
+        found = evidence[step.name]
+        assert found == [review for review in ids if review in set(found)], "in the order of the rows, none twice"
+        if isinstance(step.operation, nodes.Count):
+            assert len(found) == values[step.name]
+
+
+# --- what is compiled does what the seed says
+
+
+@given(seeds(), st.data())
+def test_module_agrees_with_the_reference(seed: Json, data: st.DataObject) -> None:
+    loaded = load_seed(seed)
+    source = compile_seed(loaded, formatted=False)
+    assert verify_source(source) is None
+    assert_agrees(loaded, evaluator(source), data, times=4)
+
+
+@cache
+def task(path: Path) -> tuple[FormulaSeed, Evaluator]:
+    seed = load_seed(path)
+    return seed, evaluator(compile_seed(seed, formatted=False))
+
+
+@pytest.mark.parametrize("path", SEEDS, ids=lambda path: path.parent.name)
+@examples(0.15)
+@given(data=st.data())
+def test_tasks_agree_with_the_reference(path: Path, data: st.DataObject) -> None:
+    assert_agrees(*task(path), data, times=2)
+
+
+@examples(0.03)
+@given(seeds(), st.data())
+def test_formatting_changes_nothing(seed: Json, data: st.DataObject) -> None:
+    loaded = load_seed(seed)
+    source = compile_seed(loaded)
+    assert verify_source(source) is None
+    assert_agrees(loaded, evaluator(source), data, times=2)
+
+
+@examples(0.1)
+@given(seeds(max_steps=6))
+def test_same_seed_gives_same_bytes(seed: Json) -> None:
+    again = json.loads(json.dumps(seed))
+    assert compile_seed(seed, formatted=False) == compile_seed(again, formatted=False)
+
+
+# --- what the checker knows is so
+
+
+class Watching(interpret._Evaluator):
+    """The reference evaluator, with a look at every value of every expression."""
+
+    def value(self, expression: Expr, row: Any) -> Any:
+        value = super().value(expression, row)
+        if not isinstance(expression, nodes.List):
+            info = expression.info
+            assert fits(value, info.ty), (expression_text(expression), value, info.ty)
+            if info.range is not None and value is not None:
+                assert info.range.low <= value <= info.range.high, (expression_text(expression), value, info.range)
+                assert value != 0 or not info.range.nonzero, (expression_text(expression), value, info.range)
+        return value
+
+    def operation(self, operation: nodes.Operation) -> Any:
+        value = super().operation(operation)
+        step = self.known[id(operation)]
+        assert fits(value, step.ty), (step.name, value, step.ty)
+        if step.range is not None and value is not None:
+            assert step.range.low <= value <= step.range.high, (step.name, value, step.range)
+        return value
+
+    known: dict[int, nodes.Step]
+
+
+def fits(value: Any, ty: Type) -> bool:
+    if value is None:
+        return ty.nullable
+    if ty.values is not None:
+        return value in ty.values
+    kinds = {Base.INTEGER: (int,), Base.NUMBER: (int, float), Base.BOOLEAN: (bool,), Base.STRING: (str,)}
+    return type(value) in kinds[ty.base]
+
+
+@given(seeds(), st.data())
+def test_types_and_ranges_hold(seed: Json, data: st.DataObject) -> None:
+    loaded = load_seed(seed)
+    known = {id(step.operation): step for step in loaded.program.steps}
+    drawn = st.tuples(rows(loaded), contexts(loaded), parameters(loaded))
+    with mock.patch.object(interpret, "_Evaluator", type("Watching", (Watching,), {"known": known})):
+        for _ in range(4):
+            outcome(reference_evaluate, loaded, *data.draw(drawn))
+
+
+# --- what is printed reads back as it was
+
+
+@examples(0.5)
+@given(seeds())
+def test_printed_formulas_parse_to_the_same(seed: Json) -> None:
+    program = load_seed(seed).program
+    printed = copy.deepcopy(seed)
+    conditions: dict[str, Expr] = {}
+    for step, body in zip(program.steps, printed["compute"], strict=True):
+        put_back(step, body)
+        where = getattr(step.operation, "condition", None) or getattr(step.operation, "where", None)
+        if where is not None:
+            probe = f"PROBE_{len(conditions)}"
+            conditions[probe] = where
+            expr = f"1 if {parenthesized(where)} else 0"
+            printed["compute"].append({"name": probe, "op": "sum", "expr": expr})
+    again = {step.name: step for step in load_seed(printed).program.steps}
+    for step in program.steps:
+        assert exact(again[step.name].operation) == exact(step.operation)
+        assert again[step.name].ty == step.ty
+    for name, condition in conditions.items():
+        found = again[name].operation
+        assert isinstance(found, nodes.Sum)
+        assert isinstance(found.expression, nodes.Conditional)
+        assert exact(found.expression.condition) == exact(condition)
+
+
+def parenthesized(expression: Expr) -> str:
+    return f"({expression_text(expression)})"
+
+
+def put_back(step: nodes.Step, body: Json) -> None:
+    """The step's formulas as they are printed, in place of those that were written."""
+    match step.operation:
+        case nodes.Formula(expression) | nodes.Sum(expression) | nodes.Extreme(_, expression):
+            body.pop("field", None)
+            body["expr"] = expression_text(expression)
+        case nodes.Case(written):
+            body.pop("source", None)
+            for rule, (condition, _) in zip(body["rules"], written, strict=False):
+                rule["when"] = expression_text(condition)
+
+
+def exact(tree: Any) -> Any:
+    """A tree without what is known of it, in which 1, 1.0 and True differ."""
+    if hasattr(tree, "__dataclass_fields__"):
+        names = [name for name in tree.__dataclass_fields__ if name != "info"]
+        return (type(tree).__name__, *(exact(getattr(tree, name)) for name in names))
+    if isinstance(tree, tuple):
+        return tuple(exact(item) for item in tree)
+    return (type(tree).__name__, repr(tree)) if not isinstance(tree, str) else tree
+
+
+# --- nothing but diagnostics comes of what is wrong
+
+
+def assert_only_diagnostics(seed: Json | Path) -> None:
+    found = analyse(seed)
+    render_text(found.diagnostics)
+    render_json(found.diagnostics)
+    for diagnostic in found.diagnostics:
+        assert diagnostic.message
+        assert diagnostic.help
+        assert (diagnostic.line, diagnostic.column) <= (diagnostic.end_line, diagnostic.end_column)
+    assert found.has_errors or found.program is not None
+
+
+_TOKENS = (
+    "1", "0", "2.5", "1e308", "9" * 19, "9" * 50, "N", "X", "meta.stars", "extraction.kind", "context.name", "param.P", "$F",
+    "+", "-", "*", "/", "//", "%", "**", "<", "<=", "==", "!=", ">", "=", "in", "not", "not in", "and", "or", "if", "else",
+    "(", ")", "[", "]", ",", ".", "'a'", '"b"', "'", '"', "None", "true", "False", "max", "log(", "round(", "len(", "int(",
+    "is", "lambda", "&&", "||", "!", "?", ":", "{", "}", "\\", "\n", "@", "'\\q'", "a.b.c", "1.", ".5", "0x10", "01", "1_000",
+)  # fmt: skip
+_FORMULAS = st.one_of(
+    st.lists(st.sampled_from(_TOKENS), max_size=14).map(" ".join),
+    st.lists(st.sampled_from(_TOKENS), max_size=8).map("".join),
+    st.text(max_size=20),
+)
+
+
+@given(_FORMULAS, st.sampled_from(["expr", "sum", "when", "continuation", "source", "field"]))
+def test_any_text_as_a_formula(text: str, place: str) -> None:
+    steps = {
+        "expr": {"op": "expr", "expr": text},
+        "sum": {"op": "sum", "expr": text, "where": {"$F": True}},
+        "when": {"op": "case", "rules": [{"when": text, "then": 1}, {"else": 2}]},
+        "continuation": {"op": "case", "source": "N", "rules": [{"when": text, "then": 1}, {"else": 2}]},
+        "source": {"op": "lookup", "source": text, "table": {"a": 1}, "match": "exact", "default": 0},
+        "field": {"op": "max", "field": text, "default": 0},
+    }
+    seed = {
+        "task_name": "T",
+        "parameters": {"P": {"type": "number", "default": 1.5}},
+        "extract": {"fields": [{"name": "kind", "type": "enum", "values": ["a", "b"]}]},
+        "compute": [
+            {"name": "F", "op": "define_filter", "extraction": {"kind": "a"}},
+            {"name": "N", "op": "count"},
+            {"name": "X", **steps[place]},
+        ],
+        "output": ["X"],
+    }
+    assert_only_diagnostics(seed)
+
+
+_SCRAPS = st.one_of(
+    st.none(), st.booleans(), st.integers(), st.floats(allow_nan=False, allow_infinity=False), st.text(max_size=6),
+    st.sampled_from([[], {}, [[]], [None], {"name": "A"}, {"in": []}, "param.P", "count", "$A", 2**63, 10**60]),
+)  # fmt: skip
+
+
+@cache
+def task_texts() -> tuple[str, ...]:
+    return tuple(path.read_text(encoding="utf-8") for path in SEEDS)
+
+
+@st.composite
+def damaged(draw: st.DrawFn) -> Json:
+    """A task's seed with parts taken out, doubled, exchanged or replaced."""
+    seed = json.loads(draw(st.sampled_from(task_texts())))
+    for _ in range(draw(st.integers(1, 3))):
+        holder, key = draw(st.sampled_from(list(places(seed))))
+        change = draw(st.sampled_from(["delete", "double", "replace", "retype", "rename", "exchange"]))
+        if change == "delete":
+            del holder[key]
+        elif change == "double" and isinstance(holder, list):
+            holder.insert(key, copy.deepcopy(holder[key]))
+        elif change == "rename" and isinstance(holder, dict):
+            holder[draw(st.text(max_size=5))] = holder.pop(key)
+        elif change == "retype" and isinstance(holder[key], str):
+            at = draw(st.integers(0, len(holder[key])))
+            holder[key] = holder[key][:at] + draw(st.text(max_size=3)) + holder[key][at + draw(st.integers(0, 3)) :]
+        elif change == "exchange":
+            other, other_key = draw(st.sampled_from(list(places(seed))))
+            holder[key] = copy.deepcopy(other[other_key])
+        else:
+            holder[key] = draw(_SCRAPS)
+        assume(seed)
+    return seed
+
+
+def places(value: Json) -> Any:
+    if isinstance(value, dict | list):
+        for key in list(value) if isinstance(value, dict) else range(len(value)):
+            yield value, key
+            yield from places(value[key])
+
+
+@given(damaged())
+def test_damaged_seeds(seed: Json) -> None:
+    assert_only_diagnostics(seed)
+
+
+@st.composite
+def damaged_bytes(draw: st.DrawFn) -> bytes:
+    """The bytes of a task's seed, cut, doubled or overwritten."""
+    data = draw(st.sampled_from(task_texts())).encode()
+    for _ in range(draw(st.integers(1, 3))):
+        start = draw(st.integers(0, len(data)))
+        end = min(len(data), start + draw(st.integers(0, 30)))
+        scrap = draw(st.one_of(st.binary(max_size=4), st.sampled_from([b"", b'"', b"{", b"}", b"[", b",", b"\\u", b"\\ud800", b"\xff", data[start:end] * 2])))
+        data = data[:start] + scrap + data[end:]
+    return data
+
+
+@given(st.one_of(damaged_bytes(), st.binary(max_size=30)))
+def test_damaged_files(data: bytes) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "seed.json"
+        path.write_bytes(data)
+        assert_only_diagnostics(path)
+
+
+@examples(0.1)
+@given(damaged())
+def test_what_passes_the_check_compiles(seed: Json) -> None:
+    assume(not analyse(seed).has_errors)
+    assert verify_source(compile_seed(seed, formatted=False)) is None

@@ -417,19 +417,31 @@ def parse_row(row: JsonObject) -> Row:
     """Read a JSON row; a missing field, a wrong type or an unknown value raises DataError by name."""
     extraction = _object(row, "extraction")
     return Row(
-        _choice(OCCASION_VALUES, extraction, "extraction", "occasion"),
-        _choice(MOOD_VALUES, extraction, "extraction", "mood"),
-        False if extraction.get("too_loud") is None else _boolean(extraction, "extraction", "too_loud"),
-        False if extraction.get("felt_rushed") is None else _boolean(extraction, "extraction", "felt_rushed"),
-        False if extraction.get("soft_light") is None else _boolean(extraction, "extraction", "soft_light"),
-        False if extraction.get("would_return") is None else _boolean(extraction, "extraction", "would_return"),
+        _choice(OCCASION_VALUES, extraction.get("occasion"), "extraction.occasion"),
+        _choice(MOOD_VALUES, extraction.get("mood"), "extraction.mood"),
+        False if extraction.get("too_loud") is None else _boolean(extraction.get("too_loud"), "extraction.too_loud"),
+        (
+            False
+            if extraction.get("felt_rushed") is None
+            else _boolean(extraction.get("felt_rushed"), "extraction.felt_rushed")
+        ),
+        (
+            False
+            if extraction.get("soft_light") is None
+            else _boolean(extraction.get("soft_light"), "extraction.soft_light")
+        ),
+        (
+            False
+            if extraction.get("would_return") is None
+            else _boolean(extraction.get("would_return"), "extraction.would_return")
+        ),
     )
 
 
 def parse_context(context: JsonObject) -> Context:
     """Read a JSON context; a missing field or a wrong type raises DataError by name."""
     return Context(
-        _string(context, "context", "categories"),
+        _string(context.get("categories"), "context.categories"),
     )
 
 
@@ -462,37 +474,36 @@ def _substring_first(table: Mapping[str, _Found], source: str, default: _Default
     return default
 
 
-def _refused(section: str, name: str, expected: str, value: JsonValue) -> DataError:
+def _refused(place: str, expected: str, value: JsonValue) -> DataError:
     if value is None:
-        return DataError(f"`{section}.{name}` is missing; it must be {expected}")
-    return DataError(f"`{section}.{name}` must be {expected}, not {repr(value)[:80]}")
+        return DataError(f"`{place}` is missing; it must be {expected}")
+    return DataError(f"`{place}` must be {expected}, not {repr(value)[:80]}")
 
 
 def _object(record: JsonObject, name: str) -> JsonObject:
     """A section of a JSON row; an absent one is empty."""
-    section = record.get(name, {})
-    if not isinstance(section, dict):
-        raise DataError(f"`{name}` must be an object, not {repr(section)[:80]}")
-    return section
+    section = record.get(name)
+    if isinstance(section, dict):
+        return section
+    if name not in record:
+        return {}
+    raise DataError(f"`{name}` must be an object, not {repr(section)[:80]}")
 
 
-def _choice(values: Mapping[str, _Value], record: JsonObject, section: str, name: str) -> _Value:
-    value = record.get(name)
+def _choice(values: Mapping[str, _Value], value: JsonValue, place: str) -> _Value:
     found = values.get(value) if isinstance(value, str) else None
-    if found is not None:
-        return found
-    raise _refused(section, name, f"one of {', '.join(values)}", value)
+    if found is None:
+        raise _refused(place, f"one of {', '.join(values)}", value)
+    return found
 
 
-def _string(record: JsonObject, section: str, name: str) -> str:
-    value = record.get(name)
+def _string(value: JsonValue, place: str) -> str:
     if isinstance(value, str):
         return value
-    raise _refused(section, name, "a text", value)
+    raise _refused(place, "a text", value)
 
 
-def _boolean(record: JsonObject, section: str, name: str) -> bool:
-    value = record.get(name)
+def _boolean(value: JsonValue, place: str) -> bool:
     if isinstance(value, bool):
         return value
-    raise _refused(section, name, "true or false", value)
+    raise _refused(place, "true or false", value)

@@ -430,19 +430,19 @@ def parse_row(row: JsonObject) -> Row:
     extraction = _object(row, "extraction")
     meta = _object(row, "meta")
     return Row(
-        _choice(INCIDENT_SEVERITY_VALUES, extraction, "extraction", "incident_severity"),
-        _choice(ACCOUNT_TYPE_VALUES, extraction, "extraction", "account_type"),
-        _choice(SAFETY_INTERACTION_VALUES, extraction, "extraction", "safety_interaction"),
-        _number(meta, "meta", "stars"),
-        _integer(meta, "meta", "useful"),
-        _date_part(meta, "year", 0, 9999),
+        _choice(INCIDENT_SEVERITY_VALUES, extraction.get("incident_severity"), "extraction.incident_severity"),
+        _choice(ACCOUNT_TYPE_VALUES, extraction.get("account_type"), "extraction.account_type"),
+        _choice(SAFETY_INTERACTION_VALUES, extraction.get("safety_interaction"), "extraction.safety_interaction"),
+        _number(meta.get("stars"), "meta.stars"),
+        _integer(meta.get("useful"), "meta.useful"),
+        _integer(_date_part(meta, "year", 0, 9999), "meta.year"),
     )
 
 
 def parse_context(context: JsonObject) -> Context:
     """Read a JSON context; a missing field or a wrong type raises DataError by name."""
     return Context(
-        _string(context, "context", "categories"),
+        _string(context.get("categories"), "context.categories"),
     )
 
 
@@ -451,8 +451,6 @@ JsonObject: TypeAlias = Mapping[str, JsonValue]
 _Number = TypeVar("_Number", int, float)
 _Default = TypeVar("_Default")
 _Value = TypeVar("_Value", bound=str)
-_LARGEST_INPUT = 1e100
-_LARGEST_INTEGER = 2**63 - 1
 
 
 class EvaluationError(Exception):
@@ -485,59 +483,58 @@ def _substring_max(table: Mapping[str, _Number], source: str, default: _Default)
     return default if best is None else best
 
 
-def _refused(section: str, name: str, expected: str, value: JsonValue) -> DataError:
+def _refused(place: str, expected: str, value: JsonValue) -> DataError:
     if value is None:
-        return DataError(f"`{section}.{name}` is missing; it must be {expected}")
-    return DataError(f"`{section}.{name}` must be {expected}, not {repr(value)[:80]}")
+        return DataError(f"`{place}` is missing; it must be {expected}")
+    return DataError(f"`{place}` must be {expected}, not {repr(value)[:80]}")
 
 
 def _object(record: JsonObject, name: str) -> JsonObject:
     """A section of a JSON row; an absent one is empty."""
-    section = record.get(name, {})
-    if not isinstance(section, dict):
-        raise DataError(f"`{name}` must be an object, not {repr(section)[:80]}")
-    return section
+    section = record.get(name)
+    if isinstance(section, dict):
+        return section
+    if name not in record:
+        return {}
+    raise DataError(f"`{name}` must be an object, not {repr(section)[:80]}")
 
 
-def _choice(values: Mapping[str, _Value], record: JsonObject, section: str, name: str) -> _Value:
-    value = record.get(name)
+def _choice(values: Mapping[str, _Value], value: JsonValue, place: str) -> _Value:
     found = values.get(value) if isinstance(value, str) else None
-    if found is not None:
-        return found
-    raise _refused(section, name, f"one of {', '.join(values)}", value)
+    if found is None:
+        raise _refused(place, f"one of {', '.join(values)}", value)
+    return found
 
 
-def _string(record: JsonObject, section: str, name: str) -> str:
-    value = record.get(name)
+def _string(value: JsonValue, place: str) -> str:
     if isinstance(value, str):
         return value
-    raise _refused(section, name, "a text", value)
+    raise _refused(place, "a text", value)
 
 
-def _integer(record: JsonObject, section: str, name: str) -> int:
-    value = record.get(name)
-    if isinstance(value, int) and -_LARGEST_INTEGER <= value <= _LARGEST_INTEGER and not isinstance(value, bool):
+def _integer(value: JsonValue, place: str) -> int:
+    if isinstance(value, int) and -(2**63) < value < 2**63 and not isinstance(value, bool):
         return value
-    if isinstance(value, float) and value.is_integer() and -_LARGEST_INTEGER <= value <= _LARGEST_INTEGER:
+    if isinstance(value, float) and value.is_integer() and -(2**63) < value < 2**63:
         return int(value)
-    raise _refused(section, name, "an integer of 64 bits", value)
+    raise _refused(place, "an integer of 64 bits", value)
 
 
-def _number(record: JsonObject, section: str, name: str) -> float:
-    value = record.get(name)
-    if isinstance(value, float) and -_LARGEST_INPUT <= value <= _LARGEST_INPUT:
+def _number(value: JsonValue, place: str) -> float:
+    if isinstance(value, float) and -1e100 <= value <= 1e100:
         return value
-    if isinstance(value, int) and -_LARGEST_INPUT <= value <= _LARGEST_INPUT and not isinstance(value, bool):
+    if isinstance(value, int) and -1e100 <= value <= 1e100 and not isinstance(value, bool):
         return float(value)
-    raise _refused(section, name, "a number from -1e100 to 1e100", value)
+    raise _refused(place, "a number from -1e100 to 1e100", value)
 
 
-def _date_part(record: JsonObject, name: str, part: int, most: int) -> int:
+def _date_part(record: JsonObject, name: str, part: int, most: int) -> JsonValue:
     """`meta.year` or `meta.month`: as given, else the part of the date, YYYY-MM-DD."""
+    value = record.get(name)
     date = record.get("date")
-    if record.get(name) is not None or not isinstance(date, str):
-        return _integer(record, "meta", name)
+    if value is not None or not isinstance(date, str):
+        return value
     parts = date[:10].split("-")
     if len(parts) == 3 and parts[part].isdecimal() and 1 <= int(parts[part]) <= most:
         return int(parts[part])
-    raise _refused("meta", "date", "a date, YYYY-MM-DD", date)
+    raise _refused("meta.date", "a date, YYYY-MM-DD", date)

@@ -470,27 +470,39 @@ def parse_row(row: JsonObject) -> Row:
     extraction = _object(row, "extraction")
     meta = _object(row, "meta")
     return Row(
-        _choice(HYGIENE_ISSUE_VALUES, extraction, "extraction", "hygiene_issue"),
-        _choice(WITNESSED_BY_VALUES, extraction, "extraction", "witnessed_by"),
-        _choice(ILLNESS_VALUES, extraction, "extraction", "illness"),
-        False if extraction.get("told_staff") is None else _boolean(extraction, "extraction", "told_staff"),
-        False if extraction.get("staff_fixed") is None else _boolean(extraction, "extraction", "staff_fixed"),
-        False if extraction.get("praised_clean") is None else _boolean(extraction, "extraction", "praised_clean"),
+        _choice(HYGIENE_ISSUE_VALUES, extraction.get("hygiene_issue"), "extraction.hygiene_issue"),
+        _choice(WITNESSED_BY_VALUES, extraction.get("witnessed_by"), "extraction.witnessed_by"),
+        _choice(ILLNESS_VALUES, extraction.get("illness"), "extraction.illness"),
+        (
+            False
+            if extraction.get("told_staff") is None
+            else _boolean(extraction.get("told_staff"), "extraction.told_staff")
+        ),
+        (
+            False
+            if extraction.get("staff_fixed") is None
+            else _boolean(extraction.get("staff_fixed"), "extraction.staff_fixed")
+        ),
+        (
+            False
+            if extraction.get("praised_clean") is None
+            else _boolean(extraction.get("praised_clean"), "extraction.praised_clean")
+        ),
         (
             "valid"
             if extraction.get("review_validity") is None
-            else _choice(REVIEW_VALIDITY_VALUES, extraction, "extraction", "review_validity")
+            else _choice(REVIEW_VALIDITY_VALUES, extraction.get("review_validity"), "extraction.review_validity")
         ),
-        _integer(meta, "meta", "useful"),
-        _date_part(meta, "year", 0, 9999),
+        _integer(meta.get("useful"), "meta.useful"),
+        _integer(_date_part(meta, "year", 0, 9999), "meta.year"),
     )
 
 
 def parse_context(context: JsonObject) -> Context:
     """Read a JSON context; a missing field or a wrong type raises DataError by name."""
     return Context(
-        _integer(context, "context", "review_count"),
-        _integer(context, "context", "is_open"),
+        _integer(context.get("review_count"), "context.review_count"),
+        _integer(context.get("is_open"), "context.is_open"),
     )
 
 
@@ -499,7 +511,7 @@ def parse_parameters(record: JsonObject) -> Parameters:
     _known(record, ("AS_OF_YEAR",))
     return Parameters(
         (
-            _bounded(_integer(record, "param", "AS_OF_YEAR"), 2000, 2100, "AS_OF_YEAR")
+            _bounded(_integer(record.get("AS_OF_YEAR"), "param.AS_OF_YEAR"), 2000, 2100, "AS_OF_YEAR")
             if "AS_OF_YEAR" in record
             else PARAMETERS.AS_OF_YEAR
         ),
@@ -510,7 +522,6 @@ JsonValue: TypeAlias = "str | int | float | bool | Sequence[JsonValue] | Mapping
 JsonObject: TypeAlias = Mapping[str, JsonValue]
 _Number = TypeVar("_Number", int, float)
 _Value = TypeVar("_Value", bound=str)
-_LARGEST_INTEGER = 2**63 - 1
 
 
 class EvaluationError(Exception):
@@ -527,53 +538,53 @@ class DataError(ValueError):
     """A row, context or parameter that is not what the seed declares; the message names the field."""
 
 
-def _refused(section: str, name: str, expected: str, value: JsonValue) -> DataError:
+def _refused(place: str, expected: str, value: JsonValue) -> DataError:
     if value is None:
-        return DataError(f"`{section}.{name}` is missing; it must be {expected}")
-    return DataError(f"`{section}.{name}` must be {expected}, not {repr(value)[:80]}")
+        return DataError(f"`{place}` is missing; it must be {expected}")
+    return DataError(f"`{place}` must be {expected}, not {repr(value)[:80]}")
 
 
 def _object(record: JsonObject, name: str) -> JsonObject:
     """A section of a JSON row; an absent one is empty."""
-    section = record.get(name, {})
-    if not isinstance(section, dict):
-        raise DataError(f"`{name}` must be an object, not {repr(section)[:80]}")
-    return section
+    section = record.get(name)
+    if isinstance(section, dict):
+        return section
+    if name not in record:
+        return {}
+    raise DataError(f"`{name}` must be an object, not {repr(section)[:80]}")
 
 
-def _choice(values: Mapping[str, _Value], record: JsonObject, section: str, name: str) -> _Value:
-    value = record.get(name)
+def _choice(values: Mapping[str, _Value], value: JsonValue, place: str) -> _Value:
     found = values.get(value) if isinstance(value, str) else None
-    if found is not None:
-        return found
-    raise _refused(section, name, f"one of {', '.join(values)}", value)
+    if found is None:
+        raise _refused(place, f"one of {', '.join(values)}", value)
+    return found
 
 
-def _boolean(record: JsonObject, section: str, name: str) -> bool:
-    value = record.get(name)
+def _boolean(value: JsonValue, place: str) -> bool:
     if isinstance(value, bool):
         return value
-    raise _refused(section, name, "true or false", value)
+    raise _refused(place, "true or false", value)
 
 
-def _integer(record: JsonObject, section: str, name: str) -> int:
-    value = record.get(name)
-    if isinstance(value, int) and -_LARGEST_INTEGER <= value <= _LARGEST_INTEGER and not isinstance(value, bool):
+def _integer(value: JsonValue, place: str) -> int:
+    if isinstance(value, int) and -(2**63) < value < 2**63 and not isinstance(value, bool):
         return value
-    if isinstance(value, float) and value.is_integer() and -_LARGEST_INTEGER <= value <= _LARGEST_INTEGER:
+    if isinstance(value, float) and value.is_integer() and -(2**63) < value < 2**63:
         return int(value)
-    raise _refused(section, name, "an integer of 64 bits", value)
+    raise _refused(place, "an integer of 64 bits", value)
 
 
-def _date_part(record: JsonObject, name: str, part: int, most: int) -> int:
+def _date_part(record: JsonObject, name: str, part: int, most: int) -> JsonValue:
     """`meta.year` or `meta.month`: as given, else the part of the date, YYYY-MM-DD."""
+    value = record.get(name)
     date = record.get("date")
-    if record.get(name) is not None or not isinstance(date, str):
-        return _integer(record, "meta", name)
+    if value is not None or not isinstance(date, str):
+        return value
     parts = date[:10].split("-")
     if len(parts) == 3 and parts[part].isdecimal() and 1 <= int(parts[part]) <= most:
         return int(parts[part])
-    raise _refused("meta", "date", "a date, YYYY-MM-DD", date)
+    raise _refused("meta.date", "a date, YYYY-MM-DD", date)
 
 
 def _bounded(value: _Number, low: float, high: float, name: str) -> _Number:

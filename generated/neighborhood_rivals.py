@@ -405,17 +405,25 @@ def parse_row(row: JsonObject) -> Row:
     """Read a JSON row; a missing field, a wrong type or an unknown value raises DataError by name."""
     extraction = _object(row, "extraction")
     return Row(
-        _choice(COMPARISON_VALUES, extraction, "extraction", "comparison"),
-        _choice(BASIS_VALUES, extraction, "extraction", "basis"),
-        "" if extraction.get("rival_named") is None else _string(extraction, "extraction", "rival_named"),
-        False if extraction.get("switched_here") is None else _boolean(extraction, "extraction", "switched_here"),
+        _choice(COMPARISON_VALUES, extraction.get("comparison"), "extraction.comparison"),
+        _choice(BASIS_VALUES, extraction.get("basis"), "extraction.basis"),
+        (
+            ""
+            if extraction.get("rival_named") is None
+            else _string(extraction.get("rival_named"), "extraction.rival_named")
+        ),
+        (
+            False
+            if extraction.get("switched_here") is None
+            else _boolean(extraction.get("switched_here"), "extraction.switched_here")
+        ),
     )
 
 
 def parse_context(context: JsonObject) -> Context:
     """Read a JSON context; a missing field or a wrong type raises DataError by name."""
     return Context(
-        _string(context, "context", "categories"),
+        _string(context.get("categories"), "context.categories"),
     )
 
 
@@ -449,37 +457,36 @@ def _substring_max(table: Mapping[str, _Number], source: str, default: _Default)
     return default if best is None else best
 
 
-def _refused(section: str, name: str, expected: str, value: JsonValue) -> DataError:
+def _refused(place: str, expected: str, value: JsonValue) -> DataError:
     if value is None:
-        return DataError(f"`{section}.{name}` is missing; it must be {expected}")
-    return DataError(f"`{section}.{name}` must be {expected}, not {repr(value)[:80]}")
+        return DataError(f"`{place}` is missing; it must be {expected}")
+    return DataError(f"`{place}` must be {expected}, not {repr(value)[:80]}")
 
 
 def _object(record: JsonObject, name: str) -> JsonObject:
     """A section of a JSON row; an absent one is empty."""
-    section = record.get(name, {})
-    if not isinstance(section, dict):
-        raise DataError(f"`{name}` must be an object, not {repr(section)[:80]}")
-    return section
+    section = record.get(name)
+    if isinstance(section, dict):
+        return section
+    if name not in record:
+        return {}
+    raise DataError(f"`{name}` must be an object, not {repr(section)[:80]}")
 
 
-def _choice(values: Mapping[str, _Value], record: JsonObject, section: str, name: str) -> _Value:
-    value = record.get(name)
+def _choice(values: Mapping[str, _Value], value: JsonValue, place: str) -> _Value:
     found = values.get(value) if isinstance(value, str) else None
-    if found is not None:
-        return found
-    raise _refused(section, name, f"one of {', '.join(values)}", value)
+    if found is None:
+        raise _refused(place, f"one of {', '.join(values)}", value)
+    return found
 
 
-def _string(record: JsonObject, section: str, name: str) -> str:
-    value = record.get(name)
+def _string(value: JsonValue, place: str) -> str:
     if isinstance(value, str):
         return value
-    raise _refused(section, name, "a text", value)
+    raise _refused(place, "a text", value)
 
 
-def _boolean(record: JsonObject, section: str, name: str) -> bool:
-    value = record.get(name)
+def _boolean(value: JsonValue, place: str) -> bool:
     if isinstance(value, bool):
         return value
-    raise _refused(section, name, "true or false", value)
+    raise _refused(place, "true or false", value)

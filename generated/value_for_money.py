@@ -380,28 +380,38 @@ def parse_row(row: JsonObject) -> Row:
     extraction = _object(row, "extraction")
     meta = _object(row, "meta")
     return Row(
-        _choice(PRICE_VIEW_VALUES, extraction, "extraction", "price_view"),
-        _choice(PORTION_VALUES, extraction, "extraction", "portion"),
-        0 if extraction.get("amount_per_person") is None else _number(extraction, "extraction", "amount_per_person"),
-        False if extraction.get("hidden_charges") is None else _boolean(extraction, "extraction", "hidden_charges"),
-        False if extraction.get("would_pay_again") is None else _boolean(extraction, "extraction", "would_pay_again"),
-        _number(meta, "meta", "stars"),
-        _integer(meta, "meta", "useful"),
+        _choice(PRICE_VIEW_VALUES, extraction.get("price_view"), "extraction.price_view"),
+        _choice(PORTION_VALUES, extraction.get("portion"), "extraction.portion"),
+        (
+            0
+            if extraction.get("amount_per_person") is None
+            else _number(extraction.get("amount_per_person"), "extraction.amount_per_person")
+        ),
+        (
+            False
+            if extraction.get("hidden_charges") is None
+            else _boolean(extraction.get("hidden_charges"), "extraction.hidden_charges")
+        ),
+        (
+            False
+            if extraction.get("would_pay_again") is None
+            else _boolean(extraction.get("would_pay_again"), "extraction.would_pay_again")
+        ),
+        _number(meta.get("stars"), "meta.stars"),
+        _integer(meta.get("useful"), "meta.useful"),
     )
 
 
 def parse_context(context: JsonObject) -> Context:
     """Read a JSON context; a missing field or a wrong type raises DataError by name."""
     return Context(
-        _string(context, "context", "city"),
+        _string(context.get("city"), "context.city"),
     )
 
 
 JsonValue: TypeAlias = "str | int | float | bool | Sequence[JsonValue] | Mapping[str, JsonValue] | None"
 JsonObject: TypeAlias = Mapping[str, JsonValue]
 _Value = TypeVar("_Value", bound=str)
-_LARGEST_INPUT = 1e100
-_LARGEST_INTEGER = 2**63 - 1
 
 
 class EvaluationError(Exception):
@@ -418,55 +428,52 @@ class DataError(ValueError):
     """A row, context or parameter that is not what the seed declares; the message names the field."""
 
 
-def _refused(section: str, name: str, expected: str, value: JsonValue) -> DataError:
+def _refused(place: str, expected: str, value: JsonValue) -> DataError:
     if value is None:
-        return DataError(f"`{section}.{name}` is missing; it must be {expected}")
-    return DataError(f"`{section}.{name}` must be {expected}, not {repr(value)[:80]}")
+        return DataError(f"`{place}` is missing; it must be {expected}")
+    return DataError(f"`{place}` must be {expected}, not {repr(value)[:80]}")
 
 
 def _object(record: JsonObject, name: str) -> JsonObject:
     """A section of a JSON row; an absent one is empty."""
-    section = record.get(name, {})
-    if not isinstance(section, dict):
-        raise DataError(f"`{name}` must be an object, not {repr(section)[:80]}")
-    return section
+    section = record.get(name)
+    if isinstance(section, dict):
+        return section
+    if name not in record:
+        return {}
+    raise DataError(f"`{name}` must be an object, not {repr(section)[:80]}")
 
 
-def _choice(values: Mapping[str, _Value], record: JsonObject, section: str, name: str) -> _Value:
-    value = record.get(name)
+def _choice(values: Mapping[str, _Value], value: JsonValue, place: str) -> _Value:
     found = values.get(value) if isinstance(value, str) else None
-    if found is not None:
-        return found
-    raise _refused(section, name, f"one of {', '.join(values)}", value)
+    if found is None:
+        raise _refused(place, f"one of {', '.join(values)}", value)
+    return found
 
 
-def _string(record: JsonObject, section: str, name: str) -> str:
-    value = record.get(name)
+def _string(value: JsonValue, place: str) -> str:
     if isinstance(value, str):
         return value
-    raise _refused(section, name, "a text", value)
+    raise _refused(place, "a text", value)
 
 
-def _boolean(record: JsonObject, section: str, name: str) -> bool:
-    value = record.get(name)
+def _boolean(value: JsonValue, place: str) -> bool:
     if isinstance(value, bool):
         return value
-    raise _refused(section, name, "true or false", value)
+    raise _refused(place, "true or false", value)
 
 
-def _integer(record: JsonObject, section: str, name: str) -> int:
-    value = record.get(name)
-    if isinstance(value, int) and -_LARGEST_INTEGER <= value <= _LARGEST_INTEGER and not isinstance(value, bool):
+def _integer(value: JsonValue, place: str) -> int:
+    if isinstance(value, int) and -(2**63) < value < 2**63 and not isinstance(value, bool):
         return value
-    if isinstance(value, float) and value.is_integer() and -_LARGEST_INTEGER <= value <= _LARGEST_INTEGER:
+    if isinstance(value, float) and value.is_integer() and -(2**63) < value < 2**63:
         return int(value)
-    raise _refused(section, name, "an integer of 64 bits", value)
+    raise _refused(place, "an integer of 64 bits", value)
 
 
-def _number(record: JsonObject, section: str, name: str) -> float:
-    value = record.get(name)
-    if isinstance(value, float) and -_LARGEST_INPUT <= value <= _LARGEST_INPUT:
+def _number(value: JsonValue, place: str) -> float:
+    if isinstance(value, float) and -1e100 <= value <= 1e100:
         return value
-    if isinstance(value, int) and -_LARGEST_INPUT <= value <= _LARGEST_INPUT and not isinstance(value, bool):
+    if isinstance(value, int) and -1e100 <= value <= 1e100 and not isinstance(value, bool):
         return float(value)
-    raise _refused(section, name, "a number from -1e100 to 1e100", value)
+    raise _refused(place, "a number from -1e100 to 1e100", value)

@@ -29,8 +29,8 @@ WAIT_EXTRACTIONS = EXAMPLES / "extractions-wait_times.jsonl"
 COMMANDS = ("check", "compile", "evaluate", "run", "agreement", "demo", "dump", "fmt", "rule")
 
 BAD_STEPS = [
-    {"name": "N", "op": "count", "where": {"extraction.mood": "goood"}},
-    {"name": "A", "op": "expr", "expr": "N + NN"},
+    {"name": "N_ALL", "op": "count", "where": {"extraction.mood": "goood"}},
+    {"name": "A", "op": "expr", "expr": "N_ALL + N_AL"},
 ]
 
 
@@ -96,13 +96,13 @@ def test_check_tells_all_errors_with_the_place_underlined(bad: Path) -> None:
     lines = found.out.splitlines()
     assert sum(line.startswith("error[") for line in lines) == 2
     assert f"{bad}: 2 errors" in lines
-    where = next(number for number, line in enumerate(bad.read_text().splitlines(), 1) if "N + NN" in line)
+    where = next(number for number, line in enumerate(bad.read_text().splitlines(), 1) if "N_ALL + N_AL" in line)
     at = lines.index(next(line for line in lines if line.startswith("error[FS201] unknown-name")))
     place, _, shown, underlined, help_line, more = lines[at + 1 : at + 7]
     assert place.startswith(f"  --> {bad}:{where}:")
     assert place.endswith("/compute/1/expr")
-    assert shown[underlined.index("^") : underlined.rindex("^") + 1] == "NN"
-    assert help_line == "   = help: did you mean `N`?"
+    assert shown[underlined.index("^") : underlined.rindex("^") + 1] == "N_AL"
+    assert help_line == "   = help: did you mean `N_ALL`?"
     assert more == "   = more: formulaseed rule FS201"
 
 
@@ -121,7 +121,7 @@ def test_check_in_json_lists_every_diagnostic(bad: Path) -> None:
         "code", "severity", "message", "file", "pointer", "line", "column", "end_line", "end_column", "help",
     ]  # fmt: skip
     line = bad.read_text().splitlines()[unknown["line"] - 1]
-    assert line[unknown["column"] - 1 : unknown["end_column"] - 1] == "NN"
+    assert line[unknown["column"] - 1 : unknown["end_column"] - 1] == "N_AL"
     assert (unknown["pointer"], unknown["end_line"]) == ("/compute/1/expr", unknown["line"])
 
 

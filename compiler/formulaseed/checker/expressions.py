@@ -10,9 +10,9 @@ from collections.abc import Sequence
 
 from formulaseed.checker.facts import Facts, Narrowing, is_present, range_of
 from formulaseed.checker.scope import Scope, error_at
-from formulaseed.diagnostics.suggest import did_you_mean
+from formulaseed.diagnostics.suggest import did_you_mean, nearest
 from formulaseed.domain import ranges
-from formulaseed.domain.builtins import FUNCTIONS, OPERATORS, Fault, Function
+from formulaseed.domain.builtins import ALIASES, FUNCTIONS, OPERATORS, Fault, Function
 from formulaseed.domain.ranges import Range
 from formulaseed.domain.types import BOOLEAN, INTEGER, NUMBER, Base, Shape, Type, Value, join, type_of
 from formulaseed.ir import nodes
@@ -38,7 +38,7 @@ class ExpressionChecker:
             case ast.Literal(span, value):
                 return _literal(value, span)
             case ast.Name():
-                return self._shaped(self.scope.resolve(node), node.text)
+                return self._shaped(self.scope.resolve(node, self.per_review), node.text)
             case ast.FilterName():
                 return self._shaped(self.scope.resolve_filter(node), f"${node.text}")
             case ast.Unary():
@@ -105,7 +105,7 @@ class ExpressionChecker:
         if found.info.shape is Shape.REVIEW and not self.per_review and not found.info.ty.is_error:
             message = f"`{text}` has a value for every review, and one for the restaurant is needed"
             help = "count or sum it over the reviews in a step of its own, and use that"
-            self.problems.add("FS401", found.info.span, message, help)
+            self.scope.tell("FS401", found.info.span, message, help, text)
             return error_at(found.info.span)
         return found
 
@@ -186,7 +186,7 @@ class ExpressionChecker:
             if operator in ("in", "not in"):
                 left, right = self._membership(operands[-1], operator, right_node, facts)
             else:
-                right = self.check(right_node, facts)
+                right = self._unquoted(operands[-1], right_node) or self.check(right_node, facts)
                 left, right = self._pair(operands[-1], operator, right, node.span, facts)
             wrong = wrong or left.info.ty.is_error or right.info.ty.is_error
             operands[-1] = left
@@ -203,6 +203,17 @@ class ExpressionChecker:
             if plain is not None:
                 return plain
         return nodes.Comparison(operands[0], node.operators, tuple(operands[1:]), info)
+
+    def _unquoted(self, left: Expr, right: ast.Expr) -> Expr | None:
+        """Tell of a text that was meant to stand in quotes, such as `severity == severe`; None for anything else."""
+        if not isinstance(right, ast.Name) or self.scope.is_known(right.text) or left.info.ty.values is None:
+            return None
+        close = nearest(right.text, left.info.ty.values)
+        if close is None:
+            return None
+        help = f"did you mean `'{close}'`? a text stands in quotes"
+        self.scope.tell("FS201", right.span, f"no step is called `{right.text}`", help, right.text)
+        return error_at(right.span)
 
     def _pair(self, left: Expr, operator: str, right: Expr, span: Span, facts: Facts) -> tuple[Expr, Expr]:
         if left.info.ty.is_error or right.info.ty.is_error:
@@ -251,7 +262,7 @@ class ExpressionChecker:
 
     def _membership(self, left: Expr, operator: str, node: ast.Expr, facts: Facts) -> tuple[Expr, Expr]:
         if isinstance(node, ast.List):
-            items = [self.check(item, facts) for item in node.items]
+            items = [self._unquoted(left, item) or self.check(item, facts) for item in node.items]
             if not items:
                 self.problems.add("FS509", node.span, f"`{operator}` has an empty list", "list the values")
                 return left, error_at(node.span)
@@ -350,12 +361,13 @@ class ExpressionChecker:
         return self._called(function, checked, node.span, facts)
 
     def _no_function(self, name: ast.Name) -> None:
-        help = did_you_mean(name.text, FUNCTIONS, what="functions", limit=20)
-        if "." in name.text:
+        called = name.text.rsplit(".", 1)[-1]
+        help = ALIASES.get(called.lower()) or did_you_mean(name.text, FUNCTIONS, what="functions", limit=20)
+        if "." in name.text and called in FUNCTIONS:
+            help = f"write `{called}`"
+        elif "." in name.text:
             help = "functions are called by name, such as `len(context.name)`; texts are compared case included"
-            self.problems.add(
-                "FS103", name.span, f"values have no methods such as `{name.text.rsplit('.', 1)[1]}`", help
-            )
+            self.problems.add("FS103", name.span, f"values have no methods such as `{called}`", help)
             return
         if name.text in self.scope.places:
             help = f"`{name.text}` is a step; write `{name.text} * (…)` to multiply"

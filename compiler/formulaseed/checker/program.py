@@ -16,6 +16,7 @@ from formulaseed.domain.types import BOOLEAN, ERROR, INTEGER, Base, Type, Value,
 from formulaseed.ir import nodes
 from formulaseed.ir.nodes import Expr, SymbolKind
 from formulaseed.syntax import ast, surface
+from formulaseed.syntax.mentions import mentioned_names
 
 
 def check_program(program: surface.Program, problems: Problems) -> nodes.Program | None:
@@ -41,6 +42,7 @@ class _ProgramChecker:
             self.inputs,
             {p.name.text: _bounds(p) for p in program.parameters if p.type.is_numeric},
             self._places(),
+            {step.name.text: frozenset(mentioned_names(step)) for step in program.steps},
             frozenset(step.name.text for step in program.steps if step.is_filter),
         )
         self.narrowing = Narrowing(self._filter_condition, self._non_empty)
@@ -277,7 +279,8 @@ class _ProgramChecker:
                     message = f"`{name.text}` has no value where no review matches, and is returned"
                     self.problems.add("FS507", step.span, message, 'give the step a "default"')
             elif name.text not in self.scope.broken:
-                help = did_you_mean(name.text, self.scope.steps, what="steps")
+                values = [step.name.text for step in self.program.steps if not step.is_filter]
+                help = did_you_mean(name.text, values, what="steps")
                 self.problems.add("FS201", name.span, f"no step is called `{name.text}`", help)
 
     def _unused(self, program: nodes.Program) -> None:

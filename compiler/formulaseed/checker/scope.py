@@ -19,19 +19,36 @@ from formulaseed.syntax import ast
 
 @dataclass
 class Scope:
-    """`inputs` maps a namespace to its fields; `places` maps every step's name to its index in `compute`."""
+    """The names that can be used in the step `current`.
+
+    `inputs` maps a namespace to its fields; `places` maps every step's name to its index in `compute`, `uses` to
+    the names that it mentions. `broken` are the steps in which something is wrong that was told already.
+    """
 
     problems: Problems
     inputs: Mapping[SymbolKind, Mapping[str, Type]]
     bounds: Mapping[str, Range]
     places: Mapping[str, int]
+    uses: Mapping[str, frozenset[str]]
     filter_names: frozenset[str]
     steps: dict[str, nodes.Step] = field(default_factory=dict)
     filters: dict[str, nodes.Step] = field(default_factory=dict)
     broken: set[str] = field(default_factory=set)
     current: str = ""
+    _told: set[tuple[str, str, str]] = field(default_factory=set)
 
-    def resolve(self, name: ast.Name) -> nodes.Expr:
+    def tell(self, code: str, span: Span, message: str, help: str, name: str) -> None:
+        """A problem with a name, once in a step however often the step mentions it."""
+        key = (self.current, code, name)
+        if key not in self._told:
+            self._told.add(key)
+            self.problems.add(code, span, message, help)
+
+    def is_known(self, text: str) -> bool:
+        """Whether the name means a step, whatever its state, or has a namespace."""
+        return "." in text or text in self.places
+
+    def resolve(self, name: ast.Name, per_review: bool) -> nodes.Expr:
         """A name or dotted name; of type error where it means nothing, which is told."""
         if "." in name.text:
             return self._field(name)
@@ -40,30 +57,32 @@ class Scope:
             step = self.steps[text]
             return nodes.Ref(Symbol(SymbolKind.STEP, text), Info(step.ty, Shape.RESTAURANT, span, step.range))
         if text in self.filter_names:
-            message = f"`{text}` is a filter, not a value"
-            self.problems.add(
-                "FS205", span, message, f"write `${text}` in a condition, or count the reviews that match"
+            help = (
+                f"write `${text}`"
+                if per_review
+                else "count the reviews that match it in a step of its own, and use that"
             )
+            self.tell("FS205", span, f"`{text}` is a filter, not a value", help, text)
         elif text in self.places and text not in self.broken:
             self._too_early(text, span)
         elif text not in self.broken:
-            self.problems.add("FS201", span, f"no step is called `{text}`", self._help_for_bare(text))
+            self.tell("FS201", span, f"no step is called `{text}`", self._help_for_bare(text, per_review), text)
         return error_at(span)
 
     def resolve_filter(self, name: ast.FilterName) -> nodes.Expr:
         text, span = name.text, name.span
         if text in self.filters:
             return nodes.Ref(Symbol(SymbolKind.FILTER, text), Info(BOOLEAN, Shape.REVIEW, span))
-        if text in self.broken:
+        if text in self.broken and text in self.filter_names:
             pass
         elif text in self.filter_names:
             self._too_early(text, span)
         elif text in self.places:
-            message = f"`{text}` is a value, not a filter"
-            self.problems.add("FS205", span, message, "`$` stands before the name of a `define_filter` step only")
+            help = "`$` stands before the name of a `define_filter` step only"
+            self.tell("FS205", span, f"`{text}` is a value, not a filter", help, text)
         else:
             help = did_you_mean(text, self.filter_names, what="filters", prefix="$")
-            self.problems.add("FS201", span, f"no filter is called `${text}`", help)
+            self.tell("FS201", span, f"no filter is called `${text}`", help, f"${text}")
         return error_at(span)
 
     def _field(self, name: ast.Name) -> nodes.Expr:
@@ -71,13 +90,13 @@ class Scope:
         prefix, _, rest = text.partition(".")
         kinds = {kind.value: kind for kind in self.inputs}
         if prefix not in kinds:
-            help = did_you_mean(prefix, kinds, what="namespaces")
-            self.problems.add("FS204", span, f"`{prefix}` is no namespace", help)
+            self.tell("FS204", span, f"`{prefix}` is no namespace", self._help_for_namespace(prefix, rest), text)
             return error_at(span)
         kind = kinds[prefix]
         fields = self.inputs[kind]
         if rest not in fields:
-            self.problems.add("FS204", span, f"`{prefix}` has no field `{rest}`", self._help_for_field(prefix, rest))
+            help = self._help_for_field(kind, rest, name.implied)
+            self.tell("FS204", span, f"`{prefix}` has no field `{rest}`", help, text)
             return error_at(span)
         ty = fields[rest]
         shape = Shape.REVIEW if kind in (SymbolKind.EXTRACTION, SymbolKind.META) else Shape.RESTAURANT
@@ -90,31 +109,72 @@ class Scope:
 
     def _too_early(self, name: str, span: Span) -> None:
         if name == self.current:
-            self.problems.add("FS202", span, f"the step `{name}` uses itself", "use another step's value")
-            return
-        message = f"`{name}` is used before its step"
-        help = f"move the step `{name}` (compute[{self.places[name]}]) before this one"
-        self.problems.add("FS202", span, message, help)
+            self.tell("FS202", span, f"the step `{name}` uses itself", "use another step's value", name)
+        elif self._reaches(name, self.current):
+            help = "break the circle: compute one of them without the other"
+            self.tell("FS202", span, f"`{self.current}` and `{name}` use each other", help, name)
+        else:
+            help = f"move the step `{name}` (compute[{self.places[name]}]) before this one"
+            self.tell("FS202", span, f"`{name}` is used before its step", help, name)
 
-    def _help_for_bare(self, text: str) -> str:
-        for kind, fields in self.inputs.items():
-            if text in fields:
+    def _reaches(self, start: str, goal: str) -> bool:
+        """Whether the step `start` uses `goal`, directly or through others."""
+        seen: set[str] = set()
+        stack = [start]
+        while stack:
+            name = stack.pop()
+            if name == goal:
+                return True
+            if name not in seen:
+                seen.add(name)
+                stack.extend(self.uses.get(name, ()))
+        return False
+
+    def _help_for_bare(self, text: str, per_review: bool) -> str:
+        order = list(self.inputs) if per_review else [SymbolKind.CONTEXT, SymbolKind.PARAMETER, *self.inputs]
+        for kind in order:
+            if text in self.inputs[kind]:
                 return f"did you mean `{kind.value}.{text}`?"
         if text in FUNCTIONS:
             return f"`{text}` is a function: {FUNCTIONS[text].signature}"
-        close = nearest(text, self.places)
-        if close is not None and close not in self.steps and close not in self.filter_names:
-            return f"did you mean `{close}`? its step comes later"
-        return did_you_mean(text, self.steps, what="steps defined before this one")
+        here = self.places.get(self.current, len(self.places))
+        before = [name for name, place in self.places.items() if place < here and name not in self.filter_names]
+        close = nearest(text, before)
+        if close is None:
+            later = nearest(text, [name for name in self.places if name not in self.filter_names])
+            if later is not None and later != self.current:
+                return f"did you mean `{later}`? its step comes later"
+            values = {value for ty in self.inputs[SymbolKind.EXTRACTION].values() for value in ty.values or ()}
+            quoted = nearest(text, values) if text in values else None
+            if quoted is not None:
+                return f"did you mean `'{quoted}'`? a text stands in quotes"
+        return did_you_mean(text, before, what="steps defined before this one")
 
-    def _help_for_field(self, prefix: str, name: str) -> str:
+    def _help_for_namespace(self, prefix: str, rest: str) -> str:
         for kind, fields in self.inputs.items():
+            if rest in fields:
+                return f"did you mean `{kind.value}.{rest}`?"
+        kinds = [kind.value for kind in self.inputs]
+        close = nearest(prefix, kinds)
+        return f"did you mean `{close}.{rest}`?" if close else did_you_mean(prefix, kinds, what="namespaces")
+
+    def _help_for_field(self, kind: SymbolKind, name: str, implied: bool) -> str:
+        where = {
+            SymbolKind.META: "extract.meta",
+            SymbolKind.CONTEXT: "context",
+            SymbolKind.PARAMETER: "parameters",
+            SymbolKind.EXTRACTION: "extract.fields",
+        }
+        if "." in name:
+            last = name.rsplit(".", 1)[1]
+            return (
+                f'a field has no parts: declare one in `{where[kind]}`, such as {{"name": "{last}", "type": "string"}}'
+            )
+        for other, fields in self.inputs.items():
             if name in fields:
-                return f"did you mean `{kind.value}.{name}`?"
-        known = self.inputs[SymbolKind(prefix)]
-        help = did_you_mean(name, known, what="fields", prefix=f"{prefix}.")
-        where = {"meta": "extract.meta", "context": "context", "param": "parameters", "extraction": "extract.fields"}
-        return help if help.startswith("did") else f"{help}; others are declared in `{where[prefix]}`"
+                return f"did you mean `{other.value}.{name}`?"
+        help = did_you_mean(name, self.inputs[kind], what="fields", prefix="" if implied else f"{kind.value}.")
+        return help if help.startswith("did") else f"{help}; others are declared in `{where[kind]}`"
 
 
 def error_at(span: Span) -> nodes.Expr:

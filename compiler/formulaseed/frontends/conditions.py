@@ -8,8 +8,7 @@ from __future__ import annotations
 import re
 
 from formulaseed import limits
-from formulaseed.diagnostics.suggest import did_you_mean
-from formulaseed.domain.schema import NAMESPACES
+from formulaseed.diagnostics.suggest import did_you_mean, nearest
 from formulaseed.frontends.shape import Shape
 from formulaseed.source.json_reader import JsonArray, JsonLiteral, JsonObject, JsonString, JsonValue, Member
 from formulaseed.syntax import ast
@@ -65,17 +64,15 @@ def _subject(key: JsonString, namespace: str | None, shape: Shape) -> ast.Name |
             help = f"write `{text[len(namespace) + 1 :]}`"
             shape.problems.add("FS204", key.span, f"inside `{namespace}` the field names are bare", help)
             return None
-        return ast.Name(key.span, f"{namespace}.{text}")
+        return ast.Name(key.span, f"{namespace}.{text}", implied=True)
     if text.startswith("$"):
         return ast.FilterName(key.span, text[1:])
     if "." not in text:
+        close = nearest(text, shape.spelled)
         help = f"write `extraction.{text}`, `meta.{text}`, `context.{text}` or `${text}`"
+        if close is not None:
+            help = f"did you mean `{shape.spelled[close]}`?"
         shape.problems.add("FS204", key.span, f"`{text}` has no namespace", help)
-        return None
-    prefix = text.split(".", 1)[0]
-    if prefix not in NAMESPACES:
-        help = did_you_mean(prefix, NAMESPACES, what="namespaces")
-        shape.problems.add("FS204", key.span, f"`{prefix}` is no namespace", help)
         return None
     return ast.Name(key.span, text)
 
@@ -83,6 +80,11 @@ def _subject(key: JsonString, namespace: str | None, shape: Shape) -> ast.Name |
 def _filter_use(subject: ast.FilterName, member: Member, shape: Shape) -> list[ast.Expr]:
     if isinstance(member.value, JsonLiteral) and member.value.value is not None:
         return [subject if member.value.value else ast.Not(subject.span, subject)]
+    spelled = shape.spelled.get(subject.text)
+    if spelled is not None and spelled != f"${subject.text}":
+        message = f"no filter is called `${subject.text}`"
+        shape.problems.add("FS201", subject.span, message, f"did you mean `{spelled}`?")
+        return []
     message = f"the filter `${subject.text}` is tested with true or false"
     shape.problems.add("FS503", member.value.span, message, "write true, or false for its opposite")
     return []

@@ -51,6 +51,7 @@ class _Seed:
         self.document = document
         self.problems = problems
         self.shape = Shape(problems)
+        self.spelled: dict[str, str] = {}
 
     def program(self) -> surface.Program:
         document, shape = self.document, self.shape
@@ -60,18 +61,23 @@ class _Seed:
         output = shape.need(document, "output", "the seed", '"output": the names of the steps to return')
         compute = shape.need(document, "compute", "the seed", '"compute": a list of steps')
         description = shape.text(document.get("description"), "`description`")
+        fields = self.fields(extract)
+        meta = self.declared(extract.get("meta"), "`extract.meta`", schema.META) if extract else ()
+        context = self.declared(document.get("context"), "`context`", schema.CONTEXT)
+        self.spelled = self.spellings(fields, meta, context, compute)
+        steps = self.steps(compute)
         return surface.Program(
             task_name=task_name or Named(document.span, "task"),
             version=self.version(),
             description=description.value if description else "",
             keywords=self.keywords(),
-            fields=self.fields(extract),
-            meta=self.declared(extract.get("meta"), "`extract.meta`", schema.META) if extract else (),
-            context=self.declared(document.get("context"), "`context`", schema.CONTEXT),
+            fields=fields,
+            meta=meta,
+            context=context,
             parameters=self.parameters(),
             review_handling=self.review_handling(),
             passes=self.passes(extract),
-            steps=self.steps(compute),
+            steps=steps,
             output=self.output(output),
             span=document.span,
         )
@@ -309,6 +315,23 @@ class _Seed:
         most = self.shape.whole(length, "`max_length`", 1, 10_000_000) if length is not None else None
         return surface.ReviewHandling(most, chosen) if most and chosen else None
 
+    def spellings(
+        self,
+        fields: tuple[surface.ExtractionField, ...],
+        meta: tuple[surface.DeclaredField, ...],
+        context: tuple[surface.DeclaredField, ...],
+        compute: JsonValue | None,
+    ) -> dict[str, str]:
+        """How a condition writes each field and filter, by its bare name."""
+        spelled = {name: f"context.{name}" for name in (*schema.CONTEXT, *(f.name.text for f in context))}
+        spelled |= {name: f"meta.{name}" for name in (*schema.META, *(f.name.text for f in meta))}
+        spelled |= {f.name.text: f"extraction.{f.name.text}" for f in fields}
+        for item in compute.items if isinstance(compute, JsonArray) else ():
+            op, name = (item.get("op"), item.get("name")) if isinstance(item, JsonObject) else (None, None)
+            if isinstance(op, JsonString) and op.value == "define_filter" and isinstance(name, JsonString):
+                spelled[name.value] = f"${name.value}"
+        return spelled
+
     def steps(self, compute: JsonValue | None) -> tuple[surface.Step, ...]:
         steps: list[surface.Step] = []
         for item in self.shape.list(compute, "`compute`", limits.STEPS):
@@ -323,7 +346,7 @@ class _Seed:
         op = shape.text(shape.need(section, "op", "the step", '"op": such as "count"'), "`op`")
         chosen = shape.choice(op, "operation", tuple(OPERATIONS), "FS504") if op else None
         before = Problems()
-        before_shape = Shape(before)
+        before_shape = Shape(before, self.spelled)
         operation = lower_operation(chosen, section, before_shape) if chosen else surface.Broken()
         self.problems.extend(before)
         if name is None:

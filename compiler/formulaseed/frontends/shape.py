@@ -7,7 +7,8 @@ has been told. Knows nothing of any one format.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+import unicodedata
+from collections.abc import Collection, Mapping, Sequence
 
 from formulaseed import limits
 from formulaseed.diagnostics.model import Problems
@@ -22,10 +23,14 @@ _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 class Shape:
-    """Typed access to JSON values; every miss becomes a diagnostic of `problems`."""
+    """Typed access to JSON values; every miss becomes a diagnostic of `problems`.
 
-    def __init__(self, problems: Problems) -> None:
+    `spelled` tells for a bare name how a condition writes it: a field with its namespace, a filter with its sign.
+    """
+
+    def __init__(self, problems: Problems, spelled: Mapping[str, str] | None = None) -> None:
         self.problems = problems
+        self.spelled = spelled or {}
 
     def object(self, value: JsonValue, what: str) -> JsonObject | None:
         if isinstance(value, JsonObject):
@@ -104,12 +109,15 @@ class Shape:
             help = f"use at most {limits.NAME_CHARACTERS} characters"
             self.problems.add("FS206", text.span, f"the name of {what} has {len(text.value)} characters", help)
             return None
-        if not _NAME.fullmatch(text.value):
-            plain = re.sub(r"[^A-Za-z0-9_]+", "_", text.value).strip("_")
-            plain = f"_{plain}" if plain[:1].isdigit() else plain
-            help = "use letters a to z, digits and `_`, and begin with no digit" + (f": `{plain}`" if plain else "")
-            self.problems.add("FS206", text.span, f"`{text.value}` cannot be the name of {what}", help)
+        if not text.value:
+            self.problems.add("FS206", text.span, f"the name of {what} is empty", "write a name")
             return None
+        if not _NAME.fullmatch(text.value):
+            plain = _plain_name(text.value)
+            help = "use the letters A to Z and a to z, digits and `_`, and begin with no digit"
+            help += f": `{plain}`" if plain else ""
+            self.problems.add("FS206", text.span, f"`{text.value}` cannot be the name of {what}", help)
+            return Named(text.span, plain) if plain else None  # so that its uses are not told as well
         return Named(text.span, text.value)
 
     def step_name(self, value: JsonValue | None) -> Named | None:
@@ -118,7 +126,6 @@ class Shape:
         if named and named.text in RESERVED_WORDS:
             message = f"`{named.text}` is a word of the formula language"
             self.problems.add("FS206", named.span, message, f"use another name, such as `{named.text.upper()}_VALUE`")
-            return None
         return named
 
     def wrong_type(self, value: JsonValue, what: str, expected: str) -> None:
@@ -130,6 +137,16 @@ class Shape:
         self.problems.add(
             "FS510", place, f"{what} has {found} entries, more than {most}", "split it, or leave some out"
         )
+
+
+def _plain_name(text: str) -> str:
+    """The name that was probably meant; empty where letters would be lost."""
+    decomposed = unicodedata.normalize("NFKD", text.replace("ß", "ss"))
+    bare = "".join(c for c in decomposed if not unicodedata.combining(c))
+    if any(c.isalnum() and not c.isascii() for c in bare):
+        return ""
+    plain = re.sub(r"[^A-Za-z0-9_]+", "_", bare).strip("_")
+    return f"_{plain}" if plain[:1].isdigit() else plain
 
 
 def _kind(value: JsonValue) -> str:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from formulaseed.diagnostics.model import Problems
 from formulaseed.source.json_reader import Plain
-from formulaseed.syntax import ast, surface
+from formulaseed.syntax import surface
+from formulaseed.syntax.mentions import mentioned_names
 
 
 def sorted_steps(seed: Plain, program: surface.Program, problems: Problems) -> Plain:
@@ -15,7 +14,7 @@ def sorted_steps(seed: Plain, program: surface.Program, problems: Problems) -> P
     compute = seed["compute"]
     assert isinstance(compute, list)
     places = {step.name.text: index for index, step in enumerate(program.steps)}
-    uses = [sorted({places[name] for name in _names(step) if name in places}) for step in program.steps]
+    uses = [sorted({places[name] for name in mentioned_names(step) if name in places}) for step in program.steps]
     order: list[int] = []
     done: set[int] = set()
     while len(order) < len(uses):
@@ -29,34 +28,3 @@ def sorted_steps(seed: Plain, program: surface.Program, problems: Problems) -> P
         order.append(ready)
         done.add(ready)
     return {**seed, "compute": [compute[index] for index in order]}
-
-
-def _names(step: surface.Step) -> Iterator[str]:
-    for expression in _expressions(step.operation):
-        stack: list[object] = [expression]
-        while stack:
-            node = stack.pop()
-            if isinstance(node, ast.Name | ast.FilterName):
-                yield node.text
-            elif isinstance(node, tuple):
-                stack.extend(node)
-            elif isinstance(node, ast.Expr):
-                stack.extend(getattr(node, name) for name in node.__dataclass_fields__ if name != "span")
-
-
-def _expressions(operation: surface.Operation) -> list[object]:
-    match operation:
-        case surface.Filter(condition):
-            return [condition]
-        case surface.Count(where):
-            return [where]
-        case surface.Sum(expression, where) | surface.Extreme(_, expression, where, _):
-            return [expression, where]
-        case surface.Lookup(source):
-            return [source]
-        case surface.Formula(expression):
-            return [expression]
-        case surface.Case(rules):
-            return [rule.condition for rule in rules]
-        case surface.Const() | surface.Broken():
-            return []

@@ -16,10 +16,14 @@ class Literal:
 
 @dataclass(frozen=True, slots=True)
 class Name:
-    """A bare name such as `N_MILD` or a dotted one such as `meta.stars`."""
+    """A bare name such as `N_MILD` or a dotted one such as `meta.stars`.
+
+    `implied` says that the namespace was not written there, but stands around it.
+    """
 
     span: Span
     text: str
+    implied: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -127,6 +127,19 @@ def _at(text: str, position: int, expected: set[str]) -> SyntaxFault:
     number = _number(text, position)
     if number is not None:
         return number
+    joined = re.compile(r"<>|===|==>|=>").match(text, max(position - 1, 0)) or re.compile("===").match(
+        text, max(position - 2, 0)
+    )
+    if joined and joined.end() > position:
+        help = {"<>": "write `!=`", "===": "write `==` to compare"}.get(joined.group(), "write `>=`")
+        return SyntaxFault("FS103", joined.start(), joined.end(), f"`{joined.group()}` is not an operator", help)
+    begins = re.match(r"\s*(if)\b", text, re.IGNORECASE)
+    if begins and not text[begins.end() :].lstrip().startswith("("):
+        help = "the value stands first: `a if condition else b`"
+        return SyntaxFault("FS101", begins.start(1), begins.end(1), "a formula does not begin with `if`", help)
+    if re.match(r"\s*case\s+when\b", text, re.IGNORECASE):
+        help = "use the operation `case`, or write `a if condition else b`"
+        return SyntaxFault("FS103", 0, len(text.split()[0]), "`CASE WHEN` is not in the language", help)
     previous = _word_before(text, position)
     for pattern, message, help in _COMPILED:
         match = pattern.match(text, position)

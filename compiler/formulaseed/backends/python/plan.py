@@ -228,24 +228,25 @@ class _Planner:
 
     def _read(self, name: str, ty: Type, section: str) -> Code:
         """The expression that reads the field from JSON."""
-        key, where = literal(name), literal(section)
-        record = "record" if section == "param" else section
-        if section == "meta" and name in ("year", "month") and not ty.nullable:
+        place, key = literal(f"{section}.{name}"), literal(name)
+        value = f"{'record' if section == 'param' else section}.get({key})"
+        given = value
+        if section == "meta" and name in ("year", "month"):
             part, most = (0, 9999) if name == "year" else (1, 12)
-            return Code(f"_date_part(meta, {key}, {part}, {most})")
+            given = f"_date_part(meta, {key}, {part}, {most})"
         if ty.values is not None:
-            read = f"_choice({self._alias(ty.values, name).table}, {record}, {where}, {key})"
+            read = f"_choice({self._alias(ty.values, name).table}, {given}, {place})"
         else:
             reader = {Base.INTEGER: "integer", Base.NUMBER: "number", Base.BOOLEAN: "boolean", Base.STRING: "string"}
-            read = f"_{reader[ty.base]}({record}, {where}, {key})"
-        return Code(f"None if {record}.get({key}) is None else {read}" if ty.nullable else read)
+            read = f"_{reader[ty.base]}({given}, {place})"
+        return Code(f"None if {value} is None else {read}" if ty.nullable else read)
 
     def _parameter(self, parameter: nodes.Parameter, field: Code) -> FieldView:
         view = self._input(parameter.name, parameter.ty, parameter.description, "param", field)
         read: str = view.read
         if parameter.minimum is not None or parameter.maximum is not None:
-            low = literal(parameter.minimum) if parameter.minimum is not None else Code("-_LARGEST_INPUT")
-            high = literal(parameter.maximum) if parameter.maximum is not None else Code("_LARGEST_INPUT")
+            low = literal(parameter.minimum) if parameter.minimum is not None else Code("-1e100")
+            high = literal(parameter.maximum) if parameter.maximum is not None else Code("1e100")
             read = f"_bounded({read}, {low}, {high}, {literal(parameter.name)})"
         read = f"{read} if {literal(parameter.name)} in record else PARAMETERS.{view.name}"
         bounds = "" if self.bare else _bounds_text(parameter)

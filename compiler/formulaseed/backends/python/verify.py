@@ -119,7 +119,6 @@ def _foreign_node(node: ast.AST, defined: set[str], fields: set[str]) -> str | N
     return None
 
 
-_LIMIT = ast.dump(ast.parse("2**63 - 1", mode="eval").body)
 _MAKERS = frozenset({"TypeVar", "Parameters"})
 
 
@@ -138,8 +137,6 @@ def _is_plain(value: ast.expr | None) -> bool:
             return _is_plain(index)
         case ast.Call(ast.Name(name), args, keywords):
             return name in _MAKERS and all(_is_plain(item) for item in (*args, *(k.value for k in keywords)))
-        case ast.BinOp():
-            return ast.dump(value) == _LIMIT
         case _:
             return False
 

@@ -1,0 +1,38 @@
+"""Which names a surface step mentions, before anything is looked up."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from formulaseed.syntax import ast, surface
+
+
+def mentioned_names(step: surface.Step) -> Iterator[str]:
+    """Every bare or dotted name, and every filter's without its sign, in no particular order; repeats included."""
+    stack: list[object] = [*_expressions(step.operation)]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, ast.Name | ast.FilterName):
+            yield node.text
+        elif isinstance(node, tuple):
+            stack.extend(node)
+        elif isinstance(node, ast.Expr):
+            stack.extend(getattr(node, name) for name in node.__dataclass_fields__ if name != "span")
+
+
+def _expressions(operation: surface.Operation) -> tuple[object, ...]:
+    match operation:
+        case surface.Filter(condition):
+            return (condition,)
+        case surface.Count(where):
+            return (where,)
+        case surface.Sum(expression, where) | surface.Extreme(_, expression, where, _):
+            return (expression, where)
+        case surface.Lookup(source):
+            return (source,)
+        case surface.Formula(expression):
+            return (expression,)
+        case surface.Case(rules):
+            return tuple(rule.condition for rule in rules)
+        case surface.Const() | surface.Broken():
+            return ()

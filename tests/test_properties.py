@@ -182,7 +182,7 @@ def test_printed_formulas_parse_to_the_same(seed: Json) -> None:
     program = load_seed(seed).program
     printed = copy.deepcopy(seed)
     conditions: dict[str, Expr] = {}
-    for step, body in zip(program.steps, printed["compute"], strict=True):
+    for step, body in zip(program.steps, list(printed["compute"]), strict=True):
         put_back(step, body)
         where = getattr(step.operation, "condition", None) or getattr(step.operation, "where", None)
         if where is not None:

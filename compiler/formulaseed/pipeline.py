@@ -144,8 +144,13 @@ def analyse(seed: SeedLike) -> Analysis:
     """Run the phases up to `check`; every problem is in the result's diagnostics."""
     problems = Problems()
     document = read(seed, problems)
-    lowered = parse(document, problems)
-    checked = check(lowered, problems) if lowered is not None else None
+    lowered = checked = None
+    try:
+        lowered = parse(document, problems)
+        checked = check(lowered, problems) if lowered is not None else None
+    except Exception as error:  # a bug of ours must not look like one of the seed's, nor end in a traceback
+        message = f"the compiler failed with {type(error).__name__}: {error}"
+        problems.add("FS901", Span(document.source, 0, 0), message, "this is a bug of formulaseed: please report it")
     return Analysis(document, lowered, checked, problems.sorted())
 
 

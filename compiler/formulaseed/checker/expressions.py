@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 from formulaseed.checker.facts import Facts, Narrowing, is_present, range_of
 from formulaseed.checker.scope import Scope, error_at
+from formulaseed.checker.wording import arity, called, help_for_order, help_for_pair, unquoted_number
 from formulaseed.diagnostics.suggest import did_you_mean, nearest
 from formulaseed.domain import ranges
 from formulaseed.domain.builtins import ALIASES, FUNCTIONS, OPERATORS, Fault, Function
@@ -17,6 +18,7 @@ from formulaseed.domain.ranges import Range
 from formulaseed.domain.types import BOOLEAN, INTEGER, NUMBER, Base, Shape, Type, Value, join, type_of
 from formulaseed.ir import nodes
 from formulaseed.ir.nodes import Expr, Info, SymbolKind
+from formulaseed.ir.text import expression_text
 from formulaseed.source.text import Span
 from formulaseed.syntax import ast
 
@@ -65,9 +67,10 @@ class ExpressionChecker:
         found = self.check(node, facts)
         ty = found.info.ty
         if not (ty.is_error or ty.base is Base.BOOLEAN or ty.nullable):
-            written = "!= ''" if ty.base is Base.STRING else "!= 0"
-            message = f"a condition must be true or false, and this is of type {ty}"
-            self.problems.add("FS304", node.span, message, f"compare it with something, such as `{written}`")
+            nothing = "''" if ty.base is Base.STRING else "0"
+            message = f"a condition must be true or false, and {called(found)} is {ty.noun}"
+            help = f"write `{expression_text(found)} != {nothing}`"
+            self.problems.add("FS304", node.span, message, help)
             return error_at(node.span)
         return found
 
@@ -85,8 +88,9 @@ class ExpressionChecker:
         if isinstance(found, nodes.Ref) and found.symbol.kind is SymbolKind.STEP:
             self._default_needed(found)
         else:
-            message = f"{_called(found)} may be null here"
-            help = "guard it: `(x or 0)`, or `… if x != None else …`"
+            message = f"{called(found)} may be null here"
+            name = expression_text(found)
+            help = f"write `({name} or 0)`, or `… if {name} != None else …`"
             self.problems.add("FS305", info.span, message, help)
         return nodes.Present(found, Info(ty.present(), info.shape, info.span, info.range))
 
@@ -94,12 +98,11 @@ class ExpressionChecker:
         name = found.symbol.name
         step = self.scope.steps[name]
         if isinstance(step.operation, nodes.Extreme):
-            message = f"`{name}` has no value where no review matches, and is used at {_place(found.info.span)}"
             help = 'give the step a "default", or guard its use with a count of the same reviews'
-            self.problems.add("FS507", step.span, message, help)
+            self.scope.tell_default_needed(step, f"`{self.scope.current}` uses it", help)
         else:
-            message = f"`{name}` may be null here"
-            self.problems.add("FS305", found.info.span, message, "guard it: `(x or 0)`, or `… if x != None else …`")
+            help = f"write `({name} or 0)`, or `… if {name} != None else …`"
+            self.problems.add("FS305", found.info.span, f"`{name}` may be null here", help)
 
     def _shaped(self, found: Expr, text: str) -> Expr:
         if found.info.shape is Shape.REVIEW and not self.per_review and not found.info.ty.is_error:
@@ -111,19 +114,22 @@ class ExpressionChecker:
 
     # --- arithmetic
 
-    def _numeric(self, found: Expr, what: str, facts: Facts) -> Expr:
+    def _numeric(self, found: Expr, operator: str, facts: Facts) -> Expr:
         """The operand as a number that is there."""
         ty = found.info.ty
         if not (ty.is_error or ty.is_numeric or ty.base is Base.NULL):
             help = "write a number"
             if ty.base is Base.BOOLEAN:
-                help = f"write `int({_source_text(found)})` for 1 or 0"
-            self.problems.add("FS301", found.info.span, f"{what} needs a number, and this is of type {ty}", help)
+                help = f"write `int({expression_text(found)})` for 1 or 0"
+            elif ty.base is Base.STRING:
+                help = unquoted_number(found) or "texts cannot be joined or counted; return them as they are"
+            message = f"`{operator}` needs numbers, and {called(found)} is {ty.noun}"
+            self.problems.add("FS301", found.info.span, message, help)
             return error_at(found.info.span)
         return self.needed(found, facts)
 
     def _unary(self, node: ast.Unary, facts: Facts) -> Expr:
-        operand = self._numeric(self.check(node.operand, facts), f"`{node.operator}`", facts)
+        operand = self._numeric(self.check(node.operand, facts), node.operator, facts)
         if operand.info.ty.is_error:
             return error_at(node.span)
         if isinstance(operand, nodes.Literal) and isinstance(operand.value, int | float):
@@ -137,21 +143,23 @@ class ExpressionChecker:
 
     def _binary(self, node: ast.Binary, facts: Facts) -> Expr:
         operator = OPERATORS[node.operator]
-        what = f"`{node.operator}`"
-        left = self._numeric(self.check(node.left, facts), what, facts)
-        right = self._numeric(self.check(node.right, facts), what, facts)
-        if left.info.ty.is_error or right.info.ty.is_error:
+        left = self._numeric(self.check(node.left, facts), node.operator, facts)
+        right = self.check(node.right, facts)
+        if left.info.ty.is_error:
+            return error_at(node.span)
+        right = self._numeric(right, node.operator, facts)
+        if right.info.ty.is_error:
             return error_at(node.span)
         ty = operator.result(left.info.ty, right.info.ty)
         if node.operator == "**":
             ty = _power_type((left, right))
         known = [_known(left, facts), _known(right, facts)]
         computed = operator.range(known[0], known[1])
-        info = self._computed((left, right), ty, computed, node.span, operator.apply)
-        if info is None:
-            return error_at(node.span)
         if node.operator in ("/", "//", "%") and (known[1].low, known[1].high) == (0.0, 0.0):
             self.problems.add("FS306", node.span, "this always divides by zero", "divide by something else")
+            return error_at(node.span)
+        info = self._computed((left, right), ty, computed, node.span, operator.apply)
+        if info is None:
             return error_at(node.span)
         return nodes.Binary(
             node.operator, left, right, info, operator.is_safe(known), not computed.is_bounded and not info.is_constant
@@ -220,14 +228,11 @@ class ExpressionChecker:
             return left, right
         if operator in ("==", "!="):
             return left, self._comparable(left, operator, right)
-        for operand in (left, right):
+        for operand, other in ((left, right), (right, left)):
             ty = operand.info.ty
             if not (ty.is_numeric or ty.base is Base.NULL):
-                help = (
-                    "texts know `==`, `!=` and `in`" if ty.base is Base.STRING else "true and false know `==` and `!=`"
-                )
-                message = f"`{operator}` orders numbers, and this is of type {ty}"
-                self.problems.add("FS301", operand.info.span, message, help)
+                message = f"`{operator}` orders numbers, and {called(operand)} is {ty.noun}"
+                self.problems.add("FS301", operand.info.span, message, help_for_order(operand, other))
                 return left, error_at(operand.info.span)
         return self.needed(left, facts), self.needed(right, facts)
 
@@ -238,12 +243,16 @@ class ExpressionChecker:
             other = b if a.base is Base.NULL else a
             if other.nullable:
                 return right
-            message = f"a value of type {other} is never null"
-            self.problems.add("FS301", right.info.span, message, "remove the test, or declare the field as nullable")
+            tested = right if a.base is Base.NULL else left
+            help = "remove the test"
+            if isinstance(tested, nodes.Ref) and tested.symbol.kind in (SymbolKind.META, SymbolKind.CONTEXT):
+                declared = f'{{"name": "{tested.symbol.name}", "type": "{other.base.value}", "nullable": true}}'
+                help = f"remove the test, or declare the field: {declared}"
+            self.problems.add("FS301", right.info.span, f"{called(tested)} is never null", help)
             return error_at(right.info.span)
         if join(a, b) is None:
-            message = f"{_called(left)} is of type {a}, and this of type {b}"
-            self.problems.add("FS301", right.info.span, message, _help_for_pair(a, b))
+            message = f"{called(left)} is {a.noun}, and {called(right)} is {b.noun}"
+            self.problems.add("FS301", right.info.span, message, help_for_pair(left, right))
             return error_at(right.info.span)
         return self._closed(left, right)
 
@@ -256,7 +265,7 @@ class ExpressionChecker:
         if isinstance(left, nodes.Literal) and not isinstance(right, nodes.Literal):
             text, known, culprit = a.values[0], b.values, left
         other = left if culprit is right else right
-        message = f"{_called(other)} never is `{text}`"
+        message = f"{called(other)} never is `{text}`"
         self.problems.add("FS302", culprit.info.span, message, did_you_mean(text, known, what="values"))
         return error_at(right.info.span)
 
@@ -273,10 +282,10 @@ class ExpressionChecker:
                 return left, error_at(node.span)
             return left, nodes.List(tuple(checked), Info(left.info.ty, _shape(checked), node.span))
         right = self.check(node, facts)
-        for operand in (left, right):
+        for operand in (right, left):
             ty = operand.info.ty
             if not ty.is_error and ty.base not in (Base.STRING, Base.NULL):
-                message = f"`{operator}` looks for a text in a text or a value in a list, and this is of type {ty}"
+                message = f"`{operator}` looks in a text or in a list, and {called(operand)} is {ty.noun}"
                 self.problems.add("FS301", operand.info.span, message, "write a list: `x in [1, 2]`")
                 return left, error_at(node.span)
         return self.needed(left, facts), self.needed(right, facts)
@@ -305,7 +314,7 @@ class ExpressionChecker:
             mine = range_of(operand, facts)
             known = ranges.union(mine, known) if mine and known else None
         if ty is None:
-            names = " and ".join(dict.fromkeys(str(operand.info.ty) for operand in operands))
+            names = " and ".join(dict.fromkeys(operand.info.ty.noun for operand in operands))
             message = f"`{node.operator}` joins values of different types: {names}"
             self.problems.add("FS301", node.span, message, "compare each of them with something")
             return error_at(node.span)
@@ -324,7 +333,7 @@ class ExpressionChecker:
             return error_at(node.span)
         ty = join(_narrowed(then, when_true), _narrowed(otherwise, when_false))
         if ty is None:
-            message = f"one branch is of type {then.info.ty}, the other of type {otherwise.info.ty}"
+            message = f"one branch is {then.info.ty.noun}, the other {otherwise.info.ty.noun}"
             self.problems.add("FS301", node.span, message, "give both branches the same type")
             return error_at(node.span)
         a, b = range_of(then, when_true), range_of(otherwise, when_false)
@@ -350,7 +359,9 @@ class ExpressionChecker:
         else:
             least = function.least
         if len(arguments) < least or (function.most is not None and len(arguments) > function.most):
-            message = f"`{function.name}` takes {_arity(function)}, not {len(arguments)}"
+            message = f"`{function.name}` takes {arity(function)}, not {len(arguments)}"
+            if node.arguments and not arguments:
+                message = "the list is empty"
             self.problems.add("FS303", node.span, message, f"write it like `{function.example}`")
             return error_at(node.span)
         checked = [self._argument(function, self.check(argument, facts), facts) for argument in arguments]
@@ -358,22 +369,22 @@ class ExpressionChecker:
             return error_at(node.span)
         if function.name == "round" and len(checked) == 2 and not self._digits_are_sound(checked[1]):
             return error_at(node.span)
-        return self._called(function, checked, node.span, facts)
+        return self._applied(function, checked, node.span, facts)
 
     def _no_function(self, name: ast.Name) -> None:
-        called = name.text.rsplit(".", 1)[-1]
-        help = ALIASES.get(called.lower()) or did_you_mean(name.text, FUNCTIONS, what="functions", limit=20)
-        if "." in name.text and called in FUNCTIONS:
-            help = f"write `{called}`"
+        last = name.text.rsplit(".", 1)[-1]
+        help = ALIASES.get(last.lower()) or did_you_mean(name.text, FUNCTIONS, what="functions", limit=20)
+        if "." in name.text and last in FUNCTIONS:
+            help = f"write `{last}`"
         elif "." in name.text:
             help = "functions are called by name, such as `len(context.name)`; texts are compared case included"
-            self.problems.add("FS103", name.span, f"values have no methods such as `{called}`", help)
+            self.problems.add("FS103", name.span, f"values have no methods such as `{last}`", help)
             return
         if name.text in self.scope.places:
             help = f"`{name.text}` is a step; write `{name.text} * (…)` to multiply"
         self.problems.add("FS207", name.span, f"there is no function `{name.text}`", help)
 
-    def _called(self, function: Function, arguments: list[Expr], span: Span, facts: Facts) -> Expr:
+    def _applied(self, function: Function, arguments: list[Expr], span: Span, facts: Facts) -> Expr:
         types = [argument.info.ty for argument in arguments]
         ty = _power_type(arguments) if function.name == "pow" else function.result(types)
         known = [_known(argument, facts) for argument in arguments]
@@ -396,12 +407,13 @@ class ExpressionChecker:
         ty = found.info.ty
         if not (ty.is_error or ty.base is Base.NULL or ty.base in function.takes):
             wanted = "a text" if Base.STRING in function.takes else "numbers"
-            help = (
-                f"write `int({_source_text(found)})` for 1 or 0" if ty.base is Base.BOOLEAN else f"{function.signature}"
-            )
-            self.problems.add(
-                "FS301", found.info.span, f"`{function.name}` takes {wanted}, and this is of type {ty}", help
-            )
+            help = f"write it like `{function.example}`"
+            if ty.base is Base.BOOLEAN:
+                help = f"write `int({expression_text(found)})` for 1 or 0"
+            elif wanted == "numbers":
+                help = unquoted_number(found) or help
+            message = f"`{function.name}` takes {wanted}, and {called(found)} is {ty.noun}"
+            self.problems.add("FS301", found.info.span, message, help)
             return error_at(found.info.span)
         return self.needed(found, facts)
 
@@ -460,35 +472,3 @@ def _boolean_test(left: Expr, operator: str, right: Expr, info: Info) -> Expr | 
     if left.info.ty.base is not Base.BOOLEAN or left.info.ty.nullable:
         return None
     return left if right.value is (operator == "==") else nodes.Not(left, info)
-
-
-def _called(found: Expr) -> str:
-    """The expression, as a message names it."""
-    if isinstance(found, nodes.Present):
-        return _called(found.operand)
-    return f"`{found.symbol}`" if isinstance(found, nodes.Ref) else "this value"
-
-
-def _source_text(found: Expr) -> str:
-    return str(found.symbol) if isinstance(found, nodes.Ref) else "…"
-
-
-def _place(span: Span) -> str:
-    return span.pointer or "a formula"
-
-
-def _help_for_pair(a: Type, b: Type) -> str:
-    if Base.STRING in (a.base, b.base) and (a.is_numeric or b.is_numeric):
-        return "a number is written without quotes, a text with them"
-    if Base.BOOLEAN in (a.base, b.base):
-        return "write True or False"
-    return "compare values of one type"
-
-
-def _arity(function: Function) -> str:
-    least, most = function.least, function.most
-    if most is None:
-        return f"{least} or more arguments"
-    if least == most:
-        return f"{least} argument{'s' if least != 1 else ''}"
-    return f"{least} or {most} arguments"

@@ -15,6 +15,7 @@ from formulaseed.domain.ranges import Range
 from formulaseed.domain.types import BOOLEAN, ERROR, INTEGER, Base, Type, Value, join, type_of
 from formulaseed.ir import nodes
 from formulaseed.ir.nodes import Expr, SymbolKind
+from formulaseed.ir.text import expression_text
 from formulaseed.syntax import ast, surface
 from formulaseed.syntax.mentions import mentioned_names
 
@@ -128,8 +129,11 @@ class _ProgramChecker:
         found = checker.check(expression, facts)
         ty = found.info.ty
         if not (ty.is_error or ty.is_numeric or ty.base is Base.NULL):
-            help = "write `int(…)` for 1 or 0" if ty.base is Base.BOOLEAN else "name a numeric field"
-            self.problems.add("FS301", expression.span, f"`{what}` takes numbers, and this is of type {ty}", help)
+            text = expression_text(found)
+            help = "name a numeric field"
+            if ty.base is Base.BOOLEAN:
+                help = f'write "expr": "int({text})", or count the reviews where it is true'
+            self.problems.add("FS301", expression.span, f"`{what}` takes numbers, and `{text}` is {ty.noun}", help)
             return error_at(expression.span)
         return checker.needed(found, facts)
 
@@ -168,7 +172,7 @@ class _ProgramChecker:
         source = checker.check(operation.source, Facts())
         ty = source.info.ty
         if not ty.is_error and ty.base not in (Base.STRING, Base.NULL):
-            message = f"a lookup's `source` must be a text, and this is of type {ty}"
+            message = f"a lookup's `source` must be a text, and `{expression_text(source)}` is {ty.noun}"
             self.problems.add("FS301", source.info.span, message, "name a text such as `context.categories`")
             return None
         source = checker.needed(source, Facts())
@@ -231,8 +235,9 @@ class _ProgramChecker:
         for literal in literals[1:]:
             following = join(joined, type_of(literal.value))
             if following is None:
-                message = f"{what} are of different types: {joined} and {type_of(literal.value)}"
-                self.problems.add("FS301", literal.span, message, "results are literals, all of one type")
+                found = type_of(literal.value).noun
+                message = f"{what} are of different types: first {joined.noun}, and this is {found}"
+                self.problems.add("FS301", literal.span, message, f"write {joined.noun} here, or change the others")
                 return None
             joined = following
         return joined
@@ -276,8 +281,7 @@ class _ProgramChecker:
             elif name.text in self.scope.steps:
                 step = self.scope.steps[name.text]
                 if isinstance(step.operation, nodes.Extreme) and step.ty.nullable:
-                    message = f"`{name.text}` has no value where no review matches, and is returned"
-                    self.problems.add("FS507", step.span, message, 'give the step a "default"')
+                    self.scope.tell_default_needed(step, "is returned", 'give the step a "default"')
             elif name.text not in self.scope.broken:
                 values = [step.name.text for step in self.program.steps if not step.is_filter]
                 help = did_you_mean(name.text, values, what="steps")
@@ -288,7 +292,7 @@ class _ProgramChecker:
         for step in program.steps:
             if step.name not in used and step.name not in program.output:
                 what = "filter" if isinstance(step.operation, nodes.Filter) else "step"
-                help = "use it, return it in `output`, or remove it"
+                help = "use it, or remove it" if what == "filter" else "use it, return it in `output`, or remove it"
                 self.problems.add("FS602", step.span, f"nothing uses the {what} `{step.name}`", help)
 
     def _program(self, steps: tuple[nodes.Step, ...]) -> nodes.Program:

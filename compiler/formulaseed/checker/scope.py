@@ -44,6 +44,13 @@ class Scope:
             self._told.add(key)
             self.problems.add(code, span, message, help)
 
+    def tell_default_needed(self, step: nodes.Step, use: str, help: str) -> None:
+        """That an extreme without a default is used unguarded, once for the step."""
+        if ("", "FS507", step.name) not in self._told:
+            self._told.add(("", "FS507", step.name))
+            message = f"`{step.name}` has no value where no review matches, and {use}"
+            self.problems.add("FS507", step.span, message, help)
+
     def is_known(self, text: str) -> bool:
         """Whether the name means a step, whatever its state, or has a namespace."""
         return "." in text or text in self.places
@@ -99,6 +106,8 @@ class Scope:
             self.tell("FS204", span, f"`{prefix}` has no field `{rest}`", help, text)
             return error_at(span)
         ty = fields[rest]
+        if ty.is_error:
+            return error_at(span)
         shape = Shape.REVIEW if kind in (SymbolKind.EXTRACTION, SymbolKind.META) else Shape.RESTAURANT
         known = None
         if ty.is_numeric:

@@ -4,41 +4,59 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+_LEAST_RATIO = 0.66
+_LEAST_PART = 3
+"""So many letters make a part of a name that is worth a suggestion."""
 
-def nearest(name: str, known: Iterable[str]) -> str | None:
-    """The known name that is closest to `name`, or None where none is close.
 
-    Case and the difference between `_`, `-` and a space count for nothing; otherwise at most a third of
-    the letters may differ, or it is the only one that the name begins or ends.
+def near(name: str, known: Iterable[str]) -> list[str]:
+    """The known names that may have been meant: one, or a few that are as near, or none.
+
+    Case and the difference between `_`, `-` and a space count for nothing. Otherwise a name is near that
+    begins with the given one, that differs in a third of its letters at most, or, if it is the only one, that the
+    given one is a part of or the other way round.
     """
-    if len(name) > 200:
-        return None
+    if not name or len(name) > 200:
+        return []
     from difflib import SequenceMatcher
 
     folded = _fold(name)
-    best, best_ratio = None, 0.0
-    part_of: list[str] = []
+    begun: list[str] = []
+    parts: list[str] = []
+    best, best_ratio = "", 0.0
     for candidate in known:
-        if _fold(candidate) == folded:
-            return candidate
-        if len(folded) >= 3 and (_fold(candidate).startswith(folded) or _fold(candidate).endswith(folded)):
-            part_of.append(candidate)
-        matcher = SequenceMatcher(None, folded, _fold(candidate))
+        other = _fold(candidate)
+        if other == folded:
+            return [candidate]
+        if min(len(folded), len(other)) >= _LEAST_PART:
+            if other.startswith(folded):
+                begun.append(candidate)
+            if folded in other.split("_") or other in folded.split("_") or folded.startswith(other):
+                parts.append(candidate)
+        matcher = SequenceMatcher(None, folded, other)
         if matcher.real_quick_ratio() > best_ratio and matcher.quick_ratio() > best_ratio:
             ratio = matcher.ratio()
             if ratio > best_ratio:
                 best, best_ratio = candidate, ratio
-    if best_ratio >= 0.66:
-        return best
-    return part_of[0] if len(part_of) == 1 else None
+    if 1 < len(begun) <= 3:
+        return begun
+    if best_ratio >= _LEAST_RATIO:
+        return [best]
+    others = list(dict.fromkeys(begun + parts))
+    return others if len(others) == 1 else []
+
+
+def nearest(name: str, known: Iterable[str]) -> str | None:
+    """The known name that was most probably meant, or None."""
+    return next(iter(near(name, known)), None)
 
 
 def did_you_mean(name: str, known: Iterable[str], *, what: str = "", prefix: str = "", limit: int = 8) -> str:
-    """A help line: the nearest known name, else the list of what there is."""
+    """A help line: the near names, else the list of what there is."""
     names = list(dict.fromkeys(known))
-    close = nearest(name, names)
-    if close is not None:
-        return f"did you mean `{prefix}{close}`?"
+    close = near(name, names)
+    if close:
+        return f"did you mean {' or '.join(f'`{prefix}{n}`' for n in close)}?"
     if not names:
         return f"there are no {what}" if what else "there is nothing to choose from"
     shown = ", ".join(f"`{prefix}{n}`" for n in names[:limit])

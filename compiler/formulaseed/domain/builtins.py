@@ -134,7 +134,7 @@ def _power(a: Number, b: Number) -> Number:
     if a == 0 and b < 0:
         raise Fault("division_by_zero", f"{a!r} ** {b!r}")
     if a < 0 and b != int(b):
-        raise Fault("domain", f"{a!r} ** {b!r} is no real number")
+        raise Fault("domain", f"({a!r}) ** {b!r} is no real number")
     if isinstance(a, int) and isinstance(b, int) and b > 0 and (abs(a).bit_length() - 1) * b > 1024:
         raise Fault("overflow", f"{a!r} ** {b!r} is too large for a number")
     try:
@@ -313,7 +313,8 @@ ALIASES = {
     "maximum": "write `max`", "greatest": "write `max`", "minimum": "write `min`", "least": "write `min`",
     "average": _MEAN, "mean": _MEAN, "avg": _MEAN, "exp": "write `2.718281828459045 ** x`",
     "coalesce": _OR, "ifnull": _OR, "nvl": _OR, "isnull": _OR, "if": _TERNARY, "iif": _TERNARY, "ifelse": _TERNARY,
-    **{name: f"`{name}` is an operation: give it a step of its own" for name in ("count", "lookup", "case")}, "sqr": "write `x ** 2`", "square": "write `x ** 2`",
+    **{name: f"`{name}` is an operation: give it a step of its own" for name in ("count", "lookup", "case")},
+    "sqr": "write `x ** 2`", "square": "write `x ** 2`",
     "trunc": "write `int`", "ceiling": "write `ceil`", "absolute": "write `abs`", "power": "write `pow`", "root": "write `sqrt`",
 }  # fmt: skip
 """Names from elsewhere, with what to write instead."""

@@ -57,6 +57,18 @@ class Type:
             name = f"enum ({shown}{', …' if len(self.values) > 6 else ''})"
         return f"{name} or null" if self.nullable and self.base is not Base.NULL else name
 
+    @property
+    def noun(self) -> str:
+        """The type in plain words, as messages use it: `a number`, `a text`."""
+        nouns = {
+            Base.INTEGER: "an integer",
+            Base.NUMBER: "a number",
+            Base.BOOLEAN: "true or false",
+            Base.STRING: "a text",
+        }
+        noun = nouns.get(self.base, self.base.value)
+        return f"{noun} or null" if self.nullable and self.base is not Base.NULL else noun
+
     def present(self) -> Type:
         """The same type, known not to be missing."""
         return replace(self, nullable=False) if self.nullable else self

@@ -13,6 +13,8 @@ from formulaseed.frontends.shape import Shape
 from formulaseed.source.json_reader import JsonArray, JsonLiteral, JsonObject, JsonString, JsonValue, Member
 from formulaseed.syntax import ast
 
+_IN_TEXT = re.compile(r"\s*(>=|<=|!=|>|<|==)\s*(\S.*)")
+_IN_KEY = re.compile(r"([$\w.]+)\s*(>=|<=|!=|>|<|==)")
 _OPERATORS = ("in", ">=", ">", "<=", "<", "!=")
 _PARAMETER = re.compile(r"param\.[A-Za-z_][A-Za-z0-9_]*")
 _INSTEAD = {
@@ -25,6 +27,13 @@ _INSTEAD = {
     "lte": "write `<=`",
     "lt": "write `<`",
     "not in": 'define a filter with `in` and use it as `"$NAME": false`',
+    **dict.fromkeys(("ge", "$gte", "min"), "write `>=`"),
+    **dict.fromkeys(("le", "$lte", "max"), "write `<=`"),
+    **dict.fromkeys(("neq", "$ne", "<>", "not"), "write `!=`"),
+    "$gt": "write `>`",
+    "$lt": "write `<`",
+    "$in": "write `in`",
+    "between": 'write {">=": 2020, "<=": 2023}',
     "contains": "texts are tested with `in` in a formula: `'Thai' in context.categories`",
 }
 
@@ -34,7 +43,7 @@ def lower_conditions(value: JsonValue, what: str, shape: Shape, namespace: str |
 
     With a `namespace` the keys are bare field names of it, else they carry their prefix.
     """
-    members = shape.object(value, what)
+    members = shape.object(value, what, 'an object such as {"meta.year": {">=": 2020}}')
     if members is None:
         return []
     if len(members.members) > limits.CONDITIONS:
@@ -65,6 +74,15 @@ def _subject(key: JsonString, namespace: str | None, shape: Shape) -> ast.Name |
             shape.problems.add("FS204", key.span, f"inside `{namespace}` the field names are bare", help)
             return None
         return ast.Name(key.span, f"{namespace}.{text}", implied=True)
+    joined = _IN_KEY.fullmatch(text)
+    if joined:
+        help = f'write "{joined[1]}": {{"{joined[2]}": …}}'
+        shape.problems.add("FS505", key.span, f"the operator `{joined[2]}` stands in the key", help)
+        return None
+    if text.lower() in ("and", "or", "not", "all", "any", "$and", "$or", "$not"):
+        help = 'all conditions of an object must hold; a filter is negated by "$NAME": false'
+        shape.problems.add("FS505", key.span, f"conditions know no `{text}`", help)
+        return None
     if text.startswith("$"):
         return ast.FilterName(key.span, text[1:])
     if "." not in text:
@@ -95,6 +113,12 @@ def _field_test(subject: ast.Name, value: JsonValue, shape: Shape) -> list[ast.E
         help = 'write {"in": […]} for one of several values'
         shape.problems.add("FS503", value.span, f"`{subject.text}` is tested against a list", help)
         return []
+    if isinstance(value, JsonString):
+        misplaced = _misplaced_text(subject, value, shape)
+        if misplaced is not None:
+            message, help = misplaced
+            shape.problems.add("FS505", value.span, message, help)
+            return []
     if not isinstance(value, JsonObject):
         operand = _operand(value, shape)
         return [ast.Comparison(subject.span, subject, ("==",), (operand,))] if operand else []
@@ -114,9 +138,21 @@ def _field_test(subject: ast.Name, value: JsonValue, shape: Shape) -> list[ast.E
     return tests
 
 
+def _misplaced_text(subject: ast.Name, value: JsonString, shape: Shape) -> tuple[str, str] | None:
+    """What is wrong with a text that says more than a value, and what to write; None for a plain value."""
+    operator = _IN_TEXT.fullmatch(value.value)
+    if operator:
+        return f"the operator `{operator[1]}` stands in a text", f'write {{"{operator[1]}": {operator[2]}}}'
+    if value.value in shape.spelled.values() and "." in value.value:
+        help = f'compare them in a formula: "expr": "int({subject.text} == {value.value})"'
+        return "a condition compares with a value, not with another field", help
+    return None
+
+
 def _listed(value: JsonValue, shape: Shape) -> ast.Expr | None:
     if not isinstance(value, JsonArray):
-        shape.wrong_type(value, "`in`", "a list")
+        example = f'["{value.value}"]' if isinstance(value, JsonString) else ""
+        shape.wrong_type(value, "`in`", "a list", example)
         return None
     if not value.items:
         shape.problems.add(

@@ -12,9 +12,13 @@ from formulaseed import limits
 from formulaseed.frontends.conditions import all_of, lower_conditions
 from formulaseed.frontends.shape import Shape
 from formulaseed.source.json_reader import JsonObject, JsonString, JsonValue
+from formulaseed.source.text import Source, Span
 from formulaseed.syntax import ast, surface
 from formulaseed.syntax.parser import parse_continuation, parse_formula
 from formulaseed.syntax.surface import Broken, Operation
+
+_ANY = ast.Literal(Span(Source("", ""), 0, 0), 0)
+"""Stands for an `else` that is there, though not as it should be."""
 
 MATCH_MODES = ("exact", "substring_first", "substring_max")
 
@@ -50,7 +54,9 @@ def _define_filter(step: JsonObject, shape: Shape) -> Operation:
         if value is not None:
             conditions += lower_conditions(value, f"`{key}`", shape, None if key == "where" else key)
     if not any(step.get(key) is not None for key in ("extraction", "meta", "context", "where")):
-        shape.need(step, "extraction", "the filter", 'conditions: "extraction": {…}, "meta", "context" or "where"')
+        place = Span(step.span.source, step.span.start, step.span.start + 1, step.span.pointer)
+        help = 'add "extraction": {…}, "meta", "context" or "where"'
+        shape.problems.add("FS502", place, "the filter has no conditions", help)
     condition = all_of(conditions)
     if condition is None and not shape.problems.has_errors:
         shape.problems.add("FS502", step.span, "the filter tests nothing", "name a field and its value")
@@ -159,6 +165,9 @@ def _const(step: JsonObject, shape: Shape) -> Operation:
 def _case(step: JsonObject, shape: Shape) -> Operation:
     has_source = step.get("source") is not None
     source = _source(step, shape)
+    if step.get("default") is not None:
+        help = 'write {"else": …} as the last rule'
+        shape.problems.add("FS511", _value(step, "default").span, "a case has no `default`", help)
     rules_value = shape.need(step, "rules", "the operation `case`", '"rules": [{"when": …, "then": …}, {"else": …}]')
     items = shape.list(rules_value, "`rules`", limits.CASE_RULES)
     if rules_value is None or not items:
@@ -169,15 +178,25 @@ def _case(step: JsonObject, shape: Shape) -> Operation:
     otherwise: ast.Literal | None = None
     sound = not has_source or source is not None
     for index, item in enumerate(items):
-        rule = shape.object(item, "a rule")
+        rule = shape.object(item, "a rule", 'a rule such as {"when": "N > 2", "then": 1}')
         if rule is None:
             sound = False
+        elif rule.get("else") is not None and rule.get("when") is not None:
+            help = 'write {"else": …} as a rule of its own'
+            shape.problems.add("FS511", rule.span, "a rule has `when` or `else`, not both", help)
+            sound, otherwise = False, _ANY
+        elif rule.get("when") is None and any(rule.get(key) is not None for key in ("otherwise", "default")):
+            shape.keys(rule, ("else",), "the `else` rule")
+            sound, otherwise = False, _ANY
         elif rule.get("else") is not None:
             shape.keys(rule, ("else",), "the `else` rule")
             otherwise = shape.literal(_value(rule, "else"), "`else`")
             if index < len(items) - 1:
-                message = "rules after `else` are never reached"
-                shape.problems.add("FS506", items[index + 1].span, message, "move `else` to the end")
+                following = items[index + 1]
+                again = isinstance(following, JsonObject) and following.get("else") is not None
+                message = "the case has two `else`" if again else "rules after `else` are never reached"
+                help = "remove one of them" if again else "move `else` to the end"
+                shape.problems.add("FS506", following.span, message, help)
                 sound = False
                 break
         else:
@@ -185,7 +204,8 @@ def _case(step: JsonObject, shape: Shape) -> Operation:
             sound = sound and lowered is not None
             rules += [lowered] if lowered else []
     if otherwise is None:
-        if not any(isinstance(item, JsonObject) and item.get("else") is not None for item in items):
+        told = step.get("default") is not None or not all(isinstance(item, JsonObject) for item in items)
+        if not told and not any(isinstance(item, JsonObject) and item.get("else") is not None for item in items):
             _no_else(rules_value, shape)
         return Broken()
     return surface.Case(tuple(rules), otherwise) if sound else Broken()
@@ -197,7 +217,7 @@ def _no_else(rules: JsonValue, shape: Shape) -> None:
 
 
 def _rule(rule: JsonObject, source: ast.Expr | None, has_source: bool, shape: Shape) -> surface.Rule | None:
-    shape.keys(rule, ("when", "then"), "a rule")
+    shape.keys(rule, ("when", "then", "else"), "a rule")
     when = shape.text(shape.need(rule, "when", "the rule", '"when": a condition'), "`when`")
     then = shape.need(rule, "then", "the rule", '"then": a number, a text, true or false')
     literal = shape.literal(then, "`then`") if then is not None else None
@@ -225,5 +245,5 @@ OPERATIONS: dict[str, Lowering] = {
     "lookup": Lowering(("source", "table", "match", "default"), _lookup),
     "expr": Lowering(("expr",), _expr),
     "const": Lowering(("value",), _const),
-    "case": Lowering(("source", "rules"), _case),
+    "case": Lowering(("source", "rules", "default"), _case),
 }

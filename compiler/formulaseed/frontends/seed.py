@@ -12,7 +12,7 @@ from formulaseed import limits
 from formulaseed.diagnostics.model import Problems
 from formulaseed.diagnostics.suggest import did_you_mean
 from formulaseed.domain import schema
-from formulaseed.domain.types import BOOLEAN, INTEGER, NUMBER, STRING, Type, Value, enum_of
+from formulaseed.domain.types import BOOLEAN, ERROR, INTEGER, NUMBER, STRING, Type, Value, enum_of
 from formulaseed.frontends.operations import OPERATIONS, lower_operation
 from formulaseed.frontends.shape import Shape
 from formulaseed.source.json_reader import JsonArray, JsonNumber, JsonObject, JsonString, JsonValue
@@ -110,7 +110,8 @@ class _Seed:
 
     def keywords(self) -> tuple[str, ...]:
         value = self.document.get("filter")
-        section = self.shape.object(value, "`filter`") if value is not None else None
+        example = 'an object such as {"keywords": ["waiter"]}'
+        section = self.shape.object(value, "`filter`", example) if value is not None else None
         if section is None:
             return ()
         self.shape.keys(section, ("keywords",), "`filter`")
@@ -166,7 +167,7 @@ class _Seed:
         if section is None:
             return None
         shape.keys(section, ("name", "type", "values", "description", "default"), "a field")
-        name = shape.name(shape.need(section, "name", "the field", '"name"'), "a field")
+        name = shape.name(shape.need(section, "name", "the field", '"name": such as "severity"'), "a field")
         kind = shape.text(shape.need(section, "type", "the field", '"type": "enum"'), "`type`")
         chosen = shape.choice(kind, "field type", ("enum", *_SCALARS)) if kind else None
         description = shape.text(section.get("description"), "`description`")
@@ -180,8 +181,8 @@ class _Seed:
             self.problems.add("FS511", section.span, message, 'write "type": "enum", or remove `values`')
         if name is None:
             return None
-        if chosen is None:  # told already; a string of any value lets the rest be checked
-            return surface.ExtractionField(name, Type(STRING.base), "")
+        if chosen is None:  # told already, and so are its uses
+            return surface.ExtractionField(name, ERROR, "")
         type_ = enum_of(tuple(v.name.text for v in values)) if chosen == "enum" else _SCALARS[chosen]
         default = self.typed_literal(section.get("default"), type_, "`default`")
         return surface.ExtractionField(name, type_, description.value if description else "", values, default)
@@ -240,14 +241,16 @@ class _Seed:
             if section is None:
                 continue
             self.shape.keys(section, ("name", "type", "nullable", "description"), "a declared field")
-            name = self.shape.name(self.shape.need(section, "name", "the field", '"name"'), "a field")
+            name = self.shape.name(
+                self.shape.need(section, "name", "the field", '"name": such as "severity"'), "a field"
+            )
             kind = self.shape.text(self.shape.need(section, "type", "the field", '"type": "number"'), "`type`")
             chosen = self.shape.choice(kind, "type", tuple(_SCALARS)) if kind else None
             nullable = self.shape.boolean(section.get("nullable"), "`nullable`")
             description = self.shape.text(section.get("description"), "`description`")
             if name is None:
                 continue
-            type_ = _SCALARS[chosen] if chosen else Type(STRING.base)
+            type_ = _SCALARS[chosen] if chosen else ERROR
             if name.text in standard and chosen and standard[name.text].base is not type_.base:
                 message = f"`{name.text}` is there without declaring it, as {standard[name.text]}"
                 self.problems.add("FS203", name.span, message, "remove the declaration, or choose another name")
@@ -267,9 +270,10 @@ class _Seed:
         found = []
         for member in section.members:
             name = self.shape.name(member.key, "a parameter")
-            body = self.shape.object(member.value, "a parameter")
-            parameter = self.parameter(name, body) if name and body else None
-            found += [parameter] if parameter else []
+            body = self.shape.object(member.value, "a parameter", '{"type": "integer", "default": 2025}')
+            if name is not None:
+                parameter = self.parameter(name, body) if body else None
+                found.append(parameter or surface.Parameter(name, ERROR, None, None, None, ""))
         return tuple(found)
 
     def parameter(self, name: Named, body: JsonObject) -> surface.Parameter | None:
@@ -335,7 +339,7 @@ class _Seed:
     def steps(self, compute: JsonValue | None) -> tuple[surface.Step, ...]:
         steps: list[surface.Step] = []
         for item in self.shape.list(compute, "`compute`", limits.STEPS):
-            section = self.shape.object(item, "a step")
+            section = self.shape.object(item, "a step", 'an object such as {"name": "N", "op": "count"}')
             if section is not None:
                 steps += self.step(section)
         return tuple(steps)
@@ -369,9 +373,8 @@ class _Seed:
 
     def unique(self, name: Named, taken: Mapping[str, object], what: str) -> None:
         if name.text in taken:
-            self.problems.add(
-                "FS203", name.span, f"the {what} `{name.text}` is there already", "rename or remove one of them"
-            )
+            help = "remove one of them" if what == "output" else "rename or remove one of them"
+            self.problems.add("FS203", name.span, f"the {what} `{name.text}` is there already", help)
 
 
 def _is_outside(value: float, minimum: float | None, maximum: float | None) -> bool:

@@ -22,6 +22,27 @@ from formulaseed.syntax.surface import Named
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
+KEY_ALIASES: dict[str, tuple[str, ...]] = {
+    "formula": ("expr",), "expression": ("expr",), "if": ("when",), "condition": ("when", "where"),
+    "conditions": ("where", "rules"), "filter": ("where",), "fields": ("field",), "values": ("table", "value"),
+    "mapping": ("table",), "map": ("table",), "result": ("then",), "otherwise": ("else", "default"),
+    "steps": ("compute",), "outputs": ("output",), "keyword": ("keywords",), "desc": ("description",),
+    "min": ("minimum",), "max": ("maximum",), "cases": ("rules",), "input": ("source",),
+}  # fmt: skip
+"""Keys from elsewhere, with those that they may be meant to be."""
+
+_NUMBER, _TEXT = "did you mean `number`?", "did you mean `string`?"
+ALIASES = {
+    "float": _NUMBER, "double": _NUMBER, "decimal": _NUMBER, "real": _NUMBER, "str": _TEXT, "text": _TEXT,
+    "list": "did you mean `enum`?", "choice": "did you mean `enum`?", "category": "did you mean `enum`?",
+    **dict.fromkeys(("avg", "average", "mean"), "divide a `sum` step by a `count` step in an `expr` step"),
+    **dict.fromkeys(("formula", "calc", "ratio", "compute"), "did you mean `expr`?"),
+    **dict.fromkeys(("if", "switch", "when", "rules"), "did you mean `case`?"),
+    **dict.fromkeys(("filter", "where"), "did you mean `define_filter`?"),
+}  # fmt: skip
+"""Types and operations from elsewhere, with what to write instead."""
+
+
 class Shape:
     """Typed access to JSON values; every miss becomes a diagnostic of `problems`.
 
@@ -31,11 +52,13 @@ class Shape:
     def __init__(self, problems: Problems, spelled: Mapping[str, str] | None = None) -> None:
         self.problems = problems
         self.spelled = spelled or {}
+        self._meant: set[tuple[int, str]] = set()
+        """Keys that an unknown one was probably meant to be: told already, so not told as missing."""
 
-    def object(self, value: JsonValue, what: str) -> JsonObject | None:
+    def object(self, value: JsonValue, what: str, example: str = "") -> JsonObject | None:
         if isinstance(value, JsonObject):
             return value
-        self.wrong_type(value, what, "an object")
+        self.wrong_type(value, what, "an object", example)
         return None
 
     def list(self, value: JsonValue | None, what: str, most: int) -> Sequence[JsonValue]:
@@ -81,7 +104,9 @@ class Shape:
     def choice(self, value: JsonString, what: str, allowed: Collection[str], code: str = "FS509") -> str | None:
         if value.value in allowed:
             return value.value
-        help = did_you_mean(value.value, allowed, what=f"known {what}s")
+        help = ALIASES.get(value.value.lower()) or did_you_mean(value.value, allowed, what=f"known {what}s", limit=20)
+        if what not in ("operation", "field type", "type"):
+            help = did_you_mean(value.value, allowed, what=f"known {what}s", limit=20)
         self.problems.add(code, value.span, f"`{value.value}` is no {what}", help)
         return None
 
@@ -89,13 +114,16 @@ class Shape:
         """Tell of every key that is not known."""
         for key in value.names():
             if key.value not in known:
-                close = nearest(key.value, known)
+                close = next((k for k in KEY_ALIASES.get(key.value.lower(), ()) if k in known), None)
+                close = close or nearest(key.value, known)
                 help = f"did you mean `{close}`?" if close else f"known keys: {', '.join(f'`{k}`' for k in known)}"
                 self.problems.add("FS501", key.span, f"{what} has no key `{key.value}`", help)
+                if close is not None:
+                    self._meant.add((value.span.start, close))
 
     def need(self, value: JsonObject, key: str, what: str, example: str) -> JsonValue | None:
         found = value.get(key)
-        if found is None:
+        if found is None and (value.span.start, key) not in self._meant:
             place = Span(value.span.source, value.span.start, value.span.start + 1, value.span.pointer)
             self.problems.add("FS502", place, f"{what} has no `{key}`", f"add {example}")
         return found
@@ -128,9 +156,12 @@ class Shape:
             self.problems.add("FS206", named.span, message, f"use another name, such as `{named.text.upper()}_VALUE`")
         return named
 
-    def wrong_type(self, value: JsonValue, what: str, expected: str) -> None:
+    def wrong_type(self, value: JsonValue, what: str, expected: str, example: str = "") -> None:
         message = f"{what} must be {expected}, not {_kind(value)}"
-        self.problems.add("FS503", value.span, message, f"write {expected}")
+        help = f"write {example}" if example else f"write {expected}"
+        if expected == "a text" and isinstance(value, JsonNumber):
+            help = f'write "{value.value}"'
+        self.problems.add("FS503", value.span, message, help)
 
     def too_many(self, span: Span, what: str, found: int, most: int) -> None:
         place = Span(span.source, span.start, span.start + 1, span.pointer)

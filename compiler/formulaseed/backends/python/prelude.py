@@ -65,7 +65,7 @@ def _power(a: float, b: float, step: str) -> float:
     if a == 0 and b < 0:
         raise EvaluationError(step, "division_by_zero", f"{a!r} ** {b!r}")
     if a < 0 and b != int(b):
-        raise EvaluationError(step, "domain", f"{a!r} ** {b!r} is no real number")
+        raise EvaluationError(step, "domain", f"({a!r}) ** {b!r} is no real number")
     if isinstance(a, int) and isinstance(b, int) and b >= 0:
         return _whole_power(a, b, step)
     try:

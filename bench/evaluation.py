@@ -1,0 +1,106 @@
+"""The generated module of G1a-v2 against what people do today, at 5, 30 and 200 relevant reviews."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from baselines import (
+    Baseline,
+    cached_eval,
+    eval_strings,
+    one_pass_a_count,
+    pydantic_dicts,
+    pydantic_models,
+    simpleeval_parsed,
+)
+from data import CONTEXT, JsonRow, rows_of
+from formulaseed import load_evaluator
+from formulaseed.runtime.evaluator import Evaluator
+from hand_written import hand_merged, hand_written
+from measure import Call, shortest
+from tables import Line, table
+
+SEED = Path(__file__).resolve().parents[1] / "tasks" / "g1a_v2" / "seed.json"
+SIZES = (5, 30, 200)
+
+HAND = "hand-written loop over dictionaries"
+MODELS = "pydantic models, hand-written loop"
+SIMPLEEVAL = "simpleeval, parsed before"
+EVALUATE = "generated: evaluate"
+TRACE = "generated: trace, all 33 values"
+CHECKED = "generated: parse_row, parse_context, evaluate"
+
+BASELINES: dict[str, Baseline] = {
+    HAND: hand_written,
+    "hand-written, conditions merged with care": hand_merged,
+    "one sum(1 for …) a count": one_pass_a_count,
+    "eval of code compiled before": cached_eval,
+    "eval of strings": eval_strings,
+}
+CHECKING: dict[str, Baseline] = {
+    MODELS: pydantic_models,
+    "pydantic typed dictionaries, hand-written loop": pydantic_dicts,
+}
+
+
+def report() -> str:
+    evaluator = load_evaluator(SEED)
+    simple = simpleeval_parsed()
+    baselines = {**BASELINES, **({SIMPLEEVAL: simple} if simple else {})}
+    _assert_agreement(evaluator, {**baselines, **CHECKING})
+    ratios = {size: _ratios(evaluator, baselines, size) for size in SIZES}
+    plain = [_line(name, ratios, _AIMS.get(name, "")) for name in (EVALUATE, TRACE, *baselines)]
+    if simple is None:
+        plain.append(Line(SIMPLEEVAL, ("-", "-", "not installed")))
+    checked = [_line(name, ratios, _AIMS.get(name, "")) for name in (CHECKED, "Evaluator.evaluate", *CHECKING)]
+    columns = [f"{size} rows" for size in SIZES]
+    hand = ", ".join(f"{ratios[size]['seconds'] * 1e6:.1f} µs at {size}" for size in SIZES)
+    return "\n".join(
+        [
+            table("Evaluating G1a-v2, rows already read", columns, plain, [f"1.00 is {hand} rows"]),
+            table("The same with rows checked first, from JSON values", columns, checked),
+        ]
+    )
+
+
+_AIMS = {EVALUATE: "0.65 at 30, 0.80 anywhere", CHECKED: f"below {MODELS.split(',')[0]}"}
+
+
+def _line(name: str, ratios: Mapping[int, Mapping[str, float]], aim: str) -> Line:
+    return Line(name, tuple(f"{ratios[size][name]:.2f}" for size in SIZES), aim)
+
+
+def _ratios(evaluator: Evaluator, baselines: Mapping[str, Baseline], size: int) -> dict[str, float]:
+    """CPU time of every contender as a multiple of the hand-written loop's, whose own stands at `seconds`."""
+    rows = rows_of(size)
+    calls: dict[str, Call] = {
+        name: lambda function=function: function(rows, CONTEXT) for name, function in {**baselines, **CHECKING}.items()
+    }
+    calls.update(_generated(evaluator, rows))
+    best = shortest(calls, rounds=80)
+    return {"seconds": best[HAND], **{name: seconds / best[HAND] for name, seconds in best.items()}}
+
+
+def _generated(evaluator: Evaluator, rows: list[JsonRow]) -> dict[str, Call]:
+    module = evaluator.module
+    evaluate, trace, parse_row, parse_context = module.evaluate, module.trace, module.parse_row, module.parse_context
+    read, context = [parse_row(row) for row in rows], parse_context(CONTEXT)
+    return {
+        EVALUATE: lambda: evaluate(read, context),
+        TRACE: lambda: trace(read, context),
+        CHECKED: lambda: evaluate([parse_row(row) for row in rows], parse_context(CONTEXT)),
+        "Evaluator.evaluate": lambda: evaluator.evaluate(rows, CONTEXT),
+    }
+
+
+def _assert_agreement(evaluator: Evaluator, baselines: Mapping[str, Baseline]) -> None:
+    """Every contender gives every value of the generated module, to the last bit."""
+    for size in (0, 1, 2, *SIZES):
+        for seed in range(20):
+            rows: list[Any] = rows_of(size, seed)
+            for context in (CONTEXT, {**CONTEXT, "categories": "Bakeries"}):
+                expected = evaluator.trace(rows, context)
+                for name, function in baselines.items():
+                    assert function(rows, context) == expected, f"{name} disagrees at {size} rows, seed {seed}"

@@ -1,0 +1,36 @@
+"""Taking times: CPU time, the shortest of many short rounds, everything that is compared in turn in each round.
+
+Other work on the machine only ever adds time, so the shortest round is the one that says most; and what is
+compared is measured in the same seconds, so that a busy minute does not fall on one of them alone.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+Call = Callable[[], Any]
+
+
+def shortest(calls: Mapping[str, Call], *, rounds: int, sample: float = 0.002) -> dict[str, float]:
+    """CPU seconds of one call of each, the shortest of `rounds` rounds of samples of about `sample` seconds."""
+    repeats = {name: _repeats(call, sample) for name, call in calls.items()}
+    best = dict.fromkeys(calls, float("inf"))
+    for _ in range(rounds):
+        for name, call in calls.items():
+            best[name] = min(best[name], _timed(call, repeats[name]))
+    return best
+
+
+def _repeats(call: Call, sample: float) -> int:
+    """How often to call for a sample to take long enough; the call is warm afterwards."""
+    call()
+    return max(1, round(sample / max(_timed(call, 3), 1e-9)))
+
+
+def _timed(call: Call, repeats: int) -> float:
+    started = time.process_time()
+    for _ in range(repeats):
+        call()
+    return (time.process_time() - started) / repeats

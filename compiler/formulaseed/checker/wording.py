@@ -1,0 +1,59 @@
+"""How the checker names expressions and what it tells to write instead of them."""
+
+from __future__ import annotations
+
+import re
+
+from formulaseed.domain.builtins import Function
+from formulaseed.domain.types import Base
+from formulaseed.ir import nodes
+from formulaseed.ir.nodes import Expr, Symbol, SymbolKind
+from formulaseed.ir.text import expression_text
+
+
+def called(found: Expr) -> str:
+    """The expression, as a message names it."""
+    text = expression_text(found)
+    return f"`{text}`" if len(text) <= 40 else "this value"
+
+
+def unquoted_number(found: Expr) -> str | None:
+    """Help for a number that stands in quotes."""
+    text = found.value.strip() if isinstance(found, nodes.Literal) and isinstance(found.value, str) else ""
+    return f"write {text} without quotes" if re.fullmatch(r"-?[0-9]+(\.[0-9]+)?", text) else None
+
+
+def help_for_order(operand: Expr, other: Expr) -> str:
+    """What to write instead of ordering a value that is no number."""
+    ty = operand.info.ty
+    if other.info.ty.is_numeric and unquoted_number(operand):
+        return unquoted_number(operand) or ""
+    if isinstance(operand, nodes.Ref) and operand.symbol == Symbol(SymbolKind.META, "date"):
+        return "use `meta.year` and `meta.month`"
+    if ty.values is not None and not isinstance(operand, nodes.Literal):
+        return f"list the values that match: `in [{', '.join(repr(value) for value in ty.values[-2:])}]`"
+    return "texts know `==`, `!=` and `in`" if ty.base is Base.STRING else "true and false know `==` and `!=`"
+
+
+def help_for_pair(left: Expr, right: Expr) -> str:
+    """What to write where two values of different types are compared: the type of what is no literal decides."""
+    value, field = (left, right) if isinstance(left, nodes.Literal) else (right, left)
+    ty = field.info.ty
+    given = value.value if isinstance(value, nodes.Literal) else None
+    if ty.base is Base.BOOLEAN:
+        quoted = isinstance(given, str) and given.lower() in ("true", "false")
+        return f"write {given} without quotes" if quoted else "write true or false"
+    if ty.is_numeric:
+        if isinstance(field, nodes.Ref) and field.symbol == Symbol(SymbolKind.CONTEXT, "is_open"):
+            return "`context.is_open` is 1 or 0: compare it with 1"
+        return unquoted_number(value) or "write a number"
+    return f"write '{given}' in quotes" if isinstance(given, int | float) else "compare values of one type"
+
+
+def arity(function: Function) -> str:
+    least, most = function.least, function.most
+    if most is None:
+        return f"{least} or more arguments"
+    if least == most:
+        return f"{least} argument{'s' if least != 1 else ''}"
+    return f"{least} or {most} arguments"

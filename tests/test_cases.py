@@ -13,8 +13,9 @@ import contextlib
 import difflib
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ import pytest
 from formulaseed.diagnostics.codes import CODES
 from formulaseed.diagnostics.render import render_text, summary
 from formulaseed.errors import EvaluationError
+from formulaseed.ir import nodes
 from formulaseed.ir.dump import dump_program
 from formulaseed.ir.interpret import interpret
 from formulaseed.pipeline import Analysis, analyse, compile_seed, load_seed
@@ -60,9 +62,9 @@ def test_case(path: Path, tmp_path: Path, request: pytest.FixtureRequest) -> Non
     """The compiler says of the seed what the file says."""
     written = path.read_text(encoding="utf-8")
     blocks = [Block(*match.groups()) for match in _FENCE.finditer(written)]
-    assert _OPENING.match(written), "a case begins with `# title`, a sentence that ends with a full stop, and the seed"
-    assert [b.kind for b in blocks].count("json seed") == 1
-    assert {b.kind for b in blocks} <= set(BLOCKS[path.parent.name]), f"known blocks: {BLOCKS[path.parent.name]}"
+    assert _OPENING.match(written), "a case begins with a title, a sentence with a full stop, and the seed"
+    assert [block.kind for block in blocks].count("json seed") == 1
+    assert {block.kind for block in blocks} <= set(BLOCKS[path.parent.name])
     head = written[: written.index("```json seed\n")]
     seed = tmp_path / "seed.json"
     seed.write_text(blocks[0].body, encoding="utf-8")
@@ -127,19 +129,21 @@ def _compute(source: str) -> str:
     raise AssertionError("the module has no `_compute`")
 
 
-def _run(evaluator: Evaluator, program: Any, given: dict[str, Any]) -> Block:
-    """What the rows give, where the module and the reference interpreter must be of one mind."""
+def _run(evaluator: Evaluator, program: nodes.Program, given: dict[str, Any]) -> Block:
+    """What the rows give; the module and the reference interpreter must be of one mind."""
     assert set(given) <= {"rows", "context", "parameters"}
     arguments = given.get("rows", []), given.get("context", {}), given.get("parameters")
-    made, reference = _outcome(evaluator.trace, arguments), _outcome(lambda *a: interpret(program, *a), arguments)
-    assert str(made) == str(reference), "the module and the reference interpreter differ"
+    made, reference = _outcome(evaluator.trace, arguments), _outcome(partial(interpret, program), arguments)
+    if made != reference:
+        pytest.fail(f"The module gives\n{made}\nand the reference interpreter\n{reference}", pytrace=False)
     if made.kind == "json steps":
         steps = json.loads(made.body)
         assert evaluator.evaluate(*arguments) == {name: steps[name] for name in program.output}
     return made
 
 
-def _outcome(evaluate: Any, arguments: tuple[Any, ...]) -> Block:
+def _outcome(evaluate: Callable[..., Mapping[str, Any]], arguments: tuple[Any, ...]) -> Block:
+    """Every step's value, or the step that has none."""
     try:
         values = evaluate(*arguments)
     except EvaluationError as error:

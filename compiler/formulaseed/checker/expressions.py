@@ -360,9 +360,12 @@ class ExpressionChecker:
             least = function.least
         if len(arguments) < least or (function.most is not None and len(arguments) > function.most):
             message = f"`{function.name}` takes {arity(function)}, not {len(arguments)}"
+            help = f"write it like `{function.example}`"
             if node.arguments and not arguments:
                 message = "the list is empty"
-            self.problems.add("FS303", node.span, message, f"write it like `{function.example}`")
+            elif function.name == "log" and len(arguments) == 2:
+                help = "`log` is the natural logarithm: for another base divide by it, `log(x) / log(10)`"
+            self.problems.add("FS303", node.span, message, help)
             return error_at(node.span)
         checked = [self._argument(function, self.check(argument, facts), facts) for argument in arguments]
         if any(argument.info.ty.is_error for argument in checked):

@@ -5,12 +5,15 @@ In: `surface.Program`. Out: `nodes.Program`, or None where there are errors. Rai
 
 from __future__ import annotations
 
+import re
+
 from formulaseed.checker.expressions import ExpressionChecker
 from formulaseed.checker.facts import Facts, Narrowing
 from formulaseed.checker.scope import Scope, error_at
 from formulaseed.diagnostics.model import Problems
 from formulaseed.diagnostics.suggest import did_you_mean
 from formulaseed.domain import ranges, schema
+from formulaseed.domain.builtins import FUNCTIONS
 from formulaseed.domain.ranges import Range
 from formulaseed.domain.types import BOOLEAN, ERROR, INTEGER, Base, Type, Value, join, type_of
 from formulaseed.ir import nodes
@@ -146,7 +149,7 @@ class _ProgramChecker:
         total = ranges.union(ranges.exactly(0), ranges.multiply(term, ranges.COUNT))
         total = Range(total.low, total.high)
         made = nodes.Sum(found, where, may_overflow=not total.is_bounded)
-        return self._made(step, made, found.info.ty, total.clipped())
+        return self._made(step, made, found.info.ty.present(), total.clipped())
 
     def _extreme(self, step: surface.Step, operation: surface.Extreme) -> nodes.Step | None:
         where, sound = self._where(operation.where)
@@ -154,7 +157,7 @@ class _ProgramChecker:
         found = self._per_review(operation.expression, where, what)
         if found.info.ty.is_error or not sound:
             return None
-        ty, known = found.info.ty, found.info.range or ranges.ANY_NUMBER
+        ty, known = found.info.ty.present(), found.info.range or ranges.ANY_NUMBER
         default = operation.default
         if default is None:
             made = nodes.Extreme(operation.largest, found, where, None)
@@ -185,6 +188,8 @@ class _ProgramChecker:
         literals = [entry.value for entry in operation.table]
         if operation.default is not None:
             literals.append(operation.default)
+        if source.info.ty.values is not None and not self._keys_can_match(operation, source):
+            return None
         joined = self._joined(literals, "a table's values")
         if operation.default is None:
             message = f"`{step.name.text}` has no `default`: it fails where no key is found"
@@ -195,6 +200,17 @@ class _ProgramChecker:
         default = operation.default.value if operation.default else None
         made = nodes.Lookup(source, table, operation.match, operation.default is not None, default)
         return self._made(step, made, joined, _literal_range(literals))
+
+    def _keys_can_match(self, operation: surface.Lookup, source: Expr) -> bool:
+        """Whether every key can be found in one of the source's known values; the first that cannot is told."""
+        values = source.info.ty.values or ()
+        for entry in operation.table:
+            key = entry.key.text
+            if not any(key == value if operation.match == "exact" else key in value for value in values):
+                message = f"`{expression_text(source)}` never is `{key}`"
+                self.problems.add("FS302", entry.key.span, message, did_you_mean(key, values, what="values"))
+                return False
+        return True
 
     def _formula(self, step: surface.Step, expression: ast.Expr) -> nodes.Step | None:
         found = self._checker(False).check(expression, Facts())
@@ -207,7 +223,8 @@ class _ProgramChecker:
         if literal.value is None:
             self.problems.add("FS301", literal.span, "a constant cannot be null", "write a value")
             return None
-        return self._made(step, nodes.Const(literal.value), type_of(literal.value), _literal_range([literal]))
+        ty = self._joined([literal], "constants")
+        return self._made(step, nodes.Const(literal.value), ty, _literal_range([literal])) if ty else None
 
     def _case(self, step: surface.Step, operation: surface.Case) -> nodes.Step | None:
         checker, facts = self._checker(False), Facts()
@@ -231,6 +248,12 @@ class _ProgramChecker:
 
     def _joined(self, literals: list[ast.Literal], what: str) -> Type | None:
         """The common type of literals, or None, which is told."""
+        for literal in literals:
+            if isinstance(literal.value, str) and self._is_formula(literal.value):
+                message = f"`{literal.value}` is a formula, and {what} are literals"
+                help = "compute it in an `expr` step, with `a if condition else b` where it depends on something"
+                self.problems.add("FS509", literal.span, message, help)
+                return None
         joined = type_of(literals[0].value)
         for literal in literals[1:]:
             following = join(joined, type_of(literal.value))
@@ -241,6 +264,17 @@ class _ProgramChecker:
                 return None
             joined = following
         return joined
+
+    def _is_formula(self, text: str) -> bool:
+        """Whether a text that stands for a value was meant to be computed: it is made of known names and operators."""
+        words = re.findall(r"[A-Za-z_][\w.]*", text)
+        if not words or re.search(r"[^\w.\s()+*/%-]", text):
+            return False
+        kinds = {kind.value: fields for kind, fields in self.inputs.items()}
+        dotted = [word.split(".", 1) for word in words if "." in word]
+        bare = [word for word in words if "." not in word]
+        known = all(len(parts) == 2 and parts[1] in kinds.get(parts[0], {}) for parts in dotted)
+        return known and all(word in self.scope.places or (word in FUNCTIONS and "(" in text) for word in bare)
 
     # --- what narrowing asks of the steps so far
 
@@ -282,6 +316,9 @@ class _ProgramChecker:
                 step = self.scope.steps[name.text]
                 if isinstance(step.operation, nodes.Extreme) and step.ty.nullable:
                     self.scope.tell_default_needed(step, "is returned", 'give the step a "default"')
+            elif name.text in self.inputs[SymbolKind.EXTRACTION] and name.text not in self.scope.broken:
+                message = f"`{name.text}` is a field of each review"
+                self.problems.add("FS401", name.span, message, "return a step that counts or sums it")
             elif name.text not in self.scope.broken:
                 values = [step.name.text for step in self.program.steps if not step.is_filter]
                 help = did_you_mean(name.text, values, what="steps")

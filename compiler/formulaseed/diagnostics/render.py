@@ -67,4 +67,14 @@ def _excerpt(d: Diagnostic) -> tuple[str, int, int]:
     )
     head = "…" if first else ""
     tail = "…" if last < len(line) else ""
-    return f"{head}{''.join(shown)}{tail}", len(head) + len(shown[0]), max(1, len(shown[1]))
+    return f"{head}{''.join(shown)}{tail}", len(head) + _columns(shown[0]), max(1, _columns(shown[1]))
+
+
+def _columns(text: str) -> int:
+    """How many columns of a terminal the text takes: wide characters two, combining ones none."""
+    if text.isascii():
+        return len(text)
+    import unicodedata
+
+    wide = sum(unicodedata.east_asian_width(c) in "WF" for c in text)
+    return len(text) + wide - sum(unicodedata.combining(c) > 0 for c in text)

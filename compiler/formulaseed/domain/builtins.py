@@ -241,9 +241,12 @@ def _sqrt_range(args: Sequence[Range]) -> Range:
 
 
 def _whole_range(args: Sequence[Range]) -> Range:
-    """Rounding moves a value by less than 1, or below the float's own precision not at all."""
-    a = args[0]
-    return Range(a.low - 1, a.high + 1)
+    """Between the next integers outside."""
+    return Range(float(math.floor(args[0].low)), float(math.ceil(args[0].high)))
+
+
+def _truncated_range(args: Sequence[Range]) -> Range:
+    return Range(float(math.trunc(args[0].low)), float(math.trunc(args[0].high)))
 
 
 def _decimals_range(args: Sequence[Range]) -> Range:
@@ -349,7 +352,7 @@ FUNCTIONS: dict[str, Function] = {
         ),
         Function(
             "int", ("value",), "The value as an integer, decimals cut off; true is 1, false is 0",
-            "int(7.9)", 7, "integer", _to_integer, _whole_range, int, takes=_NUMBER_OR_BOOLEAN,
+            "int(7.9)", 7, "integer", _to_integer, _truncated_range, int, takes=_NUMBER_OR_BOOLEAN,
         ),
         Function(
             "float", ("value",), "The value as a number; true is 1.0, false is 0.0",

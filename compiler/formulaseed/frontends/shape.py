@@ -25,8 +25,10 @@ _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 KEY_ALIASES: dict[str, tuple[str, ...]] = {
     "formula": ("expr",), "expression": ("expr",), "if": ("when",), "condition": ("when", "where"),
     "conditions": ("where", "rules"), "filter": ("where",), "fields": ("field",), "values": ("table", "value"),
-    "mapping": ("table",), "map": ("table",), "result": ("then",), "otherwise": ("else", "default"),
+    "mapping": ("table",), "map": ("table",), "result": ("then", "value"), "otherwise": ("else", "default"),
     "steps": ("compute",), "outputs": ("output",), "keyword": ("keywords",), "desc": ("description",),
+    "field": ("expr",), "mode": ("match",), "operation": ("op",), "type": ("op",), "kind": ("op", "type"),
+    "step": ("name",), "id": ("name",), "value": ("then",), "default": ("else",),
     "min": ("minimum",), "max": ("maximum",), "cases": ("rules",), "input": ("source",),
 }  # fmt: skip
 """Keys from elsewhere, with those that they may be meant to be."""

@@ -13,7 +13,7 @@ from typing import Any
 
 from formulaseed import limits
 from formulaseed.domain.builtins import FUNCTIONS, OPERATORS, Fault, finite
-from formulaseed.domain.types import Base, Value
+from formulaseed.domain.types import Base, Type, Value
 from formulaseed.errors import DataError, EvaluationError
 from formulaseed.ir import nodes
 from formulaseed.ir.nodes import Expr, Symbol, SymbolKind
@@ -107,18 +107,18 @@ class _Evaluator:
             self.filters[step.name] = step.operation.condition
             return
         try:
-            value = self.operation(step.operation)
+            value = self.operation(step.operation, step.ty)
         except Fault as fault:
             raise EvaluationError(step.name, fault.kind, fault.message) from None
         self.results[step.name] = value
         self.shared[Symbol(SymbolKind.STEP, step.name)] = value
 
-    def operation(self, operation: nodes.Operation) -> Value:
+    def operation(self, operation: nodes.Operation, ty: Type) -> Value:
         match operation:
             case nodes.Count(where):
                 return sum(1 for _ in self.matching(where))
             case nodes.Sum(expression, where):
-                total: int | float = 0
+                total: int | float = 0 if ty.base is Base.INTEGER else 0.0
                 for row in self.matching(where):
                     total += self.value(expression, row)
                 return finite(total)

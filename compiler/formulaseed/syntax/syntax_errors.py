@@ -61,6 +61,8 @@ _TYPEWRITER = {
 }  # fmt: skip
 """What a word processor makes of the keyboard's characters."""
 
+_WORDS = ("and", "or", "in", "if", "else")
+
 _WHAT = (
     ({"NAME", "NUMBER"}, "a value (a name, a number, a text, `(`)"),
     ({"ELSE"}, "`else`"),
@@ -124,6 +126,9 @@ def _at(text: str, position: int, expected: set[str]) -> SyntaxFault:
     if text[position] == "=" and text[position : position + 2] != "==" and named:
         message = "arguments have no names here"
         return SyntaxFault("FS103", position, position + 1, message, "give them by position, such as `round(x, 2)`")
+    if text[position] == "=" and re.search(r"[<>!=]\s+$", text[:position]):
+        sign = f"{before[-1]}="
+        return SyntaxFault("FS103", len(before) - 1, position + 1, "the operator is torn apart", f"write `{sign}`")
     number = _number(text, position)
     if number is not None:
         return number
@@ -189,14 +194,17 @@ def _misplaced(text: str, position: int, expected: set[str], before: str) -> Syn
     match = re.compile(r"[\w.]+|<=|>=|==|!=|\*\*|//|\S").match(text, position)
     found = match.group() if match else text[position]
     end = position + len(found)
-    if "PLUS" in expected and (found[0].isalnum() or found[0] in "_('\"$"):
+    if "PLUS" in expected and found not in _WORDS and (found[0].isalnum() or found[0] in "_('\"$"):
         if found[0] in "'\"" and before[-1:].isalpha():
             return SyntaxFault("FS101", position, end, "a text takes no prefix", "write the text alone")
         help = "write an operator, such as `*` to multiply"
         return SyntaxFault("FS101", position, end, f"an operator is missing before `{found}`", help)
     if before.endswith("not") and "IN" in expected:
         return SyntaxFault("FS101", position, end, "`not` needs `in` here", "write `not in`, or `!=`")
-    if "NAME" in expected and not re.match(r"[\w('\"$\[]", found):
+    if found == "if" and before.endswith("else"):
+        help = "write `a if c1 else b if c2 else d`"
+        return SyntaxFault("FS101", position, end, "the value stands before `if`", help)
+    if "NAME" in expected and (found in _WORDS or not re.match(r"[\w('\"$\[]", found)):
         return SyntaxFault("FS101", position, end, f"a value is missing before `{found}`", _value_help(found))
     return SyntaxFault("FS101", position, end, f"`{found}` cannot stand here", f"expected: {_expectation(expected)}")
 

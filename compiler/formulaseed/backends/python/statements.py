@@ -264,7 +264,7 @@ class StatementPrinter:
         source = printer.finished(operation.source).code
         default = literal(operation.default) if operation.has_default else Code("None")
         if operation.match == "exact":
-            found = f"{table}.get({source}, {default})" if operation.has_default else f"{table}.get({source})"
+            found = f"{table}.get({source})" if operation.default is None else f"{table}.get({source}, {default})"
         else:
             found = f"_{operation.match}({table}, {source}, {default})"
         if not operation.has_default:

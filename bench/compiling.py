@@ -1,0 +1,115 @@
+"""What compiling costs: a hundred different seeds in one process, and the phases for one of them."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from formulaseed import pipeline
+from formulaseed.backends.python import plan, render, verify
+from measure import shortest
+from tables import Line, table
+
+TASKS = sorted((Path(__file__).resolve().parents[1] / "tasks").glob("*/seed.json"))
+G1A = next(path for path in TASKS if path.parent.name == "g1a_v2")
+SEEDS = 100
+
+PHASES: tuple[tuple[str, ModuleType, str], ...] = (
+    ("read", pipeline, "read"),
+    ("parse", pipeline, "parse"),
+    ("check", pipeline, "check"),
+    ("plan", plan, "plan_module"),
+    ("render", render, "render_module"),
+    ("format", render, "format_source"),
+    ("verify", verify, "verify"),
+)
+
+
+def report() -> str:
+    return f"{_seeds()}\n{_phases()}"
+
+
+def _seeds() -> str:
+    """Each seed's shortest of three compilations, the mean and the slowest of them; formatting for each fourth."""
+    seeds = [_varied(index) for index in range(SEEDS)]
+    bare = shortest({str(i): _compiling(seed, formatted=False) for i, seed in enumerate(seeds)}, rounds=3, sample=0.0)
+    whole = shortest({str(i): _compiling(seeds[i], formatted=True) for i in range(0, SEEDS, 4)}, rounds=2, sample=0.0)
+    lines = [
+        _line(f"{len(bare)} seeds, without the formatter", list(bare.values()), "30 each at most"),
+        _line(f"{len(whole)} of them, formatted", list(whole.values()), ""),
+    ]
+    return table("Compiling different seeds in one process, ms a seed", ["mean", "least", "most"], lines)
+
+
+def _line(name: str, seconds: list[float], aim: str) -> Line:
+    return Line(name, (_ms(sum(seconds) / len(seconds)), _ms(min(seconds)), _ms(max(seconds))), aim)
+
+
+def _ms(seconds: float) -> str:
+    return f"{seconds * 1e3:.1f}"
+
+
+def _compiling(seed: dict[str, Any], *, formatted: bool) -> Callable[[], str]:
+    return lambda: pipeline.compile_seed(seed, formatted=formatted)
+
+
+def _varied(index: int) -> dict[str, Any]:
+    """One of the tasks under another name and with other constants, so that no two are alike."""
+    seed: dict[str, Any] = json.loads(TASKS[index % len(TASKS)].read_text(encoding="utf-8"))
+    seed["task_name"] = f"{seed['task_name']} {index}"
+    for step in seed["compute"]:
+        if step["op"] == "const" and type(step["value"]) in (int, float):
+            step["value"] += index
+    return seed
+
+
+def _phases() -> str:
+    """G1a-v2's compilation, each phase in its shortest of several; and what each costs the first time."""
+    first: dict[str, float] = {}
+    best: dict[str, float] = defaultdict(lambda: float("inf"))
+    rounds = 15
+    with _timed_phases() as spent:
+        for number in range(rounds):
+            spent.clear()
+            started = time.process_time()
+            pipeline.compile_seed(G1A)
+            whole = time.process_time() - started
+            times = {**spent, "the rest": whole - sum(spent.values()), "all": whole}
+            first = first or times
+            for name, seconds in times.items():
+                best[name] = min(best[name], seconds)
+            del number
+    names = [name for name, _, _ in PHASES] + ["the rest", "all"]
+    lines = [Line(name, (_ms(best[name]), f"{best[name] / best['all']:.0%}")) for name in names]
+    return table("The phases of compiling G1a-v2, ms", ["ms", "share"], lines)
+
+
+@contextmanager
+def _timed_phases() -> Iterator[dict[str, float]]:
+    """Puts a clock around each phase's function; what it says is added to the dictionary by the phase's name."""
+    spent: dict[str, float] = defaultdict(float)
+    originals = [(module, name, getattr(module, name)) for _, module, name in PHASES]
+
+    def timed(phase: str, function: Callable[..., Any]) -> Callable[..., Any]:
+        def call(*args: Any, **kwargs: Any) -> Any:
+            started = time.process_time()
+            try:
+                return function(*args, **kwargs)
+            finally:
+                spent[phase] += time.process_time() - started
+
+        return call
+
+    for (phase, module, name), (_, _, function) in zip(PHASES, originals, strict=True):
+        setattr(module, name, timed(phase, function))
+    try:
+        yield spent
+    finally:
+        for module, name, function in originals:
+            setattr(module, name, function)

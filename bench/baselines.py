@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib import import_module
 from math import log
 from types import CodeType
 from typing import Any, Literal
@@ -186,15 +187,15 @@ def pydantic_dicts(rows: Rows, context: Context) -> Values:
 def simpleeval_parsed() -> Baseline | None:
     """Formulas for the package simpleeval, parsed before; None where it is not installed."""
     try:
-        from simpleeval import EvalWithCompoundTypes
+        package = import_module("simpleeval")
     except ImportError:
         return None
     functions = {"sum": sum, "len": len, "max": max, "min": min, "log": log}
-    parsed = {name: EvalWithCompoundTypes.parse(text) for name, text in FORMULAS.items()}
+    parsed = {name: package.EvalWithCompoundTypes.parse(text) for name, text in FORMULAS.items()}
 
     def simple(rows: Rows, context: Context) -> Values:
         names: dict[str, Any] = {"rows": rows, "categories": context["categories"], "cuisines": CUISINES}
-        evaluator = EvalWithCompoundTypes(names=names, functions=functions)
+        evaluator = package.EvalWithCompoundTypes(names=names, functions=functions)
         for name, tree in parsed.items():
             names[name] = evaluator.eval(FORMULAS[name], previously_parsed=tree)
         return {name: names[name] for name in parsed}

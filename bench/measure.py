@@ -14,8 +14,11 @@ Call = Callable[[], Any]
 
 
 def shortest(calls: Mapping[str, Call], *, rounds: int, sample: float = 0.002) -> dict[str, float]:
-    """CPU seconds of one call of each, the shortest of `rounds` rounds of samples of about `sample` seconds."""
-    repeats = {name: _repeats(call, sample) for name, call in calls.items()}
+    """CPU seconds of one call of each, the shortest of `rounds` rounds of samples of about `sample` seconds.
+
+    With a sample of 0 each round is one call.
+    """
+    repeats = {name: _repeats(call, sample) if sample else 1 for name, call in calls.items()}
     best = dict.fromkeys(calls, float("inf"))
     for _ in range(rounds):
         for name, call in calls.items():

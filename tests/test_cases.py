@@ -66,6 +66,7 @@ def test_case(path: Path, tmp_path: Path, request: pytest.FixtureRequest) -> Non
     assert [block.kind for block in blocks].count("json seed") == 1
     assert {block.kind for block in blocks} <= set(BLOCKS[path.parent.name])
     head = written[: written.index("```json seed\n")]
+    assert not _FENCE.sub("", written.removeprefix(head)).strip(), "after the sentence there are blocks alone"
     seed = tmp_path / "seed.json"
     seed.write_text(blocks[0].body, encoding="utf-8")
     with contextlib.chdir(tmp_path):
@@ -83,13 +84,16 @@ def test_case(path: Path, tmp_path: Path, request: pytest.FixtureRequest) -> Non
 
 def test_every_code_has_a_bad_case() -> None:
     """A diagnostic that a seed's text can cause is shown by a case."""
-    shown = {code for path in CASES.glob("*/*.md") for code in re.findall(r"^\w+\[(FS\d+)\]", path.read_text(), re.M)}
+    shown = {
+        code for path in CASES.glob("*/*.md") for code in re.findall(r"^\w+\[(FS\d+)\]", path.read_text("utf-8"), re.M)
+    }
     assert shown == set(CODES) - set(NOT_IN_A_TEXT)
 
 
 def _bad(blocks: list[Block]) -> list[Block]:
     analysis = analyse("seed.json")
-    assert analysis.diagnostics, "a bad case has diagnostics"
+    if not analysis.diagnostics:
+        pytest.fail("a bad case has diagnostics, and this one has none", pytrace=False)
     return [blocks[0], Block("text errors", _told(analysis))]
 
 
@@ -99,7 +103,8 @@ def _told(analysis: Analysis) -> str:
 
 def _good(blocks: list[Block]) -> list[Block]:
     analysis = analyse("seed.json")
-    assert not analysis.has_errors, render_text(analysis.diagnostics)
+    if analysis.has_errors:
+        pytest.fail(f"a good case has no errors:\n{_told(analysis)}", pytrace=False)
     loaded = load_seed("seed.json")
     source = compile_seed(loaded)
     evaluator = Evaluator(module_from_source(source, "case"))
@@ -125,7 +130,7 @@ def _compute(source: str) -> str:
     """The function of the module that holds the steps."""
     for node in ast.parse(source).body:
         if isinstance(node, ast.FunctionDef) and node.name == "_compute":
-            return "\n".join(source.splitlines()[node.lineno - 1 : node.end_lineno]) + "\n"
+            return "\n".join(source.split("\n")[node.lineno - 1 : node.end_lineno]) + "\n"
     raise AssertionError("the module has no `_compute`")
 
 

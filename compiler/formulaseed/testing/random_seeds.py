@@ -18,7 +18,7 @@ _HOSTILE_NAMES = (
     "a", "n_mild", "A_2", "a_candidate", "class", "lambda", "match", "print", "int", "str", "max", "log", "sum", "len",
     "rows", "row", "Row", "context", "Context", "parameters", "PARAMETERS", "math", "position", "counted", "steps", "Steps",
     "_", "__x", "_finite", "_divide", "index", "count", "extraction", "meta", "param", "Literal", "TASK_NAME", "A_TABLE",
-    "trace", "self", "value", "field", "type", "float", "bool", "stars", "text", "none", "Result", "_LARGEST", "keyword",
+    "trace", "self", "value", "field", "type", "float", "bool", "stars", "text", "Result", "_LARGEST", "keyword",
 )  # fmt: skip
 _FIELD_NAMES = ("severity", "kind", "amount", "flag", "note", "stars", "useful", "year", "name", "meta_stars", "city")
 _NAMES = (*_PLAIN_NAMES, *_PLAIN_NAMES, *_HOSTILE_NAMES)

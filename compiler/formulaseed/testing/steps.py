@@ -18,7 +18,7 @@ _Choice = TypeVar("_Choice")
 _KINDS = ("number", "boolean", "string")
 _NUMBERS = st.one_of(integers(), numbers())
 _LITERALS: dict[str, st.SearchStrategy[Any]] = {"number": _NUMBERS, "boolean": st.booleans(), "string": SHORT_TEXTS}
-_KEYS = st.one_of(st.sampled_from(["Thai", "Bars", "Thai, Bars", "a", "none", "mild"]), SHORT_TEXTS.filter(bool))
+_KEYS: st.SearchStrategy[str] = st.one_of(st.sampled_from(["Thai", "Bars", "Thai, Bars", "x", "none", "mild"]), SHORT_TEXTS.filter(bool))
 
 
 class StepWriter:
@@ -137,15 +137,14 @@ class StepWriter:
         return _made(name, kind, [value])
 
     def _lookup(self, name: str) -> Variable | None:
-        sources = [v for v in (*self.inputs, *self.parameters, *self.values) if v.kind == "string"]
+        known = [v for v in (*self.inputs, *self.parameters, *self.values) if v.kind == "string"]
+        sources = [v for v in known if v.values is None or any(v.values)]
         if not sources:
             return self._const(name)
         source = self._any_of(sources)
         kind, values = self._literals(2, 5)
-        known = st.sampled_from(source.values).filter(bool) if source.values and any(source.values) else _KEYS
-        keys = self.draw(st.lists(st.one_of(known, _KEYS), min_size=1, max_size=len(values), unique=True))
         match = self._any_of(["exact", "substring_first", *(["substring_max"] * 2 if kind == "number" else ())])
-        table = dict(zip(keys, values, strict=False))
+        table = {self._key(source, match): value for value in values}
         parts: Step = {"source": source.text, "table": table, "match": match}
         results = list(table.values())
         if not self._one_in(4):
@@ -153,6 +152,13 @@ class StepWriter:
             results.append(parts["default"])
         self._add(name, "lookup", **parts)
         return _made(name, kind, results)
+
+    def _key(self, source: Variable, match: str) -> str:
+        """A key that can be found in the source."""
+        if source.values is None:
+            return self.draw(_KEYS)
+        key = self._any_of([value for value in source.values if value])
+        return key if match == "exact" else key[self.draw(below(len(key))) :]
 
     def _case(self, name: str) -> Variable:
         kind, values = self._literals(1, 4)

@@ -1,0 +1,501 @@
+"""Generated modules stand alone, offer what they promise, and give every tool nothing to say, whatever the seed holds."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+import subprocess
+import sys
+import tokenize
+from pathlib import Path
+from typing import Any
+
+import formulaseed
+import pytest
+from helpers import SEEDS, write_json
+
+OFFERS = (
+    "TASK_NAME", "SEED_SHA256", "KEYWORDS", "STEPS", "OUTPUT", "Row", "Context", "Steps", "Result", "is_relevant",
+    "parse_row", "parse_context", "evaluate", "trace", "evidence", "EvaluationError", "DataError",
+)  # fmt: skip
+
+# --- seeds that try to break a module by their names
+
+NAMES = (
+    "class", "def", "match", "type", "_", "__", "_x", "x", "X", "__init__", "__class__", "__new__", "__slots__", "__doc__",
+    "count", "index", "_fields", "_replace", "_asdict", "_make", "int", "float", "str", "bool", "list", "len", "max", "print",
+    "object", "property", "rows", "row", "context", "parameters", "position", "counted", "steps", "record", "extraction",
+    "meta", "math", "annotations", "Steps", "Row", "Result", "Context", "Parameters", "PARAMETERS", "OUTPUT", "STEPS",
+    "TASK_NAME", "Literal", "Final", "NamedTuple", "Iterable", "Mapping", "JsonObject", "evaluate", "trace", "evidence",
+    "is_relevant", "parse_row", "EvaluationError", "DataError", "_divide", "_finite", "_LARGEST", "_integer", "_Number",
+    "N_x", "n_X", "n_x", "n_x_2", "value", "field", "field_2", "l", "O", "I", "self", "cls",
+)  # fmt: skip
+
+
+FEW = NAMES[::6]
+
+
+def steps_seed() -> dict[str, Any]:
+    """Hostile names for extraction fields and steps."""
+    fields = [{"name": name, "type": "integer"} for name in NAMES]
+    sums = [{"name": name, "op": "sum", "expr": f"extraction.{name}"} for name in NAMES]
+    tops = [{"name": f"{name}_top", "op": "max", "field": f"extraction.{name}", "default": 0} for name in FEW]
+    twice = [{"name": f"{name}_twice", "op": "expr", "expr": f"{name} * 2"} for name in FEW]
+    steps = [*sums, *tops, *twice]
+    output = [step["name"] for step in steps]
+    return {"task_name": "Hostile steps", "extract": {"fields": fields}, "compute": steps, "output": output}
+
+
+def inputs_seed() -> dict[str, Any]:
+    """Hostile names for declared metadata, context fields and parameters."""
+    declared = [{"name": name, "type": "integer"} for name in NAMES]
+    bounds = {"minimum": 0, "maximum": 10_000}
+    parameters = {name: {"type": "integer", "default": place, **bounds} for place, name in enumerate(NAMES)}
+    return {
+        "task_name": "Hostile inputs",
+        "parameters": parameters,
+        "context": declared,
+        "extract": {"fields": [], "meta": declared},
+        "compute": [
+            {"name": f"S{place}", "op": "sum", "expr": f"meta.{name} * param.{name} + context.{name}"}
+            for place, name in enumerate(NAMES)
+        ],
+        "output": [f"S{place}" for place in range(len(NAMES))],
+    }
+
+
+# --- and by their texts
+
+TEXTS = (
+    '\'single\' "double" \'\'\'three\'\'\' """three""" and one at the end"',
+    "a backslash at the end \\",
+    "two lines\nreturn 1  # third",
+    'close it""" + __import__("os").getcwd() + """',
+    "braces {x} {{ y }} {% endraw %} {# z #} %s %(a)s $HOME",
+    "# type: ignore",
+    "#type:ignore[assignment]  # noqa",
+    "noqa",
+    "# noqa: F401",
+    "ruff: noqa",
+    "# pyright: basic",
+    "pyright: ignore",
+    "# mypy: ignore-errors",
+    "# fmt: off",
+    "fmt: skip",
+    "# isort: skip_file",
+    "# pylint: disable=all",
+    "-*- coding: utf-7 -*-",
+    "right to left \u202e to \u2066 left, zero\u200bwidth, bell\u0007, zero \u0000, feed\u000c",
+    "lines\u2028apart\u2029and\u0085more\r\nand\tmore",
+    "emoji 🍜👩‍🍳 and ünïcödé",
+    "math _divide _log TypeVar Literal parse_parameters PARAMETERS Sequence",
+    "x" * 3000,
+    "",
+)
+VALUES = tuple(text for text in dict.fromkeys(TEXTS) if text and len(text) < 1000)
+
+
+def texts_seed() -> dict[str, Any]:
+    """Hostile texts in every description, value, keyword, table, verdict and default."""
+    described = {value: TEXTS[place % len(TEXTS)] for place, value in enumerate(VALUES)}
+    kinds = ("integer", "number", "boolean", "string")
+    fields: list[dict[str, Any]] = [{"name": "kind", "type": "enum", "description": TEXTS[0], "values": described}]
+    fields += [{"name": f"f{n}", "type": kinds[n % 4], "description": text} for n, text in enumerate(TEXTS)]
+    read = [f"extraction.f{n}" for n in range(len(TEXTS)) if n % 4 < 2]
+    counts = [
+        {"name": f"N{place}", "op": "count", "where": {"extraction.kind": value}} for place, value in enumerate(VALUES)
+    ]
+    rules: list[dict[str, Any]] = [{"when": f"N{place} > 0", "then": value} for place, value in enumerate(VALUES)]
+    parameters = {f"P{n}": {"type": "string", "default": text, "description": text} for n, text in enumerate(TEXTS)}
+    table = {value: place for place, value in enumerate(VALUES)}
+    return {
+        "task_name": "Hostile texts",
+        "version": TEXTS[2],
+        "description": " ".join(TEXTS),
+        "parameters": parameters,
+        "context": [{"name": "note", "type": "string", "description": TEXTS[3]}],
+        "filter": {"keywords": list(VALUES)},
+        "extract": {"fields": fields, "meta": [{"name": "source", "type": "number", "description": TEXTS[1]}]},
+        "compute": [
+            *counts,
+            {"name": "PRESENT", "op": "count", "where": {"extraction.kind": {"in": list(VALUES)}}},
+            {"name": "TOTAL", "op": "sum", "expr": " + ".join(["meta.source", *read])},
+            {"name": "FLAGS", "op": "count", "where": {f"extraction.f{n}": True for n in range(2, len(TEXTS), 4)}},
+            {"name": "BLANK", "op": "count", "where": {f"extraction.f{n}": "" for n in range(3, len(TEXTS), 4)}},
+            {"name": "FOUND", "op": "lookup", "source": "context.note", "table": table, "match": "exact", "default": -1},
+            {"name": "INSIDE", "op": "lookup", "source": "context.note", "table": table, "match": "substring_max",
+             "default": -1},
+            {"name": "VERDICT", "op": "case", "rules": [*rules, {"else": "none of them"}]},
+            *[{"name": f"E{n}", "op": "expr", "expr": f"param.P{n}"} for n in range(len(TEXTS))],
+        ],
+        "output": [*[f"N{n}" for n in range(len(VALUES))], "PRESENT", "TOTAL", "FLAGS", "BLANK", "FOUND", "INSIDE",
+                   "VERDICT", *[f"E{n}" for n in range(len(TEXTS))]],
+    }  # fmt: skip
+
+
+ORDERS = {
+    "type": "ignore", "noqa": "F401", "fmt": "off", "mypy": "ignore-errors", "pyright": "basic", "ruff": "noqa",
+    "isort": "skip_file", "pylint": "disable=all", "flake8": "noqa", "nosec": "B101", "pragma": "no cover",
+    "Type": "ignore", "NOQA": "",
+}  # fmt: skip
+"""What tools obey, as a name and what is said of it: the two together would make an order."""
+
+
+def orders_seed() -> dict[str, Any]:
+    """Names and values that tools obey, with descriptions that would complete the order."""
+    fields: list[dict[str, Any]] = [{"name": n, "type": "integer", "description": d} for n, d in ORDERS.items()]
+    values = {
+        "fmt_": ORDERS,
+        "noqa_": {f"{name}:": rest for name, rest in ORDERS.items()},
+        "Pyright": {name: f"{name}: {rest}" for name, rest in ORDERS.items()},
+    }
+    fields += [{"name": n, "type": "enum", "description": "ignore", "values": listed} for n, listed in values.items()]
+    steps: list[dict[str, Any]] = [
+        {
+            "name": name,
+            "op": "sum",
+            "expr": f"extraction.{name} * param.{name}_",
+            "where": {"extraction.fmt_": name, "extraction.noqa_": f"{name}:", "extraction.Pyright": {"!=": name}},
+        }
+        for name in ORDERS
+    ]
+    table = {"name": "noqa__", "op": "lookup", "source": "context.name", "table": {"noqa": 1}, "match": "exact"}
+    return {
+        "task_name": "noqa",
+        "description": "F401",
+        "version": "type: ignore",
+        "parameters": {f"{n}_": {"type": "integer", "default": 1, "description": d} for n, d in ORDERS.items()},
+        "extract": {"fields": fields},
+        "compute": [*steps, {**table, "default": 0}],
+        "output": [*ORDERS, "noqa__"],
+    }
+
+
+# --- and by what can be written
+
+FORMS = {
+    "not in": "sum: 1 if not (extraction.a in ['x', 'y']) else 0",
+    "not equal": "sum: 1 if not extraction.a == 'x' else 0",
+    "twice not": "sum: 1 if not not extraction.b else 0",
+    "equals true": "sum: 1 if extraction.b == True else 0",
+    "differs from false": "sum: 1 if extraction.b != False else 0",
+    "two enums": "sum: 1 if extraction.a == extraction.c else 0",
+    "mixed sum": "sum: extraction.n + meta.stars * 0.5 if extraction.b else extraction.n",
+    "is null": "expr: 1 if context.p == None else 0",
+    "is not null": "expr: context.p * 2 if context.p != None else 0",
+    "or zero": "expr: (context.p or 0) * 2",
+    "truth of nullable": "expr: context.p * 5 if context.p else 0",
+    "null or text": "expr: 1 if context.s == 'x' or context.q else 2",
+    "chain": "expr: 1 < N < 5 <= 5 + N",
+    "in numbers": "expr: N in [1, 2, 3]",
+    "text in": "expr: 'Thai' in context.categories and not 'Bar' in context.categories",
+    "text not in": "expr: 'Thai' not in context.categories",
+    "boolean values": "expr: 1 if (N > 3) == (N < 5) else 0",
+    "or value": "expr: N or 3",
+    "and value": "expr: N and 3",
+    "nested": "expr: (1 if N > 1 else 2) if N > 2 else (3 if N > 3 else 4)",
+    "arithmetic": "expr: -N ** 2 + +N - (N - 1) - -N * (2 / 3) // 4 % 5",
+    "division": "expr: 1 / (N + 1) + N / max(N, 1) + 10 // (N + 2) + N % 7",
+    "may fail": "expr: 1 / N + log(N) + sqrt(N - 1) + N ** 0.5",
+    "functions": "expr: floor(N / 2) + ceil(N / 3) + round(N / 7, 2) + round(N / 7) + abs(N - 9) + pow(N, 2)",
+    "conversions": "expr: int(N / 2) + float(N) + min(1, N / 2) + max(N, 2, 3) + clamp(N, 0, 10)",
+    "constants": "expr: 1e3 + 0.1 + 1e-7 + 123456789012 + K * 2",
+    "text constant": "expr: 1 if WORD == 'word' else 0",
+    "length": "expr: len(context.name)",
+    "mixed kinds": "expr: 1 if N > 2 else 2.5",
+    "parameters": "expr: param.F * 2 + (1 if param.B else 0) + (1 if param.S == 'x' else 0)",
+}
+
+
+def forms_seed() -> dict[str, Any]:
+    """Formulas and conditions of every shape, many as nobody would write them."""
+    steps: list[dict[str, Any]] = [
+        {"name": "N", "op": "count"},
+        {"name": "K", "op": "const", "value": 5},
+        {"name": "WORD", "op": "const", "value": "word"},
+        {"name": "YES", "op": "const", "value": True},
+        {"name": "FY", "op": "define_filter", "extraction": {"a": "y"}},
+        {"name": "FG", "op": "define_filter", "where": {"$FY": False, "extraction.n": {">=": 2, "<": 9, "!=": 5}}},
+        {"name": "FC", "op": "define_filter", "context": {"is_open": 1}, "meta": {"stars": {"<=": 4.5}}},
+        {"name": "IDLE", "op": "define_filter", "extraction": {"b": True}},
+        {"name": "G", "op": "count", "where": {"$FG": True}},
+        {"name": "H", "op": "count", "where": {"$FC": True, "$FG": False, "meta.date": "2020-01-01"}},
+        {"name": "P", "op": "count", "where": {"extraction.b": "param.B", "extraction.a": {"in": ["x"]}}},
+        {"name": "Q", "op": "count", "where": {"extraction.a": {"in": ["x", "y"]}, "meta.year": {">": 2000}}},
+        {"name": "LOW", "op": "min", "expr": "extraction.n * meta.stars", "where": {"$FG": True}, "default": 0.0},
+        {"name": "TOP", "op": "max", "field": "meta.stars", "default": -1},
+        {"name": "V", "op": "case", "rules": [{"when": "N > 3", "then": "hi"}, {"else": "lo"}]},
+        {"name": "SAME", "op": "case", "rules": [{"when": "N > 3", "then": "one"}, {"else": "one"}]},
+        {"name": "OF_V", "op": "case", "source": "V", "rules": [{"when": "== 'hi'", "then": 1}, {"else": 2.5}]},
+        {"name": "NONE", "op": "case", "source": "N", "rules": [{"when": "> 3", "then": None}, {"else": 1}]},
+        {"name": "AFTER", "op": "expr", "expr": "NONE or 7"},
+        {"name": "MANY", "op": "case", "source": "N", "rules": [
+            *[{"when": f"== {n}", "then": f"v{n}"} for n in range(60)], {"else": "more"}]},
+        {"name": "L1", "op": "lookup", "source": "context.categories", "table": {"Thai": 1.5, "Bars": 2},
+         "match": "substring_max", "default": 0},
+        {"name": "L2", "op": "lookup", "source": "V", "table": {"hi": "a", "lo": "b"}, "match": "exact"},
+        {"name": "L3", "op": "lookup", "source": "context.categories", "table": {"Thai": True},
+         "match": "substring_first", "default": False},
+        {"name": "v", "op": "expr", "expr": "V"},
+    ]  # fmt: skip
+    for place, form in enumerate(FORMS.values()):
+        op, _, text = form.partition(": ")
+        steps.append({"name": f"F{place}", "op": op, "expr": text})
+    scalars = {"p": "integer", "q": "boolean", "s": "string"}
+    return {
+        "task_name": "Forms",
+        "parameters": {
+            "B": {"type": "boolean", "default": True},
+            "S": {"type": "string", "default": ""},
+            "F": {"type": "number", "default": 1},
+        },
+        "context": [{"name": name, "type": kind, "nullable": True} for name, kind in scalars.items()],
+        "extract": {
+            "fields": [
+                {"name": "a", "type": "enum", "values": ["x", "y", "z"]},
+                {"name": "b", "type": "boolean"},
+                {"name": "c", "type": "enum", "values": ["z", "x"]},
+                {"name": "n", "type": "integer"},
+            ]
+        },
+        "compute": steps,
+        "output": [step["name"] for step in steps if step["op"] != "define_filter"],
+    }
+
+
+CONTRADICTIONS = {
+    "two values at once": "sum: 1 if extraction.a == 'x' and extraction.a == 'y' else 0",
+    "asked already": "expr: 1 if V == 'hi' else 2 if V == 'hi' else 3",
+    "the same twice": "sum: 1 if extraction.a == 'x' or extraction.a == 'x' else 0",
+    "all of its values": "expr: 1 if V == 'hi' else 2 if V == 'lo' else 3",
+    "never null": "expr: 1 if K == None else 2",
+    "another constant": "expr: 1 if K == 6 else 2",
+    "a known truth": "expr: 1 if YES == False else 2",
+    "null after a guard": "expr: (1 if context.p == None else 2) if context.p != None else 3",
+}
+"""Conditions that can never hold, or always do: the compiler may refuse them; what it accepts must be clean."""
+
+
+def contradiction_seed(name: str) -> dict[str, Any]:
+    seed = forms_seed()
+    op, _, text = CONTRADICTIONS[name].partition(": ")
+    seed["compute"].append({"name": "ODD", "op": op, "expr": text})
+    kept = {"N", "K", "WORD", "YES", "V", "ODD"}
+    seed["compute"] = [step for step in seed["compute"] if step["name"] in kept]
+    return {**seed, "task_name": f"Contradiction {name}", "parameters": {}, "output": sorted(kept)}
+
+
+def clash_seed() -> dict[str, Any]:
+    """Extraction and metadata that share some names."""
+    names = ("stars", "useful", "plain")
+    total = " + ".join(["meta.stars", "meta.cool", *(f"extraction.{name}" for name in names)])
+    return {
+        "task_name": "Clash",
+        "extract": {"fields": [{"name": name, "type": "integer"} for name in names]},
+        "compute": [{"name": "TOTAL", "op": "sum", "expr": total}],
+        "output": ["TOTAL"],
+    }
+
+
+OWN_SEEDS = {
+    "hostile_steps": steps_seed(),
+    "hostile_inputs": inputs_seed(),
+    "hostile_texts": texts_seed(),
+    "hostile_orders": orders_seed(),
+    "forms": forms_seed(),
+    "clash": clash_seed(),
+}
+TASK_MODULES = [seed.parent.name for seed in SEEDS]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the modules of all tasks and of the seeds above, and nothing else in Python."""
+    folder = tmp_path_factory.mktemp("modules")
+    for seed, name in zip(SEEDS, TASK_MODULES, strict=True):
+        (folder / f"{name}.py").write_text(formulaseed.compile_seed(seed), encoding="utf-8")
+    for name, own in OWN_SEEDS.items():
+        source = formulaseed.compile_seed(write_json(folder / f"{name}.json", own))
+        (folder / f"{name}.py").write_text(source, encoding="utf-8")
+    for place, name in enumerate(CONTRADICTIONS):
+        try:
+            source = formulaseed.compile_seed(contradiction_seed(name))
+        except formulaseed.SeedError:
+            continue
+        (folder / f"contradiction_{place}.py").write_text(source, encoding="utf-8")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def imported(folder: Path) -> dict[str, dict[str, Any]]:
+    """What each module offers and which modules it brings along, imported by a bare interpreter without packages."""
+    program = """
+import importlib.util, json, pathlib, sys
+before = set(sys.modules)
+found = {}
+for path in sorted(pathlib.Path(sys.argv[1]).glob("*.py")):
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    found[path.stem] = {
+        "names": dir(module),
+        "row": getattr(module.Row, "_fields", None),
+        "steps": module.STEPS,
+        "output": module.OUTPUT,
+        "counts": [len(module.Steps._fields), len(module.Result._fields)],
+    }
+print(json.dumps({"modules": found, "new": sorted(set(sys.modules) - before)}))
+"""
+    command = [sys.executable, "-I", "-S", "-bb", "-W", "error", "-c", program, str(folder)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout)
+    assert {name.split(".")[0] for name in told["new"]} <= sys.stdlib_module_names
+    modules: dict[str, dict[str, Any]] = told["modules"]
+    return modules
+
+
+@pytest.mark.parametrize("name", [*TASK_MODULES, *OWN_SEEDS])
+def test_a_module_stands_alone_and_offers_what_it_promises(name: str, imported: dict[str, dict[str, Any]]) -> None:
+    """It imports with the standard library alone, without a warning, and has every name of the contract."""
+    found = imported[name]
+    assert set(OFFERS) <= set(found["names"])
+    assert found["counts"] == [len(found["steps"]), len(found["output"])]
+    assert set(found["output"]) <= set(found["steps"])
+
+
+def test_a_module_keeps_the_seeds_names_and_prefixes_only_where_two_clash(imported: dict[str, dict[str, Any]]) -> None:
+    """The fields of a row are the seed's; only a name that extraction and metadata share gets its section in front."""
+    assert imported["clash"]["row"] == ["extraction_stars", "useful", "plain", "meta_stars", "cool"]
+    assert imported["wait_times"]["row"] == ["wait_kind", "wait_minutes", "outcome", "blames_staffing", "year"]
+
+
+# --- tools
+
+
+def tool(*arguments: object, cwd: Path) -> tuple[int, list[str]]:
+    """The exit status and the lines of a tool of this environment."""
+    command = [str(Path(sys.executable).parent / str(arguments[0])), *map(str, arguments[1:])]
+    done = subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False)
+    return done.returncode, (done.stdout + done.stderr).splitlines()
+
+
+@pytest.fixture(scope="module")
+def mypy(folder: Path) -> list[str]:
+    """What mypy --strict says of all modules, in one run."""
+    status, lines = tool("mypy", "--strict", "--cache-dir", "/dev/null", ".", cwd=folder)
+    assert (status == 0) == lines[-1].startswith("Success")
+    return lines[:-1]
+
+
+@pytest.fixture(scope="module")
+def pyright(folder: Path) -> list[str]:
+    """What pyright's strict mode says of all modules, in one run; needless orders to it count as errors too."""
+    if tool("pyright", "--version", cwd=folder)[0]:
+        pytest.skip("pyright does not run here: it needs Node.js, which it downloads where there is none")
+    settings = {"typeCheckingMode": "strict", "pythonVersion": "3.11", "reportUnnecessaryTypeIgnoreComment": "error"}
+    write_json(folder / "pyrightconfig.json", settings)
+    status, lines = tool("pyright", "--project", folder, cwd=folder)
+    assert (status == 0) == lines[-1].startswith("0 errors, 0 warnings")
+    return [line for line in lines[:-1] if line.startswith(" ")]
+
+
+def test_mypy_finds_nothing(mypy: list[str]) -> None:
+    """Strict mode has nothing to say; an order to it inside a description would be an unused one."""
+    assert [line for line in mypy if "contradiction_" not in line] == []
+
+
+def test_pyright_finds_nothing(pyright: list[str]) -> None:
+    """Strict mode has nothing to say, and meets no order to itself."""
+    assert [line for line in pyright if "contradiction_" not in line] == []
+
+
+def test_accepted_contradictions_pass_the_type_checkers(mypy: list[str], pyright: list[str]) -> None:
+    """A condition that can never hold is refused by the compiler, or its module gives the type checkers nothing to say."""
+    assert [line for line in mypy + pyright if "contradiction_" in line] == []
+
+
+def test_ruff_finds_nothing(folder: Path) -> None:
+    """Neither its own rules nor the ones that tell of needless orders to it find anything, nor does it warn of a bad one."""
+    for rules in ([], ["--select", "RUF100,PGH"]):
+        status, lines = tool("ruff", "check", "--isolated", "--no-cache", "-q", *rules, ".", cwd=folder)
+        assert (status, lines) == (0, [])
+
+
+ORDER = re.compile(r"#\s*((?i:noqa|ruff\s*:|flake8\s*:)|type\s*:|fmt\s*:|mypy\s*:|pyright\s*:|isort\s*:|pylint\s*:)")
+
+
+@pytest.mark.parametrize("name", [*TASK_MODULES, *OWN_SEEDS])
+def test_a_module_shows_all_that_it_holds(name: str, folder: Path) -> None:
+    """Every line prints as it is: no control, no bidirectional order, no line end but \\n; and no comment orders a tool."""
+    source = (folder / f"{name}.py").read_bytes().decode("utf-8")
+    for line in source.split("\n"):
+        assert line.isprintable(), ascii(line)
+    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+        if token.type == tokenize.COMMENT:
+            assert not ORDER.search(token.string), token.string
+            assert token.string[:2] == "# "
+
+
+# --- values
+
+
+def test_hostile_step_names_compute_right_values(folder: Path) -> None:
+    """Every step keeps its name and its own value, in the seed and in the module read from its file."""
+    evaluator = formulaseed.load_evaluator(folder / "hostile_steps.py")
+    rows = [{"extraction": {name: factor * place for place, name in enumerate(NAMES)}} for factor in (1, 3, 2)]
+    expected: dict[str, int] = {name: 6 * place for place, name in enumerate(NAMES)}
+    expected |= {f"{name}_top": 3 * place for place, name in enumerate(NAMES) if name in FEW}
+    expected |= {f"{name}_twice": 12 * place for place, name in enumerate(NAMES) if name in FEW}
+    assert evaluator.evaluate(rows, {}) == expected
+    assert evaluator.trace(rows, {}) == expected
+    ids = [{**row, "review_id": f"r{place}"} for place, row in enumerate(rows)]
+    assert evaluator.evidence(ids, {})["_divide"] == ["r0", "r1", "r2"]
+
+
+def test_hostile_input_names_are_read_by_their_own_names(folder: Path) -> None:
+    """Metadata, context and parameters reach the formula that names them, given and by default; errors name them too."""
+    evaluator = formulaseed.load_evaluator(folder / "hostile_inputs.py")
+    rows = [{"meta": {name: place + 2 for place, name in enumerate(NAMES)}}]
+    context = {name: 1000 * place for place, name in enumerate(NAMES)}
+    parameters = {name: place + 5 for place, name in enumerate(NAMES)}
+    by_default = {f"S{place}": (place + 2) * place + 1000 * place for place in range(len(NAMES))}
+    given = {f"S{place}": (place + 2) * (place + 5) + 1000 * place for place in range(len(NAMES))}
+    assert evaluator.evaluate(rows, context) == by_default
+    assert evaluator.evaluate(rows, context, parameters) == given
+    with pytest.raises(formulaseed.DataError, match=r"`meta\.class`"):
+        evaluator.evaluate([{"meta": {**rows[0]["meta"], "class": "x"}}], context)
+    with pytest.raises(formulaseed.DataError, match=r"`context\._x`"):
+        evaluator.evaluate(rows, {**context, "_x": None})
+    with pytest.raises(formulaseed.DataError, match=r"`param\.__init__`"):
+        evaluator.evaluate(rows, context, {"__init__": 10_001})
+    with pytest.raises(formulaseed.DataError, match="class_"):
+        evaluator.evaluate(rows, context, {"class_": 1})
+
+
+@pytest.mark.parametrize("value", VALUES, ids=range(len(VALUES)))
+def test_hostile_texts_are_values_like_any_other(
+    value: str, folder: Path, texts_evaluator: formulaseed.Evaluator
+) -> None:
+    """A value, a keyword, a table's key and a verdict of any characters come out as they went in."""
+    place = VALUES.index(value)
+    extraction: dict[str, Any] = {"kind": value}
+    for number in range(len(TEXTS)):
+        extraction[f"f{number}"] = (number, number / 2, True, "")[number % 4]
+    row = {"extraction": extraction, "meta": {"source": 0.25}}
+    found = texts_evaluator.evaluate([row], {"note": value})
+    numbers = [number if number % 4 == 0 else number / 2 for number in range(len(TEXTS)) if number % 4 < 2]
+    assert found["TOTAL"] == pytest.approx(0.25 + sum(numbers))
+    assert [name for name in found if name[0] == "N" and found[name]] == [f"N{place}"]
+    assert (found["PRESENT"], found["FLAGS"], found["BLANK"], found["FOUND"]) == (1, 1, 1, place)
+    assert found["INSIDE"] == max(other for other, text in enumerate(VALUES) if text in value)
+    assert found["VERDICT"] == value
+    assert [found[f"E{number}"] for number in range(len(TEXTS))] == list(TEXTS)
+    assert texts_evaluator.is_relevant(f"before {value.upper()} after")
+    assert not texts_evaluator.is_relevant("nothing of the kind")
+
+
+@pytest.fixture(scope="module")
+def texts_evaluator(folder: Path) -> formulaseed.Evaluator:
+    return formulaseed.load_evaluator(folder / "hostile_texts.py")

@@ -1,0 +1,91 @@
+"""The allergy task on real restaurants, against values published for them. Skipped where the data is not at hand."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+from formulaseed import load_evaluator
+from helpers import TASKS, formulaseed, read_lines, write_lines
+
+DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
+SEED = TASKS / "g1a_v2" / "seed.json"
+
+
+def real(name: str) -> Path:
+    path = DATA / "g1a" / name
+    if not path.is_file():
+        pytest.skip(f"{path} is absent")
+    return path
+
+
+def same(found: object, expected: object) -> bool:
+    """Equal texts and booleans; numbers to a relative 1e-9."""
+    if isinstance(found, int | float) and isinstance(expected, int | float) and not isinstance(found, bool):
+        return math.isclose(found, expected, rel_tol=1e-9)
+    return type(found) is type(expected) and found == expected
+
+
+def test_every_step_has_its_published_value() -> None:
+    """Fifty restaurants, each step of each: the value of the published computation."""
+    expected = {line["business_id"]: line["values"] for line in read_lines(real("expected_v2.jsonl"))}
+    found = formulaseed("evaluate", SEED, "--rows", real("rows.jsonl"), "--trace")
+    assert found.status == 0, found.err
+    assert [result["business_id"] for result in found.results] == [
+        r["business_id"] for r in read_lines(real("rows.jsonl"))
+    ]
+    wrong = []
+    for result in found.results:
+        values: dict[str, Any] = expected.pop(result["business_id"])
+        assert set(values) <= set(result["steps"])
+        for step, value in values.items():
+            if not same(result["steps"][step], value):
+                wrong.append(f"{result['business_id']} {step}: {result['steps'][step]!r}, not {value!r}")
+    assert wrong == []
+    assert expected == {}
+
+
+def test_the_lexical_extractor_runs_on_real_reviews() -> None:
+    """Each of the 25 restaurants gets a verdict; every relevant review is extracted."""
+    found = formulaseed("run", SEED, "--contexts", real("contexts.jsonl"))
+    assert found.status == 0, found.err
+    contexts = read_lines(real("contexts.jsonl"))
+    assert len(found.results) == len(contexts) == 25
+    for result, context in zip(found.results, contexts, strict=True):
+        assert result["business_id"] == context["business_id"]
+        assert result["name"] == context["business"]["name"]
+        assert result["output"]["VERDICT"] in {"Low Risk", "High Risk", "Critical Risk"}
+        counts = result["reviews"]
+        assert counts["total"] == len(context["reviews"])
+        assert counts["relevant"] == counts["extracted"] <= counts["total"]
+
+
+def test_recorded_extractions_are_used_and_the_missing_ones_named(tmp_path: Path) -> None:
+    """All recorded: 25 outputs. Five relevant ones taken out: status 3, the five ids told, the others as before."""
+    arguments = ("run", SEED, "--contexts", real("contexts.jsonl"), "--extractor", "recorded", "--extractions")
+    complete = formulaseed(*arguments, real("extractions.jsonl"))
+    assert complete.status == 0, complete.err
+    assert len(complete.results) == 25
+    assert all("output" in result for result in complete.results)
+
+    is_relevant = load_evaluator(SEED).is_relevant
+    reviews = {r["review_id"]: r["text"] for c in read_lines(real("contexts.jsonl")) for r in c["reviews"]}
+    lines = read_lines(real("extractions.jsonl"))
+    removed = [line for line in lines if is_relevant(reviews[line["review_id"]])][::10][:5]
+    assert len(removed) == 5
+    kept = write_lines(tmp_path / "extractions.jsonl", *[line for line in lines if line not in removed])
+    found = formulaseed(*arguments, kept)
+    assert found.status == 3
+    told = [line for line in found.err.splitlines() if line.startswith("failed: ")]
+    assert len(told) == 5
+    for gone in removed:
+        reason = f": {gone['business_id']}: review {gone['review_id']}: no extraction is recorded for it"
+        assert any(line.endswith(reason) for line in told)
+    without = {gone["business_id"] for gone in removed}
+    for result, before in zip(found.results, complete.results, strict=True):
+        if result["business_id"] in without:
+            assert (result["error"]["step"], result["error"]["kind"]) == (None, "extraction")
+        else:
+            assert result == before

@@ -200,6 +200,7 @@ FORMS = {
     "may fail": "expr: 1 / N + log(N) + sqrt(N - 1) + N ** 0.5",
     "functions": "expr: floor(N / 2) + ceil(N / 3) + round(N / 7, 2) + round(N / 7) + abs(N - 9) + pow(N, 2)",
     "conversions": "expr: int(N / 2) + float(N) + min(1, N / 2) + max(N, 2, 3) + clamp(N, 0, 10)",
+    "conversions of literals": "expr: N + float(2.5) + float(2) + int(2.5) + int(2)",
     "constants": "expr: 1e3 + 0.1 + 1e-7 + 123456789012 + K * 2",
     "text constant": "expr: 1 if WORD == 'word' else 0",
     "length": "expr: len(context.name)",

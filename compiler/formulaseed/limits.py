@@ -20,6 +20,10 @@ CASE_RULES = 1_000
 TABLE_ENTRIES = 10_000
 CONDITIONS = 256
 LIST_ITEMS = 1_000
+FILTER_SIZE = 5_000
+"""Terms of a filter with the filters that it uses written out: each mention of one counts in full."""
+SUGGESTIONS = 30
+"""After so many unknown names no more near names are looked for: it takes time, and nobody reads them."""
 OUTPUTS = 2_000
 
 FORMULA_CHARACTERS = 16_384

@@ -102,9 +102,11 @@ def read(seed: SeedLike, problems: Problems) -> Document:
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        line = data[: error.start].count(b"\n") + 1
-        message = f"byte {error.start} (line {line}) is not UTF-8"
-        return _refused(name, path, problems, "FS002", message, "save the file as UTF-8")
+        source = Source(name, data.decode("utf-8", "replace"))
+        at = len(data[: error.start].decode("utf-8", "replace"))
+        message = f"byte {error.start} of the file is not UTF-8"
+        problems.add("FS002", Span(source, at, at + 1), message, "save the file as UTF-8")
+        return Document(source, None, path)
     return _read_text(Source(name, text), path, problems)
 
 

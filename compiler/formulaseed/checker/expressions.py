@@ -89,9 +89,9 @@ class ExpressionChecker:
             self._default_needed(found)
         else:
             message = f"{called(found)} may be null here"
-            name = expression_text(found)
-            help = f"write `({name} or 0)`, or `… if {name} != None else …`"
-            self.problems.add("FS305", info.span, message, help)
+            name, nothing = expression_text(found), "''" if ty.base is Base.STRING else "0"
+            help = f"write `({name} or {nothing})`, or `… if {name} != None else …`"
+            self.scope.tell("FS305", info.span, message, help, name)
         return nodes.Present(found, Info(ty.present(), info.shape, info.span, info.range))
 
     def _default_needed(self, found: nodes.Ref) -> None:
@@ -102,7 +102,7 @@ class ExpressionChecker:
             self.scope.tell_default_needed(step, f"`{self.scope.current}` uses it", help)
         else:
             help = f"write `({name} or 0)`, or `… if {name} != None else …`"
-            self.problems.add("FS305", found.info.span, f"`{name}` may be null here", help)
+            self.scope.tell("FS305", found.info.span, f"`{name}` may be null here", help, name)
 
     def _shaped(self, found: Expr, text: str) -> Expr:
         if found.info.shape is Shape.REVIEW and not self.per_review and not found.info.ty.is_error:

@@ -107,6 +107,10 @@ class Narrowing:
                 facts = facts.with_implied(left)
             elif not left.info.ty.nullable:
                 facts = facts.with_implied(right)
+        elif operator != "==":  # an order is asked of what is there, or evaluation fails at this very place
+            for operand in (left, right):
+                if isinstance(operand, nodes.Present):
+                    facts = facts.with_implied(operand.operand)
         facts = self._bound(left, operator, right, facts)
         return self._bound(right, MIRRORED[operator], left, facts)
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 
+from formulaseed import limits
 from formulaseed.checker.expressions import ExpressionChecker
 from formulaseed.checker.facts import Facts, Narrowing
 from formulaseed.checker.scope import Scope, error_at
@@ -49,6 +50,7 @@ class _ProgramChecker:
             {step.name.text: frozenset(mentioned_names(step)) for step in program.steps},
             frozenset(step.name.text for step in program.steps if step.is_filter),
         )
+        self.scope.incomplete = program.incomplete
         self.narrowing = Narrowing(self._filter_condition, self._non_empty)
 
     def run(self) -> nodes.Program:
@@ -84,9 +86,7 @@ class _ProgramChecker:
         operation: nodes.Operation | None
         match step.operation:
             case surface.Filter(condition):
-                found = self._checker(True).condition(condition, Facts())
-                known = found.info.ty.is_error
-                return None if known else nodes.Step(step.name.text, nodes.Filter(found), BOOLEAN, None, step.name.span)
+                return self._filter(step, self._checker(True).condition(condition, Facts()))
             case surface.Count(where):
                 condition_, sound = self._where(where)
                 operation = nodes.Count(condition_) if sound else None
@@ -105,6 +105,18 @@ class _ProgramChecker:
                 return self._case(step, step.operation)
             case surface.Broken():
                 return None
+
+    def _filter(self, step: surface.Step, condition: Expr) -> nodes.Step | None:
+        if condition.info.ty.is_error:
+            return None
+        size = self.scope.sizes[step.name.text] = self.scope.filter_size(condition)
+        if size > limits.FILTER_SIZE:
+            message = (
+                f"with the filters that it uses, `{step.name.text}` has {size} terms, more than {limits.FILTER_SIZE}"
+            )
+            self.problems.add("FS510", step.name.span, message, "use fewer filters in one another")
+            return None
+        return nodes.Step(step.name.text, nodes.Filter(condition), BOOLEAN, None, step.name.span)
 
     def _made(
         self, step: surface.Step, operation: nodes.Operation | None, ty: Type, known: Range | None
@@ -319,7 +331,7 @@ class _ProgramChecker:
             elif name.text in self.inputs[SymbolKind.EXTRACTION] and name.text not in self.scope.broken:
                 message = f"`{name.text}` is a field of each review"
                 self.problems.add("FS401", name.span, message, "return a step that counts or sums it")
-            elif name.text not in self.scope.broken:
+            elif name.text not in self.scope.broken and "compute" not in self.program.incomplete:
                 values = [step.name.text for step in self.program.steps if not step.is_filter]
                 help = did_you_mean(name.text, values, what="steps")
                 self.problems.add("FS201", name.span, f"no step is called `{name.text}`", help)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from formulaseed import limits
 from formulaseed.diagnostics.model import Problems
 from formulaseed.diagnostics.suggest import did_you_mean, nearest
 from formulaseed.domain import ranges
@@ -22,7 +23,8 @@ class Scope:
     """The names that can be used in the step `current`.
 
     `inputs` maps a namespace to its fields; `places` maps every step's name to its index in `compute`, `uses` to
-    the names that it mentions. `broken` are the steps in which something is wrong that was told already.
+    the names that it mentions. `broken` are the steps in which something is wrong that was told already,
+    `incomplete` the namespaces in which something has no name; what is missing there may be that.
     """
 
     problems: Problems
@@ -35,6 +37,9 @@ class Scope:
     filters: dict[str, nodes.Step] = field(default_factory=dict)
     broken: set[str] = field(default_factory=set)
     current: str = ""
+    incomplete: frozenset[str] = frozenset()
+    sizes: dict[str, int] = field(default_factory=dict)
+    _suggestions: int = limits.SUGGESTIONS
     _told: set[tuple[str, str, str]] = field(default_factory=set)
 
     def tell(self, code: str, span: Span, message: str, help: str, name: str) -> None:
@@ -101,6 +106,8 @@ class Scope:
             return error_at(span)
         kind = kinds[prefix]
         fields = self.inputs[kind]
+        if rest not in fields and prefix in self.incomplete:
+            return error_at(span)
         if rest not in fields:
             help = self._help_for_field(kind, rest, name.implied)
             self.tell("FS204", span, f"`{prefix}` has no field `{rest}`", help, text)
@@ -139,7 +146,20 @@ class Scope:
                 stack.extend(self.uses.get(name, ()))
         return False
 
+    def filter_size(self, condition: nodes.Expr) -> int:
+        """The terms of a condition with the filters that it uses written out."""
+        size = 0
+        for node in nodes.walk(condition):
+            is_filter = isinstance(node, nodes.Ref) and node.symbol.kind is SymbolKind.FILTER
+            size += self.sizes.get(node.symbol.name, 1) if is_filter and isinstance(node, nodes.Ref) else 1
+        return size
+
     def _help_for_bare(self, text: str, per_review: bool) -> str:
+        self._suggestions -= 1
+        if self._suggestions < 0:
+            return "mend the unknown names above first"
+        if text.lower() in ("true", "false", "null", "none"):
+            return f"did you mean `{'None' if text.lower() in ('null', 'none') else text.capitalize()}`?"
         order = list(self.inputs) if per_review else [SymbolKind.CONTEXT, SymbolKind.PARAMETER, *self.inputs]
         for kind in order:
             if text in self.inputs[kind]:

@@ -47,6 +47,9 @@ def help_for_pair(left: Expr, right: Expr) -> str:
         if isinstance(field, nodes.Ref) and field.symbol == Symbol(SymbolKind.CONTEXT, "is_open"):
             return "`context.is_open` is 1 or 0: compare it with 1"
         return unquoted_number(value) or "write a number"
+    if ty.values is not None:
+        values = ", ".join(f"'{value}'" for value in ty.values[:6])
+        return f"write one of {values}"
     return f"write '{given}' in quotes" if isinstance(given, int | float) else "compare values of one type"
 
 

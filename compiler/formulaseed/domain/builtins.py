@@ -318,6 +318,7 @@ ALIASES = {
     "coalesce": _OR, "ifnull": _OR, "nvl": _OR, "isnull": _OR, "if": _TERNARY, "iif": _TERNARY, "ifelse": _TERNARY,
     **{name: f"`{name}` is an operation: give it a step of its own" for name in ("count", "lookup", "case")},
     "sqr": "write `x ** 2`", "square": "write `x ** 2`",
+    "median": "there is no median; use `max`, `min` or a mean",
     "trunc": "write `int`", "ceiling": "write `ceil`", "absolute": "write `abs`", "power": "write `pow`", "root": "write `sqrt`",
 }  # fmt: skip
 """Names from elsewhere, with what to write instead."""

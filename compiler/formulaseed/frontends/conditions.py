@@ -167,4 +167,8 @@ def _operand(value: JsonValue, shape: Shape) -> ast.Expr | None:
     """A literal, or `param.NAME` for the value of a parameter."""
     if isinstance(value, JsonString) and _PARAMETER.fullmatch(value.value):
         return ast.Name(value.span, value.value)
+    if isinstance(value, JsonString) and "." in value.value and value.value in shape.spelled.values():
+        help = "compare them in a formula, or make the value a parameter: `param.NAME`"
+        shape.problems.add("FS505", value.span, "a condition compares with a value, not with another field", help)
+        return None
     return shape.literal(value, "the value of a condition")

@@ -5,6 +5,7 @@ Source: the specification's section 3, Compute.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -88,7 +89,8 @@ def _extreme(largest: bool) -> Callable[[JsonObject, Shape], Operation]:
         default = step.get("default")
         literal = shape.literal(default, "`default`") if default is not None else None
         expression = _formula(formula, "`expr`", shape) if formula is not None else _field(field, shape)
-        return surface.Extreme(largest, expression, where, literal) if expression else Broken()
+        sound = expression is not None and (default is None or literal is not None)
+        return surface.Extreme(largest, expression, where, literal) if sound and expression else Broken()
 
     return lower
 
@@ -225,6 +227,10 @@ def _rule(rule: JsonObject, source: ast.Expr | None, has_source: bool, shape: Sh
         return None
     if has_source and source is not None:
         condition = parse_continuation(when, source, shape.problems)
+    elif re.match(r"\s*(?:[<>]|==|!=|in\b|not\s+in\b)", when.value):
+        help = f'add "source": the value to compare, or name it: `N {when.value.strip()}`'
+        shape.problems.add("FS101", when.span, "`when` begins with an operator, and the case has no `source`", help)
+        return None
     else:
         condition = parse_formula(when, shape.problems)
     return surface.Rule(condition, literal) if condition else None

@@ -52,6 +52,7 @@ class _Seed:
         self.problems = problems
         self.shape = Shape(problems)
         self.spelled: dict[str, str] = {}
+        self.incomplete: set[str] = set()
 
     def program(self) -> surface.Program:
         document, shape = self.document, self.shape
@@ -79,6 +80,7 @@ class _Seed:
             passes=self.passes(extract),
             steps=steps,
             output=self.output(output),
+            incomplete=frozenset(self.incomplete),
             span=document.span,
         )
 
@@ -140,13 +142,17 @@ class _Seed:
         return (self.shape.whole(value, "`passes`", 1, 9) or 1) if value is not None else 1
 
     def fields(self, extract: JsonObject | None) -> tuple[surface.ExtractionField, ...]:
+        if extract is None or not isinstance(extract.get("fields"), JsonArray):
+            self.incomplete.add("extraction")
         if extract is None:
             return ()
         value = self.shape.need(extract, "fields", "`extract`", '"fields": […]')
         fields: dict[str, surface.ExtractionField] = {}
         for item in self.shape.list(value, "`fields`", limits.FIELDS):
             field = self.field(item)
-            if field is not None:
+            if field is None:
+                self.incomplete.add("extraction")
+            else:
                 self.unique(field.name, fields, "field")
                 fields.setdefault(field.name.text, field)
         if self.shape.boolean(extract.get("validity"), "`validity`"):
@@ -194,6 +200,8 @@ class _Seed:
         elif isinstance(value, JsonArray):
             texts = [self.shape.text(item, "an enum's value") for item in value.items]
             pairs = [(text, None) for text in texts if text is not None]
+            if len(pairs) < len(value.items):
+                return ()
         elif value is None:
             return ()
         else:
@@ -236,6 +244,8 @@ class _Seed:
         self, value: JsonValue | None, what: str, standard: dict[str, Type]
     ) -> tuple[surface.DeclaredField, ...]:
         declared: dict[str, surface.DeclaredField] = {}
+        if value is not None and not isinstance(value, JsonArray):
+            self.incomplete.add(what.strip("`").rsplit(".", 1)[-1])
         for item in self.shape.list(value, what, limits.FIELDS):
             section = self.shape.object(item, "a declared field")
             if section is None:
@@ -252,7 +262,8 @@ class _Seed:
                 continue
             type_ = _SCALARS[chosen] if chosen else ERROR
             if name.text in standard and chosen and standard[name.text].base is not type_.base:
-                message = f"`{name.text}` is there without declaring it, as {standard[name.text]}"
+                type_ = ERROR  # told here, and so are its uses
+                message = f"`{name.text}` is there without declaring it, as {standard[name.text].noun}"
                 self.problems.add("FS203", name.span, message, "remove the declaration, or choose another name")
             self.unique(name, declared, "field")
             text = description.value if description else ""
@@ -262,6 +273,8 @@ class _Seed:
     def parameters(self) -> tuple[surface.Parameter, ...]:
         value = self.document.get("parameters")
         section = self.shape.object(value, "`parameters`") if value is not None else None
+        if value is not None and section is None:
+            self.incomplete.add("param")
         if section is None:
             return ()
         if len(section.members) > limits.PARAMETERS:
@@ -338,6 +351,8 @@ class _Seed:
 
     def steps(self, compute: JsonValue | None) -> tuple[surface.Step, ...]:
         steps: list[surface.Step] = []
+        if not isinstance(compute, JsonArray):
+            self.incomplete.add("compute")
         for item in self.shape.list(compute, "`compute`", limits.STEPS):
             section = self.shape.object(item, "a step", 'an object such as {"name": "N", "op": "count"}')
             if section is not None:
@@ -354,6 +369,7 @@ class _Seed:
         operation = lower_operation(chosen, section, before_shape) if chosen else surface.Broken()
         self.problems.extend(before)
         if name is None:
+            self.incomplete.add("compute")
             return []
         place = Span(section.span.source, section.span.start, section.span.start + 1, section.span.pointer)
         return [surface.Step(name, place, operation, chosen == "define_filter")]

@@ -159,4 +159,6 @@ class Program:
     passes: int = 1
     steps: tuple[Step, ...] = ()
     output: tuple[Named, ...] = ()
+    incomplete: frozenset[str] = frozenset()
+    """Sections and namespaces in which something has no usable name, which was told."""
     span: Span | None = field(default=None, compare=False)

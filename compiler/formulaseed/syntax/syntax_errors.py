@@ -31,6 +31,9 @@ _FOREIGN: tuple[tuple[str, str, str], ...] = (
     (r"\|\|?", "`{0}` is not an operator here", "write `or`"),
     (r"!(?!=)", "`!` is not an operator here", "write `not`"),
     (r"<>", "`<>` is not an operator", "write `!=`"),
+    (r"<<|>>", "`{0}` is not an operator here", "write `<` or `>`"),
+    (r"between\b|BETWEEN\b", "`{0}` is not in the language", "write `1 <= x <= 2`"),
+    (r"like\b|LIKE\b|contains\b|CONTAINS\b", "`{0}` is not in the language", "write `'Thai' in context.categories`"),
     (r"\^", "`^` is not an operator here", "write `**` for a power"),
     (r"\?", "`?` is not an operator here", "write `a if condition else b`"),
     (r"is\b(\s+not\b)?", "there is no `is`", "write `== None` or `!= None`"),
@@ -60,6 +63,10 @@ _TYPEWRITER = {
     "≥": ">=", "≤": "<=", "≠": "!=",
 }  # fmt: skip
 """What a word processor makes of the keyboard's characters."""
+
+_NO_NUMBER = re.compile(
+    r"(?<![\w.])(?:[0-9]{1,3}(?:,[0-9]{3})+(?![\w,])|[0-9]+(?:_[0-9]+)+|0[xXbBoO]\w+|0[0-9]+|[0-9]+\.[0-9]+\.[0-9.]+)"
+)
 
 _WORDS = ("and", "or", "in", "if", "else")
 
@@ -96,7 +103,8 @@ def explain(text: str, error: UnexpectedInput, start: str) -> SyntaxFault:
 def _no_comparison(text: str) -> SyntaxFault:
     help = "write it like `< 4.0`, or drop `source` and write the whole condition"
     if text.strip().startswith("="):
-        help = f"write `=={text.strip().lstrip('=')}`"
+        rest = text.strip().lstrip("=")
+        help = f"write `{rest[0]}={rest[1:]}`" if rest[:1] in ("<", ">") else f"write `=={rest}`"
     elif text.strip().lower() in ("else", "default", "otherwise", "_", "*"):
         help = 'write {"else": …} as the last rule'
     return SyntaxFault("FS101", 0, len(text), "with `source`, `when` starts with a comparison operator", help)
@@ -107,6 +115,8 @@ def _at_end(text: str, expected: set[str]) -> SyntaxFault:
     if re.search(r"[0-9]\s*%\s*$", text):
         return _per_cent(last)
     help = f"complete it with {_expectation(expected)}"
+    if text.rstrip().endswith("not") and "IN" in expected:
+        help = "complete it with `in` and a list"
     if "ELSE" in expected:
         help = "add `else` and the other value: `a if condition else b`"
     return SyntaxFault("FS102", last, len(text), "the formula ends too early", help)
@@ -126,6 +136,9 @@ def _at(text: str, position: int, expected: set[str]) -> SyntaxFault:
     if text[position] == "=" and text[position : position + 2] != "==" and named:
         message = "arguments have no names here"
         return SyntaxFault("FS103", position, position + 1, message, "give them by position, such as `round(x, 2)`")
+    torn = re.compile(r"!\s+=").match(text, position)
+    if torn:
+        return SyntaxFault("FS103", position, torn.end(), "the operator is torn apart", "write `!=`")
     if text[position] == "=" and re.search(r"[<>!=]\s+$", text[:position]):
         sign = f"{before[-1]}="
         return SyntaxFault("FS103", len(before) - 1, position + 1, "the operator is torn apart", f"write `{sign}`")
@@ -154,6 +167,10 @@ def _at(text: str, position: int, expected: set[str]) -> SyntaxFault:
             start, word = previous
             return SyntaxFault("FS103", start, start + len(word), message.format(word), help)
     character = text[position]
+    escape = re.compile(r"""(['"])(?:(?!\1)[^\\]|\\['"\\nt])*(\\.)""").match(text, position)
+    if escape:
+        help = "write `\\\\` for a backslash"
+        return SyntaxFault("FS101", escape.start(2), escape.end(2), f"`{escape.group(2)}` is no escape here", help)
     if character in "'\"" and text.count(character, position) < 2:
         message = "the text that begins here is not closed"
         return SyntaxFault("FS102", position, len(text), message, f"close it with `{character}`")
@@ -164,10 +181,10 @@ def _at(text: str, position: int, expected: set[str]) -> SyntaxFault:
 
 def _number(text: str, position: int) -> SyntaxFault | None:
     """`1,000`, `1_000` and `0x1F`, which stop the parser in their middle."""
-    for match in re.finditer(r"(?<![\w.])[0-9][0-9_,]*[0-9](?![\w.,])|(?<![\w.])0[xXbBoO]\w+|(?<![\w.])0[0-9]+", text):
-        if match.start() < position < match.end() and not match.group().isdigit():
+    for match in _NO_NUMBER.finditer(text):
+        if match.start() < position < match.end():
             plain = match.group().replace(",", "").replace("_", "")
-            help = f"write {plain}" if plain.isdigit() else "write it in decimals"
+            help = f"write {int(plain)}" if plain.isdigit() else "write it like 12 or 0.5"
             return SyntaxFault("FS101", match.start(), match.end(), f"`{match.group()}` is no number here", help)
     return None
 
@@ -201,6 +218,8 @@ def _misplaced(text: str, position: int, expected: set[str], before: str) -> Syn
         return SyntaxFault("FS101", position, end, f"an operator is missing before `{found}`", help)
     if before.endswith("not") and "IN" in expected:
         return SyntaxFault("FS101", position, end, "`not` needs `in` here", "write `not in`, or `!=`")
+    if found == "," and re.search(r"\bin\s*\([^()]*$", before):
+        return SyntaxFault("FS101", position, end, "a list stands in square brackets", "write it like `in [1, 2]`")
     if found == "if" and before.endswith("else"):
         help = "write `a if c1 else b if c2 else d`"
         return SyntaxFault("FS101", position, end, "the value stands before `if`", help)

@@ -18,7 +18,9 @@ _Choice = TypeVar("_Choice")
 _KINDS = ("number", "boolean", "string")
 _NUMBERS = st.one_of(integers(), numbers())
 _LITERALS: dict[str, st.SearchStrategy[Any]] = {"number": _NUMBERS, "boolean": st.booleans(), "string": SHORT_TEXTS}
-_KEYS: st.SearchStrategy[str] = st.one_of(st.sampled_from(["Thai", "Bars", "Thai, Bars", "x", "none", "mild"]), SHORT_TEXTS.filter(bool))
+_KEYS: st.SearchStrategy[str] = st.one_of(
+    st.sampled_from(["Thai", "Bars", "Thai, Bars", "x", "none", "mild"]), SHORT_TEXTS.filter(bool)
+)
 
 
 class StepWriter:

@@ -54,13 +54,14 @@ def report() -> str:
     simple = simpleeval_parsed()
     baselines = {**BASELINES, **({SIMPLEEVAL: simple} if simple else {})}
     _assert_agreement(evaluator, {**baselines, **CHECKING})
-    ratios = {size: _ratios(evaluator, baselines, size) for size in SIZES}
+    seconds = _seconds(evaluator, {**baselines, **CHECKING})
+    ratios = {name: {size: seconds[name][size] / seconds[HAND][size] for size in SIZES} for name in seconds}
     plain = [_line(name, ratios, AIMS.get(name, "")) for name in (EVALUATE, TRACE, *baselines)]
     if simple is None:
         plain.append(Line(SIMPLEEVAL, ("-", "-", "-"), "not installed"))
     checked = [_line(name, ratios, AIMS.get(name, "")) for name in (CHECKED, EVALUATOR, *CHECKING)]
     columns = [f"{size} rows" for size in SIZES]
-    hand = ", ".join(f"{ratios[size]['seconds'] * 1e6:.1f} µs at {size}" for size in SIZES)
+    hand = ", ".join(f"{seconds[HAND][size] * 1e6:.1f} µs at {size}" for size in SIZES)
     return "\n".join(
         [
             table("Evaluating G1a-v2, rows already read", columns, plain, [f"1.00 is {hand} rows"]),
@@ -69,18 +70,20 @@ def report() -> str:
     )
 
 
-def _line(name: str, ratios: Mapping[int, Mapping[str, float]], aim: str) -> Line:
-    return Line(name, tuple(f"{ratios[size][name]:.2f}" for size in SIZES), aim)
+def _line(name: str, ratios: Mapping[str, Mapping[int, float]], aim: str) -> Line:
+    return Line(name, tuple(f"{ratios[name][size]:.2f}" for size in SIZES), aim)
 
 
-def _ratios(evaluator: Evaluator, baselines: Mapping[str, Baseline], size: int) -> dict[str, float]:
-    """CPU time of every contender as a multiple of the hand-written loop's, whose own stands at `seconds`."""
-    rows = rows_of(size)
-    contenders = {**baselines, **CHECKING}
-    calls: dict[str, Call] = {name: partial(function, rows, CONTEXT) for name, function in contenders.items()}
-    calls.update(_generated(evaluator, rows))
-    best = shortest(calls, rounds=60)
-    return {"seconds": best[HAND], **{name: seconds / best[HAND] for name, seconds in best.items()}}
+def _seconds(evaluator: Evaluator, baselines: Mapping[str, Baseline]) -> dict[str, dict[int, float]]:
+    """CPU seconds of every contender at every size; all take turns with all."""
+    calls: dict[tuple[str, int], Call] = {}
+    for size in SIZES:
+        rows = rows_of(size)
+        contenders = {name: partial(function, rows, CONTEXT) for name, function in baselines.items()}
+        for name, call in {**contenders, **_generated(evaluator, rows)}.items():
+            calls[name, size] = call
+    best = shortest(calls, rounds=120, sample=0.001)
+    return {name: {size: best[name, size] for size in SIZES} for name, _ in calls}
 
 
 def _generated(evaluator: Evaluator, rows: list[JsonRow]) -> dict[str, Call]:

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 Call = Callable[[], Any]
+Name = TypeVar("Name")
 
 
-def shortest(calls: Mapping[str, Call], *, rounds: int, sample: float = 0.002) -> dict[str, float]:
+def shortest(calls: Mapping[Name, Call], *, rounds: int, sample: float = 0.002) -> dict[Name, float]:
     """CPU seconds of one call of each, the shortest of `rounds` rounds of samples of about `sample` seconds.
 
     With a sample of 0 each round is one call.

@@ -383,7 +383,7 @@ def parse_row(row: JsonObject) -> Row:
         _choice(PRICE_VIEW_VALUES, extraction.get("price_view"), "extraction.price_view"),
         _choice(PORTION_VALUES, extraction.get("portion"), "extraction.portion"),
         (
-            0
+            0.0
             if extraction.get("amount_per_person") is None
             else _number(extraction.get("amount_per_person"), "extraction.amount_per_person")
         ),

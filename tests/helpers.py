@@ -35,11 +35,16 @@ class Outcome:
 
 
 def formulaseed(
-    *arguments: object, stdin: bytes = b"", cwd: Path = ROOT, env: Mapping[str, str] | None = None
+    *arguments: object,
+    stdin: bytes = b"",
+    cwd: Path = ROOT,
+    env: Mapping[str, str] | None = None,
+    redirect: str = "",
 ) -> Outcome:
-    """Run the command as its own process. No run may ever show a traceback, whatever it was given."""
+    """Run the command as its own process, `redirect` as in a shell. No run may ever show a traceback."""
+    command = [sys.executable, "-m", "formulaseed", *map(str, arguments)]
     done = subprocess.run(
-        [sys.executable, "-m", "formulaseed", *map(str, arguments)],
+        ["sh", "-c", f'exec "$0" "$@" {redirect}', *command] if redirect else command,
         input=stdin,
         capture_output=True,
         cwd=cwd,

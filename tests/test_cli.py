@@ -609,6 +609,16 @@ def test_a_full_disk_is_told(module: Path, rows: Path) -> None:
     assert "No space left on device" in found.err
 
 
+def test_closed_and_full_streams_are_met_calmly(module: Path, rows: Path) -> None:
+    """No standard output, no standard input, a pipe whose reader has gone, a full disk: a status, never a crash."""
+    arguments = ("evaluate", module, "--rows")
+    assert formulaseed(*arguments, rows, redirect=">&-").status == 3
+    assert formulaseed(*arguments, "-", redirect="<&-").status == 2
+    assert formulaseed(*arguments, rows, redirect=">/dev/full").status == 2
+    gone = formulaseed("evaluate", G1A, "--rows", EXAMPLES / "rows-g1a_v2.jsonl", redirect="| true")
+    assert gone.out == ""
+
+
 def test_results_never_overwrite_what_is_read(module: Path, rows: Path, tmp_path: Path) -> None:
     """Neither the input given as --out as well nor older results are lost where the command cannot do its work."""
     own, older = tmp_path / "own.jsonl", tmp_path / "older.jsonl"

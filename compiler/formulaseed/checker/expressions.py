@@ -142,7 +142,6 @@ class ExpressionChecker:
         return nodes.Unary(node.operator, operand, info)
 
     def _binary(self, node: ast.Binary, facts: Facts) -> Expr:
-        operator = OPERATORS[node.operator]
         left = self._numeric(self.check(node.left, facts), node.operator, facts)
         right = self.check(node.right, facts)
         if left.info.ty.is_error:
@@ -150,19 +149,24 @@ class ExpressionChecker:
         right = self._numeric(right, node.operator, facts)
         if right.info.ty.is_error:
             return error_at(node.span)
+        return self._operation(node.operator, left, right, node.span, facts)
+
+    def _operation(self, symbol: str, left: Expr, right: Expr, span: Span, facts: Facts) -> Expr:
+        """The operator on two numbers that are there."""
+        operator = OPERATORS[symbol]
         ty = operator.result(left.info.ty, right.info.ty)
-        if node.operator == "**":
+        if symbol == "**":
             ty = _power_type((left, right))
         known = [_known(left, facts), _known(right, facts)]
         computed = operator.range(known[0], known[1])
-        if node.operator in ("/", "//", "%") and (known[1].low, known[1].high) == (0.0, 0.0):
-            self.problems.add("FS306", node.span, "this always divides by zero", "divide by something else")
-            return error_at(node.span)
-        info = self._computed((left, right), ty, computed, node.span, operator.apply)
+        if symbol in ("/", "//", "%") and (known[1].low, known[1].high) == (0.0, 0.0):
+            self.problems.add("FS306", span, "this always divides by zero", "divide by something else")
+            return error_at(span)
+        info = self._computed((left, right), ty, computed, span, operator.apply)
         if info is None:
-            return error_at(node.span)
+            return error_at(span)
         return nodes.Binary(
-            node.operator, left, right, info, operator.is_safe(known), not computed.is_bounded and not info.is_constant
+            symbol, left, right, info, operator.is_safe(known), not computed.is_bounded and not info.is_constant
         )
 
     def _computed(self, operands: Sequence[Expr], ty: Type, computed: Range, span: Span, apply: object) -> Info | None:
@@ -388,6 +392,13 @@ class ExpressionChecker:
         self.problems.add("FS207", name.span, f"there is no function `{name.text}`", help)
 
     def _applied(self, function: Function, arguments: list[Expr], span: Span, facts: Facts) -> Expr:
+        if function.name == "sum":  # as additions, one by one: Python's own rounds differently from version to version
+            total = arguments[0]
+            for argument in arguments[1:]:
+                total = self._operation("+", total, argument, span, facts)
+                if total.info.ty.is_error:
+                    break
+            return total
         types = [argument.info.ty for argument in arguments]
         ty = _power_type(arguments) if function.name == "pow" else function.result(types)
         known = [_known(argument, facts) for argument in arguments]
@@ -403,8 +414,7 @@ class ExpressionChecker:
         info = self._computed(arguments, ty, computed, span, function.apply)
         if info is None:
             return error_at(span)
-        overflows = function.may_overflow and not computed.is_bounded and not info.is_constant
-        return nodes.Call(function.name, tuple(arguments), info, function.is_safe(known), overflows)
+        return nodes.Call(function.name, tuple(arguments), info, function.is_safe(known))
 
     def _argument(self, function: Function, found: Expr, facts: Facts) -> Expr:
         ty = found.info.ty

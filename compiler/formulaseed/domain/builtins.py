@@ -56,7 +56,7 @@ class Operator:
 class Function:
     """A function of the language. `parameters` names them; a last name of `...` takes any number more.
 
-    `helper` and `is_safe` as for operators; `may_overflow`: finite arguments can give what is not finite.
+    `helper` and `is_safe` as for operators.
     """
 
     name: str
@@ -71,7 +71,6 @@ class Function:
     optional: int = 0
     takes: frozenset[Base] = frozenset({Base.INTEGER, Base.NUMBER})
     takes_list: bool = False
-    may_overflow: bool = False
     helper: str | None = None
     is_safe: Callable[[Sequence[Range]], bool] = always
 
@@ -361,7 +360,7 @@ FUNCTIONS: dict[str, Function] = {
         ),
         Function(
             "sum", ("a", "..."), "The sum of the values", "sum([1, 2, 3.5])", 6.5, "number",
-            _widest, _sum_range, _sum, takes_list=True, may_overflow=True,
+            _widest, _sum_range, _sum, takes_list=True,
         ),
         Function(
             "pow", ("base", "exponent"), "The base raised to the exponent", "pow(2, 10)", 1024, "number",

@@ -42,8 +42,24 @@ COUNT = Range(0.0, float(2**63))
 """A number of reviews: no list in any memory is longer."""
 
 
+_EXACT = 2.0**53
+"""Up to here a float holds every integer; beyond, bounds are moved outward, since integers are computed exactly."""
+
+
 def exactly(value: int | float) -> Range:
-    return Range(float(value), float(value))
+    return Range(at_most(value), -at_most(-value))
+
+
+def at_most(value: int | float) -> float:
+    """The largest float that is not above the value."""
+    rounded = float(value)
+    return rounded if rounded <= value else math.nextafter(rounded, -math.inf)
+
+
+def _outward(a: Range) -> Range:
+    low = math.nextafter(a.low, -math.inf) if abs(a.low) >= _EXACT else a.low
+    high = math.nextafter(a.high, math.inf) if abs(a.high) >= _EXACT else a.high
+    return Range(low, high, a.nonzero)
 
 
 def _finite(value: float, instead: float) -> float:
@@ -75,7 +91,7 @@ def negate(a: Range) -> Range:
 
 
 def add(a: Range, b: Range) -> Range:
-    return Range(_finite(a.low + b.low, -math.inf), _finite(a.high + b.high, math.inf))
+    return _outward(Range(_finite(a.low + b.low, -math.inf), _finite(a.high + b.high, math.inf)))
 
 
 def subtract(a: Range, b: Range) -> Range:
@@ -83,7 +99,7 @@ def subtract(a: Range, b: Range) -> Range:
 
 
 def multiply(a: Range, b: Range) -> Range:
-    return spanning(a.low * b.low, a.low * b.high, a.high * b.low, a.high * b.high)
+    return _outward(spanning(a.low * b.low, a.low * b.high, a.high * b.low, a.high * b.high))
 
 
 def divide(a: Range, b: Range) -> Range:
@@ -103,7 +119,7 @@ def floor_divide(a: Range, b: Range) -> Range:
     exact = divide(a, b)
     if not exact.is_bounded:
         return exact
-    return Range(math.floor(exact.low), math.ceil(exact.high))
+    return _outward(Range(float(math.floor(exact.low)), float(math.ceil(exact.high))))
 
 
 def modulo(a: Range, b: Range) -> Range:
@@ -118,9 +134,9 @@ def power(a: Range, b: Range) -> Range:
         ends = [_power(a.low, exponent), _power(a.high, exponent)]
         if exponent % 2 == 0 and a.low <= 0 <= a.high:
             ends.append(0.0 if exponent else 1.0)
-        return spanning(*ends)
+        return _outward(spanning(*ends))
     if a.low > 0 or (a.low == 0 and b.low >= 0):  # then it grows or falls steadily with either operand
-        return spanning(*(_power(x, y) for x in (a.low, a.high) for y in (b.low, b.high)))
+        return _outward(spanning(*(_power(x, y) for x in (a.low, a.high) for y in (b.low, b.high))))
     return Range(-math.inf, math.inf)
 
 
@@ -135,10 +151,10 @@ def _power(base: float, exponent: float) -> float:
 def above(low: float, *, strict: bool, integer: bool) -> Range:
     """What `x > low` or `x >= low` allows."""
     if strict:
-        low = math.floor(low) + 1 if integer else math.nextafter(low, math.inf)
+        low = at_most(math.floor(low) + 1) if integer else math.nextafter(low, math.inf)
     elif integer and math.isfinite(low):
-        low = math.ceil(low)
-    return Range(float(low), math.inf, nonzero=low > 0)
+        low = at_most(math.ceil(low))
+    return Range(low, math.inf, nonzero=low > 0)
 
 
 def below(high: float, *, strict: bool, integer: bool) -> Range:

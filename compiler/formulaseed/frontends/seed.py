@@ -236,8 +236,14 @@ class _Seed:
             return None
         sort = {"integer": (int,), "number": (int, float), "boolean": (bool,), "string": (str,)}[type_.base.value]
         if not isinstance(found, sort) or (isinstance(found, bool) and bool not in sort):
-            self.problems.add("FS301", value.span, f"{what} must be of type {type_}", f"write a value of type {type_}")
+            self.problems.add("FS301", value.span, f"{what} must be {type_.noun}", f"write {type_.noun}")
             return None
+        if type_.base is NUMBER.base and isinstance(found, int | float):
+            if abs(found) > limits.INPUT_MAX:
+                help = "inputs reach from -1e100 to 1e100"
+                self.problems.add("FS509", value.span, f"{what} is out of range", help)
+                return None
+            return float(found)
         return found
 
     def declared(

@@ -50,7 +50,11 @@ def interpret(
     """
     used = program.used()
     shared: Values = {Symbol(SymbolKind.PARAMETER, p.name): p.default for p in program.parameters}
-    shared.update({Symbol(SymbolKind.PARAMETER, name): value for name, value in (parameters or {}).items()})
+    known = {p.name: p for p in program.parameters}
+    for name, value in (parameters or {}).items():
+        if name not in known:
+            raise DataError(f"there is no parameter `{name}`")
+        shared[Symbol(SymbolKind.PARAMETER, name)] = _parameter(known[name], value)
     shared.update(_inputs(program.context, SymbolKind.CONTEXT, context, used))
     evaluator = _Evaluator(shared, [_row(program, row, used) for row in rows])
     for step in program.steps:
@@ -59,10 +63,13 @@ def interpret(
 
 
 def _row(program: nodes.Program, row: Mapping[str, Any], used: frozenset[Symbol]) -> Values:
-    meta = dict(row.get("meta", {}))
-    if "date" in meta:
-        meta.setdefault("year", int(meta["date"][:4]))
-        meta.setdefault("month", int(meta["date"][5:7]))
+    meta = {name: value for name, value in row.get("meta", {}).items() if value is not None}
+    for part, name in enumerate(("year", "month")):
+        if Symbol(SymbolKind.META, name) in used and name not in meta and isinstance(meta.get("date"), str):
+            try:
+                meta[name] = int(meta["date"][:10].split("-")[part])
+            except (ValueError, IndexError):
+                raise DataError("`meta.date` must be YYYY-MM-DD") from None
     values = _inputs(program.fields, SymbolKind.EXTRACTION, row.get("extraction", {}), used)
     return {**values, **_inputs(program.meta, SymbolKind.META, meta, used)}
 
@@ -93,6 +100,15 @@ def _input(given: Mapping[str, Any], kind: SymbolKind, field: nodes.InputField |
     ):
         raise DataError(f"`{kind.value}.{name}` is out of range: {value!r}")
     return float(value) if ty.base is Base.NUMBER else value
+
+
+def _parameter(parameter: nodes.Parameter, value: Any) -> Any:
+    given = nodes.InputField(parameter.name, parameter.ty, "")
+    read = _input({parameter.name: value}, SymbolKind.PARAMETER, given)
+    low, high = parameter.minimum, parameter.maximum
+    if (low is not None and read < low) or (high is not None and read > high):
+        raise DataError(f"`param.{parameter.name}` is out of bounds: {value!r}")
+    return read
 
 
 @dataclass

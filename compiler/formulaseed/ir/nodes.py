@@ -55,10 +55,21 @@ def _info() -> Info:
     return field(compare=False)  # type: ignore[no-any-return]  # dataclasses types `field` as its value
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Literal:
+    """Equal to a literal of the same type that is written alike: to Python 1, 1.0 and True are one value."""
+
     value: Value
     info: Info = _info()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Literal) and self._key() == other._key()
+
+    def __hash__(self) -> int:
+        return hash(self._key())
+
+    def _key(self) -> tuple[type, str]:
+        return type(self.value), repr(self.value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,13 +107,12 @@ class Binary:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """`is_safe` and `may_overflow` as for `Binary`."""
+    """`is_safe` as for `Binary`. No function gives infinity for finite arguments where it is safe."""
 
     function: str
     arguments: tuple[Expr, ...]
     info: Info = _info()
     is_safe: bool = field(default=True, compare=False)
-    may_overflow: bool = field(default=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

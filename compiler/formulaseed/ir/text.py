@@ -80,7 +80,7 @@ def _text(expression: Expr) -> tuple[str, int]:
             return f"{_at(left, precedence)} {symbol_} {_at(right, precedence + 1)}", precedence
         case nodes.Call(name, arguments):
             inner = ", ".join(_at(argument, builtins.CONDITIONAL) for argument in arguments)
-            return (f"{name}([{inner}])" if name == "sum" else f"{name}({inner})"), builtins.ATOM
+            return f"{name}({inner})", builtins.ATOM
         case nodes.Comparison(first, operators, rest):
             parts = [_at(first, builtins.ADDITIVE)]
             for operator, operand in zip(operators, rest, strict=True):

@@ -76,6 +76,9 @@ class Evaluator:
             return function(parsed_rows, *arguments)
         except module.EvaluationError as error:
             raise EvaluationError(error.step, error.kind, error.message) from None  # type: ignore[attr-defined]
+        except Exception as error:  # only a module that was edited by hand fails in another way
+            message = f"the module failed with {type(error).__name__}: {error}"
+            raise EvaluationError(self.task_name, "type", message) from None
 
 
 def _mapping(value: object, what: str) -> Mapping[str, Any]:

@@ -55,13 +55,23 @@ def module_from_file(path: Path) -> GeneratedModule:
         except Exception as error:
             fault = f"it cannot be imported: {type(error).__name__}: {error}"
         else:
-            if all(isinstance(getattr(module, name, None), kind) for name, kind in _OFFERS.items()):
+            offered = all(isinstance(getattr(module, name, None), kind) for name, kind in _OFFERS.items())
+            if offered and _names_agree(module):
                 return module
             fault = "it does not offer what a compiled seed does"
     message = f"this is no module as formulaseed compiles them: {fault}"
     span = Span(Source(str(path), ""), 0, 0)
     raise SeedError(
         [Diagnostic("FS701", "error", message, span, "compile the seed again, and pass the module it gives")]
+    )
+
+
+def _names_agree(module: GeneratedModule) -> bool:
+    """Whether the lists of names are as long as the records that they name, and hold names."""
+    records = ((module.OUTPUT, getattr(module, "Result", ())), (module.STEPS, getattr(module, "Steps", ())))
+    return all(
+        len(names) == len(getattr(record, "_fields", ())) and all(isinstance(name, str) for name in names)
+        for names, record in records
     )
 
 

@@ -20,12 +20,17 @@ from formulaseed.ir.nodes import Expr, Symbol
 
 @dataclass(frozen=True, slots=True)
 class Printed:
-    """Code of an expression. `pending`: it may still be infinite. `raises`: evaluating it may raise."""
+    """Code of an expression.
+
+    `pending`: its value may still be infinite. `raises`: evaluating it may raise. `floats`: its value is surely a
+    float, never an integer: only a float can be infinite, a large integer fails on the way.
+    """
 
     code: Code
     precedence: int
     pending: bool = False
     raises: bool = False
+    floats: bool = False
 
     def at(self, least: int) -> Code:
         return self.code if self.precedence >= least else Code(f"({self.code})")
@@ -45,19 +50,21 @@ class ExpressionPrinter:
     def settled(self, printed: Printed) -> Printed:
         if not printed.pending:
             return printed
-        return Printed(Code(f"_finite({printed.code}, {self.step})"), builtins.ATOM, raises=True)
+        return Printed(Code(f"_finite({printed.code}, {self.step})"), builtins.ATOM, raises=True, floats=printed.floats)
 
     def print(self, expression: Expr) -> Printed:
         match expression:
             case nodes.Literal(value):
                 code = literal(value)
-                return Printed(code, builtins.UNARY if code.startswith("-") else builtins.ATOM)
+                precedence = builtins.UNARY if code.startswith("-") else builtins.ATOM
+                return Printed(code, precedence, floats=isinstance(value, float))
             case nodes.Ref(symbol):
                 return self.names[symbol]
             case nodes.Present(operand):
                 name = literal(str(operand.symbol) if isinstance(operand, nodes.Ref) else "a value")
                 inner = self.finished(operand)
-                return Printed(Code(f"_present({inner.code}, {name}, {self.step})"), builtins.ATOM, raises=True)
+                code = Code(f"_present({inner.code}, {name}, {self.step})")
+                return Printed(code, builtins.ATOM, raises=True, floats=inner.floats)
             case nodes.Unary(sign, operand):
                 inner = self.print(operand)
                 return replace(inner, code=Code(f"{sign}{inner.at(builtins.UNARY)}"), precedence=builtins.UNARY)
@@ -71,13 +78,16 @@ class ExpressionPrinter:
                 precedence = builtins.AND if word == "and" else builtins.OR
                 parts = [self.finished(operand) for operand in operands]
                 code = Code(f" {word} ".join(part.at(precedence + 1) for part in parts))
-                return Printed(code, precedence, raises=_any_raises(parts))
+                return Printed(code, precedence, raises=_any_raises(parts), floats=all(part.floats for part in parts))
             case nodes.Not(operand):
                 return self._negation(operand)
             case nodes.Conditional(condition, then, otherwise):
                 test, yes, no = self.finished(condition), self.print(then), self.print(otherwise)
+                if expression.info.ty.nullable:  # the check for infinity does not take null
+                    yes, no = self.settled(yes), self.settled(no)
                 code = Code(f"{yes.at(builtins.OR)} if {test.at(builtins.OR)} else {no.code}")
-                return Printed(code, builtins.CONDITIONAL, yes.pending or no.pending, _any_raises([test, yes, no]))
+                pending, floats = yes.pending or no.pending, yes.floats and no.floats
+                return Printed(code, builtins.CONDITIONAL, pending, _any_raises([test, yes, no]), floats)
             case nodes.List(items):
                 parts = [self.finished(item) for item in items]
                 inside = ", ".join(part.code for part in parts)
@@ -88,7 +98,10 @@ class ExpressionPrinter:
         operator = OPERATORS[node.operator]
         left, right = self.print(node.left), self.print(node.right)
         if not node.is_safe:
-            return self._helper(operator.helper, [left, right], node.info.ty.base is Base.INTEGER)
+            floats = node.operator == "/" or left.floats or right.floats
+            return replace(
+                self._helper(operator.helper, [left, right], node.info.ty.base is Base.INTEGER), floats=floats
+            )
         if node.operator in ("+", "-", "*"):
             if left.pending and right.raises:
                 left = self.settled(left)
@@ -102,8 +115,9 @@ class ExpressionPrinter:
         else:
             code = f"{left.at(precedence)} {node.operator} {right.at(precedence + 1)}"
         pending = left.pending or right.pending or node.may_overflow
-        printed = Printed(Code(code), precedence, pending, left.raises or right.raises)
-        return self.settled(printed) if node.info.ty.base is Base.INTEGER else printed
+        floats = node.operator == "/" or left.floats or right.floats
+        printed = Printed(Code(code), precedence, pending, left.raises or right.raises, floats)
+        return printed if floats else self.settled(printed)
 
     def _helper(self, name: str | None, arguments: list[Printed], whole: bool) -> Printed:
         if name == "power" and whole:
@@ -115,32 +129,24 @@ class ExpressionPrinter:
         arguments = [self.print(argument) for argument in node.arguments]
         function = FUNCTIONS[node.function]
         if not node.is_safe:
-            return self._helper(function.helper, arguments, node.info.ty.base is Base.INTEGER)
-        if node.function == "sum":  # added one by one: Python's own `sum` rounds differently from version to version
-            return self._sum(node, arguments)
+            floats = node.function in ("log", "sqrt") or any(argument.floats for argument in arguments)
+            return replace(self._helper(function.helper, arguments, node.info.ty.base is Base.INTEGER), floats=floats)
         settled = [self.settled(argument) for argument in arguments]
         raises = _any_raises(settled)
         codes = [argument.code for argument in settled]
+        floats = node.function in ("log", "sqrt", "float") or (
+            node.info.ty.base is Base.NUMBER and all(argument.floats for argument in settled[:3])
+        )
         if node.function == "clamp":
             value, low, high = codes
-            return Printed(Code(f"max({low}, min({high}, {value}))"), builtins.ATOM, raises=raises)
+            return Printed(Code(f"max({low}, min({high}, {value}))"), builtins.ATOM, raises=raises, floats=floats)
         if node.function == "pow":
             code = Code(f"{settled[0].at(builtins.ATOM)} ** {settled[1].at(builtins.UNARY)}")
-            return Printed(code, builtins.POWER, raises=raises)
+            return Printed(code, builtins.POWER, raises=raises, floats=any(argument.floats for argument in settled))
         if node.function in ("max", "min") and len(codes) == 1:
             return settled[0]
         name = f"math.{node.function}" if node.function in ("log", "sqrt", "floor", "ceil") else node.function
-        return Printed(Code(f"{name}({', '.join(codes)})"), builtins.ATOM, raises=raises)
-
-    def _sum(self, node: nodes.Call, arguments: list[Printed]) -> Printed:
-        if any(argument.raises for argument in arguments):
-            arguments = [self.settled(argument) for argument in arguments]
-        first, *others = arguments
-        parts = [first.at(builtins.ADDITIVE), *(other.at(builtins.MULTIPLICATIVE) for other in others)]
-        pending = node.may_overflow or any(argument.pending for argument in arguments)
-        precedence = builtins.ADDITIVE if others else first.precedence
-        printed = Printed(Code(" + ".join(parts)), precedence, pending, _any_raises(arguments))
-        return self.settled(printed) if node.info.ty.base is Base.INTEGER else printed
+        return Printed(Code(f"{name}({', '.join(codes)})"), builtins.ATOM, raises=raises, floats=floats)
 
     def _comparison(self, node: nodes.Comparison) -> Printed:
         operands = [self.finished(operand) for operand in (node.first, *node.rest)]

@@ -234,6 +234,7 @@ class _Planner:
         if section == "meta" and name in ("year", "month"):
             part, most = (0, 9999) if name == "year" else (1, 12)
             given = f"_date_part(meta, {key}, {part}, {most})"
+            value = given
         if ty.values is not None:
             read = f"_choice({self._alias(ty.values, name).table}, {given}, {place})"
         else:
@@ -277,11 +278,17 @@ class _Planner:
     ) -> Vocabulary:
         scope = Names([*_LOCAL_NAMES, *(t.name for t in tables.values())])
         row_locals = [scope.local(view.name) for view in row]
-        symbols = {symbol: Printed(row_locals[place], ATOM) for symbol, place in places.items()}
+        numbers = {Symbol(SymbolKind.EXTRACTION, f.name) for f in self.fields if f.ty.base is Base.NUMBER}
+        numbers |= {Symbol(SymbolKind.META, f.name) for f in self.meta if f.ty.base is Base.NUMBER}
+        symbols = {s: Printed(row_locals[place], ATOM, floats=s in numbers) for s, place in places.items()}
         for field, view in zip(self.context, context, strict=True):
-            symbols[Symbol(SymbolKind.CONTEXT, field.name)] = Printed(Code(f"context.{view.name}"), ATOM)
+            floats = field.ty.base is Base.NUMBER
+            code = Code(f"context.{view.name}")
+            symbols[Symbol(SymbolKind.CONTEXT, field.name)] = Printed(code, ATOM, floats=floats)
         for parameter, view in zip(self.program.parameters, parameters, strict=True):
-            symbols[Symbol(SymbolKind.PARAMETER, parameter.name)] = Printed(Code(f"parameters.{view.name}"), ATOM)
+            floats = parameter.ty.base is Base.NUMBER
+            code = Code(f"parameters.{view.name}")
+            symbols[Symbol(SymbolKind.PARAMETER, parameter.name)] = Printed(code, ATOM, floats=floats)
         names: dict[str, Code] = {}
         for step in self.program.steps:
             names[step.name] = scope.local(step.name)

@@ -6,7 +6,7 @@ In: a checked program and the names that its symbols have. Out: indented lines. 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from formulaseed.backends.python.code import Code, comment_text, literal
 from formulaseed.backends.python.expressions import ExpressionPrinter, Printed
@@ -53,6 +53,7 @@ class StatementPrinter:
         self.symbols = dict(vocabulary.symbols)
         self.lazy: set[str] = set()
         self._make_filters_lazy()
+        self._find_floats()
 
     def trace(self) -> list[Code]:
         """Every step's value into its local."""
@@ -95,6 +96,30 @@ class StatementPrinter:
             nullable = any(node.info.ty.nullable for node in nodes.walk(operation.condition))
             if nullable or self._printer(name).finished(operation.condition).raises:
                 self.lazy.add(name)
+
+    def _find_floats(self) -> None:
+        """Note which steps surely are floats: see `Printed.floats`."""
+        for step in self.steps:
+            symbol = Symbol(SymbolKind.STEP, step.name)
+            self.symbols[symbol] = replace(self.symbols[symbol], floats=self._is_float(step))
+
+    def _is_float(self, step: nodes.Step) -> bool:
+        printer = self._printer(step.name)
+        match step.operation:
+            case nodes.Sum():
+                return step.ty.base is Base.NUMBER
+            case nodes.Extreme(_, expression, _, default):
+                return printer.print(expression).floats and not isinstance(default, int)
+            case nodes.Formula(expression):
+                return printer.print(expression).floats
+            case nodes.Const(value):
+                return isinstance(value, float)
+            case nodes.Lookup(_, table, _, _, default):
+                return all(isinstance(value, float) for value in (*(v for _, v in table), default or 0.0))
+            case nodes.Case(rules, otherwise):
+                return all(isinstance(value, float) for value in (*(then for _, then in rules), otherwise))
+            case _:
+                return False
 
     def _printer(self, step: str) -> ExpressionPrinter:
         symbols = self.symbols
@@ -168,7 +193,8 @@ class StatementPrinter:
         match step.operation:
             case nodes.Sum(expression):
                 value = printer.print(expression)
-                if value.raises or step.ty.base is Base.INTEGER:
+                tests_raise = any(printer.finished(condition).raises for condition in conditions)
+                if value.raises or tests_raise or step.ty.base is Base.INTEGER:
                     value = printer.settled(value)
                 return _Guarded(conditions, None, comment, (Code(f"{local} += {value.code}"),), step.name)
             case nodes.Extreme(largest, expression):

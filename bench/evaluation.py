@@ -79,7 +79,7 @@ def _seconds(evaluator: Evaluator, baselines: Mapping[str, Baseline]) -> dict[st
     calls: dict[tuple[str, int], Call] = {}
     for size in SIZES:
         rows = rows_of(size)
-        contenders = {name: partial(function, rows, CONTEXT) for name, function in baselines.items()}
+        contenders: dict[str, Call] = {name: partial(function, rows, CONTEXT) for name, function in baselines.items()}
         for name, call in {**contenders, **_generated(evaluator, rows)}.items():
             calls[name, size] = call
     best = shortest(calls, rounds=120, sample=0.001)
@@ -105,5 +105,7 @@ def _assert_agreement(evaluator: Evaluator, baselines: Mapping[str, Baseline]) -
             rows: list[Any] = rows_of(size, seed)
             for context in (CONTEXT, {**CONTEXT, "categories": "Bakeries"}):
                 expected = evaluator.trace(rows, context)
+                outputs = {name: expected[name] for name in evaluator.output}
+                assert evaluator.evaluate(rows, context) == outputs, f"evaluate disagrees with trace at {size} rows"
                 for name, function in baselines.items():
                     assert function(rows, context) == expected, f"{name} disagrees at {size} rows, seed {seed}"

@@ -43,14 +43,14 @@ OUTPUT: Final = (
     "verdict",
 )
 
-# Occasion: The kind of evening for two that the reviewer spent here
+# values of Occasion: The kind of evening for two that the reviewer spent here
 Occasion: TypeAlias = Literal[
     "none",  # Not a visit as a couple or on a date
     "date",  # An ordinary evening for two ('date night', 'dinner with my boyfriend', 'my wife and I came for dinner')
     "first_date",  # A first date or one of the first ('our first date', 'met someone for a first date')
     "celebration",  # An occasion worth marking ('our anniversary', 'for Valentine', 'he proposed here')
 ]
-# Mood: The atmosphere as the reviewer felt it
+# values of Mood: The atmosphere as the reviewer felt it
 Mood: TypeAlias = Literal[
     "none",  # Atmosphere not described
     "romantic",  # Warm, intimate or special ('so romantic', 'cozy and intimate', 'perfect for a date')
@@ -144,7 +144,7 @@ class Result(NamedTuple):
     verdict: Verdict
 
 
-# setting: by substring_first
+# the table of setting, substring_first
 SETTING_TABLE: Final[dict[str, Setting]] = {
     "Fast Food": "counter",
     "Food Court": "counter",

@@ -132,7 +132,7 @@ class Result(NamedTuple):
     VERDICT: Verdict
 
 
-# CUISINE_MODIFIER: by substring_max
+# the table of CUISINE_MODIFIER, substring_max
 CUISINE_MODIFIER_TABLE: Final[dict[str, float]] = {
     "Thai": 2.0,
     "Vietnamese": 1.8,
@@ -245,7 +245,7 @@ def _compute(rows: Iterable[Row], context: Context, noted: list[Steps] | None) -
     silence_penalty = cuisine_modifier * 0.5 if n_allergy_reviews == 0 else 0
     # CUISINE_IMPACT: CUISINE_MODIFIER * 0.5 + SILENCE_PENALTY
     cuisine_impact = cuisine_modifier * 0.5 + silence_penalty
-    # MOST_RECENT_YEAR: over no review
+    # MOST_RECENT_YEAR, over no review
     if most_recent_year is None:
         most_recent_year = 2020
     # INCIDENT_AGE: 2025 - MOST_RECENT_YEAR

@@ -51,7 +51,7 @@ OUTPUT: Final = (
     "VERDICT",
 )
 
-# HygieneIssue: The gravest hygiene problem that the review describes at this restaurant
+# values of HygieneIssue: The gravest hygiene problem that the review describes at this restaurant
 HygieneIssue: TypeAlias = Literal[
     "none",  # No hygiene problem described
     "surfaces",  # Dirty tables, floors, dishes or cutlery ('the table was sticky', 'dirty silverware', 'filthy floor')
@@ -60,20 +60,20 @@ HygieneIssue: TypeAlias = Literal[
     "handling",  # Unsafe food handling or spoiled food ('the chicken was raw', 'mold on the bread', 'touched the food without gloves')
     "pest",  # Insects or rodents inside ('saw a cockroach', 'a mouse ran across the floor', 'flies everywhere')
 ]
-# WitnessedBy: Who saw the hygiene problem
+# values of WitnessedBy: Who saw the hygiene problem
 WitnessedBy: TypeAlias = Literal[
     "none",  # No hygiene problem described
     "firsthand",  # The reviewer or someone at the same table ('I saw', 'we found', 'in my food')
     "secondhand",  # Reported by someone else ('my friend told me', 'I heard', 'I read that')
 ]
-# Illness: What happened to the health of a guest after the meal
+# values of Illness: What happened to the health of a guest after the meal
 Illness: TypeAlias = Literal[
     "none",  # No illness mentioned
     "suspected",  # Unwell, and only suspects the food ('my stomach felt off', 'might have been the fish')
     "ill",  # Fell ill and blames the meal ('got food poisoning', 'threw up all night', 'sick for two days')
     "medical",  # Needed medical care ('ended up in the ER', 'went to urgent care', 'the doctor said')
 ]
-# ReviewValidity: Whether the review can be trusted
+# values of ReviewValidity: Whether the review can be trusted
 ReviewValidity: TypeAlias = Literal[
     "valid",  # A genuine review of a visit
     "spam",  # Advertising or text that has nothing to do with the restaurant
@@ -260,10 +260,10 @@ def _compute(rows: Iterable[Row], context: Context, parameters: Parameters, note
             if latest_issue_year is None or year > latest_issue_year:
                 latest_issue_year = year
 
-    # WORST_CASE: over no review
+    # WORST_CASE, over no review
     if worst_case is None:
         worst_case = 0
-    # LATEST_ISSUE_YEAR: over no review
+    # LATEST_ISSUE_YEAR, over no review
     if latest_issue_year is None:
         latest_issue_year = 2000
     # YEARS_SINCE_ISSUE: max(0, param.AS_OF_YEAR - LATEST_ISSUE_YEAR)

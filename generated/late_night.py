@@ -27,14 +27,14 @@ OUTPUT: Final = (
     "VERDICT",
 )
 
-# VisitTime: When the visit took place, as far as the review tells
+# values of VisitTime: When the visit took place, as far as the review tells
 VisitTime: TypeAlias = Literal[
     "none",  # Time of day not told
     "day",  # Morning to late afternoon ('for brunch', 'at lunch', 'this afternoon')
     "evening",  # Early evening up to eleven ('for dinner', 'at 8pm', 'happy hour')
     "late",  # After eleven at night ('after midnight', 'at 2am', 'late night', 'after the bars closed')
 ]
-# SafetyConcern: Whether guests felt or were unsafe in the place or right outside
+# values of SafetyConcern: Whether guests felt or were unsafe in the place or right outside
 SafetyConcern: TypeAlias = Literal[
     "none",  # No concern mentioned
     "uneasy",  # Felt uneasy, nothing happened ('felt unsafe', 'sketchy at night', 'would not walk there alone')
@@ -122,7 +122,7 @@ class Result(NamedTuple):
     VERDICT: Verdict
 
 
-# TRANSIT_CREDIT: by exact
+# the table of TRANSIT_CREDIT, exact
 TRANSIT_CREDIT_TABLE: Final[dict[str, int]] = {
     "19102": 5,
     "19103": 5,

@@ -43,14 +43,14 @@ OUTPUT: Final = (
     "VERDICT",
 )
 
-# Comparison: How this restaurant comes off when the review compares it with another place nearby
+# values of Comparison: How this restaurant comes off when the review compares it with another place nearby
 Comparison: TypeAlias = Literal[
     "none",  # No comparison with another place
     "better",  # This restaurant is the better one ('better than the place next door', 'best in the neighborhood', 'beats every other spot')
     "equal",  # No difference that matters ('just as good as', 'about the same as')
     "worse",  # The other place is the better one ('not as good as', 'prefer the one down the street', 'go elsewhere instead')
 ]
-# Basis: What the comparison rests on mainly
+# values of Basis: What the comparison rests on mainly
 Basis: TypeAlias = Literal[
     "none",  # No comparison, or no reason given
     "food",  # Taste, quality or choice of the food ('better pizza', 'fresher fish')
@@ -138,19 +138,19 @@ class Result(NamedTuple):
     VERDICT: Verdict
 
 
-# STANDING_POINTS: by exact
+# the table of STANDING_POINTS, exact
 STANDING_POINTS_TABLE: Final[dict[str, int]] = {
     "ahead": 12,
     "level": 0,
     "behind": -12,
 }
-# ADVICE: by exact
+# the table of ADVICE, exact
 ADVICE_TABLE: Final[dict[str, Advice]] = {
     "ahead": "Defend the lead",
     "level": "Find an edge",
     "behind": "Close the gap",
 }
-# TRADE_DENSITY: by substring_max
+# the table of TRADE_DENSITY, substring_max
 TRADE_DENSITY_TABLE: Final[dict[str, float]] = {
     "Coffee & Tea": 1.6,
     "Pizza": 1.5,

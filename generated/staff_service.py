@@ -43,21 +43,21 @@ OUTPUT: Final = (
     "VERDICT",
 )
 
-# Attitude: How staff behaved toward the reviewer, on the whole
+# values of Attitude: How staff behaved toward the reviewer, on the whole
 Attitude: TypeAlias = Literal[
     "none",  # Behavior of staff not described
     "warm",  # Friendly, caring or gracious ('so friendly', 'made us feel welcome', 'went above and beyond')
     "indifferent",  # Neither friendly nor unfriendly, or simply absent-minded ('seemed bored', 'did not seem to care')
     "rude",  # Unfriendly, dismissive or insulting ('so rude', 'rolled her eyes', 'talked down to us')
 ]
-# Attentiveness: Whether staff were there when they were needed
+# values of Attentiveness: Whether staff were there when they were needed
 Attentiveness: TypeAlias = Literal[
     "none",  # Not mentioned
     "prompt",  # Quick and attentive ('checked on us often', 'very attentive', 'water never ran empty')
     "slow",  # Had to be waited for ('slow service', 'took forever to get the check')
     "absent",  # Not to be found ('completely ignored us', 'nobody came to our table')
 ]
-# OrderError: Whether an order or a bill was wrong, and what came of it
+# values of OrderError: Whether an order or a bill was wrong, and what came of it
 OrderError: TypeAlias = Literal[
     "none",  # No mistake mentioned
     "fixed",  # A mistake that staff put right ('brought the right dish right away', 'took it off the bill')
@@ -230,10 +230,10 @@ def _compute(rows: Iterable[Row], context: Context, noted: list[Steps] | None) -
     net_attitude = (n_warm - n_rude) / n_service if n_service > 0 else 0.0
     # EVIDENCE: min(1.0, sqrt(N_SERVICE) / 4)
     evidence = min(1.0, math.sqrt(n_service) / 4)
-    # LOWEST_STARS: over no review
+    # LOWEST_STARS, over no review
     if lowest_stars is None:
         lowest_stars = 3
-    # HIGHEST_STARS: over no review
+    # HIGHEST_STARS, over no review
     if highest_stars is None:
         highest_stars = 3
     # STAR_SPREAD: HIGHEST_STARS - LOWEST_STARS

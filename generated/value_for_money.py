@@ -46,7 +46,7 @@ OUTPUT: Final = (
     "VERDICT",
 )
 
-# PriceView: What the reviewer thinks of the prices
+# values of PriceView: What the reviewer thinks of the prices
 PriceView: TypeAlias = Literal[
     "none",  # No opinion on prices
     "bargain",  # Cheap for what it is ('great deal', 'so cheap', 'cannot beat the price')
@@ -54,7 +54,7 @@ PriceView: TypeAlias = Literal[
     "pricey",  # On the high side, yet accepted ('a bit pricey', 'a little expensive but good')
     "overpriced",  # Not worth the money ('overpriced', 'not worth it', 'a rip off', 'waste of money')
 ]
-# Portion: How much food there was
+# values of Portion: How much food there was
 Portion: TypeAlias = Literal[
     "none",  # Portions not mentioned
     "generous",  # Large portions ('huge portions', 'had leftovers', 'enough for two')
@@ -131,7 +131,7 @@ class Result(NamedTuple):
     VERDICT: Verdict
 
 
-# CITY_BASELINE: by exact
+# the table of CITY_BASELINE, exact
 CITY_BASELINE_TABLE: Final[dict[str, float]] = {
     "Philadelphia": 24.0,
     "New Orleans": 26.0,
@@ -214,7 +214,7 @@ def _compute(rows: Iterable[Row], context: Context, noted: list[Steps] | None) -
 
     # AVERAGE_SPEND: round(SPEND_TOTAL / N_PRICED, 2) if N_PRICED > 0 else 0.0
     average_spend = round(spend_total / n_priced, 2) if n_priced > 0 else 0.0
-    # HIGHEST_SPEND: over no review
+    # HIGHEST_SPEND, over no review
     if highest_spend is None:
         highest_spend = 0
     # CITY_BASELINE: lookup of context.city in 10 keys, exact, default 22.0

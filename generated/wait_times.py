@@ -38,14 +38,14 @@ OUTPUT: Final = (
     "VERDICT",
 )
 
-# WaitKind: What the guest mainly waited for on the visit described
+# values of WaitKind: What the guest mainly waited for on the visit described
 WaitKind: TypeAlias = Literal[
     "none",  # No wait mentioned
     "table",  # Waiting to be seated ('waited for a table', 'wait to be seated', 'put our name on the list')
     "food",  # Waiting for food or drinks ('waited for our food', 'took an hour to get our meal', 'still waiting on drinks')
     "bill",  # Waiting for the bill or to pay ('waited for the check', 'forever to get the bill', 'waiting in line to pay')
 ]
-# Outcome: How the wait ended
+# values of Outcome: How the wait ended
 Outcome: TypeAlias = Literal[
     "none",  # No wait mentioned, or its end is not told
     "stayed",  # Waited to the end ('finally got our food', 'worth the wait', 'eventually seated')
@@ -217,7 +217,7 @@ def _compute(rows: Iterable[Row], context: Context, parameters: Parameters, note
             if longest_wait is None or wait_minutes > longest_wait:
                 longest_wait = wait_minutes
 
-    # LONGEST_WAIT: over no review
+    # LONGEST_WAIT, over no review
     if longest_wait is None:
         longest_wait = 0
     # AVERAGE_WAIT: TOTAL_MINUTES / N_TIMED if N_TIMED > 0 else 0.0

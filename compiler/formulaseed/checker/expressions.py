@@ -298,24 +298,25 @@ class ExpressionChecker:
         """`and` and `or` give one of their operands, as in Python."""
         truth = node.operator == "and"
         operands: list[Expr] = []
+        bounds: list[Range | None] = []
         inner = facts
         for operand_node in node.operands:
             operand = self.check(operand_node, inner)
             operands.append(operand)
+            bounds.append(range_of(operand, inner))
             if not operand.info.ty.is_error:
                 inner = self.narrowing.assume(operand, truth, inner)
         if any(operand.info.ty.is_error for operand in operands):
             return error_at(node.span)
         ty: Type | None = operands[-1].info.ty
-        known = range_of(operands[-1], inner)
-        for operand in reversed(operands[:-1]):
+        known = bounds[-1]
+        for operand, mine in zip(reversed(operands[:-1]), reversed(bounds[:-1]), strict=True):
             left = operand.info.ty
             if not truth:
                 left = left.present()
                 if left.base is Base.NULL:
                     continue
             ty = join(left, ty) if ty is not None else None
-            mine = range_of(operand, facts)
             known = ranges.union(mine, known) if mine and known else None
         if ty is None:
             names = " and ".join(dict.fromkeys(operand.info.ty.noun for operand in operands))
@@ -407,7 +408,7 @@ class ExpressionChecker:
             self.problems.add("FS306", span, message, "exchange the bounds: clamp(value, low, high)")
             return error_at(span)
         if (function.name == "log" and known[0].high <= 0) or (function.name == "sqrt" and known[0].high < 0):
-            message = f"this always fails: `{function.name}` of a number that is {known[0].high:g} at most"
+            message = f"this always fails: `{function.name}` of a number that is {known[0].high or 0:g} at most"
             self.problems.add("FS306", span, message, f"`{function.name}` needs a larger number")
             return error_at(span)
         computed = function.range(known)

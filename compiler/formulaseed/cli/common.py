@@ -13,7 +13,8 @@ from typing import Any, TypeVar
 import click
 
 from formulaseed.api import load_evaluator
-from formulaseed.diagnostics.render import printable, render_text
+from formulaseed.diagnostics.model import printable
+from formulaseed.diagnostics.render import render_text
 from formulaseed.errors import DataError
 from formulaseed.pipeline import FormulaSeed, load_seed
 from formulaseed.runtime.evaluator import Evaluator

@@ -68,6 +68,13 @@ class Diagnostic:
         }
 
 
+def printable(text: str) -> str:
+    """The text on one line, with escapes for what a terminal would act on or hide."""
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else " " if c == "\t" else ascii(c)[1:-1] for c in text)
+
+
 class Problems:
     """Gathers diagnostics while a phase runs; `sorted()` gives them in the order of the file."""
 
@@ -75,7 +82,7 @@ class Problems:
         self._found: dict[Diagnostic, None] = {}
 
     def add(self, code: str, span: Span, message: str, help: str) -> None:
-        self._found[Diagnostic(code, CODES[code].severity, message, span, help)] = None
+        self._found[Diagnostic(code, CODES[code].severity, printable(message), span, printable(help))] = None
 
     def extend(self, other: Problems) -> None:
         self._found.update(other._found)

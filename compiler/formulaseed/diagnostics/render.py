@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from formulaseed.diagnostics.model import Diagnostic
+from formulaseed.diagnostics.model import Diagnostic, printable
 
 _WIDTH = 110
 
@@ -31,13 +31,6 @@ def summary(diagnostics: Sequence[Diagnostic]) -> str:
         if number:
             parts.append(f"{number} {severity}{'s' if number > 1 else ''}")
     return ", ".join(parts)
-
-
-def printable(text: str) -> str:
-    """The text on one line, with escapes for what a terminal would act on or hide."""
-    if text.isprintable():
-        return text
-    return "".join(c if c.isprintable() else " " if c == "\t" else ascii(c)[1:-1] for c in text)
 
 
 def _draw(d: Diagnostic) -> str:

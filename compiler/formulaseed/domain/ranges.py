@@ -119,7 +119,10 @@ def floor_divide(a: Range, b: Range) -> Range:
     exact = divide(a, b)
     if not exact.is_bounded:
         return exact
-    return _outward(Range(float(math.floor(exact.low)), float(math.ceil(exact.high))))
+    low = math.floor(exact.low) - 1.0  # a float's quotient may be rounded up to an integer that it does not reach
+    if a.low >= 0 and b.low > 0:
+        low = max(low, 0.0)
+    return _outward(Range(low, float(math.ceil(exact.high))))
 
 
 def modulo(a: Range, b: Range) -> Range:
@@ -150,8 +153,10 @@ def _power(base: float, exponent: float) -> float:
 
 def above(low: float, *, strict: bool, integer: bool) -> Range:
     """What `x > low` or `x >= low` allows."""
-    if strict:
-        low = at_most(math.floor(low) + 1) if integer else math.nextafter(low, math.inf)
+    if strict and integer:
+        low = at_most(math.floor(low) + 1)
+    elif strict and abs(low) < _EXACT:  # beyond, an integer may lie between two floats
+        low = math.nextafter(low, math.inf)
     elif integer and math.isfinite(low):
         low = at_most(math.ceil(low))
     return Range(low, math.inf, nonzero=low > 0)

@@ -21,6 +21,8 @@ from formulaseed.syntax.surface import Broken, Operation
 _ANY = ast.Literal(Span(Source("", ""), 0, 0), 0)
 """Stands for an `else` that is there, though not as it should be."""
 
+_ELSE = ("else", "otherwise", "default")
+
 MATCH_MODES = ("exact", "substring_first", "substring_max")
 
 
@@ -201,6 +203,9 @@ def _case(step: JsonObject, shape: Shape) -> Operation:
                 shape.problems.add("FS506", following.span, message, help)
                 sound = False
                 break
+        elif isinstance(when := rule.get("when"), JsonString) and when.value.strip().lower() in _ELSE:
+            shape.problems.add("FS506", when.span, "`else` is no condition", 'write {"else": …}')
+            sound, otherwise = False, _ANY
         else:
             lowered = _rule(rule, source if has_source else None, has_source, shape)
             sound = sound and lowered is not None

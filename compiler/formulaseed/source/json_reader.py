@@ -272,9 +272,9 @@ class _Reader:
             return -1
         what = "list" if close == "]" else "object"
         if found == ",":
-            at = self.space(at + 1)
+            comma, at = at, self.space(at + 1)
             if self.text[at : at + 1] == close:
-                raise self.syntax(at - 1, at, f"a comma stands before the end of the {what}", "remove the comma")
+                raise self.syntax(comma, comma + 1, f"a comma stands before the end of the {what}", "remove the comma")
             return at
         if not found:
             line, _ = self.source.position(start)

@@ -45,7 +45,7 @@ def _parse(text: JsonString, start: str, subject: ast.Expr | None, problems: Pro
     try:
         tree = _lark().parse(text.value, start=start)
     except UnexpectedInput as error:
-        fault = explain(text.value, error, start)
+        fault = explain(text.value, error, subject.text if isinstance(subject, ast.Name) else None)
         problems.add(fault.code, text.inside(fault.start, fault.end), fault.message, fault.help)
         return None
     if _depth(tree) > limits.TREE_DEPTH:

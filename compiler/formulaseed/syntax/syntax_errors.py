@@ -80,8 +80,11 @@ _WHAT = (
 )
 
 
-def explain(text: str, error: UnexpectedInput, start: str) -> SyntaxFault:
-    """Why a text is no formula, at which characters, and what to write instead."""
+def explain(text: str, error: UnexpectedInput, subject: str | None) -> SyntaxFault:
+    """Why a text is no formula, at which characters, and what to write instead.
+
+    `subject` is the name that a case's `when` continues, None for a whole formula.
+    """
     expected: set[str] = set()
     position = len(text)
     if isinstance(error, UnexpectedToken):
@@ -93,11 +96,11 @@ def explain(text: str, error: UnexpectedInput, start: str) -> SyntaxFault:
         position = error.pos_in_stream or 0
     if not text.strip():
         return SyntaxFault("FS102", 0, len(text), "the formula is empty", "write an expression such as `N_MILD + 1`")
-    if start == "continuation" and not re.match(r"\s*(==|!=|<|>|in\b|not\s+in\b)", text):
+    if subject is not None and not re.match(r"\s*(==|!=|<|>|in\b|not\s+in\b)", text):
         return _no_comparison(text)
     if position >= len(text):
         return _at_end(text, expected)
-    return _at(text, position, expected)
+    return _at(text, position, expected, subject or "x")
 
 
 def _no_comparison(text: str) -> SyntaxFault:
@@ -127,7 +130,7 @@ def _per_cent(place: int) -> SyntaxFault:
     return SyntaxFault("FS103", place, place + 1, message, "write 0.1 for 10 %")
 
 
-def _at(text: str, position: int, expected: set[str]) -> SyntaxFault:
+def _at(text: str, position: int, expected: set[str], subject: str) -> SyntaxFault:
     before = text[:position].rstrip()
     per_cent = re.search(r"[0-9]\s*%$", before)
     if per_cent and "NAME" in expected:
@@ -159,6 +162,10 @@ def _at(text: str, position: int, expected: set[str]) -> SyntaxFault:
         help = "use the operation `case`, or write `a if condition else b`"
         return SyntaxFault("FS103", 0, len(text.split()[0]), "`CASE WHEN` is not in the language", help)
     previous = _word_before(text, position)
+    if before.endswith("not") and "IN" in expected:
+        found = re.compile(r"\S+").match(text, position)
+        help = "write `!=`" if found and found.group().startswith("=") else "write `not in`, or `!=`"
+        return SyntaxFault("FS101", len(before) - 3, position + 1, "`not` needs `in` here", help)
     for pattern, message, help in _COMPILED:
         match = pattern.match(text, position)
         if match and not (match.group() in ")]" and "NAME" in expected):
@@ -176,7 +183,7 @@ def _at(text: str, position: int, expected: set[str]) -> SyntaxFault:
         return SyntaxFault("FS102", position, len(text), message, f"close it with `{character}`")
     if ord(character) > 126 or not character.isprintable():
         return _unknown_character(text, position)
-    return _misplaced(text, position, expected, before)
+    return _misplaced(text, position, expected, before, subject)
 
 
 def _number(text: str, position: int) -> SyntaxFault | None:
@@ -207,7 +214,7 @@ def _unknown_character(text: str, position: int) -> SyntaxFault:
     return SyntaxFault("FS103", position, end, f"`{found}`{name} is not in the language", help)
 
 
-def _misplaced(text: str, position: int, expected: set[str], before: str) -> SyntaxFault:
+def _misplaced(text: str, position: int, expected: set[str], before: str, subject: str) -> SyntaxFault:
     match = re.compile(r"[\w.]+|<=|>=|==|!=|\*\*|//|\S").match(text, position)
     found = match.group() if match else text[position]
     end = position + len(found)
@@ -216,21 +223,19 @@ def _misplaced(text: str, position: int, expected: set[str], before: str) -> Syn
             return SyntaxFault("FS101", position, end, "a text takes no prefix", "write the text alone")
         help = "write an operator, such as `*` to multiply"
         return SyntaxFault("FS101", position, end, f"an operator is missing before `{found}`", help)
-    if before.endswith("not") and "IN" in expected:
-        return SyntaxFault("FS101", position, end, "`not` needs `in` here", "write `not in`, or `!=`")
     if found == "," and re.search(r"\bin\s*\([^()]*$", before):
         return SyntaxFault("FS101", position, end, "a list stands in square brackets", "write it like `in [1, 2]`")
     if found == "if" and before.endswith("else"):
         help = "write `a if c1 else b if c2 else d`"
         return SyntaxFault("FS101", position, end, "the value stands before `if`", help)
     if "NAME" in expected and (found in _WORDS or not re.match(r"[\w('\"$\[]", found)):
-        return SyntaxFault("FS101", position, end, f"a value is missing before `{found}`", _value_help(found))
+        return SyntaxFault("FS101", position, end, f"a value is missing before `{found}`", _value_help(found, subject))
     return SyntaxFault("FS101", position, end, f"`{found}` cannot stand here", f"expected: {_expectation(expected)}")
 
 
-def _value_help(found: str) -> str:
+def _value_help(found: str, subject: str) -> str:
     if found in ("<", "<=", ">", ">=", "==", "!="):
-        return f"repeat the name: `x >= 8 and x {found} 9`"
+        return f"repeat the name: `… and {subject} {found} 9`"
     return "write a name, a number or a text"
 
 

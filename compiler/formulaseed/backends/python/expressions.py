@@ -127,6 +127,9 @@ class ExpressionPrinter:
 
     def _call(self, node: nodes.Call) -> Printed:
         arguments = [self.print(argument) for argument in node.arguments]
+        first = node.arguments[0]
+        if isinstance(first, nodes.Literal) and type(first.value).__name__ == node.function:
+            return arguments[0]  # `float(2.5)` and `int(7)` are what they hold
         function = FUNCTIONS[node.function]
         if not node.is_safe:
             floats = node.function in ("log", "sqrt") or any(argument.floats for argument in arguments)
@@ -135,7 +138,8 @@ class ExpressionPrinter:
         raises = _any_raises(settled)
         codes = [argument.code for argument in settled]
         floats = node.function in ("log", "sqrt", "float") or (
-            node.info.ty.base is Base.NUMBER and all(argument.floats for argument in settled[:3])
+            node.info.ty.base is Base.NUMBER
+            and all(argument.floats for argument in (settled[:1] if node.function == "round" else settled))
         )
         if node.function == "clamp":
             value, low, high = codes

@@ -20,7 +20,7 @@ from formulaseed.ir.nodes import Symbol, SymbolKind
 STYLE = "2026-11"
 """The dated name of the way in which modules are written. A new one changes no module until it is asked for."""
 
-_LOCAL_NAMES = ("rows", "context", "parameters", "position", "counted", "noted", "math", "PARAMETERS")
+_LOCAL_NAMES = ("annotations", "rows", "context", "parameters", "position", "counted", "noted", "math", "PARAMETERS")
 """What `trace` and `evidence` use themselves."""
 
 _MODULE_NAMES = (
@@ -197,7 +197,7 @@ class _Planner:
     def _beside(self, name: str, description: str) -> Code:
         """A description as a comment behind what it describes; named where it could be taken for an order to a tool."""
         text = self._comment(description)
-        return Code(f"{comment_text(name)}: {text}") if addresses_a_tool(text) else text
+        return Code(f"`{comment_text(name)}`: {text}") if addresses_a_tool(text) else text
 
     # --- records
 
@@ -263,7 +263,9 @@ class _Planner:
                 name = self.globals.constant(f"{step.name}_TABLE")
                 entries = tuple((literal(key), literal(value)) for key, value in step.operation.table)
                 ty = Code(f"dict[str, {self._type(step.ty, step.name)}]")
-                comment = Code("") if self.bare else Code(f"{step.name}: by {comment_text(step.operation.match)}")
+                comment = (
+                    Code("") if self.bare else Code(f"the table of {step.name}, {comment_text(step.operation.match)}")
+                )
                 tables[step.name] = TableView(name, ty, comment, entries)
         return tables
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from formulaseed.backends.python.code import Code, comment_text, literal
+from formulaseed.backends.python.code import Code, addresses_a_tool, comment_text, literal
 from formulaseed.backends.python.expressions import ExpressionPrinter, Printed
 from formulaseed.backends.python.schedule import Pass, schedule
 from formulaseed.domain.builtins import AND
@@ -114,8 +114,9 @@ class StatementPrinter:
                 return printer.print(expression).floats
             case nodes.Const(value):
                 return isinstance(value, float)
-            case nodes.Lookup(_, table, _, _, default):
-                return all(isinstance(value, float) for value in (*(v for _, v in table), default or 0.0))
+            case nodes.Lookup(_, table, _, has_default, default):
+                values = [value for _, value in table] + ([default] if has_default else [])
+                return all(isinstance(value, float) for value in values)
             case nodes.Case(rules, otherwise):
                 return all(isinstance(value, float) for value in (*(then for _, then in rules), otherwise))
             case _:
@@ -264,7 +265,7 @@ class StatementPrinter:
             case nodes.Extreme(_, _, _, default):
                 if default is None:
                     return []
-                comment = Code(f"# {step.name}: over no review")
+                comment = Code(f"# {step.name}, over no review")
                 return [comment, Code(f"if {local} is None:"), Code(f"{_INDENT}{local} = {literal(default)}")]
             case nodes.Lookup():
                 return [_comment(step), *self._lookup(step, step.operation, printer)]
@@ -335,7 +336,8 @@ def _symbols(expression: Expr) -> list[Symbol]:
 
 
 def _comment(step: nodes.Step, sign: str = "") -> Code:
-    return Code(f"# {sign}{step.name}: {comment_text(step_text(step))}")
+    text = f"{sign}{step.name}: {comment_text(step_text(step))}"
+    return Code(f"# step {text}" if addresses_a_tool(text) else f"# {text}")
 
 
 def _indented(lines: Sequence[Code]) -> list[Code]:

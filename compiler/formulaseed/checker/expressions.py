@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from formulaseed.checker.facts import Facts, Narrowing, is_present, range_of
+from formulaseed.checker.facts import Facts, Narrowing, is_present, range_of, values_of
 from formulaseed.checker.scope import Scope, error_at
 from formulaseed.checker.wording import arity, called, help_for_order, help_for_pair, unquoted_number
 from formulaseed.diagnostics.suggest import did_you_mean, nearest
@@ -214,7 +214,26 @@ class ExpressionChecker:
             plain = _boolean_test(operands[0], node.operators[0], operands[1], info)
             if plain is not None:
                 return plain
-        return nodes.Comparison(operands[0], node.operators, tuple(operands[1:]), info)
+        decided = self._is_decided(operands[0], node.operators[0], operands[1], facts) and len(operands) == 2
+        return nodes.Comparison(operands[0], node.operators, tuple(operands[1:]), info, decided)
+
+    def _is_decided(self, left: Expr, operator: str, right: Expr, facts: Facts) -> bool:
+        """Whether conditions around a comparison of texts leave the result in no doubt; told where it is so."""
+        known = values_of(left, facts)
+        items = right.items if isinstance(right, nodes.List) else (right,)
+        named = [item.value for item in items if isinstance(item, nodes.Literal)]
+        if left not in facts.values or known is None or len(named) < len(items):
+            return False
+        if isinstance(left, nodes.Literal) or (operator in ("in", "not in") and not isinstance(right, nodes.List)):
+            return False
+        possible = [value for value in known if value in named]
+        if possible and (len(possible) < len(known) or len(named) > 1):
+            return False
+        result = bool(possible) is (operator in ("==", "in"))
+        message = f"this is always {str(result).lower()}: here {called(left)} can only be {_listed(known)}"
+        help = "remove the comparison, or change the one before"
+        self.problems.add("FS603", left.info.span.to(right.info.span), message, help)
+        return True
 
     def _unquoted(self, left: Expr, right: ast.Expr) -> Expr | None:
         """Tell of a text that was meant to stand in quotes, such as `severity == severe`; None for anything else."""
@@ -438,6 +457,10 @@ class ExpressionChecker:
         message = f"the places of `round` must be a literal integer from -{_DIGITS} to {_DIGITS}"
         self.problems.add("FS303", digits.info.span, message, "write it like `round(x, 2)`")
         return False
+
+
+def _listed(values: Sequence[str]) -> str:
+    return " or ".join(f"'{value}'" for value in values[:4]) or "nothing"
 
 
 def _literal(value: Value, span: Span) -> Expr:

@@ -25,11 +25,16 @@ class Facts:
     """
 
     ranges: Mapping[Expr, Range] = field(default_factory=dict)
+    values: Mapping[Expr, tuple[str, ...]] = field(default_factory=dict)
+    """The values that a text with known ones can still have; none where the conditions contradict one another."""
     present: frozenset[Expr] = frozenset()
     implied: frozenset[Expr] = frozenset()
 
     def with_range(self, expression: Expr, known: Range) -> Facts:
         return replace(self, ranges={**self.ranges, expression: known})
+
+    def with_values(self, expression: Expr, values: tuple[str, ...]) -> Facts:
+        return replace(self, values={**self.values, expression: values})
 
     def with_present(self, expression: Expr) -> Facts:
         return replace(self, present=self.present | {expression})
@@ -91,6 +96,7 @@ class Narrowing:
         return facts
 
     def _pair(self, left: Expr, operator: str, right: Expr, facts: Facts) -> Facts:
+        facts = _narrow_values(left, operator, right, facts)
         if operator == "in":
             return self._member(left, right, facts)
         if operator == "not in":
@@ -166,6 +172,28 @@ def range_of(expression: Expr, facts: Facts) -> Range | None:
         expression = expression.operand
     known = facts.ranges.get(expression)
     return known if known is not None else expression.info.range
+
+
+def values_of(expression: Expr, facts: Facts) -> tuple[str, ...] | None:
+    """The values that a text can have here; None where they are not known."""
+    if isinstance(expression, nodes.Present):
+        expression = expression.operand
+    return facts.values.get(expression, expression.info.ty.values)
+
+
+def _narrow_values(left: Expr, operator: str, right: Expr, facts: Facts) -> Facts:
+    known = values_of(left, facts)
+    items = right.items if isinstance(right, nodes.List) else (right,)
+    named = {item.value for item in items if isinstance(item, nodes.Literal) and isinstance(item.value, str)}
+    if known is None or len(named) < len(items) or isinstance(left, nodes.Literal):
+        return facts
+    if operator in ("in", "not in") and not isinstance(right, nodes.List):
+        return facts
+    if operator in ("==", "in"):
+        return facts.with_values(left, tuple(value for value in known if value in named))
+    if operator in ("!=", "not in"):
+        return facts.with_values(left, tuple(value for value in known if value not in named))
+    return facts
 
 
 def is_present(expression: Expr, facts: Facts) -> bool:

@@ -62,6 +62,7 @@ _TABLE = (
     # FS6: likely mistakes
     Code("FS601", "lookup-without-default", "warning"),
     Code("FS602", "unused-step", "warning"),
+    Code("FS603", "comparison-already-decided", "warning"),
     # FS7: modules
     Code("FS701", "module-not-as-compiled"),
     # FS9: a bug of ours

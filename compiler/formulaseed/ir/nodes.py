@@ -117,10 +117,13 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
+    """`is_decided`: conditions around it leave no doubt about the result, which a type checker would point out."""
+
     first: Expr
     operators: tuple[str, ...]
     rest: tuple[Expr, ...]
     info: Info = _info()
+    is_decided: bool = field(default=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -226,7 +226,7 @@ def _compute(rows: Iterable[Row], context: Context, noted: list[Steps] | None) -
     # MODERATE_WEIGHT: 5 * (1.3 - 0.3 * TRUST_SCORE)
     moderate_weight = 5 * (1.3 - 0.3 * trust_score)
     # SEVERE_WEIGHT: constant 15
-    severe_weight = 15
+    severe_weight: int = 15
     # ADJUSTED_INCIDENT_SCORE: N_MILD * MILD_WEIGHT + N_MODERATE * MODERATE_WEIGHT + N_SEVERE * SEVERE_WEIGHT
     adjusted_incident_score = n_mild * mild_weight + n_moderate * moderate_weight + n_severe * severe_weight
     # RECENT_RATIO: N_RECENT / N_TOTAL_INCIDENTS if N_TOTAL_INCIDENTS > 0 else 0
@@ -261,7 +261,7 @@ def _compute(rows: Iterable[Row], context: Context, noted: list[Steps] | None) -
     # POSITIVE_CREDIT: N_POSITIVE * TRUST_SCORE * 0.5
     positive_credit = n_positive * trust_score * 0.5
     # BASE_RISK: constant 2.0
-    base_risk = 2.0
+    base_risk: float = 2.0
     # RAW_RISK: BASE_RISK + INCIDENT_IMPACT + TRUST_IMPACT + CUISINE_IMPACT - POSITIVE_CREDIT
     raw_risk = base_risk + incident_impact + trust_impact + cuisine_impact - positive_credit
     # FINAL_RISK_SCORE: max(0.0, min(20.0, RAW_RISK))

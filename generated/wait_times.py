@@ -225,13 +225,13 @@ def _compute(rows: Iterable[Row], context: Context, parameters: Parameters, note
     # WALKOUT_PERCENT: 100 * N_WALKED_OUT / N_WAITS if N_WAITS > 0 else 0.0
     walkout_percent = 100 * n_walked_out / n_waits if n_waits > 0 else 0.0
     # MODERATE_WEIGHT: constant 1.0
-    moderate_weight = 1.0
+    moderate_weight: float = 1.0
     # LONG_WEIGHT: constant 3.0
-    long_weight = 3.0
+    long_weight: float = 3.0
     # WALKOUT_WEIGHT: constant 5.0
-    walkout_weight = 5.0
+    walkout_weight: float = 5.0
     # COMPENSATION_CREDIT: constant 1.5
-    compensation_credit = 1.5
+    compensation_credit: float = 1.5
     # MINUTE_POINTS: N_MODERATE * MODERATE_WEIGHT + N_LONG * LONG_WEIGHT
     minute_points = n_moderate * moderate_weight + n_long * long_weight
     # OUTCOME_POINTS: N_WALKED_OUT * WALKOUT_WEIGHT - N_COMPENSATED * COMPENSATION_CREDIT

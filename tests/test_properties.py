@@ -330,7 +330,12 @@ def damaged_bytes(draw: st.DrawFn) -> bytes:
     for _ in range(draw(st.integers(1, 3))):
         start = draw(st.integers(0, len(data)))
         end = min(len(data), start + draw(st.integers(0, 30)))
-        scrap = draw(st.one_of(st.binary(max_size=4), st.sampled_from([b"", b'"', b"{", b"}", b"[", b",", b"\\u", b"\\ud800", b"\xff", data[start:end] * 2])))
+        scrap = draw(
+            st.one_of(
+                st.binary(max_size=4),
+                st.sampled_from([b"", b'"', b"{", b"}", b"[", b",", b"\\u", b"\\ud800", b"\xff", data[start:end] * 2]),
+            )
+        )
         data = data[:start] + scrap + data[end:]
     return data
 

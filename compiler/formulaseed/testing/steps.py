@@ -180,7 +180,7 @@ class StepWriter:
     def _continued(self, writer: FormulaWriter, source: Variable) -> str:
         """What a rule says of the case's source, which stands in front."""
         text = self._compared(writer, source)
-        return f"{text} {self._any_of(['and', 'or'])} ({writer.tested(1).text})" if self._one_in(4) else text
+        return f"{text} {self._any_of(['and', 'or'])} ({writer.condition(1).text})" if self._one_in(4) else text
 
     def _compared(self, writer: FormulaWriter, source: Variable) -> str:
         if source.nullable and self._one_in(3):

@@ -282,7 +282,11 @@ class StatementPrinter:
     def _declared(self, step: nodes.Step) -> str:
         """The step's local, with its type where a type checker would infer another."""
         local = self.vocabulary.locals[step.name]
-        if step.ty.values is None and not step.ty.nullable:
+        operation = step.operation
+        constant = isinstance(operation, nodes.Const) or (
+            isinstance(operation, nodes.Formula) and operation.expression.info.is_constant
+        )
+        if step.ty.values is None and not step.ty.nullable and not constant:
             return local
         return f"{local}: {self.vocabulary.types[step.name]}"
 

@@ -182,15 +182,16 @@ def _compute(rows: Iterable[Row], context: Context, noted: list[Steps] | None) -
     for incident_severity, account_type, safety_interaction, stars, useful, year in rows:
         # $IS_INCIDENT: extraction.account_type == 'firsthand' and extraction.incident_severity in ['mild', 'moderate', 'severe']
         is_incident = account_type == "firsthand" and incident_severity in ("mild", "moderate", "severe")
-        # N_MILD: count where extraction.incident_severity == 'mild' and extraction.account_type == 'firsthand'
-        if incident_severity == "mild" and account_type == "firsthand":
-            n_mild += 1
-        # N_MODERATE: count where extraction.incident_severity == 'moderate' and extraction.account_type == 'firsthand'
-        if incident_severity == "moderate" and account_type == "firsthand":
-            n_moderate += 1
-        # N_SEVERE: count where extraction.incident_severity == 'severe' and extraction.account_type == 'firsthand'
-        if incident_severity == "severe" and account_type == "firsthand":
-            n_severe += 1
+        if account_type == "firsthand":
+            # N_MILD: count where extraction.incident_severity == 'mild' and extraction.account_type == 'firsthand'
+            if incident_severity == "mild":
+                n_mild += 1
+            # N_MODERATE: count where extraction.incident_severity == 'moderate' and extraction.account_type == 'firsthand'
+            if incident_severity == "moderate":
+                n_moderate += 1
+            # N_SEVERE: count where extraction.incident_severity == 'severe' and extraction.account_type == 'firsthand'
+            if incident_severity == "severe":
+                n_severe += 1
         # N_POSITIVE: count where extraction.safety_interaction == 'positive'
         if safety_interaction == "positive":
             n_positive += 1
@@ -347,12 +348,13 @@ def evidence(rows: Iterable[Row], context: Context) -> dict[str, list[int]]:
     for position, (incident_severity, account_type, safety_interaction, _, _, year) in enumerate(rows):
         # $IS_INCIDENT: extraction.account_type == 'firsthand' and extraction.incident_severity in ['mild', 'moderate', 'severe']
         is_incident = account_type == "firsthand" and incident_severity in ("mild", "moderate", "severe")
-        if incident_severity == "mild" and account_type == "firsthand":
-            counted["N_MILD"].append(position)
-        if incident_severity == "moderate" and account_type == "firsthand":
-            counted["N_MODERATE"].append(position)
-        if incident_severity == "severe" and account_type == "firsthand":
-            counted["N_SEVERE"].append(position)
+        if account_type == "firsthand":
+            if incident_severity == "mild":
+                counted["N_MILD"].append(position)
+            if incident_severity == "moderate":
+                counted["N_MODERATE"].append(position)
+            if incident_severity == "severe":
+                counted["N_SEVERE"].append(position)
         if safety_interaction == "positive":
             counted["N_POSITIVE"].append(position)
         if safety_interaction == "negative":

@@ -12,10 +12,6 @@ from typing import Any
 from unittest import mock
 
 import pytest
-from helpers import SEEDS
-from hypothesis import assume, given, settings
-from hypothesis import strategies as st
-
 from formulaseed import EvaluationError, FormulaSeed, load_seed
 from formulaseed.backends.python.verify import verify_source
 from formulaseed.diagnostics.render import render_json, render_text
@@ -27,6 +23,9 @@ from formulaseed.pipeline import analyse, compile_seed
 from formulaseed.runtime.evaluator import Evaluator
 from formulaseed.runtime.loading import module_from_source
 from formulaseed.testing import contexts, parameters, reference_evaluate, rows, seeds
+from helpers import SEEDS
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
 
 Json = Any
 

@@ -172,15 +172,14 @@ def compile_seed(seed: SeedLike | FormulaSeed, *, target: str = "python", format
         raise FormulaSeedError(f"there is no target `{target}`; {did_you_mean(target, TARGETS, what='targets')}")
     loaded = load_seed(seed)
     from formulaseed.backends.python.plan import plan_module
-    from formulaseed.backends.python.render import format_source, render_module
+    from formulaseed.backends.python.render import render_module
     from formulaseed.backends.python.verify import verify
 
     path, digest = _shown_path(loaded.document.path), loaded.sha256
     view = plan_module(loaded.program, path=path, sha256=digest)
-    source, bare = render_module(view, plan_module(loaded.program, path=path, sha256=digest, bare=True))
-    if formatted:
-        source = format_source(source)
-    fault = verify(source, bare)
+    rendered, bare = render_module(view, plan_module(loaded.program, path=path, sha256=digest, bare=True))
+    source = rendered.source(formatted=formatted)
+    fault = verify(source, bare.source(formatted=False))
     if fault is not None:
         whole = Span(loaded.document.source, 0, 0)
         message = f"the module made of this seed was refused: {fault}"

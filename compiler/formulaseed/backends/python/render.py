@@ -6,8 +6,9 @@ In: `ModuleView`. Out: Python source. The environment refuses every value that i
 from __future__ import annotations
 
 import ast
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from functools import cache
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from formulaseed.backends.python import prelude
@@ -26,18 +27,30 @@ class RawTextError(TypeError):
     """A template was about to place text that no printer made. A bug of ours, never of a seed."""
 
 
-def render_module(view: ModuleView, bare: ModuleView) -> tuple[str, str]:
-    """The sources of a module and of its bare twin, not yet formatted.
+@dataclass(frozen=True, slots=True)
+class RenderedModule:
+    """A module's source in two parts: what the template made, and the helpers, which are laid out already."""
+
+    body: str
+    helpers: str
+
+    def source(self, *, formatted: bool) -> str:
+        body = _formatted(self.body) if formatted else self.body
+        return f"{body.rstrip()}\n\n\n{self.helpers}\n"
+
+
+def render_module(view: ModuleView, bare: ModuleView) -> tuple[RenderedModule, RenderedModule]:
+    """A module and its bare twin.
 
     What they need of helpers and imports is found in the twin, so that no description has a say in it.
     """
-    helpers, imports = _needed(_rendered(bare, (), ()))
-    return _rendered(view, helpers, imports), _rendered(bare, helpers, imports)
+    helpers, imports = _needed(_rendered(bare, ()))
+    return RenderedModule(_rendered(view, imports), helpers), RenderedModule(_rendered(bare, imports), helpers)
 
 
-def _rendered(view: ModuleView, helpers: tuple[Code, ...], imports: tuple[Code, ...]) -> str:
+def _rendered(view: ModuleView, imports: tuple[Code, ...]) -> str:
     variables: dict[str, object] = {field.name: getattr(view, field.name) for field in fields(view)}
-    return _environment().get_template("python/module.py.j2").render(variables, prelude=helpers, imports=imports)
+    return _environment().get_template("python/module.py.j2").render(variables, imports=imports)
 
 
 @cache
@@ -55,7 +68,7 @@ def _environment() -> Environment:
     )
 
 
-def format_source(source: str) -> str:
+def _formatted(source: str) -> str:
     """The source as black writes it; the formatter's version is pinned to the emission style's year."""
     import black
     from black.mode import TargetVersion
@@ -70,13 +83,21 @@ def _only_code(value: object) -> object:
     return value
 
 
+@dataclass(frozen=True, slots=True)
+class _Helper:
+    source: str
+    uses: frozenset[str]
+    is_block: bool
+    """A function or a class, which stands between two blank lines."""
+
+
 @cache
-def _prelude_parts() -> dict[str, tuple[str, frozenset[str]]]:
-    """The prelude's definitions: source and the names that each uses, in the order of the file."""
-    path = prelude.__file__
-    with open(path, encoding="utf-8") as file:
+def _helpers() -> dict[str, _Helper]:
+    """The prelude's definitions, in the order of the file."""
+    with open(prelude.__file__, encoding="utf-8") as file:
         source = file.read()
-    parts: dict[str, tuple[str, frozenset[str]]] = {}
+    lines = source.splitlines()
+    helpers: dict[str, _Helper] = {}
     for node in ast.parse(source).body:
         if isinstance(node, ast.FunctionDef | ast.ClassDef):
             name = node.name
@@ -87,24 +108,32 @@ def _prelude_parts() -> dict[str, tuple[str, frozenset[str]]]:
         else:
             continue
         used = {inner.id for inner in ast.walk(node) if isinstance(inner, ast.Name)}
-        parts[name] = (ast.get_source_segment(source, node) or "", frozenset(used - {name}))
-    return parts
+        text = "\n".join(lines[node.lineno - 1 : node.end_lineno])
+        helpers[name] = _Helper(text, frozenset(used - {name}), isinstance(node, ast.FunctionDef | ast.ClassDef))
+    return helpers
 
 
-def _needed(body: str) -> tuple[tuple[Code, ...], tuple[Code, ...]]:
+def _needed(body: str) -> tuple[str, tuple[Code, ...]]:
     """The helpers that a module's body uses, with those that they use, and the imports of all of them."""
-    parts = _prelude_parts()
+    known = _helpers()
     used = {
         node.id for node in ast.walk(ast.parse(body)) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)
     }
-    wanted = {name for name in parts if name in used} | _ALWAYS
+    wanted = {name for name in known if name in used} | _ALWAYS
     while True:
-        names = {name for helper in wanted for name in parts[helper][1]}
-        more = (names & parts.keys()) - wanted
+        names = {name for helper in wanted for name in known[helper].uses}
+        more = (names & known.keys()) - wanted
         if not more:
-            helpers = tuple(Code(source) for name, (source, _) in parts.items() if name in wanted)
-            return helpers, tuple(Code(line) for line in _imports(used | names))
+            chosen = [helper for name, helper in known.items() if name in wanted]
+            return _laid_out(chosen), tuple(Code(line) for line in _imports(used | names))
         wanted |= more
+
+
+def _laid_out(helpers: list[_Helper]) -> str:
+    text = helpers[0].source
+    for before, helper in pairwise(helpers):
+        text += ("\n\n\n" if before.is_block or helper.is_block else "\n") + helper.source
+    return text
 
 
 def _imports(used: set[str]) -> list[str]:

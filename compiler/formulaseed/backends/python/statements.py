@@ -215,23 +215,40 @@ class StatementPrinter:
                 return _Guarded(conditions, None, comment, (Code(f"{local} += 1"),), step.name)
 
     def _blocks(self, guarded: Sequence[_Guarded]) -> list[Code]:
-        """Neighbours whose first condition is the same stand under one `if`."""
+        """Neighbours that share a condition stand under one `if`."""
         lines: list[Code] = []
         index = 0
         while index < len(guarded):
-            first = guarded[index]
-            end = index + 1
-            if first.conditions:
-                while end < len(guarded) and guarded[end].conditions[:1] == first.conditions[:1]:
-                    end += 1
-            if end - index > 1:
-                head = self._condition(first.conditions[:1], None, first.step)
-                inner = [_Guarded(g.conditions[1:], g.extra, g.comment, g.body, g.step) for g in guarded[index:end]]
-                lines += [Code(f"if {head}:"), *_indented(self._blocks(inner))]
-            else:
-                lines += self._block(first)
+            shared, end = self._shared(guarded, index)
+            if shared is None:
+                lines += self._block(guarded[index])
+                index += 1
+                continue
+            inner = [replace(g, conditions=tuple(c for c in g.conditions if c != shared)) for g in guarded[index:end]]
+            head = self._condition((shared,), None, guarded[index].step)
+            lines += [Code(f"if {head}:"), *_indented(self._blocks(inner))]
             index = end
         return lines
+
+    def _shared(self, guarded: Sequence[_Guarded], index: int) -> tuple[Expr | None, int]:
+        """The condition that most neighbours from `index` on share, and where they end; None where none does.
+
+        One that is not the first of all of them is moved before others, which is only right where none can raise.
+        """
+        best, best_end = None, index + 1
+        for condition in guarded[index].conditions:
+            end = index
+            while end < len(guarded) and condition in guarded[end].conditions:
+                end += 1
+            run = guarded[index:end]
+            is_first = all(g.conditions[0] == condition for g in run)
+            if end > best_end and (is_first or not any(self._any_raises(g) for g in run)):
+                best, best_end = condition, end
+        return best, best_end
+
+    def _any_raises(self, guarded: _Guarded) -> bool:
+        printer = self._printer(guarded.step)
+        return any(printer.finished(condition).raises for condition in guarded.conditions)
 
     def _block(self, guarded: _Guarded) -> list[Code]:
         lines = [guarded.comment] if guarded.comment else []

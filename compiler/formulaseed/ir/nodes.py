@@ -13,9 +13,10 @@ from enum import Enum
 from formulaseed.domain.ranges import Range
 from formulaseed.domain.types import Shape, Type, Value
 from formulaseed.source.text import Span
+from formulaseed.source.tree import tree_node
 
 
-@dataclass(frozen=True, slots=True)
+@tree_node
 class Info:
     """What is known of an expression: its type and shape, the range of its numbers, and where it was written.
 
@@ -197,24 +198,24 @@ def conjuncts(condition: Expr | None) -> tuple[Expr, ...]:
     return (condition,)
 
 
-@dataclass(frozen=True, slots=True)
+@tree_node
 class Filter:
     condition: Expr
 
 
-@dataclass(frozen=True, slots=True)
+@tree_node
 class Count:
     where: Expr | None
 
 
-@dataclass(frozen=True, slots=True)
+@tree_node
 class Sum:
     expression: Expr
     where: Expr | None
     may_overflow: bool
 
 
-@dataclass(frozen=True, slots=True)
+@tree_node
 class Extreme:
     """The largest or smallest value over the matching reviews; `default` (None: null) over none."""
 
@@ -224,7 +225,7 @@ class Extreme:
     default: int | float | None
 
 
-@dataclass(frozen=True, slots=True)
+@tree_node
 class Lookup:
     """`match` is `exact`, `substring_first` or `substring_max`. Without a default a miss is an error."""
 
@@ -235,17 +236,17 @@ class Lookup:
     default: Value
 
 
-@dataclass(frozen=True, slots=True)
+@tree_node
 class Formula:
     expression: Expr
 
 
-@dataclass(frozen=True, slots=True)
+@tree_node
 class Const:
     value: Value
 
 
-@dataclass(frozen=True, slots=True)
+@tree_node
 class Case:
     rules: tuple[tuple[Expr, Value], ...]
     otherwise: Value
@@ -255,7 +256,7 @@ Aggregate = Count | Sum | Extreme
 Operation = Filter | Count | Sum | Extreme | Lookup | Formula | Const | Case
 
 
-@dataclass(frozen=True, slots=True)
+@tree_node
 class Step:
     """A compute step. `range` bounds its value where it is a number."""
 
@@ -295,13 +296,13 @@ class Step:
                     yield node.symbol
 
 
-@dataclass(frozen=True, slots=True)
+@tree_node
 class EnumValue:
     name: str
     description: str
 
 
-@dataclass(frozen=True, slots=True)
+@tree_node
 class ExtractionField:
     name: str
     ty: Type
@@ -310,7 +311,7 @@ class ExtractionField:
     default: Value
 
 
-@dataclass(frozen=True, slots=True)
+@tree_node
 class InputField:
     """A field of `meta.*` or `context.*`."""
 
@@ -319,7 +320,7 @@ class InputField:
     description: str
 
 
-@dataclass(frozen=True, slots=True)
+@tree_node
 class Parameter:
     name: str
     ty: Type
@@ -329,13 +330,13 @@ class Parameter:
     description: str
 
 
-@dataclass(frozen=True, slots=True)
+@tree_node
 class ReviewHandling:
     max_length: int
     strategy: str
 
 
-@dataclass(frozen=True, slots=True)
+@tree_node
 class Program:
     """A checked seed. `steps` include filters; `meta` and `context` hold standard and declared fields."""
 

@@ -9,16 +9,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from formulaseed import limits
 from formulaseed.source.text import Source, Span
+from formulaseed.source.tree import tree_node
 
 FaultKind = str
 """`syntax`, `depth`, `duplicate`, `number` or `text`."""
 
 
-@dataclass(frozen=True, slots=True)
+@tree_node
 class JsonFault:
     """Something in the document that keeps it from being read; `help` says what to write instead."""
 
@@ -28,7 +28,7 @@ class JsonFault:
     help: str
 
 
-@dataclass(frozen=True, slots=True)
+@tree_node
 class JsonString:
     span: Span
     value: str
@@ -50,13 +50,13 @@ class JsonString:
         return Span(source, offsets[start], offsets[min(end, len(offsets) - 1)], self.span.pointer)
 
 
-@dataclass(frozen=True, slots=True)
+@tree_node
 class JsonNumber:
     span: Span
     value: int | float
 
 
-@dataclass(frozen=True, slots=True)
+@tree_node
 class JsonLiteral:
     """`true`, `false` or `null`."""
 
@@ -64,19 +64,19 @@ class JsonLiteral:
     value: bool | None
 
 
-@dataclass(frozen=True, slots=True)
+@tree_node
 class JsonArray:
     span: Span
     items: tuple[JsonValue, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@tree_node
 class Member:
     key: JsonString
     value: JsonValue
 
 
-@dataclass(frozen=True, slots=True)
+@tree_node
 class JsonObject:
     span: Span
     members: tuple[Member, ...]

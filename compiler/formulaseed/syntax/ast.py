@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from formulaseed.domain.types import Value
 from formulaseed.source.text import Span
+from formulaseed.source.tree import tree_node
 
 
-@dataclass(frozen=True, slots=True)
+@tree_node
 class Literal:
     span: Span
     value: Value
 
 
-@dataclass(frozen=True, slots=True)
+@tree_node
 class Name:
     """A bare name such as `N_MILD` or a dotted one such as `meta.stars`.
 
@@ -26,7 +25,7 @@ class Name:
     implied: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@tree_node
 class FilterName:
     """`$IS_INCIDENT`; `text` is without the dollar sign."""
 
@@ -34,14 +33,14 @@ class FilterName:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
+@tree_node
 class Unary:
     span: Span
     operator: str
     operand: Expr
 
 
-@dataclass(frozen=True, slots=True)
+@tree_node
 class Binary:
     span: Span
     operator: str
@@ -49,7 +48,7 @@ class Binary:
     right: Expr
 
 
-@dataclass(frozen=True, slots=True)
+@tree_node
 class Comparison:
     """A chain: `first op[0] rest[0] op[1] rest[1] …`."""
 
@@ -59,7 +58,7 @@ class Comparison:
     rest: tuple[Expr, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@tree_node
 class Logical:
     """`and` or `or` over two or more operands."""
 
@@ -68,13 +67,13 @@ class Logical:
     operands: tuple[Expr, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@tree_node
 class Not:
     span: Span
     operand: Expr
 
 
-@dataclass(frozen=True, slots=True)
+@tree_node
 class Conditional:
     span: Span
     condition: Expr
@@ -82,14 +81,14 @@ class Conditional:
     otherwise: Expr
 
 
-@dataclass(frozen=True, slots=True)
+@tree_node
 class Call:
     span: Span
     name: Name
     arguments: tuple[Expr, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@tree_node
 class List:
     span: Span
     items: tuple[Expr, ...]

@@ -6,14 +6,15 @@ differs from another only until it has become this.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from formulaseed.domain.types import Type, Value
 from formulaseed.source.text import Span
+from formulaseed.source.tree import tree_node
 from formulaseed.syntax import ast
 
 
-@dataclass(frozen=True, slots=True)
+@tree_node
 class Named:
     """A name with the place where it was given."""
 
@@ -21,13 +22,13 @@ class Named:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
+@tree_node
 class EnumValue:
     name: Named
     description: str
 
 
-@dataclass(frozen=True, slots=True)
+@tree_node
 class ExtractionField:
     """A field that the extractor fills for each review. `default` is None where the seed states none."""
 
@@ -38,7 +39,7 @@ class ExtractionField:
     default: Value = None
 
 
-@dataclass(frozen=True, slots=True)
+@tree_node
 class DeclaredField:
     """A further field of `meta.*` or `context.*`."""
 
@@ -47,7 +48,7 @@ class DeclaredField:
     description: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@tree_node
 class Parameter:
     """A value given at evaluation. The bounds are inclusive."""
 
@@ -59,23 +60,23 @@ class Parameter:
     description: str
 
 
-@dataclass(frozen=True, slots=True)
+@tree_node
 class Filter:
     condition: ast.Expr
 
 
-@dataclass(frozen=True, slots=True)
+@tree_node
 class Count:
     where: ast.Expr | None
 
 
-@dataclass(frozen=True, slots=True)
+@tree_node
 class Sum:
     expression: ast.Expr
     where: ast.Expr | None
 
 
-@dataclass(frozen=True, slots=True)
+@tree_node
 class Extreme:
     """`max` or `min` over the reviews that match. `default` is None where the seed states none."""
 
@@ -85,13 +86,13 @@ class Extreme:
     default: ast.Literal | None
 
 
-@dataclass(frozen=True, slots=True)
+@tree_node
 class Entry:
     key: Named
     value: ast.Literal
 
 
-@dataclass(frozen=True, slots=True)
+@tree_node
 class Lookup:
     source: ast.Expr
     table: tuple[Entry, ...]
@@ -99,29 +100,29 @@ class Lookup:
     default: ast.Literal | None
 
 
-@dataclass(frozen=True, slots=True)
+@tree_node
 class Formula:
     expression: ast.Expr
 
 
-@dataclass(frozen=True, slots=True)
+@tree_node
 class Const:
     value: ast.Literal
 
 
-@dataclass(frozen=True, slots=True)
+@tree_node
 class Rule:
     condition: ast.Expr
     then: ast.Literal
 
 
-@dataclass(frozen=True, slots=True)
+@tree_node
 class Case:
     rules: tuple[Rule, ...]
     otherwise: ast.Literal
 
 
-@dataclass(frozen=True, slots=True)
+@tree_node
 class Broken:
     """A step that could not be lowered; told already. Its name is known, so that uses of it are not errors too."""
 
@@ -129,7 +130,7 @@ class Broken:
 Operation = Filter | Count | Sum | Extreme | Lookup | Formula | Const | Case | Broken
 
 
-@dataclass(frozen=True, slots=True)
+@tree_node
 class Step:
     name: Named
     span: Span
@@ -137,7 +138,7 @@ class Step:
     is_filter: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@tree_node
 class ReviewHandling:
     """How a long review is cut before it is extracted; `max_length` in characters."""
 
@@ -145,7 +146,7 @@ class ReviewHandling:
     strategy: str
 
 
-@dataclass(frozen=True, slots=True)
+@tree_node
 class Program:
     task_name: Named
     version: str = ""

@@ -18,7 +18,7 @@ from formulaseed.domain.ranges import Range
 from formulaseed.domain.types import BOOLEAN, INTEGER, NUMBER, Base, Shape, Type, Value, join, type_of
 from formulaseed.ir import nodes
 from formulaseed.ir.nodes import Expr, Info, SymbolKind
-from formulaseed.ir.text import expression_text
+from formulaseed.ir.text import expression_text, literal_text
 from formulaseed.source.text import Span
 from formulaseed.syntax import ast
 
@@ -219,10 +219,15 @@ class ExpressionChecker:
 
     def _is_decided(self, left: Expr, operator: str, right: Expr, facts: Facts) -> bool:
         """Whether conditions around a comparison of texts leave the result in no doubt; told where it is so."""
-        known = values_of(left, facts)
+        known: Sequence[Value] | None = values_of(left, facts)
         items = right.items if isinstance(right, nodes.List) else (right,)
         named = [item.value for item in items if isinstance(item, nodes.Literal)]
-        if left not in facts.values or known is None or len(named) < len(items):
+        results = self._results_of(left) if operator in ("==", "!=") and right.info.ty.is_numeric else None
+        if results is not None and not set(results) & set(named):
+            known = results
+        elif left not in facts.values:
+            return False
+        if known is None or len(named) < len(items):
             return False
         if isinstance(left, nodes.Literal) or (operator in ("in", "not in") and not isinstance(right, nodes.List)):
             return False
@@ -245,6 +250,18 @@ class ExpressionChecker:
         help = f"did you mean `'{close}'`? a text stands in quotes"
         self.scope.tell("FS201", right.span, f"no step is called `{right.text}`", help, right.text)
         return error_at(right.span)
+
+    def _results_of(self, found: Expr) -> list[Value] | None:
+        """The numbers that a step can be, where it chooses among literals."""
+        if not isinstance(found, nodes.Ref) or found.symbol.kind is not SymbolKind.STEP or not found.info.ty.is_numeric:
+            return None
+        match self.scope.steps[found.symbol.name].operation:
+            case nodes.Const(value):
+                return [value]
+            case nodes.Case(rules, otherwise):
+                return [*(then for _, then in rules), otherwise]
+            case _:
+                return None
 
     def _pair(self, left: Expr, operator: str, right: Expr, span: Span, facts: Facts) -> tuple[Expr, Expr]:
         if left.info.ty.is_error or right.info.ty.is_error:
@@ -459,8 +476,8 @@ class ExpressionChecker:
         return False
 
 
-def _listed(values: Sequence[str]) -> str:
-    return " or ".join(f"'{value}'" for value in values[:4]) or "nothing"
+def _listed(values: Sequence[Value]) -> str:
+    return " or ".join(literal_text(value) for value in values[:4]) or "nothing"
 
 
 def _literal(value: Value, span: Span) -> Expr:

@@ -6,7 +6,6 @@ can matter and is the author's. `fmt` writes this form; its hash stands in the g
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Sequence
 
@@ -48,6 +47,8 @@ def canonical(seed: Plain) -> Plain:
 
 def sha256(seed: Plain) -> str:
     """The hash, in hex, of the canonical form without white space, in UTF-8."""
+    import hashlib
+
     text = json.dumps(canonical(seed), ensure_ascii=False, separators=(",", ":"))
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 

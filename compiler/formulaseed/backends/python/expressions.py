@@ -154,8 +154,9 @@ class ExpressionPrinter:
 
     def _comparison(self, node: nodes.Comparison) -> Printed:
         operands = [self.finished(operand) for operand in (node.first, *node.rest)]
-        if node.is_decided:  # said of any text, or a type checker would object to what the seed says
-            operands[0] = replace(operands[0], code=Code(f"str({operands[0].code})"), precedence=builtins.ATOM)
+        if node.is_decided:  # said of any text or number, or a type checker would object to what the seed says
+            kind = {Base.INTEGER: "int", Base.NUMBER: "float"}.get(node.first.info.ty.base, "str")
+            operands[0] = replace(operands[0], code=Code(f"{kind}({operands[0].code})"), precedence=builtins.ATOM)
         parts: list[str] = [operands[0].at(builtins.ADDITIVE)]
         for operator, operand, tree in zip(node.operators, operands[1:], node.rest, strict=True):
             parts += [_operator(operator, tree), operand.at(builtins.ADDITIVE)]

@@ -210,12 +210,24 @@ class ExpressionChecker:
             return error_at(node.span)
         span = node.span if node.span.source is not first.info.span.source else node.span.to(operands[-1].info.span)
         info = Info(BOOLEAN, _shape(operands), span)
+        if len(operands) == 2 and node.operators[0] in ("==", "!="):
+            if _is_null(operands[0]):
+                operands.reverse()
+            if _is_null(operands[1]) and is_present(operands[0], facts):
+                return self._never_null(operands[0], node.operators[0], info)
         if len(operands) == 2:
             plain = _boolean_test(operands[0], node.operators[0], operands[1], info)
             if plain is not None:
                 return plain
         decided = self._is_decided(operands[0], node.operators[0], operands[1], facts) and len(operands) == 2
         return nodes.Comparison(operands[0], node.operators, tuple(operands[1:]), info, decided)
+
+    def _never_null(self, tested: Expr, operator: str, info: Info) -> Expr:
+        """A test for null of what was tested already: a constant."""
+        result = operator == "!="
+        message = f"this is always {str(result).lower()}: here {called(tested)} is known to be there"
+        self.problems.add("FS603", info.span, message, "remove the comparison, or change the one before")
+        return nodes.Literal(result, Info(BOOLEAN, Shape.RESTAURANT, info.span, None, True, result))
 
     def _is_decided(self, left: Expr, operator: str, right: Expr, facts: Facts) -> bool:
         """Whether conditions around a comparison of texts leave the result in no doubt; told where it is so."""
@@ -378,7 +390,9 @@ class ExpressionChecker:
             self.problems.add("FS301", node.span, message, "give both branches the same type")
             return error_at(node.span)
         a, b = range_of(then, when_true), range_of(otherwise, when_false)
-        joined = ranges.union(a, b) if a and b else a or b
+        joined = ranges.union(a, b) if a and b else None
+        if joined is None and ty.is_numeric:  # where one branch is null, it is the other's
+            joined = next((r for r, other in ((a, otherwise), (b, then)) if _is_null(other)), None) or ranges.ANY_NUMBER
         return nodes.Conditional(
             condition, then, otherwise, Info(ty, _shape((condition, then, otherwise)), node.span, joined)
         )
@@ -474,6 +488,10 @@ class ExpressionChecker:
         message = f"the places of `round` must be a literal integer from -{_DIGITS} to {_DIGITS}"
         self.problems.add("FS303", digits.info.span, message, "write it like `round(x, 2)`")
         return False
+
+
+def _is_null(found: Expr) -> bool:
+    return isinstance(found, nodes.Literal) and found.value is None
 
 
 def _listed(values: Sequence[Value]) -> str:

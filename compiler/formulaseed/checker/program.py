@@ -399,6 +399,8 @@ def _literal_range(literals: list[ast.Literal]) -> Range | None:
     known: Range | None = None
     for literal in literals:
         value = literal.value
+        if value is None:
+            continue
         if isinstance(value, bool) or not isinstance(value, int | float):
             return None
         this = ranges.exactly(value)

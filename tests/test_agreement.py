@@ -53,8 +53,7 @@ def test_a_review_without_the_field_is_left_out_of_it() -> None:
 def test_the_confusions_stand_in_the_order_of_the_values() -> None:
     """Recorded first, then predicted; values that the seed does not list come last; numbers have no table."""
     pairs = [
-        ({"mood": a}, {"mood": b})
-        for a, b in (("bad", "good"), ("none", "bad"), ("none", "none"), ("odd", "none"))
+        ({"mood": a}, {"mood": b}) for a, b in (("bad", "good"), ("none", "bad"), ("none", "none"), ("odd", "none"))
     ]
     (found,) = measure((MOOD,), pairs)
     assert found.confusion == (

@@ -188,9 +188,7 @@ def test_an_unseen_field_works_from_its_own_words(text: str, noise: str) -> None
 
 def test_a_quoted_phrase_weighs_most() -> None:
     """A phrase in quotes outweighs single words of another value."""
-    field = Field(
-        "outcome", "enum", values=(("stayed", "Enjoyed dinner"), ("left", "Gave up ('walked right out')"))
-    )
+    field = Field("outcome", "enum", values=(("stayed", "Enjoyed dinner"), ("left", "Gave up ('walked right out')")))
     assert extract(field, "No dinner for us, we walked right out.") == "left"
 
 

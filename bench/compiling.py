@@ -26,7 +26,7 @@ PHASES: tuple[tuple[str, ModuleType, str], ...] = (
     ("check", pipeline, "check"),
     ("plan", plan, "plan_module"),
     ("render", render, "render_module"),
-    ("format", render, "format_source"),
+    ("format", render, "format_body"),
     ("verify", verify, "verify"),
 )
 

@@ -12,7 +12,7 @@ from typing import Any
 from unittest import mock
 
 import pytest
-from formulaseed import EvaluationError, FormulaSeed, load_seed
+from formulaseed import DataError, EvaluationError, FormulaSeed, load_seed
 from formulaseed.backends.python.verify import verify_source
 from formulaseed.diagnostics.render import render_json, render_text
 from formulaseed.domain.types import Base, Type
@@ -45,16 +45,18 @@ def outcome(function: Callable[..., Any], *arguments: Any) -> tuple[Any, ...]:
         return ("values", function(*arguments))
     except EvaluationError as error:
         return ("error", error.step, error.kind)
+    except DataError:
+        return ("refused", "", "")
 
 
-def assert_same(left: Any, right: Any) -> None:
-    """Equal, and of one type; an integer and a float of equal value are the same, 0.0 and -0.0 too."""
-    assert left == right
-    if isinstance(left, Mapping):
-        assert list(left) == list(right)
-        for name, value in left.items():
-            same = type(value) is type(right[name])
-            assert same or {type(value), type(right[name])} == {int, float}, (name, value, right[name])
+def assert_same_outcome(found: tuple[Any, ...], expected: tuple[Any, ...]) -> None:
+    """Equal values of one type; an integer and a float of equal value are the same, 0.0 and -0.0 too."""
+    assert found == expected
+    if found[0] == "values":
+        assert list(found[1]) == list(expected[1])
+        for name, value in found[1].items():
+            types = {type(value), type(expected[1][name])}
+            assert len(types) == 1 or types == {int, float}, (name, value, expected[1][name])
 
 
 def assert_agrees(seed: FormulaSeed, module: Evaluator, data: st.DataObject, times: int) -> None:
@@ -64,9 +66,8 @@ def assert_agrees(seed: FormulaSeed, module: Evaluator, data: st.DataObject, tim
         arguments = data.draw(drawn)
         found = outcome(module.trace, *arguments)
         expected = outcome(reference_evaluate, seed, *arguments)
-        assert found[0] == expected[0], (found, expected)
-        for left, right in zip(found, expected, strict=True):
-            assert_same(left, right)
+        assert_same_outcome(found, expected)
+        assert found[0] != "refused"
         if found[0] == "values":
             assert module.evaluate(*arguments) == {name: found[1][name] for name in module.output}
             assert_evidence(seed, module, arguments, found[1])
@@ -108,6 +109,64 @@ def task(path: Path) -> tuple[FormulaSeed, Evaluator]:
 @given(data=st.data())
 def test_tasks_agree_with_the_reference(path: Path, data: st.DataObject) -> None:
     assert_agrees(*task(path), data, times=2)
+
+
+_SCRAPS = st.one_of(
+    st.none(), st.booleans(), st.integers(), st.floats(allow_nan=False, allow_infinity=False), st.text(max_size=6),
+    st.sampled_from([[], {}, [[]], [None], {"name": "A"}, {"in": []}, "param.P", "count", "$A", 2**63, 10**60]),
+)  # fmt: skip
+_EDGES = st.sampled_from(
+    [
+        2**63 - 1,
+        2**63,
+        -(2**63),
+        1e100,
+        1.1e100,
+        3.0,
+        3.5,
+        True,
+        "2020-01-01",
+        "20",
+        "0000-00-00",
+        "2020-1-1",
+        "²020-01-01",
+    ]
+)
+
+
+def places(value: Json) -> Any:
+    if isinstance(value, dict | list):
+        for key in list(value) if isinstance(value, dict) else range(len(value)):
+            yield value, key
+            yield from places(value[key])
+
+
+@examples(0.5)
+@given(seeds(max_steps=4), st.data())
+def test_bad_data_is_refused_as_by_the_reference(seed: Json, data: st.DataObject) -> None:
+    loaded = load_seed(seed)
+    module = evaluator(compile_seed(loaded, formatted=False))
+    drawn = st.tuples(rows(loaded, min_size=1, max_size=2), contexts(loaded), parameters(loaded))
+    for _ in range(4):
+        arguments = data.draw(drawn)
+        for argument in arguments:
+            known = [(holder, key) for holder, key in places(argument) if not isinstance(holder[key], dict | list)]
+            if known and data.draw(st.booleans()):
+                holder, key = data.draw(st.sampled_from(known))
+                holder[key] = data.draw(st.one_of(_SCRAPS, _EDGES))
+        found, expected = outcome(module.trace, *arguments), outcome(reference_evaluate, loaded, *arguments)
+        assert_same_outcome(found, expected)
+
+
+@examples(0.3)
+@given(seeds(max_steps=1), st.data())
+def test_relevant_reviews_contain_a_keyword(seed: Json, data: st.DataObject) -> None:
+    keywords = seed.get("filter", {}).get("keywords", [])
+    module = evaluator(compile_seed(seed, formatted=False))
+    known = [text for keyword in keywords for text in (keyword, keyword.upper(), keyword.swapcase(), keyword[1:])]
+    text = "".join(data.draw(st.lists(st.one_of(st.sampled_from(["", *known]), st.text(max_size=5)), max_size=4)))
+    expected = not keywords or any(keyword.casefold() in text.casefold() for keyword in keywords)
+    assert module.is_relevant(text) is expected
 
 
 @examples(0.03)
@@ -274,12 +333,6 @@ def test_any_text_as_a_formula(text: str, place: str) -> None:
     assert_only_diagnostics(seed)
 
 
-_SCRAPS = st.one_of(
-    st.none(), st.booleans(), st.integers(), st.floats(allow_nan=False, allow_infinity=False), st.text(max_size=6),
-    st.sampled_from([[], {}, [[]], [None], {"name": "A"}, {"in": []}, "param.P", "count", "$A", 2**63, 10**60]),
-)  # fmt: skip
-
-
 @cache
 def task_texts() -> tuple[str, ...]:
     return tuple(path.read_text(encoding="utf-8") for path in SEEDS)
@@ -308,13 +361,6 @@ def damaged(draw: st.DrawFn) -> Json:
             holder[key] = draw(_SCRAPS)
         assume(seed)
     return seed
-
-
-def places(value: Json) -> Any:
-    if isinstance(value, dict | list):
-        for key in list(value) if isinstance(value, dict) else range(len(value)):
-            yield value, key
-            yield from places(value[key])
 
 
 @given(damaged())

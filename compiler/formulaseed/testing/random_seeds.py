@@ -8,6 +8,7 @@ from hypothesis import assume
 from hypothesis import strategies as st
 
 from formulaseed.domain import schema
+from formulaseed.frontends.seed import STRATEGIES
 from formulaseed.pipeline import analyse
 from formulaseed.testing.steps import StepWriter
 from formulaseed.testing.values import SHORT_TEXTS, TEXTS, integers, numbers
@@ -40,6 +41,10 @@ def seeds(*, max_steps: int = 10) -> st.SearchStrategy[dict[str, Any]]:
 @st.composite
 def _seeds(draw: st.DrawFn, max_steps: int) -> dict[str, Any]:
     fields, fields_named = _fields(draw)
+    validity = draw(st.integers(0, 5)) == 5
+    if validity:
+        values = tuple(value for value, _ in schema.VALIDITY_VALUES)
+        fields_named.append(Variable(f"extraction.{schema.VALIDITY_FIELD}", "string", values))
     metas, metas_named = _declared(draw, "meta")
     declared, context_named = _declared(draw, "context")
     given, given_named = _parameters(draw)
@@ -57,6 +62,11 @@ def _seeds(draw: st.DrawFn, max_steps: int) -> dict[str, Any]:
     seed.update({"parameters": given} if given else {})
     seed.update({"context": declared} if declared else {})
     seed["extract"] = {"fields": fields, **({"meta": metas} if metas else {})}
+    if draw(st.integers(0, 5)) == 5:
+        seed["version"], seed["extract"]["passes"] = draw(TEXTS), draw(st.integers(1, 9))
+        seed["review_handling"] = {"max_length": 100, "strategy": draw(st.sampled_from(STRATEGIES))}
+    if validity:
+        seed["extract"]["validity"] = True
     seed["compute"] = writer.steps
     seed["output"] = _output(draw, writer)
     _assume_sound(seed)

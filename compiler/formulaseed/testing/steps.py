@@ -59,7 +59,7 @@ class StepWriter:
     # --- over the reviews
 
     def _where(self, least: int = 0) -> Where:
-        subjects = self.reviews if self._one_in(4) is False else [*self.reviews, *self.inputs]
+        subjects = self.reviews if not self._one_in(4) else [*self.reviews, *self.inputs, *self.parameters]
         return self.conditions.where(subjects, self.filters, least)
 
     def _per_review(self) -> FormulaWriter:
@@ -71,7 +71,7 @@ class StepWriter:
         parts: dict[str, Where] = {}
         for key, test in where.items():
             space, _, bare = key.partition(".")
-            if bare and self._one_in(2):
+            if bare and space != "param" and self._one_in(2):
                 parts.setdefault(space, {})[bare] = test
             else:
                 parts.setdefault("where", {})[key] = test
@@ -103,7 +103,7 @@ class StepWriter:
             parts["field"] = self._any_of(named).text
         else:
             parts["expr"] = writer.number(DEPTH - 1).text
-        has_default = not counted_by if self._one_in(3) is False else bool(counted_by)
+        has_default = bool(counted_by) if self._one_in(3) else not counted_by
         if has_default:
             parts["default"] = self.draw(_NUMBERS)
         self._add(name, self._any_of(["max", "min"]), **parts)

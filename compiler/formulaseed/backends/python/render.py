@@ -35,7 +35,7 @@ class RenderedModule:
     helpers: str
 
     def source(self, *, formatted: bool) -> str:
-        body = _formatted(self.body) if formatted else self.body
+        body = format_body(self.body) if formatted else self.body
         return f"{body.rstrip()}\n\n\n{self.helpers}\n"
 
 
@@ -68,7 +68,7 @@ def _environment() -> Environment:
     )
 
 
-def _formatted(source: str) -> str:
+def format_body(source: str) -> str:
     """The source as black writes it; the formatter's version is pinned to the emission style's year."""
     import black
     from black.mode import TargetVersion

@@ -8,17 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from formulaseed.checker.facts import Facts, Narrowing, is_present, range_of, values_of
+from formulaseed.checker.comparisons import ComparisonChecker, is_null, shape_of
+from formulaseed.checker.facts import Facts, Narrowing, is_present, range_of
 from formulaseed.checker.scope import Scope, error_at
-from formulaseed.checker.wording import arity, called, help_for_order, help_for_pair, unquoted_number
-from formulaseed.diagnostics.suggest import did_you_mean, nearest
+from formulaseed.checker.wording import arity, called, unquoted_number
+from formulaseed.diagnostics.suggest import did_you_mean
 from formulaseed.domain import ranges
 from formulaseed.domain.builtins import ALIASES, FUNCTIONS, OPERATORS, Fault, Function
 from formulaseed.domain.ranges import Range
 from formulaseed.domain.types import BOOLEAN, INTEGER, NUMBER, Base, Shape, Type, Value, join, type_of
 from formulaseed.ir import nodes
 from formulaseed.ir.nodes import Expr, Info, SymbolKind
-from formulaseed.ir.text import expression_text, literal_text
+from formulaseed.ir.text import expression_text
 from formulaseed.source.text import Span
 from formulaseed.syntax import ast
 
@@ -26,13 +27,11 @@ _DIGITS = 15
 """`round` takes this many places at most, either side of the point: a number has no more."""
 
 
-class ExpressionChecker:
+class ExpressionChecker(ComparisonChecker):
     """Checks the expressions of one step. `per_review` allows `extraction.*`, `meta.*` and `$FILTER`."""
 
     def __init__(self, scope: Scope, narrowing: Narrowing, *, per_review: bool) -> None:
-        self.scope = scope
-        self.problems = scope.problems
-        self.narrowing = narrowing
+        super().__init__(scope, narrowing)
         self.per_review = per_review
 
     def check(self, node: ast.Expr, facts: Facts) -> Expr:
@@ -48,7 +47,7 @@ class ExpressionChecker:
             case ast.Binary():
                 return self._binary(node, facts)
             case ast.Comparison():
-                return self._comparison(node, facts)
+                return self.comparison(node, facts)
             case ast.Logical():
                 return self._logical(node, facts)
             case ast.Not(span, operand):
@@ -171,7 +170,7 @@ class ExpressionChecker:
 
     def _computed(self, operands: Sequence[Expr], ty: Type, computed: Range, span: Span, apply: object) -> Info | None:
         """What is known of a result; None, which is told, where literals alone show that there is none."""
-        shape = _shape(operands)
+        shape = shape_of(operands)
         if not all(operand.info.is_constant for operand in operands):
             return Info(ty, shape, span, computed.clipped())
         assert callable(apply)
@@ -189,158 +188,6 @@ class ExpressionChecker:
         if operand.info.ty.is_error:
             return error_at(span)
         return nodes.Not(operand, Info(BOOLEAN, operand.info.shape, span))
-
-    def _comparison(self, node: ast.Comparison, facts: Facts) -> Expr:
-        first = self.check(node.first, facts)
-        operands = [first]
-        wrong = first.info.ty.is_error
-        for operator, right_node in zip(node.operators, node.rest, strict=True):
-            if operator in ("in", "not in"):
-                left, right = self._membership(operands[-1], operator, right_node, facts)
-            else:
-                right = self._unquoted(operands[-1], right_node) or self.check(right_node, facts)
-                left, right = self._pair(operands[-1], operator, right, node.span, facts)
-            wrong = wrong or left.info.ty.is_error or right.info.ty.is_error
-            operands[-1] = left
-            operands.append(right)
-            if not wrong and len(node.operators) > 1:
-                pair_info = Info(BOOLEAN, Shape.RESTAURANT, node.span)
-                facts = self.narrowing.assume(nodes.Comparison(left, (operator,), (right,), pair_info), True, facts)
-        if wrong:
-            return error_at(node.span)
-        span = node.span if node.span.source is not first.info.span.source else node.span.to(operands[-1].info.span)
-        info = Info(BOOLEAN, _shape(operands), span)
-        if len(operands) == 2 and node.operators[0] in ("==", "!="):
-            if _is_null(operands[0]):
-                operands.reverse()
-            if _is_null(operands[1]) and is_present(operands[0], facts):
-                return self._never_null(operands[0], node.operators[0], info)
-        if len(operands) == 2:
-            plain = _boolean_test(operands[0], node.operators[0], operands[1], info)
-            if plain is not None:
-                return plain
-        decided = self._is_decided(operands[0], node.operators[0], operands[1], facts) and len(operands) == 2
-        return nodes.Comparison(operands[0], node.operators, tuple(operands[1:]), info, decided)
-
-    def _never_null(self, tested: Expr, operator: str, info: Info) -> Expr:
-        """A test for null of what was tested already: a constant."""
-        result = operator == "!="
-        message = f"this is always {str(result).lower()}: here {called(tested)} is known to be there"
-        self.problems.add("FS603", info.span, message, "remove the comparison, or change the one before")
-        return nodes.Literal(result, Info(BOOLEAN, Shape.RESTAURANT, info.span, None, True, result))
-
-    def _is_decided(self, left: Expr, operator: str, right: Expr, facts: Facts) -> bool:
-        """Whether conditions around a comparison of texts leave the result in no doubt; told where it is so."""
-        known: Sequence[Value] | None = values_of(left, facts)
-        items = right.items if isinstance(right, nodes.List) else (right,)
-        named = [item.value for item in items if isinstance(item, nodes.Literal)]
-        results = self._results_of(left) if operator in ("==", "!=") and right.info.ty.is_numeric else None
-        if results is not None and not set(results) & set(named):
-            known = results
-        elif left not in facts.values:
-            return False
-        if known is None or len(named) < len(items):
-            return False
-        if isinstance(left, nodes.Literal) or (operator in ("in", "not in") and not isinstance(right, nodes.List)):
-            return False
-        possible = [value for value in known if value in named]
-        if possible and (len(possible) < len(known) or len(named) > 1):
-            return False
-        result = bool(possible) is (operator in ("==", "in"))
-        message = f"this is always {str(result).lower()}: here {called(left)} can only be {_listed(known)}"
-        help = "remove the comparison, or change the one before"
-        self.problems.add("FS603", left.info.span.to(right.info.span), message, help)
-        return True
-
-    def _unquoted(self, left: Expr, right: ast.Expr) -> Expr | None:
-        """Tell of a text that was meant to stand in quotes, such as `severity == severe`; None for anything else."""
-        if not isinstance(right, ast.Name) or self.scope.is_known(right.text) or left.info.ty.values is None:
-            return None
-        close = nearest(right.text, left.info.ty.values)
-        if close is None:
-            return None
-        help = f"did you mean `'{close}'`? a text stands in quotes"
-        self.scope.tell("FS201", right.span, f"no step is called `{right.text}`", help, right.text)
-        return error_at(right.span)
-
-    def _results_of(self, found: Expr) -> list[Value] | None:
-        """The numbers that a step can be, where it chooses among literals."""
-        if not isinstance(found, nodes.Ref) or found.symbol.kind is not SymbolKind.STEP or not found.info.ty.is_numeric:
-            return None
-        match self.scope.steps[found.symbol.name].operation:
-            case nodes.Const(value):
-                return [value]
-            case nodes.Case(rules, otherwise):
-                return [*(then for _, then in rules), otherwise]
-            case _:
-                return None
-
-    def _pair(self, left: Expr, operator: str, right: Expr, span: Span, facts: Facts) -> tuple[Expr, Expr]:
-        if left.info.ty.is_error or right.info.ty.is_error:
-            return left, right
-        if operator in ("==", "!="):
-            return left, self._comparable(left, operator, right)
-        for operand, other in ((left, right), (right, left)):
-            ty = operand.info.ty
-            if not (ty.is_numeric or ty.base is Base.NULL):
-                message = f"`{operator}` orders numbers, and {called(operand)} is {ty.noun}"
-                self.problems.add("FS301", operand.info.span, message, help_for_order(operand, other))
-                return left, error_at(operand.info.span)
-        return self.needed(left, facts), self.needed(right, facts)
-
-    def _comparable(self, left: Expr, operator: str, right: Expr) -> Expr:
-        """The right side, if the two can ever be equal."""
-        a, b = left.info.ty, right.info.ty
-        if Base.NULL in (a.base, b.base):
-            other = b if a.base is Base.NULL else a
-            if other.nullable:
-                return right
-            tested = right if a.base is Base.NULL else left
-            help = "remove the test"
-            if isinstance(tested, nodes.Ref) and tested.symbol.kind in (SymbolKind.META, SymbolKind.CONTEXT):
-                declared = f'{{"name": "{tested.symbol.name}", "type": "{other.base.value}", "nullable": true}}'
-                help = f"remove the test, or declare the field: {declared}"
-            self.problems.add("FS301", right.info.span, f"{called(tested)} is never null", help)
-            return error_at(right.info.span)
-        if join(a, b) is None:
-            message = f"{called(left)} is {a.noun}, and {called(right)} is {b.noun}"
-            self.problems.add("FS301", right.info.span, message, help_for_pair(left, right))
-            return error_at(right.info.span)
-        return self._closed(left, right)
-
-    def _closed(self, left: Expr, right: Expr) -> Expr:
-        """Two texts with known values must have one in common."""
-        a, b = left.info.ty, right.info.ty
-        if a.values is None or b.values is None or set(a.values) & set(b.values):
-            return right
-        text, known, culprit = b.values[0], a.values, right
-        if isinstance(left, nodes.Literal) and not isinstance(right, nodes.Literal):
-            text, known, culprit = a.values[0], b.values, left
-        other = left if culprit is right else right
-        message = f"{called(other)} never is `{text}`"
-        self.problems.add("FS302", culprit.info.span, message, did_you_mean(text, known, what="values"))
-        return error_at(right.info.span)
-
-    def _membership(self, left: Expr, operator: str, node: ast.Expr, facts: Facts) -> tuple[Expr, Expr]:
-        if isinstance(node, ast.List):
-            items = [self._unquoted(left, item) or self.check(item, facts) for item in node.items]
-            if not items:
-                self.problems.add("FS509", node.span, f"`{operator}` has an empty list", "list the values")
-                return left, error_at(node.span)
-            if left.info.ty.is_error:
-                return left, error_at(node.span)
-            checked = [item if item.info.ty.is_error else self._comparable(left, "==", item) for item in items]
-            if any(item.info.ty.is_error for item in checked):
-                return left, error_at(node.span)
-            return left, nodes.List(tuple(checked), Info(left.info.ty, _shape(checked), node.span))
-        right = self.check(node, facts)
-        for operand in (right, left):
-            ty = operand.info.ty
-            if not ty.is_error and ty.base not in (Base.STRING, Base.NULL):
-                message = f"`{operator}` looks in a text or in a list, and {called(operand)} is {ty.noun}"
-                self.problems.add("FS301", operand.info.span, message, "write a list: `x in [1, 2]`")
-                return left, error_at(node.span)
-        return self.needed(left, facts), self.needed(right, facts)
 
     def _logical(self, node: ast.Logical, facts: Facts) -> Expr:
         """`and` and `or` give one of their operands, as in Python."""
@@ -373,7 +220,7 @@ class ExpressionChecker:
             return error_at(node.span)
         if known is None and ty.is_numeric:
             known = ranges.ANY_NUMBER
-        return nodes.Logical(node.operator, tuple(operands), Info(ty, _shape(operands), node.span, known))
+        return nodes.Logical(node.operator, tuple(operands), Info(ty, shape_of(operands), node.span, known))
 
     def _conditional(self, node: ast.Conditional, facts: Facts) -> Expr:
         condition = self.condition(node.condition, facts)
@@ -392,9 +239,9 @@ class ExpressionChecker:
         a, b = range_of(then, when_true), range_of(otherwise, when_false)
         joined = ranges.union(a, b) if a and b else None
         if joined is None and ty.is_numeric:  # where one branch is null, it is the other's
-            joined = next((r for r, other in ((a, otherwise), (b, then)) if _is_null(other)), None) or ranges.ANY_NUMBER
+            joined = next((r for r, other in ((a, otherwise), (b, then)) if is_null(other)), None) or ranges.ANY_NUMBER
         return nodes.Conditional(
-            condition, then, otherwise, Info(ty, _shape((condition, then, otherwise)), node.span, joined)
+            condition, then, otherwise, Info(ty, shape_of((condition, then, otherwise)), node.span, joined)
         )
 
     # --- calls
@@ -490,14 +337,6 @@ class ExpressionChecker:
         return False
 
 
-def _is_null(found: Expr) -> bool:
-    return isinstance(found, nodes.Literal) and found.value is None
-
-
-def _listed(values: Sequence[Value]) -> str:
-    return " or ".join(literal_text(value) for value in values[:4]) or "nothing"
-
-
 def _literal(value: Value, span: Span) -> Expr:
     ty = type_of(value)
     known = ranges.exactly(value) if ty.is_numeric and isinstance(value, int | float) else None
@@ -529,18 +368,5 @@ def _power_type(operands: Sequence[Expr]) -> Type:
     return NUMBER
 
 
-def _shape(operands: Sequence[Expr]) -> Shape:
-    return Shape.REVIEW if any(o.info.shape is Shape.REVIEW for o in operands) else Shape.RESTAURANT
-
-
 def _narrowed(found: Expr, facts: Facts) -> Type:
     return found.info.ty.present() if is_present(found, facts) else found.info.ty
-
-
-def _boolean_test(left: Expr, operator: str, right: Expr, info: Info) -> Expr | None:
-    """`flag == True` is `flag`, `flag != True` is `not flag`; None for any other comparison."""
-    if operator not in ("==", "!=") or not isinstance(right, nodes.Literal) or not isinstance(right.value, bool):
-        return None
-    if left.info.ty.base is not Base.BOOLEAN or left.info.ty.nullable:
-        return None
-    return left if right.value is (operator == "==") else nodes.Not(left, info)

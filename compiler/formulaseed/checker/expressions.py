@@ -178,6 +178,8 @@ class ExpressionChecker(ComparisonChecker):
             value = apply(*(operand.info.constant for operand in operands))
         except Fault as fault:
             message = f"this always fails: {fault.message}"
+            if fault.kind == "division_by_zero":
+                message = "this always divides by zero"
             self.problems.add("FS306", span, message, "change the values, or leave the operation out")
             return None
         return Info(ty, shape, span, ranges.exactly(value), True, value)

@@ -56,7 +56,8 @@ def did_you_mean(name: str, known: Iterable[str], *, what: str = "", prefix: str
     names = list(dict.fromkeys(known))
     close = near(name, names)
     if close:
-        return f"did you mean {' or '.join(f'`{prefix}{n}`' for n in close)}?"
+        *first, last = [f"`{prefix}{n}`" for n in close]
+        return f"did you mean {', '.join(first)}{' or ' if first else ''}{last}?"
     if not names:
         return f"there are no {what}" if what else "there is nothing to choose from"
     shown = ", ".join(f"`{prefix}{n}`" for n in names[:limit])

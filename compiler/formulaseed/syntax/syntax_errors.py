@@ -36,7 +36,8 @@ _FOREIGN: tuple[tuple[str, str, str], ...] = (
     (r"like\b|LIKE\b|contains\b|CONTAINS\b", "`{0}` is not in the language", "write `'Thai' in context.categories`"),
     (r"\^", "`^` is not an operator here", "write `**` for a power"),
     (r"\?", "`?` is not an operator here", "write `a if condition else b`"),
-    (r"is\b(\s+not\b)?", "there is no `is`", "write `== None` or `!= None`"),
+    (r"is\s+not\b", "there is no `is not`", "write `!= None`"),
+    (r"is\b", "there is no `is`", "write `== None`"),
     (r"lambda\b|for\b|while\b|def\b|import\b|return\b|class\b|yield\b|await\b|async\b|with\b|del\b|exec\b|try\b",
      "`{0}` is not in the language: a formula is one expression", "use the operations and functions of the seed"),
     (r"then\b", "`then` is not in the language", "write `a if condition else b`"),
@@ -145,6 +146,10 @@ def _at(text: str, position: int, expected: set[str], subject: str) -> SyntaxFau
     if text[position] == "=" and re.search(r"[<>!=]\s+$", text[:position]):
         sign = f"{before[-1]}="
         return SyntaxFault("FS103", len(before) - 1, position + 1, "the operator is torn apart", f"write `{sign}`")
+    assigned = re.fullmatch(r"\s*([A-Za-z_]\w*)", before)
+    if text[position] == "=" and text[position : position + 2] != "==" and assigned:
+        help = f"remove `{assigned[1]} =`: the step's name stands in `name`; to compare write `==`"
+        return SyntaxFault("FS103", position, position + 1, "`=` assigns; a formula is one expression", help)
     number = _number(text, position)
     if number is not None:
         return number
@@ -215,13 +220,13 @@ def _unknown_character(text: str, position: int) -> SyntaxFault:
 
 
 def _misplaced(text: str, position: int, expected: set[str], before: str, subject: str) -> SyntaxFault:
-    match = re.compile(r"[\w.]+|<=|>=|==|!=|\*\*|//|\S").match(text, position)
+    match = re.compile(r"[\w.]+|'[^']*'|\"[^\"]*\"|<=|>=|==|!=|\*\*|//|\S").match(text, position)
     found = match.group() if match else text[position]
     end = position + len(found)
     if "PLUS" in expected and found not in _WORDS and (found[0].isalnum() or found[0] in "_('\"$"):
         if found[0] in "'\"" and before[-1:].isalpha():
             return SyntaxFault("FS101", position, end, "a text takes no prefix", "write the text alone")
-        help = "write an operator, such as `*` to multiply"
+        help = "write an operator, such as `==`" if found[0] in "'\"" else "write an operator, such as `*` to multiply"
         return SyntaxFault("FS101", position, end, f"an operator is missing before `{found}`", help)
     if found == "," and re.search(r"\bin\s*\([^()]*$", before):
         return SyntaxFault("FS101", position, end, "a list stands in square brackets", "write it like `in [1, 2]`")

@@ -90,6 +90,7 @@ def assert_evidence(
 # --- what is compiled does what the seed says
 
 
+@examples(1.5)
 @given(seeds(), st.data())
 def test_module_agrees_with_the_reference(seed: Json, data: st.DataObject) -> None:
     loaded = load_seed(seed)

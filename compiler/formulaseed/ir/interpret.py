@@ -64,12 +64,12 @@ def interpret(
 
 def _row(program: nodes.Program, row: Mapping[str, Any], used: frozenset[Symbol]) -> Values:
     meta = {name: value for name, value in row.get("meta", {}).items() if value is not None}
-    for part, name in enumerate(("year", "month")):
+    for part, (name, most) in enumerate((("year", 9999), ("month", 12))):
         if Symbol(SymbolKind.META, name) in used and name not in meta and isinstance(meta.get("date"), str):
-            try:
-                meta[name] = int(meta["date"][:10].split("-")[part])
-            except (ValueError, IndexError):
-                raise DataError("`meta.date` must be YYYY-MM-DD") from None
+            parts = meta["date"][:10].split("-")
+            if len(parts) != 3 or not parts[part].isdecimal() or not 1 <= int(parts[part]) <= most:
+                raise DataError("`meta.date` must be YYYY-MM-DD")
+            meta[name] = int(parts[part])
     values = _inputs(program.fields, SymbolKind.EXTRACTION, row.get("extraction", {}), used)
     return {**values, **_inputs(program.meta, SymbolKind.META, meta, used)}
 

@@ -61,12 +61,13 @@ def _seeds(draw: st.DrawFn, max_steps: int) -> dict[str, Any]:
     seed.update({"filter": {"keywords": keywords}} if keywords else {})
     seed.update({"parameters": given} if given else {})
     seed.update({"context": declared} if declared else {})
-    seed["extract"] = {"fields": fields, **({"meta": metas} if metas else {})}
+    extract: dict[str, Any] = {"fields": fields, **({"meta": metas} if metas else {})}
     if draw(st.integers(0, 5)) == 5:
-        seed["version"], seed["extract"]["passes"] = draw(TEXTS), draw(st.integers(1, 9))
+        seed["version"], extract["passes"] = draw(TEXTS), draw(st.integers(1, 9))
         seed["review_handling"] = {"max_length": 100, "strategy": draw(st.sampled_from(STRATEGIES))}
     if validity:
-        seed["extract"]["validity"] = True
+        extract["validity"] = True
+    seed["extract"] = extract
     seed["compute"] = writer.steps
     seed["output"] = _output(draw, writer)
     _assume_sound(seed)

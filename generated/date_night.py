@@ -102,6 +102,10 @@ class Context(NamedTuple):
     categories: str
 
 
+class Parameters(NamedTuple):
+    """The seed has no parameters."""
+
+
 class Steps(NamedTuple):
     """Every step's value, in the seed's order."""
 
@@ -289,31 +293,31 @@ def _compute(rows: Iterable[Row], context: Context, noted: list[Steps] | None) -
     if noted is not None:
         noted.append(
             Steps(
-                n_dates,
-                n_first_dates,
-                n_celebrations,
-                n_romantic,
-                n_spoiled,
-                n_loud,
-                n_smooth,
-                n_onlookers,
-                n_soft_light,
-                n_return,
-                romance_share,
-                smooth_share,
-                spoiled_share,
-                confidence,
-                mood_points,
-                setting,
-                setting_points,
-                nightcap,
-                ambience_credit,
-                return_credit,
-                noise_penalty,
-                raw_score,
-                date_score,
-                best_for,
-                verdict,
+                n_dates=n_dates,
+                n_first_dates=n_first_dates,
+                n_celebrations=n_celebrations,
+                n_romantic=n_romantic,
+                n_spoiled=n_spoiled,
+                n_loud=n_loud,
+                n_smooth=n_smooth,
+                n_onlookers=n_onlookers,
+                n_soft_light=n_soft_light,
+                n_return=n_return,
+                romance_share=romance_share,
+                smooth_share=smooth_share,
+                spoiled_share=spoiled_share,
+                confidence=confidence,
+                mood_points=mood_points,
+                setting=setting,
+                setting_points=setting_points,
+                nightcap=nightcap,
+                ambience_credit=ambience_credit,
+                return_credit=return_credit,
+                noise_penalty=noise_penalty,
+                raw_score=raw_score,
+                date_score=date_score,
+                best_for=best_for,
+                verdict=verdict,
             )
         )
     return Result(

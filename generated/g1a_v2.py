@@ -77,6 +77,10 @@ class Context(NamedTuple):
     categories: str
 
 
+class Parameters(NamedTuple):
+    """The seed has no parameters."""
+
+
 class Steps(NamedTuple):
     """Every step's value, in the seed's order."""
 
@@ -279,39 +283,39 @@ def _compute(rows: Iterable[Row], context: Context, noted: list[Steps] | None) -
     if noted is not None:
         noted.append(
             Steps(
-                n_mild,
-                n_moderate,
-                n_severe,
-                n_total_incidents,
-                n_positive,
-                n_negative,
-                n_betrayal,
-                n_allergy_reviews,
-                trust_raw,
-                trust_score,
-                mild_weight,
-                moderate_weight,
-                severe_weight,
-                adjusted_incident_score,
-                n_recent,
-                n_old,
-                recent_ratio,
-                trajectory_multiplier,
-                cuisine_modifier,
-                silence_penalty,
-                cuisine_impact,
-                most_recent_year,
-                incident_age,
-                recency_decay,
-                total_weight,
-                credibility_factor,
-                incident_impact,
-                trust_impact,
-                positive_credit,
-                base_risk,
-                raw_risk,
-                final_risk_score,
-                verdict,
+                N_MILD=n_mild,
+                N_MODERATE=n_moderate,
+                N_SEVERE=n_severe,
+                N_TOTAL_INCIDENTS=n_total_incidents,
+                N_POSITIVE=n_positive,
+                N_NEGATIVE=n_negative,
+                N_BETRAYAL=n_betrayal,
+                N_ALLERGY_REVIEWS=n_allergy_reviews,
+                TRUST_RAW=trust_raw,
+                TRUST_SCORE=trust_score,
+                MILD_WEIGHT=mild_weight,
+                MODERATE_WEIGHT=moderate_weight,
+                SEVERE_WEIGHT=severe_weight,
+                ADJUSTED_INCIDENT_SCORE=adjusted_incident_score,
+                N_RECENT=n_recent,
+                N_OLD=n_old,
+                RECENT_RATIO=recent_ratio,
+                TRAJECTORY_MULTIPLIER=trajectory_multiplier,
+                CUISINE_MODIFIER=cuisine_modifier,
+                SILENCE_PENALTY=silence_penalty,
+                CUISINE_IMPACT=cuisine_impact,
+                MOST_RECENT_YEAR=most_recent_year,
+                INCIDENT_AGE=incident_age,
+                RECENCY_DECAY=recency_decay,
+                TOTAL_WEIGHT=total_weight,
+                CREDIBILITY_FACTOR=credibility_factor,
+                INCIDENT_IMPACT=incident_impact,
+                TRUST_IMPACT=trust_impact,
+                POSITIVE_CREDIT=positive_credit,
+                BASE_RISK=base_risk,
+                RAW_RISK=raw_risk,
+                FINAL_RISK_SCORE=final_risk_score,
+                VERDICT=verdict,
             )
         )
     return Result(

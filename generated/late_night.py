@@ -78,6 +78,10 @@ class Context(NamedTuple):
     is_open: int
 
 
+class Parameters(NamedTuple):
+    """The seed has no parameters."""
+
+
 class Steps(NamedTuple):
     """Every step's value, in the seed's order."""
 
@@ -241,29 +245,29 @@ def _compute(rows: Iterable[Row], context: Context, noted: list[Steps] | None) -
     if noted is not None:
         noted.append(
             Steps(
-                n_reviews,
-                n_late,
-                n_late_dark,
-                n_incidents,
-                n_rowdy,
-                n_secured,
-                n_closed_early,
-                concern_weight,
-                safety_loss,
-                hours_loss,
-                security_credit,
-                coverage,
-                confidence,
-                rating_allowance,
-                transit_credit,
-                late_percent,
-                dark_percent,
-                incident_rate,
-                night_change,
-                after_dark_score,
-                closed_label,
-                band,
-                verdict,
+                N_REVIEWS=n_reviews,
+                N_LATE=n_late,
+                N_LATE_DARK=n_late_dark,
+                N_INCIDENTS=n_incidents,
+                N_ROWDY=n_rowdy,
+                N_SECURED=n_secured,
+                N_CLOSED_EARLY=n_closed_early,
+                CONCERN_WEIGHT=concern_weight,
+                SAFETY_LOSS=safety_loss,
+                HOURS_LOSS=hours_loss,
+                SECURITY_CREDIT=security_credit,
+                COVERAGE=coverage,
+                CONFIDENCE=confidence,
+                RATING_ALLOWANCE=rating_allowance,
+                TRANSIT_CREDIT=transit_credit,
+                LATE_PERCENT=late_percent,
+                DARK_PERCENT=dark_percent,
+                INCIDENT_RATE=incident_rate,
+                NIGHT_CHANGE=night_change,
+                AFTER_DARK_SCORE=after_dark_score,
+                CLOSED_LABEL=closed_label,
+                BAND=band,
+                VERDICT=verdict,
             )
         )
     return Result(

@@ -94,6 +94,10 @@ class Context(NamedTuple):
     categories: str
 
 
+class Parameters(NamedTuple):
+    """The seed has no parameters."""
+
+
 class Steps(NamedTuple):
     """Every step's value, in the seed's order."""
 
@@ -287,30 +291,30 @@ def _compute(rows: Iterable[Row], context: Context, noted: list[Steps] | None) -
     if noted is not None:
         noted.append(
             Steps(
-                n_compared,
-                n_won,
-                n_lost,
-                n_named,
-                n_named_lost,
-                n_switched,
-                margin,
-                standing,
-                standing_points,
-                advice,
-                swing,
-                mean_swing,
-                full_fives,
-                left_over,
-                evidence,
-                is_thin,
-                named_loss_factor,
-                switch_credit,
-                trade_density,
-                pressure,
-                crowding_points,
-                raw_score,
-                rivalry_score,
-                verdict,
+                N_COMPARED=n_compared,
+                N_WON=n_won,
+                N_LOST=n_lost,
+                N_NAMED=n_named,
+                N_NAMED_LOST=n_named_lost,
+                N_SWITCHED=n_switched,
+                MARGIN=margin,
+                STANDING=standing,
+                STANDING_POINTS=standing_points,
+                ADVICE=advice,
+                SWING=swing,
+                MEAN_SWING=mean_swing,
+                FULL_FIVES=full_fives,
+                LEFT_OVER=left_over,
+                EVIDENCE=evidence,
+                IS_THIN=is_thin,
+                NAMED_LOSS_FACTOR=named_loss_factor,
+                SWITCH_CREDIT=switch_credit,
+                TRADE_DENSITY=trade_density,
+                PRESSURE=pressure,
+                CROWDING_POINTS=crowding_points,
+                RAW_SCORE=raw_score,
+                RIVALRY_SCORE=rivalry_score,
+                VERDICT=verdict,
             )
         )
     return Result(

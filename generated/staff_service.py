@@ -93,6 +93,10 @@ class Context(NamedTuple):
     stars: float
 
 
+class Parameters(NamedTuple):
+    """The seed has no parameters."""
+
+
 class Steps(NamedTuple):
     """Every step's value, in the seed's order."""
 
@@ -276,30 +280,30 @@ def _compute(rows: Iterable[Row], context: Context, noted: list[Steps] | None) -
     if noted is not None:
         noted.append(
             Steps(
-                n_service,
-                n_warm,
-                n_rude,
-                n_vouched_rude,
-                n_slow,
-                n_unfixed,
-                n_recovered,
-                n_named_praise,
-                net_attitude,
-                evidence,
-                lowest_stars,
-                highest_stars,
-                star_spread,
-                star_total,
-                mean_stars,
-                rating_gap,
-                representative,
-                voice_weight,
-                voice_points,
-                attitude_points,
-                credits,
-                debits,
-                service_score,
-                verdict,
+                N_SERVICE=n_service,
+                N_WARM=n_warm,
+                N_RUDE=n_rude,
+                N_VOUCHED_RUDE=n_vouched_rude,
+                N_SLOW=n_slow,
+                N_UNFIXED=n_unfixed,
+                N_RECOVERED=n_recovered,
+                N_NAMED_PRAISE=n_named_praise,
+                NET_ATTITUDE=net_attitude,
+                EVIDENCE=evidence,
+                LOWEST_STARS=lowest_stars,
+                HIGHEST_STARS=highest_stars,
+                STAR_SPREAD=star_spread,
+                STAR_TOTAL=star_total,
+                MEAN_STARS=mean_stars,
+                RATING_GAP=rating_gap,
+                REPRESENTATIVE=representative,
+                VOICE_WEIGHT=voice_weight,
+                VOICE_POINTS=voice_points,
+                ATTITUDE_POINTS=attitude_points,
+                CREDITS=credits,
+                DEBITS=debits,
+                SERVICE_SCORE=service_score,
+                VERDICT=verdict,
             )
         )
     return Result(

@@ -87,6 +87,10 @@ class Context(NamedTuple):
     city: str
 
 
+class Parameters(NamedTuple):
+    """The seed has no parameters."""
+
+
 class Steps(NamedTuple):
     """Every step's value, in the seed's order."""
 
@@ -255,30 +259,30 @@ def _compute(rows: Iterable[Row], context: Context, noted: list[Steps] | None) -
     if noted is not None:
         noted.append(
             Steps(
-                n_judged,
-                n_favorable,
-                n_overpriced,
-                n_hidden,
-                n_again,
-                n_priced,
-                spend_total,
-                average_spend,
-                highest_spend,
-                city_baseline,
-                spend_gap,
-                gap_steps,
-                is_splurge,
-                pleasure_points,
-                price_points,
-                points_per_review,
-                evidence_steps,
-                confidence,
-                hidden_penalty,
-                favorable_percent,
-                again_credit,
-                raw_score,
-                value_score,
-                verdict,
+                N_JUDGED=n_judged,
+                N_FAVORABLE=n_favorable,
+                N_OVERPRICED=n_overpriced,
+                N_HIDDEN=n_hidden,
+                N_AGAIN=n_again,
+                N_PRICED=n_priced,
+                SPEND_TOTAL=spend_total,
+                AVERAGE_SPEND=average_spend,
+                HIGHEST_SPEND=highest_spend,
+                CITY_BASELINE=city_baseline,
+                SPEND_GAP=spend_gap,
+                GAP_STEPS=gap_steps,
+                IS_SPLURGE=is_splurge,
+                PLEASURE_POINTS=pleasure_points,
+                PRICE_POINTS=price_points,
+                POINTS_PER_REVIEW=points_per_review,
+                EVIDENCE_STEPS=evidence_steps,
+                CONFIDENCE=confidence,
+                HIDDEN_PENALTY=hidden_penalty,
+                FAVORABLE_PERCENT=favorable_percent,
+                AGAIN_CREDIT=again_credit,
+                RAW_SCORE=raw_score,
+                VALUE_SCORE=value_score,
+                VERDICT=verdict,
             )
         )
     return Result(

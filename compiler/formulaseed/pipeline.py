@@ -88,6 +88,8 @@ def read(seed: SeedLike, problems: Problems) -> Document:
     """Read a file or a dictionary. Raises `UnreadableError` for a file that cannot be opened."""
     if isinstance(seed, Mapping):
         return _read_text(Source("<seed>", _dumped(seed)), None, problems)
+    if not isinstance(seed, str | os.PathLike):
+        raise FormulaSeedError(f"a seed is a path or a dictionary, not {type(seed).__name__}")
     path = Path(seed)
     try:
         with path.open("rb") as file:

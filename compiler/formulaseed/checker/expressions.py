@@ -79,7 +79,7 @@ class ExpressionChecker(ComparisonChecker):
         if ty.is_error or not ty.nullable or is_present(found, facts):
             return found
         info = found.info
-        if found in facts.implied:
+        if facts.implied and found in facts.implied:
             return nodes.Present(found, Info(ty.present(), info.shape, info.span, info.range))
         if ty.base is Base.NULL:
             self.problems.add("FS306", info.span, "this is always null, and a value is needed", "write a value")
@@ -96,7 +96,7 @@ class ExpressionChecker(ComparisonChecker):
     def _default_needed(self, found: nodes.Ref) -> None:
         name = found.symbol.name
         step = self.scope.steps[name]
-        if isinstance(step.operation, nodes.Extreme):
+        if isinstance(step.operation, nodes.Extreme) and not step.operation.has_default:
             help = 'give the step a "default", or guard its use with a count of the same reviews'
             self.scope.tell_default_needed(step, f"`{self.scope.current}` uses it", help)
         else:

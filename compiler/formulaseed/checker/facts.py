@@ -170,7 +170,7 @@ def range_of(expression: Expr, facts: Facts) -> Range | None:
     """The tightest known range of a number; None for what is no number."""
     if isinstance(expression, nodes.Present):
         expression = expression.operand
-    known = facts.ranges.get(expression)
+    known = facts.ranges.get(expression) if facts.ranges else None  # a long expression takes long to look up
     return known if known is not None else expression.info.range
 
 
@@ -178,7 +178,8 @@ def values_of(expression: Expr, facts: Facts) -> tuple[str, ...] | None:
     """The values that a text can have here; None where they are not known."""
     if isinstance(expression, nodes.Present):
         expression = expression.operand
-    return facts.values.get(expression, expression.info.ty.values)
+    known = expression.info.ty.values
+    return facts.values.get(expression, known) if facts.values else known
 
 
 def _narrow_values(left: Expr, operator: str, right: Expr, facts: Facts) -> Facts:
@@ -197,7 +198,7 @@ def _narrow_values(left: Expr, operator: str, right: Expr, facts: Facts) -> Fact
 
 
 def is_present(expression: Expr, facts: Facts) -> bool:
-    return expression in facts.present
+    return bool(facts.present) and expression in facts.present
 
 
 def _is_null(expression: Expr) -> bool:

@@ -171,15 +171,15 @@ class _ProgramChecker:
             return None
         ty, known = found.info.ty.present(), found.info.range or ranges.ANY_NUMBER
         default = operation.default
-        if default is None:
-            made = nodes.Extreme(operation.largest, found, where, None)
+        if default is None or default.value is None:
+            made = nodes.Extreme(operation.largest, found, where, None, has_default=default is not None)
             return self._made(step, made, ty.or_null(), known)
         if not isinstance(default.value, int | float) or isinstance(default.value, bool):
             message = f"`default` of `{what}` must be a number"
             self.problems.add("FS301", default.span, message, "write the number that stands for no review")
             return None
         joined = join(ty, type_of(default.value)) or ERROR
-        made = nodes.Extreme(operation.largest, found, where, default.value)
+        made = nodes.Extreme(operation.largest, found, where, default.value, has_default=True)
         return self._made(step, made, joined, ranges.union(known, ranges.exactly(default.value)))
 
     def _lookup(self, step: surface.Step, operation: surface.Lookup) -> nodes.Step | None:
@@ -326,7 +326,7 @@ class _ProgramChecker:
                 self.problems.add("FS205", name.span, message, "count the reviews that match it, and return that")
             elif name.text in self.scope.steps:
                 step = self.scope.steps[name.text]
-                if isinstance(step.operation, nodes.Extreme) and step.ty.nullable:
+                if isinstance(step.operation, nodes.Extreme) and not step.operation.has_default:
                     self.scope.tell_default_needed(step, "is returned", 'give the step a "default"')
             elif name.text in self.inputs[SymbolKind.EXTRACTION] and name.text not in self.scope.broken:
                 message = f"`{name.text}` is a field of each review"

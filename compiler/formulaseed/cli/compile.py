@@ -27,6 +27,9 @@ def command(seeds: tuple[str, ...], out: str, only_check: bool, to_stdout: bool,
     """
     from formulaseed.backends.python.names import module_name
 
+    if only_check and to_stdout:
+        raise click.UsageError("--check writes nothing and --stdout prints: pass one of the two")
+
     status = 0
     written: dict[Path, str] = {}
     for seed in seeds:

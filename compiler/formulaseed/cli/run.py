@@ -81,7 +81,7 @@ class _Counted:
             self.extracted += result.reviews.extracted
 
     def told(self, extractor: str) -> str:
-        done = f"{self.restaurants} restaurants, {self.failed} failed"
+        done = f"{self.restaurants} restaurant{'s' if self.restaurants != 1 else ''}, {self.failed} failed"
         return f"{done}; {self.relevant} of {self.total} reviews relevant, {self.extracted} extracted ({extractor})"
 
 

@@ -217,12 +217,16 @@ class Sum:
 
 @tree_node
 class Extreme:
-    """The largest or smallest value over the matching reviews; `default` (None: null) over none."""
+    """The largest or smallest value over the matching reviews, over none the default.
+
+    Without one that is null, and has to be guarded; a default that is null was meant to be.
+    """
 
     largest: bool
     expression: Expr
     where: Expr | None
     default: int | float | None
+    has_default: bool
 
 
 @tree_node

@@ -44,7 +44,7 @@ class Evaluator:
         self, rows: Iterable[JsonRow], context: JsonRow, parameters: Mapping[str, Any] | None = None
     ) -> dict[str, list[str]]:
         """For each aggregate, the ids of the reviews that went into it."""
-        listed = list(rows)
+        listed = list(rows) if isinstance(rows, Iterable) else []
         ids = [_review_id(row, index) for index, row in enumerate(listed)]
         positions: dict[str, list[int]] = self._run(self.module.evidence, listed, context, parameters)
         return {name: [ids[position] for position in found] for name, found in positions.items()}
@@ -61,6 +61,8 @@ class Evaluator:
     def _run(self, function: Any, rows: Iterable[JsonRow], context: JsonRow, given: Mapping[str, Any] | None) -> Any:
         module = self.module
         parsed_rows = []
+        if isinstance(rows, Mapping | str) or not isinstance(rows, Iterable):
+            raise DataError(f"rows must be a list of objects, not {type(rows).__name__}")
         for index, row in enumerate(rows):
             try:
                 parsed_rows.append(module.parse_row(_mapping(row, "a row")))

@@ -82,8 +82,10 @@ def _line(name: str, number: int, raw: bytes) -> Line | BadLine:
         return BadLine(name, number, f"byte {error.start} of the line is not UTF-8")
     except json.JSONDecodeError as error:
         return BadLine(name, number, f"no JSON: {error.msg} at column {error.colno}")
-    except (DataError, ValueError) as error:
+    except DataError as error:
         return BadLine(name, number, str(error))
+    except ValueError:  # Python refuses to read integers of thousands of digits
+        return BadLine(name, number, "a number has too many digits")
     except RecursionError:
         return BadLine(name, number, "objects and lists stand inside one another too deep")
     if not isinstance(value, dict):

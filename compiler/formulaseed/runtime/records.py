@@ -95,6 +95,17 @@ class RowsLine(Record):
         return name if isinstance(name, str) else None
 
 
+_WORDS = {
+    "missing": "is missing",
+    "string_type": "must be a text",
+    "string_too_short": "must not be empty",
+    "list_type": "must be a list",
+    "dict_type": "must be an object",
+    "model_type": "must be an object",
+}
+"""Pydantic's kinds of faults in our words."""
+
+
 def _told(error: ValidationError) -> str:
     """Every fault, as `reviews[3].text: …`."""
     parts = []
@@ -102,8 +113,8 @@ def _told(error: ValidationError) -> str:
         place = ""
         for step in fault["loc"]:
             place += f"[{step}]" if isinstance(step, int) else f".{step}" if place else str(step)
-        what = fault["msg"][:1].lower() + fault["msg"][1:]
-        parts.append(f"`{place}`: {what}" if place else what)
+        what = _WORDS.get(fault["type"]) or fault["msg"][:1].lower() + fault["msg"][1:]
+        parts.append(f"`{place}` {what}" if place else what)
     return "; ".join(parts[:5]) + (f"; and {len(parts) - 5} more" if len(parts) > 5 else "")
 
 

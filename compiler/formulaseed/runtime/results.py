@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any, TextIO, cast
 
 from formulaseed.errors import DataError, EvaluationError, UnreadableError, reason_of
 
@@ -93,7 +94,7 @@ class ResultWriter:
 
 @contextmanager
 def result_writer(path: str, *inputs: str | None) -> Iterator[ResultWriter]:
-    """A writer to a file, or to standard output for `-`.
+    """A writer to a file, packed if it is a `.gz`, or to standard output for `-`.
 
     Raises `UnreadableError` where the file cannot be opened, and where it is one of the inputs.
     """
@@ -105,7 +106,10 @@ def result_writer(path: str, *inputs: str | None) -> Iterator[ResultWriter]:
             raise UnreadableError(f"cannot write {path}: it is one of the inputs")
     try:
         Path(path).parent.mkdir(parents=True, exist_ok=True)
-        file = Path(path).open("w", encoding="utf-8", newline="\n")
+        if path.endswith(".gz"):
+            file = cast(TextIO, gzip.open(path, "wt", encoding="utf-8", newline="\n"))
+        else:
+            file = Path(path).open("w", encoding="utf-8", newline="\n")
     except (OSError, ValueError) as error:
         raise UnreadableError(f"cannot write {path}: {reason_of(error)}") from None
     with file:

@@ -433,13 +433,13 @@ def test_bad_reviews_of_a_file_of_their_own_are_told(tmp_path: Path) -> None:
     )
     found = formulaseed("run", seed, "--restaurants", restaurants, "--reviews", reviews)
     assert found.status == 3
-    assert f"failed: {reviews}:2: `text`: " in found.err
-    assert f"failed: {reviews}:3: `business_id`: " in found.err
+    assert f"failed: {reviews}:2: `text` " in found.err
+    assert f"failed: {reviews}:3: `business_id` " in found.err
     assert f"failed: {reviews}:5: no JSON" in found.err
     orphans = next(line for line in found.err.splitlines() if line.startswith(f"failed: {reviews}:4: "))
     assert "2 reviews" in orphans
     assert " c," in orphans
-    assert f"failed: {restaurants}:2: `business_id`: " in found.err
+    assert f"failed: {restaurants}:2: `business_id` " in found.err
     assert f"failed: {restaurants}:4: " in found.err
     with_output = [result for result in found.results if "output" in result]
     assert [(r["business_id"], r["name"], r["reviews"]["total"]) for r in with_output if r["name"] != "A again"] == [

@@ -61,6 +61,9 @@ class ComparisonChecker(ABC):
                 operands.reverse()
             if is_null(operands[1]) and is_present(operands[0], facts):
                 return self._never_null(operands[0], node.operators[0], info)
+            if all(operand.info.is_constant and operand.info.ty.is_numeric for operand in operands):
+                equal = operands[0].info.constant == operands[1].info.constant
+                return self._constant(equal is (node.operators[0] == "=="), "both sides are constants", info)
         if len(operands) == 2:
             plain = _boolean_test(operands[0], node.operators[0], operands[1], info)
             if plain is not None:
@@ -70,8 +73,10 @@ class ComparisonChecker(ABC):
 
     def _never_null(self, tested: Expr, operator: str, info: Info) -> Expr:
         """A test for null of what was tested already: a constant."""
-        result = operator == "!="
-        message = f"this is always {str(result).lower()}: here {called(tested)} is known to be there"
+        return self._constant(operator == "!=", f"here {called(tested)} is known to be there", info)
+
+    def _constant(self, result: bool, reason: str, info: Info) -> Expr:
+        message = f"this is always {str(result).lower()}: {reason}"
         self.problems.add("FS603", info.span, message, "remove the comparison, or change the one before")
         return nodes.Literal(result, Info(BOOLEAN, Shape.RESTAURANT, info.span, None, True, result))
 

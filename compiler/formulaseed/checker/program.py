@@ -385,8 +385,8 @@ class _ProgramChecker:
 
 def _bounds(parameter: surface.Parameter) -> Range:
     any_value = ranges.INPUT_INTEGER if parameter.type.base is Base.INTEGER else ranges.INPUT_NUMBER
-    low = any_value.low if parameter.minimum is None else float(parameter.minimum)
-    high = any_value.high if parameter.maximum is None else float(parameter.maximum)
+    low = any_value.low if parameter.minimum is None else ranges.at_most(parameter.minimum)
+    high = any_value.high if parameter.maximum is None else -ranges.at_most(-parameter.maximum)
     return Range(low, high) if low <= high else any_value
 
 

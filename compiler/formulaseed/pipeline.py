@@ -27,6 +27,7 @@ from formulaseed.diagnostics.suggest import did_you_mean
 from formulaseed.errors import FormulaSeedError, SeedError, UnreadableError, reason_of
 from formulaseed.frontends.canonical import sha256
 from formulaseed.frontends.seed import lower_seed
+from formulaseed.frontends.sizes import too_many
 from formulaseed.ir import nodes
 from formulaseed.source.json_reader import JsonValue, Plain, plain, read_json
 from formulaseed.source.text import Source, Span
@@ -129,6 +130,11 @@ def _read_text(source: Source, path: Path | None, problems: Problems) -> Documen
     if len(source.text) > limits.SEED_BYTES:
         message = f"the seed is larger than {limits.SEED_BYTES} bytes"
         problems.add("FS003", Span(source, 0, 0), message, "shorten it")
+        return Document(source, None, path)
+    over = too_many(source.text)
+    if over is not None:
+        message = f"`{over.key}` has {over.found} entries, more than {over.most}"
+        problems.add("FS510", Span(source, over.start, over.end), message, "split it, or leave some out")
         return Document(source, None, path)
     tree, faults = read_json(source)
     for fault in faults:

@@ -31,11 +31,12 @@ def join_files(
 ) -> Iterator[Placed]:
     """Restaurants in the order of their file, each with its reviews in the order of theirs.
 
-    The reviews are read first and kept in memory. A bad review line, and one whose restaurant is in no line, is a
-    failure of its own.
+    The reviews are read first and kept in memory. A bad review line is a failure, and where it names its restaurant
+    fails that too; so is a review whose restaurant is in no line.
     """
     by_restaurant: dict[str, list[Review]] = {}
     places: dict[str, str] = {}
+    spoiled: dict[str, str] = {}
     for line in reviews:
         if isinstance(line, BadLine):
             failures.add(f"{line.file}:{line.number}", line.reason)
@@ -44,6 +45,7 @@ def join_files(
             review: ReviewLine = ReviewLine.read(line.value)
         except DataError as error:
             failures.add(line.place, str(error))
+            spoiled.setdefault(str(line.value.get("business_id")), line.place)
             continue
         by_restaurant.setdefault(review.business_id, []).append(review)
         places.setdefault(review.business_id, line.place)
@@ -53,7 +55,11 @@ def join_files(
             failures.add(place, f"the restaurant {business_id} stands in {seen[business_id]} already")
             continue
         seen[business_id] = place
-        if isinstance(restaurant, Restaurant):
+        if isinstance(restaurant, Restaurant) and business_id in spoiled:
+            unusable = DataError(f"a review of it cannot be used ({spoiled[business_id]})")
+            by_restaurant.pop(business_id, None)
+            yield place, unusable, business_id
+        elif isinstance(restaurant, Restaurant):
             yield place, restaurant.model_copy(update={"reviews": by_restaurant.pop(business_id, [])}), business_id
         else:
             yield place, restaurant, business_id

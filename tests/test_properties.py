@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import copy
 import json
+import math
+import operator
 import tempfile
 from collections.abc import Callable, Mapping
 from functools import cache
@@ -15,6 +17,8 @@ import pytest
 from formulaseed import DataError, EvaluationError, FormulaSeed, load_seed
 from formulaseed.backends.python.verify import verify_source
 from formulaseed.diagnostics.render import render_json, render_text
+from formulaseed.domain import ranges
+from formulaseed.domain.builtins import FUNCTIONS, OPERATORS, Fault, Function, Operator
 from formulaseed.domain.types import Base, Type
 from formulaseed.ir import interpret, nodes
 from formulaseed.ir.nodes import Expr
@@ -227,6 +231,70 @@ def test_types_and_ranges_hold(seed: Json, data: st.DataObject) -> None:
     with mock.patch.object(interpret, "_Evaluator", Watching):
         for _ in range(4):
             outcome(reference_evaluate, loaded, *data.draw(drawn))
+
+
+_POINTS = st.one_of(
+    st.sampled_from(
+        [0, 1, 2, 3, 5, -1, -2, 0.0, 0.1, 0.5, 1.0, 2.5, -0.5, 1e-9, 5e-324, 1e16, 1e100, -1e100, 1e200, 1e308]
+    ),
+    st.sampled_from([2**53 - 1, 2**53, 2**53 + 1, 3 * (2**53 + 1), 2**62 + 1, 2**63 - 1, 2**1000, -(2**53) - 1]),
+    st.integers(-20, 20),
+    st.integers(-(2**63), 2**63),
+    st.floats(allow_nan=False, allow_infinity=False),
+)
+
+
+@st.composite
+def ranged(draw: st.DrawFn) -> tuple[ranges.Range, Any]:
+    """A number, and a range that it lies in."""
+    low, value, high = sorted(draw(st.lists(_POINTS, min_size=3, max_size=3)))
+    if draw(st.booleans()):
+        low = high = value
+    elif draw(st.booleans()):
+        low, value, high = draw(st.sampled_from([(low, low, high), (low, high, high)]))
+    known = ranges.union(ranges.exactly(low), ranges.exactly(high))
+    nonzero = value != 0 and draw(st.booleans())
+    return ranges.Range(known.low, known.high, nonzero), value
+
+
+_BARE: dict[str, Callable[..., Any]] = {
+    "/": operator.truediv, "//": operator.floordiv, "%": operator.mod, "**": operator.pow, "pow": operator.pow,
+    "log": math.log, "sqrt": math.sqrt,
+}  # fmt: skip
+"""What is printed where the operation is safe: it may give infinity, and never raises."""
+
+
+def applied(operation: Operator | Function, values: list[Any]) -> Any:
+    try:
+        return operation.apply(*values)
+    except Fault as fault:
+        return fault
+
+
+@examples(10)
+@given(st.sampled_from([*OPERATORS.values(), *FUNCTIONS.values()]), st.data())
+def test_ranges_of_operators_and_functions_hold(operation: Operator | Function, data: st.DataObject) -> None:
+    if isinstance(operation, Operator):
+        drawn = [data.draw(ranged()), data.draw(ranged())]
+        known = operation.range(drawn[0][0], drawn[1][0])
+    else:
+        assume(operation.name != "len")
+        drawn = [data.draw(ranged()) for _ in range(max(operation.least, data.draw(st.sampled_from([1, 2, 3]))))]
+        drawn = drawn[: operation.most]
+        if operation.name == "round" and len(drawn) == 2:
+            digits = data.draw(st.integers(-15, 15))
+            drawn[1] = (ranges.exactly(digits), digits)
+        known = operation.range([each for each, _ in drawn])
+    values = [value for _, value in drawn]
+    name = operation.symbol if isinstance(operation, Operator) else operation.name
+    if name in _BARE and operation.is_safe([each for each, _ in drawn]):
+        _BARE[name](*values)
+    value = applied(operation, values)
+    if isinstance(value, Fault):
+        assert not known.is_bounded or value.kind != "overflow", values
+        return
+    assert known.low <= value <= known.high, (values, value, known)
+    assert value != 0 or not known.nonzero, (values, value, known)
 
 
 # --- what is printed reads back as it was

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from formulaseed.checker.facts import Facts, Narrowing, is_present, values_of
 from formulaseed.checker.scope import Scope, error_at
 from formulaseed.checker.wording import called, help_for_order, help_for_pair
-from formulaseed.diagnostics.suggest import did_you_mean, nearest
+from formulaseed.diagnostics.suggest import did_you_mean, meant, nearest
 from formulaseed.domain.types import BOOLEAN, Base, Shape, Value, join
 from formulaseed.ir import nodes
 from formulaseed.ir.nodes import Expr, Info, SymbolKind
@@ -110,7 +110,7 @@ class ComparisonChecker(ABC):
         close = nearest(right.text, left.info.ty.values)
         if close is None:
             return None
-        help = f"did you mean `'{close}'`? a text stands in quotes"
+        help = meant(f"'{close}'", more=" a text stands in quotes")
         self.scope.tell("FS201", right.span, f"no step is called `{right.text}`", help, right.text)
         return error_at(right.span)
 

@@ -12,6 +12,7 @@ from formulaseed.checker.comparisons import ComparisonChecker, is_null, shape_of
 from formulaseed.checker.facts import Facts, Narrowing, is_present, range_of
 from formulaseed.checker.scope import Scope, error_at
 from formulaseed.checker.wording import arity, called, unquoted_number
+from formulaseed.diagnostics.model import Help
 from formulaseed.diagnostics.suggest import did_you_mean
 from formulaseed.domain import ranges
 from formulaseed.domain.builtins import ALIASES, FUNCTIONS, OPERATORS, Fault, Function
@@ -282,7 +283,7 @@ class ExpressionChecker(ComparisonChecker):
         last = name.text.rsplit(".", 1)[-1]
         help = ALIASES.get(last.lower()) or did_you_mean(name.text, FUNCTIONS, what="functions", limit=20)
         if "." in name.text and last in FUNCTIONS:
-            help = f"write `{last}`"
+            help = Help(f"write `{last}`", last)
         elif "." in name.text:
             help = "functions are called by name, such as `len(context.name)`; texts are compared case included"
             self.problems.add("FS103", name.span, f"values have no methods such as `{last}`", help)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from formulaseed import limits
 from formulaseed.diagnostics.model import Problems
-from formulaseed.diagnostics.suggest import did_you_mean, nearest
+from formulaseed.diagnostics.suggest import did_you_mean, meant, nearest
 from formulaseed.domain import ranges
 from formulaseed.domain.builtins import FUNCTIONS
 from formulaseed.domain.ranges import Range
@@ -159,11 +159,11 @@ class Scope:
         if self._suggestions < 0:
             return "mend the unknown names above first"
         if text.lower() in ("true", "false", "null", "none"):
-            return f"did you mean `{'None' if text.lower() in ('null', 'none') else text.capitalize()}`?"
+            return meant("None" if text.lower() in ("null", "none") else text.capitalize())
         order = list(self.inputs) if per_review else [SymbolKind.CONTEXT, SymbolKind.PARAMETER, *self.inputs]
         for kind in order:
             if text in self.inputs[kind]:
-                return f"did you mean `{kind.value}.{text}`?"
+                return meant(f"{kind.value}.{text}")
         if text in FUNCTIONS:
             return f"`{text}` is a function: {FUNCTIONS[text].signature}"
         here = self.places.get(self.current, len(self.places))
@@ -176,16 +176,16 @@ class Scope:
             values = {value for ty in self.inputs[SymbolKind.EXTRACTION].values() for value in ty.values or ()}
             quoted = nearest(text, values) if text in values else None
             if quoted is not None:
-                return f"did you mean `'{quoted}'`? a text stands in quotes"
+                return meant(f"'{quoted}'", more=" a text stands in quotes")
         return did_you_mean(text, before, what="steps defined before this one")
 
     def _help_for_namespace(self, prefix: str, rest: str) -> str:
         for kind, fields in self.inputs.items():
             if rest in fields:
-                return f"did you mean `{kind.value}.{rest}`?"
+                return meant(f"{kind.value}.{rest}")
         kinds = [kind.value for kind in self.inputs]
         close = nearest(prefix, kinds)
-        return f"did you mean `{close}.{rest}`?" if close else did_you_mean(prefix, kinds, what="namespaces")
+        return meant(f"{close}.{rest}") if close else did_you_mean(prefix, kinds, what="namespaces")
 
     def _help_for_field(self, kind: SymbolKind, name: str, implied: bool) -> str:
         where = {
@@ -201,7 +201,7 @@ class Scope:
             )
         for other, fields in self.inputs.items():
             if name in fields:
-                return f"did you mean `{other.value}.{name}`?"
+                return meant(f"{other.value}.{name}", certain=not implied)
         help = did_you_mean(name, self.inputs[kind], what="fields", prefix="" if implied else f"{kind.value}.")
         return help if help.startswith("did") else f"{help}; others are declared in `{where[kind]}`"
 

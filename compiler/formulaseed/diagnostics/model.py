@@ -13,15 +13,39 @@ from formulaseed.source.text import Span
 JsonDict = dict[str, str | int]
 
 
+class Help(str):
+    """A help line that says exactly what to write in place of what the diagnostic underlines: `replacement`."""
+
+    __slots__ = ("replacement",)
+    replacement: str
+
+    def __new__(cls, text: str, replacement: str) -> Help:
+        line = super().__new__(cls, text)
+        line.replacement = replacement
+        return line
+
+
+@dataclass(frozen=True, slots=True)
+class Fix:
+    """A change that surely mends a problem: the source's text at `span` becomes `text`."""
+
+    span: Span
+    text: str
+
+
 @dataclass(frozen=True, slots=True)
 class Diagnostic:
-    """One problem. `message` is one lower-case line without a full stop, `help` what to type instead."""
+    """One problem. `message` is one lower-case line without a full stop, `help` what to type instead.
+
+    `fix` is there where it is certain what was meant.
+    """
 
     code: str
     severity: Severity
     message: str
     span: Span
     help: str
+    fix: Fix | None = None
 
     @property
     def name(self) -> str:
@@ -82,7 +106,9 @@ class Problems:
         self._found: dict[Diagnostic, None] = {}
 
     def add(self, code: str, span: Span, message: str, help: str) -> None:
-        self._found[Diagnostic(code, CODES[code].severity, printable(message), span, printable(help))] = None
+        fix = Fix(span, _as_written(span, help.replacement)) if isinstance(help, Help) else None
+        found = Diagnostic(code, CODES[code].severity, printable(message), span, printable(help), fix)
+        self._found[found] = None
 
     def extend(self, other: Problems) -> None:
         self._found.update(other._found)
@@ -93,3 +119,16 @@ class Problems:
 
     def sorted(self) -> tuple[Diagnostic, ...]:
         return tuple(sorted(self._found, key=lambda d: (d.span.start, d.span.end, d.code)))
+
+
+def _as_written(span: Span, name: str) -> str:
+    """A name or value as it stands in a JSON file in place of the span: in the quotes that are there now."""
+    import json
+
+    written = span.source.text[span.start : span.end]
+    if written.startswith('"'):
+        return json.dumps(name, ensure_ascii=False)
+    if written.startswith(("'", '\\"')):  # a text inside a formula
+        quote = written[0] if written[0] == "'" else '"'
+        name = quote + name.replace("\\", "\\\\").replace(quote, f"\\{quote}") + quote
+    return json.dumps(name, ensure_ascii=False)[1:-1]

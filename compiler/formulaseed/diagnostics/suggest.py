@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from formulaseed.diagnostics.model import Help
+
 _LEAST_RATIO = 0.66
 _LEAST_PART = 3
 """So many letters make a part of a name that is worth a suggestion."""
@@ -55,6 +57,8 @@ def did_you_mean(name: str, known: Iterable[str], *, what: str = "", prefix: str
     """A help line: the near names, else the list of what there is."""
     names = list(dict.fromkeys(known))
     close = near(name, names)
+    if len(close) == 1:
+        return meant(f"{prefix}{close[0]}", certain=_ratio(name, close[0]) >= _LEAST_RATIO)
     if close:
         *first, last = [f"`{prefix}{n}`" for n in close]
         return f"did you mean {', '.join(first)}{' or ' if first else ''}{last}?"
@@ -63,6 +67,18 @@ def did_you_mean(name: str, known: Iterable[str], *, what: str = "", prefix: str
     shown = ", ".join(f"`{prefix}{n}`" for n in names[:limit])
     more = f" and {len(names) - limit} more" if len(names) > limit else ""
     return f"{what or 'known'}: {shown}{more}"
+
+
+def meant(name: str, *, certain: bool = True, more: str = "") -> str:
+    """The help line that asks whether a name was meant, with the change that it asks for where that is certain."""
+    line = f"did you mean `{name}`?{more}"
+    return Help(line, name) if certain else line
+
+
+def _ratio(name: str, other: str) -> float:
+    from difflib import SequenceMatcher
+
+    return SequenceMatcher(None, _fold(name), _fold(other)).ratio()
 
 
 def _fold(name: str) -> str:

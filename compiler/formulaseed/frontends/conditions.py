@@ -8,7 +8,8 @@ from __future__ import annotations
 import re
 
 from formulaseed import limits
-from formulaseed.diagnostics.suggest import did_you_mean, nearest
+from formulaseed.diagnostics.model import Help
+from formulaseed.diagnostics.suggest import did_you_mean, meant, nearest
 from formulaseed.frontends.shape import Shape
 from formulaseed.source.json_reader import JsonArray, JsonLiteral, JsonObject, JsonString, JsonValue, Member
 from formulaseed.syntax import ast
@@ -17,22 +18,17 @@ _IN_TEXT = re.compile(r"\s*(>=|<=|!=|>|<|==)\s*(\S.*)")
 _IN_KEY = re.compile(r"([$\w.]+)\s*(>=|<=|!=|>|<|==)")
 _OPERATORS = ("in", ">=", ">", "<=", "<", "!=")
 _PARAMETER = re.compile(r"param\.[A-Za-z_][A-Za-z0-9_]*")
-_INSTEAD = {
+_INSTEAD: dict[str, str] = {
     "==": "write the value alone, without an operator",
     "=": "write the value alone, without an operator",
     "eq": "write the value alone, without an operator",
-    "ne": "write `!=`",
-    "gte": "write `>=`",
-    "gt": "write `>`",
-    "lte": "write `<=`",
-    "lt": "write `<`",
     "not in": 'define a filter with `in` and use it as `"$NAME": false`',
-    **dict.fromkeys(("ge", "$gte", "min"), "write `>=`"),
-    **dict.fromkeys(("le", "$lte", "max"), "write `<=`"),
-    **dict.fromkeys(("neq", "$ne", "<>", "not"), "write `!=`"),
-    "$gt": "write `>`",
-    "$lt": "write `<`",
-    "$in": "write `in`",
+    **dict.fromkeys(("gte", "ge", "$gte", "min"), Help("write `>=`", ">=")),
+    **dict.fromkeys(("lte", "le", "$lte", "max"), Help("write `<=`", "<=")),
+    **dict.fromkeys(("ne", "neq", "$ne", "<>", "not"), Help("write `!=`", "!=")),
+    **dict.fromkeys(("gt", "$gt"), Help("write `>`", ">")),
+    **dict.fromkeys(("lt", "$lt"), Help("write `<`", "<")),
+    "$in": Help("write `in`", "in"),
     "between": 'write {">=": 2020, "<=": 2023}',
     "contains": "texts are tested with `in` in a formula: `'Thai' in context.categories`",
 }
@@ -89,7 +85,7 @@ def _subject(key: JsonString, namespace: str | None, shape: Shape) -> ast.Name |
         close = nearest(text, shape.spelled)
         help = f"write `extraction.{text}`, `meta.{text}`, `context.{text}` or `${text}`"
         if close is not None:
-            help = f"did you mean `{shape.spelled[close]}`?"
+            help = meant(shape.spelled[close])
         shape.problems.add("FS204", key.span, f"`{text}` has no namespace", help)
         return None
     return ast.Name(key.span, text)
@@ -101,7 +97,7 @@ def _filter_use(subject: ast.FilterName, member: Member, shape: Shape) -> list[a
     spelled = shape.spelled.get(subject.text)
     if spelled is not None and spelled != f"${subject.text}":
         message = f"no filter is called `${subject.text}`"
-        shape.problems.add("FS201", subject.span, message, f"did you mean `{spelled}`?")
+        shape.problems.add("FS201", subject.span, message, meant(spelled))
         return []
     message = f"the filter `${subject.text}` is tested with true or false"
     shape.problems.add("FS503", member.value.span, message, "write true, or false for its opposite")

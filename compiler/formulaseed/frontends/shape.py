@@ -12,7 +12,7 @@ from collections.abc import Collection, Mapping, Sequence
 
 from formulaseed import limits
 from formulaseed.diagnostics.model import Problems
-from formulaseed.diagnostics.suggest import did_you_mean, nearest
+from formulaseed.diagnostics.suggest import did_you_mean, meant, nearest
 from formulaseed.domain.schema import RESERVED_WORDS
 from formulaseed.source.json_reader import JsonArray, JsonLiteral, JsonNumber, JsonObject, JsonString, JsonValue
 from formulaseed.source.text import Span
@@ -33,14 +33,14 @@ KEY_ALIASES: dict[str, tuple[str, ...]] = {
 }  # fmt: skip
 """Keys from elsewhere, with those that they may be meant to be."""
 
-_NUMBER, _TEXT = "did you mean `number`?", "did you mean `string`?"
-ALIASES = {
+_NUMBER, _TEXT, _ENUM = meant("number"), meant("string"), meant("enum")
+ALIASES: dict[str, str] = {
     "float": _NUMBER, "double": _NUMBER, "decimal": _NUMBER, "real": _NUMBER, "str": _TEXT, "text": _TEXT,
-    "list": "did you mean `enum`?", "choice": "did you mean `enum`?", "category": "did you mean `enum`?",
+    "list": _ENUM, "choice": _ENUM, "category": _ENUM,
     **dict.fromkeys(("avg", "average", "mean"), "divide a `sum` step by a `count` step in an `expr` step"),
-    **dict.fromkeys(("formula", "calc", "ratio", "compute"), "did you mean `expr`?"),
-    **dict.fromkeys(("if", "switch", "when", "rules"), "did you mean `case`?"),
-    **dict.fromkeys(("filter", "where"), "did you mean `define_filter`?"),
+    **dict.fromkeys(("formula", "calc", "ratio", "compute"), meant("expr")),
+    **dict.fromkeys(("if", "switch", "when", "rules"), meant("case")),
+    **dict.fromkeys(("filter", "where"), meant("define_filter")),
 }  # fmt: skip
 """Types and operations from elsewhere, with what to write instead."""
 
@@ -118,7 +118,7 @@ class Shape:
             if key.value not in known:
                 close = next((k for k in KEY_ALIASES.get(key.value.lower(), ()) if k in known), None)
                 close = close or nearest(key.value, known)
-                help = f"did you mean `{close}`?" if close else f"known keys: {', '.join(f'`{k}`' for k in known)}"
+                help = meant(close) if close else f"known keys: {', '.join(f'`{k}`' for k in known)}"
                 self.problems.add("FS501", key.span, f"{what} has no key `{key.value}`", help)
                 if close is not None:
                     self._meant.add((value.span.start, close))

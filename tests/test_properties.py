@@ -233,6 +233,72 @@ def test_types_and_ranges_hold(seed: Json, data: st.DataObject) -> None:
             outcome(reference_evaluate, loaded, *data.draw(drawn))
 
 
+class Noting(interpret._Evaluator):
+    """The reference evaluator, noting what comparisons, filters and cases come to, by their places."""
+
+    noted: dict[tuple[int, int], set[bool]]
+    fired: set[tuple[str, int]]
+
+    def value(self, expression: Expr, row: Any) -> Any:
+        value = super().value(expression, row)
+        if isinstance(value, bool):
+            span = expression.info.span
+            Noting.noted.setdefault((span.start, span.end), set()).add(value)
+        if isinstance(expression, nodes.Ref) and expression.symbol.kind is nodes.SymbolKind.FILTER:
+            Noting.noted.setdefault(("filter", expression.symbol.name), set()).add(value)  # type: ignore[arg-type]
+        return value
+
+    def operation(self, operation: nodes.Operation, ty: Type) -> Any:
+        value = super().operation(operation, ty)
+        if isinstance(operation, nodes.Case):
+            for condition, _ in operation.rules:
+                if self.value(condition, {}):
+                    Noting.fired.add((condition.info.span.pointer, condition.info.span.start))
+                    break
+            else:
+                Noting.fired.add(("else", id(operation)))
+        return value
+
+
+@given(seeds(), st.data())
+def test_what_is_told_to_never_happen_never_happens(seed: Json, data: st.DataObject) -> None:
+    """FS603, FS607 and FS610 speak of all data; and a step without a warning cannot fail but by size."""
+    loaded = load_seed(seed)
+    warned = {(d.pointer, d.span.start): d for d in loaded.diagnostics if d.code == "FS607"}
+    decided = {(d.span.start, d.span.end): "always true" in d.message for d in loaded.diagnostics if d.code == "FS603"}
+    risky = {"FS305", "FS507", "FS601", "FS604", "FS605"}
+    places = {step["name"]: f"/compute/{index}" for index, step in enumerate(seed["compute"])}
+    Noting.noted, Noting.fired = {}, set()
+    drawn = st.tuples(rows(loaded), contexts(loaded), parameters(loaded))
+    with mock.patch.object(interpret, "_Evaluator", Noting):
+        for _ in range(4):
+            found = outcome(reference_evaluate, loaded, *data.draw(drawn))
+            if found[0] == "error" and found[2] != "overflow":
+                about = [d for d in loaded.diagnostics if d.code in risky]
+                used = reached(loaded, found[1])
+                assert any((d.pointer + "/").startswith(places[name] + "/") for d in about for name in used), found
+    assert not set(warned) & Noting.fired
+    for span, truth in decided.items():
+        assert Noting.noted.get(span, {truth}) == {truth}
+    for d in loaded.diagnostics:
+        if d.code == "FS610" and "the filter" in d.message:
+            name = seed["compute"][int(d.pointer.split("/")[2])]["name"]
+            expected = d.message.startswith("every")
+            assert Noting.noted.get(("filter", name), {expected}) == {expected}  # type: ignore[call-overload]
+
+
+def reached(seed: FormulaSeed, name: str) -> set[str]:
+    """The step with the filters that it uses, directly or through one another."""
+    steps = {step.name: step for step in seed.program.steps}
+    found, stack = {name}, [name]
+    while stack:
+        for symbol in steps[stack.pop()].symbols():
+            if symbol.kind is nodes.SymbolKind.FILTER and symbol.name not in found:
+                found.add(symbol.name)
+                stack.append(symbol.name)
+    return found
+
+
 _POINTS = st.one_of(
     st.sampled_from(
         [0, 1, 2, 3, 5, -1, -2, 0.0, 0.1, 0.5, 1.0, 2.5, -0.5, 1e-9, 5e-324, 1e16, 1e100, -1e100, 1e200, 1e308]

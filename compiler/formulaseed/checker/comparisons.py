@@ -7,17 +7,29 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from dataclasses import dataclass
 
-from formulaseed.checker.facts import Facts, Narrowing, is_present, values_of
+from formulaseed.checker.decided import decided_pair
+from formulaseed.checker.facts import Facts, Narrowing, is_present, range_of, values_of
 from formulaseed.checker.scope import Scope, error_at
 from formulaseed.checker.wording import called, help_for_order, help_for_pair
 from formulaseed.diagnostics.suggest import did_you_mean, meant, nearest
+from formulaseed.domain.ranges import described
 from formulaseed.domain.types import BOOLEAN, Base, Shape, Value, join
 from formulaseed.ir import nodes
 from formulaseed.ir.nodes import Expr, Info, SymbolKind
 from formulaseed.ir.text import literal_text
 from formulaseed.source.text import Span
 from formulaseed.syntax import ast
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """A comparison whose result is in no doubt, and why."""
+
+    span: Span
+    result: bool
+    reason: str
 
 
 class ComparisonChecker(ABC):
@@ -27,6 +39,15 @@ class ComparisonChecker(ABC):
         self.scope = scope
         self.problems = scope.problems
         self.narrowing = narrowing
+        self.decisions: list[Decision] = []
+        """Not told yet: where they decide a whole rule or filter, that is told instead."""
+
+    def tell_decisions(self) -> None:
+        for decision in self.decisions:
+            message = f"this is always {str(decision.result).lower()}: {decision.reason}"
+            help = "remove the comparison, or compare with what leaves it open"
+            self.problems.add("FS603", decision.span, message, help)
+        self.decisions.clear()
 
     @abstractmethod
     def check(self, node: ast.Expr, facts: Facts) -> Expr:
@@ -40,6 +61,7 @@ class ComparisonChecker(ABC):
         first = self.check(node.first, facts)
         operands = [first]
         wrong = first.info.ty.is_error
+        known = [facts]
         for operator, right_node in zip(node.operators, node.rest, strict=True):
             if operator in ("in", "not in"):
                 left, right = self._membership(operands[-1], operator, right_node, facts)
@@ -52,6 +74,7 @@ class ComparisonChecker(ABC):
             if not wrong and len(node.operators) > 1:
                 pair_info = Info(BOOLEAN, Shape.RESTAURANT, node.span)
                 facts = self.narrowing.assume(nodes.Comparison(left, (operator,), (right,), pair_info), True, facts)
+                known.append(facts)
         if wrong:
             return error_at(node.span)
         span = node.span if node.span.source is not first.info.span.source else node.span.to(operands[-1].info.span)
@@ -68,7 +91,9 @@ class ComparisonChecker(ABC):
             plain = _boolean_test(operands[0], node.operators[0], operands[1], info)
             if plain is not None:
                 return plain
-        decided = self._is_decided(operands[0], node.operators[0], operands[1], facts) and len(operands) == 2
+        decided = self._is_decided(operands[0], node.operators[0], operands[1], known[0]) and len(operands) == 2
+        for left, operator, right, before in zip(operands, node.operators, operands[1:], known, strict=False):
+            self._note_if_decided(left, operator, right, before, node.span)
         return nodes.Comparison(operands[0], node.operators, tuple(operands[1:]), info, decided)
 
     def _never_null(self, tested: Expr, operator: str, info: Info) -> Expr:
@@ -76,12 +101,32 @@ class ComparisonChecker(ABC):
         return self._constant(operator == "!=", f"here {called(tested)} is known to be there", info)
 
     def _constant(self, result: bool, reason: str, info: Info) -> Expr:
-        message = f"this is always {str(result).lower()}: {reason}"
-        self.problems.add("FS603", info.span, message, "remove the comparison, or change the one before")
+        self.decisions.append(Decision(info.span, result, reason))
         return nodes.Literal(result, Info(BOOLEAN, Shape.RESTAURANT, info.span, None, True, result))
 
+    def _note_if_decided(self, left: Expr, operator: str, right: Expr, facts: Facts, whole: Span) -> None:
+        """Note a comparison whose result the ranges and values of its sides leave in no doubt."""
+        if facts.impossible:
+            return
+        reason = ""
+        results = self._results_of(left) if operator in ("==", "!=") and right.info.is_constant else None
+        if results is not None and right.info.constant not in results:
+            result: bool | None = operator == "!="
+            reason = f"{called(left)} can only be {_listed(results)}"
+        else:
+            result = decided_pair(left, operator, right, facts)
+        if result is None:
+            return
+        sides = right.items if isinstance(right, nodes.List) else (right,)
+        parts = [known_text(side, facts) for side in (left, *sides) if not side.info.is_constant]
+        reason = reason or " and ".join(dict.fromkeys(parts)) or "both sides are constants"
+        here, there = left.info.span, right.info.span
+        together = there.pointer.startswith(here.pointer) and whole.pointer != there.pointer
+        span = here.to(there) if together or here.pointer == there.pointer else there
+        self.decisions.append(Decision(span, result, reason))
+
     def _is_decided(self, left: Expr, operator: str, right: Expr, facts: Facts) -> bool:
-        """Whether conditions around a comparison of texts leave the result in no doubt; told where it is so."""
+        """Whether a type checker, too, would see that a comparison is in no doubt."""
         known: Sequence[Value] | None = values_of(left, facts)
         items = right.items if isinstance(right, nodes.List) else (right,)
         named = [item.value for item in items if isinstance(item, nodes.Literal)]
@@ -95,13 +140,7 @@ class ComparisonChecker(ABC):
         if isinstance(left, nodes.Literal) or (operator in ("in", "not in") and not isinstance(right, nodes.List)):
             return False
         possible = [value for value in known if value in named]
-        if possible and (len(possible) < len(known) or len(named) > 1):
-            return False
-        result = bool(possible) is (operator in ("==", "in"))
-        message = f"this is always {str(result).lower()}: here {called(left)} can only be {_listed(known)}"
-        help = "remove the comparison, or change the one before"
-        self.problems.add("FS603", left.info.span.to(right.info.span), message, help)
-        return True
+        return not possible or (len(possible) == len(known) and len(named) == 1)
 
     def _unquoted(self, left: Expr, right: ast.Expr) -> Expr | None:
         """Tell of a text that was meant to stand in quotes, such as `severity == severe`; None for anything else."""
@@ -192,6 +231,15 @@ class ComparisonChecker(ABC):
                 self.problems.add("FS301", operand.info.span, message, "write a list: `x in [1, 2]`")
                 return left, error_at(node.span)
         return self.needed(left, facts), self.needed(right, facts)
+
+
+def known_text(found: Expr, facts: Facts) -> str:
+    """What is known of an expression, in words."""
+    values = values_of(found, facts)
+    if values is not None:
+        return f"{called(found)} can only be {_listed(values)}"
+    known = range_of(found, facts)
+    return f"{called(found)} is {described(known)}" if known is not None else f"{called(found)} was tested before"
 
 
 def shape_of(operands: Sequence[Expr]) -> Shape:

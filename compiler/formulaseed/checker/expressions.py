@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 from formulaseed.checker.comparisons import ComparisonChecker, is_null, shape_of
 from formulaseed.checker.facts import Facts, Narrowing, is_present, range_of
+from formulaseed.checker.hazards import tell_hazards
 from formulaseed.checker.scope import Scope, error_at
 from formulaseed.checker.wording import arity, called, unquoted_number
 from formulaseed.diagnostics.model import Help
@@ -165,9 +166,10 @@ class ExpressionChecker(ComparisonChecker):
         info = self._computed((left, right), ty, computed, span, operator.apply)
         if info is None:
             return error_at(span)
-        return nodes.Binary(
-            symbol, left, right, info, operator.is_safe(known), not computed.is_bounded and not info.is_constant
-        )
+        may_overflow = not computed.is_bounded and not info.is_constant
+        made = nodes.Binary(symbol, left, right, info, operator.is_safe(known), may_overflow)
+        tell_hazards(self.scope, facts, symbol, (left, right), known, computed, made)
+        return made
 
     def _computed(self, operands: Sequence[Expr], ty: Type, computed: Range, span: Span, apply: object) -> Info | None:
         """What is known of a result; None, which is told, where literals alone show that there is none."""
@@ -315,7 +317,9 @@ class ExpressionChecker(ComparisonChecker):
         info = self._computed(arguments, ty, computed, span, function.apply)
         if info is None:
             return error_at(span)
-        return nodes.Call(function.name, tuple(arguments), info, function.is_safe(known))
+        made = nodes.Call(function.name, tuple(arguments), info, function.is_safe(known))
+        tell_hazards(self.scope, facts, function.name, arguments, known, computed, made)
+        return made
 
     def _argument(self, function: Function, found: Expr, facts: Facts) -> Expr:
         ty = found.info.ty

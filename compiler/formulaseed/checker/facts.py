@@ -26,9 +26,13 @@ class Facts:
 
     ranges: Mapping[Expr, Range] = field(default_factory=dict)
     values: Mapping[Expr, tuple[str, ...]] = field(default_factory=dict)
-    """The values that a text with known ones can still have; none where the conditions contradict one another."""
+    """The values that a text with known ones can still have."""
+    truths: Mapping[Expr, bool] = field(default_factory=dict)
+    """Flags and filters that were tested, with what was found."""
     present: frozenset[Expr] = frozenset()
     implied: frozenset[Expr] = frozenset()
+    impossible: bool = False
+    """The conditions contradict one another: whatever stands behind them is never reached."""
 
     def with_range(self, expression: Expr, known: Range) -> Facts:
         return replace(self, ranges={**self.ranges, expression: known})
@@ -36,12 +40,34 @@ class Facts:
     def with_values(self, expression: Expr, values: tuple[str, ...]) -> Facts:
         return replace(self, values={**self.values, expression: values})
 
+    def with_truth(self, expression: Expr, truth: bool) -> Facts:
+        if self.truths.get(expression, truth) is not truth:
+            return self.contradicted()
+        return replace(self, truths={**self.truths, expression: truth})
+
     def with_present(self, expression: Expr) -> Facts:
         return replace(self, present=self.present | {expression})
 
     def with_implied(self, expression: Expr) -> Facts:
         return replace(self, implied=self.implied | {expression})
 
+    def contradicted(self) -> Facts:
+        return self if self.impossible else replace(self, impossible=True)
+
+    def either(self, other: Facts) -> Facts:
+        """What holds whichever of the two holds."""
+        if self.impossible or other.impossible:
+            return other if self.impossible else self
+        known = {e: ranges.union(r, other.ranges[e]) for e, r in self.ranges.items() if e in other.ranges}
+        values = {
+            e: tuple(dict.fromkeys((*mine, *other.values[e]))) for e, mine in self.values.items() if e in other.values
+        }
+        truths = {e: truth for e, truth in self.truths.items() if other.truths.get(e) is truth}
+        return Facts(known, values, truths, self.present & other.present, self.implied & other.implied)
+
+
+_ALTERNATIVES, _DEPTH = 50, 3
+"""Of a longer `or`, and of one deeper inside others, nothing is learnt: it takes time, and leaves little to know."""
 
 FilterCondition = Callable[[str], Expr | None]
 """The condition of a filter, by the filter's name."""
@@ -57,29 +83,50 @@ class Narrowing:
     filter_condition: FilterCondition
     non_empty: NonEmpty
 
-    def assume(self, condition: Expr, truth: bool, facts: Facts) -> Facts:
-        """The facts where the condition is known to be true, or known to be false."""
+    def assume(self, condition: Expr, truth: bool, facts: Facts, depth: int = 0) -> Facts:
+        """The facts where the condition is known to be true, or known to be false.
+
+        `depth` counts the alternatives that this stands in.
+        """
         match condition:
             case nodes.Not(operand):
-                return self.assume(operand, not truth, facts)
+                return self.assume(operand, not truth, facts, depth)
             case nodes.Logical(operator, operands):
                 if (operator == "and") is truth:
                     for operand in operands:
-                        facts = self.assume(operand, truth, facts)
-                return facts
+                        facts = self.assume(operand, truth, facts, depth)
+                    return facts
+                return self._any_of(operands, truth, facts, depth)
             case nodes.Comparison(first, operators, rest):
                 return self._chain(first, operators, rest, truth, facts)
             case nodes.Ref(Symbol(SymbolKind.FILTER, name)):
                 inner = self.filter_condition(name)
-                return self.assume(inner, truth, facts) if inner is not None else facts
+                facts = facts.with_truth(condition, truth)
+                return self.assume(inner, truth, facts, depth) if inner is not None else facts
             case _:
                 return self._truth(condition, truth, facts)
 
+    def _any_of(self, operands: tuple[Expr, ...], truth: bool, facts: Facts, depth: int) -> Facts:
+        """The facts where one of the operands is true (or false) and those before it are not."""
+        if depth >= _DEPTH or len(operands) > _ALTERNATIVES:
+            return facts
+        found, before = facts.contradicted(), facts
+        for operand in operands:
+            found = found.either(self.assume(operand, truth, before, depth + 1))
+            before = self.assume(operand, not truth, before, depth + 1)
+        return found
+
     def _truth(self, value: Expr, truth: bool, facts: Facts) -> Facts:
+        known = range_of(value, facts)
+        if isinstance(value, nodes.Literal) and bool(value.value) is not truth:
+            return facts.contradicted()
+        if known is not None and ranges.compared("==", known, ranges.exactly(0)) is truth:
+            return facts.contradicted()
+        if value.info.ty.base is Base.BOOLEAN and not value.info.ty.nullable:
+            facts = facts.with_truth(value, truth)
         if not truth:
             return facts
         facts = facts.with_present(value)
-        known = range_of(value, facts)
         return facts.with_range(value, Range(known.low, known.high, nonzero=True)) if known else facts
 
     def _chain(
@@ -124,6 +171,9 @@ class Narrowing:
         mine, other = range_of(left, facts), range_of(right, facts)
         if mine is None or other is None:
             return facts
+        both_may_be_null = left.info.ty.nullable and right.info.ty.nullable
+        if not both_may_be_null and ranges.compared(operator, mine, other) is False:
+            return facts.contradicted()
         integer = left.info.ty.base is Base.INTEGER
         if operator == "==":
             known = other
@@ -135,7 +185,11 @@ class Narrowing:
 
     def _not_zero(self, left: Expr, right: Expr, facts: Facts) -> Facts:
         mine, other = range_of(left, facts), range_of(right, facts)
-        if mine is None or other is None or (other.low, other.high) != (0.0, 0.0):
+        if mine is None or other is None:
+            return facts
+        if ranges.compared("!=", mine, other) is False and not left.info.ty.nullable and not right.info.ty.nullable:
+            return facts.contradicted()
+        if (other.low, other.high) != (0.0, 0.0):
             return facts
         known = Range(mine.low, mine.high, nonzero=True)
         if left.info.ty.base is Base.INTEGER and mine.low == 0:
@@ -154,6 +208,9 @@ class Narrowing:
             if item is None:
                 return facts
             known = item if known is None else ranges.union(known, item)
+        may_be_null = left.info.ty.nullable and any(item.info.ty.nullable for item in right.items)
+        if mine and not may_be_null and all(item and ranges.compared("==", mine, item) is False for item in found):
+            return facts.contradicted()
         return self._learn(left, ranges.intersection(mine, known), facts) if mine and known else facts
 
     def _learn(self, value: Expr, known: Range, facts: Facts) -> Facts:
@@ -190,11 +247,12 @@ def _narrow_values(left: Expr, operator: str, right: Expr, facts: Facts) -> Fact
         return facts
     if operator in ("in", "not in") and not isinstance(right, nodes.List):
         return facts
-    if operator in ("==", "in"):
-        return facts.with_values(left, tuple(value for value in known if value in named))
-    if operator in ("!=", "not in"):
-        return facts.with_values(left, tuple(value for value in known if value not in named))
-    return facts
+    if operator not in ("==", "in", "!=", "not in"):
+        return facts
+    left_over = tuple(value for value in known if (value in named) is (operator in ("==", "in")))
+    facts = facts.with_values(left, left_over)
+    is_empty = not left_over and (operator in ("==", "in") or not left.info.ty.nullable)
+    return facts.contradicted() if is_empty else facts
 
 
 def is_present(expression: Expr, facts: Facts) -> bool:

@@ -8,8 +8,11 @@ from __future__ import annotations
 import re
 
 from formulaseed import limits
+from formulaseed.checker.decided import decided
 from formulaseed.checker.expressions import ExpressionChecker
 from formulaseed.checker.facts import Facts, Narrowing
+from formulaseed.checker.hazards import tell_large_sum
+from formulaseed.checker.reach import Reach, reason_of
 from formulaseed.checker.scope import Scope, error_at
 from formulaseed.diagnostics.model import Problems
 from formulaseed.diagnostics.suggest import did_you_mean
@@ -20,8 +23,12 @@ from formulaseed.domain.types import BOOLEAN, ERROR, INTEGER, Base, Type, Value,
 from formulaseed.ir import nodes
 from formulaseed.ir.nodes import Expr, SymbolKind
 from formulaseed.ir.text import expression_text
+from formulaseed.source.text import Span
 from formulaseed.syntax import ast, surface
 from formulaseed.syntax.mentions import mentioned_names
+
+_DECIDED_SIZE = 200
+"""With more terms, filters written out, it is not asked whether a condition is in doubt: it takes time."""
 
 
 def check_program(program: surface.Program, problems: Problems) -> nodes.Program | None:
@@ -52,12 +59,16 @@ class _ProgramChecker:
         )
         self.scope.incomplete = program.incomplete
         self.narrowing = Narrowing(self._filter_condition, self._non_empty)
+        self.checkers: list[ExpressionChecker] = []
 
     def run(self) -> nodes.Program:
         steps = []
         for step in self.program.steps:
             self.scope.current = step.name.text
             checked = self._step(step)
+            for checker in self.checkers:
+                checker.tell_decisions()
+            self.checkers.clear()
             if checked is None:
                 self.scope.broken.add(step.name.text)
                 continue
@@ -85,11 +96,11 @@ class _ProgramChecker:
     def _step(self, step: surface.Step) -> nodes.Step | None:
         operation: nodes.Operation | None
         match step.operation:
-            case surface.Filter(condition):
-                return self._filter(step, self._checker(True).condition(condition, Facts()))
+            case surface.Filter(condition=condition):
+                return self._filter(step, condition)
             case surface.Count(where):
-                condition_, sound = self._where(where)
-                operation = nodes.Count(condition_) if sound else None
+                matching, sound = self._where(where)
+                operation = nodes.Count(matching) if sound else None
                 return self._made(step, operation, INTEGER, ranges.COUNT)
             case surface.Sum():
                 return self._sum(step, step.operation)
@@ -106,7 +117,9 @@ class _ProgramChecker:
             case surface.Broken():
                 return None
 
-    def _filter(self, step: surface.Step, condition: Expr) -> nodes.Step | None:
+    def _filter(self, step: surface.Step, written: ast.Expr) -> nodes.Step | None:
+        checker = self._checker(True)
+        condition = checker.condition(written, Facts())
         if condition.info.ty.is_error:
             return None
         size = self.scope.sizes[step.name.text] = self.scope.filter_size(condition)
@@ -116,7 +129,24 @@ class _ProgramChecker:
             )
             self.problems.add("FS510", step.name.span, message, "use fewer filters in one another")
             return None
+        self._tell_if_decided(condition, checker, step.name.span, f"the filter `{step.name.text}`")
         return nodes.Step(step.name.text, nodes.Filter(condition), BOOLEAN, None, step.name.span)
+
+    def _tell_if_decided(self, condition: Expr, checker: ExpressionChecker, span: Span, what: str) -> None:
+        """Warn of a condition that every review meets, or none."""
+        if self.scope.filter_size(condition) > _DECIDED_SIZE:
+            return
+        truth = decided(condition, Facts(), self.narrowing)
+        if truth is None:
+            return
+        reason = reason_of(condition, checker, Facts())
+        checker.decisions.clear()
+        if truth:
+            help = "remove the filter, or test for what tells reviews apart"
+            self.problems.add("FS610", span, f"every review passes {what}: {reason}", help)
+        else:
+            help = "change the conditions so that a review can meet them all"
+            self.problems.add("FS610", span, f"no review passes {what}: {reason}", help)
 
     def _made(
         self, step: surface.Step, operation: nodes.Operation | None, ty: Type, known: Range | None
@@ -126,14 +156,20 @@ class _ProgramChecker:
         return nodes.Step(step.name.text, operation, ty, known if ty.is_numeric else None, step.name.span)
 
     def _checker(self, per_review: bool) -> ExpressionChecker:
-        return ExpressionChecker(self.scope, self.narrowing, per_review=per_review)
+        self.checkers.append(ExpressionChecker(self.scope, self.narrowing, per_review=per_review))
+        return self.checkers[-1]
 
     def _where(self, where: ast.Expr | None) -> tuple[Expr | None, bool]:
         """The checked condition, and whether it is sound; a missing one is."""
         if where is None:
             return None, True
-        found = self._checker(True).condition(where, Facts())
-        return found, not found.info.ty.is_error
+        checker = self._checker(True)
+        found = checker.condition(where, Facts())
+        if found.info.ty.is_error:
+            return found, False
+        if not isinstance(found, nodes.Ref):  # a filter that never varies is told where it is defined
+            self._tell_if_decided(found, checker, where.span, "`where`")
+        return found, True
 
     def _per_review(self, expression: ast.Expr, where: Expr | None, what: str) -> Expr:
         """A number for each review that matches."""
@@ -161,6 +197,8 @@ class _ProgramChecker:
         total = ranges.union(ranges.exactly(0), ranges.multiply(term, ranges.COUNT))
         total = Range(total.low, total.high)
         made = nodes.Sum(found, where, may_overflow=not total.is_bounded)
+        if made.may_overflow:
+            tell_large_sum(self.scope, found, term, operation.expression.span)
         return self._made(step, made, found.info.ty.present(), total.clipped())
 
     def _extreme(self, step: surface.Step, operation: surface.Extreme) -> nodes.Step | None:
@@ -242,13 +280,18 @@ class _ProgramChecker:
         checker, facts = self._checker(False), Facts()
         rules: list[tuple[Expr, Value]] = []
         sound = True
+        reach = Reach(self.narrowing, self.problems)
         for rule in operation.rules:
             condition = checker.condition(rule.condition, facts)
             if condition.info.ty.is_error:
                 sound = False
                 continue
             rules.append((condition, rule.then.value))
+            reach.rule(condition, rule, facts, checker)
             facts = self.narrowing.assume(condition, False, facts)
+        if sound:
+            reach.otherwise(operation.otherwise, facts)
+            reach.tell()
         literals = [*(rule.then for rule in operation.rules), operation.otherwise]
         joined = self._joined(literals, "a case's results")
         if joined is not None and joined.base is Base.NULL:

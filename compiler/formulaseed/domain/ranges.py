@@ -42,6 +42,9 @@ COUNT = Range(0.0, float(2**63))
 """A number of reviews: no list in any memory is longer."""
 
 
+_UNLIKELY = 1e15
+"""Bounds from here on come from the width of the types: to a reader they are none."""
+
 _EXACT = 2.0**53
 """Up to here a float holds every integer; beyond, bounds are moved outward, since integers are computed exactly."""
 
@@ -60,6 +63,59 @@ def _outward(a: Range) -> Range:
     low = math.nextafter(a.low, -math.inf) if abs(a.low) >= _EXACT else a.low
     high = math.nextafter(a.high, math.inf) if abs(a.high) >= _EXACT else a.high
     return Range(low, high, a.nonzero)
+
+
+def described(a: Range) -> str:
+    """The range in words, as messages use it: `0 or more`, `between 0 and 20`. Bounds far beyond data are none."""
+    low, high = _bound_text(a.low), _bound_text(a.high)
+    if low is not None and low == high:
+        return f"exactly {low}"
+    if low is None and high is None:
+        return "any number but 0" if a.nonzero else "any number"
+    if high is None:
+        text = f"above {low}" if a.low == math.nextafter(0.0, 1.0) else f"{low} or more"
+    elif low is None:
+        text = f"below {high}" if a.high == math.nextafter(0.0, -1.0) else f"{high} or less"
+    else:
+        text = f"between {low} and {high}"
+    return f"{text}, and not 0" if a.nonzero and a.low <= 0 <= a.high else text
+
+
+def is_any(a: Range) -> bool:
+    """Whether the range tells a reader nothing."""
+    return a.low <= -_UNLIKELY and a.high >= _UNLIKELY and not a.nonzero
+
+
+def _bound_text(bound: float) -> str | None:
+    """A bound as people write it; None where no data come near it."""
+    if abs(bound) >= _UNLIKELY:
+        return None
+    if abs(bound) < 1e-300:
+        return "0"
+    return str(int(bound)) if bound == int(bound) else f"{bound:.6g}"
+
+
+def compared(operator: str, a: Range, b: Range) -> bool | None:
+    """What `a operator b` gives for all numbers of the ranges; None where it depends on them."""
+    match operator:
+        case "<":
+            return True if a.high < b.low else False if a.low >= b.high else None
+        case "<=":
+            return True if a.high <= b.low else False if a.low > b.high else None
+        case ">" | ">=":
+            return compared({">": "<", ">=": "<="}[operator], b, a)
+        case "==":
+            if a.low == a.high == b.low == b.high:
+                return True
+            apart = a.high < b.low or b.high < a.low
+            return False if apart or (a.nonzero and _is_zero(b)) or (b.nonzero and _is_zero(a)) else None
+        case _:
+            equal = compared("==", a, b)
+            return None if equal is None else not equal
+
+
+def _is_zero(a: Range) -> bool:
+    return a.low == a.high == 0
 
 
 def _finite(value: float, instead: float) -> float:

@@ -1,0 +1,121 @@
+"""Operations that have no value for some of the numbers that may reach them.
+
+In: an operation, its operands and their ranges. Out: warnings, each with the range that was found. Where a
+guard excludes the fault, the range shows it and nothing is told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from formulaseed.checker.facts import Facts
+from formulaseed.checker.scope import Scope
+from formulaseed.checker.wording import called
+from formulaseed.domain.ranges import Range, described
+from formulaseed.domain.types import Base
+from formulaseed.ir.nodes import Expr
+from formulaseed.ir.text import expression_text
+from formulaseed.source.text import Span
+
+_SHOWN = 60
+"""A longer expression is not repeated in a help line."""
+
+
+def tell_hazards(
+    scope: Scope,
+    facts: Facts,
+    name: str,
+    operands: Sequence[Expr],
+    known: Sequence[Range],
+    computed: Range,
+    whole: Expr,
+) -> None:
+    """Warn of every way in which the operation or function `name` may fail. `whole` is the operation itself."""
+    if facts.impossible or whole.info.is_constant:
+        return
+    hazards = _Hazards(scope, operands, known, whole)
+    match name:
+        case "/" | "//" | "%":
+            hazards.divisor(1)
+        case "log":
+            hazards.logarithm()
+        case "sqrt":
+            hazards.root()
+        case "**" | "pow":
+            hazards.power(computed)
+        case "+" | "-" | "*":
+            hazards.size(computed)
+
+
+def tell_large_sum(scope: Scope, term: Expr, known: Range, span: Span) -> None:
+    """Warn of a sum over reviews that may be too large for a number."""
+    if known.is_bounded:
+        message = f"the sum may be too large for a number: each term is {described(known)}"
+        scope.tell("FS606", span, message, f"bound the terms: `min({expression_text(term)}, 1000)`", "sum")
+
+
+class _Hazards:
+    def __init__(self, scope: Scope, operands: Sequence[Expr], known: Sequence[Range], whole: Expr) -> None:
+        self.scope = scope
+        self.operands = operands
+        self.known = known
+        self.span = whole.info.span
+        text = expression_text(whole)
+        self.text = text if len(text) <= _SHOWN else "…"
+
+    def tell(self, code: str, message: str, help: str) -> None:
+        self.scope.tell(code, self.span, message, help, message)
+
+    def guarded(self, index: int, test: str) -> str:
+        operand = expression_text(self.operands[index])
+        return f"`{self.text} if {operand if len(operand) <= _SHOWN else '…'} {test} else 0`"
+
+    def said(self, index: int) -> str:
+        """An operand with its range, as messages name it."""
+        return f"{called(self.operands[index])} is {described(self.known[index])}"
+
+    def divisor(self, index: int) -> None:
+        if self.known[index].may_be_zero and not self.operands[index].info.is_constant:
+            message = f"this divides by zero where {called(self.operands[index])} is 0: it is "
+            message += described(self.known[index])
+            test = "> 0" if self.known[index].low >= 0 else "!= 0"
+            self.tell("FS604", message, f"guard it: {self.guarded(index, test)}")
+
+    def logarithm(self) -> None:
+        if self.known[0].low <= 0:
+            help = f"guard it: {self.guarded(0, '> 0')}, or bound it: `log(max(…, 1))`"
+            self.tell("FS605", f"the logarithm needs a number above 0, and {self.said(0)}", help)
+
+    def root(self) -> None:
+        if self.known[0].low < 0:
+            help = f"guard it: {self.guarded(0, '>= 0')}, or bound it: `sqrt(max(…, 0))`"
+            self.tell("FS605", f"the square root needs a number of 0 or more, and {self.said(0)}", help)
+
+    def power(self, computed: Range) -> None:
+        base, exponent = self.known
+        sound = True
+        if base.may_be_zero and exponent.low < 0:
+            sound = False
+            message = f"this divides by zero where {called(self.operands[0])} is 0 and the exponent negative: "
+            self.tell("FS604", message + f"{self.said(0)}, {self.said(1)}", f"guard it: {self.guarded(0, '> 0')}")
+        if base.low < 0 and not _is_whole(self.operands[1]):
+            sound = False
+            message = f"a negative number has no power that is no integer: {self.said(0)}, {self.said(1)}"
+            self.tell("FS605", message, f"guard it: {self.guarded(0, '>= 0')}")
+        if sound:
+            self.size(computed)
+
+    def size(self, computed: Range) -> None:
+        if computed.is_bounded or not all(known.is_bounded for known in self.known):
+            return
+        parts = [index for index, operand in enumerate(self.operands) if not operand.info.is_constant]
+        message = f"this may be too large for a number: {' and '.join(dict.fromkeys(map(self.said, parts)))}"
+        bounded = expression_text(self.operands[parts[-1]])
+        self.tell("FS606", message, f"bound it first: `min({bounded if len(bounded) <= _SHOWN else '…'}, 100)`")
+
+
+def _is_whole(operand: Expr) -> bool:
+    constant = operand.info.constant
+    if operand.info.is_constant and isinstance(constant, int | float):
+        return constant == int(constant)
+    return operand.info.ty.base is Base.INTEGER

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, Literal, NamedTuple, TypeAlias, TypeVar
 
 TASK_NAME: Final = "Date-night"
-SEED_SHA256: Final = "63ca1ed7f2ad89d3774a39becb047508f4edc1e6010b187fd0d67cb4a0ae019c"
+SEED_SHA256: Final = "add145cb76a9275d71f833eb5188a104af6f17774135554b3acf3eda1e1e68d6"
 KEYWORDS: Final[tuple[str, ...]] = (
     "date night",
     "first date",
@@ -25,6 +25,8 @@ KEYWORDS: Final[tuple[str, ...]] = (
     "candle",
     "intimate",
     "cozy",
+    "cozier",
+    "coziest",
     "boyfriend",
     "girlfriend",
     "husband",

@@ -11,11 +11,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, Literal, NamedTuple, TypeAlias, TypeVar
 
 TASK_NAME: Final = "Kitchen-hygiene"
-SEED_SHA256: Final = "24ba822b9dbd6548d4acd06e1a89ac8990cfba46bb821ec93e181365cbf576a9"
+SEED_SHA256: Final = "8a696dd8f2b2b999adaf3f3e5e2812abae119262f28c93f5b8a6311506dbc108"
 KEYWORDS: Final[tuple[str, ...]] = (
     "clean",
     "dirty",
+    "dirtier",
     "filthy",
+    "filthier",
     "hygien",
     "sanitary",
     "sticky",
@@ -24,7 +26,7 @@ KEYWORDS: Final[tuple[str, ...]] = (
     "mice",
     "rats",
     "rodent",
-    "bugs",
+    "bug",
     "flies",
     "mold",
     "hair in",
@@ -32,7 +34,7 @@ KEYWORDS: Final[tuple[str, ...]] = (
     "sick",
     "undercooked",
     "raw chicken",
-    "gloves",
+    "glove",
     "restroom",
     "bathroom",
     "health inspector",

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, Literal, NamedTuple, TypeAlias, TypeVar
 
 TASK_NAME: Final = "Late-night"
-SEED_SHA256: Final = "69b3b930c861a7278e8eeffece1604237577ac43aa260f314cb5dd9346be54b2"
+SEED_SHA256: Final = "610e051e9bc14a1c4548c0bac66d58904d2003329f738e0316352dbd9992313b"
 KEYWORDS: Final[tuple[str, ...]] = ()
 OUTPUT: Final = (
     "N_LATE",

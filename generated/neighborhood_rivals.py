@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, Literal, NamedTuple, TypeAlias, TypeVar
 
 TASK_NAME: Final = "Neighborhood-rivals"
-SEED_SHA256: Final = "7569cad9731b07c125f826f9870fdbecbf039f352c83f3c8d1c1cad90dabce9c"
+SEED_SHA256: Final = "87a672a95db2698ac44dc1927adecf51f98a38fafb4c7de2e595b52c505bd1f3"
 KEYWORDS: Final[tuple[str, ...]] = (
     "better than",
     "worse than",

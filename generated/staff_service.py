@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, Literal, NamedTuple, TypeAlias, TypeVar
 
 TASK_NAME: Final = "Staff-service"
-SEED_SHA256: Final = "3803c557fb5e94bee0fdb873d3daa82518c68e7f1cc978efaf226cd2d61da637"
+SEED_SHA256: Final = "9f35640b6d65958735c4e409dfe1801bbd36a1ba43c0e54bb0a8bf7779a84afb"
 KEYWORDS: Final[tuple[str, ...]] = (
     "service",
     "staff",
@@ -24,6 +24,8 @@ KEYWORDS: Final[tuple[str, ...]] = (
     "manager",
     "rude",
     "friendly",
+    "friendlier",
+    "friendliest",
     "attentive",
     "attitude",
     "ignored",

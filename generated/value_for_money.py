@@ -12,13 +12,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, Literal, NamedTuple, TypeAlias, TypeVar
 
 TASK_NAME: Final = "Value-for-money"
-SEED_SHA256: Final = "0151a5ca2831e43333b79c4357571242f85a4e438f80e24d87333058d09bd1a3"
+SEED_SHA256: Final = "a54a70fc660aaf6aacbf14440eedd9d610ee7401ea5c0d5cd6fdbe3d2ac65e14"
 KEYWORDS: Final[tuple[str, ...]] = (
     "price",
     "pricing",
-    "pricey",
     "$",
-    "dollars",
+    "dollar",
     "cheap",
     "expensive",
     "affordable",

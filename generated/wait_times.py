@@ -11,18 +11,18 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, Literal, NamedTuple, TypeAlias, TypeVar
 
 TASK_NAME: Final = "Wait-times"
-SEED_SHA256: Final = "d9a8af620763b564b7505cba592722efd0943f106ada68d5e135b6c995ee0007"
+SEED_SHA256: Final = "ebbf470fd48f061d8f89653270e9bd0cb698d58ce8d6be2a2a6fc91f05d90ef6"
 KEYWORDS: Final[tuple[str, ...]] = (
     "wait",
-    "waited",
-    "waiting",
-    "minutes",
+    "minute",
     "hour",
     "slow",
     "line",
     "queue",
     "seated",
     "took forever",
+    "take forever",
+    "takes forever",
     "walked out",
 )
 OUTPUT: Final = (

@@ -3,6 +3,7 @@
     read    path or dictionary  →  Document        the text, as JSON with places
     parse   Document            →  surface.Program the common program, names still text
     check   surface.Program     →  nodes.Program   typed and resolved
+    lint    both                →  warnings        what is likely not meant
     plan    nodes.Program       →  ModuleView      names, passes, helpers
     render  ModuleView          →  str             the template, then the formatter
     verify  str                 →  str             the same text, or a refusal
@@ -29,6 +30,7 @@ from formulaseed.frontends.canonical import sha256
 from formulaseed.frontends.seed import lower_seed
 from formulaseed.frontends.sizes import too_many
 from formulaseed.ir import nodes
+from formulaseed.lint.run import allow, lint
 from formulaseed.source.json_reader import JsonValue, Plain, plain, read_json
 from formulaseed.source.text import Source, Span
 from formulaseed.syntax import surface
@@ -158,6 +160,9 @@ def analyse(seed: SeedLike) -> Analysis:
     try:
         lowered = parse(document, problems)
         checked = check(lowered, problems) if lowered is not None else None
+        if lowered is not None and checked is not None:
+            lint(checked, lowered, problems)
+        allow(lowered.allowances if lowered is not None else (), problems)
     except Exception as error:  # a bug of ours must not look like one of the seed's, nor end in a traceback
         message = f"the compiler failed with {type(error).__name__}: {error}"
         problems.add("FS901", Span(document.source, 0, 0), message, "this is a bug of formulaseed: please report it")

@@ -230,8 +230,9 @@ class ExpressionChecker(ComparisonChecker):
     def _conditional(self, node: ast.Conditional, facts: Facts) -> Expr:
         condition = self.condition(node.condition, facts)
         known = not condition.info.ty.is_error
-        when_true = self.narrowing.assume(condition, True, facts) if known else facts
-        when_false = self.narrowing.assume(condition, False, facts) if known else facts
+        unknown = facts.contradicted()  # what would be excluded is not known: nothing is warned of
+        when_true = self.narrowing.assume(condition, True, facts) if known else unknown
+        when_false = self.narrowing.assume(condition, False, facts) if known else unknown
         then = self.check(node.then, when_true)
         otherwise = self.check(node.otherwise, when_false)
         if condition.info.ty.is_error or then.info.ty.is_error or otherwise.info.ty.is_error:

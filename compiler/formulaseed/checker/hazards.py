@@ -74,6 +74,11 @@ class _Hazards:
         """An operand with its range, as messages name it."""
         return f"{called(self.operands[index])} is {described(self.known[index])}"
 
+    def said_all(self) -> str:
+        """The operands that are no constants, with their ranges."""
+        parts = [index for index, operand in enumerate(self.operands) if not operand.info.is_constant]
+        return " and ".join(dict.fromkeys(map(self.said, parts)))
+
     def divisor(self, index: int) -> None:
         if self.known[index].may_be_zero and not self.operands[index].info.is_constant:
             message = f"this divides by zero where {called(self.operands[index])} is 0: it is "
@@ -97,10 +102,10 @@ class _Hazards:
         if base.may_be_zero and exponent.low < 0:
             sound = False
             message = f"this divides by zero where {called(self.operands[0])} is 0 and the exponent negative: "
-            self.tell("FS604", message + f"{self.said(0)}, {self.said(1)}", f"guard it: {self.guarded(0, '> 0')}")
+            self.tell("FS604", message + self.said_all(), f"guard it: {self.guarded(0, '> 0')}")
         if base.low < 0 and not _is_whole(self.operands[1]):
             sound = False
-            message = f"a negative number has no power that is no integer: {self.said(0)}, {self.said(1)}"
+            message = f"a negative number has no power that is no integer: {self.said_all()}"
             self.tell("FS605", message, f"guard it: {self.guarded(0, '>= 0')}")
         if sound:
             self.size(computed)
@@ -109,7 +114,7 @@ class _Hazards:
         if computed.is_bounded or not all(known.is_bounded for known in self.known):
             return
         parts = [index for index, operand in enumerate(self.operands) if not operand.info.is_constant]
-        message = f"this may be too large for a number: {' and '.join(dict.fromkeys(map(self.said, parts)))}"
+        message = f"this may be too large for a number: {self.said_all()}"
         bounded = expression_text(self.operands[parts[-1]])
         self.tell("FS606", message, f"bound it first: `min({bounded if len(bounded) <= _SHOWN else '…'}, 100)`")
 

@@ -76,10 +76,7 @@ class _ProgramChecker:
             table = self.scope.filters if isinstance(checked.operation, nodes.Filter) else self.scope.steps
             table.setdefault(checked.name, checked)
         self._output()
-        program = self._program(tuple(steps))
-        if not self.problems.has_errors:
-            self._unused(program)
-        return program
+        return self._program(tuple(steps))
 
     def _places(self) -> dict[str, int]:
         places: dict[str, int] = {}
@@ -379,14 +376,6 @@ class _ProgramChecker:
                 help = did_you_mean(name.text, values, what="steps")
                 self.problems.add("FS201", name.span, f"no step is called `{name.text}`", help)
 
-    def _unused(self, program: nodes.Program) -> None:
-        used = {symbol.name for symbol in program.used() if symbol.kind in (SymbolKind.STEP, SymbolKind.FILTER)}
-        for step in program.steps:
-            if step.name not in used and step.name not in program.output:
-                what = "filter" if isinstance(step.operation, nodes.Filter) else "step"
-                help = "use it, or remove it" if what == "filter" else "use it, return it in `output`, or remove it"
-                self.problems.add("FS602", step.span, f"nothing uses the {what} `{step.name}`", help)
-
     def _program(self, steps: tuple[nodes.Step, ...]) -> nodes.Program:
         program = self.program
         descriptions = {f.name.text: f.description for f in (*program.meta,)}
@@ -396,7 +385,7 @@ class _ProgramChecker:
             task_name=program.task_name.text,
             version=program.version,
             description=program.description,
-            keywords=program.keywords,
+            keywords=tuple(keyword.text for keyword in program.keywords),
             fields=tuple(
                 nodes.ExtractionField(
                     f.name.text,

@@ -17,7 +17,7 @@ from formulaseed.domain.ranges import is_any
 from formulaseed.domain.types import Value
 from formulaseed.ir import nodes
 from formulaseed.ir.nodes import Expr
-from formulaseed.ir.text import literal_text
+from formulaseed.ir.text import value_text
 from formulaseed.source.text import Span
 from formulaseed.syntax import ast, surface
 
@@ -72,7 +72,7 @@ class Reach:
         given = [rule.value for rule in self.rules if not rule.never]
         for rule in self.rules:
             if rule.never:
-                lost = "" if rule.value in given else f", so that {literal_text(rule.value)} is never given"
+                lost = "" if rule.value in given else f", so that {value_text(rule.value)} is never given"
                 help = "change the condition, or remove the rule"
                 if rule.what != "this rule":
                     help = "check the conditions before it; where they are right, let `else` stand for the last of them"
@@ -108,5 +108,5 @@ def _says_something(operand: Expr, facts: Facts) -> bool:
 
 def _tested(node: Expr) -> Iterator[Expr]:
     if isinstance(node, nodes.Comparison):
-        yield node.first
-        yield from node.rest
+        for operand in (node.first, *node.rest):
+            yield from operand.items if isinstance(operand, nodes.List) else (operand,)

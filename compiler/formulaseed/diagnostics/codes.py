@@ -59,6 +59,7 @@ _TABLE = (
     Code("FS509", "invalid-value"),
     Code("FS510", "too-many"),
     Code("FS511", "conflicting-keys"),
+    Code("FS512", "invalid-allowance"),
     # FS6: likely mistakes
     Code("FS601", "lookup-without-default", "warning"),
     Code("FS602", "unused-step", "warning"),

@@ -5,6 +5,7 @@ In: a code, a span, the words. Out: an object that `render` turns into text or J
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from formulaseed.diagnostics.codes import CODES, Severity
@@ -109,6 +110,10 @@ class Problems:
         fix = Fix(span, _as_written(span, help.replacement)) if isinstance(help, Help) else None
         found = Diagnostic(code, CODES[code].severity, printable(message), span, printable(help), fix)
         self._found[found] = None
+
+    def discard(self, found: Iterable[Diagnostic]) -> None:
+        for diagnostic in found:
+            self._found.pop(diagnostic, None)
 
     def extend(self, other: Problems) -> None:
         self._found.update(other._found)

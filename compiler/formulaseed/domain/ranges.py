@@ -86,9 +86,14 @@ def is_any(a: Range) -> bool:
     return a.low <= -_UNLIKELY and a.high >= _UNLIKELY and not a.nonzero
 
 
+def is_open(bound: float) -> bool:
+    """Whether a bound is so far out that it is none."""
+    return abs(bound) >= _UNLIKELY
+
+
 def _bound_text(bound: float) -> str | None:
     """A bound as people write it; None where no data come near it."""
-    if abs(bound) >= _UNLIKELY:
+    if is_open(bound):
         return None
     if abs(bound) < 1e-300:
         return "0"

@@ -13,13 +13,13 @@ from formulaseed.source.json_reader import Plain
 
 _TOP = (
     "task_name", "version", "description", "parameters", "context", "filter", "extract", "review_handling",
-    "compute", "output",
+    "compute", "output", "allow",
 )  # fmt: skip
 _EXTRACT = ("fields", "meta", "passes", "validity")
-_FIELD = ("name", "type", "nullable", "description", "values", "default", "minimum", "maximum")
+_FIELD = ("name", "type", "nullable", "description", "values", "default", "minimum", "maximum", "allow")
 _STEP = (
     "name", "op", "extraction", "meta", "context", "source", "field", "expr", "value", "table", "match", "where",
-    "rules", "default",
+    "rules", "default", "allow",
 )  # fmt: skip
 _RULE = ("when", "then", "else")
 

@@ -36,7 +36,7 @@ class Lowering:
 
 def lower_operation(name: str, step: JsonObject, shape: Shape) -> Operation:
     lowering = OPERATIONS[name]
-    shape.keys(step, ("name", "op", *lowering.keys), f"the operation `{name}`")
+    shape.keys(step, ("name", "op", *lowering.keys, "allow"), f"the operation `{name}`")
     return lowering.lower(step, shape)
 
 

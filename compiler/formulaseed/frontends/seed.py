@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from formulaseed import limits
+from formulaseed.diagnostics.codes import CODES
 from formulaseed.diagnostics.model import Problems
-from formulaseed.diagnostics.suggest import did_you_mean
+from formulaseed.diagnostics.suggest import did_you_mean, meant
 from formulaseed.domain import schema
 from formulaseed.domain.types import BOOLEAN, ERROR, INTEGER, NUMBER, STRING, Type, Value, enum_of
 from formulaseed.frontends.operations import OPERATIONS, lower_operation
@@ -22,7 +23,7 @@ from formulaseed.syntax.surface import Named
 
 TOP_KEYS = (
     "task_name", "version", "description", "parameters", "context", "filter", "extract",
-    "review_handling", "compute", "output",
+    "review_handling", "compute", "output", "allow",
 )  # fmt: skip
 OLDER_KEYS = ("filter_keywords", "extraction_fields", "extraction_prompt", "compute_dag", "output_fields")
 STRATEGIES = ("truncate_head", "truncate_tail", "truncate_middle", "reject")
@@ -53,10 +54,12 @@ class _Seed:
         self.shape = Shape(problems)
         self.spelled: dict[str, str] = {}
         self.incomplete: set[str] = set()
+        self.allowances: list[surface.Allowance] = []
 
     def program(self) -> surface.Program:
         document, shape = self.document, self.shape
         shape.keys(document, TOP_KEYS, "the seed")
+        self.allow(document)
         task_name = self.task_name()
         extract = self.extract()
         output = shape.need(document, "output", "the seed", '"output": the names of the steps to return')
@@ -80,6 +83,7 @@ class _Seed:
             passes=self.passes(extract),
             steps=steps,
             output=self.output(output),
+            allowances=tuple(self.allowances),
             incomplete=frozenset(self.incomplete),
             span=document.span,
         )
@@ -103,6 +107,29 @@ class _Seed:
             return None
         return Named(text.span, name)
 
+    def allow(self, section: JsonObject) -> None:
+        """Read which warnings an object of the seed allows for what stands in it, each with the reason."""
+        value = section.get("allow")
+        example = 'an object such as {"FS602": "kept for the next version"}'
+        allowed = self.shape.object(value, "`allow`", example) if value is not None else None
+        for member in allowed.members if allowed else ():
+            code = member.key.value
+            reason = self.shape.text(member.value, "the reason of an allowance")
+            known = CODES.get(code)
+            if known is None:
+                warnings = [entry.code for entry in CODES.values() if entry.severity == "warning"]
+                by_name = next((entry.code for entry in CODES.values() if entry.name == code.strip().lower()), None)
+                help = meant(by_name) if by_name else did_you_mean(code, warnings, what="warnings", limit=30)
+                self.problems.add("FS512", member.key.span, f"there is no warning `{code}`", help)
+            elif known.severity == "error":
+                message = f"`{code}` is an error, and cannot be allowed"
+                self.problems.add("FS512", member.key.span, message, "mend what it tells")
+            elif reason is not None and not reason.value.strip():
+                self.problems.add("FS512", reason.span, "an allowance needs a reason", "say why it is right here")
+            elif reason is not None:
+                named = Named(member.key.span, code)
+                self.allowances.append(surface.Allowance(named, reason.value, section.span.pointer))
+
     def version(self) -> str:
         value = self.document.get("version")
         if isinstance(value, JsonNumber):
@@ -110,14 +137,15 @@ class _Seed:
         text = self.shape.text(value, "`version`")
         return text.value if text else ""
 
-    def keywords(self) -> tuple[str, ...]:
+    def keywords(self) -> tuple[Named, ...]:
         value = self.document.get("filter")
         example = 'an object such as {"keywords": ["waiter"]}'
         section = self.shape.object(value, "`filter`", example) if value is not None else None
         if section is None:
             return ()
-        self.shape.keys(section, ("keywords",), "`filter`")
-        keywords: dict[str, None] = {}
+        self.shape.keys(section, ("keywords", "allow"), "`filter`")
+        self.allow(section)
+        keywords: dict[str, Named] = {}
         for item in self.shape.list(section.get("keywords"), "`keywords`", limits.KEYWORDS):
             text = self.shape.text(item, "a keyword")
             if text is None:
@@ -127,8 +155,8 @@ class _Seed:
                 self.problems.add("FS509", text.span, message, "remove it; without keywords every review is relevant")
             elif text.value in keywords:
                 self.problems.add("FS203", text.span, f"the keyword `{text.value}` stands twice", "remove one of them")
-            keywords[text.value] = None
-        return tuple(keywords)
+            keywords.setdefault(text.value, Named(text.span, text.value))
+        return tuple(keywords.values())
 
     def extract(self) -> JsonObject | None:
         value = self.shape.need(self.document, "extract", "the seed", '"extract": {"fields": […]}')
@@ -172,7 +200,8 @@ class _Seed:
         section = shape.object(item, "a field")
         if section is None:
             return None
-        shape.keys(section, ("name", "type", "values", "description", "default"), "a field")
+        shape.keys(section, ("name", "type", "values", "description", "default", "allow"), "a field")
+        self.allow(section)
         name = shape.name(shape.need(section, "name", "the field", '"name": such as "severity"'), "a field")
         kind = shape.text(shape.need(section, "type", "the field", '"type": "enum"'), "`type`")
         chosen = shape.choice(kind, "field type", ("enum", *_SCALARS)) if kind else None
@@ -256,7 +285,8 @@ class _Seed:
             section = self.shape.object(item, "a declared field")
             if section is None:
                 continue
-            self.shape.keys(section, ("name", "type", "nullable", "description"), "a declared field")
+            self.shape.keys(section, ("name", "type", "nullable", "description", "allow"), "a declared field")
+            self.allow(section)
             name = self.shape.name(
                 self.shape.need(section, "name", "the field", '"name": such as "severity"'), "a field"
             )
@@ -297,7 +327,8 @@ class _Seed:
 
     def parameter(self, name: Named, body: JsonObject) -> surface.Parameter | None:
         shape = self.shape
-        shape.keys(body, ("type", "default", "minimum", "maximum", "description"), "a parameter")
+        shape.keys(body, ("type", "default", "minimum", "maximum", "description", "allow"), "a parameter")
+        self.allow(body)
         kind = shape.text(shape.need(body, "type", "the parameter", '"type": "integer"'), "`type`")
         chosen = shape.choice(kind, "type", tuple(_SCALARS)) if kind else None
         default_value = shape.need(body, "default", "the parameter", '"default": the value where none is given')
@@ -368,6 +399,7 @@ class _Seed:
     def step(self, section: JsonObject) -> list[surface.Step]:
         shape = self.shape
         name = shape.step_name(shape.need(section, "name", "the step", '"name": such as "N_MILD"'))
+        self.allow(section)
         op = shape.text(shape.need(section, "op", "the step", '"op": such as "count"'), "`op`")
         chosen = shape.choice(op, "operation", tuple(OPERATIONS), "FS504") if op else None
         before = Problems()

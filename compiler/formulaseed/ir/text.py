@@ -49,6 +49,11 @@ def literal_text(value: Value) -> str:
     return repr(value)
 
 
+def value_text(value: Value) -> str:
+    """A value as a seed's JSON writes it, texts in single quotes."""
+    return str(value).lower() if isinstance(value, bool) else "null" if value is None else literal_text(value)
+
+
 def parenthesized(text: str, precedence: int, least: int) -> str:
     return text if precedence >= least else f"({text})"
 

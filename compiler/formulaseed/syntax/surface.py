@@ -147,11 +147,23 @@ class ReviewHandling:
 
 
 @tree_node
+class Allowance:
+    """A warning that the seed's author has seen and allows, with the reason.
+
+    `scope` is the JSON Pointer of the object that says so; it holds for all that stands in it.
+    """
+
+    code: Named
+    reason: str
+    scope: str
+
+
+@tree_node
 class Program:
     task_name: Named
     version: str = ""
     description: str = ""
-    keywords: tuple[str, ...] = ()
+    keywords: tuple[Named, ...] = ()
     fields: tuple[ExtractionField, ...] = ()
     meta: tuple[DeclaredField, ...] = ()
     context: tuple[DeclaredField, ...] = ()
@@ -160,6 +172,7 @@ class Program:
     passes: int = 1
     steps: tuple[Step, ...] = ()
     output: tuple[Named, ...] = ()
+    allowances: tuple[Allowance, ...] = ()
     incomplete: frozenset[str] = frozenset()
     """Sections and namespaces in which something has no usable name, which was told."""
     span: Span | None = field(default=None, compare=False)

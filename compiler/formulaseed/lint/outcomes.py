@@ -1,0 +1,89 @@
+"""Results that are the same for every restaurant, and scores that are bounded on one side only."""
+
+from __future__ import annotations
+
+from formulaseed.diagnostics.model import Problems
+from formulaseed.domain.ranges import described, is_open
+from formulaseed.domain.types import Value
+from formulaseed.ir import nodes
+from formulaseed.ir.nodes import Expr, SymbolKind
+from formulaseed.ir.text import expression_text, value_text
+
+_INPUTS = (SymbolKind.EXTRACTION, SymbolKind.META, SymbolKind.CONTEXT, SymbolKind.PARAMETER)
+_ROUNDING = ("round", "int", "float", "floor", "ceil")
+
+
+def lint_outcomes(program: nodes.Program, problems: Problems) -> None:
+    varying: set[str] = set()
+    judged = _judged(program)
+    for step in program.steps:
+        if isinstance(step.operation, nodes.Filter):
+            continue
+        depends = step.is_aggregate or any(s.kind in _INPUTS or s.name in varying for s in step.symbols())
+        only = _only_value(step)
+        if depends and only is None:
+            varying.add(step.name)
+        elif depends or step.name in program.output:
+            _never_varies(step, only, depends, problems)
+        if step.name in judged:
+            _one_sided(step, problems)
+
+
+def _judged(program: nodes.Program) -> set[str]:
+    """The steps that are returned, and those that a case decides by."""
+    judged = set(program.output)
+    for step in program.steps:
+        if isinstance(step.operation, nodes.Case):
+            judged.update(symbol.name for symbol in step.symbols() if symbol.kind is SymbolKind.STEP)
+    return judged
+
+
+def _never_varies(step: nodes.Step, only: Value, depends: bool, problems: Problems) -> None:
+    value = "the same" if only is None else value_text(only)
+    help = "check its bounds and values: it depends on the data, and the data change nothing"
+    if not depends:
+        help = "leave it out of `output`, or compute it from the data"
+    problems.add("FS608", step.span, f"`{step.name}` is {value} for every restaurant", help)
+
+
+def _only_value(step: nodes.Step) -> Value:
+    """The one value that the step can have; None where there may be more."""
+    match step.operation:
+        case nodes.Const(value):
+            return value
+        case nodes.Case(rules, otherwise):
+            return _common([*(then for _, then in rules), otherwise])
+        case nodes.Lookup(_, table, _, has_default, default):
+            return _common([*(value for _, value in table), *([default] if has_default else [])])
+        case nodes.Formula(expression) if expression.info.is_constant:
+            return expression.info.constant
+    if step.ty.nullable or step.range is None or step.range.low != step.range.high:
+        return None
+    return int(step.range.low) if step.range.low.is_integer() else step.range.low
+
+
+def _common(values: list[Value]) -> Value:
+    return values[0] if len({(type(value), value) for value in values}) == 1 else None
+
+
+def _one_sided(step: nodes.Step, problems: Problems) -> None:
+    """Warn of a score that `max` or `min` bounds on one side while the other is open."""
+    if not isinstance(step.operation, nodes.Formula) or step.range is None:
+        return
+    call = _unrounded(step.operation.expression)
+    if not isinstance(call, nodes.Call) or call.function not in ("max", "min"):
+        return
+    bounds = [argument for argument in call.arguments if argument.info.is_constant]
+    known, below = step.range, call.function == "max"
+    if not bounds or is_open(known.low) == is_open(known.high):
+        return
+    bound, side = expression_text(bounds[0]), "above" if below else "below"
+    message = f"`{step.name}` is {described(known)}: nothing bounds it {side}"
+    ends = f"{bound}, HIGHEST" if below else f"LOWEST, {bound}"
+    problems.add("FS609", step.span, message, f"if it is meant to be bounded, write `clamp(…, {ends})`")
+
+
+def _unrounded(expression: Expr) -> Expr:
+    while isinstance(expression, nodes.Call) and expression.function in _ROUNDING:
+        expression = expression.arguments[0]
+    return expression

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, Literal, NamedTuple, TypeAlias, TypeVar
 
 TASK_NAME: Final = "Neighborhood-rivals"
-SEED_SHA256: Final = "87a672a95db2698ac44dc1927adecf51f98a38fafb4c7de2e595b52c505bd1f3"
+SEED_SHA256: Final = "8ac6951934118d9bb38a0b2055b0ae9ab9f38c88e556e5740660fb0982192217"
 KEYWORDS: Final[tuple[str, ...]] = (
     "better than",
     "worse than",

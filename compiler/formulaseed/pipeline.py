@@ -16,17 +16,18 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from formulaseed import limits
 from formulaseed.checker.program import check_program
-from formulaseed.diagnostics.model import Diagnostic, Problems
+from formulaseed.diagnostics.model import Diagnostic, Problems, strictly
 from formulaseed.diagnostics.suggest import did_you_mean
 from formulaseed.errors import FormulaSeedError, SeedError, UnreadableError, reason_of
 from formulaseed.frontends.canonical import sha256
+from formulaseed.frontends.fixing import with_names_fixed, with_steps_sorted
 from formulaseed.frontends.seed import lower_seed
 from formulaseed.frontends.sizes import too_many
 from formulaseed.ir import nodes
@@ -37,6 +38,7 @@ from formulaseed.syntax import surface
 
 SeedLike = str | os.PathLike[str] | Mapping[str, Any]
 TARGETS = ("python",)
+_TRIED_ALONE = 20
 _FAULT_CODES = {"syntax": "FS001", "depth": "FS004", "duplicate": "FS005", "number": "FS006", "text": "FS007"}
 
 
@@ -83,8 +85,13 @@ class Analysis:
     diagnostics: tuple[Diagnostic, ...]
 
     @property
+    def errors(self) -> int:
+        """How many errors there are."""
+        return sum(d.severity == "error" for d in self.diagnostics)
+
+    @property
     def has_errors(self) -> bool:
-        return any(d.severity == "error" for d in self.diagnostics)
+        return self.errors > 0
 
 
 def read(seed: SeedLike, problems: Problems) -> Document:
@@ -155,7 +162,50 @@ def check(program: surface.Program, problems: Problems) -> nodes.Program | None:
 def analyse(seed: SeedLike) -> Analysis:
     """Run the phases up to `check`; every problem is in the result's diagnostics."""
     problems = Problems()
-    document = read(seed, problems)
+    return _analysed(read(seed, problems), problems)
+
+
+def analyse_text(source: Source) -> Analysis:
+    """The same for the text of a seed."""
+    problems = Problems()
+    return _analysed(_read_text(source, None, problems), problems)
+
+
+def fixed(analysis: Analysis) -> Analysis:
+    """The analysis of the seed with everything mended that is certain; the same one where nothing is.
+
+    Only changes that leave fewer errors are kept.
+    """
+    while True:
+        better = next(filter(None, (_better(analysis, text) for text in _mended_texts(analysis))), None)
+        if better is None:
+            return analysis
+        analysis = better
+
+
+def _mended_texts(analysis: Analysis) -> Iterator[str]:
+    """The seed's text with all certain changes, or with one of them alone where they get into each other's way."""
+    text, fixable = analysis.document.source.text, [d for d in analysis.diagnostics if d.fix is not None]
+    if fixable:
+        yield with_names_fixed(text, fixable)
+        yield from (with_names_fixed(text, [d]) for d in fixable[:_TRIED_ALONE])
+    if analysis.document.tree is not None and analysis.surface and any(d.code == "FS202" for d in analysis.diagnostics):
+        yield with_steps_sorted(text, analysis.document.tree, analysis.surface)
+
+
+def _better(analysis: Analysis, text: str) -> Analysis | None:
+    """The analysis of a changed text, if there is less wrong with it; a step out of order is the lesser error."""
+    if text == analysis.document.source.text:
+        return None
+    found = analyse_text(Source(analysis.document.source.name, text))
+    return found if _wrong(found) < _wrong(analysis) else None
+
+
+def _wrong(analysis: Analysis) -> tuple[int, int]:
+    return analysis.errors, sum(d.severity == "error" and d.code != "FS202" for d in analysis.diagnostics)
+
+
+def _analysed(document: Document, problems: Problems) -> Analysis:
     lowered = checked = None
     try:
         lowered = parse(document, problems)
@@ -169,11 +219,16 @@ def analyse(seed: SeedLike) -> Analysis:
     return Analysis(document, lowered, checked, problems.sorted())
 
 
-def load_seed(seed: SeedLike | FormulaSeed) -> FormulaSeed:
-    """Read and check a seed. Raises `SeedError` with every diagnostic where it has errors."""
+def load_seed(seed: SeedLike | FormulaSeed, *, strict: bool = False) -> FormulaSeed:
+    """Read and check a seed. Raises `SeedError` with every diagnostic where it has errors.
+
+    With `strict` warnings are errors.
+    """
     if isinstance(seed, FormulaSeed):
         return seed
     analysis = analyse(seed)
+    if strict:
+        analysis = replace(analysis, diagnostics=strictly(analysis.diagnostics))
     if analysis.has_errors or analysis.program is None:
         raise SeedError(analysis.diagnostics)
     return FormulaSeed(analysis.document, analysis.program, analysis.diagnostics)

@@ -172,7 +172,7 @@ class Scope:
         if close is None:
             later = nearest(text, [name for name in self.places if name not in self.filter_names])
             if later is not None and later != self.current:
-                return f"did you mean `{later}`? its step comes later"
+                return meant(later, more=" its step comes later")
             values = {value for ty in self.inputs[SymbolKind.EXTRACTION].values() for value in ty.values or ()}
             quoted = nearest(text, values) if text in values else None
             if quoted is not None:

@@ -6,25 +6,28 @@ import sys
 
 import click
 
-from formulaseed.diagnostics.model import Diagnostic
+from formulaseed.cli.seeds import replace_file, strict_option
+from formulaseed.diagnostics.model import Diagnostic, strictly
 from formulaseed.diagnostics.render import render_json, render_text, summary
 from formulaseed.errors import FormulaSeedError, UnreadableError
-from formulaseed.pipeline import analyse
+from formulaseed.pipeline import Analysis, analyse, fixed
 
 
 @click.command("check")
 @click.argument("seeds", nargs=-1, required=True, metavar="SEED...")
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", help="How to print diagnostics.")
-def command(seeds: tuple[str, ...], form: str) -> None:
+@click.option("--fix", is_flag=True, help="Mend in the files what is certain: names that are meant, the steps' order.")
+@strict_option
+def command(seeds: tuple[str, ...], form: str, fix: bool, strict: bool) -> None:
     """Tell everything that is wrong with seeds.
 
-    Exit status 1 where there are errors; warnings alone are fine.
+    Exit status 1 where there are errors; warnings alone are fine, unless --strict takes them as errors.
     """
     found: list[Diagnostic] = []
     status = 0
     for seed in seeds:
         try:
-            diagnostics = analyse(seed).diagnostics
+            analysis = _fixed(analyse(seed)) if fix else analyse(seed)
         except UnreadableError as error:
             click.echo(f"formulaseed: {error}", err=True)
             status = 2
@@ -33,6 +36,7 @@ def command(seeds: tuple[str, ...], form: str) -> None:
             click.echo(f"formulaseed: {seed}: {error}", err=True)
             status = max(status, 1)
             continue
+        diagnostics = strictly(analysis.diagnostics) if strict else analysis.diagnostics
         found += diagnostics
         if any(d.severity == "error" for d in diagnostics):
             status = max(status, 1)
@@ -43,3 +47,14 @@ def command(seeds: tuple[str, ...], form: str) -> None:
     if form == "json":
         click.echo(render_json(found), nl=False)
     sys.exit(status)
+
+
+def _fixed(analysis: Analysis) -> Analysis:
+    """Mend the file, and say so on standard error; the analysis of what it holds now."""
+    mended = fixed(analysis)
+    path = analysis.document.path
+    if mended is not analysis and path is not None:
+        replace_file(path, mended.document.source.text)
+        number = analysis.errors - mended.errors
+        click.echo(f"{path}: {number} error{'s' if number > 1 else ''} mended", err=True)
+    return mended

@@ -13,8 +13,8 @@ from typing import Any, TypeVar
 import click
 
 from formulaseed.api import load_evaluator
+from formulaseed.cli.seeds import tell_warnings
 from formulaseed.diagnostics.model import printable
-from formulaseed.diagnostics.render import render_text
 from formulaseed.errors import DataError
 from formulaseed.pipeline import FormulaSeed, load_seed
 from formulaseed.runtime.evaluator import Evaluator
@@ -35,7 +35,9 @@ def evaluator_of(path: str) -> Evaluator:
     """The evaluator of a seed or of a module; a seed's warnings go to standard error."""
     if Path(path).suffix == ".py":
         return load_evaluator(path)
-    return load_evaluator(_told(load_seed(path)))
+    seed = load_seed(path)
+    tell_warnings(seed)
+    return load_evaluator(seed)
 
 
 def seed_of(path: str) -> FormulaSeed:
@@ -51,12 +53,6 @@ def seed_of(path: str) -> FormulaSeed:
     seed = load_seed(found)
     if seed.sha256 != module.SEED_SHA256:
         raise click.UsageError(f"{path} was compiled from another version of {found}; compile it again")
-    return seed
-
-
-def _told(seed: FormulaSeed) -> FormulaSeed:
-    if seed.diagnostics:
-        click.echo(render_text(seed.diagnostics), err=True)
     return seed
 
 

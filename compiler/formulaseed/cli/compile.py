@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import sys
-import tempfile
 from pathlib import Path
 
 import click
 
+from formulaseed.cli.seeds import replace_file, strict_option, tell_warnings
 from formulaseed.diagnostics.render import render_text, summary
 from formulaseed.errors import SeedError, UnreadableError
 from formulaseed.pipeline import TARGETS, compile_seed, load_seed
@@ -20,7 +19,8 @@ from formulaseed.pipeline import TARGETS, compile_seed, load_seed
 @click.option("--check", "only_check", is_flag=True, help="Write nothing; exit 1 where a module is not current.")
 @click.option("--stdout", "to_stdout", is_flag=True, help="Print the module instead of writing it.")
 @click.option("--target", type=click.Choice(TARGETS), default="python", show_default=True, help="What to compile to.")
-def command(seeds: tuple[str, ...], out: str, only_check: bool, to_stdout: bool, target: str) -> None:
+@strict_option
+def command(seeds: tuple[str, ...], out: str, only_check: bool, to_stdout: bool, target: str, strict: bool) -> None:
     """Compile seeds to standalone Python modules, `OUT/<task name>.py`.
 
     The same seed gives the same bytes on every machine, so the modules can be committed and reviewed.
@@ -34,7 +34,7 @@ def command(seeds: tuple[str, ...], out: str, only_check: bool, to_stdout: bool,
     written: dict[Path, str] = {}
     for seed in seeds:
         try:
-            loaded = load_seed(seed)
+            loaded = load_seed(seed, strict=strict)
             source = compile_seed(loaded, target=target)
         except SeedError as error:
             click.echo(render_text(error.diagnostics), err=True)
@@ -45,8 +45,7 @@ def command(seeds: tuple[str, ...], out: str, only_check: bool, to_stdout: bool,
             click.echo(f"formulaseed: {error}", err=True)
             status = 2
             continue
-        if loaded.diagnostics:
-            click.echo(render_text(loaded.diagnostics), err=True)
+        tell_warnings(loaded)
         if to_stdout:
             click.echo(source, nl=False)
             continue
@@ -56,7 +55,11 @@ def command(seeds: tuple[str, ...], out: str, only_check: bool, to_stdout: bool,
             status = max(status, 1)
             continue
         written[path] = seed
-        status = max(status, _check(path, source, seed) if only_check else _write(path, source))
+        if only_check:
+            status = max(status, _check(path, source, seed))
+        else:
+            replace_file(path, source)
+            click.echo(str(path))
     sys.exit(status)
 
 
@@ -73,18 +76,3 @@ def _check(path: Path, source: str, seed: str) -> int:
         return 0
     click.echo(f"{path}: not what {seed} compiles to; run `formulaseed compile {seed}`")
     return 1
-
-
-def _write(path: Path, source: str) -> int:
-    """Write in one go: a reader sees the old module or the new one, never half of one."""
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".", suffix=".tmp")
-        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
-            file.write(source)
-        Path(temporary).chmod(0o644)
-        Path(temporary).replace(path)
-    except OSError as error:
-        raise UnreadableError(f"cannot write {path}: {error.strerror}") from None
-    click.echo(str(path))
-    return 0

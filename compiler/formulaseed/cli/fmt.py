@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from formulaseed.cli.seeds import replace_file
 from formulaseed.diagnostics.model import Problems
 from formulaseed.diagnostics.render import render_text
 from formulaseed.errors import UnreadableError
@@ -51,9 +52,6 @@ def command(seeds: tuple[str, ...], only_check: bool, sort: bool) -> None:
             click.echo(f"{seed}: laid out otherwise; run `formulaseed fmt {seed}`")
             status = max(status, 1)
             continue
-        try:
-            Path(seed).write_text(text, encoding="utf-8", newline="\n")
-        except OSError as error:
-            raise UnreadableError(f"cannot write {seed}: {error.strerror}") from None
+        replace_file(Path(seed), text)
         click.echo(seed)
     sys.exit(status)

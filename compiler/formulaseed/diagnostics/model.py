@@ -6,7 +6,7 @@ In: a code, a span, the words. Out: an object that `render` turns into text or J
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from formulaseed.diagnostics.codes import CODES, Severity
 from formulaseed.source.text import Span
@@ -91,6 +91,11 @@ class Diagnostic:
             "end_column": self.end_column,
             "help": self.help,
         }
+
+
+def strictly(diagnostics: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
+    """The diagnostics with warnings made errors."""
+    return tuple(replace(d, severity="error") for d in diagnostics)
 
 
 def printable(text: str) -> str:

@@ -8,23 +8,29 @@ from formulaseed.syntax import surface
 from formulaseed.syntax.mentions import mentioned_names
 
 
+def dependency_order(program: surface.Program) -> tuple[list[int], surface.Step | None]:
+    """The places of the steps in the order in which they can be computed; or how far that goes, and who is stuck."""
+    places = {step.name.text: index for index, step in enumerate(program.steps)}
+    uses = [{places[name] for name in mentioned_names(step) if name in places} for step in program.steps]
+    order: list[int] = []
+    done: set[int] = set()
+    while len(order) < len(uses):
+        ready = next((i for i in range(len(uses)) if i not in done and uses[i] <= done), None)
+        if ready is None:
+            return order, program.steps[next(i for i in range(len(uses)) if i not in done)]
+        order.append(ready)
+        done.add(ready)
+    return order, None
+
+
 def sorted_steps(seed: Plain, program: surface.Program, problems: Problems) -> Plain:
     """The seed with its `compute` sorted; unchanged where steps use one another in a circle, which is told."""
     assert isinstance(seed, dict)
     compute = seed["compute"]
     assert isinstance(compute, list)
-    places = {step.name.text: index for index, step in enumerate(program.steps)}
-    uses = [sorted({places[name] for name in mentioned_names(step) if name in places}) for step in program.steps]
-    order: list[int] = []
-    done: set[int] = set()
-    while len(order) < len(uses):
-        ready = next((i for i in range(len(uses)) if i not in done and all(u in done for u in uses[i])), None)
-        if ready is None:
-            first = next(i for i in range(len(uses)) if i not in done)
-            step = program.steps[first]
-            message = f"`{step.name.text}` and the steps that it uses depend on one another"
-            problems.add("FS202", step.name.span, message, "break the circle: compute one of them without the others")
-            return seed
-        order.append(ready)
-        done.add(ready)
+    order, stuck = dependency_order(program)
+    if stuck is not None:
+        message = f"`{stuck.name.text}` and the steps that it uses depend on one another"
+        problems.add("FS202", stuck.name.span, message, "break the circle: compute one of them without the others")
+        return seed
     return {**seed, "compute": [compute[index] for index in order]}

@@ -42,7 +42,8 @@ _VERBS = (
     ("take", "took"), ("bring", "brought"), ("buy", "bought"), ("find", "found"), ("leave", "left"), ("make", "made"),
     ("pay", "paid"), ("say", "said"), ("see", "saw"), ("sit", "sat"), ("stand", "stood"), ("steal", "stole"),
     ("choke", "choking"), ("swell", "swollen"), ("tell", "told"), ("break", "broke"), ("drink", "drank"), ("freeze", "froze"),
-    ("dine", "dining"), ("serve", "serving"), ("taste", "tasting"), ("smoke", "smoking"), ("propose", "proposing"), ("bite", "biting"),
+    ("dine", "dining"), ("serve", "serving"), ("taste", "tasting"), ("smoke", "smoking"), ("propose", "proposing"),
+    ("bite", "biting"),
 )  # fmt: skip
 _PREFIXES = frozenset(
     (

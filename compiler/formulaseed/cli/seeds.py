@@ -1,0 +1,48 @@
+"""What the commands that read seeds share. Light: imports nothing that evaluates."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from formulaseed.diagnostics.model import printable
+from formulaseed.diagnostics.render import summary
+from formulaseed.errors import UnreadableError
+from formulaseed.pipeline import FormulaSeed
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def strict_option(function: F) -> F:
+    """`--strict`."""
+    decorated: F = click.option("--strict", is_flag=True, help="Take warnings as errors.")(function)
+    return decorated
+
+
+def tell_warnings(seed: FormulaSeed) -> None:
+    """Say how many warnings a seed has; `check` shows them."""
+    if seed.diagnostics:
+        shown = printable(os.fspath(seed.document.path)) if seed.document.path is not None else "the seed"
+        click.echo(f"{shown}: {summary(seed.diagnostics)}; see `formulaseed check {shown}`", err=True)
+
+
+def replace_file(path: Path, text: str) -> None:
+    """Write a file in one go: a reader sees the old one or the new one, never half of one.
+
+    Raises `UnreadableError` where it cannot be written.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        mode = path.stat().st_mode & 0o777 if path.exists() else 0o644
+        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".", suffix=".tmp")
+        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
+            file.write(text)
+        Path(temporary).chmod(mode)
+        Path(temporary).replace(path)
+    except OSError as error:
+        raise UnreadableError(f"cannot write {path}: {error.strerror}") from None

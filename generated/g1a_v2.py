@@ -460,12 +460,13 @@ _Value = TypeVar("_Value", bound=str)
 
 
 class EvaluationError(Exception):
-    """A step has no value for these rows and this context; `kind` says why."""
+    """A step has no value for these rows and this context: `kind` says why, `operands` for which values."""
 
-    def __init__(self, step: str, kind: str, message: str) -> None:
+    def __init__(self, step: str, kind: str, message: str, operands: tuple[float | str | None, ...] = ()) -> None:
         self.step = step
         self.kind = kind
         self.message = message
+        self.operands = operands
         super().__init__(f"{step}: {kind}: {message}")
 
 
@@ -476,7 +477,7 @@ class DataError(ValueError):
 def _log(value: float, step: str) -> float:
     """The natural logarithm; of 0 or less it is an error."""
     if value <= 0:
-        raise EvaluationError(step, "domain", f"log({value!r}): the logarithm needs a number above 0")
+        raise EvaluationError(step, "domain", f"log({value!r}): the logarithm needs a number above 0", (value,))
     return math.log(value)
 
 

@@ -464,12 +464,13 @@ _Value = TypeVar("_Value", bound=str)
 
 
 class EvaluationError(Exception):
-    """A step has no value for these rows and this context; `kind` says why."""
+    """A step has no value for these rows and this context: `kind` says why, `operands` for which values."""
 
-    def __init__(self, step: str, kind: str, message: str) -> None:
+    def __init__(self, step: str, kind: str, message: str, operands: tuple[float | str | None, ...] = ()) -> None:
         self.step = step
         self.kind = kind
         self.message = message
+        self.operands = operands
         super().__init__(f"{step}: {kind}: {message}")
 
 

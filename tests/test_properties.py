@@ -48,7 +48,7 @@ def outcome(function: Callable[..., Any], *arguments: Any) -> tuple[Any, ...]:
     try:
         return ("values", function(*arguments))
     except EvaluationError as error:
-        return ("error", error.step, error.kind)
+        return ("error", error.step, error.kind, error.operands, error.message)
     except DataError:
         return ("refused", "", "")
 

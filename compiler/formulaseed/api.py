@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from functools import partial
 from pathlib import Path
 
 from formulaseed import pipeline
@@ -41,4 +42,5 @@ def load_evaluator(seed_or_path: SeedLike | FormulaSeed) -> Evaluator:
     if isinstance(seed_or_path, str | os.PathLike) and Path(seed_or_path).suffix == ".py":
         return Evaluator(module_from_file(Path(seed_or_path)))
     seed = pipeline.load_seed(seed_or_path)
-    return Evaluator(module_from_source(pipeline.compile_seed(seed, formatted=False), seed.task_name))
+    module = module_from_source(pipeline.compile_seed(seed, formatted=False), seed.task_name)
+    return Evaluator(module, partial(pipeline.locate, seed))

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from formulaseed.diagnostics.model import Diagnostic
 
 
+Operands = tuple[float | str | None, ...]
+
+
 class FormulaSeedError(Exception):
     """Base of every exception that formulaseed raises on purpose."""
 
@@ -37,13 +40,17 @@ class EvaluationError(FormulaSeedError):
     """A step that cannot be computed from the given rows and context.
 
     `step` is the step's name in the seed; `kind` is one of `division_by_zero`, `domain`, `overflow`,
-    `null`, `lookup`, `type`; `message` names the values at fault.
+    `null`, `lookup`, `type`; `message` names the values at fault, which `operands` holds: for an overflow that
+    was noticed in a result there are none. `place` tells where in the seed that is, as `file:line:column`, and
+    is empty where no seed is at hand.
     """
 
-    def __init__(self, step: str, kind: str, message: str) -> None:
+    def __init__(self, step: str, kind: str, message: str, operands: Operands = (), place: str = "") -> None:
         self.step = step
         self.kind = kind
         self.message = message
+        self.operands = operands
+        self.place = place
         super().__init__(f"{step}: {kind}: {message}")
 
 

@@ -31,6 +31,7 @@ from formulaseed.frontends.fixing import with_names_fixed, with_steps_sorted
 from formulaseed.frontends.seed import lower_seed
 from formulaseed.frontends.sizes import too_many
 from formulaseed.ir import nodes
+from formulaseed.ir.places import place_of
 from formulaseed.lint.run import allow, lint
 from formulaseed.source.json_reader import JsonValue, Plain, plain, read_json
 from formulaseed.source.text import Source, Span
@@ -255,6 +256,15 @@ def compile_seed(seed: SeedLike | FormulaSeed, *, target: str = "python", format
             [Diagnostic("FS901", "error", message, whole, "this is a bug of formulaseed: please report it")]
         )
     return source
+
+
+def locate(seed: FormulaSeed, step: str, kind: str) -> str:
+    """The place in the seed of an evaluation error, as `file:line:column`; empty where there is none."""
+    span = place_of(seed.program, step, kind)
+    if span is None:
+        return ""
+    line, column = span.source.position(span.start)
+    return f"{span.source.name}:{line}:{column}"
 
 
 def _shown_path(path: Path | None) -> str:

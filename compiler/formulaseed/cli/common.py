@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -15,9 +16,10 @@ import click
 from formulaseed.api import load_evaluator
 from formulaseed.cli.seeds import tell_warnings
 from formulaseed.diagnostics.model import printable
-from formulaseed.errors import DataError
-from formulaseed.pipeline import FormulaSeed, load_seed
+from formulaseed.errors import DataError, FormulaSeedError
+from formulaseed.pipeline import FormulaSeed, load_seed, locate
 from formulaseed.runtime.evaluator import Evaluator
+from formulaseed.runtime.loading import module_from_file, seed_path_of
 from formulaseed.runtime.results import Failures
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -34,18 +36,28 @@ def param_option(function: F) -> F:
 def evaluator_of(path: str) -> Evaluator:
     """The evaluator of a seed or of a module; a seed's warnings go to standard error."""
     if Path(path).suffix == ".py":
-        return load_evaluator(path)
+        module = module_from_file(Path(path))
+        found = seed_path_of(module, Path(path))
+        return Evaluator(module, partial(_locate_in, found, module.SEED_SHA256) if found is not None else None)
     seed = load_seed(path)
     tell_warnings(seed)
     return load_evaluator(seed)
+
+
+def _locate_in(path: Path, sha256: str, step: str, kind: str) -> str:
+    """The place of an error in the seed that a module's header names; empty where that is not the one it was made of."""
+    here = Path.cwd()
+    try:
+        seed = load_seed(path.relative_to(here) if path.is_relative_to(here) else path)
+    except FormulaSeedError:
+        return ""
+    return locate(seed, step, kind) if seed.sha256 == sha256 else ""
 
 
 def seed_of(path: str) -> FormulaSeed:
     """The seed itself, also where its module is given: the header names it, and the hashes must agree."""
     if Path(path).suffix != ".py":
         return load_seed(path)
-    from formulaseed.runtime.loading import module_from_file, seed_path_of
-
     module = module_from_file(Path(path))
     found = seed_path_of(module, Path(path))
     if found is None:

@@ -23,9 +23,10 @@ FaultKind = Literal["division_by_zero", "domain", "overflow", "null", "lookup", 
 class Fault(Exception):
     """An operation that has no value for these operands. Whoever knows the step makes an error of it."""
 
-    def __init__(self, kind: FaultKind, message: str) -> None:
+    def __init__(self, kind: FaultKind, message: str, operands: tuple[Value, ...] = ()) -> None:
         self.kind: FaultKind = kind
         self.message = message
+        self.operands = operands
         super().__init__(message)
 
 
@@ -113,44 +114,44 @@ def finite(value: Number) -> Number:
 
 def _divide(a: Number, b: Number) -> Number:
     if b == 0:
-        raise Fault("division_by_zero", f"{a!r} / {b!r}")
+        raise Fault("division_by_zero", f"{a!r} / {b!r}", (a, b))
     return finite(a / b)
 
 
 def _floor_divide(a: Number, b: Number) -> Number:
     if b == 0:
-        raise Fault("division_by_zero", f"{a!r} // {b!r}")
+        raise Fault("division_by_zero", f"{a!r} // {b!r}", (a, b))
     return finite(a // b)
 
 
 def _modulo(a: Number, b: Number) -> Number:
     if b == 0:
-        raise Fault("division_by_zero", f"{a!r} % {b!r}")
+        raise Fault("division_by_zero", f"{a!r} % {b!r}", (a, b))
     return finite(a % b)
 
 
 def _power(a: Number, b: Number) -> Number:
     if a == 0 and b < 0:
-        raise Fault("division_by_zero", f"{a!r} ** {b!r}")
+        raise Fault("division_by_zero", f"{a!r} ** {b!r}", (a, b))
     if a < 0 and b != int(b):
-        raise Fault("domain", f"({a!r}) ** {b!r} is no real number")
+        raise Fault("domain", f"({a!r}) ** {b!r} is no real number", (a, b))
     if isinstance(a, int) and isinstance(b, int) and b > 0 and (abs(a).bit_length() - 1) * b > 1024:
-        raise Fault("overflow", f"{a!r} ** {b!r} is too large for a number")
+        raise Fault("overflow", f"{a!r} ** {b!r} is too large for a number", (a, b))
     try:
         return finite(a**b)
     except OverflowError:
-        raise Fault("overflow", f"{a!r} ** {b!r} is too large for a number") from None
+        raise Fault("overflow", f"{a!r} ** {b!r} is too large for a number", (a, b)) from None
 
 
 def _log(value: Number) -> float:
     if value <= 0:
-        raise Fault("domain", f"log({value!r}): the logarithm needs a number above 0")
+        raise Fault("domain", f"log({value!r}): the logarithm needs a number above 0", (value,))
     return math.log(value)
 
 
 def _sqrt(value: Number) -> float:
     if value < 0:
-        raise Fault("domain", f"sqrt({value!r}): the square root needs a number of 0 or more")
+        raise Fault("domain", f"sqrt({value!r}): the square root needs a number of 0 or more", (value,))
     return math.sqrt(value)
 
 
@@ -158,7 +159,7 @@ def _round(value: Number, digits: int | None = None) -> Number:
     try:
         return finite(round(value) if digits is None else round(value, digits))
     except OverflowError:
-        raise Fault("overflow", f"round({value!r}, {digits!r}) is too large for a number") from None
+        raise Fault("overflow", f"round({value!r}, {digits!r}) is too large for a number", (value, digits)) from None
 
 
 def _clamp(value: Number, low: Number, high: Number) -> Number:

@@ -125,7 +125,7 @@ class _Evaluator:
         try:
             value = self.operation(step.operation, step.ty)
         except Fault as fault:
-            raise EvaluationError(step.name, fault.kind, fault.message) from None
+            raise EvaluationError(step.name, fault.kind, fault.message, fault.operands) from None
         self.results[step.name] = value
         self.shared[Symbol(SymbolKind.STEP, step.name)] = value
 
@@ -169,7 +169,7 @@ class _Evaluator:
         if not found:
             if operation.has_default:
                 return operation.default
-            raise Fault("lookup", f"no key of the table is found in {source!r}")
+            raise Fault("lookup", f"no key of the table is found in {source!r}", (source,))
         result: Value = max(found) if operation.match == "substring_max" else found[0]
         return result
 
@@ -184,7 +184,8 @@ class _Evaluator:
             case nodes.Present(operand):
                 found = self.value(operand, row)
                 if found is None:
-                    raise Fault("null", f"{operand.symbol if isinstance(operand, nodes.Ref) else 'a value'} is null")
+                    name = operand.symbol if isinstance(operand, nodes.Ref) else "a value"
+                    raise Fault("null", f"{name} is null", (None,))
                 return found
             case nodes.Unary(sign, operand):
                 number = self.value(operand, row)

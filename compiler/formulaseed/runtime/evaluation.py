@@ -49,7 +49,7 @@ def evaluate_lines(
             parameters=parameters,
         )
         if result.error is not None:
-            failures.add(f"{line.place}: {record.business_id}", describe(result.error))
+            failures.add(f"{line.place}: {record.business_id}", describe(result))
         yield result
 
 
@@ -73,11 +73,16 @@ def evaluate_one(
         steps = evaluator.trace(rows, context, parameters)
         evidence = evaluator.evidence(rows, context, parameters)
     except (EvaluationError, DataError) as error:
-        return Result(business_id, name, task, counts, error=error_of(error))
+        place = error.place if isinstance(error, EvaluationError) else ""
+        return Result(business_id, name, task, counts, error=error_of(error), place=place)
     output = {name: steps[name] for name in evaluator.output}
     return Result(business_id, name, task, counts, output, steps, evidence)
 
 
-def describe(error: Mapping[str, str | None]) -> str:
-    """A result's error in one line."""
-    return f"{error['step']}: {error['kind']}: {error['message']}" if error["step"] else str(error["message"])
+def describe(result: Result) -> str:
+    """A failed result's error in one line, with its place in the seed where that is known."""
+    error = result.error or {}
+    if not error.get("step"):
+        return str(error.get("message"))
+    place = f" ({result.place})" if result.place else ""
+    return f"{error['step']}: {error['kind']}: {error['message']}{place}"

@@ -2,26 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from formulaseed.errors import DataError, EvaluationError
 from formulaseed.runtime.contract import GeneratedModule
 
 JsonRow = Mapping[str, Any]
+Locate = Callable[[str, str], str]
+"""From the name of a step and the kind of its error to the place in the seed, as `file:line:column`."""
+
 Values = dict[str, str | int | float | bool | None]
 
 
 class Evaluator:
-    """Evaluates restaurants with one generated module.
+    """Evaluates restaurants with one generated module. `locate` finds the place of an error in the seed.
 
     Rows and contexts are JSON objects: `{"review_id", "extraction": {…}, "meta": {…}}` and the context's
     fields. Every method raises `DataError` for input that the seed does not allow and `EvaluationError`
     for a step without a value.
     """
 
-    def __init__(self, module: GeneratedModule) -> None:
+    def __init__(self, module: GeneratedModule, locate: Locate | None = None) -> None:
         self.module = module
+        self._locate = locate
         self.task_name = module.TASK_NAME
         self.output: tuple[str, ...] = module.OUTPUT
         self.seed_sha256 = module.SEED_SHA256
@@ -77,10 +81,16 @@ class Evaluator:
         try:
             return function(parsed_rows, *arguments)
         except module.EvaluationError as error:
-            raise EvaluationError(error.step, error.kind, error.message) from None  # type: ignore[attr-defined]
+            raise self._located(error) from None
         except Exception as error:  # only a module that was edited by hand fails in another way
             message = f"the module failed with {type(error).__name__}: {error}"
             raise EvaluationError(self.task_name, "type", message) from None
+
+    def _located(self, error: Any) -> EvaluationError:
+        """A module's error as ours, with its place in the seed where that is at hand."""
+        place = self._locate(error.step, error.kind) if self._locate is not None else ""
+        operands = getattr(error, "operands", ())  # modules compiled before there were any still run
+        return EvaluationError(error.step, error.kind, error.message, operands, place)
 
 
 def _mapping(value: object, what: str) -> Mapping[str, Any]:

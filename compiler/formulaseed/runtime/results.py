@@ -42,6 +42,8 @@ class Result:
     steps: dict[str, Any] | None = None
     evidence: dict[str, list[str]] | None = None
     error: dict[str, str | None] | None = None
+    place: str = ""
+    """Where in the seed the step that failed stands, for people; no part of the line."""
 
     def to_json(self) -> dict[str, Any]:
         line: dict[str, Any] = {"business_id": self.business_id, "name": self.name, "task": self.task}

@@ -88,7 +88,7 @@ def _restaurant(
         parameters=options.parameters,
     )
     if result.error is not None:
-        failures.add(f"{place}: {restaurant.business_id}", describe(result.error))
+        failures.add(f"{place}: {restaurant.business_id}", describe(result))
     return result
 
 

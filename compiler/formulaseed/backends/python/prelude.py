@@ -19,12 +19,13 @@ _LARGEST = 1.7976931348623157e308
 
 
 class EvaluationError(Exception):
-    """A step has no value for these rows and this context; `kind` says why."""
+    """A step has no value for these rows and this context: `kind` says why, `operands` for which values."""
 
-    def __init__(self, step: str, kind: str, message: str) -> None:
+    def __init__(self, step: str, kind: str, message: str, operands: tuple[float | str | None, ...] = ()) -> None:
         self.step = step
         self.kind = kind
         self.message = message
+        self.operands = operands
         super().__init__(f"{step}: {kind}: {message}")
 
 
@@ -42,42 +43,42 @@ def _finite(value: _Number, step: str) -> _Number:
 def _divide(a: float, b: float, step: str) -> float:
     """a / b; dividing by zero is an error, never a silent value."""
     if b == 0:
-        raise EvaluationError(step, "division_by_zero", f"{a!r} / {b!r}")
+        raise EvaluationError(step, "division_by_zero", f"{a!r} / {b!r}", (a, b))
     return _finite(a / b, step)
 
 
 def _floor_divide(a: _Number, b: _Number, step: str) -> _Number:
     """a // b; dividing by zero is an error, never a silent value."""
     if b == 0:
-        raise EvaluationError(step, "division_by_zero", f"{a!r} // {b!r}")
+        raise EvaluationError(step, "division_by_zero", f"{a!r} // {b!r}", (a, b))
     return _finite(a // b, step)
 
 
 def _modulo(a: _Number, b: _Number, step: str) -> _Number:
     """a % b; dividing by zero is an error, never a silent value."""
     if b == 0:
-        raise EvaluationError(step, "division_by_zero", f"{a!r} % {b!r}")
+        raise EvaluationError(step, "division_by_zero", f"{a!r} % {b!r}", (a, b))
     return _finite(a % b, step)
 
 
 def _power(a: float, b: float, step: str) -> float:
     """a ** b; an error where the result is no real number or too large."""
     if a == 0 and b < 0:
-        raise EvaluationError(step, "division_by_zero", f"{a!r} ** {b!r}")
+        raise EvaluationError(step, "division_by_zero", f"{a!r} ** {b!r}", (a, b))
     if a < 0 and b != int(b):
-        raise EvaluationError(step, "domain", f"({a!r}) ** {b!r} is no real number")
+        raise EvaluationError(step, "domain", f"({a!r}) ** {b!r} is no real number", (a, b))
     if isinstance(a, int) and isinstance(b, int) and b >= 0:
         return _whole_power(a, b, step)
     try:
         return _finite(math.pow(a, b), step)
     except OverflowError:
-        raise EvaluationError(step, "overflow", f"{a!r} ** {b!r} is too large for a number") from None
+        raise EvaluationError(step, "overflow", f"{a!r} ** {b!r} is too large for a number", (a, b)) from None
 
 
 def _whole_power(a: int, b: int, step: str) -> int:
     """a ** b for b of 0 or more; an error where the result is too large."""
     if (abs(a).bit_length() - 1) * b > 1024:
-        raise EvaluationError(step, "overflow", f"{a!r} ** {b!r} is too large for a number")
+        raise EvaluationError(step, "overflow", f"{a!r} ** {b!r} is too large for a number", (a, b))
     result: int = a**b
     return _finite(result, step)
 
@@ -85,21 +86,21 @@ def _whole_power(a: int, b: int, step: str) -> int:
 def _log(value: float, step: str) -> float:
     """The natural logarithm; of 0 or less it is an error."""
     if value <= 0:
-        raise EvaluationError(step, "domain", f"log({value!r}): the logarithm needs a number above 0")
+        raise EvaluationError(step, "domain", f"log({value!r}): the logarithm needs a number above 0", (value,))
     return math.log(value)
 
 
 def _sqrt(value: float, step: str) -> float:
     """The square root; of a negative number it is an error."""
     if value < 0:
-        raise EvaluationError(step, "domain", f"sqrt({value!r}): the square root needs a number of 0 or more")
+        raise EvaluationError(step, "domain", f"sqrt({value!r}): the square root needs a number of 0 or more", (value,))
     return math.sqrt(value)
 
 
 def _present(value: _Found | None, name: str, step: str) -> _Found:
     """The value, which must not be missing."""
     if value is None:
-        raise EvaluationError(step, "null", f"{name} is null")
+        raise EvaluationError(step, "null", f"{name} is null", (None,))
     return value
 
 
@@ -123,7 +124,7 @@ def _substring_max(table: Mapping[str, _Number], source: str, default: _Default)
 def _found(value: _Found | None, source: str, step: str) -> _Found:
     """The value that a lookup without a default has found."""
     if value is None:
-        raise EvaluationError(step, "lookup", f"no key of the table is found in {source!r}")
+        raise EvaluationError(step, "lookup", f"no key of the table is found in {source!r}", (source,))
     return value
 
 

@@ -38,7 +38,7 @@ _BUILTINS = frozenset(
 _METHODS = frozenset(
     {
         "append", "bit_length", "casefold", "ceil", "floor", "get", "is_integer", "isdecimal", "items", "join", "kind",
-        "log", "message", "pow", "split", "sqrt", "step", "_fields", "__init__",
+        "log", "message", "operands", "pow", "split", "sqrt", "step", "_fields", "__init__",
     }
 )  # fmt: skip
 

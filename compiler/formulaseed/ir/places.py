@@ -1,0 +1,60 @@
+"""Where in a seed an evaluation failed.
+
+In: a checked program, the step and the kind of an `EvaluationError`. Out: the span of the operation at fault, or
+of the step where several could be.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from formulaseed.domain.builtins import FUNCTIONS
+from formulaseed.ir import nodes
+from formulaseed.ir.nodes import Expr, SymbolKind
+from formulaseed.source.text import Span
+
+_DIVIDING = ("/", "//", "%", "**", "pow")
+_DOMAIN = ("log", "sqrt", "**", "pow")
+
+
+def place_of(program: nodes.Program, name: str, kind: str) -> Span | None:
+    """The span of what failed; None for a step that the program does not have."""
+    step = next((step for step in program.steps if step.name == name), None)
+    if step is None:
+        return None
+    found = [node for node in _reached(program, step) if _may_raise(node, kind)]
+    sums = isinstance(step.operation, nodes.Sum) and step.operation.may_overflow
+    return found[0].info.span if len(found) == 1 and not (kind == "overflow" and sums) else step.span
+
+
+def _reached(program: nodes.Program, step: nodes.Step) -> Iterator[Expr]:
+    """Every expression that is evaluated for the step, those of its filters too."""
+    filters = {s.name: s.operation.condition for s in program.steps if isinstance(s.operation, nodes.Filter)}
+    stack, seen = list(step.expressions()), set[str]()
+    while stack:
+        for node in nodes.walk(stack.pop()):
+            yield node
+            if isinstance(node, nodes.Ref) and node.symbol.kind is SymbolKind.FILTER and node.symbol.name not in seen:
+                seen.add(node.symbol.name)
+                stack.append(filters[node.symbol.name])
+
+
+def _may_raise(node: Expr, kind: str) -> bool:
+    match node:
+        case nodes.Present():
+            return kind == "null"
+        case nodes.Binary(symbol, is_safe=is_safe, may_overflow=may_overflow):
+            return _fails(symbol, kind, is_safe) or (
+                kind == "overflow" and (may_overflow or (symbol == "**" and not is_safe))
+            )
+        case nodes.Call(function, is_safe=is_safe):
+            return _fails(function, kind, is_safe) or (
+                kind == "overflow" and not is_safe and FUNCTIONS[function].helper == "power"
+            )
+        case _:
+            return False
+
+
+def _fails(name: str, kind: str, is_safe: bool) -> bool:
+    names = {"division_by_zero": _DIVIDING, "domain": _DOMAIN}.get(kind, ())
+    return not is_safe and name in names

@@ -40,6 +40,8 @@ from formulaseed.syntax import surface
 SeedLike = str | os.PathLike[str] | Mapping[str, Any]
 TARGETS = ("python",)
 _TRIED_ALONE = 20
+_PHASES = ("FS9", "FS0", "FS1", "FS5", "FS201", "FS203", "FS204", "FS205", "FS206", "FS207", "FS202", "FS4", "FS3", "")
+"""The beginnings of codes, those found first before the others."""
 _FAULT_CODES = {"syntax": "FS001", "depth": "FS004", "duplicate": "FS005", "number": "FS006", "text": "FS007"}
 
 
@@ -175,7 +177,7 @@ def analyse_text(source: Source) -> Analysis:
 def fixed(analysis: Analysis) -> Analysis:
     """The analysis of the seed with everything mended that is certain; the same one where nothing is.
 
-    Only changes that leave fewer errors are kept.
+    Only changes that leave less wrong are kept.
     """
     while True:
         better = next(filter(None, (_better(analysis, text) for text in _mended_texts(analysis))), None)
@@ -195,15 +197,17 @@ def _mended_texts(analysis: Analysis) -> Iterator[str]:
 
 
 def _better(analysis: Analysis, text: str) -> Analysis | None:
-    """The analysis of a changed text, if there is less wrong with it; a step out of order is the lesser error."""
+    """The analysis of a changed text, if there is less wrong with it, or the phases that find it come later."""
     if text == analysis.document.source.text:
         return None
     found = analyse_text(Source(analysis.document.source.name, text))
     return found if _wrong(found) < _wrong(analysis) else None
 
 
-def _wrong(analysis: Analysis) -> tuple[int, int]:
-    return analysis.errors, sum(d.severity == "error" and d.code != "FS202" for d in analysis.diagnostics)
+def _wrong(analysis: Analysis) -> list[int]:
+    """How many errors each phase has found: a mended name may bring to light what is wrong behind it."""
+    codes = [d.code for d in analysis.diagnostics if d.severity == "error"]
+    return [sum(code.startswith(phase) for code in codes) for phase in _PHASES]
 
 
 def _analysed(document: Document, problems: Problems) -> Analysis:

@@ -253,7 +253,7 @@ def _decimals_range(args: Sequence[Range]) -> Range:
     if len(args) == 1:
         return _whole_range(args)
     step = 10.0 ** max(0.0, -args[1].low)
-    return Range(args[0].low - step, args[0].high + step)
+    return ranges.add(args[0], Range(-step, step))
 
 
 def _clamp_range(args: Sequence[Range]) -> Range:

@@ -1,0 +1,192 @@
+"""Checked requests: trees of conditions over one restaurant, each with the evidence that decides it.
+
+Built by the requests' checker, read by the reference evaluator and the backends. A tree and every condition is
+1 (satisfied), 0 (unknown) or -1 (not satisfied). Equal evidence is equal wherever it stands, so that it can be
+computed once a restaurant. Source: the request structure reference, and the section on requests in docs/requests.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Literal
+
+from formulaseed.source.text import Span
+from formulaseed.source.tree import tree_node
+
+Truth = Literal[-1, 0, 1]
+SATISFIED: Truth = 1
+UNKNOWN: Truth = 0
+NOT_SATISFIED: Truth = -1
+
+Path = tuple[str, ...]
+"""Keys from the restaurant or the review down to a value, such as `("attributes", "WiFi")`."""
+
+Ordering = Literal["gte", "gt", "lte", "lt", "eq", "ne"]
+Scalar = str | int | float | bool | None
+
+
+@dataclass(frozen=True, slots=True)
+class Circle:
+    """The people whose reviews count: the friends themselves, and those up to `hops` edges from them."""
+
+    friends: tuple[str, ...]
+    hops: int
+
+
+@dataclass(frozen=True, slots=True)
+class Weight:
+    """Only matching reviews by credible users count: those at or over a percentile of the field's non-zero values."""
+
+    field: Path
+    percentile: float
+    min_credible_matches: int
+
+
+@dataclass(frozen=True, slots=True)
+class Expectation:
+    """One rule of `item_meta`, such as `true: "u'free'"`; `name` is the key, `value` what it names."""
+
+    name: Literal["true", "false", "neutral", "not_true", "contains", "not_contains", "missing"]
+    value: Scalar
+
+
+@dataclass(frozen=True, slots=True)
+class ItemMeta:
+    """The value at a path of the restaurant meets the rules, which stand in the order in which they are tried."""
+
+    path: Path
+    rules: tuple[Expectation, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ItemHours:
+    """The opening hours at a path contain a range, in minutes after midnight; an end before its start is next day's."""
+
+    path: Path
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewText:
+    """Reviews match a pattern, case ignored; or, where judgements are given, are judged positive on it as an aspect."""
+
+    pattern: str
+    weight: Weight | None
+    circle: Circle | None
+    min_matches: int
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewMeta:
+    """Reviews of `min_stars` or more meet a test at a path: `any`, `all`, or a `count` of at least `count` of them."""
+
+    path: Path
+    op: Literal["not_empty", "gte", "lte"]
+    value: Scalar
+    agg: Literal["any", "all", "count"]
+    count: int
+    min_stars: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class GroupRating:
+    """Of the reviews that pass a filter, the average stars or the number compares with a threshold."""
+
+    field: Path
+    operator: Ordering
+    value: Scalar
+    metric: Literal["avg_stars", "count"]
+    comparison: Ordering
+    threshold: float
+
+
+@dataclass(frozen=True, slots=True)
+class NotOnlyEasyRaters:
+    """Not so: easy raters (averaging 4.0 or more) rate it high while harsh ones (under 3.5) rate it low."""
+
+    generous_avg_gte: float
+    harsh_avg_lt: float
+
+
+@dataclass(frozen=True, slots=True)
+class Sentiment:
+    """Judgements on a topic: enough positive ones, more than negative; or, for `negative`, enough negative ones."""
+
+    topic: str
+    sentiment: Literal["positive", "negative"]
+    least: int
+    circle: Circle | None
+
+
+@dataclass(frozen=True, slots=True)
+class SocialRating:
+    """At least `min_matches` reviews of `min_stars` or more by people of the circle."""
+
+    min_stars: float
+    min_matches: int
+    circle: Circle
+
+
+Evidence = ItemMeta | ItemHours | ReviewText | ReviewMeta | GroupRating | NotOnlyEasyRaters | Sentiment | SocialRating
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """A leaf. Conditions with equal evidence are equal, whatever they are called."""
+
+    aspect: str = field(compare=False)
+    evidence: Evidence
+    span: Span = field(compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Junction:
+    """`AND` or `OR` over one or more nodes."""
+
+    op: Literal["AND", "OR"]
+    args: tuple[Node, ...]
+    span: Span = field(compare=False)
+
+
+Node = Condition | Junction
+
+
+@tree_node
+class Request:
+    """One line of a requests file. `span` is that of the line, `line` its number."""
+
+    id: str
+    group: str
+    scenario: str
+    text: str
+    shorthand: str
+    structure: Node
+    gold_restaurant: str
+    line: int
+    span: Span
+
+
+@tree_node
+class Requests:
+    """A checked file of requests, in the file's order. `name` is that of the file without its ending."""
+
+    name: str
+    requests: tuple[Request, ...]
+
+    def evidence(self) -> tuple[Evidence, ...]:
+        """Every distinct piece of evidence, in the order of its first use."""
+        found = (condition.evidence for request in self.requests for condition in conditions(request.structure))
+        return tuple(dict.fromkeys(found))
+
+
+def conditions(node: Node) -> Iterator[Condition]:
+    """The leaves of a tree, from left to right."""
+    stack = [node]
+    while stack:
+        found = stack.pop()
+        if isinstance(found, Condition):
+            yield found
+        else:
+            stack.extend(reversed(found.args))

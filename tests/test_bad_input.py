@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from formulaseed import SeedError, limits, load_evaluator, load_seed
+from formulaseed.testing import reference_evaluate
 from helpers import Outcome, formulaseed, tiny_row, tiny_rows, tiny_seed, write_json, write_lines
 
 SEED_BYTES = 2 * 1024 * 1024
@@ -497,3 +499,24 @@ def test_a_bad_recorded_extraction_fails_its_restaurant_alone(recorded_run: tupl
         assert result["error"]["kind"] == "extraction"
         assert business_id in result["error"]["message"]
         assert "output" not in result
+
+
+def test_filters_in_one_another_have_a_limit() -> None:
+    """As many as the limit are followed by the checker, the module and the reference alike; one more is refused."""
+
+    def nested(number: int) -> dict[str, Any]:
+        first = {"name": "F0", "op": "define_filter", "extraction": {"mood": "good"}}
+        more = [
+            {"name": f"F{i}", "op": "define_filter", "where": {f"$F{i - 1}": i % 2 == 0, "meta.stars": {"<": i + 9}}}
+            for i in range(1, number)
+        ]
+        count = {"name": "N", "op": "count", "where": {f"$F{number - 1}": True}}
+        return tiny_seed(compute=[first, *more, count], output=["N"])
+
+    most = load_seed(nested(limits.FILTER_NESTING))
+    rows = [tiny_row("r1"), tiny_row("r2", "bad")]
+    found = load_evaluator(most).evaluate(rows, {})
+    assert found == reference_evaluate(most, rows, {})
+    assert found == {"N": 1}
+    with pytest.raises(SeedError, match="FS510 101 filters use one another"):
+        load_seed(nested(limits.FILTER_NESTING + 1))

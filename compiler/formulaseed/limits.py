@@ -22,6 +22,8 @@ CONDITIONS = 256
 LIST_ITEMS = 1_000
 FILTER_SIZE = 5_000
 """Terms of a filter with the filters that it uses written out: each mention of one counts in full."""
+FILTER_NESTING = 100
+"""So many filters use one another in a row."""
 SUGGESTIONS = 30
 """After so many unknown names no more near names are looked for: it takes time, and nobody reads them."""
 OUTPUTS = 2_000

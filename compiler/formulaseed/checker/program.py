@@ -28,7 +28,7 @@ from formulaseed.syntax import ast, surface
 from formulaseed.syntax.mentions import mentioned_names
 
 _DECIDED_SIZE = 200
-"""With more terms, filters written out, it is not asked whether a condition is in doubt: it takes time."""
+"""With more terms, filters written out, nothing is concluded from a condition: it takes time."""
 
 
 def check_program(program: surface.Program, problems: Problems) -> nodes.Program | None:
@@ -58,7 +58,7 @@ class _ProgramChecker:
             frozenset(step.name.text for step in program.steps if step.is_filter),
         )
         self.scope.incomplete = program.incomplete
-        self.narrowing = Narrowing(self._filter_condition, self._non_empty)
+        self.narrowing = Narrowing(self._condition_to_follow, self._non_empty)
         self.checkers: list[ExpressionChecker] = []
 
     def run(self) -> nodes.Program:
@@ -125,6 +125,11 @@ class _ProgramChecker:
                 f"with the filters that it uses, `{step.name.text}` has {size} terms, more than {limits.FILTER_SIZE}"
             )
             self.problems.add("FS510", step.name.span, message, "use fewer filters in one another")
+            return None
+        depth = self.scope.depths[step.name.text] = self.scope.filter_depth(condition)
+        if depth > limits.FILTER_NESTING:
+            message = f"{depth} filters use one another in a row, more than {limits.FILTER_NESTING}"
+            self.problems.add("FS510", step.name.span, message, "name the conditions themselves")
             return None
         self._tell_if_decided(condition, checker, step.name.span, f"the filter `{step.name.text}`")
         return nodes.Step(step.name.text, nodes.Filter(condition), BOOLEAN, None, step.name.span)
@@ -329,6 +334,10 @@ class _ProgramChecker:
         return known and all(word in self.scope.places or (word in FUNCTIONS and "(" in text) for word in bare)
 
     # --- what narrowing asks of the steps so far
+
+    def _condition_to_follow(self, name: str) -> Expr | None:
+        """The condition of a filter, unless following it and the filters that it uses would take long."""
+        return self._filter_condition(name) if self.scope.sizes.get(name, 0) <= _DECIDED_SIZE else None
 
     def _filter_condition(self, name: str) -> Expr | None:
         step = self.scope.filters.get(name)

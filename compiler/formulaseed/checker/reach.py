@@ -21,7 +21,7 @@ from formulaseed.ir.text import value_text
 from formulaseed.source.text import Span
 from formulaseed.syntax import ast, surface
 
-_COMPARED_RULES = 60
+_COMPARED_RULES = 40
 """In a longer case a rule is not held against each one before it: it takes time that grows with their square."""
 
 

@@ -39,6 +39,7 @@ class Scope:
     current: str = ""
     incomplete: frozenset[str] = frozenset()
     sizes: dict[str, int] = field(default_factory=dict)
+    depths: dict[str, int] = field(default_factory=dict)
     _suggestions: int = limits.SUGGESTIONS
     _told: set[tuple[str, str, str]] = field(default_factory=set)
 
@@ -145,6 +146,11 @@ class Scope:
                 seen.add(name)
                 stack.extend(self.uses.get(name, ()))
         return False
+
+    def filter_depth(self, condition: nodes.Expr) -> int:
+        """How many filters stand inside one another where the condition is a filter's."""
+        used = [node.symbol for node in nodes.walk(condition) if isinstance(node, nodes.Ref)]
+        return 1 + max((self.depths.get(s.name, 0) for s in used if s.kind is SymbolKind.FILTER), default=0)
 
     def filter_size(self, condition: nodes.Expr) -> int:
         """The terms of a condition with the filters that it uses written out."""

@@ -67,7 +67,7 @@ class ComparisonChecker(ABC):
                 left, right = self._membership(operands[-1], operator, right_node, facts)
             else:
                 right = self._unquoted(operands[-1], right_node) or self.check(right_node, facts)
-                left, right = self._pair(operands[-1], operator, right, node.span, facts)
+                left, right = self._pair(operands[-1], operator, right, len(node.operators) > 1, facts)
             wrong = wrong or left.info.ty.is_error or right.info.ty.is_error
             operands[-1] = left
             operands.append(right)
@@ -165,11 +165,11 @@ class ComparisonChecker(ABC):
             case _:
                 return None
 
-    def _pair(self, left: Expr, operator: str, right: Expr, span: Span, facts: Facts) -> tuple[Expr, Expr]:
+    def _pair(self, left: Expr, operator: str, right: Expr, in_chain: bool, facts: Facts) -> tuple[Expr, Expr]:
         if left.info.ty.is_error or right.info.ty.is_error:
             return left, right
         if operator in ("==", "!="):
-            return left, self._comparable(left, operator, right)
+            return left, self._comparable(left, operator, right, in_chain)
         for operand, other in ((left, right), (right, left)):
             ty = operand.info.ty
             if not (ty.is_numeric or ty.base is Base.NULL):
@@ -178,7 +178,7 @@ class ComparisonChecker(ABC):
                 return left, error_at(operand.info.span)
         return self.needed(left, facts), self.needed(right, facts)
 
-    def _comparable(self, left: Expr, operator: str, right: Expr) -> Expr:
+    def _comparable(self, left: Expr, operator: str, right: Expr, in_chain: bool = False) -> Expr:
         """The right side, if the two can ever be equal."""
         a, b = left.info.ty, right.info.ty
         if Base.NULL in (a.base, b.base):
@@ -194,7 +194,8 @@ class ComparisonChecker(ABC):
             return error_at(right.info.span)
         if join(a, b) is None:
             message = f"{called(left)} is {a.noun}, and {called(right)} is {b.noun}"
-            self.problems.add("FS301", right.info.span, message, help_for_pair(left, right))
+            chain = "in a chain `a > b == c` the middle is compared with both; join two comparisons with `and`"
+            self.problems.add("FS301", right.info.span, message, chain if in_chain else help_for_pair(left, right))
             return error_at(right.info.span)
         return self._closed(left, right)
 

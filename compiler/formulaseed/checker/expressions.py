@@ -92,6 +92,8 @@ class ExpressionChecker(ComparisonChecker):
             message = f"{called(found)} may be null here"
             name, nothing = expression_text(found), "''" if ty.base is Base.STRING else "0"
             help = f"write `({name} or {nothing})`, or `… if {name} != None else …`"
+            if info.span.source.text[info.span.start : info.span.start + 1] == '"':  # the key of a condition object
+                help = 'test for null first: {"!=": null, …}'
             self.scope.tell("FS305", info.span, message, help, name)
         return nodes.Present(found, Info(ty.present(), info.shape, info.span, info.range))
 
@@ -330,7 +332,7 @@ class ExpressionChecker(ComparisonChecker):
             if ty.base is Base.BOOLEAN:
                 help = f"write `int({expression_text(found)})` for 1 or 0"
             elif wanted == "numbers":
-                help = unquoted_number(found) or help
+                help = unquoted_number(found) or "a text is no number; a `lookup` gives numbers for texts"
             message = f"`{function.name}` takes {wanted}, and {called(found)} is {ty.noun}"
             self.problems.add("FS301", found.info.span, message, help)
             return error_at(found.info.span)

@@ -85,7 +85,7 @@ def _extreme(largest: bool) -> Callable[[JsonObject, Shape], Operation]:
         field, formula = step.get("field"), step.get("expr")
         if field is not None and formula is not None:
             message = f"`{name}` takes `field` or `expr`, not both"
-            shape.problems.add("FS511", step.span, message, "keep one of the two")
+            shape.problems.add("FS511", formula.span, message, "keep one of the two")
         if field is None and formula is None:
             shape.need(step, "field", f"the operation `{name}`", '"field": "meta.year", or "expr": a formula')
         default = step.get("default")
@@ -187,7 +187,7 @@ def _case(step: JsonObject, shape: Shape) -> Operation:
             sound = False
         elif rule.get("else") is not None and rule.get("when") is not None:
             help = 'write {"else": …} as a rule of its own'
-            shape.problems.add("FS511", rule.span, "a rule has `when` or `else`, not both", help)
+            shape.problems.add("FS511", _value(rule, "else").span, "a rule has `when` or `else`, not both", help)
             sound, otherwise = False, _ANY
         elif rule.get("when") is None and any(rule.get(key) is not None for key in ("otherwise", "default")):
             shape.keys(rule, ("else",), "the `else` rule")

@@ -5,6 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 SEEDS := $(sort $(wildcard tasks/*/seed.json))
+SCHEMA := grammar/formula-seed.schema.json
 
 .PHONY: install demo test test-deep check format generate bench clean
 
@@ -24,20 +25,22 @@ test: $(STAMP)  ## all tests, fast ones first
 test-deep: $(STAMP)  ## the property tests with many more examples
 	FORMULASEED_HYPOTHESIS=deep $(BIN)/python -m pytest -n auto
 
-check: $(STAMP)  ## lint, layout, types, generated modules current
+check: $(STAMP)  ## lint, layout, types, generated files current
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy compiler
 	$(BIN)/mypy --strict generated
 	$(BIN)/formulaseed fmt --check $(SEEDS)
 	$(BIN)/formulaseed compile --check $(SEEDS)
+	$(BIN)/formulaseed schema --check $(SCHEMA)
 
 format: $(STAMP)
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-generate: $(STAMP)  ## compile every task into generated/
+generate: $(STAMP)  ## compile every task into generated/, write the JSON Schema of seeds
 	$(BIN)/formulaseed compile $(SEEDS)
+	$(BIN)/formulaseed schema --out $(SCHEMA)
 
 bench: $(STAMP)  ## ratios, measured in one run
 	$(BIN)/python bench/main.py

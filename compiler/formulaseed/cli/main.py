@@ -26,6 +26,7 @@ _COMMANDS = {
     "demo": "Show the whole job on the examples.",
     "dump": "Show a seed as one of the compiler's phases sees it.",
     "fmt": "Write seeds in their canonical layout.",
+    "schema": "Print the JSON Schema of seeds, for editors.",
     "rule": "Explain a diagnostic's code.",
 }
 

@@ -1,7 +1,8 @@
 """The canonical form of a seed: the specification's order of keys, the author's order of everything else.
 
 Two seeds with one canonical form mean the same. The order of tables, values and conditions is kept, since it
-can matter and is the author's. `fmt` writes this form; its hash stands in the generated module.
+can matter and is the author's. `fmt` writes this form; its hash stands in the generated module. `$schema` tells
+editors how to help and says nothing of the policy: `fmt` keeps it, the hash leaves it out.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from collections.abc import Sequence
 from formulaseed.source.json_reader import Plain
 
 _TOP = (
-    "task_name", "version", "description", "parameters", "context", "filter", "extract", "review_handling",
+    "$schema", "task_name", "version", "description", "parameters", "context", "filter", "extract", "review_handling",
     "compute", "output", "allow",
 )  # fmt: skip
 _EXTRACT = ("fields", "meta", "passes", "validity")
@@ -46,10 +47,11 @@ def canonical(seed: Plain) -> Plain:
 
 
 def sha256(seed: Plain) -> str:
-    """The hash, in hex, of the canonical form without white space, in UTF-8."""
+    """The hash, in hex, of the canonical form without `$schema` and white space, in UTF-8."""
     import hashlib
 
-    text = json.dumps(canonical(seed), ensure_ascii=False, separators=(",", ":"))
+    meant = {key: value for key, value in seed.items() if key != "$schema"} if isinstance(seed, dict) else seed
+    text = json.dumps(canonical(meant), ensure_ascii=False, separators=(",", ":"))
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 

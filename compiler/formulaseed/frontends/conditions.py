@@ -14,9 +14,9 @@ from formulaseed.frontends.shape import Shape
 from formulaseed.source.json_reader import JsonArray, JsonLiteral, JsonObject, JsonString, JsonValue, Member
 from formulaseed.syntax import ast
 
-_IN_TEXT = re.compile(r"\s*(>=|<=|!=|>|<|==)\s*(\S.*)")
+OPERATOR_IN_TEXT = re.compile(r"\s*(>=|<=|!=|>|<|==)\s*(\S.*)")
 _IN_KEY = re.compile(r"([$\w.]+)\s*(>=|<=|!=|>|<|==)")
-_OPERATORS = ("in", ">=", ">", "<=", "<", "!=")
+OPERATORS = ("in", ">=", ">", "<=", "<", "!=")
 _PARAMETER = re.compile(r"param\.[A-Za-z_][A-Za-z0-9_]*")
 _INSTEAD: dict[str, str] = {
     "==": "write the value alone, without an operator",
@@ -124,8 +124,8 @@ def _field_test(subject: ast.Name, value: JsonValue, shape: Shape) -> list[ast.E
     tests: list[ast.Expr] = []
     for member in value.members:
         operator = member.key.value
-        if operator not in _OPERATORS:
-            help = _INSTEAD.get(operator.strip().lower()) or did_you_mean(operator, _OPERATORS, what="operators")
+        if operator not in OPERATORS:
+            help = _INSTEAD.get(operator.strip().lower()) or did_you_mean(operator, OPERATORS, what="operators")
             shape.problems.add("FS505", member.key.span, f"`{operator}` is no operator of conditions", help)
             continue
         operand = _listed(member.value, shape) if operator == "in" else _operand(member.value, shape)
@@ -136,7 +136,7 @@ def _field_test(subject: ast.Name, value: JsonValue, shape: Shape) -> list[ast.E
 
 def _misplaced_text(subject: ast.Name, value: JsonString, shape: Shape) -> tuple[str, str] | None:
     """What is wrong with a text that says more than a value, and what to write; None for a plain value."""
-    operator = _IN_TEXT.fullmatch(value.value)
+    operator = OPERATOR_IN_TEXT.fullmatch(value.value)
     if operator:
         return f"the operator `{operator[1]}` stands in a text", f'write {{"{operator[1]}": {operator[2]}}}'
     if value.value in shape.spelled.values() and "." in value.value:

@@ -21,9 +21,10 @@ from formulaseed.syntax.surface import Broken, Operation
 _ANY = ast.Literal(Span(Source("", ""), 0, 0), 0)
 """Stands for an `else` that is there, though not as it should be."""
 
-_ELSE = ("else", "otherwise", "default")
+ELSE_WORDS = ("else", "otherwise", "default")
 
 MATCH_MODES = ("exact", "substring_first", "substring_max")
+RULE_KEYS = ("when", "then", "else")
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,9 +35,14 @@ class Lowering:
     lower: Callable[[JsonObject, Shape], Operation]
 
 
+def step_keys(name: str) -> tuple[str, ...]:
+    """The keys of a step with this operation."""
+    return ("name", "op", *OPERATIONS[name].keys, "allow")
+
+
 def lower_operation(name: str, step: JsonObject, shape: Shape) -> Operation:
     lowering = OPERATIONS[name]
-    shape.keys(step, ("name", "op", *lowering.keys, "allow"), f"the operation `{name}`")
+    shape.keys(step, step_keys(name), f"the operation `{name}`")
     return lowering.lower(step, shape)
 
 
@@ -203,7 +209,7 @@ def _case(step: JsonObject, shape: Shape) -> Operation:
                 shape.problems.add("FS506", following.span, message, help)
                 sound = False
                 break
-        elif isinstance(when := rule.get("when"), JsonString) and when.value.strip().lower() in _ELSE:
+        elif isinstance(when := rule.get("when"), JsonString) and when.value.strip().lower() in ELSE_WORDS:
             shape.problems.add("FS506", when.span, "`else` is no condition", 'write {"else": …}')
             sound, otherwise = False, _ANY
         else:
@@ -224,7 +230,7 @@ def _no_else(rules: JsonValue, shape: Shape) -> None:
 
 
 def _rule(rule: JsonObject, source: ast.Expr | None, has_source: bool, shape: Shape) -> surface.Rule | None:
-    shape.keys(rule, ("when", "then", "else"), "a rule")
+    shape.keys(rule, RULE_KEYS, "a rule")
     when = shape.text(shape.need(rule, "when", "the rule", '"when": a condition'), "`when`")
     then = shape.need(rule, "then", "the rule", '"then": a number, a text, true or false')
     literal = shape.literal(then, "`then`") if then is not None else None

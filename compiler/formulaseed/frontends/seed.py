@@ -13,21 +13,26 @@ from formulaseed.diagnostics.codes import CODES
 from formulaseed.diagnostics.model import Problems
 from formulaseed.diagnostics.suggest import did_you_mean, meant
 from formulaseed.domain import schema
-from formulaseed.domain.types import BOOLEAN, ERROR, INTEGER, NUMBER, STRING, Type, Value, enum_of
+from formulaseed.domain.types import ERROR, NUMBER, Type, Value, enum_of
+from formulaseed.frontends.keys import (
+    DECLARED_KEYS,
+    EXTRACT_KEYS,
+    FIELD_KEYS,
+    FIELD_TYPES,
+    FILTER_KEYS,
+    OLDER_KEYS,
+    PARAMETER_KEYS,
+    REVIEW_HANDLING_KEYS,
+    SCALARS,
+    STRATEGIES,
+    TOP_KEYS,
+)
 from formulaseed.frontends.operations import OPERATIONS, lower_operation
 from formulaseed.frontends.shape import Shape
 from formulaseed.source.json_reader import JsonArray, JsonNumber, JsonObject, JsonString, JsonValue
 from formulaseed.source.text import Span
 from formulaseed.syntax import surface
 from formulaseed.syntax.surface import Named
-
-TOP_KEYS = (
-    "task_name", "version", "description", "parameters", "context", "filter", "extract",
-    "review_handling", "compute", "output", "allow",
-)  # fmt: skip
-OLDER_KEYS = ("filter_keywords", "extraction_fields", "extraction_prompt", "compute_dag", "output_fields")
-STRATEGIES = ("truncate_head", "truncate_tail", "truncate_middle", "reject")
-_SCALARS = {"integer": INTEGER, "number": NUMBER, "boolean": BOOLEAN, "string": STRING}
 
 
 def lower_seed(document: JsonValue, problems: Problems) -> surface.Program | None:
@@ -61,6 +66,7 @@ class _Seed:
         shape.keys(document, TOP_KEYS, "the seed")
         self.allow(document)
         task_name = self.task_name()
+        shape.text(document.get("$schema"), "`$schema`")
         extract = self.extract()
         output = shape.need(document, "output", "the seed", '"output": the names of the steps to return')
         compute = shape.need(document, "compute", "the seed", '"compute": a list of steps')
@@ -143,7 +149,7 @@ class _Seed:
         section = self.shape.object(value, "`filter`", example) if value is not None else None
         if section is None:
             return ()
-        self.shape.keys(section, ("keywords", "allow"), "`filter`")
+        self.shape.keys(section, FILTER_KEYS, "`filter`")
         self.allow(section)
         keywords: dict[str, Named] = {}
         for item in self.shape.list(section.get("keywords"), "`keywords`", limits.KEYWORDS):
@@ -162,12 +168,12 @@ class _Seed:
         value = self.shape.need(self.document, "extract", "the seed", '"extract": {"fields": […]}')
         section = self.shape.object(value, "`extract`") if value is not None else None
         if section is not None:
-            self.shape.keys(section, ("fields", "meta", "passes", "validity"), "`extract`")
+            self.shape.keys(section, EXTRACT_KEYS, "`extract`")
         return section
 
     def passes(self, extract: JsonObject | None) -> int:
         value = extract.get("passes") if extract else None
-        return (self.shape.whole(value, "`passes`", 1, 9) or 1) if value is not None else 1
+        return (self.shape.whole(value, "`passes`", 1, limits.PASSES) or 1) if value is not None else 1
 
     def fields(self, extract: JsonObject | None) -> tuple[surface.ExtractionField, ...]:
         if extract is None or not isinstance(extract.get("fields"), JsonArray):
@@ -200,11 +206,11 @@ class _Seed:
         section = shape.object(item, "a field")
         if section is None:
             return None
-        shape.keys(section, ("name", "type", "values", "description", "default", "allow"), "a field")
+        shape.keys(section, FIELD_KEYS, "a field")
         self.allow(section)
         name = shape.name(shape.need(section, "name", "the field", '"name": such as "severity"'), "a field")
         kind = shape.text(shape.need(section, "type", "the field", '"type": "enum"'), "`type`")
-        chosen = shape.choice(kind, "field type", ("enum", *_SCALARS)) if kind else None
+        chosen = shape.choice(kind, "field type", FIELD_TYPES) if kind else None
         description = shape.text(section.get("description"), "`description`")
         values: tuple[surface.EnumValue, ...] = ()
         if chosen == "enum":
@@ -220,7 +226,7 @@ class _Seed:
             return None
         if chosen is None:  # told already, and so are its uses
             return surface.ExtractionField(name, ERROR, "")
-        type_ = enum_of(tuple(v.name.text for v in values)) if chosen == "enum" else _SCALARS[chosen]
+        type_ = enum_of(tuple(v.name.text for v in values)) if chosen == "enum" else SCALARS[chosen]
         default = self.typed_literal(section.get("default"), type_, "`default`")
         return surface.ExtractionField(name, type_, description.value if description else "", values, default)
 
@@ -287,18 +293,18 @@ class _Seed:
             section = self.shape.object(item, "a declared field")
             if section is None:
                 continue
-            self.shape.keys(section, ("name", "type", "nullable", "description", "allow"), "a declared field")
+            self.shape.keys(section, DECLARED_KEYS, "a declared field")
             self.allow(section)
             name = self.shape.name(
                 self.shape.need(section, "name", "the field", '"name": such as "severity"'), "a field"
             )
             kind = self.shape.text(self.shape.need(section, "type", "the field", '"type": "number"'), "`type`")
-            chosen = self.shape.choice(kind, "type", tuple(_SCALARS)) if kind else None
+            chosen = self.shape.choice(kind, "type", tuple(SCALARS)) if kind else None
             nullable = self.shape.boolean(section.get("nullable"), "`nullable`")
             description = self.shape.text(section.get("description"), "`description`")
             if name is None:
                 continue
-            type_ = _SCALARS[chosen] if chosen else ERROR
+            type_ = SCALARS[chosen] if chosen else ERROR
             if name.text in standard and chosen and standard[name.text].base is not type_.base:
                 type_ = ERROR  # told here, and so are its uses
                 message = f"`{name.text}` is there without declaring it, as {standard[name.text].noun}"
@@ -329,14 +335,14 @@ class _Seed:
 
     def parameter(self, name: Named, body: JsonObject) -> surface.Parameter | None:
         shape = self.shape
-        shape.keys(body, ("type", "default", "minimum", "maximum", "description", "allow"), "a parameter")
+        shape.keys(body, PARAMETER_KEYS, "a parameter")
         self.allow(body)
         kind = shape.text(shape.need(body, "type", "the parameter", '"type": "integer"'), "`type`")
-        chosen = shape.choice(kind, "type", tuple(_SCALARS)) if kind else None
+        chosen = shape.choice(kind, "type", tuple(SCALARS)) if kind else None
         default_value = shape.need(body, "default", "the parameter", '"default": the value where none is given')
         if chosen is None:
             return None
-        type_ = _SCALARS[chosen]
+        type_ = SCALARS[chosen]
         bounds: list[int | float | None] = []
         for key in ("minimum", "maximum"):
             bound = body.get(key)
@@ -362,13 +368,13 @@ class _Seed:
         section = self.shape.object(value, "`review_handling`") if value is not None else None
         if section is None:
             return None
-        self.shape.keys(section, ("max_length", "strategy"), "`review_handling`")
+        self.shape.keys(section, REVIEW_HANDLING_KEYS, "`review_handling`")
         length = self.shape.need(section, "max_length", "`review_handling`", '"max_length": 2000')
         strategy = self.shape.text(
             self.shape.need(section, "strategy", "`review_handling`", '"strategy": "truncate_head"'), "`strategy`"
         )
         chosen = self.shape.choice(strategy, "strategy", STRATEGIES) if strategy else None
-        most = self.shape.whole(length, "`max_length`", 1, 10_000_000) if length is not None else None
+        most = self.shape.whole(length, "`max_length`", 1, limits.REVIEW_CHARACTERS) if length is not None else None
         return surface.ReviewHandling(most, chosen) if most and chosen else None
 
     def spellings(

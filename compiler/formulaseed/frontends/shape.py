@@ -19,7 +19,7 @@ from formulaseed.source.text import Span
 from formulaseed.syntax import ast
 from formulaseed.syntax.surface import Named
 
-_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 KEY_ALIASES: dict[str, tuple[str, ...]] = {
@@ -142,7 +142,7 @@ class Shape:
         if not text.value:
             self.problems.add("FS206", text.span, f"the name of {what} is empty", "write a name")
             return None
-        if not _NAME.fullmatch(text.value):
+        if not NAME.fullmatch(text.value):
             plain = _plain_name(text.value)
             help = "use the letters A to Z and a to z, digits and `_`, and begin with no digit"
             help += f": `{plain}`" if plain else ""

@@ -8,7 +8,7 @@ from hypothesis import assume
 from hypothesis import strategies as st
 
 from formulaseed.domain import schema
-from formulaseed.frontends.seed import STRATEGIES
+from formulaseed.frontends.keys import STRATEGIES
 from formulaseed.pipeline import analyse
 from formulaseed.testing.steps import StepWriter
 from formulaseed.testing.values import SHORT_TEXTS, TEXTS, integers, numbers

@@ -1,0 +1,38 @@
+"""`formulaseed schema`."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from formulaseed.errors import UnreadableError, reason_of
+from formulaseed.frontends.json_schema import seed_schema
+from formulaseed.frontends.layout import layout
+
+
+@click.command("schema")
+@click.option("--out", type=click.Path(), metavar="FILE", help="Write it into a file.")
+@click.option("--check", "current", type=click.Path(), metavar="FILE", help="Write nothing; exit 1 where it differs.")
+def command(out: str | None, current: str | None) -> None:
+    """Print the JSON Schema of seeds, with which editors complete and explain keys."""
+    if out is not None and current is not None:
+        raise click.UsageError("--out and --check exclude each other")
+    text = layout(seed_schema())
+    if current is not None:
+        try:
+            written = Path(current).read_bytes()
+        except (OSError, ValueError) as error:
+            raise UnreadableError(f"cannot read {current}: {reason_of(error)}") from None
+        is_current = written == text.encode()
+        click.echo(f"{current}: {'current' if is_current else f'stale; run `formulaseed schema --out {current}`'}")
+        sys.exit(0 if is_current else 1)
+    if out is None:
+        click.echo(text, nl=False)
+        return
+    try:
+        Path(out).write_text(text, encoding="utf-8", newline="\n")
+    except (OSError, ValueError) as error:
+        raise UnreadableError(f"cannot write {out}: {reason_of(error)}") from None
+    click.echo(out)

@@ -1,0 +1,304 @@
+"""The JSON Schema of seeds: it accepts what the compiler accepts, and refuses what it can see is wrong."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from formulaseed import load_seed
+from formulaseed.frontends.canonical import canonical
+from formulaseed.frontends.json_schema import seed_schema
+from formulaseed.frontends.layout import layout
+from formulaseed.frontends.operations import OPERATIONS
+from formulaseed.pipeline import analyse, compile_seed
+from formulaseed.testing import seeds
+from helpers import ROOT, SEEDS, formulaseed, tiny_seed, write_json
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from jsonschema import Draft7Validator
+
+Json = Any
+
+COMMITTED = ROOT / "grammar" / "formula-seed.schema.json"
+CASES = ROOT / "tests" / "cases"
+SCHEMA = seed_schema()
+VALIDATOR = Draft7Validator(SCHEMA)
+
+PLACED = {"FS008", "FS501", "FS502", "FS503", "FS504", "FS508", "FS511", "FS512"}
+"""Codes of which the schema sees every fault, and where: these are about keys and types of JSON."""
+SEEN = PLACED | {"FS505", "FS506"}
+"""Codes of which it sees most: a condition that names another field, or what follows `else`, is beyond a schema."""
+
+SPECIFICATION: tuple[Json, ...] = (
+    {
+        "name": "IS_INCIDENT",
+        "op": "define_filter",
+        "extraction": {"account_type": "firsthand", "incident_severity": {"in": ["mild", "moderate", "severe"]}},
+    },
+    {
+        "name": "N_MILD",
+        "op": "count",
+        "where": {"extraction.incident_severity": "mild", "extraction.account_type": "firsthand"},
+    },
+    {"name": "N_RECENT", "op": "count", "where": {"$IS_INCIDENT": True, "meta.year": {">=": 2023}}},
+    {
+        "name": "TOTAL_WEIGHT",
+        "op": "sum",
+        "expr": "(5 - meta.stars) + log(meta.useful + 1)",
+        "where": {"$IS_INCIDENT": True},
+    },
+    {"name": "YEAR", "op": "max", "field": "meta.year", "where": {"$IS_INCIDENT": True}, "default": 2020},
+    {
+        "name": "CUISINE_MODIFIER",
+        "op": "lookup",
+        "source": "context.categories",
+        "table": {"Thai": 2.0, "Vietnamese": 1.8, "Chinese": 1.5, "Italian": 0.5, "Pizza": 0.5},
+        "match": "substring_max",
+        "default": 1.0,
+    },
+    {"name": "TRUST_SCORE", "op": "expr", "expr": "max(0.1, min(1.0, CUISINE_MODIFIER))"},
+    {"name": "BASE_RISK", "op": "const", "value": 2.0},
+    {
+        "name": "TRAJECTORY",
+        "op": "case",
+        "rules": [{"when": "N_MILD > 7", "then": 1.3}, {"when": "N_MILD < 3 and YEAR > 0", "then": 0.7}, {"else": 1.0}],
+    },
+    {
+        "name": "VERDICT",
+        "op": "case",
+        "source": "TRUST_SCORE",
+        "rules": [{"when": "< 4.0", "then": "Low Risk"}, {"when": "< 8.0", "then": "High"}, {"else": "Critical Risk"}],
+    },
+    *(
+        {"name": f"BY_{index}", "op": "count", "where": {"meta.year": test}}
+        for index, test in enumerate([2020, {"in": [1, 2]}, {">=": 1}, {">": 0}, {"<=": 10}, {"<": 2023}, {"!=": 3}])
+    ),
+)
+"""The specification's examples of steps and operators."""
+
+
+def errors(seed: Json) -> list[str]:
+    """The places of what the schema refuses, as JSON Pointers."""
+    return [
+        "".join(f"/{str(part).replace('~', '~0').replace('/', '~1')}" for part in error.absolute_path)
+        for error in VALIDATOR.iter_errors(seed)
+    ]
+
+
+def codes(seed: Json) -> set[str]:
+    return {d.code for d in analyse(seed).diagnostics if d.severity == "error"}
+
+
+def case(path: Path) -> str:
+    found = re.search(r"```json seed\n(.*?)\n```", path.read_text(encoding="utf-8"), re.S)
+    assert found
+    return found[1]
+
+
+def is_json(text: str) -> bool:
+    try:
+        json.loads(text)
+    except ValueError:
+        return False
+    return True
+
+
+BAD = [path for path in sorted((CASES / "bad").glob("*.md")) if is_json(case(path))]
+
+
+def parent(pointer: str) -> str:
+    return pointer.rpartition("/")[0]
+
+
+# --- the schema itself
+
+
+def test_the_schema_is_a_schema() -> None:
+    """It is valid against its metaschema, and every part of it is used."""
+    Draft7Validator.check_schema(SCHEMA)
+    text = json.dumps(SCHEMA)
+    assert set(re.findall(r'"#/definitions/(\w+)"', text)) == set(SCHEMA["definitions"])
+
+
+def test_the_committed_schema_is_current() -> None:
+    """What the repository holds is what the compiler's tables give: run `make generate` after changing them."""
+    assert COMMITTED.read_text(encoding="utf-8") == layout(SCHEMA)
+
+
+def test_every_key_is_explained() -> None:
+    """Wherever the schema names a key, an editor has something to show for it."""
+    unexplained = []
+    stack: list[tuple[str, Json]] = [("", SCHEMA)]
+    while stack:
+        place, node = stack.pop()
+        for key, inner in node.items() if isinstance(node, dict) else enumerate(node):
+            if isinstance(inner, dict | list) and key not in ("examples", "default"):
+                stack.append((f"{place}/{key}", inner))
+        for key, inner in (node.get("properties") or {}).items() if isinstance(node, dict) else ():
+            constrained = place.endswith(("/then", "/if", "/else")) or "/anyOf/" in place
+            referred = isinstance(inner, dict) and "$ref" in inner
+            if isinstance(inner, dict) and not constrained and not referred and "description" not in inner:
+                unexplained.append(f"{place}/{key}")
+    assert unexplained == []
+
+
+def test_every_operation_offers_its_keys() -> None:
+    """Each operation has a branch of its own, with the keys that the compiler reads and no others."""
+    branches = {
+        branch["if"]["properties"]["op"]["const"]: branch["then"] for branch in SCHEMA["definitions"]["step"]["allOf"]
+    }
+    assert set(branches) == set(OPERATIONS)
+    for name, branch in branches.items():
+        assert not branch["additionalProperties"]
+        known = {"name", "op", *OPERATIONS[name].keys, "allow"} - ({"default"} if name == "case" else set())
+        assert set(branch["properties"]) == known
+    offered = SCHEMA["definitions"]["step"]["properties"]["op"]["oneOf"]
+    assert [choice["const"] for choice in offered] == list(OPERATIONS)
+
+
+# --- what it accepts
+
+
+@pytest.mark.parametrize("path", SEEDS, ids=lambda path: path.parent.name)
+def test_tasks_are_valid(path: Path) -> None:
+    """Every seed of ours is as the schema says."""
+    assert errors(json.loads(path.read_text(encoding="utf-8"))) == []
+
+
+@pytest.mark.parametrize("path", sorted((CASES / "good").glob("*.md")), ids=lambda path: path.stem)
+def test_good_cases_are_valid(path: Path) -> None:
+    """Every seed that is shown to compile is as the schema says."""
+    assert errors(json.loads(case(path))) == []
+
+
+def test_the_specifications_examples_are_valid() -> None:
+    """Each operation and operator, as the specification writes it."""
+    task = json.loads((ROOT / "tasks" / "g1a_v2" / "seed.json").read_text(encoding="utf-8"))
+    seed = {**task, "compute": list(SPECIFICATION), "output": ["VERDICT"]}
+    assert codes(seed) == set()
+    assert errors(seed) == []
+
+
+@given(seeds())
+def test_random_seeds_are_valid(seed: Json) -> None:
+    """Whatever the compiler accepts, the schema accepts."""
+    assert errors(seed) == []
+
+
+# --- what it refuses
+
+
+@pytest.mark.parametrize("path", BAD, ids=lambda path: path.stem)
+def test_bad_cases(path: Path, tmp_path: Path) -> None:
+    """A fault of the structure is refused at its place; what the schema refuses, the compiler refuses too."""
+    (tmp_path / "seed.json").write_text(case(path), encoding="utf-8")
+    found = set(errors(json.loads(case(path))))
+    diagnostics = analyse(tmp_path / "seed.json").diagnostics
+    if {d.code for d in diagnostics} & SEEN:
+        assert found
+    for diagnostic in diagnostics:
+        if diagnostic.code in PLACED:
+            assert found & {diagnostic.pointer, parent(diagnostic.pointer)}, (diagnostic.code, diagnostic.message)
+    if found:
+        assert any(d.severity == "error" for d in diagnostics)
+
+
+def test_each_structural_code_has_a_case() -> None:
+    """The claim above is about every code that it lists."""
+    shown = {code for path in BAD for code in re.findall(r"^error\[(FS\d+)\]", path.read_text(encoding="utf-8"), re.M)}
+    assert shown >= SEEN
+
+
+_KEYS = st.sampled_from(
+    [
+        "name", "op", "where", "expr", "field", "default", "rules", "source", "table", "match", "value", "when", "then", "else",
+        "otherwise", "keywords", "fields", "meta", "context", "extraction", "type", "values", "nullable", "minimum", "passes",
+        "validity", "description", "version", "$schema", "in", ">=", "==", "$A", "meta.year", "year", "and", "", "note",
+    ]
+)  # fmt: skip
+_VALUES = st.sampled_from(
+    [
+        None, True, False, 0, 3, -1.5, "", "x", "count", "case", "avg", "> 3", "enum", "else", [], [1], ["x"], [None], {},
+        {"in": []}, {"in": [1]}, {">=": 1}, {"x": 1}, [{}], [{"else": 1}],
+    ]
+)  # fmt: skip
+
+
+def places(value: Json) -> Iterator[tuple[Json, Json]]:
+    if isinstance(value, dict | list):
+        for key in list(value) if isinstance(value, dict) else range(len(value)):
+            yield value, key
+            yield from places(value[key])
+
+
+def mutate(draw: st.DataObject, seed: Json) -> None:
+    """Remove, rename, add or retype something, anywhere."""
+    holder, key = draw.draw(st.sampled_from(list(places(seed))))
+    change = draw.draw(st.sampled_from(["remove", "rename", "add", "retype"]))
+    if change == "remove":
+        del holder[key]
+    elif change == "retype":
+        holder[key] = draw.draw(_VALUES)
+    elif isinstance(holder, list):
+        holder.append(draw.draw(_VALUES))
+    else:
+        holder[draw.draw(_KEYS)] = draw.draw(_VALUES) if change == "add" else holder.pop(key)
+
+
+@given(seeds(max_steps=4), st.data())
+def test_schema_and_compiler_agree_on_structure(seed: Json, data: st.DataObject) -> None:
+    """What the schema accepts has none of the faults that are about keys and JSON types; what it refuses has errors."""
+    for _ in range(data.draw(st.integers(1, 2))):
+        assume(seed)
+        mutate(data, seed)
+    found, told = errors(seed), codes(seed)
+    if told & PLACED:
+        assert found, told
+    if found:
+        assert told, found
+
+
+# --- `$schema` in a seed
+
+
+def test_a_seed_may_name_the_schema(tmp_path: Path) -> None:
+    """`$schema` is for editors: the hash and the module stay, `fmt` keeps it, in front."""
+    plain, named = tiny_seed(), {**tiny_seed(), "$schema": "../formula-seed.schema.json"}
+    assert errors(named) == []
+    assert load_seed(named).sha256 == load_seed(plain).sha256
+    assert compile_seed(named) == compile_seed(plain)
+    assert next(iter(canonical(named))) == "$schema"
+    path = write_json(tmp_path / "seed.json", named)
+    assert formulaseed("fmt", path).status == 0
+    assert next(iter(json.loads(path.read_text(encoding="utf-8")))) == "$schema"
+
+
+def test_a_seed_names_the_schema_by_a_text() -> None:
+    """Anything but a text is refused, as for every other key."""
+    assert codes({**tiny_seed(), "$schema": 7}) == {"FS503"}
+
+
+# --- the command
+
+
+def test_the_command_prints_and_writes_the_schema(tmp_path: Path) -> None:
+    printed = formulaseed("schema")
+    assert (printed.status, json.loads(printed.out)) == (0, SCHEMA)
+    path = tmp_path / "s.json"
+    assert formulaseed("schema", "--out", path).status == 0
+    assert path.read_text(encoding="utf-8") == printed.out
+    assert formulaseed("schema", "--check", path).out == f"{path}: current\n"
+
+
+def test_the_command_tells_of_a_stale_schema(tmp_path: Path) -> None:
+    path = tmp_path / "s.json"
+    path.write_text(layout({**SCHEMA, "title": "Seed"}), encoding="utf-8")
+    stale = formulaseed("schema", "--check", path)
+    assert (stale.status, "stale" in stale.out) == (1, True)
+    assert formulaseed("schema", "--check", tmp_path / "missing.json").status == 2
+    assert formulaseed("schema", "--out", tmp_path / "no" / "s.json").status == 2
+    assert formulaseed("schema", "--out", path, "--check", path).status == 2

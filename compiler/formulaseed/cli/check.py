@@ -6,6 +6,7 @@ import sys
 
 import click
 
+from formulaseed import __version__
 from formulaseed.cli.seeds import replace_file, strict_option
 from formulaseed.diagnostics.model import Diagnostic, strictly
 from formulaseed.diagnostics.render import render_json, render_text, summary
@@ -15,7 +16,8 @@ from formulaseed.pipeline import Analysis, analyse, fixed
 
 @click.command("check")
 @click.argument("seeds", nargs=-1, required=True, metavar="SEED...")
-@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", help="How to print diagnostics.")
+@click.option("--format", "form", type=click.Choice(["text", "json", "sarif"]), default="text",
+              help="How to print diagnostics.")  # fmt: skip
 @click.option("--fix", is_flag=True, help="Mend in the files what is certain: names that are meant, the steps' order.")
 @strict_option
 def command(seeds: tuple[str, ...], form: str, fix: bool, strict: bool) -> None:
@@ -46,6 +48,10 @@ def command(seeds: tuple[str, ...], form: str, fix: bool, strict: bool) -> None:
             click.echo(f"{seed}: {summary(diagnostics) or 'no problems'}")
     if form == "json":
         click.echo(render_json(found), nl=False)
+    if form == "sarif":
+        from formulaseed.diagnostics.sarif import render_sarif
+
+        click.echo(render_sarif(found, __version__), nl=False)
     sys.exit(status)
 
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import click
 
 from formulaseed.diagnostics import codes
+from formulaseed.diagnostics.pages import page
 from formulaseed.diagnostics.suggest import did_you_mean
 
 
@@ -21,5 +20,4 @@ def command(code: str) -> None:
         raise click.UsageError(
             f"there is no code `{code}`; {did_you_mean(wanted, codes.CODES, what='codes', limit=60)}"
         )
-    page = Path(codes.__file__).parent / "explain" / f"{wanted}.md"
-    click.echo(page.read_text(encoding="utf-8"), nl=False)
+    click.echo(page(wanted), nl=False)

@@ -1,0 +1,105 @@
+"""Diagnostics as SARIF 2.1.0, the format of code scanning services.
+
+In: the diagnostics of any number of files. Out: one run, as text; the same diagnostics give the same bytes.
+Columns are characters and lines end at line feeds, as everywhere here.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from formulaseed.diagnostics.codes import CODES
+from formulaseed.diagnostics.model import Diagnostic, Fix
+from formulaseed.diagnostics.pages import explanation, page
+from formulaseed.source.text import Span
+
+SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
+FINGERPRINT = "formulaseed/v1"
+
+_Json = dict[str, Any]
+
+
+def render_sarif(diagnostics: Sequence[Diagnostic], version: str) -> str:
+    """A log with one run of this version of the tool."""
+    codes = sorted({d.code for d in diagnostics})
+    seen: Counter[str] = Counter()
+    run = {
+        "tool": {"driver": {"name": "formulaseed", "version": version, "rules": [_rule(code) for code in codes]}},
+        "columnKind": "unicodeCodePoints",
+        "results": [_result(d, codes.index(d.code), seen) for d in diagnostics],
+    }
+    return json.dumps({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}, indent=2, ensure_ascii=False) + "\n"
+
+
+def _rule(code: str) -> _Json:
+    text = explanation(code)
+    first, *_ = re.split(r"(?<=[.!?]) ", text)
+    return {
+        "id": code,
+        "name": "".join(word.capitalize() for word in CODES[code].name.split("-")),
+        "shortDescription": {"text": first},
+        "fullDescription": {"text": text},
+        "help": {"text": text, "markdown": page(code)},
+        "defaultConfiguration": {"level": CODES[code].severity},
+    }
+
+
+def _result(d: Diagnostic, rule: int, seen: Counter[str]) -> _Json:
+    result = {
+        "ruleId": d.code,
+        "ruleIndex": rule,
+        "level": d.severity,
+        "message": _message(f"{d.message}\n{d.help}"),
+        "locations": [_location(d)],
+        "partialFingerprints": {FINGERPRINT: _fingerprint(d, seen)},
+    }
+    return result | ({"fixes": [_fix(d.fix, d.help)]} if d.fix else {})
+
+
+def _message(text: str) -> _Json:
+    """A plain text in which nothing of a seed is taken for a placeholder or a link.
+
+    Braces are doubled only there: viewers show doubled ones as they stand, and a help that shows JSON is to be typed.
+    """
+    return {"text": re.sub(r"\{(\d+)\}", r"{{\1}}", text).replace("](", "]\\(")}
+
+
+def _location(d: Diagnostic) -> _Json:
+    location: _Json = {"physicalLocation": {"artifactLocation": _artifact(d.file), "region": _region(d.span)}}
+    return location | ({"logicalLocations": [{"fullyQualifiedName": d.pointer}]} if d.pointer else {})
+
+
+def _artifact(name: str) -> _Json:
+    """A relative path stands as it was given, to be read from the folder where the tool ran."""
+    path = Path(name)
+    if path.is_absolute():
+        return {"uri": path.as_uri()}
+    return {"uri": quote(os.fsencode(path.as_posix())), "uriBaseId": "%SRCROOT%"}
+
+
+def _region(span: Span) -> dict[str, int]:
+    line, column = span.source.position(span.start)
+    end_line, end_column = span.source.position(span.end)
+    return {"startLine": line, "startColumn": column, "endLine": end_line, "endColumn": end_column}
+
+
+def _fingerprint(d: Diagnostic, seen: Counter[str]) -> str:
+    """The same wherever in the file the value stands; equal problems of one value are numbered."""
+    told = hashlib.sha256("\0".join((d.code, d.pointer, d.message)).encode("utf-8", "surrogatepass")).hexdigest()[:32]
+    key = f"{d.file}\0{told}"
+    seen[key] += 1
+    return f"{told}:{seen[key]}"
+
+
+def _fix(fix: Fix, help: str) -> _Json:
+    replacement = {"deletedRegion": _region(fix.span), "insertedContent": {"text": fix.text}}
+    change = {"artifactLocation": _artifact(fix.span.source.name), "replacements": [replacement]}
+    return {"description": _message(help), "artifactChanges": [change]}

@@ -1,0 +1,286 @@
+"""SARIF: valid against the published schema, with places that can be found again in the files."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+import pytest
+from formulaseed import __version__
+from formulaseed.diagnostics.codes import CODES
+from formulaseed.diagnostics.model import Diagnostic, Fix
+from formulaseed.diagnostics.pages import explanation, page
+from formulaseed.diagnostics.sarif import FINGERPRINT, render_sarif
+from formulaseed.pipeline import analyse
+from formulaseed.source.text import Source, Span
+from helpers import SEEDS, formulaseed, write_json
+from jsonschema import Draft4Validator
+
+Json = Any
+
+CASES = Path(__file__).parent / "cases" / "bad"
+PUBLISHED = json.loads((Path(__file__).parent / "data" / "sarif-schema-2.1.0.json").read_text(encoding="utf-8"))
+VALIDATOR = Draft4Validator(PUBLISHED, format_checker=Draft4Validator.FORMAT_CHECKER)
+URI = re.compile(r"(?:[A-Za-z0-9\-._~!$&'()*+,;=:@/]|%[0-9A-F]{2})+")
+"""A URI reference without query and fragment (RFC 3986)."""
+
+
+def small_seed(**changes: object) -> dict[str, Any]:
+    """A seed that nothing is wrong with, but for the changes."""
+    step = {"name": "N", "op": "count"}
+    return {"task_name": "Small", "extract": {"fields": []}, "compute": [step], "output": ["N"], **changes}
+
+
+def log_of(*diagnostics: Diagnostic) -> Json:
+    """The log, held against the published schema and against what code scanning services ask for."""
+    log = json.loads(render_sarif(diagnostics, __version__))
+    assert [error.message for error in VALIDATOR.iter_errors(log)] == []
+    (run,) = log["runs"]
+    rules = run["tool"]["driver"]["rules"]
+    assert len(run["results"]) == len(diagnostics)
+    for result in run["results"]:
+        assert rules[result["ruleIndex"]]["id"] == result["ruleId"]
+        assert result["level"] in ("error", "warning")
+        assert result["message"]["text"]
+        assert len(result["locations"]) == 1
+        physical = result["locations"][0]["physicalLocation"]
+        assert URI.fullmatch(physical["artifactLocation"]["uri"])
+        assert physical["region"]["startLine"] >= 1
+        assert len(result["partialFingerprints"]) == 1
+    return log
+
+
+def results_of(*diagnostics: Diagnostic) -> list[Json]:
+    results: list[Json] = log_of(*diagnostics)["runs"][0]["results"]
+    return results
+
+
+def read_back(folder: Path, location: Json) -> str:
+    """The text at a physical location, found as a reader of the log would: by URI, lines and columns."""
+    artifact, region = location["artifactLocation"], location["region"]
+    path = Path(
+        os.fsdecode(
+            unquote(urlsplit(artifact["uri"]).path, errors="surrogateescape").encode("utf-8", "surrogateescape")
+        )
+    )
+    assert path.is_absolute() != ("uriBaseId" in artifact)
+    lines = (folder / path).read_bytes().decode("utf-8-sig", "replace").split("\n")
+    first, last = region["startLine"] - 1, region["endLine"] - 1
+    covered = lines[first : last + 1]
+    covered[-1] = covered[-1][: region["endColumn"] - 1]
+    covered[0] = covered[0][region["startColumn"] - 1 :]
+    return "\n".join(covered)
+
+
+def case(path: Path) -> str:
+    found = re.search(r"```json seed\n(.*?)\n```", path.read_text(encoding="utf-8"), re.S)
+    assert found
+    return found[1]
+
+
+# --- the published schema
+
+
+def test_the_schema_is_the_published_one() -> None:
+    """The standard's own text: its identifier, its title, all its definitions."""
+    assert PUBLISHED["id"].startswith("https://docs.oasis-open.org/sarif/sarif/v2.1.0/")
+    assert PUBLISHED["title"] == "Static Analysis Results Format (SARIF) Version 2.1.0 JSON Schema"
+    assert len(PUBLISHED["definitions"]) == 52
+    Draft4Validator.check_schema(PUBLISHED)
+    assert [*VALIDATOR.iter_errors({"version": "2.1.0", "runs": [{"tool": {}, "results": 1}]})]
+
+
+@pytest.mark.parametrize("path", sorted(CASES.glob("*.md")), ids=lambda path: path.stem)
+def test_every_kind_of_problem(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each bad case gives a valid log whose regions hold the very text that the diagnostics are about."""
+    monkeypatch.chdir(tmp_path)
+    Path("seed.json").write_text(case(path), encoding="utf-8")
+    diagnostics = analyse("seed.json").diagnostics
+    for diagnostic, result in zip(diagnostics, results_of(*diagnostics), strict=True):
+        (location,) = result["locations"]
+        span = diagnostic.span
+        assert read_back(tmp_path, location["physicalLocation"]) == span.source.text[span.start : span.end]
+        named = [logical["fullyQualifiedName"] for logical in location.get("logicalLocations", [])]
+        assert named == ([span.pointer] if span.pointer else [])
+        assert (result["ruleId"], result["level"]) == (diagnostic.code, diagnostic.severity)
+        assert result["message"]["text"].startswith(diagnostic.message[:20].replace("](", "]\\("))
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "two words.json",
+        "100%25.json",
+        "für & mich#1?.json",
+        "日本/ü.json",
+        "a:b.json",
+        "<x>.json",
+        os.fsdecode(b"\xff.json"),
+    ],
+)
+def test_names_of_files(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever a file is called, its URI leads back to it; so does the one of its absolute path."""
+    monkeypatch.chdir(tmp_path)
+    Path(name).parent.mkdir(exist_ok=True)
+    write_json(Path(name), small_seed(output=["N", "NOPE"]))
+    for given in (name, str(tmp_path / name)):
+        (result,) = results_of(*analyse(given).diagnostics)
+        assert read_back(tmp_path, result["locations"][0]["physicalLocation"]) == '"NOPE"'
+
+
+@pytest.mark.parametrize(("encoding", "newline"), [("utf-8-sig", "\n"), ("utf-8", "\r\n"), ("utf-8-sig", "\r\n")])
+def test_byte_order_marks_and_line_breaks(encoding: str, newline: str, tmp_path: Path) -> None:
+    """Neither moves a column, nor do characters outside of the basic plane."""
+    path = tmp_path / "seed.json"
+    seed = json.dumps(small_seed(description="🍜🍜", output=["N", "NOPE"]), ensure_ascii=False)
+    path.write_text(seed.replace(', "output"', ',\n"output"'), encoding=encoding, newline=newline)
+    (result,) = results_of(*analyse(path).diagnostics)
+    location = result["locations"][0]["physicalLocation"]
+    assert location["region"]["startLine"] == 2
+    assert read_back(tmp_path, location) == '"NOPE"'
+
+
+def test_a_seed_in_memory() -> None:
+    """It lies in no file, and its log is valid all the same."""
+    (result,) = results_of(*analyse(small_seed(output=["N", "NOPE"])).diagnostics)
+    assert result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] == "%3Cseed%3E"
+
+
+def test_nothing_found() -> None:
+    """A run without results says so; services then close what was open."""
+    (run,) = log_of()["runs"]
+    assert (run["results"], run["tool"]["driver"]["rules"]) == ([], [])
+
+
+# --- rules
+
+
+def test_every_rule_is_described() -> None:
+    """Each code has a name, a summary, a text and a page."""
+    place = Span(Source("seed.json", "{}"), 0, 2)
+    every = [Diagnostic(code, entry.severity, "m", place, "h") for code, entry in CODES.items()]
+    (run,) = log_of(*every)["runs"]
+    rules = run["tool"]["driver"]["rules"]
+    assert [rule["id"] for rule in rules] == sorted(CODES)
+    for rule in rules:
+        assert re.fullmatch(r"([A-Z][a-z0-9]*)+", rule["name"])
+        assert rule["fullDescription"]["text"] == rule["help"]["text"] == explanation(rule["id"])
+        assert rule["help"]["markdown"] == page(rule["id"])
+        assert rule["defaultConfiguration"] == {"level": CODES[rule["id"]].severity}
+        short = rule["shortDescription"]["text"]
+        assert rule["fullDescription"]["text"].startswith(short)
+        assert short.endswith((".", "?", "!"))
+        assert len(short) <= 250
+
+
+# --- messages
+
+
+@pytest.mark.parametrize(
+    ("written", "shown"),
+    [
+        ("write `{0}`", "write `{{0}}`"),
+        ('write {">=": 2020}', 'write {">=": 2020}'),
+        ("no key `[here](https://example.org)`", "no key `[here]\\(https://example.org)`"),
+    ],
+)
+def test_text_of_a_seed_is_no_markup(written: str, shown: str) -> None:
+    """Nothing in a message is taken for a placeholder or a link; what is to be typed stays as it is."""
+    diagnostic = Diagnostic("FS501", "error", written, Span(Source("seed.json", "{}"), 0, 2), "help")
+    (result,) = results_of(diagnostic)
+    assert result["message"]["text"] == f"{shown}\nhelp"
+
+
+# --- fingerprints
+
+
+def test_fingerprints_survive_moved_lines(tmp_path: Path) -> None:
+    """The same problem of the same value keeps its fingerprint when lines are added above or the layout changes."""
+    path = tmp_path / "seed.json"
+    seed = small_seed(output=["NOPE", "N"], description="old")
+
+    def fingerprints() -> list[str]:
+        return [result["partialFingerprints"][FINGERPRINT] for result in results_of(*analyse(path).diagnostics)]
+
+    path.write_text(json.dumps(seed), encoding="utf-8")
+    before = fingerprints()
+    write_json(path, {"version": "2", **seed, "description": "new"})
+    assert fingerprints() == before
+    write_json(path, {**seed, "output": ["OTHER", "N"]})
+    assert not set(fingerprints()) & set(before)
+
+
+def test_equal_problems_have_fingerprints_of_their_own() -> None:
+    """Two equal mistakes in one formula are two results; the same mistake in another file is told apart by its file."""
+    source, other = Source("a.json", '["1/0 + 1/0"]'), Source("b.json", '["1/0"]')
+    places = [Span(source, 2, 5, "/0"), Span(source, 8, 11, "/0"), Span(other, 2, 5, "/0")]
+    results = results_of(*(Diagnostic("FS306", "error", "the divisor is 0", place, "h") for place in places))
+    first, second, third = (result["partialFingerprints"][FINGERPRINT] for result in results)
+    assert first == third != second
+
+
+# --- fixes
+
+
+def test_fixes_mend_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A fix names the text to replace and what to write: carried out, the problem is gone."""
+    monkeypatch.chdir(tmp_path)
+    path = write_json(Path("seed.json"), small_seed(compute=[{"name": "SCORE", "op": "count"}], output=["SCOER"]))
+    (result,) = results_of(*analyse(path).diagnostics)
+    (fix,) = result["fixes"]
+    (change,) = fix["artifactChanges"]
+    (replacement,) = change["replacements"]
+    location = {"artifactLocation": change["artifactLocation"], "region": replacement["deletedRegion"]}
+    assert location == result["locations"][0]["physicalLocation"]
+    text = path.read_text(encoding="utf-8")
+    assert fix["description"]["text"] in result["message"]["text"]
+    path.write_text(
+        text.replace(read_back(tmp_path, location), replacement["insertedContent"]["text"]), encoding="utf-8"
+    )
+    assert analyse(path).diagnostics == ()
+
+
+def test_only_certain_changes_are_fixes() -> None:
+    """A diagnostic without a fix gives a result without one; a fix may also be an insertion."""
+    place = Span(Source("seed.json", '{"a": 1}'), 1, 4)
+    plain = Diagnostic("FS501", "error", "m", place, "h")
+    inserted = Diagnostic("FS501", "error", "m", place, "h", Fix(Span(place.source, 7, 7), ', "b": 2'))
+    first, second = results_of(plain, inserted)
+    assert "fixes" not in first
+    region = second["fixes"][0]["artifactChanges"][0]["replacements"][0]["deletedRegion"]
+    assert (region["startColumn"], region["endColumn"]) == (8, 8)
+
+
+# --- the command
+
+
+def test_the_command_prints_one_run_for_all_files(tmp_path: Path) -> None:
+    """Several files, one of them without problems, give one log, the same each time; the status stays that of check."""
+    write_json(tmp_path / "a.json", small_seed(output=["N", "NOPE"]))
+    write_json(tmp_path / "b.json", small_seed(note=1))
+    arguments = ("check", "a.json", SEEDS[0], "b.json", "--format", "sarif")
+    first, second = (formulaseed(*arguments, cwd=tmp_path, env={"PYTHONHASHSEED": seed}) for seed in ("1", "2"))
+    assert (first.status, first.out) == (1, second.out)
+    log = json.loads(first.out)
+    assert [*VALIDATOR.iter_errors(log)] == []
+    (run,) = log["runs"]
+    driver = run["tool"]["driver"]
+    assert (driver["name"], driver["version"]) == ("formulaseed", __version__)
+    assert run["columnKind"] == "unicodeCodePoints"
+    uris = [result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] for result in run["results"]]
+    assert [uri for uri in uris if not uri.startswith("file:")] == ["a.json", "b.json"]
+
+
+def test_the_command_without_problems(tmp_path: Path) -> None:
+    path = write_json(tmp_path / "a.json", small_seed())
+    outcome = formulaseed("check", path, "--format", "sarif")
+    log = json.loads(outcome.out)
+    assert outcome.status == 0
+    assert [*VALIDATOR.iter_errors(log)] == []
+    missing = formulaseed("check", tmp_path / "no.json", "--format", "sarif")
+    assert missing.status == 2
+    assert [*VALIDATOR.iter_errors(json.loads(missing.out))] == []

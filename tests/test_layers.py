@@ -50,6 +50,7 @@ OWNERS = {
     "jinja2": ("backends/python/render.py",),
     "black": ("backends/python/render.py",),
     "hypothesis": ("testing/",),
+    "pytest": ("testing/plugin.py", "testing/collection.py"),
     "pydantic": ("runtime/records.py",),
     "click": ("cli/",),
     "rich": ("cli/",),

@@ -78,3 +78,10 @@ def test_the_installed_command_explains_and_evaluates(installed: Path, tmp_path:
     rows = ROOT / "examples" / "rows-g1a_v2.jsonl"
     seed = ROOT / "tasks" / "g1a_v2" / "seed.json"
     assert run(installed / "formulaseed", "evaluate", seed, "--rows", rows, cwd=tmp_path).count("\n") == 14
+
+
+def test_pytest_finds_the_plugin(installed: Path, tmp_path: Path) -> None:
+    """The wheel registers the plugin with pytest: a configured seed is a test, without any `-p`."""
+    (tmp_path / "seed.json").write_bytes((ROOT / "tasks" / "g1a_v2" / "seed.json").read_bytes())
+    (tmp_path / "pytest.ini").write_text("[pytest]\nformulaseed_seeds = seed.json\nfilterwarnings = error\n")
+    assert "1 passed" in run(installed / "python", "-m", "pytest", "-q", "-k", "check", cwd=tmp_path)

@@ -217,12 +217,13 @@ _KEYS = st.sampled_from(
     [
         "name", "op", "where", "expr", "field", "default", "rules", "source", "table", "match", "value", "when", "then", "else",
         "otherwise", "keywords", "fields", "meta", "context", "extraction", "type", "values", "nullable", "minimum", "passes",
-        "validity", "description", "version", "$schema", "in", ">=", "==", "$A", "meta.year", "year", "and", "", "note",
+        "validity", "allow", "description", "version", "$schema", "in", ">=", "==", "$A", "meta.year", "year", "and", "", "note",
     ]
 )  # fmt: skip
 _VALUES = st.sampled_from(
     [
         None, True, False, 0, 3, -1.5, "", "x", "count", "case", "avg", "> 3", "enum", "else", [], [1], ["x"], [None], {},
+        {"FS602": "wanted"}, {"FS602": " "}, {"FS201": "no"}, {"FS999": "?"},
         {"in": []}, {"in": [1]}, {">=": 1}, {"x": 1}, [{}], [{"else": 1}],
     ]
 )  # fmt: skip
@@ -300,5 +301,5 @@ def test_the_command_tells_of_a_stale_schema(tmp_path: Path) -> None:
     stale = formulaseed("schema", "--check", path)
     assert (stale.status, "stale" in stale.out) == (1, True)
     assert formulaseed("schema", "--check", tmp_path / "missing.json").status == 2
-    assert formulaseed("schema", "--out", tmp_path / "no" / "s.json").status == 2
+    assert formulaseed("schema", "--out", path / "s.json").status == 2
     assert formulaseed("schema", "--out", path, "--check", path).status == 2

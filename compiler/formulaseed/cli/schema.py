@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from formulaseed.cli.seeds import replace_file
 from formulaseed.errors import UnreadableError, reason_of
 from formulaseed.frontends.json_schema import seed_schema
 from formulaseed.frontends.layout import layout
@@ -31,8 +32,5 @@ def command(out: str | None, current: str | None) -> None:
     if out is None:
         click.echo(text, nl=False)
         return
-    try:
-        Path(out).write_text(text, encoding="utf-8", newline="\n")
-    except (OSError, ValueError) as error:
-        raise UnreadableError(f"cannot write {out}: {reason_of(error)}") from None
+    replace_file(Path(out), text)
     click.echo(out)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from pathlib import Path
 
@@ -18,3 +19,9 @@ def explanation(code: str) -> str:
     """The sentences of a page, as one paragraph."""
     _, text, *_ = page(code).split("\n\n")
     return " ".join(text.split())
+
+
+def headline(code: str) -> str:
+    """The first of these sentences."""
+    first, *_ = re.split(r"(?<=[.!?]) ", explanation(code))
+    return first

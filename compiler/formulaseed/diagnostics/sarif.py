@@ -18,7 +18,7 @@ from urllib.parse import quote
 
 from formulaseed.diagnostics.codes import CODES
 from formulaseed.diagnostics.model import Diagnostic, Fix
-from formulaseed.diagnostics.pages import explanation, page
+from formulaseed.diagnostics.pages import explanation, headline, page
 from formulaseed.source.text import Span
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
@@ -41,11 +41,10 @@ def render_sarif(diagnostics: Sequence[Diagnostic], version: str) -> str:
 
 def _rule(code: str) -> _Json:
     text = explanation(code)
-    first, *_ = re.split(r"(?<=[.!?]) ", text)
     return {
         "id": code,
         "name": "".join(word.capitalize() for word in CODES[code].name.split("-")),
-        "shortDescription": {"text": first},
+        "shortDescription": {"text": headline(code)},
         "fullDescription": {"text": text},
         "help": {"text": text, "markdown": page(code)},
         "defaultConfiguration": {"level": CODES[code].severity},

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 
 from formulaseed import limits
 from formulaseed.diagnostics.codes import CODES
+from formulaseed.diagnostics.pages import headline
 from formulaseed.domain import schema
 from formulaseed.domain.types import Type
 from formulaseed.frontends import keys
@@ -226,13 +227,11 @@ def _parameter() -> JsonSchema:
 
 
 def _allow() -> JsonSchema:
-    warnings = [(code, entry) for code, entry in CODES.items() if entry.severity == "warning"]
+    warnings = [code for code, entry in CODES.items() if entry.severity == "warning"]
     return {
         "type": "object",
         "description": "Warnings that are meant to be: the code, and why.",
-        "properties": {
-            code: {**_REASON, "description": f"Why `{entry.name}` is right here."} for code, entry in warnings
-        },
+        "properties": {code: {**_REASON, "description": headline(code)} for code in warnings},
         "additionalProperties": False,
         "examples": [{"FS602": "kept for the next version"}],
     }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import re
 from collections.abc import Iterator
@@ -226,7 +227,7 @@ _VALUES = st.sampled_from(
         {"FS602": "wanted"}, {"FS602": " "}, {"FS201": "no"}, {"FS999": "?"},
         {"in": []}, {"in": [1]}, {">=": 1}, {"x": 1}, [{}], [{"else": 1}],
     ]
-)  # fmt: skip
+).map(copy.deepcopy)  # fmt: skip
 
 
 def places(value: Json) -> Iterator[tuple[Json, Json]]:

@@ -62,6 +62,10 @@ class ExpressionChecker(ComparisonChecker):
                 message = "a list can only stand after `in`, or inside `max`, `min` and `sum`"
                 self.problems.add("FS301", span, message, "write a single value")
                 return error_at(span)
+            case ast.Invalid(span):
+                return error_at(span)
+            case ast.Comprehension() | ast.Subscript() | ast.Keyword():
+                raise AssertionError("front ends leave none of these")
 
     def condition(self, node: ast.Expr, facts: Facts) -> Expr:
         """An expression that is true or false; of a nullable one it is asked whether there is a value."""
@@ -101,7 +105,7 @@ class ExpressionChecker(ComparisonChecker):
         name = found.symbol.name
         step = self.scope.steps[name]
         if isinstance(step.operation, nodes.Extreme) and not step.operation.has_default:
-            help = 'give the step a "default", or guard its use with a count of the same reviews'
+            help = "give it a `default`, or guard its use with a count of the same reviews"
             self.scope.tell_default_needed(step, f"`{self.scope.current}` uses it", help)
         else:
             help = f"write `({name} or 0)`, or `… if {name} != None else …`"

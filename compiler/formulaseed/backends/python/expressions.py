@@ -61,7 +61,7 @@ class ExpressionPrinter:
             case nodes.Ref(symbol):
                 return self.names[symbol]
             case nodes.Present(operand):
-                name = literal(str(operand.symbol) if isinstance(operand, nodes.Ref) else "a value")
+                name = literal(operand.text if isinstance(operand, nodes.Ref) else "a value")
                 inner = self.finished(operand)
                 code = Code(f"_present({inner.code}, {name}, {self.step})")
                 return Printed(code, builtins.ATOM, raises=True, floats=inner.floats)

@@ -357,3 +357,15 @@ def assert_only_diagnostics(seed: Json) -> Analysis:
         assert (diagnostic.line, diagnostic.column) <= (diagnostic.end_line, diagnostic.end_column)
     assert found.has_errors or found.program is not None
     return found
+
+
+def test_what_is_certain_is_mended(tmp_path: Path) -> None:
+    """`check --fix` mends a field, a value, a step and a placeholder that are misspelt, and leaves the rest as it was."""
+    seed = one_step("sum(1 for e in extractions if e[\"kinds\"] == 'mild' or e['kind'] == 'severre') + teh_total")
+    seed["compute_dag"].insert(0, {"name": "the_total", "formula": "len(extractions)"})
+    path = write_json(tmp_path / "seed.json", {**seed, "extraction_prompt": "Read {review_texts}"})
+    text = path.read_text()
+    assert formulaseed("check", "--fix", path).status == 0
+    for wrong, right in (("kinds", "kind"), ("severre", "severe"), ("teh_total", "the_total"), ("texts}", "text}")):
+        text = text.replace(wrong, right)
+    assert path.read_text() == text

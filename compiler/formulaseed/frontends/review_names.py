@@ -114,7 +114,7 @@ class ReviewNames:
             return self._invalid("FS103", node.span, "values cannot be indexed", "a review's field is `e['field']`")
         if value.text == loop:
             if key is not None:
-                return self._field(node.span, key, value.text)
+                return self._field(node, key, value.text)
             return self._invalid("FS103", index.span, "a field is named by a text", f"write `{loop}['field']`")
         if value.text in ("context", "param"):
             return self._invalid(
@@ -130,14 +130,14 @@ class ReviewNames:
             return self._once("FS201", value.span, f"no loop calls a review `{value.text}` here", help, value.text)
         return self._invalid("FS103", node.span, "values cannot be indexed", "name a step, or `e['field']`")
 
-    def _field(self, span: Span, name: str, loop: str) -> ast.Expr:
+    def _field(self, node: ast.Subscript, name: str, loop: str) -> ast.Expr:
         found = self.inputs.field(name)
         if found is not None:
-            return ast.Name(span, found, written=f"{loop}['{name}']")
+            return ast.Name(node.span, found, written=f"{loop}['{name}']")
         if not self.inputs.are_complete:
-            return ast.Invalid(span)
+            return ast.Invalid(node.span)
         help = did_you_mean(name, (*self.inputs.extraction, *self.inputs.meta), what="fields", limit=20)
-        return self._once("FS204", span, f"a review has no field `{name}`", help, name)
+        return self._once("FS204", node.index.span, f"a review has no field `{name}`", help, name)
 
     def function(self, node: ast.Call, loop: str | None) -> ast.Invalid | None:
         """Tell of a function or method of Python that formulas have not; None for any other."""

@@ -157,7 +157,9 @@ class Sections:
                 chosen = None
         elif chosen and section.get("values") is not None:
             message = f"`values` belong to an enum, and this field is of type `{chosen}`"
-            self.problems.add("FS511", section.span, message, 'write "type": "enum", or remove `values`')
+            place = section.get("values")
+            assert place is not None
+            self.problems.add("FS511", place.span, message, 'write "type": "enum", or remove `values`')
         if name is None:
             return None
         if chosen is None:  # told already, and so are its uses

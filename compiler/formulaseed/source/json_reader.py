@@ -194,6 +194,8 @@ class _Reader:
         comment = self.comment(start)
         if comment is not None:
             return comment
+        if _ELLIPSIS.match(self.text, start):
+            return self.syntax(start, start + 1, "the value is left out, which JSON cannot say", "write the value")
         if word is None:
             found = self.text[start]
             if found in "'‘’“”":

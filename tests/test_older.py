@@ -73,6 +73,32 @@ def test_formulas_are_what_python_makes_of_them(seed: Json, data: st.DataObject)
         assert_same(outcome(module.trace, rows, context), expected)
 
 
+GUARDED = (
+    "sum(1 / e['n'] for e in extractions) if param.P > 3 else 1",
+    "1 if param.P < 3 else sum(1 / e['n'] for e in extractions)",
+    "param.P > 3 and sum(1 / e['n'] for e in extractions) > 1",
+    "param.P < 3 or sum(1 / e['n'] for e in extractions) > 1",
+    "3 < param.P < sum(1 / e['n'] for e in extractions)",
+    "(param.P - 2) and sum(1 / e['n'] for e in extractions)",
+    "sum(1 / e['n'] for e in extractions if e['flag']) if any(e['flag'] for e in extractions) else 2",
+    "sum(1 for e in extractions if 1 / e['n'] > 0 if e['flag']) if sum(1 for e in extractions if e['flag']) > 0 else 0",
+    "(max(10 / e['n'] for e in extractions) if extractions else 0) if param.P > 3 else 1",
+    "max((1 / e['n'] for e in extractions if e['n'] < 9), default=param.P) if param.P > 3 else 1",
+    "(sum(1 / e['n'] for e in extractions) if param.P > 3 else 1) if extractions else 0",
+)
+
+
+@pytest.mark.parametrize("formula", GUARDED)
+def test_a_loop_fails_only_where_it_is_asked_for(formula: str) -> None:
+    """A loop is computed before its formula, and yet divides by zero only where Python would come to it."""
+    rows = [{"extraction": {"n": 0, "flag": False}, "meta": {}}]
+    expected = as_python(one_step(formula, 2), rows, {})
+    assert expected[0] == "values"
+    assert_same(outcome(reference_evaluate, one_step(formula, 2), rows, {}), expected)
+    assert_same(outcome(load_evaluator(one_step(formula, 2)).trace, rows, {}), expected)
+    assert outcome(reference_evaluate, one_step(formula, 2), [], {})[0] == "values"
+
+
 # --- as a seed of the newer shape
 
 
@@ -137,10 +163,10 @@ MIGRATED = {
 }  # fmt: skip
 
 
-def one_step(formula: str) -> Json:
+def one_step(formula: str, default: int = 2024) -> Json:
     return {
         "task_name": "One",
-        "parameters": {"P": {"type": "integer", "default": 2024}},
+        "parameters": {"P": {"type": "integer", "default": default}},
         "extraction_fields": FIELDS,
         "compute_dag": [{"name": "s", "formula": formula}],
         "output_fields": ["s"],

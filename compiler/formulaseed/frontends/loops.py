@@ -180,7 +180,7 @@ class FormulaReader:
         then = self._whole(node.then, at.behind(when_true))
         otherwise = self._whole(node.otherwise, at.behind(when_false))
         for guard, found, other in ((when_true, then, otherwise), (when_false, otherwise, then)):
-            extreme = self._with_default(guard, found, other)
+            extreme = self._with_default(guard, found, other, at)
             if extreme is not None:
                 return extreme
         return ast.Conditional(
@@ -188,7 +188,7 @@ class FormulaReader:
         )
 
     def _with_default(
-        self, guard: ast.Expr | None, found: Aggregate | ast.Expr, other: Aggregate | ast.Expr
+        self, guard: ast.Expr | None, found: Aggregate | ast.Expr, other: Aggregate | ast.Expr, at: _At
     ) -> surface.Extreme | None:
         """An extreme that is asked for where there are such reviews, and a literal where there are none, as one."""
         if guard is None or not isinstance(found, surface.Extreme) or found.default is not None:
@@ -196,7 +196,7 @@ class FormulaReader:
         default = _folded(other) if isinstance(other, ast.Expr) else None
         if not isinstance(default, ast.Literal) or isinstance(default.value, bool | str):
             return None
-        return replace(found, default=default) if self.parts.asks_for(guard, found.where) else None
+        return replace(found, default=default) if self.parts.asks_for(guard, found.where, at.guards) else None
 
     def _call(self, node: ast.Call, at: _At) -> ast.Expr:
         foreign = self.names.function(node, at.loop)
@@ -229,8 +229,11 @@ class FormulaReader:
                 self.lower(argument.value if isinstance(argument, ast.Keyword) else argument, at)
             return self._invalid(node.span, f"`{name}` takes a loop", f"write `{_EXAMPLES[name]}`", "FS303")
         loop = self._loop(over, at)
-        default = self.lower(default, at) if default is not None else None
         help = f"write `{_EXAMPLES[name]}`"
+        if default is not None:
+            default = self.lower(default, at)
+            if name in ("len", "any", "all"):
+                loop = self._no_loop(default.span, f"`{name}` takes one list alone", help)
         for keyword in keywords:
             value = self.lower(keyword.value, at)
             if keyword.name.text == "default" and name in ("max", "min") and default is None:
@@ -308,7 +311,7 @@ class FormulaReader:
         if default is None or isinstance(default, ast.Literal):
             return surface.Extreme(name == "max", element, where, default)
         found = self._value(surface.Extreme(name == "max", element, where, None), call)
-        some = self._there_are(loop, call.span, at, _counting(loop.node))
+        some = self._compared(surface.Count(where), call.span, _counting(loop.node))
         return ast.Conditional(call.span, some, found, default)
 
     def _length(self, loop: _Loop, at: _At) -> Aggregate | ast.Expr:

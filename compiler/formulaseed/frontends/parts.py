@@ -81,8 +81,7 @@ class Parts:
         whole = [*conditions, *([element] if element else [])]
         if not guards or not any(self._may_fail(part) for part in whole):
             return all_of(conditions)
-        known = frozenset(_key(part) for part in conditions)
-        needed = [guard for guard in guards if not self._says_there_are(guard, known)]
+        needed = [guard for guard in guards if not self._is_needless(guard, conditions)]
         self._guard_size += sum(1 for guard in needed for _ in _walk(guard))
         if self._guard_size > limits.FILTER_SIZE:
             self.problems.add("FS104", span, "too many loops depend on long conditions", "split the formula")
@@ -174,24 +173,30 @@ class Parts:
                     return True
         return False
 
-    def asks_for(self, guard: ast.Expr, where: ast.Expr | None) -> bool:
-        """Whether the guard says that there are reviews which match exactly this."""
-        wanted = frozenset(_key(part) for part in conjuncts(where))
-        return self._says_there_are(guard, wanted, exactly=True)
+    def asks_for(self, guard: ast.Expr, where: ast.Expr | None, known: Sequence[ast.Expr]) -> bool:
+        """Whether the guard says that there are reviews which match exactly this, what is known already aside."""
+        held = frozenset(_key(part) for condition in known for part in conjuncts(condition))
+        return self._asked(guard) == frozenset(_key(part) for part in conjuncts(where)) - held
 
-    def _says_there_are(self, guard: ast.Expr, conditions: frozenset[Key], *, exactly: bool = False) -> bool:
+    def _is_needless(self, guard: ast.Expr, conditions: Sequence[ast.Expr]) -> bool:
         """Whether the guard only says that there are reviews which match: without any, nothing can fail."""
+        asked = self._asked(guard)
+        if asked is None:
+            return False
+        keys = {_key(part): part for part in conditions}
+        return not asked or (asked <= keys.keys() and not any(self._may_fail(keys[key]) for key in keys.keys() - asked))
+
+    def _asked(self, guard: ast.Expr) -> frozenset[Key] | None:
+        """What the reviews match of which the guard says that there are some; None for a guard of another kind."""
         truth = not isinstance(guard, ast.Not)
         test = guard.operand if isinstance(guard, ast.Not) else guard
         if not isinstance(test, ast.Comparison) or len(test.operators) != 1:
-            return False
+            return None
         bounds = {">": 0, "!=": 0, ">=": 1} if truth else {"==": 0, "<=": 0, "<": 1}
         counted, against = test.first, test.rest[0]
-        if not (isinstance(counted, ast.Name) and isinstance(against, ast.Literal) and counted.text in self._counted):
-            return False
-        known = self._counted[counted.text]
-        is_enough = known == conditions if exactly else known <= conditions
-        return is_enough and against.value == bounds.get(test.operators[0])
+        if not isinstance(counted, ast.Name) or not isinstance(against, ast.Literal):
+            return None
+        return self._counted.get(counted.text) if against.value == bounds.get(test.operators[0]) else None
 
 
 def conjuncts(where: ast.Expr | None) -> list[ast.Expr]:

@@ -103,8 +103,9 @@ def _lark(start: str) -> Lark:
 
 @cache
 def _parser(starts: tuple[str, ...]) -> Lark:
+    grammar = read_resource("grammar", "formula.lark")
     return Lark(
-        read_resource("grammar", "formula.lark"),
+        grammar if "older" in starts else grammar.partition("// --- loops")[0],
         parser="lalr",
         start=list(starts),
         propagate_positions=True,

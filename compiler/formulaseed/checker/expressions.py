@@ -81,15 +81,14 @@ class ExpressionChecker(ComparisonChecker):
 
     def needed(self, found: Expr, facts: Facts) -> Expr:
         """The expression where null has no meaning: checked at run time unless it is known to be present."""
-        ty = found.info.ty
-        if ty.is_error or not ty.nullable or is_present(found, facts):
-            return found
-        info = found.info
-        if facts.implied and found in facts.implied:
-            return nodes.Present(found, Info(ty.present(), info.shape, info.span, info.range))
-        if ty.base is Base.NULL:
+        ty, info = found.info.ty, found.info
+        if ty.base is Base.NULL:  # whatever is tested around it
             self.problems.add("FS306", info.span, "this is always null, and a value is needed", "write a value")
             return error_at(info.span)
+        if ty.is_error or not ty.nullable or is_present(found, facts):
+            return found
+        if facts.implied and found in facts.implied:
+            return nodes.Present(found, Info(ty.present(), info.shape, info.span, info.range))
         if isinstance(found, nodes.Ref) and found.symbol.kind is SymbolKind.STEP:
             self._default_needed(found)
         else:

@@ -99,7 +99,8 @@ class ComparisonChecker(ABC):
         for place in range(1, len(links)):
             if operands[place] is not links[place] and node.operators[place - 1] in ("==", "!="):
                 return _split(operands, links, node.operators, info)
-        return nodes.Comparison(operands[0], node.operators, tuple(operands[1:]), info, decided)
+        may_be_null = decided and operands[0].info.ty.nullable and not is_present(operands[0], known[0])
+        return nodes.Comparison(operands[0], node.operators, tuple(operands[1:]), info, decided, may_be_null)
 
     def _never_null(self, tested: Expr, operator: str, info: Info) -> Expr:
         """A test for null of what was tested already: a constant."""
@@ -266,10 +267,10 @@ def _split(operands: Sequence[Expr], links: Sequence[Expr], operators: tuple[str
     for place in range(1, len(operands)):
         is_last = place == len(operands) - 1
         if is_last or (operands[place] is not links[place] and operators[place - 1] in ("==", "!=")):
-            right = operands[place] if is_last else links[place]
-            parts.append(
-                nodes.Comparison(operands[start], operators[start:place], (*operands[start + 1 : place], right), info)
-            )
+            part = [*operands[start:place], operands[place] if is_last else links[place]]
+            if len(part) == 2 and is_null(part[0]):
+                part.reverse()
+            parts.append(nodes.Comparison(part[0], operators[start:place], tuple(part[1:]), info))
             start = place
     return nodes.Logical("and", tuple(parts), info)
 

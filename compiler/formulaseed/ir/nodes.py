@@ -125,13 +125,17 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """`is_decided`: conditions around it leave no doubt about the result, which a type checker would point out."""
+    """`is_decided`: conditions around it leave no doubt about the result, which a type checker would point out.
+
+    `may_be_null` says then that the first operand may be null all the same.
+    """
 
     first: Expr
     operators: tuple[str, ...]
     rest: tuple[Expr, ...]
     info: Info = _info()
     is_decided: bool = field(default=False, compare=False)
+    may_be_null: bool = field(default=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,17 +41,17 @@ class Alphabet:
             return
         for (operand,) in self._operands(size - 1, 1):
             yield from (ast.UnaryOp(sign, operand) for sign in (ast.USub(), ast.Not()))
-            yield from (ast.Call(ast.Name(name), [operand], []) for name in self.calls)
+            yield from (ast.Call(ast.Name(name, ast.Load()), [operand], []) for name in self.calls)
         for left, right in self._operands(size - 1, 2):
             yield from (ast.BinOp(left, sign, right) for sign in self.arithmetic)
             yield from (ast.Compare(left, [sign], [right]) for sign in _COMPARISONS)
             yield from (ast.BoolOp(word, [left, right]) for word in _WORDS)
-            yield from (ast.Call(ast.Name(name), [left, right], []) for name in self.calls_of_two)
-            yield ast.Compare(left, [ast.In()], [ast.List([right])])
+            yield from (ast.Call(ast.Name(name, ast.Load()), [left, right], []) for name in self.calls_of_two)
+            yield ast.Compare(left, [ast.In()], [ast.List([right], ast.Load())])
             if self.in_text:
                 yield ast.Compare(left, [ast.In()], [right])
         for left, *items in self._operands(size - 1, 3):
-            yield ast.Compare(left, [ast.In()], [ast.List(items)])
+            yield ast.Compare(left, [ast.In()], [ast.List(items, ast.Load())])
         for first, second, third in self._operands(size - 2, 3):
             yield ast.IfExp(second, first, third)
             yield from (ast.BoolOp(word, [first, second, third]) for word in _WORDS)

@@ -21,6 +21,7 @@ from expression_trees import KINDS, NARROW, WIDE, Alphabet, Refused, kinds, text
 from formulaseed.ir import nodes
 from formulaseed.ir.text import step_text
 from formulaseed.pipeline import FormulaSeed, analyse
+from generated_trees import assigned, plain
 from three_ways import Arguments, Json, Outcome, Ways, exact, shown
 
 IS_DEEP = os.environ.get("FORMULASEED_HYPOTHESIS") == "deep"
@@ -123,6 +124,7 @@ def test_every_expression(alphabet: Alphabet, size: int, part: int, parts: int) 
     counted: Counter[str] = Counter()
     ill_typed, doubtful, accepted = [], [], []
     for tree in alphabet.trees(size)[part::parts]:
+        assert ast.dump(ast.parse(text(tree), mode="eval").body) == ast.dump(tree), "the text says what the tree says"
         group = ill_typed if not is_well_typed(tree) else doubtful if always_fails(tree) else accepted
         group.append(tree)
     if size == 5 and not IS_DEEP:  # that a formula with an ill-typed part is refused is shown for the smaller ones
@@ -137,7 +139,7 @@ def test_every_expression(alphabet: Alphabet, size: int, part: int, parts: int) 
     accepted.sort(key=names_in)
     for batch in batches(accepted):
         counted.update(compared(batch, full=size < 5 or IS_DEEP))
-    print(alphabet is WIDE, size, len(ill_typed), len(doubtful), len(accepted), counted)
+    assert counted["value"] > counted["error"] > 0 or size == 1
 
 
 def compared(trees: Sequence[ast.expr], *, full: bool) -> Counter[str]:
@@ -145,11 +147,16 @@ def compared(trees: Sequence[ast.expr], *, full: bool) -> Counter[str]:
     loaded = checked([text(tree) for tree in trees])
     steps = loaded.program.steps[len(NAMED) :]
     if full:
+        assert all(ast.dump(ast.parse(text(tree, full=True), mode="eval").body) == ast.dump(tree) for tree in trees)
         parenthesized = checked([text(tree, full=True) for tree in trees])
         for step, same in zip(steps, parenthesized.program.steps[len(NAMED) :], strict=True):
             assert exact(step.operation) == exact(same.operation), step_text(step)
     assert_printed(trees, steps)
-    ways = Ways(loaded.data, loaded, is_verified=False)
+    ways = Ways(loaded.data, loaded)
+    generated = assigned(ways.source)
+    for step in steps:
+        printed = step_text(step)
+        assert ast.dump(plain(third_evaluator.python(printed))) == ast.dump(generated[step.name.lower()]), printed
     counted: Counter[str] = Counter()
     for values in grid(sorted({name for tree in trees for name in names_in(tree)})):
         counted.update(outcome[0] for outcome in ways.assert_agree(arguments(values), whole=False).values())

@@ -43,8 +43,13 @@ _WORDS |= {word: word for word in ("and", "or", "not", "in", "if", "else")}
 
 @lru_cache(maxsize=20_000)
 def tree(formula: str) -> ast.expr:
-    """A formula as Python's parser reads it. Names get a prefix, so that Python's keywords are names too."""
-    return ast.parse("".join(_rewritten(formula)).strip(), mode="eval").body
+    """A formula as Python's parser reads it."""
+    return ast.parse(python(formula), mode="eval").body
+
+
+def python(formula: str) -> str:
+    """A formula as Python's text. Names get a prefix, so that Python's keywords are names too."""
+    return "".join(_rewritten(formula)).strip()
 
 
 def _rewritten(formula: str) -> Iterator[str]:

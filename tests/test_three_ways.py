@@ -135,7 +135,7 @@ def seed_of(steps: list[Json]) -> Json:
 
 @pytest.mark.parametrize(
     ("kind", "share", "least"),
-    [("number", 1.7, 680), ("condition", 1.1, 530), ("nullable", 0.7, 270), ("text", 0.5, 230), ("case", 0.3, 130)],
+    [("number", 1.7, 680), ("condition", 1.1, 530), ("nullable", 0.9, 270), ("text", 0.5, 230), ("case", 0.3, 130)],
 )
 def test_random_formulas(kind: str, share: float, least: int) -> None:
     """Of the restaurant: each formula is a step, and each is computed for several inputs."""

@@ -1,14 +1,14 @@
 """Random formulas, computed three ways: value, class of the value, kind and step of an error are the same.
 
 The numbers at the end of each test make 2,000 formulas in the normal run and 100,000 in the deep one, each for several
-inputs. Where one disagrees, Hypothesis leaves out the other formulas of its seed and makes it small.
+inputs. Where one disagrees, Hypothesis makes it and the other formulas of its seed small, and the message names it.
 """
 
 from __future__ import annotations
 
 import ast
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
@@ -125,7 +125,7 @@ def formulas(draw: st.DrawFn, kind: str) -> Json:
     return {"op": "expr", "expr": drawn(draw, writer, kind)}
 
 
-def seed_of(steps: list[Json]) -> Json:
+def seed_of(steps: Sequence[Json]) -> Json:
     named = [{"name": f"F{place}", **step} for place, step in enumerate(steps)]
     return {
         "task_name": "T", "parameters": PARAMETERS, "context": CONTEXT, "extract": {"fields": []},
@@ -135,15 +135,15 @@ def seed_of(steps: list[Json]) -> Json:
 
 @pytest.mark.parametrize(
     ("kind", "share", "least"),
-    [("number", 1.7, 680), ("condition", 1.1, 530), ("nullable", 0.9, 270), ("text", 0.5, 230), ("case", 0.3, 130)],
+    [("number", 1.6, 680), ("condition", 1.2, 560), ("nullable", 0.6, 250), ("text", 0.5, 220), ("case", 0.35, 130)],
 )
 def test_random_formulas(kind: str, share: float, least: int) -> None:
     """Of the restaurant: each formula is a step, and each is computed for several inputs."""
     tried: Counter[str] = Counter()
 
     @examples(share)
-    @given(st.lists(formulas(kind), min_size=1, max_size=12), st.lists(ARGUMENTS, min_size=1, max_size=8))
-    def agree(steps: list[Json], inputs: list[Any]) -> None:
+    @given(st.tuples(*[formulas(kind)] * 5), st.lists(ARGUMENTS, min_size=1, max_size=8))
+    def agree(steps: Sequence[Json], inputs: list[Any]) -> None:
         ways = sound(seed_of(steps))
         for arguments in inputs:
             for outcome in ways.assert_agree(arguments).values():
@@ -151,6 +151,7 @@ def test_random_formulas(kind: str, share: float, least: int) -> None:
         tried["formulas"] += len(ways.seed["compute"]) - len(BASE)
 
     agree()
+    print(tried)
     assert tried["formulas"] >= wanted(least)
 
 
@@ -264,4 +265,5 @@ def test_random_formulas_for_each_review() -> None:
             ways = sound(without(ways.seed, sorted(failing)))
 
     agree()
+    print(tried)
     assert tried["formulas"] >= wanted(160)

@@ -24,7 +24,7 @@ from typing import Any
 from formulaseed import limits
 from formulaseed.checker.program import check_program
 from formulaseed.diagnostics.model import Diagnostic, Problems, strictly
-from formulaseed.diagnostics.suggest import did_you_mean
+from formulaseed.diagnostics.suggest import at_most, did_you_mean
 from formulaseed.errors import FormulaSeedError, SeedError, UnreadableError, reason_of
 from formulaseed.frontends.canonical import sha256
 from formulaseed.frontends.fixing import with_names_fixed, with_steps_sorted
@@ -213,8 +213,9 @@ def _wrong(analysis: Analysis) -> list[int]:
 def _analysed(document: Document, problems: Problems) -> Analysis:
     lowered = checked = None
     try:
-        lowered = parse(document, problems)
-        checked = check(lowered, problems) if lowered is not None else None
+        with at_most(limits.SUGGESTION_LETTERS):
+            lowered = parse(document, problems)
+            checked = check(lowered, problems) if lowered is not None else None
         if lowered is not None and checked is not None:
             lint(checked, lowered, problems)
         allow(lowered.allowances if lowered is not None else (), problems)

@@ -22,9 +22,10 @@ from formulaseed.syntax.syntax_errors import explain
 
 _SCAN = re.compile(
     r"""(?P<word>(?:and|or|not|in|if|else)\b|[A-Za-z_]\w*(?=\s*\())"""
-    r"""|(?P<term>'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|\$?[A-Za-z_][\w.]*|[0-9.]+)"""
+    r"""|(?P<term>'(?:[^'\\]|\\.)*+'?|"(?:[^"\\]|\\.)*+"?|\$?[A-Za-z_][\w.]*|[0-9.]+)"""
     r"""|(?P<open>[(\[])|(?P<close>[)\]])|\S"""
 )
+"""Roughly the symbols of a formula. A text that is not closed reaches to the end, so that it is looked at once."""
 
 
 def parse_formula(text: JsonString, problems: Problems) -> ast.Expr | None:

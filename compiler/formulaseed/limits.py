@@ -38,6 +38,8 @@ FORMULA_TERMS = 600
 FORMULA_TOKENS = 2_048
 FORMULA_NESTING = 60
 TREE_DEPTH = 280
+TREE_BRACKETS = 190
+"""So many operations inside one another may need brackets in a target: Python reads two hundred."""
 
 INTEGER_MAX = 2**63 - 1
 """The largest integer that a literal, a row or a context may hold: what any database column takes."""

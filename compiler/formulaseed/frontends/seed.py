@@ -27,12 +27,14 @@ from formulaseed.frontends.keys import (
     STRATEGIES,
     TOP_KEYS,
 )
-from formulaseed.frontends.operations import OPERATIONS, lower_operation
+from formulaseed.frontends.operations import OPERATIONS, lower_operation, step_keys
 from formulaseed.frontends.shape import Shape
 from formulaseed.source.json_reader import JsonArray, JsonNumber, JsonObject, JsonString, JsonValue
 from formulaseed.source.text import Span
 from formulaseed.syntax import surface
 from formulaseed.syntax.surface import Named
+
+_STEP_KEYS = tuple(dict.fromkeys(key for name in OPERATIONS for key in step_keys(name)))
 
 
 def lower_seed(document: JsonValue, problems: Problems) -> surface.Program | None:
@@ -176,10 +178,11 @@ class _Seed:
         return (self.shape.whole(value, "`passes`", 1, limits.PASSES) or 1) if value is not None else 1
 
     def fields(self, extract: JsonObject | None) -> tuple[surface.ExtractionField, ...]:
-        if extract is None or not isinstance(extract.get("fields"), JsonArray):
-            self.incomplete.add("extraction")
         if extract is None:
+            self.incomplete |= {"extraction", "meta"}
             return ()
+        if not _is_list(extract.get("fields"), limits.FIELDS):
+            self.incomplete.add("extraction")
         value = self.shape.need(extract, "fields", "`extract`", '"fields": […]')
         fields: dict[str, surface.ExtractionField] = {}
         for item in self.shape.list(value, "`fields`", limits.FIELDS):
@@ -287,11 +290,13 @@ class _Seed:
         self, value: JsonValue | None, what: str, standard: dict[str, Type]
     ) -> tuple[surface.DeclaredField, ...]:
         declared: dict[str, surface.DeclaredField] = {}
-        if value is not None and not isinstance(value, JsonArray):
-            self.incomplete.add(what.strip("`").rsplit(".", 1)[-1])
+        namespace = what.strip("`").rsplit(".", 1)[-1]
+        if value is not None and not _is_list(value, limits.FIELDS):
+            self.incomplete.add(namespace)
         for item in self.shape.list(value, what, limits.FIELDS):
             section = self.shape.object(item, "a declared field")
             if section is None:
+                self.incomplete.add(namespace)
                 continue
             self.shape.keys(section, DECLARED_KEYS, "a declared field")
             self.allow(section)
@@ -303,6 +308,7 @@ class _Seed:
             nullable = self.shape.boolean(section.get("nullable"), "`nullable`")
             description = self.shape.text(section.get("description"), "`description`")
             if name is None:
+                self.incomplete.add(namespace)
                 continue
             type_ = SCALARS[chosen] if chosen else ERROR
             if name.text in standard and chosen and standard[name.text].base is not type_.base:
@@ -323,12 +329,15 @@ class _Seed:
             return ()
         if len(section.members) > limits.PARAMETERS:
             self.shape.too_many(section.span, "`parameters`", len(section.members), limits.PARAMETERS)
+            self.incomplete.add("param")
             return ()
         found = []
         for member in section.members:
             name = self.shape.name(member.key, "a parameter")
             body = self.shape.object(member.value, "a parameter", '{"type": "integer", "default": 2025}')
-            if name is not None:
+            if name is None:
+                self.incomplete.add("param")
+            else:
                 parameter = self.parameter(name, body) if body else None
                 found.append(parameter or surface.Parameter(name, ERROR, None, None, None, ""))
         return tuple(found)
@@ -406,6 +415,8 @@ class _Seed:
 
     def step(self, section: JsonObject) -> list[surface.Step]:
         shape = self.shape
+        if section.get("op") is None:  # else the operation tells which keys it knows
+            shape.keys(section, _STEP_KEYS, "a step")
         name = shape.step_name(shape.need(section, "name", "the step", '"name": such as "N_MILD"'))
         self.allow(section)
         op = shape.text(shape.need(section, "op", "the step", '"op": such as "count"'), "`op`")
@@ -437,6 +448,10 @@ class _Seed:
         if name.text in taken:
             help = "remove one of them" if what == "output" else "rename or remove one of them"
             self.problems.add("FS203", name.span, f"the {what} `{name.text}` is there already", help)
+
+
+def _is_list(value: JsonValue | None, most: int) -> bool:
+    return isinstance(value, JsonArray) and len(value.items) <= most
 
 
 def _is_outside(value: float, minimum: float | None, maximum: float | None) -> bool:

@@ -29,6 +29,8 @@ FILTER_NESTING = 100
 """So many filters use one another in a row."""
 SUGGESTIONS = 30
 """After so many unknown names no more near names are looked for: it takes time, and nobody reads them."""
+SUGGESTION_LETTERS = 1_000_000
+"""So many letters of unknown and known names are compared in all."""
 OUTPUTS = 2_000
 
 FORMULA_CHARACTERS = 16_384
@@ -36,6 +38,8 @@ FORMULA_TERMS = 600
 FORMULA_TOKENS = 2_048
 FORMULA_NESTING = 60
 TREE_DEPTH = 280
+TREE_BRACKETS = 190
+"""So many operations inside one another may need brackets in a target: Python reads two hundred."""
 
 INTEGER_MAX = 2**63 - 1
 """The largest integer that a literal, a row or a context may hold: what any database column takes."""

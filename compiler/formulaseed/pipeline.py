@@ -23,8 +23,8 @@ from typing import Any
 
 from formulaseed import limits
 from formulaseed.checker.program import check_program
-from formulaseed.diagnostics.model import Diagnostic, Problems, strictly
-from formulaseed.diagnostics.suggest import did_you_mean
+from formulaseed.diagnostics.model import Diagnostic, Problems, printable, strictly
+from formulaseed.diagnostics.suggest import at_most, did_you_mean
 from formulaseed.errors import FormulaSeedError, SeedError, UnreadableError, reason_of
 from formulaseed.frontends.canonical import sha256
 from formulaseed.frontends.detect import lower_document
@@ -213,8 +213,9 @@ def _wrong(analysis: Analysis) -> list[int]:
 def _analysed(document: Document, problems: Problems) -> Analysis:
     lowered = checked = None
     try:
-        lowered = parse(document, problems)
-        checked = check(lowered, problems) if lowered is not None else None
+        with at_most(limits.SUGGESTION_LETTERS):
+            lowered = parse(document, problems)
+            checked = check(lowered, problems) if lowered is not None else None
         if lowered is not None and checked is not None:
             lint(checked, lowered, problems)
         allow(lowered.allowances if lowered is not None else (), problems)
@@ -244,22 +245,34 @@ def compile_seed(seed: SeedLike | FormulaSeed, *, target: str = "python", format
     if target not in TARGETS:
         raise FormulaSeedError(f"there is no target `{target}`; {did_you_mean(target, TARGETS, what='targets')}")
     loaded = load_seed(seed)
+    try:
+        source, fault = _python(loaded, formatted)
+    except Exception as error:
+        if isinstance(error, RecursionError) or (isinstance(error, SyntaxError) and "too many" in error.msg):
+            message = "the module made of this seed nests deeper than Python reads"
+            raise _not_compiled(loaded, "FS104", message, "split the longest formulas into several steps") from None
+        fault = f"the compiler failed with {type(error).__name__}: {error}"
+    if fault is not None:
+        help = "this is a bug of formulaseed: please report it"
+        raise _not_compiled(loaded, "FS901", f"the module made of this seed was refused: {fault}", help)
+    return source
+
+
+def _python(seed: FormulaSeed, formatted: bool) -> tuple[str, str | None]:
+    """The module's source, and what the verifier finds wrong with it."""
     from formulaseed.backends.python.plan import plan_module
     from formulaseed.backends.python.render import render_module
     from formulaseed.backends.python.verify import verify
 
-    path, digest = _shown_path(loaded.document.path), loaded.sha256
-    view = plan_module(loaded.program, path=path, sha256=digest)
-    rendered, bare = render_module(view, plan_module(loaded.program, path=path, sha256=digest, bare=True))
+    path, digest = _shown_path(seed.document.path), seed.sha256
+    view = plan_module(seed.program, path=path, sha256=digest)
+    rendered, bare = render_module(view, plan_module(seed.program, path=path, sha256=digest, bare=True))
     source = rendered.source(formatted=formatted)
-    fault = verify(source, bare.source(formatted=False))
-    if fault is not None:
-        whole = Span(loaded.document.source, 0, 0)
-        message = f"the module made of this seed was refused: {fault}"
-        raise SeedError(
-            [Diagnostic("FS901", "error", message, whole, "this is a bug of formulaseed: please report it")]
-        )
-    return source
+    return source, verify(source, bare.source(formatted=False))
+
+
+def _not_compiled(seed: FormulaSeed, code: str, message: str, help: str) -> SeedError:
+    return SeedError([Diagnostic(code, "error", printable(message), Span(seed.document.source, 0, 0), help)])
 
 
 def locate(seed: FormulaSeed, step: str, kind: str) -> str:

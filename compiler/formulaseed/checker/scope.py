@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from formulaseed import limits
+from formulaseed.checker.circles import circles
 from formulaseed.diagnostics.model import Problems
 from formulaseed.diagnostics.suggest import did_you_mean, meant, nearest
 from formulaseed.domain import ranges
@@ -43,6 +45,10 @@ class Scope:
     depths: dict[str, int] = field(default_factory=dict)
     _suggestions: int = limits.SUGGESTIONS
     _told: set[tuple[str, str, str]] = field(default_factory=set)
+
+    @cached_property
+    def _circles(self) -> dict[str, int]:
+        return circles(self.uses)
 
     def tell(self, code: str, span: Span, message: str, help: str, name: str) -> None:
         """A problem with a name, once in a step however often the step mentions it."""
@@ -131,25 +137,12 @@ class Scope:
     def _too_early(self, name: str, span: Span) -> None:
         if name == self.current:
             self.tell("FS202", span, f"the step `{name}` uses itself", "use another step's value", name)
-        elif self._reaches(name, self.current):
+        elif self._circles[name] == self._circles.get(self.current):
             help = "break the circle: compute one of them without the other"
             self.tell("FS202", span, f"`{self.current}` and `{name}` use each other", help, name)
         else:
             help = f"move the step `{name}` ({self.section}[{self.places[name]}]) before this one"
             self.tell("FS202", span, f"`{name}` is used before its step", help, name)
-
-    def _reaches(self, start: str, goal: str) -> bool:
-        """Whether the step `start` uses `goal`, directly or through others."""
-        seen: set[str] = set()
-        stack = [start]
-        while stack:
-            name = stack.pop()
-            if name == goal:
-                return True
-            if name not in seen:
-                seen.add(name)
-                stack.extend(self.uses.get(name, ()))
-        return False
 
     def filter_depth(self, condition: nodes.Expr) -> int:
         """How many filters stand inside one another where the condition is a filter's."""

@@ -2,13 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 
 from formulaseed.diagnostics.model import Help
 
 _LEAST_RATIO = 0.66
 _LEAST_PART = 3
 """So many letters make a part of a name that is worth a suggestion."""
+
+_left: ContextVar[list[int] | None] = ContextVar("_left", default=None)
+"""How many letters may still be compared; None where there is no limit."""
+
+
+@contextmanager
+def at_most(letters: int) -> Iterator[None]:
+    """Inside, so many letters of names are compared in all, and no near name is found after that.
+
+    Comparing takes long, and thousands of unknown names can stand beside thousands of known ones.
+    """
+    token = _left.set([letters])
+    try:
+        yield
+    finally:
+        _left.reset(token)
 
 
 def near(name: str, known: Iterable[str]) -> list[str]:
@@ -22,11 +40,15 @@ def near(name: str, known: Iterable[str]) -> list[str]:
         return []
     from difflib import SequenceMatcher
 
-    folded = _fold(name)
+    folded, left = _fold(name), _left.get()
     begun: list[str] = []
     parts: list[str] = []
     best, best_ratio = "", 0.0
     for candidate in known:
+        if left is not None:
+            left[0] -= len(name) + len(candidate)
+            if left[0] < 0:
+                return []
         other = _fold(candidate)
         if other == folded:
             return [candidate]

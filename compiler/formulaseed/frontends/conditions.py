@@ -155,8 +155,9 @@ def _listed(value: JsonValue, shape: Shape) -> ast.Expr | None:
             "FS509", value.span, "`in` has an empty list, so it never holds", "list the values that match"
         )
         return None
-    items = [_operand(item, shape) for item in shape.list(value, "`in`", limits.LIST_ITEMS)]
-    return ast.List(value.span, tuple(item for item in items if item is not None)) if items else None
+    operands = [_operand(item, shape) for item in shape.list(value, "`in`", limits.LIST_ITEMS)]
+    items = tuple(operand for operand in operands if operand is not None)
+    return ast.List(value.span, items) if items and len(items) == len(operands) else None
 
 
 def _operand(value: JsonValue, shape: Shape) -> ast.Expr | None:

@@ -123,7 +123,7 @@ class Sections:
 
     def field_list(self, value: JsonValue | None, what: str) -> dict[str, surface.ExtractionField]:
         """The extraction fields by name."""
-        if not isinstance(value, JsonArray):
+        if not _is_list(value, limits.FIELDS):
             self.incomplete.add("extraction")
         fields: dict[str, surface.ExtractionField] = {}
         for item in self.shape.list(value, what, limits.FIELDS):
@@ -225,11 +225,13 @@ class Sections:
         self, value: JsonValue | None, what: str, standard: dict[str, Type]
     ) -> tuple[surface.DeclaredField, ...]:
         declared: dict[str, surface.DeclaredField] = {}
-        if value is not None and not isinstance(value, JsonArray):
-            self.incomplete.add(what.strip("`").rsplit(".", 1)[-1])
+        namespace = what.strip("`").rsplit(".", 1)[-1]
+        if value is not None and not _is_list(value, limits.FIELDS):
+            self.incomplete.add(namespace)
         for item in self.shape.list(value, what, limits.FIELDS):
             section = self.shape.object(item, "a declared field")
             if section is None:
+                self.incomplete.add(namespace)
                 continue
             self.shape.keys(section, DECLARED_KEYS, "a declared field")
             self.allow(section)
@@ -241,6 +243,7 @@ class Sections:
             nullable = self.shape.boolean(section.get("nullable"), "`nullable`")
             description = self.shape.text(section.get("description"), "`description`")
             if name is None:
+                self.incomplete.add(namespace)
                 continue
             type_ = SCALARS[chosen] if chosen else ERROR
             if name.text in standard and chosen and standard[name.text].base is not type_.base:
@@ -261,12 +264,15 @@ class Sections:
             return ()
         if len(section.members) > limits.PARAMETERS:
             self.shape.too_many(section.span, "`parameters`", len(section.members), limits.PARAMETERS)
+            self.incomplete.add("param")
             return ()
         found = []
         for member in section.members:
             name = self.shape.name(member.key, "a parameter")
             body = self.shape.object(member.value, "a parameter", '{"type": "integer", "default": 2025}')
-            if name is not None:
+            if name is None:
+                self.incomplete.add("param")
+            else:
                 parameter = self.parameter(name, body) if body else None
                 found.append(parameter or surface.Parameter(name, ERROR, None, None, None, ""))
         return tuple(found)
@@ -336,3 +342,7 @@ class Sections:
 
 def _is_outside(value: float, minimum: float | None, maximum: float | None) -> bool:
     return (minimum is not None and value < minimum) or (maximum is not None and value > maximum)
+
+
+def _is_list(value: JsonValue | None, most: int) -> bool:
+    return isinstance(value, JsonArray) and len(value.items) <= most

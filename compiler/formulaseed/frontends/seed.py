@@ -11,13 +11,15 @@ from formulaseed.diagnostics.model import Problems
 from formulaseed.domain import schema
 from formulaseed.domain.types import enum_of
 from formulaseed.frontends.keys import EXTRACT_KEYS, FILTER_KEYS, NEWER_KEYS, TOP_KEYS
-from formulaseed.frontends.operations import OPERATIONS, lower_operation
+from formulaseed.frontends.operations import OPERATIONS, lower_operation, step_keys
 from formulaseed.frontends.sections import Sections
 from formulaseed.frontends.shape import Shape
 from formulaseed.source.json_reader import JsonArray, JsonObject, JsonString, JsonValue
 from formulaseed.source.text import Span
 from formulaseed.syntax import surface
 from formulaseed.syntax.surface import Named
+
+_STEP_KEYS = tuple(dict.fromkeys(key for name in OPERATIONS for key in step_keys(name)))
 
 
 def lower_seed(document: JsonObject, problems: Problems) -> surface.Program | None:
@@ -88,7 +90,7 @@ class _Seed(Sections):
 
     def fields(self, extract: JsonObject | None) -> tuple[surface.ExtractionField, ...]:
         if extract is None:
-            self.incomplete.add("extraction")
+            self.incomplete |= {"extraction", "meta"}
             return ()
         value = self.shape.need(extract, "fields", "`extract`", '"fields": […]')
         fields = self.field_list(value, "`fields`")
@@ -133,6 +135,8 @@ class _Seed(Sections):
 
     def step(self, section: JsonObject) -> list[surface.Step]:
         shape = self.shape
+        if section.get("op") is None:  # else the operation tells which keys it knows
+            shape.keys(section, _STEP_KEYS, "a step")
         name = shape.step_name(shape.need(section, "name", "the step", '"name": such as "N_MILD"'))
         self.allow(section)
         op = shape.text(shape.need(section, "op", "the step", '"op": such as "count"'), "`op`")

@@ -23,9 +23,10 @@ from formulaseed.syntax.syntax_errors import explain
 
 _SCAN = re.compile(
     r"""(?P<word>(?:and|or|not|in|if|else)\b|[A-Za-z_]\w*(?=\s*\())"""
-    r"""|(?P<term>'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|\$?[A-Za-z_][\w.]*|[0-9.]+)"""
+    r"""|(?P<term>'(?:[^'\\]|\\.)*+'?|"(?:[^"\\]|\\.)*+"?|\$?[A-Za-z_][\w.]*|[0-9.]+)"""
     r"""|(?P<open>[(\[])|(?P<close>[)\]])|\S"""
 )
+"""Roughly the symbols of a formula. A text that is not closed reaches to the end, so that it is looked at once."""
 
 
 def parse_formula(text: JsonString, problems: Problems) -> ast.Expr | None:
@@ -55,8 +56,10 @@ def _parse(text: JsonString, start: str, subject: ast.Expr | None, problems: Pro
         fault = explain(text.value, error, name, older=start == "older")
         problems.add(fault.code, text.inside(fault.start, fault.end), fault.message, fault.help)
         return None
-    if _depth(tree) > limits.TREE_DEPTH:
-        message = f"more than {limits.TREE_DEPTH} operations stand inside one another"
+    depth, brackets = _depth(tree)
+    if depth > limits.TREE_DEPTH or brackets > limits.TREE_BRACKETS:
+        most = limits.TREE_DEPTH if depth > limits.TREE_DEPTH else limits.TREE_BRACKETS
+        message = f"more than {most} operations stand inside one another"
         problems.add("FS104", text.span, message, "split the formula into several steps")
         return None
     builder = _Builder(text, subject)
@@ -87,13 +90,17 @@ def _over_limit(text: str) -> str | None:
     return None
 
 
-def _depth(tree: Tree[Token]) -> int:
-    deepest, stack = 0, [(tree, 1)]
+def _depth(tree: Tree[Token]) -> tuple[int, int]:
+    """How deep the operations stand inside one another; and how deep those that may need brackets or a call."""
+    deepest = most = 0
+    stack = [(tree, 1, 0)]
     while stack:
-        node, depth = stack.pop()
-        deepest = max(deepest, depth)
-        stack += [(child, depth + 1) for child in node.children if isinstance(child, Tree)]
-    return deepest
+        node, depth, brackets = stack.pop()
+        if node.data == "call" or (node.data == "binary" and node.children[1] not in ("+", "-")):
+            brackets += 1
+        deepest, most = max(deepest, depth), max(most, brackets)
+        stack += [(child, depth + 1, brackets) for child in node.children if isinstance(child, Tree)]
+    return deepest, most
 
 
 def _lark(start: str) -> Lark:

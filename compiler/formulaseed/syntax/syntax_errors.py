@@ -31,7 +31,6 @@ _FOREIGN: tuple[tuple[str, str, str], ...] = (
     (r"\|\|?", "`{0}` is not an operator here", "write `or`"),
     (r"!(?!=)", "`!` is not an operator here", "write `not`"),
     (r"<>", "`<>` is not an operator", "write `!=`"),
-    (r"<<|>>", "`{0}` is not an operator here", "write `<` or `>`"),
     (r"between\b|BETWEEN\b", "`{0}` is not in the language", "write `1 <= x <= 2`"),
     (r"like\b|LIKE\b|contains\b|CONTAINS\b", "`{0}` is not in the language", "write `'Thai' in context.categories`"),
     (r"\^", "`^` is not an operator here", "write `**` for a power"),
@@ -78,6 +77,7 @@ _NO_NUMBER = re.compile(
 )
 
 _WORDS = ("and", "or", "in", "if", "else")
+_JOINED = {"<>": "write `!=`", "===": "write `==` to compare", "<<": "write `<`", ">>": "write `>`"}
 
 _WHAT = (
     ({"NAME", "NUMBER"}, "a value (a name, a number, a text, `(`)"),
@@ -166,11 +166,11 @@ def _at(text: str, position: int, expected: set[str], subject: str) -> SyntaxFau
     number = _number(text, position)
     if number is not None:
         return number
-    joined = re.compile(r"<>|===|==>|=>").match(text, max(position - 1, 0)) or re.compile("===").match(
+    joined = re.compile(r"<>|<<|>>|===|==>|=>").match(text, max(position - 1, 0)) or re.compile("===").match(
         text, max(position - 2, 0)
     )
     if joined and joined.end() > position:
-        help = {"<>": "write `!=`", "===": "write `==` to compare"}.get(joined.group(), "write `>=`")
+        help = _JOINED.get(joined.group(), "write `>=`")
         return SyntaxFault("FS103", joined.start(), joined.end(), f"`{joined.group()}` is not an operator", help)
     begins = re.match(r"\s*(if)\b", text, re.IGNORECASE)
     if begins and not text[begins.end() :].lstrip().startswith("("):
@@ -192,11 +192,11 @@ def _at(text: str, position: int, expected: set[str], subject: str) -> SyntaxFau
             start, word = previous
             return SyntaxFault("FS103", start, start + len(word), message.format(word), help)
     character = text[position]
-    escape = re.compile(r"""(['"])(?:(?!\1)[^\\]|\\['"\\nt])*(\\.)""").match(text, position)
+    escape = re.compile(r"""(['"])(?:(?!\1)[^\\]|\\['"\\nt])*+(\\.)""").match(text, position)
     if escape:
         help = "write `\\\\` for a backslash"
         return SyntaxFault("FS101", escape.start(2), escape.end(2), f"`{escape.group(2)}` is no escape here", help)
-    if character in "'\"" and text.count(character, position) < 2:
+    if character in "'\"" and not re.compile(r"""(['"])(?:(?!\1)[^\\]|\\.)*+\1""").match(text, position):
         message = "the text that begins here is not closed"
         return SyntaxFault("FS102", position, len(text), message, f"close it with `{character}`")
     if ord(character) > 126 or not character.isprintable():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import builtins
 import keyword
 import re
+import sys
 import unicodedata
 from collections.abc import Iterable
 
@@ -19,6 +20,9 @@ _TYPE_NAMES = frozenset({"int", "float", "str", "bool"})
 _INTERACTIVE = frozenset({"copyright", "credits", "exit", "help", "license", "quit"})
 """Names that only Python's prompt has."""
 
+_MODULES = sys.stdlib_module_names | {"sitecustomize", "usercustomize"}
+"""Where generated modules lie on Python's path, one of this name would stand in for Python's own."""
+
 RESERVED = (frozenset(dir(builtins)) - _INTERACTIVE) | frozenset(keyword.kwlist) | frozenset(keyword.softkwlist)
 
 
@@ -28,7 +32,7 @@ def module_name(task_name: str) -> str:
     name = re.sub(r"[^a-z0-9]+", "_", plain.lower()).strip("_")
     if not name or name[0].isdigit():
         name = f"task_{name}"
-    return f"{name}_" if keyword.iskeyword(name) else name
+    return f"{name}_" if keyword.iskeyword(name) or name in _MODULES else name
 
 
 class Names:

@@ -7,7 +7,7 @@ that of the first failing step in the seed's order.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from formulaseed.ir import nodes
@@ -35,7 +35,10 @@ def schedule(steps: Sequence[nodes.Step], raises: Callable[[nodes.Step], bool]) 
 
 class _Scheduler:
     def __init__(self, raises: Callable[[nodes.Step], bool], by_name: dict[str, nodes.Step]) -> None:
-        self.raises = raises
+        self.raising = {name for name, step in by_name.items() if raises(step)}
+        self.uses = {
+            name: [s.name for s in step.symbols() if s.kind is SymbolKind.STEP] for name, step in by_name.items()
+        }
         self.by_name = by_name
         self.items: list[Item] = []
 
@@ -50,47 +53,44 @@ class _Scheduler:
 
     def _join(self, step: nodes.Step) -> bool:
         """Let the aggregate join the first pass that can take it."""
-        for index, item in enumerate(self.items):
-            if isinstance(item, Pass) and self._may_join(step, index, item):
-                needed = self._missing(step, index)
+        places = {item.name: place for place, item in enumerate(self.items) if isinstance(item, nodes.Step)}
+        first = self._behind_failures() if step.name in self.raising else 0
+        for index in range(first, len(self.items)):
+            item = self.items[index]
+            if isinstance(item, Pass):
+                needed = self._missing(step, index, places)
                 if needed is not None:
-                    moved = [self.items[i] for i in needed]
+                    moved = [self.items[i] for i in sorted(needed)]
                     self.items = [other for i, other in enumerate(self.items) if i not in needed]
                     self.items[index:index] = moved
                     item.aggregates.append(step)
                     return True
         return False
 
-    def _may_join(self, step: nodes.Step, index: int, target: Pass) -> bool:
-        if not self.raises(step):
-            return True
-        overtaken = [aggregate for aggregate in target.aggregates if self.raises(aggregate)]
-        return not overtaken and not any(self._may_fail(item) for item in self.items[index + 1 :])
+    def _behind_failures(self) -> int:
+        """The first place behind everything that may fail."""
+        places = range(len(self.items) - 1, -1, -1)
+        return next((place + 1 for place in places if self._may_fail(self.items[place])), 0)
 
     def _may_fail(self, item: Item) -> bool:
         if isinstance(item, Pass):
-            return any(self.raises(aggregate) for aggregate in item.aggregates)
+            return any(aggregate.name in self.raising for aggregate in item.aggregates)
         if isinstance(item.operation, nodes.Sum):  # its total is looked at here, after its pass
             return item.operation.may_overflow
-        return not item.is_aggregate and self.raises(item)
+        return not item.is_aggregate and item.name in self.raising
 
-    def _missing(self, step: nodes.Step, index: int) -> set[int] | None:
+    def _missing(self, step: nodes.Step, index: int, places: Mapping[str, int]) -> set[int] | None:
         """Places of the steps to move before the pass at `index`; None where one of them cannot move."""
-        available = {item.name for item in self.items[:index] if isinstance(item, nodes.Step)}
-        places = {item.name: i for i, item in enumerate(self.items) if isinstance(item, nodes.Step)}
         needed: set[int] = set()
-        stack = list(self._uses(step))
+        stack = list(self.uses[step.name])
         while stack:
             name = stack.pop()
-            if name in available:
+            if places[name] < index:
                 continue
             other = self.by_name[name]
-            if other.is_aggregate or self.raises(other):
+            if other.is_aggregate or name in self.raising:
                 return None
             if places[name] not in needed:
                 needed.add(places[name])
-                stack.extend(self._uses(other))
+                stack.extend(self.uses[name])
         return needed
-
-    def _uses(self, step: nodes.Step) -> list[str]:
-        return [symbol.name for symbol in step.symbols() if symbol.kind is SymbolKind.STEP]

@@ -19,6 +19,9 @@ from formulaseed.ir.text import step_text
 
 _INDENT = "    "
 
+_DEEPEST = 10
+"""So many conditions that neighbours share stand inside one another; Python knows a hundred indentations."""
+
 
 @dataclass(frozen=True, slots=True)
 class Vocabulary:
@@ -52,6 +55,9 @@ class StatementPrinter:
         self.steps = [s for s in program.steps if not isinstance(s.operation, nodes.Filter)]
         self.symbols = dict(vocabulary.symbols)
         self.lazy: set[str] = set()
+        self.conditions: dict[Expr, Expr] = {}
+        self.raising: set[int] = set()
+        """The conditions of rows that may raise, by identity."""
         self._make_filters_lazy()
         self._find_floats()
 
@@ -70,7 +76,7 @@ class StatementPrinter:
         aggregates = [step for step in self.steps if step.is_aggregate and not step.part_of]
         guarded = [
             _Guarded(
-                nodes.conjuncts(_where(step)),
+                self._conditions(step),
                 None,
                 Code(""),
                 (Code(f"counted[{literal(step.name)}].append(position)"),),
@@ -158,6 +164,17 @@ class StatementPrinter:
 
     # --- loops
 
+    def _conditions(self, step: nodes.Step) -> tuple[Expr, ...]:
+        """What must hold for a row to count; equal conditions are one object, so that comparing them takes no time."""
+        found = []
+        for condition in nodes.conjuncts(_where(step)):
+            if condition not in self.conditions:
+                self.conditions[condition] = condition
+                if self._printer(step.owner).finished(condition).raises:
+                    self.raising.add(id(condition))
+            found.append(self.conditions[condition])
+        return tuple(found)
+
     def _pass(self, item: Pass) -> list[Code]:
         lines = [line for step in item.aggregates for line in self._start(step)]
         guarded = [self._guarded(step) for step in item.aggregates]
@@ -189,7 +206,7 @@ class StatementPrinter:
     def _guarded(self, step: nodes.Step) -> _Guarded:
         local = self.vocabulary.locals[step.name]
         printer = self._printer(step.owner)
-        conditions = nodes.conjuncts(_where(step))
+        conditions = self._conditions(step)
         comment = _comment(step)
         match step.operation:
             case nodes.Sum(expression):
@@ -214,23 +231,29 @@ class StatementPrinter:
             case _:
                 return _Guarded(conditions, None, comment, (Code(f"{local} += 1"),), step.owner)
 
-    def _blocks(self, guarded: Sequence[_Guarded]) -> list[Code]:
+    def _blocks(self, guarded: Sequence[_Guarded], depth: int = 0) -> list[Code]:
         """Neighbours that share a condition stand under one `if`."""
+        known = [frozenset(map(id, g.conditions)) for g in guarded]
+        raising = [any(id(condition) in self.raising for condition in g.conditions) for g in guarded]
         lines: list[Code] = []
         index = 0
         while index < len(guarded):
-            shared, end = self._shared(guarded, index)
+            shared, end = self._shared(guarded, known, raising, index) if depth < _DEEPEST else (None, index)
             if shared is None:
                 lines += self._block(guarded[index])
                 index += 1
                 continue
-            inner = [replace(g, conditions=tuple(c for c in g.conditions if c != shared)) for g in guarded[index:end]]
+            inner = [
+                replace(g, conditions=tuple(c for c in g.conditions if c is not shared)) for g in guarded[index:end]
+            ]
             head = self._condition((shared,), None, guarded[index].step)
-            lines += [Code(f"if {head}:"), *_indented(self._blocks(inner))]
+            lines += [Code(f"if {head}:"), *_indented(self._blocks(inner, depth + 1))]
             index = end
         return lines
 
-    def _shared(self, guarded: Sequence[_Guarded], index: int) -> tuple[Expr | None, int]:
+    def _shared(
+        self, guarded: Sequence[_Guarded], known: Sequence[frozenset[int]], raising: Sequence[bool], index: int
+    ) -> tuple[Expr | None, int]:
         """The condition that most neighbours from `index` on share, and where they end; None where none does.
 
         One that is not the first of all of them is moved before others, which is only right where none can raise.
@@ -238,17 +261,12 @@ class StatementPrinter:
         best, best_end = None, index + 1
         for condition in guarded[index].conditions:
             end = index
-            while end < len(guarded) and condition in guarded[end].conditions:
+            while end < len(guarded) and id(condition) in known[end]:
                 end += 1
-            run = guarded[index:end]
-            is_first = all(g.conditions[0] == condition for g in run)
-            if end > best_end and (is_first or not any(self._any_raises(g) for g in run)):
+            is_first = all(g.conditions[0] is condition for g in guarded[index:end])
+            if end > best_end and (is_first or not any(raising[index:end])):
                 best, best_end = condition, end
         return best, best_end
-
-    def _any_raises(self, guarded: _Guarded) -> bool:
-        printer = self._printer(guarded.step)
-        return any(printer.finished(condition).raises for condition in guarded.conditions)
 
     def _block(self, guarded: _Guarded) -> list[Code]:
         lines = [guarded.comment] if guarded.comment else []

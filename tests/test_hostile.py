@@ -1,0 +1,233 @@
+"""The hostile corpus: each seed is refused with the codes that it deserves, or does what it says and nothing else."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from formulaseed.backends.python.names import module_name
+from formulaseed.backends.python.verify import verify_source
+from formulaseed.errors import EvaluationError
+from formulaseed.pipeline import FormulaSeed, analyse, compile_seed
+from formulaseed.runtime.evaluator import Evaluator
+from formulaseed.runtime.loading import module_from_source
+from helpers import ROOT, write_json
+from hostile_corpus import FOLDER, base, entries, texts_of
+
+CORPUS = entries()
+SECONDS = 3
+"""The processor time that a seed may take to be checked, and again to be compiled."""
+
+COMPILED = [entry for entry in CORPUS.values() if entry.is_fine and entry.canary]
+"""Those that the command compiles, formatted, while it is watched: the ones that a careless compiler would run."""
+
+
+def same(found: dict[str, Any], expected: dict[str, Any]) -> bool:
+    """Whether the expected values are there, each of its type: to Python 1, 1.0 and True are equal."""
+    return all(name in found and repr(found[name]) == repr(value) for name, value in expected.items())
+
+
+# --- one by one
+
+
+def test_the_corpus_is_large_and_has_no_seed_twice() -> None:
+    """At least 300 seeds, no two of one content, each with an expectation and a sentence about it."""
+    assert len(CORPUS) >= 300
+    contents = {json.dumps([entry.given.get("set"), entry.given.get("text"), entry.given.get("drop"),
+                            entry.given.get("encoding"), entry.given.get("rows"), entry.given.get("parameters")])
+                for entry in CORPUS.values()}  # fmt: skip
+    assert len(contents) == len(CORPUS)
+    for entry in CORPUS.values():
+        assert entry.given["about"]
+        assert bool(entry.errors) is not entry.is_fine
+
+
+@pytest.mark.parametrize("name", CORPUS)
+def test_a_hostile_seed_gets_what_it_deserves(name: str, tmp_path: Path) -> None:
+    """The very codes that are expected; or a module that passes the verifier and gives the very values. In time."""
+    entry = CORPUS[name]
+    seed: Any = entry.seed
+    if seed is None:
+        seed = tmp_path / "seed.json"
+        seed.write_bytes(entry.data)
+    start = time.process_time()
+    analysis = analyse(seed)
+    assert time.process_time() - start < SECONDS
+    found = {diagnostic.code for diagnostic in analysis.diagnostics if diagnostic.severity == "error"}
+    assert found == entry.errors, [d.message for d in analysis.diagnostics][:5]
+    for diagnostic in analysis.diagnostics:
+        assert diagnostic.message.isprintable()
+        assert diagnostic.help.isprintable()
+    if not entry.is_fine:
+        return
+    assert analysis.program is not None
+    start = time.process_time()
+    loaded = FormulaSeed(analysis.document, analysis.program, analysis.diagnostics)
+    source = compile_seed(loaded, formatted=False)
+    assert time.process_time() - start < SECONDS
+    assert verify_source(source) is None
+    assert all(line.isprintable() for line in source.split("\n"))
+    evaluator = Evaluator(module_from_source(source, loaded.task_name))
+    if entry.raises is None:
+        values = evaluator.trace(entry.rows, entry.context, entry.parameters)
+        assert same(values, entry.values), values
+    else:
+        with pytest.raises(EvaluationError) as raised:
+            evaluator.trace(entry.rows, entry.context, entry.parameters)
+        assert [raised.value.step, raised.value.kind] == entry.raises
+
+
+# --- all of them in a process that is watched
+
+
+@dataclass(frozen=True)
+class Watched:
+    """What a process was seen to do, and where."""
+
+    folder: Path
+    report: dict[str, Any]
+    err: str
+    seeds: dict[str, Path]
+    modules: dict[str, Path]
+
+    @property
+    def events(self) -> list[list[str]]:
+        found: list[list[str]] = self.report["events"]
+        return found
+
+    def of(self, kind: str) -> list[list[str]]:
+        return [event[1:] for event in self.events if event[0] == kind]
+
+
+def watch(folder: Path, plan: dict[str, Any]) -> tuple[dict[str, Any], str]:
+    """Run the plan in a process of its own, whose working directory is `folder/work`."""
+    (folder / "work").mkdir()
+    command = [
+        sys.executable,
+        "-B",
+        FOLDER / "watch.py",
+        write_json(folder / "plan.json", plan),
+        folder / "report.json",
+    ]
+    environment = {"PYTHONPATH": str(ROOT / "compiler"), "PATH": "/usr/bin:/bin"}
+    done = subprocess.run(
+        command, cwd=folder / "work", env=environment, capture_output=True, text=True, timeout=300, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads((folder / "report.json").read_text(encoding="utf-8")), done.stderr
+
+
+@pytest.fixture(scope="module")
+def watched(tmp_path_factory: pytest.TempPathFactory) -> Watched:
+    """The command over the whole corpus, files as they would come: check, compile, and what was compiled evaluated."""
+    folder = tmp_path_factory.mktemp("watched")
+    (folder / "seeds").mkdir()
+    seeds = {}
+    for name, entry in CORPUS.items():
+        seeds[name] = folder / "seeds" / f"{name}.json"
+        seeds[name].write_bytes(entry.data)
+    honest = str(write_json(folder / "honest.json", base()["seed"]))
+    warm_out, out = str(folder / "warm"), folder / "out"
+    modules = {}
+    for entry in COMPILED:
+        assert entry.seed is not None
+        modules[entry.id] = out / f"{module_name(entry.seed['task_name'])}.py"
+    plan = {
+        "warm": [["check", honest, "--format", "json"], ["check", str(folder), "--format", "json"],
+                 ["compile", honest, "--out", warm_out]],
+        "warm_load": [[f"{warm_out}/hostile.py", base()["rows"], base()["context"], None]],
+        "watched": [["check", *map(str, seeds.values()), "--format", "json"],
+                    ["compile", *(str(seeds[entry.id]) for entry in COMPILED), "--out", str(out)]],
+        "load": [[str(modules[entry.id]), entry.rows, entry.context, entry.parameters] for entry in COMPILED],
+    }  # fmt: skip
+    report, err = watch(folder, plan)
+    return Watched(folder, report, err, seeds, modules)
+
+
+def test_the_command_tells_the_same_codes(watched: Watched) -> None:
+    """check over all files in one process: status 1, no traceback, for each file the codes that it deserves."""
+    checked = watched.report["commands"][0]
+    assert (checked["status"], checked["err"], watched.err) == (1, "", "")
+    found: dict[str, set[str]] = {str(path): set() for path in watched.seeds.values()}
+    for diagnostic in json.loads(checked["out"]):
+        if diagnostic["severity"] == "error":
+            found[diagnostic["file"]].add(diagnostic["code"])
+    wrong = {name: found[str(path)] for name, path in watched.seeds.items() if found[str(path)] != CORPUS[name].errors}
+    assert wrong == {}
+
+
+def test_no_seed_takes_long(watched: Watched) -> None:
+    """Between two files that check opens there is never more than the time that one seed may take."""
+    order = [watched.report["opened"][str(path)] for path in watched.seeds.values()]
+    took = {name: after - at for name, at, after in zip(watched.seeds, order, order[1:], strict=False)}
+    assert {name: seconds for name, seconds in took.items() if seconds >= SECONDS} == {}
+
+
+def test_what_is_compiled_gives_right_values(watched: Watched) -> None:
+    """The formatted modules, read from their files and verified again, give the values that the corpus states."""
+    compiled = watched.report["commands"][1]
+    assert (compiled["status"], compiled["out"]) == (0, "".join(f"{path}\n" for path in watched.modules.values()))
+    assert "Traceback" not in compiled["err"]
+    for entry, values in zip(COMPILED, watched.report["values"], strict=True):
+        assert same(values, entry.values), entry.id
+
+
+def test_nothing_is_written_but_the_modules(watched: Watched) -> None:
+    """The folders hold what was put there and the modules; every file opened for writing is one of those, half done."""
+    left = {path for path in watched.folder.rglob("*") if path.is_file()}
+    given = {*watched.seeds.values(), *(watched.folder / name for name in ("honest.json", "plan.json", "report.json"))}
+    assert left - given == {*watched.modules.values(), watched.folder / "warm" / "hostile.py"}
+    out = re.escape(str(watched.folder / "out"))
+    for (path,) in watched.of("write"):
+        assert re.fullmatch(rf"{out}/\.\w+\.tmp|[0-9]+", path), path
+
+
+def test_nothing_of_a_seed_is_executed(watched: Watched) -> None:
+    """No event but those of parsing and importing our own modules, and of the records in them; no canary anywhere."""
+    sources = {path.read_text(encoding="utf-8") for path in watched.modules.values()}
+    for event, *arguments in watched.events:
+        match event:
+            case "exec":
+                assert arguments == ["<string>"]
+            case "compile":
+                text, file = arguments
+                is_parsed = file == "<unknown>" and text.startswith('"""')  # a module, looked at and not run
+                is_module = file == "<string>" and text in sources
+                is_record = file == "<string>" and re.fullmatch(
+                    r"lambda _cls, [\w, ]*: _tuple_new\(_cls, \([\w, ]*\)\)", text
+                )
+                is_type = file == "<string>" and re.fullmatch(r"\w+( \| None)?", text)
+                assert is_parsed or is_module or is_record or is_type, (file, text[:200])
+            case "write" | "os.rename" | "os.mkdir" | "os.chmod" | "os.listdir" | "os.scandir" | "tempfile.mkstemp":
+                assert str(watched.folder / "out") in " ".join(arguments) or event == "write", (event, arguments)
+            case _:
+                raise AssertionError((event, arguments))
+    executed = watched.of("exec")
+    assert len(executed) == len(
+        [text for text, file in watched.of("compile") if file == "<string>" and text in sources]
+    ) + len([text for text, _ in watched.of("compile") if text.startswith("lambda _cls")])
+    assert watched.report["new builtins"] == []
+
+
+def test_the_canary_sings(tmp_path: Path) -> None:
+    """Each payload with a canary leaves something behind where its text is made code in the careless way that it is for."""
+    payloads = [
+        (entry, text)
+        for entry in CORPUS.values()
+        if entry.canary
+        for text in (texts_of(entry.seed) if entry.seed is not None else [entry.data.decode()])
+    ]
+    plan = {"plain": [[entry.canary, text] for entry, text in payloads]}
+    report, _ = watch(tmp_path, plan)
+    sang = {entry.id for (entry, _), left in zip(payloads, report["plain"], strict=True) if left}
+    assert sorted({entry.id for entry in CORPUS.values() if entry.canary} - sang) == []
+    assert len(sang) >= 40
+    seen = {event[0] for event in report["events"]}
+    assert {"exec", "compile", "os.system", "subprocess.Popen", "write", "hostile.canary"} <= seen

@@ -5,7 +5,8 @@
 PLAN is JSON: `warm`, a list of argument lists that are run before anybody watches, and `warm_load`, modules that are
 evaluated then, so that all code and templates are loaded; `watched`, those that count; `load`, a list of [module, rows,
 context, parameters] to be evaluated; `plain`, a list of [way, text] to be turned into code without care, which shows
-that a payload would be seen. REPORT gets, as JSON, every event of the audit hook that could be an effect, what was printed, the status of each command, the
+that a payload would be seen. REPORT gets, as JSON, every event of the audit hook that could be an effect, what
+was printed, the status of each command, the
 processor time at which each file was opened, and the values.
 """
 

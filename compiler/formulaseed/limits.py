@@ -31,7 +31,6 @@ SUGGESTIONS = 30
 """After so many unknown names no more near names are looked for: it takes time, and nobody reads them."""
 OUTPUTS = 2_000
 
-REQUESTS_BYTES = 4 * 1024 * 1024
 REQUESTS = 1_000
 REQUEST_DEPTH = 96
 """Objects and lists inside one another in a request: enough for 45 `AND`s and `OR`s."""

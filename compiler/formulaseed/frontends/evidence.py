@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, cast, get_args
 
@@ -93,7 +93,7 @@ class _Evidence:
             return found.value
         self.wrong = True
         if found is not None:
-            symbol = _SYMBOLS.get(found.value)
+            symbol = _SYMBOLS.get(found.value, "")
             help: str = did_you_mean(found.value, allowed, what="it is one of")
             if symbol in allowed:
                 help = Help(f"write `{symbol}`", symbol)
@@ -184,7 +184,9 @@ class _Evidence:
         """Tell that a key does nothing, if it is there."""
         value = self.section.get(key)
         if value is not None:
-            self.shape.problems.add("FS817", value.span, f"`{key}` has no effect: {why}", "remove it, or what rules it out")
+            self.shape.problems.add(
+                "FS817", value.span, f"`{key}` has no effect: {why}", "remove it, or what rules it out"
+            )
 
     def told(self, code: str, value: JsonValue, message: str, help: str) -> None:
         self.shape.problems.add(code, value.span, message, help)
@@ -211,7 +213,9 @@ def _rule(given: _Evidence, name: str) -> ir.Expectation | None:
         return ir.Expectation(literal, given.whole("missing", 0, -1, 1))
     expected = _expected(value)
     if expected is None:
-        given.shape.wrong_type(value, f"`{name}`", "a text, a number, true or false", _EXAMPLES["true"].split(": ", 1)[1])
+        given.shape.wrong_type(
+            value, f"`{name}`", "a text, a number, true or false", _EXAMPLES["true"].split(": ", 1)[1]
+        )
         given.wrong = True
     elif not expected.strip():
         given.told("FS509", value, f"`{name}` is empty, which every value contains", "write the value that is meant")
@@ -227,7 +231,7 @@ def _expected(value: JsonValue) -> str | None:
     return None
 
 
-def _restated(given: _Evidence, names: list[str]) -> None:
+def _restated(given: _Evidence, names: Sequence[str]) -> None:
     """`op` and `value` may say a rule once more; where they say another one the rule holds."""
     op, value = given.section.get("op"), given.section.get("value")
     named = given.choice("op", RULES) if op is not None else ""
@@ -236,10 +240,15 @@ def _restated(given: _Evidence, names: list[str]) -> None:
     if not names:
         example = f'"{named or "true"}": …'
         message = f"`op` and `value` repeat a rule, and {given.what} has none"
-        given.told("FS502", cast(JsonValue, op if op is not None else value), message, f"write {example} in place of both")
+        given.told(
+            "FS502", cast(JsonValue, op if op is not None else value), message, f"write {example} in place of both"
+        )
         return
     if named and named not in names:
-        message, help = f"`op` says `{named}`, and the rule is `{names[0]}`", "the rule holds; remove `op`, or correct one"
+        message, help = (
+            f"`op` says `{named}`, and the rule is `{names[0]}`",
+            "the rule holds; remove `op`, or correct one",
+        )
         given.shape.problems.add("FS816", cast(JsonValue, op).span, message, help)
     elif value is not None:
         rule = named if named in names else names[0]

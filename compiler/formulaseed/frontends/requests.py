@@ -42,9 +42,19 @@ def lower_requests(source: Source, name: str, problems: Problems) -> ir.Requests
     if len(lines) > limits.REQUESTS:
         Shape(problems).too_many(whole, "the file", len(lines), limits.REQUESTS)
         return None
+    if _laid_out(lines):
+        problems.add(
+            "FS001", whole, "a request is laid out over several lines", "write each request on a line of its own"
+        )
+        return None
     file = _File(problems)
     requests = tuple(request for line in lines if (request := file.line(line)) is not None)
     return ir.Requests(name, requests) if requests else None
+
+
+def _laid_out(lines: list[Span]) -> bool:
+    """Whether the file is one object over several lines, as people print it."""
+    return len(lines) > 1 and lines[0].source.text[lines[0].start : lines[0].end].strip() in ("{", "[")
 
 
 class _File:
@@ -127,7 +137,9 @@ class _Structure:
             self.shape.need(section, "aspect", "a condition", '"aspect": such as "drive_thru"'), "`aspect`"
         )
         if aspect is not None and not aspect.value.strip():
-            self.shape.problems.add("FS815", aspect.span, "`aspect` is empty", "name the condition, such as `drive_thru`")
+            self.shape.problems.add(
+                "FS815", aspect.span, "`aspect` is empty", "name the condition, such as `drive_thru`"
+            )
         value = self.shape.need(section, "evidence", "a condition", '"evidence": {"kind": "item_meta", …}')
         evidence = lower_evidence(value, self.shape) if value is not None else None
         self.conditions += 1

@@ -1,0 +1,36 @@
+"""The bytes of a file, so many at most: unpacked where it is packed, of standard input for `-`."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import sys
+import zlib
+from io import BytesIO
+from pathlib import Path
+
+from formulaseed.errors import UnreadableError, reason_of
+
+_PACKED = b"\x1f\x8b"
+
+
+def read_bytes(given: str | os.PathLike[str], most: int) -> tuple[bytes, Path | None]:
+    """What a file holds, cut off after `most` bytes and one more, and its path where it can be written back as it is.
+
+    Raises `UnreadableError` where it cannot be opened or unpacked.
+    """
+    name = os.fspath(given)
+    path = Path(name) if name != "-" else None
+    try:
+        if path is None:
+            data = sys.stdin.buffer.read(most + 1) if sys.stdin is not None else b""
+        else:
+            with path.open("rb") as file:
+                data = file.read(most + 1)
+        if data.startswith(_PACKED) and len(data) <= most:
+            with gzip.open(BytesIO(data), "rb") as packed:
+                return packed.read(most + 1), None
+    except (OSError, ValueError, EOFError, zlib.error) as error:
+        reason = reason_of(error) if isinstance(error, OSError | ValueError) else str(error)
+        raise UnreadableError(f"cannot read {name}: {reason}") from None
+    return data, path

@@ -19,7 +19,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from formulaseed import limits
 from formulaseed.checker.program import check_program
@@ -29,16 +29,18 @@ from formulaseed.errors import FormulaSeedError, SeedError
 from formulaseed.frontends.canonical import sha256
 from formulaseed.frontends.detect import holds_requests
 from formulaseed.frontends.fixing import with_names_fixed, with_steps_sorted
-from formulaseed.frontends.requests import lower_requests
 from formulaseed.frontends.seed import lower_seed
 from formulaseed.frontends.sizes import too_many
-from formulaseed.ir import nodes, requests
+from formulaseed.ir import nodes
 from formulaseed.ir.places import place_of
 from formulaseed.lint.run import allow, lint
 from formulaseed.source.files import read_bytes
 from formulaseed.source.json_reader import JsonValue, Plain, plain, read_json
 from formulaseed.source.text import Source, Span
 from formulaseed.syntax import surface
+
+if TYPE_CHECKING:  # a command that reads seeds alone does without
+    from formulaseed.ir import requests
 
 SeedLike = str | os.PathLike[str] | Mapping[str, Any]
 RequestsLike = str | os.PathLike[str] | Iterable[Mapping[str, Any]]
@@ -234,6 +236,16 @@ def fixed(analysis: Analysis) -> Analysis:
         analysis = better
 
 
+def fixed_requests(analysis: RequestsAnalysis) -> RequestsAnalysis:
+    """The same for requests: every name that is surely meant, if less is wrong then."""
+    source = analysis.document.source
+    text = with_names_fixed(source.text, [d for d in analysis.diagnostics if d.fix is not None])
+    if text == source.text:
+        return analysis
+    mended = _analysed_requests(Document(Source(source.name, text), None, None), Problems())
+    return fixed_requests(mended) if mended.errors < analysis.errors else analysis
+
+
 def _mended_texts(analysis: Analysis) -> Iterator[str]:
     """The seed's text with all certain changes, or with one of them alone where they get into each other's way."""
     text, fixable = analysis.document.source.text, [d for d in analysis.diagnostics if d.fix is not None]
@@ -272,6 +284,8 @@ def _analysed(document: Document, problems: Problems) -> Analysis:
 
 
 def _analysed_requests(document: Document, problems: Problems) -> RequestsAnalysis:
+    from formulaseed.frontends.requests import lower_requests
+
     program = None
     name = Path(document.source.name.strip("<>")).name.split(".")[0]
     try:

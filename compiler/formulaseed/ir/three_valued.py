@@ -279,11 +279,16 @@ def is_filled(value: Any) -> bool:
 def _review_meta(evidence: ReviewMeta, reviews: Sequence[Record]) -> Truth:
     if not reviews:
         return UNKNOWN
-    counted = [r for r in reviews if evidence.min_stars is None or _stars(r) >= evidence.min_stars]
-    meeting = sum(_meets(evidence, field_at(review, evidence.path)) for review in counted)
+    met, counted = meeting(evidence, reviews)
     if evidence.agg == "all":
-        return _truth(bool(counted) and meeting == len(counted))
-    return _truth(meeting >= (evidence.count if evidence.agg == "count" else 1))
+        return _truth(0 < met == counted)
+    return _truth(met >= (evidence.count if evidence.agg == "count" else 1))
+
+
+def meeting(evidence: ReviewMeta, reviews: Sequence[Record]) -> tuple[int, int]:
+    """How many reviews meet the test, and how many have the stars to be counted at all."""
+    counted = [r for r in reviews if evidence.min_stars is None or _stars(r) >= evidence.min_stars]
+    return sum(_meets(evidence, field_at(review, evidence.path)) for review in counted), len(counted)
 
 
 def _meets(evidence: ReviewMeta, value: Any) -> bool:

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import gzip
 import os
 import sys
-import zlib
-from io import BytesIO
 from pathlib import Path
 
 from formulaseed.errors import UnreadableError, reason_of
@@ -27,10 +24,20 @@ def read_bytes(given: str | os.PathLike[str], most: int) -> tuple[bytes, Path | 
         else:
             with path.open("rb") as file:
                 data = file.read(most + 1)
-        if data.startswith(_PACKED) and len(data) <= most:
-            with gzip.open(BytesIO(data), "rb") as packed:
-                return packed.read(most + 1), None
-    except (OSError, ValueError, EOFError, zlib.error) as error:
-        reason = reason_of(error) if isinstance(error, OSError | ValueError) else str(error)
-        raise UnreadableError(f"cannot read {name}: {reason}") from None
+    except (OSError, ValueError) as error:
+        raise UnreadableError(f"cannot read {name}: {reason_of(error)}") from None
+    if data.startswith(_PACKED) and len(data) <= most:
+        return _unpacked(name, data, most), None
     return data, path
+
+
+def _unpacked(name: str, data: bytes, most: int) -> bytes:
+    import gzip
+    import zlib
+    from io import BytesIO
+
+    try:
+        with gzip.open(BytesIO(data), "rb") as packed:
+            return packed.read(most + 1)
+    except (OSError, EOFError, zlib.error) as error:
+        raise UnreadableError(f"cannot read {name}: {error}") from None

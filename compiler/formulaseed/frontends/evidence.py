@@ -6,6 +6,7 @@ been told. `KINDS` says which keys each kind takes. Source: the reference of evi
 
 from __future__ import annotations
 
+import json
 import re
 import warnings
 from collections.abc import Callable, Collection, Sequence
@@ -81,7 +82,7 @@ class _Evidence:
         if value is not None and found is None:
             self.wrong = True
         if found is not None and not found.value.strip():
-            self.told("FS509", found, f"`{key}` is empty", f"write {_EXAMPLES[key]}")
+            self.told("FS509", found, f"`{key}` is empty", f"write {_example(key)}")
         return found.value if found is not None else ""
 
     def choice(self, key: str, allowed: Collection[str], default: str = "") -> str:
@@ -125,13 +126,13 @@ class _Evidence:
         if or_text and isinstance(value, JsonString):
             value = JsonArray(value.span, (value,))
         if not isinstance(value, JsonArray):
-            example = f'["{value.value}"]' if isinstance(value, JsonString) else _EXAMPLES[key].split(": ", 1)[1]
+            example = json.dumps(value.value.split(".")) if isinstance(value, JsonString) else _example(key)
             self.shape.wrong_type(value, f"`{key}`", "a list of keys", example)
             self.wrong = True
             return ()
         if not 0 < len(value.items) <= limits.PATH_KEYS:
             message = f"`{key}` has {len(value.items)} keys"
-            self.told("FS509", value, message, f"write 1 to {limits.PATH_KEYS} keys, such as {_EXAMPLES[key]}")
+            self.told("FS509", value, message, f"write 1 to {limits.PATH_KEYS} keys, such as {_example(key)}")
         return tuple(self.key(item, key) for item in value.items[: limits.PATH_KEYS])
 
     def key(self, item: JsonValue, path: str) -> str:
@@ -139,7 +140,7 @@ class _Evidence:
         if found is None:
             self.wrong = True
         elif not found.value:
-            self.told("FS509", found, f"a key of `{path}` is empty", f"write {_EXAMPLES[path]}")
+            self.told("FS509", found, f"a key of `{path}` is empty", f"write {_example(path)}")
         return found.value if found is not None else ""
 
     def inner(self, key: str) -> _Evidence | None:
@@ -147,7 +148,7 @@ class _Evidence:
         value = self.get(key)
         if value is None:
             return None
-        found = self.shape.object(value, f"`{key}`", _EXAMPLES[key].split(": ", 1)[1])
+        found = self.shape.object(value, f"`{key}`", _example(key))
         if found is None:
             self.wrong = True
             return None
@@ -162,7 +163,7 @@ class _Evidence:
         value = inner.get("friends")
         items = self.shape.list(value, "`friends`", limits.LIST_ITEMS)
         if isinstance(value, JsonArray) and not value.items:
-            inner.told("FS509", value, "`friends` names nobody", f"write {_EXAMPLES['friends']}")
+            inner.told("FS509", value, "`friends` names nobody", f"write {_example('friends')}")
         friends = tuple(inner.key(item, "friends") for item in items)
         hops = inner.whole("hops", 1, 0, 2)
         self.wrong |= inner.wrong or not friends
@@ -213,9 +214,7 @@ def _rule(given: _Evidence, name: str) -> ir.Expectation | None:
         return ir.Expectation(literal, given.whole("missing", 0, -1, 1))
     expected = _expected(value)
     if expected is None:
-        given.shape.wrong_type(
-            value, f"`{name}`", "a text, a number, true or false", _EXAMPLES["true"].split(": ", 1)[1]
-        )
+        given.shape.wrong_type(value, f"`{name}`", "a text, a number, true or false", '"True"')
         given.wrong = True
     elif not expected.strip():
         given.told("FS509", value, f"`{name}` is empty, which every value contains", "write the value that is meant")
@@ -324,7 +323,7 @@ def _pattern_fault(pattern: str) -> str:
 def _review_meta(given: _Evidence) -> ir.ReviewMeta | None:
     path = given.path("path")
     op = cast(Literal["not_empty", "gte", "lte"], given.choice("op", ("not_empty", "gte", "lte")))
-    value = _threshold(given, "value") if op != "not_empty" else None
+    value = _threshold(given, "value") if op in ("gte", "lte") else None
     agg = cast(Literal["any", "all", "count"], given.choice("agg", ("any", "all", "count"), "any"))
     count = given.whole("count", 1)
     stars = given.section.get("min_stars")
@@ -423,7 +422,7 @@ _SECTIONS: dict[str, Kind] = {
 
 _EXAMPLES: dict[str, str] = {
     "path": '"path": ["attributes", "WiFi"]',
-    "true": '"true": "True"',
+    "true": '"true": "18:0-21:30"',
     "pattern": '"pattern": "live music"',
     "op": '"op": "not_empty"',
     "value": '"value": 3.5',
@@ -443,3 +442,8 @@ _EXAMPLES: dict[str, str] = {
     "sentiment": '"sentiment": "positive"',
     "agg": '"agg": "any"',
 }
+
+
+def _example(key: str) -> str:
+    """The value alone."""
+    return _EXAMPLES[key].split(": ", 1)[1]

@@ -121,4 +121,4 @@ def group_of(id: str) -> str:
 def pattern_fault(group: str, structure: ir.Node) -> str:
     """What a structure lacks of its group's pattern; empty where it has it."""
     known = GROUPS[group]
-    return "" if known.fits(_parts(structure)) else f"the structure is none of {group}, which is {known.meaning}"
+    return "" if known.fits(_parts(structure)) else f"the structure does not fit {group}, which is {known.meaning}"

@@ -128,6 +128,12 @@ class _Structure:
         if section is None:
             return None
         names = {key.value for key in section.names()}
+        if not names & {"aspect", "evidence", "op", "args"}:
+            message = f"{what} is neither a condition nor an `AND` or `OR`"
+            self.shape.problems.add(
+                "FS502", section.span, message, f"write {example.removeprefix('an object such as ')}"
+            )
+            return None
         condition = names & {"aspect", "evidence"} and not names & {"op", "args"}
         return self.condition(section) if condition else self.junction(section)
 

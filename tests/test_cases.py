@@ -1,9 +1,9 @@
 """Readable cases: a seed and what the compiler makes of it, side by side in one file.
 
 Each file of cases/ begins with a title and a sentence, then gives a seed; in bad/ it may be a file of requests. There
-the diagnostics follow, with the summary. In good/ follow, as far as the file has such blocks: the warnings, the types, the computation of the
-generated module, and runs, each with every step's value or the error. `--update-cases` rewrites what follows;
-people review that diff and never type it.
+the diagnostics follow, with the summary. In good/ follow, as far as the file has such blocks: the warnings, the types,
+the computation of the generated module, and runs, each with every step's value or the error. `--update-cases` rewrites
+what follows; people review that diff and never type it.
 """
 
 from __future__ import annotations

@@ -220,8 +220,7 @@ def _review_text(evidence: ReviewText, reviews: Sequence[Record], background: Ba
     matching = [review for review in reviews if matches_pattern(review, evidence.pattern, background)]
     if evidence.weight is not None:
         least = credible_from(evidence.weight, reviews)
-        credible = [review for review in matching if least is not None and _weight(evidence.weight, review) >= least]
-        if len(credible) < evidence.weight.min_credible_matches:
+        if len(credible(evidence.weight, least, matching)) < evidence.weight.min_credible_matches:
             return NOT_SATISFIED
     return _truth(len(matching) >= evidence.min_matches)
 
@@ -250,6 +249,11 @@ def credible_from(weight: Weight, reviews: Sequence[Record]) -> float | None:
     values = sorted(value for review in reviews if (value := _weight(weight, review)) != 0)
     rank = int(len(values) * weight.percentile / 100)
     return values[min(rank, len(values) - 1)] if values else None
+
+
+def credible(weight: Weight, least: float | None, reviews: Sequence[Record]) -> list[Record]:
+    """The reviews by users of that weight or more; none where nobody has any weight."""
+    return [review for review in reviews if least is not None and _weight(weight, review) >= least]
 
 
 def _weight(weight: Weight, review: Record) -> float:

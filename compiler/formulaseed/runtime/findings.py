@@ -13,6 +13,7 @@ from formulaseed.ir import three_valued as tv
 from formulaseed.ir.requests import (
     Circle,
     Evidence,
+    Expectation,
     GroupRating,
     ItemHours,
     ItemMeta,
@@ -39,7 +40,7 @@ def finding(evidence: Evidence, candidate: tv.Candidate, background: tv.Backgrou
     reviews = candidate.reviews
     match evidence:
         case ItemMeta():
-            asked = [_ASKED[rule.name].format(rule.value) for rule in evidence.rules if rule.name in _ASKED]
+            asked = [_ASKED[rule.name].format(_meant(rule)) for rule in evidence.rules if rule.name in _ASKED]
             return ", ".join([_value(evidence.path, tv.value_at(candidate.business, evidence.path)), *asked[:1]])
         case ItemHours():
             hours = _value(evidence.path, tv.value_at(candidate.business, evidence.path))
@@ -68,6 +69,12 @@ def finding(evidence: Evidence, candidate: tv.Candidate, background: tv.Backgrou
             return f"{_where(evidence.circle, inside)}, {liked} with {evidence.min_stars:g} stars or more"
 
 
+def _meant(rule: Expectation) -> Any:
+    """What a rule names, without the quotes that Yelp puts around it."""
+    compared = rule.name in ("true", "false", "not_true") and isinstance(rule.value, str)
+    return tv.parse_attribute(str(rule.value)) if compared else rule.value
+
+
 def _value(path: tuple[str, ...], value: Any) -> str:
     name = ".".join(path)
     if value is None:
@@ -93,13 +100,15 @@ def _where(circle: Circle | None, reviews: Sequence[tv.Record]) -> str:
 
 def _mentions(evidence: ReviewText, reviews: Sequence[tv.Record], background: tv.Background) -> str:
     counted = tv.within(evidence.circle, reviews, background)
-    matching = sum(tv.matches_pattern(review, evidence.pattern, background) for review in counted)
+    matching = [review for review in counted if tv.matches_pattern(review, evidence.pattern, background)]
     how = "match" if background.judgements is None else "judged positive on"
-    line = f"{_where(evidence.circle, counted)}, {matching} {how} `{evidence.pattern}`"
+    line = f"{_where(evidence.circle, counted)}, {len(matching)} {how} `{evidence.pattern}`"
     if evidence.weight is not None:
         least = tv.credible_from(evidence.weight, counted)
-        line += f"; credible is who has {least:g} or more" if least is not None else "; nobody is credible"
-        line += f", {evidence.weight.min_credible_matches} are asked for"
+        found = len(tv.credible(evidence.weight, least, matching))
+        name = evidence.weight.field[-1]
+        line += f", {found} of them credible ({name} of {least or 0:g} or more)"
+        line += f", asked for {evidence.weight.min_credible_matches}"
     return line
 
 

@@ -126,8 +126,7 @@ def suggestions(request: Request, result: RequestResult, truths: Truths) -> list
     if result.status == "multi_match":
         return [f"add {_named(added)}" for added in _that_exclude(result.matches, gold, truths)]
     found = []
-    for condition, tree in _without_one(request.structure, gold, truths):
-        matches = matches_of(truths.row(tree))
+    for condition, matches in _without_one(request.structure, gold, truths):
         if matches == (gold,):
             found.append(f"leave out `{condition.aspect}`")
         elif gold in matches:
@@ -160,17 +159,17 @@ def _commonness(condition: Condition, rivals: Sequence[str], truths: Truths) -> 
     return unsure, values.count(SATISFIED)
 
 
-def _without_one(structure: Node, gold: str, truths: Truths) -> Iterator[tuple[Condition, Node]]:
-    """The tree without one of the conditions that keep the gold restaurant from matching, for each of them.
+def _without_one(structure: Node, gold: str, truths: Truths) -> Iterator[tuple[Condition, tuple[str, ...]]]:
+    """The conditions that keep the gold restaurant from matching, each with what the tree would match without it.
 
     A condition on judgements is none of these where no judgements are given.
     """
     judged = truths.world.background.judgements is not None
     for leaf in deciding(truths.trace(structure, gold)):
         assert isinstance(leaf.node, Condition)
-        rest = _without(structure, leaf.node)
-        if rest is not None and (judged or not isinstance(leaf.node.evidence, Sentiment)):
-            yield leaf.node, rest
+        if judged or not isinstance(leaf.node.evidence, Sentiment):
+            rest = _without(structure, leaf.node)
+            yield leaf.node, matches_of(truths.row(rest)) if rest is not None else tuple(truths.world.candidates)
 
 
 def _without(node: Node, gone: Condition) -> Node | None:

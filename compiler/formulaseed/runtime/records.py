@@ -124,7 +124,7 @@ class RatedRestaurant(Restaurant):
     @model_validator(mode="after")
     def _has_objects(self) -> RatedRestaurant:
         for name in ("attributes", "hours"):
-            if not isinstance(self.context().get(name) or {}, dict):
+            if not isinstance(self.context().get(name), dict | None):
                 raise ValueError(f"`{name}` must be an object")
         return self
 

@@ -6,7 +6,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -71,6 +71,14 @@ def write_lines(path: Path, *records: object) -> Path:
 
 def read_lines(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def places(value: Any) -> Iterator[tuple[Any, Any]]:
+    """Every place in a JSON value: what holds it, and its key or index there."""
+    if isinstance(value, dict | list):
+        for key in list(value) if isinstance(value, dict) else range(len(value)):
+            yield value, key
+            yield from places(value[key])
 
 
 def tiny_seed(**changes: object) -> dict[str, Any]:

@@ -74,7 +74,12 @@ BAD_SEEDS = {
     "null": BadSeed(b"\n null", "FS008", 2, 2),
     "a text": BadSeed(b'"seed"', "FS008"),
     "a number": BadSeed(b"1", "FS008"),
-    "the older shape": BadSeed(b'{"task_name": "Old",\n "filter_keywords": [], "compute_dag": []}', "FS008", 2, 2),
+    "the older shape without fields": BadSeed(
+        b'{"task_name": "Old",\n "filter_keywords": [], "compute_dag": []}', "FS502"
+    ),
+    "both shapes at once": BadSeed(b'{"task_name": "Old",\n "compute_dag": [],\n "output": []}', "FS511", 3, 2),
+    "an ellipsis in a list": BadSeed(b'{"output": ["N",\n ...]}', "FS001", 2, 2),
+    "an ellipsis in an object": BadSeed(b'{"output": [],\n ...}', "FS001", 2, 2),
     "an empty object": BadSeed(b"{}", "FS502"),
     "steps that are no list": BadSeed(
         having("x", b"1").replace(b'"compute": [', b'"compute": 3, "y": [', 1), "FS503", 3, 0

@@ -13,6 +13,7 @@ import pytest
 from formulaseed import load_seed
 from formulaseed.frontends.canonical import canonical
 from formulaseed.frontends.json_schema import seed_schema
+from formulaseed.frontends.keys import is_older
 from formulaseed.frontends.layout import layout
 from formulaseed.frontends.operations import OPERATIONS
 from formulaseed.pipeline import analyse, compile_seed
@@ -100,15 +101,18 @@ def case(path: Path) -> str:
     return found[1]
 
 
-def is_json(text: str) -> bool:
+def is_newer(path: Path) -> bool:
+    """Whether a case shows a seed that is JSON, and of the shape that the schema is about."""
+    if path.stem.startswith("requests_"):
+        return False
     try:
-        json.loads(text)
+        return not is_older(json.loads(case(path)))
     except ValueError:
         return False
-    return True
 
 
-BAD = [path for path in sorted((CASES / "bad").glob("*.md")) if is_json(case(path))]
+GOOD = [path for path in sorted((CASES / "good").glob("*.md")) if is_newer(path)]
+BAD = [path for path in sorted((CASES / "bad").glob("*.md")) if is_newer(path)]
 
 
 def parent(pointer: str) -> str:
@@ -170,7 +174,7 @@ def test_tasks_are_valid(path: Path) -> None:
     assert errors(json.loads(path.read_text(encoding="utf-8"))) == []
 
 
-@pytest.mark.parametrize("path", sorted((CASES / "good").glob("*.md")), ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", GOOD, ids=lambda path: path.stem)
 def test_good_cases_are_valid(path: Path) -> None:
     """Every seed that is shown to compile is as the schema says."""
     assert errors(json.loads(case(path))) == []

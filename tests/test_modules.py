@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import itertools
 import json
 import re
 import subprocess
@@ -299,6 +300,39 @@ def clash_seed() -> dict[str, Any]:
     }
 
 
+OLDER_FORMULAS = (
+    "len(extractions)",
+    "sum(e['{0}'] for e in extractions) / max(1, len(extractions))",
+    "max((e['{0}'] for e in extractions if e['kind'] == 'x'), default=-1) + 1",
+    "min(e['{0}'] for e in extractions) if extractions else 0",
+    "(min(e['{0}'] / 2 for e in extractions) * 2 if extractions else 1.5) + sum(1 / (e['{0}'] + 1) for e in extractions)",
+    "any(e['kind'] != 'x' for e in extractions) and not all(e['{0}'] > 1 for e in extractions)",
+    "'x' if sum(e['kind'] in ['x', 'y'] and e['flag'] for e in extractions) > 2 else 'z' if not extractions else 'y'",
+    "max([e['{0}'] for e in extractions if e['flag']] or [None]) or 0",
+    "sum(e['{0}'] / len(extractions) for e in extractions) if len(extractions) > 0 else None",
+)
+
+
+def older_seed() -> dict[str, Any]:
+    """The older shape with hostile names, for loops of every kind, in front of names that their parts would like to have."""
+    names = [*FEW, "n_extractions", "_sum", "_count", "x_count", "X_SUM", "n_extractions_2"]
+    fields: list[dict[str, Any]] = [{"name": name, "type": "integer"} for name in NAMES]
+    forms = itertools.cycle(OLDER_FORMULAS)
+    steps = [{"name": n, "formula": next(forms).format(field)} for n, field in zip(names, NAMES, strict=False)]
+    return {
+        "task_name": "Older",
+        "description": TEXTS[3],
+        "extraction_fields": [
+            *fields,
+            {"name": "kind", "values": ["x", "y", "z"]},
+            {"name": "flag", "type": "boolean"},
+        ],
+        "extraction_prompt": f"{{review_text}} {TEXTS[3]} {TEXTS[5]}",
+        "compute_dag": steps,
+        "output_fields": names,
+    }
+
+
 OWN_SEEDS = {
     "hostile_steps": steps_seed(),
     "hostile_inputs": inputs_seed(),
@@ -306,6 +340,7 @@ OWN_SEEDS = {
     "hostile_orders": orders_seed(),
     "forms": forms_seed(),
     "clash": clash_seed(),
+    "older": older_seed(),
 }
 TASK_MODULES = [seed.parent.name for seed in SEEDS]
 

@@ -6,7 +6,6 @@ import copy
 import json
 import math
 import operator
-import tempfile
 from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
@@ -14,22 +13,23 @@ from typing import Any
 from unittest import mock
 
 import pytest
+import third_evaluator
 from formulaseed import DataError, EvaluationError, FormulaSeed, load_seed
 from formulaseed.backends.python.verify import verify_source
-from formulaseed.diagnostics.render import render_json, render_text
 from formulaseed.domain import ranges
 from formulaseed.domain.builtins import FUNCTIONS, OPERATORS, Fault, Function, Operator
 from formulaseed.domain.types import Base, Type
 from formulaseed.ir import interpret, nodes
 from formulaseed.ir.nodes import Expr
 from formulaseed.ir.text import expression_text
-from formulaseed.pipeline import analyse, compile_seed
+from formulaseed.pipeline import compile_seed
 from formulaseed.runtime.evaluator import Evaluator
 from formulaseed.runtime.loading import module_from_source
 from formulaseed.testing import contexts, parameters, reference_evaluate, rows, seeds
-from helpers import SEEDS
+from helpers import SEEDS, places
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from three_ways import exact
 
 Json = Any
 
@@ -53,6 +53,14 @@ def outcome(function: Callable[..., Any], *arguments: Any) -> tuple[Any, ...]:
         return ("refused", "", "")
 
 
+def third_outcome(seed: FormulaSeed, arguments: tuple[Any, ...]) -> tuple[Any, ...]:
+    decimals = frozenset(step.name for step in seed.program.steps if step.ty.base is Base.NUMBER)
+    try:
+        return ("values", third_evaluator.Restaurant(seed.data, *arguments, decimals).values())
+    except third_evaluator.Fault as fault:
+        return ("error", fault.step, fault.kind)
+
+
 def assert_same_outcome(found: tuple[Any, ...], expected: tuple[Any, ...]) -> None:
     """Equal values of one type; an integer and a float of equal value are the same, 0.0 and -0.0 too."""
     assert found == expected
@@ -64,13 +72,14 @@ def assert_same_outcome(found: tuple[Any, ...], expected: tuple[Any, ...]) -> No
 
 
 def assert_agrees(seed: FormulaSeed, module: Evaluator, data: st.DataObject, times: int) -> None:
-    """The module and the reference give the same for rows, contexts and parameters that fit."""
+    """The module, the reference and the third evaluator give the same for rows, contexts and parameters that fit."""
     drawn = st.tuples(rows(seed), contexts(seed), parameters(seed))
     for _ in range(times):
         arguments = data.draw(drawn)
         found = outcome(module.trace, *arguments)
         expected = outcome(reference_evaluate, seed, *arguments)
         assert_same_outcome(found, expected)
+        assert_same_outcome(found[:3], third_outcome(seed, arguments))
         assert found[0] != "refused"
         if found[0] == "values":
             assert module.evaluate(*arguments) == {name: found[1][name] for name in module.output}
@@ -137,13 +146,6 @@ _EDGES = st.sampled_from(
         "²020-01-01",
     ]
 )
-
-
-def places(value: Json) -> Any:
-    if isinstance(value, dict | list):
-        for key in list(value) if isinstance(value, dict) else range(len(value)):
-            yield value, key
-            yield from places(value[key])
 
 
 @examples(0.5)
@@ -405,131 +407,3 @@ def put_back(step: nodes.Step, body: Json) -> None:
             body.pop("source", None)
             for rule, (condition, _) in zip(body["rules"], written, strict=False):
                 rule["when"] = expression_text(condition)
-
-
-def exact(tree: Any) -> Any:
-    """A tree without what is known of it, in which 1, 1.0 and True differ."""
-    if hasattr(tree, "__dataclass_fields__"):
-        names = [name for name in tree.__dataclass_fields__ if name != "info"]
-        return (type(tree).__name__, *(exact(getattr(tree, name)) for name in names))
-    if isinstance(tree, tuple):
-        return tuple(exact(item) for item in tree)
-    return (type(tree).__name__, repr(tree)) if not isinstance(tree, str) else tree
-
-
-# --- nothing but diagnostics comes of what is wrong
-
-
-def assert_only_diagnostics(seed: Json | Path) -> None:
-    found = analyse(seed)
-    render_text(found.diagnostics)
-    render_json(found.diagnostics)
-    for diagnostic in found.diagnostics:
-        assert diagnostic.message
-        assert diagnostic.help
-        assert (diagnostic.line, diagnostic.column) <= (diagnostic.end_line, diagnostic.end_column)
-    assert found.has_errors or found.program is not None
-
-
-_TOKENS = (
-    "1", "0", "2.5", "1e308", "9" * 19, "9" * 50, "N", "X", "meta.stars", "extraction.kind", "context.name", "param.P", "$F",
-    "+", "-", "*", "/", "//", "%", "**", "<", "<=", "==", "!=", ">", "=", "in", "not", "not in", "and", "or", "if", "else",
-    "(", ")", "[", "]", ",", ".", "'a'", '"b"', "'", '"', "None", "true", "False", "max", "log(", "round(", "len(", "int(",
-    "is", "lambda", "&&", "||", "!", "?", ":", "{", "}", "\\", "\n", "@", "'\\q'", "a.b.c", "1.", ".5", "0x10", "01", "1_000",
-)  # fmt: skip
-_FORMULAS = st.one_of(
-    st.lists(st.sampled_from(_TOKENS), max_size=14).map(" ".join),
-    st.lists(st.sampled_from(_TOKENS), max_size=8).map("".join),
-    st.text(max_size=20),
-)
-
-
-@given(_FORMULAS, st.sampled_from(["expr", "sum", "when", "continuation", "source", "field"]))
-def test_any_text_as_a_formula(text: str, place: str) -> None:
-    steps = {
-        "expr": {"op": "expr", "expr": text},
-        "sum": {"op": "sum", "expr": text, "where": {"$F": True}},
-        "when": {"op": "case", "rules": [{"when": text, "then": 1}, {"else": 2}]},
-        "continuation": {"op": "case", "source": "N", "rules": [{"when": text, "then": 1}, {"else": 2}]},
-        "source": {"op": "lookup", "source": text, "table": {"a": 1}, "match": "exact", "default": 0},
-        "field": {"op": "max", "field": text, "default": 0},
-    }
-    seed = {
-        "task_name": "T",
-        "parameters": {"P": {"type": "number", "default": 1.5}},
-        "extract": {"fields": [{"name": "kind", "type": "enum", "values": ["a", "b"]}]},
-        "compute": [
-            {"name": "F", "op": "define_filter", "extraction": {"kind": "a"}},
-            {"name": "N", "op": "count"},
-            {"name": "X", **steps[place]},
-        ],
-        "output": ["X"],
-    }
-    assert_only_diagnostics(seed)
-
-
-@cache
-def task_texts() -> tuple[str, ...]:
-    return tuple(path.read_text(encoding="utf-8") for path in SEEDS)
-
-
-@st.composite
-def damaged(draw: st.DrawFn) -> Json:
-    """A task's seed with parts taken out, doubled, exchanged or replaced."""
-    seed = json.loads(draw(st.sampled_from(task_texts())))
-    for _ in range(draw(st.integers(1, 3))):
-        holder, key = draw(st.sampled_from(list(places(seed))))
-        change = draw(st.sampled_from(["delete", "double", "replace", "retype", "rename", "exchange"]))
-        if change == "delete":
-            del holder[key]
-        elif change == "double" and isinstance(holder, list):
-            holder.insert(key, copy.deepcopy(holder[key]))
-        elif change == "rename" and isinstance(holder, dict):
-            holder[draw(st.text(max_size=5))] = holder.pop(key)
-        elif change == "retype" and isinstance(holder[key], str):
-            at = draw(st.integers(0, len(holder[key])))
-            holder[key] = holder[key][:at] + draw(st.text(max_size=3)) + holder[key][at + draw(st.integers(0, 3)) :]
-        elif change == "exchange":
-            other, other_key = draw(st.sampled_from(list(places(seed))))
-            holder[key] = copy.deepcopy(other[other_key])
-        else:
-            holder[key] = draw(_SCRAPS)
-        assume(seed)
-    return seed
-
-
-@given(damaged())
-def test_damaged_seeds(seed: Json) -> None:
-    assert_only_diagnostics(seed)
-
-
-@st.composite
-def damaged_bytes(draw: st.DrawFn) -> bytes:
-    """The bytes of a task's seed, cut, doubled or overwritten."""
-    data = draw(st.sampled_from(task_texts())).encode()
-    for _ in range(draw(st.integers(1, 3))):
-        start = draw(st.integers(0, len(data)))
-        end = min(len(data), start + draw(st.integers(0, 30)))
-        scrap = draw(
-            st.one_of(
-                st.binary(max_size=4),
-                st.sampled_from([b"", b'"', b"{", b"}", b"[", b",", b"\\u", b"\\ud800", b"\xff", data[start:end] * 2]),
-            )
-        )
-        data = data[:start] + scrap + data[end:]
-    return data
-
-
-@given(st.one_of(damaged_bytes(), st.binary(max_size=30)))
-def test_damaged_files(data: bytes) -> None:
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "seed.json"
-        path.write_bytes(data)
-        assert_only_diagnostics(path)
-
-
-@examples(0.1)
-@given(damaged())
-def test_what_passes_the_check_compiles(seed: Json) -> None:
-    assume(not analyse(seed).has_errors)
-    assert verify_source(compile_seed(seed, formatted=False)) is None

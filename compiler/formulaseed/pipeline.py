@@ -27,9 +27,8 @@ from formulaseed.diagnostics.model import Diagnostic, Problems, strictly
 from formulaseed.diagnostics.suggest import did_you_mean
 from formulaseed.errors import FormulaSeedError, SeedError
 from formulaseed.frontends.canonical import sha256
-from formulaseed.frontends.detect import holds_requests
+from formulaseed.frontends.detect import holds_requests, lower_document
 from formulaseed.frontends.fixing import with_names_fixed, with_steps_sorted
-from formulaseed.frontends.seed import lower_seed
 from formulaseed.frontends.sizes import too_many
 from formulaseed.ir import nodes
 from formulaseed.ir.places import place_of
@@ -180,7 +179,7 @@ def _read_text(source: Source, path: Path | None, problems: Problems) -> Documen
 
 
 def parse(document: Document, problems: Problems) -> surface.Program | None:
-    return lower_seed(document.tree, problems) if document.tree is not None else None
+    return lower_document(document.tree, problems) if document.tree is not None else None
 
 
 def check(program: surface.Program, problems: Problems) -> nodes.Program | None:

@@ -60,9 +60,11 @@ class ComparisonChecker(ABC):
     def comparison(self, node: ast.Comparison, facts: Facts) -> Expr:
         first = self.check(node.first, facts)
         operands = [first]
+        links: list[Expr] = []
         wrong = first.info.ty.is_error
         known = [facts]
         for operator, right_node in zip(node.operators, node.rest, strict=True):
+            links.append(operands[-1])
             if operator in ("in", "not in"):
                 left, right = self._membership(operands[-1], operator, right_node, facts)
             else:
@@ -94,7 +96,11 @@ class ComparisonChecker(ABC):
         decided = self._is_decided(operands[0], node.operators[0], operands[1], known[0]) and len(operands) == 2
         for left, operator, right, before in zip(operands, node.operators, operands[1:], known, strict=False):
             self._note_if_decided(left, operator, right, before, node.span)
-        return nodes.Comparison(operands[0], node.operators, tuple(operands[1:]), info, decided)
+        for place in range(1, len(links)):
+            if operands[place] is not links[place] and node.operators[place - 1] in ("==", "!="):
+                return _split(operands, links, node.operators, info)
+        may_be_null = decided and operands[0].info.ty.nullable and not is_present(operands[0], known[0])
+        return nodes.Comparison(operands[0], node.operators, tuple(operands[1:]), info, decided, may_be_null)
 
     def _never_null(self, tested: Expr, operator: str, info: Info) -> Expr:
         """A test for null of what was tested already: a constant."""
@@ -249,6 +255,24 @@ def shape_of(operands: Sequence[Expr]) -> Shape:
 
 def is_null(found: Expr) -> bool:
     return isinstance(found, nodes.Literal) and found.value is None
+
+
+def _split(operands: Sequence[Expr], links: Sequence[Expr], operators: tuple[str, ...], info: Info) -> Expr:
+    """A chain as several that must all hold, parted where a link may be null for the comparison on its left alone.
+
+    `0 == n < 5` is `0 == n and n < 5`, and Python asks for the order only where `n` is 0.
+    """
+    parts: list[Expr] = []
+    start = 0
+    for place in range(1, len(operands)):
+        is_last = place == len(operands) - 1
+        if is_last or (operands[place] is not links[place] and operators[place - 1] in ("==", "!=")):
+            part = [*operands[start:place], operands[place] if is_last else links[place]]
+            if len(part) == 2 and is_null(part[0]):
+                part.reverse()
+            parts.append(nodes.Comparison(part[0], operators[start:place], tuple(part[1:]), info))
+            start = place
+    return nodes.Logical("and", tuple(parts), info)
 
 
 def _boolean_test(left: Expr, operator: str, right: Expr, info: Info) -> Expr | None:

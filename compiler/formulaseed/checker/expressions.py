@@ -62,6 +62,10 @@ class ExpressionChecker(ComparisonChecker):
                 message = "a list can only stand after `in`, or inside `max`, `min` and `sum`"
                 self.problems.add("FS301", span, message, "write a single value")
                 return error_at(span)
+            case ast.Invalid(span):
+                return error_at(span)
+            case ast.Comprehension() | ast.Subscript() | ast.Keyword():
+                raise AssertionError("front ends leave none of these")
 
     def condition(self, node: ast.Expr, facts: Facts) -> Expr:
         """An expression that is true or false; of a nullable one it is asked whether there is a value."""
@@ -77,15 +81,14 @@ class ExpressionChecker(ComparisonChecker):
 
     def needed(self, found: Expr, facts: Facts) -> Expr:
         """The expression where null has no meaning: checked at run time unless it is known to be present."""
-        ty = found.info.ty
-        if ty.is_error or not ty.nullable or is_present(found, facts):
-            return found
-        info = found.info
-        if facts.implied and found in facts.implied:
-            return nodes.Present(found, Info(ty.present(), info.shape, info.span, info.range))
-        if ty.base is Base.NULL:
+        ty, info = found.info.ty, found.info
+        if ty.base is Base.NULL:  # whatever is tested around it
             self.problems.add("FS306", info.span, "this is always null, and a value is needed", "write a value")
             return error_at(info.span)
+        if ty.is_error or not ty.nullable or is_present(found, facts):
+            return found
+        if facts.implied and found in facts.implied:
+            return nodes.Present(found, Info(ty.present(), info.shape, info.span, info.range))
         if isinstance(found, nodes.Ref) and found.symbol.kind is SymbolKind.STEP:
             self._default_needed(found)
         else:
@@ -101,7 +104,7 @@ class ExpressionChecker(ComparisonChecker):
         name = found.symbol.name
         step = self.scope.steps[name]
         if isinstance(step.operation, nodes.Extreme) and not step.operation.has_default:
-            help = 'give the step a "default", or guard its use with a count of the same reviews'
+            help = "give it a `default`, or guard its use with a count of the same reviews"
             self.scope.tell_default_needed(step, f"`{self.scope.current}` uses it", help)
         else:
             help = f"write `({name} or 0)`, or `… if {name} != None else …`"

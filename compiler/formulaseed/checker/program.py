@@ -58,13 +58,14 @@ class _ProgramChecker:
             frozenset(step.name.text for step in program.steps if step.is_filter),
         )
         self.scope.incomplete = program.incomplete
+        self.scope.section = program.steps_key
         self.narrowing = Narrowing(self._condition_to_follow, self._non_empty)
         self.checkers: list[ExpressionChecker] = []
 
     def run(self) -> nodes.Program:
         steps = []
         for step in self.program.steps:
-            self.scope.current = step.name.text
+            self.scope.current = step.part_of or step.name.text
             checked = self._step(step)
             for checker in self.checkers:
                 checker.tell_decisions()
@@ -80,10 +81,10 @@ class _ProgramChecker:
 
     def _places(self) -> dict[str, int]:
         places: dict[str, int] = {}
-        for index, step in enumerate(self.program.steps):
+        for index, step in enumerate(step for step in self.program.steps if not step.part_of):
             name = step.name
             if name.text in places:
-                message = f"a step is called `{name.text}` already (compute[{places[name.text]}])"
+                message = f"a step is called `{name.text}` already ({self.program.steps_key}[{places[name.text]}])"
                 self.problems.add("FS203", name.span, message, "rename one of them")
             places.setdefault(name.text, index)
         return places
@@ -155,7 +156,8 @@ class _ProgramChecker:
     ) -> nodes.Step | None:
         if operation is None or ty.is_error:
             return None
-        return nodes.Step(step.name.text, operation, ty, known if ty.is_numeric else None, step.name.span)
+        known = known if ty.is_numeric else None
+        return nodes.Step(step.name.text, operation, ty, known, step.name.span, step.part_of)
 
     def _checker(self, per_review: bool) -> ExpressionChecker:
         self.checkers.append(ExpressionChecker(self.scope, self.narrowing, per_review=per_review))
@@ -376,12 +378,12 @@ class _ProgramChecker:
             elif name.text in self.scope.steps:
                 step = self.scope.steps[name.text]
                 if isinstance(step.operation, nodes.Extreme) and not step.operation.has_default:
-                    self.scope.tell_default_needed(step, "is returned", 'give the step a "default"')
+                    self.scope.tell_default_needed(step, "is returned", "give it a `default`")
             elif name.text in self.inputs[SymbolKind.EXTRACTION] and name.text not in self.scope.broken:
                 message = f"`{name.text}` is a field of each review"
                 self.problems.add("FS401", name.span, message, "return a step that counts or sums it")
             elif name.text not in self.scope.broken and "compute" not in self.program.incomplete:
-                values = [step.name.text for step in self.program.steps if not step.is_filter]
+                values = [step.name.text for step in self.program.steps if not (step.is_filter or step.part_of)]
                 help = did_you_mean(name.text, values, what="steps")
                 self.problems.add("FS201", name.span, f"no step is called `{name.text}`", help)
 
@@ -421,6 +423,7 @@ class _ProgramChecker:
             passes=program.passes,
             steps=steps,
             output=tuple(name.text for name in program.output),
+            extraction_prompt=program.extraction_prompt,
         )
 
 

@@ -22,7 +22,7 @@ from formulaseed.syntax import ast
 class Scope:
     """The names that can be used in the step `current`.
 
-    `inputs` maps a namespace to its fields; `places` maps every step's name to its index in `compute`, `uses` to
+    `inputs` maps a namespace to its fields; `places` maps every step's name to its index in `section`, `uses` to
     the names that it mentions. `broken` are the steps in which something is wrong that was told already,
     `incomplete` the namespaces in which something has no name; what is missing there may be that.
     """
@@ -38,6 +38,7 @@ class Scope:
     broken: set[str] = field(default_factory=set)
     current: str = ""
     incomplete: frozenset[str] = frozenset()
+    section: str = "compute"
     sizes: dict[str, int] = field(default_factory=dict)
     depths: dict[str, int] = field(default_factory=dict)
     _suggestions: int = limits.SUGGESTIONS
@@ -54,7 +55,8 @@ class Scope:
         """That an extreme without a default is used unguarded, once for the step."""
         if ("", "FS507", step.name) not in self._told:
             self._told.add(("", "FS507", step.name))
-            message = f"`{step.name}` has no value where no review matches, and {use}"
+            named = f"`{step.name}`" if not step.part_of else "this"
+            message = f"{named} has no value where no review matches, and {use}"
             self.problems.add("FS507", step.span, message, help)
 
     def is_known(self, text: str) -> bool:
@@ -68,7 +70,9 @@ class Scope:
         text, span = name.text, name.span
         if text in self.steps:
             step = self.steps[text]
-            return nodes.Ref(Symbol(SymbolKind.STEP, text), Info(step.ty, Shape.RESTAURANT, span, step.range))
+            return nodes.Ref(
+                Symbol(SymbolKind.STEP, text), Info(step.ty, Shape.RESTAURANT, span, step.range), name.written
+            )
         if text in self.filter_names:
             help = (
                 f"write `${text}`"
@@ -122,7 +126,7 @@ class Scope:
             known = ranges.INPUT_INTEGER if ty.base is Base.INTEGER else ranges.INPUT_NUMBER
             if kind is SymbolKind.PARAMETER:
                 known = ranges.intersection(known, self.bounds[rest])
-        return nodes.Ref(Symbol(kind, rest), Info(ty, shape, span, known))
+        return nodes.Ref(Symbol(kind, rest), Info(ty, shape, span, known), name.written)
 
     def _too_early(self, name: str, span: Span) -> None:
         if name == self.current:
@@ -131,7 +135,7 @@ class Scope:
             help = "break the circle: compute one of them without the other"
             self.tell("FS202", span, f"`{self.current}` and `{name}` use each other", help, name)
         else:
-            help = f"move the step `{name}` (compute[{self.places[name]}]) before this one"
+            help = f"move the step `{name}` ({self.section}[{self.places[name]}]) before this one"
             self.tell("FS202", span, f"`{name}` is used before its step", help, name)
 
     def _reaches(self, start: str, goal: str) -> bool:

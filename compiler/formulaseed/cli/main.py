@@ -28,6 +28,7 @@ _COMMANDS = {
     "dump": "Show a seed as one of the compiler's phases sees it.",
     "fmt": "Write seeds in their canonical layout.",
     "schema": "Print the JSON Schema of seeds, for editors.",
+    "migrate": "Rewrite a seed of the older shape as one of the newer shape.",
     "rule": "Explain a diagnostic's code.",
 }
 

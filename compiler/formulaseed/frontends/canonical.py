@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
+from formulaseed.frontends.keys import OLDER_STEP_KEYS, OLDER_TOP_KEYS, is_older
 from formulaseed.source.json_reader import Plain
 
 _TOP = (
@@ -26,24 +27,35 @@ _RULE = ("when", "then", "else")
 
 
 def canonical(seed: Plain) -> Plain:
-    """The seed with its keys in the specification's order; unknown keys keep theirs, behind."""
+    """The seed with its keys in its shape's order; unknown keys keep theirs, behind."""
     if not isinstance(seed, dict):
         return seed
+    if is_older(seed):
+        return _older(seed)
     top = _ordered(seed, _TOP)
     if isinstance(top.get("extract"), dict):
         extract = _ordered(top["extract"], _EXTRACT)
         for key in ("fields", "meta"):
             extract = _each(extract, key, _FIELD)
         top["extract"] = extract
-    top = _each(top, "context", _FIELD)
-    parameters = top.get("parameters")
-    if isinstance(parameters, dict):
-        top["parameters"] = {name: _ordered(body, _FIELD) for name, body in parameters.items()}
-    top = _each(top, "compute", _STEP)
+    top = _each(_inputs(top), "compute", _STEP)
     steps = top.get("compute")
     if isinstance(steps, list):
         top["compute"] = [_each(step, "rules", _RULE) if isinstance(step, dict) else step for step in steps]
     return top
+
+
+def _older(seed: dict[str, Plain]) -> dict[str, Plain]:
+    top = _each(_ordered(seed, ("$schema", *OLDER_TOP_KEYS)), "extraction_fields", _FIELD)
+    return _each(_inputs(top), "compute_dag", OLDER_STEP_KEYS)
+
+
+def _inputs(top: dict[str, Plain]) -> dict[str, Plain]:
+    """The declared fields and parameters, which both shapes have."""
+    parameters = top.get("parameters")
+    if isinstance(parameters, dict):
+        top = {**top, "parameters": {name: _ordered(body, _FIELD) for name, body in parameters.items()}}
+    return _each(top, "context", _FIELD)
 
 
 def sha256(seed: Plain) -> str:

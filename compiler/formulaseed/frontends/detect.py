@@ -1,4 +1,4 @@
-"""Which format a file is in: a seed, or requests as JSON Lines."""
+"""Which format a file is in (a seed, or requests as JSON Lines), and which shape a seed has."""
 
 from __future__ import annotations
 
@@ -6,12 +6,27 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from formulaseed.source.json_reader import json_lines
+from formulaseed.diagnostics.model import Problems
+from formulaseed.frontends.keys import is_older
+from formulaseed.frontends.older import lower_older_seed
+from formulaseed.frontends.seed import lower_seed
+from formulaseed.source.json_reader import JsonObject, JsonValue, json_lines
 from formulaseed.source.text import Source
+from formulaseed.syntax import surface
 
 _REQUEST = {"gold_restaurant", "structure", "shorthand", "scenario"}
 _SEED = {"task_name", "compute", "extract", "output", "compute_dag"}
 _ENDINGS = (".jsonl", ".jsonl.gz", ".ndjson")
+
+
+def lower_document(document: JsonValue, problems: Problems) -> surface.Program | None:
+    """Lower a seed of either shape; None where so little of it is there that nothing more can be said."""
+    if not isinstance(document, JsonObject):
+        problems.add("FS008", document.span, "a seed is a JSON object", 'begin with {"task_name": …}')
+        return None
+    if is_older([key.value for key in document.names()]):
+        return lower_older_seed(document, problems)
+    return lower_seed(document, problems)
 
 
 def holds_requests(source: Source) -> bool:

@@ -27,8 +27,8 @@ def with_names_fixed(text: str, diagnostics: Iterable[Diagnostic]) -> str:
 
 def with_steps_sorted(text: str, tree: JsonValue, program: surface.Program) -> str:
     """The text with the steps in dependency order; unchanged where there is none, or a step could not be read."""
-    compute = tree.get("compute") if isinstance(tree, JsonObject) else None
-    if not isinstance(compute, JsonArray) or len(compute.items) != len(program.steps):
+    compute = tree.get(program.steps_key) if isinstance(tree, JsonObject) else None
+    if not isinstance(compute, JsonArray) or len(compute.items) != len(program.written_steps()):
         return text
     order, stuck = dependency_order(program)
     if stuck is not None:

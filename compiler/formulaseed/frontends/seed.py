@@ -6,45 +6,22 @@ formulas are not looked up here.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from formulaseed import limits
-from formulaseed.diagnostics.codes import CODES
 from formulaseed.diagnostics.model import Problems
-from formulaseed.diagnostics.suggest import did_you_mean, meant
 from formulaseed.domain import schema
-from formulaseed.domain.types import ERROR, NUMBER, Type, Value, enum_of
-from formulaseed.frontends.keys import (
-    DECLARED_KEYS,
-    EXTRACT_KEYS,
-    FIELD_KEYS,
-    FIELD_TYPES,
-    FILTER_KEYS,
-    OLDER_KEYS,
-    PARAMETER_KEYS,
-    REVIEW_HANDLING_KEYS,
-    SCALARS,
-    STRATEGIES,
-    TOP_KEYS,
-)
+from formulaseed.domain.types import enum_of
+from formulaseed.frontends.keys import EXTRACT_KEYS, FILTER_KEYS, NEWER_KEYS, TOP_KEYS
 from formulaseed.frontends.operations import OPERATIONS, lower_operation
+from formulaseed.frontends.sections import Sections
 from formulaseed.frontends.shape import Shape
-from formulaseed.source.json_reader import JsonArray, JsonNumber, JsonObject, JsonString, JsonValue
+from formulaseed.source.json_reader import JsonArray, JsonObject, JsonString, JsonValue
 from formulaseed.source.text import Span
 from formulaseed.syntax import surface
 from formulaseed.syntax.surface import Named
 
 
-def lower_seed(document: JsonValue, problems: Problems) -> surface.Program | None:
-    """Lower a seed; None where so little of it is there that nothing more can be said."""
-    if not isinstance(document, JsonObject):
-        problems.add("FS008", document.span, "a seed is a JSON object", 'begin with {"task_name": …}')
-        return None
-    older = [key for key in document.names() if key.value in OLDER_KEYS]
-    if older and document.get("compute") is None:
-        help = "write it with `task_name`, `filter`, `extract`, `compute` and `output`"
-        problems.add("FS008", older[0].span, f"`{older[0].value}` belongs to the older shape of seeds", help)
-        return None
+def lower_seed(document: JsonObject, problems: Problems) -> surface.Program | None:
+    """Lower a seed; None where it is far too long to be looked at."""
     compute = document.get("compute")
     if isinstance(compute, JsonArray) and len(compute.items) > limits.STEPS:
         Shape(problems).too_many(compute.span, "`compute`", len(compute.items), limits.STEPS)
@@ -52,25 +29,19 @@ def lower_seed(document: JsonValue, problems: Problems) -> surface.Program | Non
     return _Seed(document, problems).program()
 
 
-class _Seed:
+class _Seed(Sections):
     def __init__(self, document: JsonObject, problems: Problems) -> None:
-        self.document = document
-        self.problems = problems
-        self.shape = Shape(problems)
+        super().__init__(document, problems)
         self.spelled: dict[str, str] = {}
-        self.incomplete: set[str] = set()
-        self.allowances: list[surface.Allowance] = []
 
     def program(self) -> surface.Program:
         document, shape = self.document, self.shape
-        shape.keys(document, TOP_KEYS, "the seed")
+        self.top_keys(TOP_KEYS, NEWER_KEYS, "compute")
         self.allow(document)
         task_name = self.task_name()
-        shape.text(document.get("$schema"), "`$schema`")
         extract = self.extract()
         output = shape.need(document, "output", "the seed", '"output": the names of the steps to return')
         compute = shape.need(document, "compute", "the seed", '"compute": a list of steps')
-        description = shape.text(document.get("description"), "`description`")
         fields = self.fields(extract)
         meta = self.declared(extract.get("meta"), "`extract.meta`", schema.META) if extract else ()
         context = self.declared(document.get("context"), "`context`", schema.CONTEXT)
@@ -79,7 +50,7 @@ class _Seed:
         return surface.Program(
             task_name=task_name or Named(document.span, "task"),
             version=self.version(),
-            description=description.value if description else "",
+            description=self.description(),
             keywords=self.keywords(),
             fields=fields,
             meta=meta,
@@ -88,60 +59,11 @@ class _Seed:
             review_handling=self.review_handling(),
             passes=self.passes(extract),
             steps=steps,
-            output=self.output(output),
+            output=self.output(output, "output"),
             allowances=tuple(self.allowances),
             incomplete=frozenset(self.incomplete),
             span=document.span,
         )
-
-    def task_name(self) -> Named | None:
-        value = self.shape.need(self.document, "task_name", "the seed", '"task_name": such as "G1a-v2"')
-        text = self.shape.text(value, "`task_name`")
-        if text is None:
-            return None
-        name = text.value
-        good = (
-            0 < len(name) <= limits.TASK_NAME_CHARACTERS
-            and name.isprintable()
-            and name == name.strip()
-            and not set(name) & set("/\\\"'`$%<>|*?:;{}#")
-            and any(c.isascii() and c.isalnum() for c in name)
-        )
-        if not good:
-            help = "use letters, digits, spaces, `-`, `_` and `.`, up to 100 characters, such as `G1a-v2`"
-            self.problems.add("FS206", text.span, "this task name cannot name a module", help)
-            return None
-        return Named(text.span, name)
-
-    def allow(self, section: JsonObject) -> None:
-        """Read which warnings an object of the seed allows for what stands in it, each with the reason."""
-        value = section.get("allow")
-        example = 'an object such as {"FS602": "kept for the next version"}'
-        allowed = self.shape.object(value, "`allow`", example) if value is not None else None
-        for member in allowed.members if allowed else ():
-            code = member.key.value
-            reason = self.shape.text(member.value, "the reason of an allowance")
-            known = CODES.get(code)
-            if known is None:
-                warnings = [entry.code for entry in CODES.values() if entry.severity == "warning"]
-                by_name = next((entry.code for entry in CODES.values() if entry.name == code.strip().lower()), None)
-                help = meant(by_name) if by_name else did_you_mean(code, warnings, what="warnings", limit=30)
-                self.problems.add("FS512", member.key.span, f"there is no warning `{code}`", help)
-            elif known.severity == "error":
-                message = f"`{code}` is an error, and cannot be allowed"
-                self.problems.add("FS512", member.key.span, message, "mend what it tells")
-            elif reason is not None and not reason.value.strip():
-                self.problems.add("FS512", reason.span, "an allowance needs a reason", "say why it is right here")
-            elif reason is not None:
-                named = Named(member.key.span, code)
-                self.allowances.append(surface.Allowance(named, reason.value, section.span.pointer))
-
-    def version(self) -> str:
-        value = self.document.get("version")
-        if isinstance(value, JsonNumber):
-            return str(value.value)
-        text = self.shape.text(value, "`version`")
-        return text.value if text else ""
 
     def keywords(self) -> tuple[Named, ...]:
         value = self.document.get("filter")
@@ -151,18 +73,7 @@ class _Seed:
             return ()
         self.shape.keys(section, FILTER_KEYS, "`filter`")
         self.allow(section)
-        keywords: dict[str, Named] = {}
-        for item in self.shape.list(section.get("keywords"), "`keywords`", limits.KEYWORDS):
-            text = self.shape.text(item, "a keyword")
-            if text is None:
-                continue
-            if not text.value.strip():
-                message = "an empty keyword would make every review relevant"
-                self.problems.add("FS509", text.span, message, "remove it; without keywords every review is relevant")
-            elif text.value in keywords:
-                self.problems.add("FS203", text.span, f"the keyword `{text.value}` stands twice", "remove one of them")
-            keywords.setdefault(text.value, Named(text.span, text.value))
-        return tuple(keywords.values())
+        return self.keyword_list(section.get("keywords"), "`keywords`")
 
     def extract(self) -> JsonObject | None:
         value = self.shape.need(self.document, "extract", "the seed", '"extract": {"fields": […]}')
@@ -176,19 +87,11 @@ class _Seed:
         return (self.shape.whole(value, "`passes`", 1, limits.PASSES) or 1) if value is not None else 1
 
     def fields(self, extract: JsonObject | None) -> tuple[surface.ExtractionField, ...]:
-        if extract is None or not isinstance(extract.get("fields"), JsonArray):
-            self.incomplete.add("extraction")
         if extract is None:
+            self.incomplete.add("extraction")
             return ()
         value = self.shape.need(extract, "fields", "`extract`", '"fields": […]')
-        fields: dict[str, surface.ExtractionField] = {}
-        for item in self.shape.list(value, "`fields`", limits.FIELDS):
-            field = self.field(item)
-            if field is None:
-                self.incomplete.add("extraction")
-            else:
-                self.unique(field.name, fields, "field")
-                fields.setdefault(field.name.text, field)
+        fields = self.field_list(value, "`fields`")
         if self.shape.boolean(extract.get("validity"), "`validity`"):
             place = extract.get("validity")
             assert place is not None
@@ -200,182 +103,6 @@ class _Seed:
                 named, type_, "Whether the review can be trusted", values, "valid"
             )
         return tuple(fields.values())
-
-    def field(self, item: JsonValue) -> surface.ExtractionField | None:
-        shape = self.shape
-        section = shape.object(item, "a field")
-        if section is None:
-            return None
-        shape.keys(section, FIELD_KEYS, "a field")
-        self.allow(section)
-        name = shape.name(shape.need(section, "name", "the field", '"name": such as "severity"'), "a field")
-        kind = shape.text(shape.need(section, "type", "the field", '"type": "enum"'), "`type`")
-        chosen = shape.choice(kind, "field type", FIELD_TYPES) if kind else None
-        description = shape.text(section.get("description"), "`description`")
-        values: tuple[surface.EnumValue, ...] = ()
-        if chosen == "enum":
-            values = self.enum_values(shape.need(section, "values", "the enum field", '"values": {"none": "…"}'))
-            if not values:
-                chosen = None
-        elif chosen and section.get("values") is not None:
-            message = f"`values` belong to an enum, and this field is of type `{chosen}`"
-            place = section.get("values")
-            assert place is not None
-            self.problems.add("FS511", place.span, message, 'write "type": "enum", or remove `values`')
-        if name is None:
-            return None
-        if chosen is None:  # told already, and so are its uses
-            return surface.ExtractionField(name, ERROR, "")
-        type_ = enum_of(tuple(v.name.text for v in values)) if chosen == "enum" else SCALARS[chosen]
-        default = self.typed_literal(section.get("default"), type_, "`default`")
-        return surface.ExtractionField(name, type_, description.value if description else "", values, default)
-
-    def enum_values(self, value: JsonValue | None) -> tuple[surface.EnumValue, ...]:
-        found: dict[str, surface.EnumValue] = {}
-        if isinstance(value, JsonObject):
-            pairs = [(member.key, self.shape.text(member.value, "a value's description")) for member in value.members]
-        elif isinstance(value, JsonArray):
-            texts = [self.shape.text(item, "an enum's value") for item in value.items]
-            pairs = [(text, None) for text in texts if text is not None]
-            if len(pairs) < len(value.items):
-                return ()
-        elif value is None:
-            return ()
-        else:
-            self.shape.wrong_type(value, "`values`", "an object of descriptions or a list")
-            return ()
-        if len(pairs) > limits.ENUM_VALUES:
-            self.shape.too_many(value.span, "`values`", len(pairs), limits.ENUM_VALUES)
-            return ()
-        if not pairs:
-            self.problems.add("FS509", value.span, "the enum has no values", "list at least one")
-        for key, description in pairs:
-            if key.value in found:
-                self.problems.add("FS203", key.span, f"the value `{key.value}` stands twice", "remove one of them")
-            elif not key.value:
-                self.problems.add("FS509", key.span, "an enum's value cannot be empty", "name it, such as `none`")
-            else:
-                enum_value = surface.EnumValue(Named(key.span, key.value), description.value if description else "")
-                found[key.value] = enum_value
-        return tuple(found.values())
-
-    def typed_literal(self, value: JsonValue | None, type_: Type, what: str) -> Value:
-        """A literal of the type, or None where it is absent or wrong."""
-        if value is None:
-            return None
-        literal = self.shape.literal(value, what)
-        if literal is None:
-            return None
-        found = literal.value
-        if type_.values is not None and isinstance(found, str) and found not in type_.values:
-            help = did_you_mean(found, type_.values, what="values")
-            self.problems.add("FS302", value.span, f"`{found}` is not among the values", help)
-            return None
-        sort = {"integer": (int,), "number": (int, float), "boolean": (bool,), "string": (str,)}[type_.base.value]
-        if not isinstance(found, sort) or (isinstance(found, bool) and bool not in sort):
-            self.problems.add("FS301", value.span, f"{what} must be {type_.noun}", f"write {type_.noun}")
-            return None
-        if type_.base is NUMBER.base and isinstance(found, int | float):
-            if abs(found) > limits.INPUT_MAX:
-                help = "inputs reach from -1e100 to 1e100"
-                self.problems.add("FS509", value.span, f"{what} is out of range", help)
-                return None
-            return float(found)
-        return found
-
-    def declared(
-        self, value: JsonValue | None, what: str, standard: dict[str, Type]
-    ) -> tuple[surface.DeclaredField, ...]:
-        declared: dict[str, surface.DeclaredField] = {}
-        if value is not None and not isinstance(value, JsonArray):
-            self.incomplete.add(what.strip("`").rsplit(".", 1)[-1])
-        for item in self.shape.list(value, what, limits.FIELDS):
-            section = self.shape.object(item, "a declared field")
-            if section is None:
-                continue
-            self.shape.keys(section, DECLARED_KEYS, "a declared field")
-            self.allow(section)
-            name = self.shape.name(
-                self.shape.need(section, "name", "the field", '"name": such as "severity"'), "a field"
-            )
-            kind = self.shape.text(self.shape.need(section, "type", "the field", '"type": "number"'), "`type`")
-            chosen = self.shape.choice(kind, "type", tuple(SCALARS)) if kind else None
-            nullable = self.shape.boolean(section.get("nullable"), "`nullable`")
-            description = self.shape.text(section.get("description"), "`description`")
-            if name is None:
-                continue
-            type_ = SCALARS[chosen] if chosen else ERROR
-            if name.text in standard and chosen and standard[name.text].base is not type_.base:
-                type_ = ERROR  # told here, and so are its uses
-                message = f"`{name.text}` is there without declaring it, as {standard[name.text].noun}"
-                self.problems.add("FS203", name.span, message, "remove the declaration, or choose another name")
-            self.unique(name, declared, "field")
-            text = description.value if description else ""
-            declared.setdefault(name.text, surface.DeclaredField(name, type_.or_null() if nullable else type_, text))
-        return tuple(declared.values())
-
-    def parameters(self) -> tuple[surface.Parameter, ...]:
-        value = self.document.get("parameters")
-        section = self.shape.object(value, "`parameters`") if value is not None else None
-        if value is not None and section is None:
-            self.incomplete.add("param")
-        if section is None:
-            return ()
-        if len(section.members) > limits.PARAMETERS:
-            self.shape.too_many(section.span, "`parameters`", len(section.members), limits.PARAMETERS)
-            return ()
-        found = []
-        for member in section.members:
-            name = self.shape.name(member.key, "a parameter")
-            body = self.shape.object(member.value, "a parameter", '{"type": "integer", "default": 2025}')
-            if name is not None:
-                parameter = self.parameter(name, body) if body else None
-                found.append(parameter or surface.Parameter(name, ERROR, None, None, None, ""))
-        return tuple(found)
-
-    def parameter(self, name: Named, body: JsonObject) -> surface.Parameter | None:
-        shape = self.shape
-        shape.keys(body, PARAMETER_KEYS, "a parameter")
-        self.allow(body)
-        kind = shape.text(shape.need(body, "type", "the parameter", '"type": "integer"'), "`type`")
-        chosen = shape.choice(kind, "type", tuple(SCALARS)) if kind else None
-        default_value = shape.need(body, "default", "the parameter", '"default": the value where none is given')
-        if chosen is None:
-            return None
-        type_ = SCALARS[chosen]
-        bounds: list[int | float | None] = []
-        for key in ("minimum", "maximum"):
-            bound = body.get(key)
-            if bound is not None and not type_.is_numeric:
-                self.problems.add("FS511", bound.span, f"`{key}` belongs to a number", f"remove `{key}`")
-                bound = None
-            literal = self.typed_literal(bound, type_, f"`{key}`")
-            bounds.append(literal if isinstance(literal, int | float) else None)
-        minimum, maximum = bounds
-        default = self.typed_literal(default_value, type_, "`default`")
-        if minimum is not None and maximum is not None and minimum > maximum:
-            self.problems.add("FS509", body.span, "`minimum` is above `maximum`", "exchange them")
-        elif isinstance(default, int | float) and default_value is not None and _is_outside(default, minimum, maximum):
-            message = f"the default {default} is outside the bounds"
-            self.problems.add("FS509", default_value.span, message, "widen the bounds, or change the default")
-        if default is None and default_value is not None and not self.problems.has_errors:
-            self.problems.add("FS301", default_value.span, "`default` cannot be null", "write a value")
-        description = shape.text(body.get("description"), "`description`")
-        return surface.Parameter(name, type_, default, minimum, maximum, description.value if description else "")
-
-    def review_handling(self) -> surface.ReviewHandling | None:
-        value = self.document.get("review_handling")
-        section = self.shape.object(value, "`review_handling`") if value is not None else None
-        if section is None:
-            return None
-        self.shape.keys(section, REVIEW_HANDLING_KEYS, "`review_handling`")
-        length = self.shape.need(section, "max_length", "`review_handling`", '"max_length": 2000')
-        strategy = self.shape.text(
-            self.shape.need(section, "strategy", "`review_handling`", '"strategy": "truncate_head"'), "`strategy`"
-        )
-        chosen = self.shape.choice(strategy, "strategy", STRATEGIES) if strategy else None
-        most = self.shape.whole(length, "`max_length`", 1, limits.REVIEW_CHARACTERS) if length is not None else None
-        return surface.ReviewHandling(most, chosen) if most and chosen else None
 
     def spellings(
         self,
@@ -419,25 +146,3 @@ class _Seed:
             return []
         place = Span(section.span.source, section.span.start, section.span.start + 1, section.span.pointer)
         return [surface.Step(name, place, operation, chosen == "define_filter")]
-
-    def output(self, value: JsonValue | None) -> tuple[Named, ...]:
-        items = self.shape.list(value, "`output`", limits.OUTPUTS)
-        if isinstance(value, JsonArray) and not value.items:
-            self.problems.add("FS502", value.span, "`output` names no step", "name the steps to return")
-        names: dict[str, Named] = {}
-        for item in items:
-            text = self.shape.text(item, "a name in `output`")
-            if isinstance(text, JsonString):
-                named = Named(text.span, text.value)
-                self.unique(named, names, "output")
-                names.setdefault(text.value, named)
-        return tuple(names.values())
-
-    def unique(self, name: Named, taken: Mapping[str, object], what: str) -> None:
-        if name.text in taken:
-            help = "remove one of them" if what == "output" else "rename or remove one of them"
-            self.problems.add("FS203", name.span, f"the {what} `{name.text}` is there already", help)
-
-
-def _is_outside(value: float, minimum: float | None, maximum: float | None) -> bool:
-    return (minimum is not None and value < minimum) or (maximum is not None and value > maximum)

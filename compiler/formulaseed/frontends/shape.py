@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from formulaseed import limits
 from formulaseed.diagnostics.model import Problems
@@ -23,8 +23,9 @@ NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 KEY_ALIASES: dict[str, tuple[str, ...]] = {
-    "formula": ("expr",), "expression": ("expr",), "if": ("when",), "condition": ("when", "where"),
-    "conditions": ("where", "rules", "args"), "filter": ("where",), "fields": ("field",), "values": ("table", "value"),
+    "formula": ("expr",), "expression": ("expr", "formula"), "expr": ("formula",), "if": ("when",),
+    "condition": ("when", "where"), "conditions": ("where", "rules", "args"), "filter": ("where",),
+    "fields": ("field",), "values": ("table", "value"),
     "mapping": ("table",), "map": ("table",), "result": ("then", "value"), "otherwise": ("else", "default"),
     "steps": ("compute",), "outputs": ("output",), "keyword": ("keywords",), "desc": ("description",),
     "field": ("expr",), "mode": ("match",), "operation": ("op",), "type": ("op", "kind"), "kind": ("op", "type"),
@@ -123,16 +124,20 @@ class Shape:
         self.problems.add(code, value.span, f"`{value.value}` is no {what}", help)
         return None
 
-    def keys(self, value: JsonObject, known: Sequence[str], what: str) -> None:
-        """Tell of every key that is not known."""
+    def keys(self, value: JsonObject, known: Sequence[str], what: str, told: Collection[str] = ()) -> None:
+        """Tell of every key that is not known, but for those that were told."""
         for key in value.names():
-            if key.value not in known:
+            if key.value not in known and key.value not in told:
                 close = next((k for k in KEY_ALIASES.get(key.value.lower(), ()) if k in known), None)
                 close = close or nearest(key.value, known)
                 help = meant(close) if close else f"known keys: {', '.join(f'`{k}`' for k in known)}"
                 self.problems.add("FS501", key.span, f"{what} has no key `{key.value}`", help)
                 if close is not None:
                     self._meant.add((value.span.start, close))
+
+    def meant(self, value: JsonObject, keys: Iterable[str]) -> None:
+        """Take these keys for told: none of them is missing as well."""
+        self._meant |= {(value.span.start, key) for key in keys}
 
     def need(self, value: JsonObject, key: str, what: str, example: str) -> JsonValue | None:
         found = value.get(key)

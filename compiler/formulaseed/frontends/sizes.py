@@ -46,8 +46,12 @@ def too_many(text: str) -> TooMany | None:
 def _sections(seed: Any) -> Iterator[tuple[str, Any, int]]:
     if not isinstance(seed, dict):
         return
-    yield "compute", seed.get("compute"), limits.STEPS
-    yield "output", seed.get("output"), limits.OUTPUTS
+    for key in ("compute", "compute_dag"):
+        yield key, seed.get(key), limits.STEPS
+    for key in ("output", "output_fields"):
+        yield key, seed.get(key), limits.OUTPUTS
+    yield "filter_keywords", seed.get("filter_keywords"), limits.KEYWORDS
+    yield "extraction_fields", seed.get("extraction_fields"), limits.FIELDS
     yield "parameters", seed.get("parameters"), limits.PARAMETERS
     for section, key, most in (("filter", "keywords", limits.KEYWORDS), ("extract", "fields", limits.FIELDS)):
         if isinstance(seed.get(section), dict):

@@ -18,7 +18,8 @@ def dump_program(program: nodes.Program) -> str:
     for step in program.steps:
         sign = "$" if isinstance(step.operation, nodes.Filter) else ""
         known = f" in [{step.range.low:g}, {step.range.high:g}]" if step.range is not None else ""
-        lines.append(f"{sign}{step.name}: {step.ty}{known} = {step_text(step)}")
+        part = f" (part of {step.part_of})" if step.part_of else ""
+        lines.append(f"{sign}{step.name}{part}: {step.ty}{known} = {step_text(step)}")
     lines.append(f"output {', '.join(program.output)}")
     return "\n".join(lines) + "\n"
 

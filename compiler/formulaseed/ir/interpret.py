@@ -43,7 +43,7 @@ def interpret(
     context: Mapping[str, Any],
     parameters: Mapping[str, Value] | None = None,
 ) -> dict[str, Value]:
-    """Every step's value by name, filters left out, in the seed's order.
+    """Every step's value by name, in the seed's order; filters and parts of other steps are left out.
 
     Raises `EvaluationError` for the first step, in that order, that has no value, and `DataError` for a row
     or context that lacks what the seed uses.
@@ -125,8 +125,9 @@ class _Evaluator:
         try:
             value = self.operation(step.operation, step.ty)
         except Fault as fault:
-            raise EvaluationError(step.name, fault.kind, fault.message, fault.operands) from None
-        self.results[step.name] = value
+            raise EvaluationError(step.owner, fault.kind, fault.message, fault.operands) from None
+        if not step.part_of:
+            self.results[step.name] = value
         self.shared[Symbol(SymbolKind.STEP, step.name)] = value
 
     def operation(self, operation: nodes.Operation, ty: Type) -> Value:
@@ -184,7 +185,7 @@ class _Evaluator:
             case nodes.Present(operand):
                 found = self.value(operand, row)
                 if found is None:
-                    name = operand.symbol if isinstance(operand, nodes.Ref) else "a value"
+                    name = operand.text if isinstance(operand, nodes.Ref) else "a value"
                     raise Fault("null", f"{name} is null", (None,))
                 return found
             case nodes.Unary(sign, operand):

@@ -75,8 +75,15 @@ class Literal:
 
 @dataclass(frozen=True, slots=True)
 class Ref:
+    """`written` is how the author wrote it; empty where that is the symbol's own text."""
+
     symbol: Symbol
     info: Info = _info()
+    written: str = field(default="", compare=False)
+
+    @property
+    def text(self) -> str:
+        return self.written or str(self.symbol)
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,13 +125,17 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """`is_decided`: conditions around it leave no doubt about the result, which a type checker would point out."""
+    """`is_decided`: conditions around it leave no doubt about the result, which a type checker would point out.
+
+    `may_be_null` says then that the first operand may be null all the same.
+    """
 
     first: Expr
     operators: tuple[str, ...]
     rest: tuple[Expr, ...]
     info: Info = _info()
     is_decided: bool = field(default=False, compare=False)
+    may_be_null: bool = field(default=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,13 +273,22 @@ Operation = Filter | Count | Sum | Extreme | Lookup | Formula | Const | Case
 
 @tree_node
 class Step:
-    """A compute step. `range` bounds its value where it is a number."""
+    """A compute step. `range` bounds its value where it is a number.
+
+    `part_of` names the step in whose formula its author wrote it: nobody sees it but as a part of that one.
+    """
 
     name: str
     operation: Operation
     ty: Type
     range: Range | None
     span: Span
+    part_of: str = ""
+
+    @property
+    def owner(self) -> str:
+        """The step that its author knows it by, which errors name."""
+        return self.part_of or self.name
 
     @property
     def is_aggregate(self) -> bool:
@@ -356,6 +376,7 @@ class Program:
     passes: int
     steps: tuple[Step, ...]
     output: tuple[str, ...]
+    extraction_prompt: str = ""
 
     def used(self) -> frozenset[Symbol]:
         """Every symbol that some step mentions."""

@@ -22,8 +22,9 @@ def place_of(program: nodes.Program, name: str, kind: str) -> Span | None:
     step = next((step for step in program.steps if step.name == name), None)
     if step is None:
         return None
-    found = [node for node in _reached(program, step) if _may_raise(node, kind)]
-    sums = isinstance(step.operation, nodes.Sum) and step.operation.may_overflow
+    whole = [step, *(part for part in program.steps if part.part_of == name)]
+    found = [node for part in whole for node in _reached(program, part) if _may_raise(node, kind)]
+    sums = any(isinstance(part.operation, nodes.Sum) and part.operation.may_overflow for part in whole)
     return found[0].info.span if len(found) == 1 and not (kind == "overflow" and sums) else step.span
 
 

@@ -72,8 +72,8 @@ def _text(expression: Expr) -> tuple[str, int]:
         case nodes.Literal(value):
             negative = isinstance(value, int | float) and not isinstance(value, bool) and repr(value).startswith("-")
             return literal_text(value), builtins.UNARY if negative else builtins.ATOM
-        case nodes.Ref(symbol):
-            return str(symbol), builtins.ATOM
+        case nodes.Ref():
+            return expression.text, builtins.ATOM
         case nodes.Present(operand):
             return _text(operand)
         case nodes.Unary(sign, operand):

@@ -23,7 +23,7 @@ def lint_outcomes(program: nodes.Program, problems: Problems) -> None:
         only = _only_value(step)
         if depends and only is None:
             varying.add(step.name)
-        elif depends or step.name in program.output:
+        elif (depends or step.name in program.output) and not step.part_of:
             _never_varies(step, only, depends, problems)
         if step.name in judged:
             _one_sided(step, problems)

@@ -34,7 +34,7 @@ def _steps(program: nodes.Program, used: frozenset[Symbol], problems: Problems) 
     for step in program.steps:
         is_filter = isinstance(step.operation, nodes.Filter)
         symbol = Symbol(SymbolKind.FILTER if is_filter else SymbolKind.STEP, step.name)
-        if symbol not in used and step.name not in program.output:
+        if symbol not in used and step.name not in program.output and not step.part_of:
             what = "filter" if is_filter else "step"
             help = "use it, or remove it" if is_filter else "use it, return it in `output`, or remove it"
             problems.add("FS602", step.span, f"nothing uses the {what} `{step.name}`", help)

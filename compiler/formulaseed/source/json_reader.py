@@ -109,6 +109,7 @@ _SPACE = re.compile(r"[ \t\n\r]*")
 _STRING = re.compile(r'"((?:[^"\\\x00-\x1f]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*)"')
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?")
 _WORD = re.compile(r"[-+]?[A-Za-z_$][A-Za-z0-9_$]*")
+_ELLIPSIS = re.compile(r"\.{3}|…")
 _PAIR = r"u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}"
 _ESCAPE = re.compile(rf"\\({_PAIR}|u[0-9a-fA-F]{{4}}|.)")
 _ESCAPES = {'"': '"', "\\": "\\", "/": "/", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
@@ -218,6 +219,8 @@ class _Reader:
         comment = self.comment(start)
         if comment is not None:
             return comment
+        if _ELLIPSIS.match(self.text, start):
+            return self.syntax(start, start + 1, "the value is left out, which JSON cannot say", "write the value")
         if word is None:
             found = self.text[start]
             if found in "'‘’“”":
@@ -248,6 +251,11 @@ class _Reader:
             return JsonObject(self.span(start, at + 1), ())
         while True:
             self.pointer = pointer
+            if self.left_out(at, pointer):
+                at = self.after_item(pointer, "}", start)
+                if at < 0:
+                    return JsonObject(self.span(start, self.position), tuple(members))
+                continue
             if self.text[at : at + 1] != '"':
                 raise self.no_key(at)
             key = self.string(at)
@@ -282,10 +290,22 @@ class _Reader:
             self.position = at + 1
             return JsonArray(self.span(start, at + 1), ())
         while True:
-            items.append(self.value(at, f"{pointer}/{len(items)}", depth + 1))
+            if not self.left_out(at, f"{pointer}/{len(items)}"):
+                items.append(self.value(at, f"{pointer}/{len(items)}", depth + 1))
             at = self.after_item(pointer, "]", start)
             if at < 0:
                 return JsonArray(self.span(start, self.position), tuple(items))
+
+    def left_out(self, at: int, pointer: str) -> bool:
+        """Tell of an ellipsis among items, as documents print one, and read on behind it."""
+        match = _ELLIPSIS.match(self.text, at)
+        if match is None:
+            return False
+        self.pointer, self.position = pointer, match.end()
+        message = f"`{match.group()}` stands for what was left out, which JSON cannot say"
+        help = "write the items, or remove it with its comma"
+        self.faults.append(JsonFault("syntax", self.span(at, match.end()), message, help))
+        return True
 
     def after_item(self, pointer: str, close: str, start: int) -> int:
         """Where the next item begins, or -1 where the list or object ends here."""

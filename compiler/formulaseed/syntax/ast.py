@@ -17,12 +17,14 @@ class Literal:
 class Name:
     """A bare name such as `N_MILD` or a dotted one such as `meta.stars`.
 
-    `implied` says that the namespace was not written there, but stands around it.
+    `implied` says that the namespace was not written there, but stands around it. `written` is how the author wrote
+    it where that is something else, such as `e['stars']`.
     """
 
     span: Span
     text: str
     implied: bool = False
+    written: str = ""
 
 
 @tree_node
@@ -94,4 +96,59 @@ class List:
     items: tuple[Expr, ...]
 
 
-Expr = Literal | Name | FilterName | Unary | Binary | Comparison | Logical | Not | Conditional | Call | List
+@tree_node
+class Comprehension:
+    """`element for variable in source if condition …`, with `is_list` in square brackets.
+
+    This and the next two stand in formulas of the older shape alone, and their front end leaves none of them.
+    """
+
+    span: Span
+    element: Expr
+    variable: Name
+    source: Expr
+    conditions: tuple[Expr, ...]
+    is_list: bool = False
+
+
+@tree_node
+class Subscript:
+    """`value[index]`."""
+
+    span: Span
+    value: Expr
+    index: Expr
+
+
+@tree_node
+class Keyword:
+    """An argument that is given by name: `default=0`."""
+
+    span: Span
+    name: Name
+    value: Expr
+
+
+@tree_node
+class Invalid:
+    """What a front end could not place, and has told."""
+
+    span: Span
+
+
+Older = Comprehension | Subscript | Keyword
+Expr = (
+    Literal
+    | Name
+    | FilterName
+    | Unary
+    | Binary
+    | Comparison
+    | Logical
+    | Not
+    | Conditional
+    | Call
+    | List
+    | Older
+    | Invalid
+)

@@ -7,6 +7,7 @@ Limits are checked before Lark sees the text. The only module that imports Lark.
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -32,6 +33,11 @@ def parse_formula(text: JsonString, problems: Problems) -> ast.Expr | None:
     return _parse(text, "formula", None, problems)
 
 
+def parse_older_formula(text: JsonString, problems: Problems) -> ast.Expr | None:
+    """Parse a formula of the older shape of seeds, such as `sum(1 for e in extractions if e['kind'] == 'a') / 2`."""
+    return _parse(text, "older", None, problems)
+
+
 def parse_continuation(text: JsonString, subject: ast.Expr, problems: Problems) -> ast.Expr | None:
     """Parse what a case's `when` says of its `source`, such as `< 4.0`: a comparison that `subject` begins."""
     return _parse(text, "continuation", subject, problems)
@@ -43,9 +49,10 @@ def _parse(text: JsonString, start: str, subject: ast.Expr | None, problems: Pro
         problems.add("FS104", text.span, too_large, "split the formula into several steps")
         return None
     try:
-        tree = _lark().parse(text.value, start=start)
+        tree = _lark(start).parse(text.value, start=start)
     except UnexpectedInput as error:
-        fault = explain(text.value, error, subject.text if isinstance(subject, ast.Name) else None)
+        name = subject.text if isinstance(subject, ast.Name) else None
+        fault = explain(text.value, error, name, older=start == "older")
         problems.add(fault.code, text.inside(fault.start, fault.end), fault.message, fault.help)
         return None
     if _depth(tree) > limits.TREE_DEPTH:
@@ -89,12 +96,18 @@ def _depth(tree: Tree[Token]) -> int:
     return deepest
 
 
+def _lark(start: str) -> Lark:
+    """The parser for a start rule: one for the newer shape, one for the older, made when it is first needed."""
+    return _parser(("older",) if start == "older" else ("formula", "continuation"))
+
+
 @cache
-def _lark() -> Lark:
+def _parser(starts: tuple[str, ...]) -> Lark:
+    grammar = read_resource("grammar", "formula.lark")
     return Lark(
-        read_resource("grammar", "formula.lark"),
+        grammar if "older" in starts else grammar.partition("// --- loops")[0],
         parser="lalr",
-        start=["formula", "continuation"],
+        start=list(starts),
         propagate_positions=True,
         maybe_placeholders=True,
     )
@@ -130,6 +143,9 @@ class _Builder(Transformer_NonRecursive[Token, ast.Expr]):
         return children[0]
 
     def continuation(self, meta: Meta, children: list[ast.Expr]) -> ast.Expr:
+        return children[0]
+
+    def older(self, meta: Meta, children: list[ast.Expr]) -> ast.Expr:
         return children[0]
 
     def group(self, meta: Meta, children: list[ast.Expr]) -> ast.Expr:
@@ -205,6 +221,23 @@ class _Builder(Transformer_NonRecursive[Token, ast.Expr]):
 
     def list_literal(self, meta: Meta, children: list[Any]) -> ast.Expr:
         return ast.List(self.span(meta), tuple(children[0] or ()))
+
+    def list_comprehension(self, meta: Meta, children: list[ast.Comprehension]) -> ast.Expr:
+        return replace(children[0], span=self.span(meta), is_list=True)
+
+    def comprehension(self, meta: Meta, children: list[Any]) -> ast.Expr:
+        element, variable, source, *conditions = children
+        name = ast.Name(self.text.inside(variable.start_pos, variable.end_pos), str(variable))
+        return ast.Comprehension(self.span(meta), element, name, source, tuple(conditions))
+
+    def subscript(self, meta: Meta, children: list[ast.Expr]) -> ast.Expr:
+        value, index = children
+        return ast.Subscript(self.span(meta), value, index)
+
+    def keyword(self, meta: Meta, children: list[Any]) -> ast.Expr:
+        token, value = children
+        name = ast.Name(self.text.inside(token.start_pos, token.end_pos), str(token))
+        return ast.Keyword(self.span(meta), name, value)
 
     def call(self, meta: Meta, children: list[Any]) -> ast.Expr:
         token, arguments = children

@@ -132,10 +132,13 @@ Operation = Filter | Count | Sum | Extreme | Lookup | Formula | Const | Case | B
 
 @tree_node
 class Step:
+    """A compute step. `part_of` names the step in whose formula the author wrote it; empty for one written alone."""
+
     name: Named
     span: Span
     operation: Operation
     is_filter: bool = False
+    part_of: str = ""
 
 
 @tree_node
@@ -170,9 +173,17 @@ class Program:
     parameters: tuple[Parameter, ...] = ()
     review_handling: ReviewHandling | None = None
     passes: int = 1
+    extraction_prompt: str = ""
+    """What the extractor is asked, with placeholders such as `{review_text}`; empty where the seed does not say."""
     steps: tuple[Step, ...] = ()
+    steps_key: str = "compute"
+    """Where the steps stand in the document."""
     output: tuple[Named, ...] = ()
     allowances: tuple[Allowance, ...] = ()
     incomplete: frozenset[str] = frozenset()
     """Sections and namespaces in which something has no usable name, which was told."""
     span: Span | None = field(default=None, compare=False)
+
+    def written_steps(self) -> list[Step]:
+        """The steps as they stand in the document, without parts of formulas."""
+        return [step for step in self.steps if not step.part_of]

@@ -57,6 +57,14 @@ _FOREIGN: tuple[tuple[str, str, str], ...] = (
     (r"\]", "this `]` closes nothing", "remove it"),
     (r"[@~`\\]", "`{0}` is not in the language", "remove it"),
 )  # fmt: skip
+_OLDER: tuple[tuple[str, str, str], ...] = (
+    (r"for\b", "a second loop cannot stand in the first", "write one `for`, with conditions behind `if`"),
+    (r"where\b", "`where` is not in the language", "write `if`"),
+    (r"\.\s*[A-Za-z_]\w*", "values have no methods or attributes", "compare the value itself; a review's field is `e['field']`"),
+    (r":", "values cannot be cut into parts", "use the whole value"),
+)  # fmt: skip
+"""What formulas of the older shape have besides: more of Python than there is."""
+_COMPILED_OLDER = tuple((re.compile(pattern), message, help) for pattern, message, help in _OLDER)
 _COMPILED = tuple((re.compile(pattern), message, help) for pattern, message, help in _FOREIGN)
 
 _TYPEWRITER = {
@@ -78,13 +86,14 @@ _WHAT = (
     ({"RSQB"}, "`]`"),
     ({"PLUS"}, "an operator or the end"),
     ({"LESSTHAN"}, "a comparison such as `< 4.0`"),
+    ({"IN"}, "`in`"),
 )
 
 
-def explain(text: str, error: UnexpectedInput, subject: str | None) -> SyntaxFault:
+def explain(text: str, error: UnexpectedInput, subject: str | None, *, older: bool = False) -> SyntaxFault:
     """Why a text is no formula, at which characters, and what to write instead.
 
-    `subject` is the name that a case's `when` continues, None for a whole formula.
+    `subject` is the name that a case's `when` continues, None for a whole formula; `older` is for one with loops.
     """
     expected: set[str] = set()
     position = len(text)
@@ -101,6 +110,10 @@ def explain(text: str, error: UnexpectedInput, subject: str | None) -> SyntaxFau
         return _no_comparison(text)
     if position >= len(text):
         return _at_end(text, expected)
+    for pattern, message, help in _COMPILED_OLDER if older else ():
+        match = pattern.match(text, position)
+        if match:
+            return SyntaxFault("FS103", position, match.end(), message, help)
     return _at(text, position, expected, subject or "x")
 
 

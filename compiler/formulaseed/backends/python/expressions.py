@@ -61,7 +61,7 @@ class ExpressionPrinter:
             case nodes.Ref(symbol):
                 return self.names[symbol]
             case nodes.Present(operand):
-                name = literal(str(operand.symbol) if isinstance(operand, nodes.Ref) else "a value")
+                name = literal(operand.text if isinstance(operand, nodes.Ref) else "a value")
                 inner = self.finished(operand)
                 code = Code(f"_present({inner.code}, {name}, {self.step})")
                 return Printed(code, builtins.ATOM, raises=True, floats=inner.floats)
@@ -156,7 +156,10 @@ class ExpressionPrinter:
         operands = [self.finished(operand) for operand in (node.first, *node.rest)]
         if node.is_decided:  # said of any text or number, or a type checker would object to what the seed says
             kind = {Base.INTEGER: "int", Base.NUMBER: "float"}.get(node.first.info.ty.base, "str")
-            operands[0] = replace(operands[0], code=Code(f"{kind}({operands[0].code})"), precedence=builtins.ATOM)
+            code = f"{kind}({operands[0].code})"
+            if node.may_be_null:
+                code = f"(None if {operands[0].at(builtins.ADDITIVE)} is None else {code})"
+            operands[0] = replace(operands[0], code=Code(code), precedence=builtins.ATOM)
         parts: list[str] = [operands[0].at(builtins.ADDITIVE)]
         for operator, operand, tree in zip(node.operators, operands[1:], node.rest, strict=True):
             parts += [_operator(operator, tree), operand.at(builtins.ADDITIVE)]

@@ -103,7 +103,8 @@ class _Planner:
         self.fields = [f for f in program.fields if Symbol(SymbolKind.EXTRACTION, f.name) in used]
         self.meta = [f for f in program.meta if Symbol(SymbolKind.META, f.name) in used]
         self.context = [f for f in program.context if Symbol(SymbolKind.CONTEXT, f.name) in used]
-        self.steps = [s for s in program.steps if not isinstance(s.operation, nodes.Filter)]
+        self.steps = [s for s in program.steps if not (isinstance(s.operation, nodes.Filter) or s.part_of)]
+        self.parts = [s for s in program.steps if s.part_of]
         names = {symbol.name for symbol in used} | {step.name for step in program.steps}
         self.globals = Names((*_MODULE_NAMES, *names, *(parameter.name for parameter in program.parameters)))
         self.aliases: dict[tuple[str, ...], Alias] = {}
@@ -292,17 +293,17 @@ class _Planner:
             code = Code(f"parameters.{view.name}")
             symbols[Symbol(SymbolKind.PARAMETER, parameter.name)] = Printed(code, ATOM, floats=floats)
         names: dict[str, Code] = {}
-        for step in self.program.steps:
+        for step in sorted(self.program.steps, key=lambda step: bool(step.part_of)):
             names[step.name] = scope.local(step.name)
             kind = SymbolKind.FILTER if isinstance(step.operation, nodes.Filter) else SymbolKind.STEP
             symbols[Symbol(kind, step.name)] = Printed(names[step.name], ATOM)
-        for step in self.steps:
+        for step in (*self.steps, *self.parts):
             if isinstance(step.operation, nodes.Extreme):
                 names[f"candidate {step.name}"] = scope.local(f"{step.name}_candidate")
         return Vocabulary(
             symbols,
             names,
-            {name: view.type for name, view in steps.items()},
+            {name: view.type for name, view in steps.items()} | {s.name: self._type(s.ty, s.name) for s in self.parts},
             {name: table.name for name, table in tables.items()},
             tuple((symbol, row_locals[place]) for symbol, place in places.items()),
         )

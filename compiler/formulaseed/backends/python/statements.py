@@ -67,14 +67,14 @@ class StatementPrinter:
 
     def evidence(self) -> list[Code]:
         """One loop that notes, for each aggregate, the positions of the rows that it counts."""
-        aggregates = [step for step in self.steps if step.is_aggregate]
+        aggregates = [step for step in self.steps if step.is_aggregate and not step.part_of]
         guarded = [
             _Guarded(
                 nodes.conjuncts(_where(step)),
                 None,
                 Code(""),
                 (Code(f"counted[{literal(step.name)}].append(position)"),),
-                step.name,
+                step.owner,
             )
             for step in aggregates
         ]
@@ -104,7 +104,7 @@ class StatementPrinter:
             self.symbols[symbol] = replace(self.symbols[symbol], floats=self._is_float(step))
 
     def _is_float(self, step: nodes.Step) -> bool:
-        printer = self._printer(step.name)
+        printer = self._printer(step.owner)
         match step.operation:
             case nodes.Sum():
                 return step.ty.base is Base.NUMBER
@@ -151,7 +151,7 @@ class StatementPrinter:
             if step.name not in self.lazy:
                 operation = step.operation
                 assert isinstance(operation, nodes.Filter)
-                condition = self._printer(step.name).finished(operation.condition)
+                condition = self._printer(step.owner).finished(operation.condition)
                 lines.append(_comment(step, "$"))
                 lines.append(Code(f"{self.symbols[Symbol(SymbolKind.FILTER, step.name)].code} = {condition.code}"))
         return lines
@@ -188,7 +188,7 @@ class StatementPrinter:
 
     def _guarded(self, step: nodes.Step) -> _Guarded:
         local = self.vocabulary.locals[step.name]
-        printer = self._printer(step.name)
+        printer = self._printer(step.owner)
         conditions = nodes.conjuncts(_where(step))
         comment = _comment(step)
         match step.operation:
@@ -197,22 +197,22 @@ class StatementPrinter:
                 tests_raise = any(printer.finished(condition).raises for condition in conditions)
                 if value.raises or tests_raise or step.ty.base is Base.INTEGER:
                     value = printer.settled(value)
-                return _Guarded(conditions, None, comment, (Code(f"{local} += {value.code}"),), step.name)
+                return _Guarded(conditions, None, comment, (Code(f"{local} += {value.code}"),), step.owner)
             case nodes.Extreme(largest, expression):
                 value = printer.finished(expression)
                 sign = ">" if largest else "<"
                 if isinstance(expression, nodes.Ref):
                     better = Code(f"({local} is None or {value.code} {sign} {local})")
-                    return _Guarded(conditions, better, comment, (Code(f"{local} = {value.code}"),), step.name)
+                    return _Guarded(conditions, better, comment, (Code(f"{local} = {value.code}"),), step.owner)
                 candidate = self.vocabulary.locals[f"candidate {step.name}"]
                 body = (
                     Code(f"{candidate} = {value.code}"),
                     Code(f"if {local} is None or {candidate} {sign} {local}:"),
                     Code(f"{_INDENT}{local} = {candidate}"),
                 )
-                return _Guarded(conditions, None, comment, body, step.name)
+                return _Guarded(conditions, None, comment, body, step.owner)
             case _:
-                return _Guarded(conditions, None, comment, (Code(f"{local} += 1"),), step.name)
+                return _Guarded(conditions, None, comment, (Code(f"{local} += 1"),), step.owner)
 
     def _blocks(self, guarded: Sequence[_Guarded]) -> list[Code]:
         """Neighbours that share a condition stand under one `if`."""
@@ -272,8 +272,8 @@ class StatementPrinter:
 
     def _step(self, step: nodes.Step) -> list[Code]:
         local = self.vocabulary.locals[step.name]
-        printer = self._printer(step.name)
-        name = literal(step.name)
+        printer = self._printer(step.owner)
+        name = literal(step.owner)
         match step.operation:
             case nodes.Count():
                 return []
@@ -335,7 +335,7 @@ class StatementPrinter:
 
     def _raises(self, step: nodes.Step) -> bool:
         """Whether the step may raise where it is computed; of an aggregate, inside its loop."""
-        printer = self._printer(step.name)
+        printer = self._printer(step.owner)
         operation = step.operation
         if isinstance(operation, nodes.Sum):
             value = printer.print(operation.expression)
@@ -357,7 +357,8 @@ def _symbols(expression: Expr) -> list[Symbol]:
 
 
 def _comment(step: nodes.Step, sign: str = "") -> Code:
-    text = f"{sign}{step.name}: {comment_text(step_text(step))}"
+    part = f", part of {step.part_of}" if step.part_of else ""
+    text = f"{sign}{step.name}{part}: {comment_text(step_text(step))}"
     return Code(f"# step {text}" if addresses_a_tool(text) else f"# {text}")
 
 

@@ -1,0 +1,299 @@
+"""A seed of the older shape as one of the newer shape that computes the same.
+
+In: the older seed's JSON, and the program that it was lowered to, without errors. Out: the newer seed's JSON, and a
+list of what it cannot say. A loop inside a larger formula becomes a step of its own. Conditions that compare a
+field with a value become `where`, with filters for `or`; of a count or a sum the rest goes into its formula.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from formulaseed.domain.builtins import FUNCTIONS, MIRRORED, NEGATED
+from formulaseed.domain.types import Value
+from formulaseed.frontends.parts import conjuncts
+from formulaseed.source.json_reader import Plain
+from formulaseed.source.text import Span
+from formulaseed.syntax import ast, surface
+from formulaseed.syntax.printer import formula_text
+
+_KEPT = ("task_name", "version", "description", "parameters", "context", "review_handling", "allow")
+_SPACES = ("extraction.", "meta.", "context.")
+Object = dict[str, Plain]
+Test = tuple[str, Plain]
+"""One entry of a condition object: a field or filter, and what is asked of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class NotMoved:
+    """Something of the older seed that the newer one lacks, and why."""
+
+    span: Span
+    reason: str
+
+
+@dataclass(slots=True)
+class Migration:
+    """The newer seed. Where `not_moved` names any step it is not whole; what is `left_out` changes no result."""
+
+    seed: Object
+    not_moved: list[NotMoved] = field(default_factory=list)
+    left_out: list[str] = field(default_factory=list)
+
+
+def migrate(seed: Mapping[str, Plain], program: surface.Program) -> Migration:
+    """Rewrite a seed of the older shape as one of the newer shape."""
+    moved: Object = {key: seed[key] for key in _KEPT if key in seed}
+    if program.keywords:
+        moved["filter"] = {"keywords": [keyword.text for keyword in program.keywords]}
+    fields = seed["extraction_fields"]
+    assert isinstance(fields, list)
+    moved["extract"] = {"fields": [_field(item) for item in fields]}
+    migration = Migration(moved)
+    writer = _Writer(program, migration.not_moved)
+    written = {step["name"]: step for step in _objects(seed["compute_dag"])}
+    for step in program.steps:
+        writer.step(step)
+        allowed = written.get(step.name.text, {}).get("allow")
+        if allowed is not None:
+            writer.steps[-1]["allow"] = allowed
+    moved["compute"] = list(writer.steps)
+    moved["output"] = [name.text for name in program.output]
+    if program.extraction_prompt:
+        migration.left_out.append("`extraction_prompt`: the descriptions of fields and values say what to extract")
+    described = [str(name) for name, step in written.items() if step.get("description")]
+    if described:
+        migration.left_out.append(
+            f"the descriptions of {', '.join(f'`{name}`' for name in described)}: steps have none"
+        )
+    return migration
+
+
+def _field(item: Plain) -> Plain:
+    assert isinstance(item, dict)
+    name, rest = item["name"], {key: value for key, value in item.items() if key != "name"}
+    return {"name": name, "type": "enum", **rest}
+
+
+def _objects(items: Plain) -> Iterator[Object]:
+    assert isinstance(items, list)
+    for item in items:
+        assert isinstance(item, dict)
+        yield item
+
+
+class _Writer:
+    """Writes the steps of the newer seed."""
+
+    def __init__(self, program: surface.Program, not_moved: list[NotMoved]) -> None:
+        self.not_moved = not_moved
+        self.steps: list[Object] = []
+        self.taken = {step.name.text for step in program.steps}
+        self.name = ""
+
+    def step(self, step: surface.Step) -> None:
+        self.name = step.name.text
+        match step.operation:
+            case surface.Count(where):
+                tests, rest = self._where(where)
+                if rest is None:
+                    self._add("count", **tests)
+                else:
+                    self._add("sum", expr=f"1 if {formula_text(rest)} else 0", **tests)
+            case surface.Sum(expression, where):
+                tests, rest = self._where(where)
+                if rest is not None:
+                    expression = ast.Conditional(rest.span, rest, expression, ast.Literal(rest.span, 0))
+                self._add("sum", expr=formula_text(expression), **tests)
+            case surface.Extreme():
+                self._extreme(step.operation, step.span)
+            case surface.Formula(expression):
+                self._formula(expression)
+            case _:
+                raise AssertionError("the older shape has no other operations")
+
+    def _add(self, op: str, **parts: Plain) -> None:
+        self.steps.append({"name": self.name, "op": op, **parts})
+
+    def _extreme(self, operation: surface.Extreme, span: Span) -> None:
+        op = "max" if operation.largest else "min"
+        tests, rest = self._where(operation.where)
+        if rest is not None:
+            reason = f"`{op}` over reviews where `{formula_text(rest)}`: `where` compares fields with values alone"
+            self.not_moved.append(NotMoved(span, reason))
+        expression = operation.expression
+        is_field = isinstance(expression, ast.Name) and expression.text.startswith(("extraction.", "meta."))
+        value = {"field" if is_field else "expr": formula_text(expression)}
+        default = {"default": operation.default.value} if operation.default is not None else {}
+        self._add(op, **value, **tests, **default)
+
+    def _formula(self, expression: ast.Expr) -> None:
+        rules = [*_rules(expression)]
+        if len(rules) > 1 and all(self._is_plain(value) for _, value in rules):
+            *cases, (_, otherwise) = rules
+            written: list[Plain] = [{"when": formula_text(when), "then": value} for when, value in cases if when]
+            self._add("case", rules=[*written, {"else": otherwise}])
+        elif isinstance(expression, ast.Literal) and self._is_plain(expression.value):
+            self._add("const", value=expression.value)
+        else:
+            self._add("expr", expr=formula_text(expression))
+
+    def _is_plain(self, value: Value) -> bool:
+        """Whether a literal cannot be taken for a formula."""
+        words = re.findall(r"[A-Za-z_]\w*", value) if isinstance(value, str) else []
+        return not any(word in self.taken or word in FUNCTIONS for word in words)
+
+    # --- conditions
+
+    def _where(self, where: ast.Expr | None) -> tuple[Object, ast.Expr | None]:
+        """The condition as `where`, as far as it goes, and the rest, which is asked after it."""
+        tests: list[Test] = []
+        parts = conjuncts(where)
+        for index, part in enumerate(parts):
+            found = self._tests(part, True) if _is_simple(part) else None
+            if found is None:
+                rest = parts[index:]
+                whole = rest[0] if len(rest) == 1 else ast.Logical(rest[0].span, "and", tuple(rest))
+                return self._object(tests), whole
+            tests += found
+        return self._object(tests), None
+
+    def _object(self, tests: Sequence[Test]) -> Object:
+        merged = self._merged(tests)
+        return {"where": merged} if merged else {}
+
+    def _tests(self, condition: ast.Expr, truth: bool) -> list[Test]:
+        """Entries that hold together where a simple condition is true, or where it is false."""
+        match condition:
+            case ast.Not(_, operand):
+                return self._tests(operand, not truth)
+            case ast.Logical(_, operator, operands):
+                all_of_them = (operator == "and") is truth
+                found = [test for o in operands for test in self._tests(o, truth if all_of_them else not truth)]
+                return found if all_of_them else [self._filtered(found, False)]
+            case ast.Comparison(_, _, operators, _) if len(operators) > 1:
+                return self._tests(_pairs(condition), truth)
+            case ast.Comparison():
+                subject, operator, value = _comparison(condition)
+                if operator in ("in", "not in"):
+                    test: Test = (subject, {"in": value})
+                    return [test] if (operator == "in") is truth else [self._filtered([test], False)]
+                operator = operator if truth else NEGATED[operator]
+                return [(subject, value if operator == "==" else {operator: value})]
+            case ast.Name(_, text):
+                return [(text, truth)]
+            case _:
+                raise AssertionError("this is not simple")
+
+    def _filtered(self, tests: Sequence[Test], truth: bool) -> Test:
+        """The entry that asks a filter of its own."""
+        suffix = "_WHERE" if self.name.isupper() else "_where"
+        name, number = f"{self.name[:80]}{suffix}", 1
+        while name in self.taken:
+            number += 1
+            name = f"{self.name[:80]}{suffix}_{number}"
+        self.taken.add(name)
+        merged = self._merged(tests)
+        self.steps.append({"name": name, "op": "define_filter", "where": merged})
+        return f"${name}", truth
+
+    def _merged(self, tests: Sequence[Test]) -> Object:
+        """One object; a key that is asked twice in a way that one entry cannot say is asked in a filter."""
+        merged: Object = {}
+        for key, test in tests:
+            known = merged.get(key)
+            if key not in merged or known == test:
+                merged[key] = test
+            elif isinstance(known, dict) and isinstance(test, dict) and not known.keys() & test.keys():
+                merged[key] = {**known, **test}
+            else:
+                name, truth = self._filtered([(key, test)], True)
+                merged[name] = truth
+        return merged
+
+
+def _rules(expression: ast.Expr) -> Iterator[tuple[ast.Expr | None, Value]]:
+    """The rules of a chain of conditions that chooses among literals, `else` last; nothing for anything else."""
+    found: list[tuple[ast.Expr | None, Value]] = []
+    while isinstance(expression, ast.Conditional) and isinstance(expression.then, ast.Literal):
+        found.append((expression.condition, expression.then.value))
+        expression = expression.otherwise
+    if isinstance(expression, ast.Literal):
+        yield from found
+        yield None, expression.value
+
+
+def _is_simple(condition: ast.Expr) -> bool:
+    """Whether condition objects and filters can say it."""
+    stack = [condition]
+    while stack:
+        part = stack.pop()
+        match part:
+            case ast.Not(_, operand):
+                stack.append(operand)
+            case ast.Logical(_, _, operands):
+                stack.extend(operands)
+            case ast.Name(_, text):
+                if not text.startswith(_SPACES):
+                    return False
+            case ast.Comparison(_, _, operators, _) if len(operators) > 1:
+                stack.append(_pairs(part))
+            case ast.Comparison(_, first, operators, rest):
+                if not (_is_test(first, operators[0], rest[0]) or _is_mirrored(part)):
+                    return False
+            case _:
+                return False
+    return True
+
+
+def _pairs(chain: ast.Comparison) -> ast.Expr:
+    """`a < b < c` as `a < b and b < c`."""
+    operands = (chain.first, *chain.rest)
+    pairs = zip(operands, chain.operators, chain.rest, strict=False)
+    return ast.Logical(
+        chain.span, "and", tuple([ast.Comparison(chain.span, left, (sign,), (right,)) for left, sign, right in pairs])
+    )
+
+
+def _is_test(subject: ast.Expr, operator: str, value: ast.Expr) -> bool:
+    items = value.items if isinstance(value, ast.List) else (value,)
+    is_list = operator in ("in", "not in")
+    return (
+        isinstance(subject, ast.Name)
+        and subject.text.startswith(_SPACES)
+        and isinstance(value, ast.List) is is_list
+        and all(_is_value(item) for item in items)
+    )
+
+
+def _is_mirrored(comparison: ast.Comparison) -> bool:
+    operator = MIRRORED.get(comparison.operators[0])
+    return operator is not None and _is_test(comparison.rest[0], operator, comparison.first)
+
+
+def _is_value(node: ast.Expr) -> bool:
+    """A literal or parameter; no text that a condition would take for something else."""
+    if isinstance(node, ast.Name):
+        return node.text.startswith("param.")
+    value = node.value if isinstance(node, ast.Literal) else ...
+    if isinstance(value, str):
+        return "." not in value and not re.match(r"\s*[<>=!]", value)
+    return value is not ...
+
+
+def _comparison(node: ast.Comparison) -> tuple[str, str, Plain]:
+    """Subject, operator and value of a simple comparison."""
+    subject, operator, value = node.first, node.operators[0], node.rest[0]
+    if not _is_test(subject, operator, value):
+        subject, operator, value = value, MIRRORED[operator], subject
+    assert isinstance(subject, ast.Name)
+    if isinstance(value, ast.List):
+        return subject.text, operator, [_value(item) for item in value.items]
+    return subject.text, operator, _value(value)
+
+
+def _value(node: ast.Expr) -> Plain:
+    assert isinstance(node, ast.Name | ast.Literal)
+    return node.text if isinstance(node, ast.Name) else node.value

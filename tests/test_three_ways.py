@@ -1,0 +1,269 @@
+"""Random formulas, computed three ways: value, class of the value, kind and step of an error are the same.
+
+The numbers at the end of each test make 2,000 formulas in the normal run and 100,000 in the deep one, each for several
+inputs. Where one disagrees, Hypothesis makes it and the other formulas of its seed small, and the message names it.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pytest
+from formulaseed.ir.text import step_text
+from formulaseed.pipeline import FormulaSeed, analyse
+from formulaseed.testing.formulas import FormulaWriter
+from formulaseed.testing.values import SHORT_TEXTS, TEXTS, integers, numbers
+from formulaseed.testing.where import ConditionWriter
+from formulaseed.testing.writer import Piece, Variable
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from third_evaluator import tree
+from three_ways import Json, Ways, exact, without
+
+DEPTH = 6
+"""How deeply operators stand inside one another, at most."""
+
+
+def examples(share: float) -> Callable[[Any], Any]:
+    """So many examples, relative to the profile's number."""
+    return settings(max_examples=max(1, round(settings.default.max_examples * share)))  # type: ignore[union-attr]
+
+
+def wanted(number: int) -> float:
+    """So many formulas at least, which are meant for the normal profile, in the one that runs."""
+    return number * settings.default.max_examples / 100  # type: ignore[union-attr]
+
+
+class Writer(FormulaWriter):
+    """Writes deep formulas that stay readable: some branches end early."""
+
+    def form(self, forms: Any, depth: int) -> Piece:
+        return super().form(forms, depth - self.any_of((0, 0, 1, 2, 2)))
+
+
+def drawn(draw: st.DrawFn, writer: Writer, kind: str) -> str:
+    """A formula of a kind."""
+    depth = draw(st.integers(1, DEPTH))
+    forms = {
+        "number": writer.number, "condition": writer.condition, "text": writer.text, "nullable": writer.number_or_null,
+    }  # fmt: skip
+    return forms[kind](depth).text
+
+
+def sound(seed: Json) -> Ways:
+    """The seed without the steps that can only fail; any other error is a mistake of the writer."""
+    found = analyse(seed)
+    while found.has_errors:
+        errors = [d for d in found.diagnostics if d.severity == "error"]
+        assert {d.code for d in errors} == {"FS306"}, [(d.code, d.message, d.pointer) for d in errors]
+        places = {int(d.pointer.split("/")[2]) for d in errors}
+        seed = without(seed, [seed["compute"][place]["name"] for place in places])
+        found = analyse(seed)
+    assert found.program is not None
+    return Ways(seed, FormulaSeed(found.document, found.program, found.diagnostics))
+
+
+# --- formulas over the restaurant
+
+PARAMETERS: dict[str, Json] = {
+    "X": {"type": "integer", "default": 1},
+    "Y": {"type": "number", "default": 0.5},
+    "K": {"type": "integer", "default": 3, "minimum": 1, "maximum": 10},
+    "R": {"type": "number", "default": 0.5, "minimum": -1, "maximum": 1},
+    "B": {"type": "boolean", "default": True},
+    "S": {"type": "string", "default": "a"},
+}
+CONTEXT = [
+    {"name": "number", "type": "number", "nullable": True},
+    {"name": "integer", "type": "integer", "nullable": True},
+    {"name": "flag", "type": "boolean", "nullable": True},
+    {"name": "text", "type": "string", "nullable": True},
+]
+BASE = [
+    {"name": "N", "op": "count"},
+    {"name": "BEST", "op": "max", "field": "meta.stars"},
+    {"name": "KIND", "op": "case", "rules": [{"when": "param.B", "then": "mild"}, {"else": "severe"}]},
+    {"name": "LEVEL", "op": "case", "source": "param.X", "rules": [{"when": "> 2", "then": 0.5}, {"else": None}]},
+]
+"""Steps that cannot fail, for formulas to use."""
+
+VARIABLES = [
+    *[Variable(f"param.{name}", parameter["type"]) for name, parameter in PARAMETERS.items()],
+    *[Variable(f"context.{field['name']}", str(field["type"]), nullable=True) for field in CONTEXT],
+    Variable("context.review_count", "integer"),
+    Variable("context.name", "string"),
+    Variable("N", "integer"),
+    Variable("BEST", "number", nullable=True, needs_guard=True, counted_by="N"),
+    Variable("KIND", "string", ("mild", "severe")),
+    Variable("LEVEL", "number", nullable=True),
+]
+ARGUMENTS = st.tuples(
+    st.lists(st.fixed_dictionaries({"meta": st.fixed_dictionaries({"stars": numbers()})}), max_size=2),
+    st.fixed_dictionaries(
+        {
+            "number": st.none() | numbers(), "integer": st.none() | integers(), "flag": st.none() | st.booleans(),
+            "text": st.none() | TEXTS, "review_count": integers(least=0), "name": TEXTS,
+        }
+    ),
+    st.fixed_dictionaries(
+        {
+            "X": integers(), "Y": numbers(), "K": st.integers(1, 10), "R": st.floats(-1, 1), "B": st.booleans(), "S": TEXTS,
+        }
+    ),
+)  # fmt: skip
+
+
+@st.composite
+def formulas(draw: st.DrawFn, kind: str) -> Json:
+    writer = Writer(draw, VARIABLES)
+    if kind == "case":
+        rules = [{"when": drawn(draw, writer, "condition"), "then": draw(SHORT_TEXTS)} for _ in range(2)]
+        return {"op": "case", "rules": [*rules, {"else": ""}]}
+    return {"op": "expr", "expr": drawn(draw, writer, kind)}
+
+
+def seed_of(steps: Sequence[Json]) -> Json:
+    named = [{"name": f"F{place}", **step} for place, step in enumerate(steps)]
+    return {
+        "task_name": "T", "parameters": PARAMETERS, "context": CONTEXT, "extract": {"fields": []},
+        "compute": [*BASE, *named], "output": ["N"],
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("kind", "share", "least"),
+    [("number", 1.6, 680), ("condition", 1.2, 560), ("nullable", 0.6, 250), ("text", 0.5, 220), ("case", 0.35, 130)],
+)
+def test_random_formulas(kind: str, share: float, least: int) -> None:
+    """Of the restaurant: each formula is a step, and each is computed for several inputs."""
+    tried: Counter[str] = Counter()
+
+    @examples(share)
+    @given(st.tuples(*[formulas(kind)] * 5), st.lists(ARGUMENTS, min_size=1, max_size=8))
+    def agree(steps: Sequence[Json], inputs: list[Any]) -> None:
+        ways = sound(seed_of(steps))
+        for arguments in inputs:
+            for outcome in ways.assert_agree(arguments).values():
+                tried[outcome[0]] += 1
+        tried["formulas"] += len(ways.seed["compute"]) - len(BASE)
+
+    agree()
+    print(tried)
+    assert tried["formulas"] >= wanted(least)
+
+
+@pytest.mark.parametrize("kind", ["number", "condition", "nullable", "text"])
+def test_printed_formulas_read_as_they_were(kind: str) -> None:
+    """A checked tree printed and read again is equal; to Python, too, the text has the structure of the formula.
+
+    Unless the checker put something else in place of a part: then the value is the same.
+    """
+
+    @examples(0.15)
+    @given(st.lists(formulas(kind), min_size=1, max_size=8), st.lists(ARGUMENTS, min_size=1, max_size=3))
+    def agree(steps: list[Json], inputs: list[Any]) -> None:
+        ways = sound(seed_of(steps))
+        written = ways.seed["compute"][len(BASE) :]
+        checked = ways.loaded.program.steps[len(BASE) :]
+        printed = [{**step, "expr": step_text(tree)} for step, tree in zip(written, checked, strict=True)]
+        again = Ways.of({**ways.seed, "compute": [*BASE, *printed]})
+        for before, after in zip(checked, again.loaded.program.steps[len(BASE) :], strict=True):
+            assert exact(before.operation) == exact(after.operation), step_text(before)
+        others = [
+            (before, after)
+            for before, after in zip(written, printed, strict=True)
+            if ast.dump(tree(before["expr"])) != ast.dump(tree(after["expr"]))
+        ]
+        for arguments in inputs if others else []:
+            expected, found = ways.third(arguments), again.third(arguments)
+            for before, after in others:
+                assert expected[before["name"]] == found[before["name"]], (before["expr"], after["expr"], arguments)
+
+    agree()
+
+
+# --- formulas over the reviews
+
+FIELDS: list[Json] = [
+    {"name": "severity", "type": "enum", "values": ["none", "mild", "severe"]},
+    {"name": "amount", "type": "number"},
+    {"name": "age", "type": "integer", "default": 0},
+    {"name": "flag", "type": "boolean"},
+]
+META: list[Json] = [
+    {"name": "price", "type": "number", "nullable": True},
+    {"name": "visits", "type": "integer", "nullable": True},
+    {"name": "note", "type": "string", "nullable": True},
+]
+REVIEWED = [
+    Variable("extraction.severity", "string", ("none", "mild", "severe")),
+    *[Variable(f"extraction.{field['name']}", field["type"]) for field in FIELDS[1:]],
+    *[Variable(f"meta.{field['name']}", field["type"], nullable=True) for field in META],
+    Variable("meta.stars", "number"),
+    Variable("meta.useful", "integer"),
+]
+ROWS = st.lists(
+    st.fixed_dictionaries(
+        {
+            "extraction": st.fixed_dictionaries(
+                {"severity": st.sampled_from(["none", "mild", "severe"]), "amount": numbers(), "flag": st.booleans()},
+                optional={"age": st.none() | integers()},
+            ),
+            "meta": st.fixed_dictionaries(
+                {"stars": numbers(), "useful": integers()},
+                optional={"price": numbers(), "visits": st.none() | integers(), "note": TEXTS},
+            ),
+        }
+    ),
+    max_size=5,
+)
+
+
+@st.composite
+def aggregates(draw: st.DrawFn) -> list[Json]:
+    """Filters, and steps that sum up a deep formula or take its extreme over the reviews that match."""
+    wheres = ConditionWriter(draw, [variable for variable in VARIABLES if variable.text.startswith("param.")])
+    steps: list[Json] = [{"name": "F", "op": "define_filter", "where": wheres.where(REVIEWED, [], least=1)}]
+    steps.append({"name": "G", "op": "define_filter", "where": wheres.where(REVIEWED, ["F"], least=1)})
+    writer = Writer(draw, [*REVIEWED, *REVIEWED, *VARIABLES[:-4], VARIABLES[-2]], ["F", "G"])
+    for place in range(draw(st.integers(1, 3))):
+        operation: Json = draw(
+            st.sampled_from([{"op": "sum"}, {"op": "sum"}, {"op": "max", "default": 0}, {"op": "min"}])
+        )
+        where = wheres.where(REVIEWED, ["F", "G"]) if draw(st.booleans()) else {}
+        formula = drawn(draw, writer, draw(st.sampled_from(["number", "number", "number", "nullable"])))
+        steps.append({"name": f"S{place}", **operation, "expr": formula, **({"where": where} if where else {})})
+    return steps
+
+
+def test_random_formulas_for_each_review() -> None:
+    """Sums and extremes of a deep formula over random rows, with conditions and filters.
+
+    A step that fails is left out of the next round, so that it hides none of the following ones.
+    """
+    tried: Counter[str] = Counter()
+
+    @examples(0.8)
+    @given(aggregates(), st.lists(st.tuples(ROWS, ARGUMENTS), min_size=1, max_size=6))
+    def agree(steps: list[Json], drawn: list[Any]) -> None:
+        seed = {
+            "task_name": "T", "parameters": PARAMETERS, "context": CONTEXT, "extract": {"fields": FIELDS, "meta": META},
+            "compute": [BASE[2], *steps, BASE[0]], "output": ["N"],
+        }  # fmt: skip
+        ways = sound(seed)
+        tried["formulas"] += sum(step["op"] in ("sum", "max", "min") for step in ways.seed["compute"])
+        inputs = [(rows, *others[1:]) for rows, others in drawn]
+        while True:
+            outcomes = [outcome for arguments in inputs for outcome in ways.assert_agree_in_order(arguments)]
+            tried.update(outcome[0] for outcome in outcomes)
+            failing = {outcome[1] for outcome in outcomes if outcome[0] == "error"}
+            if not failing:
+                break
+            ways = sound(without(ways.seed, sorted(failing)))
+
+    agree()
+    print(tried)
+    assert tried["formulas"] >= wanted(160)

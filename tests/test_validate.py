@@ -235,7 +235,7 @@ def test_every_example_is_explained() -> None:
         "4 reviews by the circle of Skip, 4 with 4 stars or more",
         "1 judged positive on `patio`",
         "2 of them credible (review_count of 88 or more), asked for 2",
-        "attributes.Ambience has casual, divey",
+        "attributes.Ambience has divey, casual",
     ):
         assert words in done.out, words
 

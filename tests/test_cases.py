@@ -1,9 +1,9 @@
 """Readable cases: a seed and what the compiler makes of it, side by side in one file.
 
-Each file of cases/ begins with a title and a sentence, then gives a seed. In bad/ the diagnostics follow, with
-the summary. In good/ follow, as far as the file has such blocks: the warnings, the types, the computation of the
-generated module, and runs, each with every step's value or the error. `--update-cases` rewrites what follows;
-people review that diff and never type it.
+Each file of cases/ begins with a title and a sentence, then gives a seed; in bad/ it may be a file of requests. There
+the diagnostics follow, with the summary. In good/ follow, as far as the file has such blocks: the warnings, the types,
+the computation of the generated module, and runs, each with every step's value or the error. `--update-cases` rewrites
+what follows; people review that diff and never type it.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from formulaseed.errors import EvaluationError
 from formulaseed.ir import nodes
 from formulaseed.ir.dump import dump_program
 from formulaseed.ir.interpret import interpret
-from formulaseed.pipeline import Analysis, analyse, compile_seed, load_seed
+from formulaseed.pipeline import Analysis, RequestsAnalysis, analyse, analyse_file, compile_seed, load_seed
 from formulaseed.runtime.evaluator import Evaluator
 from formulaseed.runtime.loading import module_from_source
 
@@ -40,10 +40,11 @@ NOT_IN_A_TEXT = {
 }
 BLOCKS = {
     "good": ("json seed", "text warnings", "text types", "python module", "json run", "json steps", "json error"),
-    "bad": ("json seed", "text errors"),
+    "bad": ("json seed", "jsonl requests", "text errors"),
 }
+FILES = {"json seed": "seed.json", "jsonl requests": "requests.jsonl"}
 _FENCE = re.compile(r"^```(.+)\n((?:(?!```).*\n)*)```$", re.MULTILINE)
-_OPENING = re.compile(r"# \S.*[^.\n]\n\n\S(?:.+\n)*.*\.\n\n```json seed\n")
+_OPENING = re.compile(r"# \S.*[^.\n]\n\n\S(?:.+\n)*.*\.\n\n```(?:json seed|jsonl requests)\n")
 
 
 @dataclass(frozen=True)
@@ -63,11 +64,11 @@ def test_case(path: Path, tmp_path: Path, request: pytest.FixtureRequest) -> Non
     written = path.read_text(encoding="utf-8")
     blocks = [Block(*match.groups()) for match in _FENCE.finditer(written)]
     assert _OPENING.match(written), "a case begins with a title, a sentence with a full stop, and the seed"
-    assert [block.kind for block in blocks].count("json seed") == 1
+    assert [block.kind in FILES for block in blocks].count(True) == 1
     assert {block.kind for block in blocks} <= set(BLOCKS[path.parent.name])
-    head = written[: written.index("```json seed\n")]
+    head = written[: written.index(f"```{blocks[0].kind}\n")]
     assert not _FENCE.sub("", written.removeprefix(head)).strip(), "after the sentence there are blocks alone"
-    seed = tmp_path / "seed.json"
+    seed = tmp_path / FILES[blocks[0].kind]
     seed.write_text(blocks[0].body, encoding="utf-8")
     with contextlib.chdir(tmp_path):
         rewritten = _good(blocks) if path.parent.name == "good" else _bad(blocks)
@@ -91,13 +92,13 @@ def test_every_code_has_a_bad_case() -> None:
 
 
 def _bad(blocks: list[Block]) -> list[Block]:
-    analysis = analyse("seed.json")
+    analysis = analyse_file(FILES[blocks[0].kind])
     if not analysis.diagnostics:
         pytest.fail("a bad case has diagnostics, and this one has none", pytrace=False)
     return [blocks[0], Block("text errors", _told(analysis))]
 
 
-def _told(analysis: Analysis) -> str:
+def _told(analysis: Analysis | RequestsAnalysis) -> str:
     return f"{render_text(analysis.diagnostics)}\n{summary(analysis.diagnostics)}\n"
 
 

@@ -102,7 +102,9 @@ def case(path: Path) -> str:
 
 
 def is_newer(path: Path) -> bool:
-    """Whether a case's seed is JSON, and of the shape that the schema is about."""
+    """Whether a case shows a seed that is JSON, and of the shape that the schema is about."""
+    if path.stem.startswith("requests_"):
+        return False
     try:
         return not is_older(json.loads(case(path)))
     except ValueError:

@@ -1,21 +1,26 @@
-"""The allergy task on real restaurants, against values published for them. Skipped where the data is not at hand."""
+"""Real restaurants: the allergy task and benchmark requests, against values published for them.
+
+Skipped where the data is not at hand.
+"""
 
 from __future__ import annotations
 
+import json
 import math
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import pytest
-from formulaseed import load_evaluator
-from helpers import TASKS, formulaseed, read_lines, write_lines
+from formulaseed import load_evaluator, load_requests
+from helpers import TASKS, Outcome, formulaseed, read_lines, write_lines
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 SEED = TASKS / "g1a_v2" / "seed.json"
 
 
-def real(name: str) -> Path:
-    path = DATA / "g1a" / name
+def real(name: str, folder: str = "g1a") -> Path:
+    path = DATA / folder / name
     if not path.is_file():
         pytest.skip(f"{path} is absent")
     return path
@@ -89,3 +94,39 @@ def test_recorded_extractions_are_used_and_the_missing_ones_named(tmp_path: Path
             assert (result["error"]["step"], result["error"]["kind"]) == (None, "extraction")
         else:
             assert result == before
+
+
+def validated(*arguments: object, judged: bool = True) -> Outcome:
+    """The benchmark's requests held against its cafes."""
+    given = {"--restaurants": "restaurants.jsonl", "--reviews": "reviews.jsonl", "--social": "social.json"}
+    if judged:
+        given["--judgements"] = "judgements.jsonl"
+    options = [part for option, name in given.items() for part in (option, real(name, "philly"))]
+    return formulaseed("validate", real("requests.jsonl", "philly"), *options, *arguments)
+
+
+def test_benchmark_requests_are_checked() -> None:
+    """All fifty load; what they are warned of is a request outside its group's pattern, and `value` that disagrees."""
+    path = real("requests.jsonl", "philly")
+    assert formulaseed("check", path).status == 0
+    found = load_requests(path)
+    assert len(found.program.requests) == 50
+    assert Counter(d.code for d in found.diagnostics) == {"FS813": 1, "FS816": 7}
+
+
+def test_benchmark_requests_have_their_published_values(tmp_path: Path) -> None:
+    """Fifty requests on fifty cafes: every one of the 2,500 values, and every request ok."""
+    expected = json.loads(real("expected_matrix.json", "philly").read_text(encoding="utf-8"))
+    done = validated("--matrix", tmp_path / "matrix.json", "--out", "-")
+    assert done.status == 0, done.err
+    assert json.loads((tmp_path / "matrix.json").read_text(encoding="utf-8")) == expected
+    assert Counter(line["status"] for line in done.results) == {"ok": 50}
+
+
+def test_benchmark_requests_on_the_texts_alone() -> None:
+    """Without judgements only the requests that ask for judgements are open, and they say so."""
+    done = validated("--out", "-", judged=False)
+    assert done.status == 1
+    for line in done.results:
+        assert line["status"] == "ok" or line["matches"] == [] or line["status"] == "multi_match"
+    assert "no judgements are given" in done.err

@@ -14,7 +14,7 @@ from formulaseed.diagnostics.render import render_text
 from formulaseed.domain.builtins import FUNCTIONS
 from formulaseed.errors import SeedError
 from formulaseed.frontends.operations import OPERATIONS
-from formulaseed.pipeline import analyse, compile_seed
+from formulaseed.pipeline import analyse, analyse_file, compile_seed
 from formulaseed.runtime.loading import module_from_file
 from helpers import formulaseed, tiny_seed
 
@@ -31,34 +31,40 @@ IN_PROSE = {
 
 _PAGE = re.compile(
     r"# (?P<heading>.+)\n\n(?P<text>(?:[^#`].*\n+|`[^`].*\n+)+)"
-    r"## Example\n\n```(?P<kind>json|text)\n(?P<example>(?:(?!```).*\n)+)```\n(?P<rest>(?:.*\n)*)"
+    r"## Example\n\n```(?P<kind>jsonl?|text)\n(?P<example>(?:(?!```).*\n)+)```\n(?P<rest>(?:.*\n)*)"
 )
-_INSTEAD = re.compile(r"\n## Instead\n\n```json\n(?P<seed>(?:(?!```).*\n)+)```\n")
+_INSTEAD = re.compile(r"\n## Instead\n\n```jsonl?\n(?P<seed>(?:(?!```).*\n)+)```\n")
 
 ALL = sorted(CODES)
 WITH_SEEDS = [code for code in ALL if code not in IN_PROSE]
+OF_REQUESTS = [code for code in WITH_SEEDS if code.startswith("FS8")]
+"""The codes whose page shows a file of requests."""
 
 
 def page(code: str) -> re.Match[str]:
     """The page of a code, taken apart."""
     text = (PAGES / f"{code}.md").read_text(encoding="utf-8")
     found = _PAGE.fullmatch(text)
-    assert found, f"{code}.md: `# CODE name`, some sentences, `## Example` with a json or text block"
+    assert found, f"{code}.md: `# CODE name`, some sentences, `## Example` with a json, jsonl or text block"
     return found
 
 
 def instead(code: str) -> str:
     """The mended seed of a page, which nothing follows."""
     found = _INSTEAD.fullmatch(page(code)["rest"])
-    assert found, f"{code}.md: behind the example comes `## Instead` with a json block, and nothing else"
+    assert found, f"{code}.md: behind the example comes `## Instead` with a json or jsonl block, and nothing else"
     return found["seed"]
 
 
-def told(seed: str, folder: Path) -> tuple[Diagnostic, ...]:
-    """The diagnostics of a seed that stands in a file."""
-    path = folder / "seed.json"
-    path.write_text(seed, encoding="utf-8")
-    return analyse(path).diagnostics
+def told(text: str, folder: Path, name: str = "seed.json") -> tuple[Diagnostic, ...]:
+    """The diagnostics of a seed, or of requests, that stand in a file."""
+    path = folder / name
+    path.write_text(text, encoding="utf-8")
+    return analyse_file(path).diagnostics
+
+
+def file_of(code: str) -> str:
+    return "requests.jsonl" if code in OF_REQUESTS else "seed.json"
 
 
 def errors(diagnostics: tuple[Diagnostic, ...]) -> set[str]:
@@ -87,14 +93,14 @@ def test_text(code: str) -> None:
 
 @pytest.mark.parametrize("code", ALL)
 def test_kind_of_example(code: str) -> None:
-    """The example is a seed, save for the codes that a seed on a page cannot give."""
-    assert page(code)["kind"] == ("text" if code in IN_PROSE else "json")
+    """The example is a seed or requests, save for the codes that those on a page cannot give."""
+    assert page(code)["kind"] == ("text" if code in IN_PROSE else "jsonl" if code in OF_REQUESTS else "json")
 
 
 @pytest.mark.parametrize("code", WITH_SEEDS)
 def test_example(code: str, tmp_path: Path) -> None:
     """The example gives the code, at a place in the file, and no error of another code beside it."""
-    diagnostics = told(page(code)["example"], tmp_path)
+    diagnostics = told(page(code)["example"], tmp_path, file_of(code))
     assert code in {d.code for d in diagnostics}, render_text(diagnostics)
     assert errors(diagnostics) <= {code}, render_text(diagnostics)
     lines = page(code)["example"].splitlines()
@@ -105,10 +111,10 @@ def test_example(code: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("code", WITH_SEEDS)
 def test_instead(code: str, tmp_path: Path) -> None:
-    """Nothing is wrong with the mended seed, not even a warning, and it compiles."""
-    diagnostics = told(instead(code), tmp_path)
+    """Nothing is wrong with the mended seed, not even a warning, and it compiles; nor with mended requests."""
+    diagnostics = told(instead(code), tmp_path, file_of(code))
     assert not diagnostics, render_text(diagnostics)
-    assert compile_seed(json.loads(instead(code)), formatted=False)
+    assert code in OF_REQUESTS or compile_seed(json.loads(instead(code)), formatted=False)
 
 
 @pytest.mark.parametrize("code", WITH_SEEDS)
@@ -198,7 +204,7 @@ def test_pages_know_the_limits() -> None:
     """The numbers on the pages are the limits that hold."""
     named = {
         "FS003": [limits.SEED_BYTES],
-        "FS004": [limits.JSON_DEPTH],
+        "FS004": [limits.JSON_DEPTH, limits.REQUEST_DEPTH],
         "FS006": [limits.NUMBER_CHARACTERS],
         "FS206": [limits.TASK_NAME_CHARACTERS],
         "FS510": [

@@ -15,7 +15,7 @@ from formulaseed.diagnostics.codes import CODES
 from formulaseed.diagnostics.model import Diagnostic, Fix
 from formulaseed.diagnostics.pages import explanation, page
 from formulaseed.diagnostics.sarif import FINGERPRINT, render_sarif
-from formulaseed.pipeline import analyse
+from formulaseed.pipeline import analyse, analyse_file
 from formulaseed.source.text import Source, Span
 from helpers import SEEDS, formulaseed, write_json
 from jsonschema import Draft4Validator
@@ -77,7 +77,7 @@ def read_back(folder: Path, location: Json) -> str:
 
 
 def case(path: Path) -> str:
-    found = re.search(r"```json seed\n(.*?)\n```", path.read_text(encoding="utf-8"), re.S)
+    found = re.search(r"```(?:json seed|jsonl requests)\n(.*?)\n```", path.read_text(encoding="utf-8"), re.S)
     assert found
     return found[1]
 
@@ -98,8 +98,9 @@ def test_the_schema_is_the_published_one() -> None:
 def test_every_kind_of_problem(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each bad case gives a valid log whose regions hold the very text that the diagnostics are about."""
     monkeypatch.chdir(tmp_path)
-    Path("seed.json").write_text(case(path), encoding="utf-8")
-    diagnostics = analyse("seed.json").diagnostics
+    name = "requests.jsonl" if path.stem.startswith("requests_") else "seed.json"
+    Path(name).write_text(case(path), encoding="utf-8")
+    diagnostics = analyse_file(name).diagnostics
     for diagnostic, result in zip(diagnostics, results_of(*diagnostics), strict=True):
         (location,) = result["locations"]
         span = diagnostic.span

@@ -8,11 +8,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from formulaseed.api import check, compile_seed, load_evaluator, load_seed
+    from formulaseed.api import check, compile_seed, load_evaluator, load_requests, load_seed, validate_requests
     from formulaseed.diagnostics.model import Diagnostic
     from formulaseed.errors import DataError, EvaluationError, FormulaSeedError, SeedError
-    from formulaseed.pipeline import FormulaSeed
+    from formulaseed.pipeline import FormulaSeed, RequestsFile
     from formulaseed.runtime.evaluator import Evaluator
+    from formulaseed.runtime.validation import RequestResult, Validation
 
 __version__ = "0.1.0"
 
@@ -23,11 +24,16 @@ _HOMES = {
     "Evaluator": "formulaseed.runtime.evaluator",
     "FormulaSeed": "formulaseed.pipeline",
     "FormulaSeedError": "formulaseed.errors",
+    "RequestResult": "formulaseed.runtime.validation",
+    "RequestsFile": "formulaseed.pipeline",
     "SeedError": "formulaseed.errors",
+    "Validation": "formulaseed.runtime.validation",
     "check": "formulaseed.api",
     "compile_seed": "formulaseed.api",
     "load_evaluator": "formulaseed.api",
+    "load_requests": "formulaseed.api",
     "load_seed": "formulaseed.api",
+    "validate_requests": "formulaseed.api",
 }
 
 __all__ = [
@@ -37,12 +43,17 @@ __all__ = [
     "Evaluator",
     "FormulaSeed",
     "FormulaSeedError",
+    "RequestResult",
+    "RequestsFile",
     "SeedError",
+    "Validation",
     "__version__",
     "check",
     "compile_seed",
     "load_evaluator",
+    "load_requests",
     "load_seed",
+    "validate_requests",
 ]
 
 

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from formulaseed import pipeline
 from formulaseed.diagnostics.model import Diagnostic
-from formulaseed.pipeline import FormulaSeed, SeedLike
+from formulaseed.pipeline import FormulaSeed, RequestsFile, RequestsLike, SeedLike
 from formulaseed.runtime.evaluator import Evaluator
 from formulaseed.runtime.loading import module_from_file, module_from_source
+
+if TYPE_CHECKING:
+    from formulaseed.runtime.candidates import Lines
+    from formulaseed.runtime.validation import Validation
 
 
 def load_seed(path_or_dict: SeedLike | FormulaSeed) -> FormulaSeed:
@@ -44,3 +50,35 @@ def load_evaluator(seed_or_path: SeedLike | FormulaSeed) -> Evaluator:
     seed = pipeline.load_seed(seed_or_path)
     module = module_from_source(pipeline.compile_seed(seed, formatted=False), seed.task_name)
     return Evaluator(module, partial(pipeline.locate, seed))
+
+
+def load_requests(path_or_list: RequestsLike | RequestsFile) -> RequestsFile:
+    """Read and check a file of requests, given as a path or as JSON values.
+
+    Raises `SeedError`, whose `.diagnostics` hold everything that is wrong, and `DataError` for a file that
+    cannot be opened.
+    """
+    return pipeline.load_requests(path_or_list)
+
+
+def validate_requests(
+    requests: RequestsLike | RequestsFile,
+    *,
+    restaurants: Lines,
+    reviews: Lines | None = None,
+    judgements: Lines | None = None,
+    social: str | os.PathLike[str] | Mapping[str, Any] | None = None,
+) -> Validation:
+    """Hold requests against restaurants: a status for each request, and the matrix of all values.
+
+    Files are given as paths or as the JSON values that they would hold; without `reviews` the restaurants hold their
+    own. Lines that cannot be used are in the result's `failures`. Raises `SeedError` for requests with errors, and
+    `DataError` for a file that cannot be opened or a social graph that is none.
+    """
+    from formulaseed.runtime.candidates import read_world
+    from formulaseed.runtime.results import Failures
+    from formulaseed.runtime.validation import validate
+
+    program, failures = pipeline.load_requests(requests).program, Failures()
+    world = read_world(restaurants, reviews, judgements, social, failures)
+    return validate(program.requests, world, failures.lines)

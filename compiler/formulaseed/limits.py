@@ -33,6 +33,18 @@ SUGGESTION_LETTERS = 1_000_000
 """So many letters of unknown and known names are compared in all."""
 OUTPUTS = 2_000
 
+REQUESTS = 1_000
+REQUEST_DEPTH = 96
+"""Objects and lists inside one another in a request: enough for 45 `AND`s and `OR`s."""
+REQUEST_CONDITIONS = 1_000
+"""Conditions of one request."""
+PATH_KEYS = 16
+PATTERN_CHARACTERS = 1_000
+MATCHES = 1_000_000
+"""The largest number of reviews that a condition may ask for."""
+ATTRIBUTE_CHARACTERS = 2_000
+"""A longer text of a restaurant is not looked at for a Python literal, as Yelp writes attributes."""
+
 FORMULA_CHARACTERS = 16_384
 FORMULA_TERMS = 600
 FORMULA_TOKENS = 2_048

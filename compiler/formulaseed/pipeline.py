@@ -8,36 +8,41 @@
     render  ModuleView          →  str             the template, then the formatter
     verify  str                 →  str             the same text, or a refusal
 
-What is wrong with a seed is gathered in `Problems`; the first four phases run as far as they can, so that
-everything is told in one go.
+A file of requests is read and lowered at once, to `requests.Requests`. What is wrong is gathered in `Problems`; the
+first four phases run as far as they can, so that everything is told in one go.
 """
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from formulaseed import limits
 from formulaseed.checker.program import check_program
 from formulaseed.diagnostics.model import Diagnostic, Problems, printable, strictly
 from formulaseed.diagnostics.suggest import at_most, did_you_mean
-from formulaseed.errors import FormulaSeedError, SeedError, UnreadableError, reason_of
+from formulaseed.errors import FormulaSeedError, SeedError
 from formulaseed.frontends.canonical import sha256
-from formulaseed.frontends.detect import lower_document
+from formulaseed.frontends.detect import holds_requests, lower_document
 from formulaseed.frontends.fixing import with_names_fixed, with_steps_sorted
 from formulaseed.frontends.sizes import too_many
 from formulaseed.ir import nodes
 from formulaseed.ir.places import place_of
 from formulaseed.lint.run import allow, lint
+from formulaseed.source.files import read_bytes
 from formulaseed.source.json_reader import JsonValue, Plain, plain, read_json
 from formulaseed.source.text import Source, Span
 from formulaseed.syntax import surface
 
+if TYPE_CHECKING:  # a command that reads seeds alone does without
+    from formulaseed.ir import requests
+
 SeedLike = str | os.PathLike[str] | Mapping[str, Any]
+RequestsLike = str | os.PathLike[str] | Iterable[Mapping[str, Any]]
 TARGETS = ("python",)
 _TRIED_ALONE = 20
 _PHASES = ("FS9", "FS0", "FS1", "FS5", "FS201", "FS203", "FS204", "FS205", "FS206", "FS207", "FS202", "FS4", "FS3", "")
@@ -47,7 +52,7 @@ _FAULT_CODES = {"syntax": "FS001", "depth": "FS004", "duplicate": "FS005", "numb
 
 @dataclass(frozen=True)
 class Document:
-    """A seed as it was read. `tree` is None where it is no JSON."""
+    """A file as it was read. `tree` is None where it is no JSON, and for a file of requests."""
 
     source: Source
     tree: JsonValue | None
@@ -79,12 +84,17 @@ class FormulaSeed:
 
 
 @dataclass(frozen=True)
-class Analysis:
-    """How far a seed came: each phase's result, None from the phase on that it did not pass."""
+class RequestsFile:
+    """A file of requests that has been checked and has no errors; `diagnostics` are its warnings."""
 
     document: Document
-    surface: surface.Program | None
-    program: nodes.Program | None
+    program: requests.Requests
+    diagnostics: tuple[Diagnostic, ...]
+
+
+class _Told:
+    """What every analysis says of its diagnostics."""
+
     diagnostics: tuple[Diagnostic, ...]
 
     @property
@@ -97,45 +107,59 @@ class Analysis:
         return self.errors > 0
 
 
+@dataclass(frozen=True)
+class Analysis(_Told):
+    """How far a seed came: each phase's result, None from the phase on that it did not pass."""
+
+    document: Document
+    surface: surface.Program | None
+    program: nodes.Program | None
+    diagnostics: tuple[Diagnostic, ...]
+
+
+@dataclass(frozen=True)
+class RequestsAnalysis(_Told):
+    """A file of requests, as far as it could be lowered."""
+
+    document: Document
+    program: requests.Requests | None
+    diagnostics: tuple[Diagnostic, ...]
+
+
 def read(seed: SeedLike, problems: Problems) -> Document:
     """Read a file or a dictionary. Raises `UnreadableError` for a file that cannot be opened."""
     if isinstance(seed, Mapping):
         return _read_text(Source("<seed>", _dumped(seed)), None, problems)
     if not isinstance(seed, str | os.PathLike):
         raise FormulaSeedError(f"a seed is a path or a dictionary, not {type(seed).__name__}")
-    path = Path(seed)
-    try:
-        with path.open("rb") as file:
-            data = file.read(limits.SEED_BYTES + 1)
-    except (OSError, ValueError) as error:
-        raise UnreadableError(f"cannot read {os.fspath(seed)}: {reason_of(error)}") from None
-    name = path.as_posix()
+    source, path = _source_of(seed, problems)
+    return Document(source, None, path) if problems.has_errors else _read_text(source, path, problems)
+
+
+def _source_of(given: str | os.PathLike[str], problems: Problems) -> tuple[Source, Path | None]:
+    """The text of a file, and its path where it can be written back. A text that cannot be used is told."""
+    data, path = read_bytes(given, limits.SEED_BYTES)
+    name = Path(given).as_posix() if os.fspath(given) != "-" else "<stdin>"
     if len(data) > limits.SEED_BYTES:
-        return _refused(
-            name, path, problems, "FS003", f"the file is larger than {limits.SEED_BYTES} bytes", "shorten it"
-        )
+        source = Source(name, "")
+        message = f"the file is larger than {limits.SEED_BYTES} bytes"
+        problems.add("FS003", Span(source, 0, 0), message, "shorten it")
+        return source, path
     try:
-        text = data.decode("utf-8-sig")
+        return Source(name, data.decode("utf-8-sig")), path
     except UnicodeDecodeError as error:
         source = Source(name, data.decode("utf-8", "replace"))
         at = len(data[: error.start].decode("utf-8", "replace"))
         message = f"byte {error.start} of the file is not UTF-8"
         problems.add("FS002", Span(source, at, at + 1), message, "save the file as UTF-8")
-        return Document(source, None, path)
-    return _read_text(Source(name, text), path, problems)
+        return source, path
 
 
-def _dumped(seed: Mapping[str, Any]) -> str:
+def _dumped(value: Mapping[str, Any], *, indent: int | None = 2) -> str:
     try:
-        return json.dumps(seed, indent=2, ensure_ascii=False)
+        return json.dumps(value, indent=indent, ensure_ascii=False)
     except (TypeError, ValueError, RecursionError) as error:
-        raise FormulaSeedError(f"the seed is no JSON: {error}") from None
-
-
-def _refused(name: str, path: Path, problems: Problems, code: str, message: str, help: str) -> Document:
-    source = Source(name, "")
-    problems.add(code, Span(source, 0, 0), message, help)
-    return Document(source, None, path)
+        raise FormulaSeedError(f"the {'seed' if indent else 'request'} is no JSON: {error}") from None
 
 
 def _read_text(source: Source, path: Path | None, problems: Problems) -> Document:
@@ -168,6 +192,31 @@ def analyse(seed: SeedLike) -> Analysis:
     return _analysed(read(seed, problems), problems)
 
 
+def analyse_file(given: str | os.PathLike[str]) -> Analysis | RequestsAnalysis:
+    """Run the phases of whatever the file holds: a seed, or requests. Raises `UnreadableError`."""
+    problems = Problems()
+    source, path = _source_of(given, problems)
+    if problems.has_errors:
+        return Analysis(Document(source, None, path), None, None, problems.sorted())
+    if holds_requests(source):
+        return _analysed_requests(Document(source, None, path), problems)
+    return _analysed(_read_text(source, path, problems), problems)
+
+
+def analyse_requests(given: RequestsLike) -> RequestsAnalysis:
+    """The same for a file of requests, or the requests as JSON values."""
+    problems = Problems()
+    if isinstance(given, str | os.PathLike):
+        source, path = _source_of(given, problems)
+        if problems.has_errors:
+            return RequestsAnalysis(Document(source, None, path), None, problems.sorted())
+        return _analysed_requests(Document(source, None, path), problems)
+    if isinstance(given, Mapping) or not isinstance(given, Iterable):
+        raise FormulaSeedError(f"requests are a path or a list of objects, not {type(given).__name__}")
+    text = "".join(_dumped(request, indent=None) + "\n" for request in given)
+    return _analysed_requests(Document(Source("<requests>", text), None, None), problems)
+
+
 def analyse_text(source: Source) -> Analysis:
     """The same for the text of a seed."""
     problems = Problems()
@@ -184,6 +233,16 @@ def fixed(analysis: Analysis) -> Analysis:
         if better is None:
             return analysis
         analysis = better
+
+
+def fixed_requests(analysis: RequestsAnalysis) -> RequestsAnalysis:
+    """The same for requests: every name that is surely meant, if less is wrong then."""
+    source = analysis.document.source
+    text = with_names_fixed(source.text, [d for d in analysis.diagnostics if d.fix is not None])
+    if text == source.text:
+        return analysis
+    mended = _analysed_requests(Document(Source(source.name, text), None, None), Problems())
+    return fixed_requests(mended) if mended.errors < analysis.errors else analysis
 
 
 def _mended_texts(analysis: Analysis) -> Iterator[str]:
@@ -219,10 +278,38 @@ def _analysed(document: Document, problems: Problems) -> Analysis:
         if lowered is not None and checked is not None:
             lint(checked, lowered, problems)
         allow(lowered.allowances if lowered is not None else (), problems)
-    except Exception as error:  # a bug of ours must not look like one of the seed's, nor end in a traceback
-        message = f"the compiler failed with {type(error).__name__}: {error}"
-        problems.add("FS901", Span(document.source, 0, 0), message, "this is a bug of formulaseed: please report it")
+    except Exception as error:
+        _tell_bug(error, document, problems)
     return Analysis(document, lowered, checked, problems.sorted())
+
+
+def _analysed_requests(document: Document, problems: Problems) -> RequestsAnalysis:
+    from formulaseed.frontends.requests import lower_requests
+
+    program = None
+    name = Path(document.source.name.strip("<>")).name.split(".")[0]
+    try:
+        program = lower_requests(document.source, name, problems)
+    except Exception as error:
+        _tell_bug(error, document, problems)
+    return RequestsAnalysis(document, program, problems.sorted())
+
+
+def _tell_bug(error: Exception, document: Document, problems: Problems) -> None:
+    """A bug of ours must not look like a fault of the file, nor end in a traceback."""
+    message = f"the compiler failed with {type(error).__name__}: {error}"
+    problems.add("FS901", Span(document.source, 0, 0), message, "this is a bug of formulaseed: please report it")
+
+
+def load_requests(given: RequestsLike | RequestsFile, *, strict: bool = False) -> RequestsFile:
+    """Read and check a file of requests. Raises `SeedError` with every diagnostic where it has errors."""
+    if isinstance(given, RequestsFile):
+        return given
+    analysis = analyse_requests(given)
+    diagnostics = strictly(analysis.diagnostics) if strict else analysis.diagnostics
+    if analysis.program is None or any(d.severity == "error" for d in diagnostics):
+        raise SeedError(diagnostics)
+    return RequestsFile(analysis.document, analysis.program, diagnostics)
 
 
 def load_seed(seed: SeedLike | FormulaSeed, *, strict: bool = False) -> FormulaSeed:

@@ -11,17 +11,17 @@ from formulaseed.cli.seeds import replace_file, strict_option
 from formulaseed.diagnostics.model import Diagnostic, strictly
 from formulaseed.diagnostics.render import render_json, render_text, summary
 from formulaseed.errors import FormulaSeedError, UnreadableError
-from formulaseed.pipeline import Analysis, analyse, fixed
+from formulaseed.pipeline import Analysis, RequestsAnalysis, analyse_file, fixed, fixed_requests
 
 
 @click.command("check")
-@click.argument("seeds", nargs=-1, required=True, metavar="SEED...")
+@click.argument("seeds", nargs=-1, required=True, metavar="SEED|REQUESTS...")
 @click.option("--format", "form", type=click.Choice(["text", "json", "sarif"]), default="text",
               help="How to print diagnostics.")  # fmt: skip
 @click.option("--fix", is_flag=True, help="Mend in the files what is certain: names that are meant, the steps' order.")
 @strict_option
 def command(seeds: tuple[str, ...], form: str, fix: bool, strict: bool) -> None:
-    """Tell everything that is wrong with seeds.
+    """Tell everything that is wrong with seeds, or with files of requests.
 
     Exit status 1 where there are errors; warnings alone are fine, unless --strict takes them as errors.
     """
@@ -29,7 +29,7 @@ def command(seeds: tuple[str, ...], form: str, fix: bool, strict: bool) -> None:
     status = 0
     for seed in seeds:
         try:
-            analysis = _fixed(analyse(seed)) if fix else analyse(seed)
+            analysis = _fixed(analyse_file(seed)) if fix else analyse_file(seed)
         except UnreadableError as error:
             click.echo(f"formulaseed: {error}", err=True)
             status = 2
@@ -55,9 +55,9 @@ def command(seeds: tuple[str, ...], form: str, fix: bool, strict: bool) -> None:
     sys.exit(status)
 
 
-def _fixed(analysis: Analysis) -> Analysis:
+def _fixed(analysis: Analysis | RequestsAnalysis) -> Analysis | RequestsAnalysis:
     """Mend the file, and say so on standard error; the analysis of what it holds now."""
-    mended = fixed(analysis)
+    mended = fixed(analysis) if isinstance(analysis, Analysis) else fixed_requests(analysis)
     path = analysis.document.path
     if mended is not analysis and path is not None:
         replace_file(path, mended.document.source.text)

@@ -18,10 +18,11 @@ from formulaseed import __version__
 from formulaseed.errors import DataError, FormulaSeedError, SeedError, UnreadableError
 
 _COMMANDS = {
-    "check": "Tell everything that is wrong with seeds.",
+    "check": "Tell everything that is wrong with seeds or requests.",
     "compile": "Compile seeds to Python modules.",
     "evaluate": "Evaluate restaurants whose reviews have been extracted.",
     "run": "Filter, extract and evaluate restaurants with their reviews.",
+    "validate": "Hold requests against restaurants: does each match its own, and no other?",
     "agreement": "Measure how far an extractor agrees with recorded extractions.",
     "demo": "Show the whole job on the examples.",
     "dump": "Show a seed as one of the compiler's phases sees it.",

@@ -13,7 +13,7 @@ import click
 from formulaseed.diagnostics.model import printable
 from formulaseed.diagnostics.render import summary
 from formulaseed.errors import UnreadableError
-from formulaseed.pipeline import FormulaSeed
+from formulaseed.pipeline import FormulaSeed, RequestsFile
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -24,10 +24,10 @@ def strict_option(function: F) -> F:
     return decorated
 
 
-def tell_warnings(seed: FormulaSeed) -> None:
-    """Say how many warnings a seed has; `check` shows them."""
+def tell_warnings(seed: FormulaSeed | RequestsFile) -> None:
+    """Say how many warnings a seed or a file of requests has; `check` shows them."""
     if seed.diagnostics:
-        shown = printable(os.fspath(seed.document.path)) if seed.document.path is not None else "the seed"
+        shown = printable(seed.document.source.name)
         click.echo(f"{shown}: {summary(seed.diagnostics)}; see `formulaseed check {shown}`", err=True)
 
 

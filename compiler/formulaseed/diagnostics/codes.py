@@ -83,6 +83,13 @@ _TABLE = (
     Code("FS620", "allowance-not-needed", "warning"),
     # FS7: modules
     Code("FS701", "module-not-as-compiled"),
+    # FS8: requests
+    Code("FS811", "request-id-format"),
+    Code("FS812", "id-and-group-disagree", "warning"),
+    Code("FS813", "group-pattern", "warning"),
+    Code("FS815", "empty-text"),
+    Code("FS816", "restatement-disagrees", "warning"),
+    Code("FS817", "key-without-effect", "warning"),
     # FS9: a bug of ours
     Code("FS901", "internal-error"),
 )

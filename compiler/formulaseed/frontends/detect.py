@@ -1,16 +1,22 @@
-"""Which shape of seed a document has, and the front end that reads it.
-
-In: the document's JSON tree. Out: the common program.
-"""
+"""Which format a file is in (a seed, or requests as JSON Lines), and which shape a seed has."""
 
 from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
 
 from formulaseed.diagnostics.model import Problems
 from formulaseed.frontends.keys import is_older
 from formulaseed.frontends.older import lower_older_seed
 from formulaseed.frontends.seed import lower_seed
-from formulaseed.source.json_reader import JsonObject, JsonValue
+from formulaseed.source.json_reader import JsonObject, JsonValue, json_lines
+from formulaseed.source.text import Source
 from formulaseed.syntax import surface
+
+_REQUEST = {"gold_restaurant", "structure", "shorthand", "scenario"}
+_SEED = {"task_name", "compute", "extract", "output", "compute_dag"}
+_ENDINGS = (".jsonl", ".jsonl.gz", ".ndjson")
 
 
 def lower_document(document: JsonValue, problems: Problems) -> surface.Program | None:
@@ -21,3 +27,24 @@ def lower_document(document: JsonValue, problems: Problems) -> surface.Program |
     if is_older([key.value for key in document.names()]):
         return lower_older_seed(document, problems)
     return lower_seed(document, problems)
+
+
+def holds_requests(source: Source) -> bool:
+    """Whether the text is rather one of requests than a seed: by the file's name, else by its first line's keys.
+
+    A request that is laid out over several lines is one too, so that it is told as what it is.
+    """
+    if source.name.endswith(_ENDINGS):
+        return True
+    first = next(json_lines(source), None)
+    value = _loaded(source.text[first.start : first.end]) if first is not None else None
+    if value is None:
+        value = _loaded(source.text)
+    return isinstance(value, Mapping) and bool(_REQUEST & set(value)) and not _SEED & set(value)
+
+
+def _loaded(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None

@@ -24,13 +24,16 @@ NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 KEY_ALIASES: dict[str, tuple[str, ...]] = {
     "formula": ("expr",), "expression": ("expr", "formula"), "expr": ("formula",), "if": ("when",),
-    "condition": ("when", "where"),
-    "conditions": ("where", "rules"), "filter": ("where",), "fields": ("field",), "values": ("table", "value"),
+    "condition": ("when", "where"), "conditions": ("where", "rules", "args"), "filter": ("where",),
+    "fields": ("field",), "values": ("table", "value"),
     "mapping": ("table",), "map": ("table",), "result": ("then", "value"), "otherwise": ("else", "default"),
     "steps": ("compute",), "outputs": ("output",), "keyword": ("keywords",), "desc": ("description",),
-    "field": ("expr",), "mode": ("match",), "operation": ("op",), "type": ("op",), "kind": ("op", "type"),
+    "field": ("expr",), "mode": ("match",), "operation": ("op",), "type": ("op", "kind"), "kind": ("op", "type"),
     "step": ("name",), "id": ("name",), "value": ("then",), "default": ("else",),
     "min": ("minimum",), "max": ("maximum",), "cases": ("rules",), "input": ("source",),
+    "children": ("args",), "operands": ("args",), "name": ("aspect",),
+    "regex": ("pattern",), "gold": ("gold_restaurant",), "persona": ("scenario",), "query": ("text",),
+    "request": ("text",), "true_not": ("not_true",),
 }  # fmt: skip
 """Keys from elsewhere, with those that they may be meant to be."""
 
@@ -96,6 +99,14 @@ class Shape:
             return value.value
         help = f"write an integer from {least} to {most}"
         self.problems.add("FS509", value.span, f"{what} must be an integer from {least} to {most}", help)
+        return None
+
+    def number(self, value: JsonValue, what: str, least: float, most: float) -> float | None:
+        """A number between two bounds, both inclusive."""
+        if isinstance(value, JsonNumber) and least <= value.value <= most:
+            return float(value.value)
+        help = f"write a number from {least:g} to {most:g}"
+        self.problems.add("FS509", value.span, f"{what} must be a number from {least:g} to {most:g}", help)
         return None
 
     def literal(self, value: JsonValue, what: str) -> ast.Literal | None:

@@ -13,21 +13,24 @@ Placed = tuple[str, Restaurant | DataError, str]
 """Where it stands, the restaurant or why there is none, and its id as far as it is known."""
 
 
-def read_contexts(lines: Iterable[Line | BadLine]) -> Iterator[Placed]:
-    """One restaurant a line."""
+def read_contexts(lines: Iterable[Line | BadLine], model: type[Restaurant] = Restaurant) -> Iterator[Placed]:
+    """One restaurant a line, read as the given model."""
     for line in lines:
         if isinstance(line, BadLine):
             yield f"{line.file}:{line.number}", DataError(line.reason), ""
             continue
         try:
-            yield line.place, Restaurant.read(line.value), str(line.value["business_id"])
+            yield line.place, model.read(line.value), str(line.value["business_id"])
         except DataError as error:
             known = line.value.get("business_id")
             yield line.place, error, known if isinstance(known, str) else ""
 
 
 def join_files(
-    restaurants: Iterable[Line | BadLine], reviews: Iterable[Line | BadLine], failures: Failures
+    restaurants: Iterable[Line | BadLine],
+    reviews: Iterable[Line | BadLine],
+    failures: Failures,
+    models: tuple[type[Restaurant], type[ReviewLine]] = (Restaurant, ReviewLine),
 ) -> Iterator[Placed]:
     """Restaurants in the order of their file, each with its reviews in the order of theirs.
 
@@ -42,7 +45,7 @@ def join_files(
             failures.add(f"{line.file}:{line.number}", line.reason)
             continue
         try:
-            review: ReviewLine = ReviewLine.read(line.value)
+            review: ReviewLine = models[1].read(line.value)
         except DataError as error:
             failures.add(line.place, str(error))
             spoiled.setdefault(str(line.value.get("business_id")), line.place)
@@ -50,7 +53,7 @@ def join_files(
         by_restaurant.setdefault(review.business_id, []).append(review)
         places.setdefault(review.business_id, line.place)
     seen: dict[str, str] = {}
-    for place, restaurant, business_id in read_contexts(restaurants):
+    for place, restaurant, business_id in read_contexts(restaurants, models[0]):
         if business_id in seen:
             failures.add(place, f"the restaurant {business_id} stands in {seen[business_id]} already")
             continue

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import datetime
 import re
-from typing import Any
+from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from formulaseed.errors import DataError
 
@@ -95,6 +95,54 @@ class RowsLine(Record):
         return name if isinstance(name, str) else None
 
 
+class RatedReview(Review):
+    """A review as requests look at it: they need its stars as a number, and its user's name as a text."""
+
+    stars: float | None = Field(default=None, allow_inf_nan=False)
+
+    @model_validator(mode="after")
+    def _has_a_name(self) -> RatedReview:
+        name = (self.user or {}).get("name")
+        if name is not None and not isinstance(name, str):
+            raise ValueError("`user.name` must be a text")
+        return self
+
+    def fields(self) -> dict[str, Any]:
+        """The review as its line has it."""
+        return self.model_dump()
+
+
+class RatedReviewLine(RatedReview, ReviewLine):
+    """The same, of a file of its own."""
+
+
+class RatedRestaurant(Restaurant):
+    """A restaurant as requests look at it."""
+
+    reviews: list[RatedReview] = Field(default_factory=list)  # type: ignore[assignment]  # never written to
+
+    @model_validator(mode="after")
+    def _has_objects(self) -> RatedRestaurant:
+        for name in ("attributes", "hours"):
+            if not isinstance(self.context().get(name), dict | None):
+                raise ValueError(f"`{name}` must be an object")
+        return self
+
+
+class JudgementLine(Record):
+    """How one review was judged on one aspect."""
+
+    review_id: str
+    aspect: str
+    judgement: Literal["positive", "negative", "neutral", "not_mentioned"]
+
+
+class SocialGraph(Record):
+    """Who names whom as a friend."""
+
+    friend_graph: dict[str, list[str]]
+
+
 _WORDS = {
     "missing": "is missing",
     "string_type": "must be a text",
@@ -113,9 +161,14 @@ def _told(error: ValidationError) -> str:
         place = ""
         for step in fault["loc"]:
             place += f"[{step}]" if isinstance(step, int) else f".{step}" if place else str(step)
-        what = _WORDS.get(fault["type"]) or fault["msg"][:1].lower() + fault["msg"][1:]
+        what = _WORDS.get(fault["type"]) or _plain(fault["msg"])
         parts.append(f"`{place}` {what}" if place else what)
     return "; ".join(parts[:5]) + (f"; and {len(parts) - 5} more" if len(parts) > 5 else "")
+
+
+def _plain(message: str) -> str:
+    message = message.removeprefix("Value error, ")
+    return message[:1].lower() + message[1:]
 
 
 def _day(text: str) -> datetime.date | None:

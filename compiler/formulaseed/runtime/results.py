@@ -96,12 +96,19 @@ class ResultWriter:
 
 @contextmanager
 def result_writer(path: str, *inputs: str | None) -> Iterator[ResultWriter]:
-    """A writer to a file, packed if it is a `.gz`, or to standard output for `-`.
+    """A writer to a file, as `text_writer` opens it."""
+    with text_writer(path, *inputs) as file:
+        yield ResultWriter(file)
+
+
+@contextmanager
+def text_writer(path: str, *inputs: str | None) -> Iterator[TextIO]:
+    """A file to write to, packed if it is a `.gz`, or standard output for `-`.
 
     Raises `UnreadableError` where the file cannot be opened, and where it is one of the inputs.
     """
     if path == "-":
-        yield ResultWriter(sys.stdout)
+        yield sys.stdout
         return
     for other in inputs:
         if other is not None and Path(path).exists() and Path(other).exists() and Path(path).samefile(other):
@@ -115,4 +122,4 @@ def result_writer(path: str, *inputs: str | None) -> Iterator[ResultWriter]:
     except (OSError, ValueError) as error:
         raise UnreadableError(f"cannot write {path}: {reason_of(error)}") from None
     with file:
-        yield ResultWriter(file)
+        yield file

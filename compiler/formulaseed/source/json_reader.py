@@ -120,11 +120,30 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 def read_json(source: Source) -> tuple[JsonValue | None, list[JsonFault]]:
     """Read a document. The value is None where the text is no JSON at all; faults may come beside a value."""
-    reader = _Reader(source)
+    return _read(_Reader(source, source.text, 0, limits.JSON_DEPTH))
+
+
+def read_json_line(source: Source, line: Span, depth: int) -> tuple[JsonValue | None, list[JsonFault]]:
+    """Read the document that stands on one line of a file, at most so many levels deep."""
+    return _read(_Reader(source, source.text[line.start : line.end], line.start, depth))
+
+
+def json_lines(source: Source) -> Iterator[Span]:
+    """The lines of a file of JSON Lines, without their line breaks; blank ones are left out."""
+    start = 0
+    while start < len(source.text):
+        end = source.text.find("\n", start)
+        end = len(source.text) if end == -1 else end
+        if source.text[start:end].strip(" \t\r"):
+            yield Span(source, start, end)
+        start = end + 1
+
+
+def _read(reader: _Reader) -> tuple[JsonValue | None, list[JsonFault]]:
     try:
         value = reader.value(reader.space(0), "", 0)
         end = reader.space(reader.position)
-        if end < len(source.text):
+        if end < len(reader.text):
             raise reader.syntax(end, end + 1, "text stands after the end of the document", "remove it")
     except _Stop as stop:
         return None, [*reader.faults, stop.fault]
@@ -142,11 +161,16 @@ class _Stop(Exception):
 
 
 class _Reader:
-    """Recursive descent over one text; `position` stands behind what was read last."""
+    """Recursive descent over one text, which begins at `offset` of its source.
 
-    def __init__(self, source: Source) -> None:
+    `position` stands behind what was read last. Positions count in the text, spans in the source.
+    """
+
+    def __init__(self, source: Source, text: str, offset: int, depth: int) -> None:
         self.source = source
-        self.text = source.text
+        self.text = text
+        self.offset = offset
+        self.depth = depth
         self.position = 0
         self.pointer = ""
         self.faults: list[JsonFault] = []
@@ -156,16 +180,17 @@ class _Reader:
         return match.end() if match else position
 
     def span(self, start: int, end: int) -> Span:
-        return Span(self.source, start, min(end, len(self.text)), self.pointer)
+        return Span(self.source, self.offset + start, self.offset + min(end, len(self.text)), self.pointer)
 
     def syntax(self, start: int, end: int, message: str, help: str, kind: FaultKind = "syntax") -> _Stop:
         return _Stop(JsonFault(kind, self.span(start, end), message, help))
 
     def value(self, start: int, pointer: str, depth: int) -> JsonValue:
         self.pointer = pointer
-        if depth > limits.JSON_DEPTH:
-            message = f"objects and lists stand inside one another more than {limits.JSON_DEPTH} deep"
-            raise self.syntax(start, start + 1, message, "a seed needs no more than ten", "depth")
+        if depth > self.depth:
+            message = f"objects and lists stand inside one another more than {self.depth} deep"
+            help = "look for the level at which the nesting begins to repeat"
+            raise self.syntax(start, start + 1, message, help, "depth")
         first = self.text[start : start + 1]
         if first == "{":
             return self.object(start, pointer, depth)
@@ -297,7 +322,7 @@ class _Reader:
                 raise self.syntax(comma, comma + 1, f"a comma stands before the end of the {what}", "remove the comma")
             return at
         if not found:
-            line, _ = self.source.position(start)
+            line, _ = self.source.position(self.offset + start)
             message = f"the {what} that opens on line {line} is not closed"
             last = max(len(self.text.rstrip()) - 1, 0)
             raise self.syntax(last, at, message, f"close it with `{close}`")

@@ -1,0 +1,209 @@
+"""`formulaseed validate`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+import click
+
+from formulaseed.cli.common import finish, reported
+from formulaseed.cli.progress import progress
+from formulaseed.cli.seeds import tell_warnings
+from formulaseed.diagnostics.model import printable
+from formulaseed.diagnostics.suggest import did_you_mean
+from formulaseed.frontends.groups import GROUPS
+from formulaseed.ir.requests import ItemMeta, Request, Sentiment
+from formulaseed.ir.three_valued import value_at
+from formulaseed.pipeline import load_requests
+from formulaseed.runtime.candidates import World, read_world
+from formulaseed.runtime.reasons import explanation, reasons, suggestions
+from formulaseed.runtime.results import WRONG, Failures, result_writer, text_writer
+from formulaseed.runtime.validation import (
+    Matrix,
+    RequestResult,
+    Truths,
+    chosen,
+    condition_matrix,
+    matrix_of,
+    result_of,
+)
+
+_COLORS = {"ok": "green", "multi_match": "yellow", "no_match": "red", "gold_not_match": "red"}
+
+
+@click.command("validate")
+@click.argument("requests", metavar="REQUESTS")
+@click.option(
+    "--restaurants", required=True, help="Restaurants, JSON Lines; with their reviews where --reviews is left out."
+)
+@click.option("--reviews", help="Reviews, JSON Lines, joined by business_id.")
+@click.option("--judgements", help="How reviews were judged on aspects, JSON Lines, in place of matching their texts.")
+@click.option("--social", help='Who is friends with whom, {"friend_graph": {name: [names]}}.')
+@click.option("--group", "groups", metavar="G01,...", help="Look at requests of these groups only.")
+@click.option("--matrix", help="Write every request's value for every restaurant here, as JSON.")
+@click.option("--out", help="Write a line for each request here: its matches and status.")
+@click.option("--conditions", help="Write every condition with the restaurants that satisfy it here, as JSON.")
+@click.option("--explain", "explained", metavar="R42", multiple=True, help="Show a request's tree, value by value.")
+@click.option("--suggest", is_flag=True, help="Propose conditions of the file that would mend a request.")
+def command(
+    requests: str,
+    restaurants: str,
+    reviews: str | None,
+    judgements: str | None,
+    social: str | None,
+    groups: str | None,
+    matrix: str | None,
+    out: str | None,
+    conditions: str | None,
+    explained: tuple[str, ...],
+    suggest: bool,
+) -> None:
+    """Hold requests against restaurants: does each match its gold restaurant, and no other?
+
+    Exit status 0 where every request is ok, 1 where some are not, 3 where a line of the data could not be used.
+    """
+    loaded = load_requests(requests)
+    tell_warnings(loaded)
+    picked = chosen(loaded.program, _groups(groups))
+    shown = _picked(explained, picked)
+    failures = Failures()
+    inputs = (requests, restaurants, reviews, judgements, social)
+    outputs = [path for path in (matrix, out, conditions) if path is not None]
+    if len(set(outputs)) < len(outputs):
+        raise click.UsageError("--matrix, --out and --conditions write to different files")
+    console = _Console("-" in outputs)
+    with reported(failures):
+        world = read_world(restaurants, reviews, judgements, social, failures)
+        truths = Truths(picked, world)
+        with progress("restaurants") as bar:
+            for business_id in truths.fill():
+                bar.advance(world.name(business_id))
+        found = matrix_of(truths)
+        results = [result_of(request, found[request.id]) for request in picked]
+        if out is not None:
+            with result_writer(out, *inputs) as writer:
+                for result in results:
+                    writer.write(result.to_json())
+        if matrix is not None:
+            with text_writer(matrix, *inputs) as file:
+                file.write(_matrix_text(found))
+        if conditions is not None:
+            with text_writer(conditions, *inputs) as file:
+                file.write(_lines_of_json(condition_matrix(truths)))
+        if shown:
+            _explain(shown, results, truths, console)
+        else:
+            _report(picked, results, truths, console, suggest=suggest)
+        for note in _notes(truths):
+            click.echo(f"note: {note}", err=True)
+    wrong = any(result.status != "ok" for result in results)
+    finish(failures.status or (WRONG if wrong else 0))
+
+
+class _Console:
+    """Where people read: standard output, or standard error where results are printed on the former."""
+
+    def __init__(self, on_error: bool) -> None:
+        self._on_error = on_error
+
+    def line(self, text: str = "", color: str = "") -> None:
+        shown = printable(text)
+        click.echo(click.style(shown, fg=color) if color else shown, err=self._on_error)
+
+
+def _groups(given: str | None) -> list[str] | None:
+    if given is None:
+        return None
+    names = [name.strip() for name in given.split(",") if name.strip()]
+    for name in names:
+        if name not in GROUPS:
+            raise click.UsageError(f"there is no group `{name}`; {did_you_mean(name, GROUPS, what='groups', limit=10)}")
+    return names
+
+
+def _picked(ids: Sequence[str], requests: Sequence[Request]) -> list[Request]:
+    known = {request.id: request for request in requests}
+    for id in ids:
+        if id not in known:
+            raise click.UsageError(f"there is no request `{id}`; {did_you_mean(id, known, what='requests')}")
+    return [known[id] for id in ids]
+
+
+def _report(
+    requests: Sequence[Request], results: Sequence[RequestResult], truths: Truths, console: _Console, *, suggest: bool
+) -> None:
+    """A table for each group, with the reasons of those that are not ok."""
+    pairs = list(zip(requests, results, strict=True))
+    for group in dict.fromkeys(request.group for request in requests):
+        members = [pair for pair in pairs if pair[0].group == group]
+        good = sum(result.status == "ok" for _, result in members)
+        console.line(f"{group} {GROUPS[group].name}: {good} of {len(members)} ok")
+        width = max(len(request.scenario) for request, _ in members)
+        for request, result in members:
+            gold = truths.world.name(request.gold_restaurant)
+            line = f"  {request.id:<4}  {result.status:<14}  {request.scenario:<{width}}  {gold}"
+            console.line(line, _COLORS[result.status])
+            for reason in reasons(request, result, truths):
+                console.line(f"          {reason}")
+            for change in suggestions(request, result, truths) if suggest else ():
+                console.line(f"          suggestion: {change}")
+        console.line()
+    console.line(_summary(results, truths.world))
+
+
+def _summary(results: Sequence[RequestResult], world: World) -> str:
+    counts = {status: sum(result.status == status for result in results) for status in _COLORS}
+    told = ", ".join(f"{number} {status}" for status, number in counts.items() if number) or "none"
+    return (
+        f"{_number(len(results), 'request')}, {_number(len(world.candidates), 'restaurant')}, "
+        f"{_number(world.review_count, 'review')}: {told}"
+    )
+
+
+def _number(count: int, what: str) -> str:
+    return f"{count} {what}{'' if count == 1 else 's'}"
+
+
+def _explain(requests: Sequence[Request], results: Sequence[RequestResult], truths: Truths, console: _Console) -> None:
+    status = {result.request_id: result.status for result in results}
+    for request in requests:
+        console.line(f"{request.id}  {request.group}  {request.scenario}: {status[request.id]}")
+        console.line(f"  {request.shorthand}")
+        for line in explanation(request, truths):
+            console.line(line)
+        console.line()
+
+
+def _notes(truths: Truths) -> Iterator[str]:
+    """What of the input is missing, or not looked at by any restaurant, that conditions ask for."""
+    world = truths.world
+    circles = [c for c in truths.conditions.values() if getattr(c.evidence, "circle", None) is not None]
+    if circles and not world.has_graph:
+        yield f"{_number(len(circles), 'condition')} on circles of friends and no --social: only those named count"
+    judged = [c for c in truths.conditions.values() if isinstance(c.evidence, Sentiment)]
+    if judged and world.background.judgements is None:
+        yield f"{_number(len(judged), 'condition')} on judgements and no --judgements: they are unknown"
+    for path in dict.fromkeys(e.path for e in truths.conditions if isinstance(e, ItemMeta)):
+        places = [candidate.business for candidate in world.candidates.values()]
+        if places and all(value_at(business, path) is None for business in places):
+            known = _keys_beside(path, places)
+            yield f"no restaurant has `{'.'.join(path)}`; {did_you_mean(path[-1], known, what='there are')}"
+
+
+def _keys_beside(path: Sequence[str], places: Iterable[Any]) -> list[str]:
+    found: dict[str, None] = {}
+    for business in places:
+        above = value_at(business, tuple(path[:-1])) if len(path) > 1 else business
+        found.update(dict.fromkeys(above if isinstance(above, dict) else ()))
+    return list(found)
+
+
+def _matrix_text(matrix: Matrix) -> str:
+    rows = [f"{json.dumps(id)}: {json.dumps(dict(row))}" for id, row in matrix.items()]
+    return "{\n" + ",\n".join(rows) + "\n}\n"
+
+
+def _lines_of_json(entries: Sequence[dict[str, Any]]) -> str:
+    return "[\n" + ",\n".join(json.dumps(entry, ensure_ascii=False) for entry in entries) + "\n]\n"

@@ -1,0 +1,161 @@
+"""Requests held against restaurants: does each match its gold restaurant, and no other?
+
+In: checked requests and a `World`. Out: the matrix and a status for every request. Each piece of evidence is evaluated
+once a restaurant, however many requests use it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from formulaseed.ir.requests import SATISFIED, UNKNOWN, Condition, Evidence, Node, Request, Requests, Truth, conditions
+from formulaseed.ir.three_valued import Traced, evaluate_condition, trace
+from formulaseed.runtime.candidates import World
+
+Status = Literal["ok", "no_match", "multi_match", "gold_not_match"]
+Matrix = Mapping[str, Mapping[str, Truth]]
+"""From the id of a request to that of a restaurant to the value."""
+
+
+@dataclass(frozen=True, slots=True)
+class RequestResult:
+    """What a request matches. `ok`: its gold restaurant and no other; `multi_match`: others beside it."""
+
+    request_id: str
+    group: str
+    gold_restaurant: str
+    matches: tuple[str, ...]
+    status: Status
+
+    def to_json(self) -> dict[str, Any]:
+        """A line of `--out`."""
+        return {
+            "request_id": self.request_id,
+            "gold_restaurant": self.gold_restaurant,
+            "matches": list(self.matches),
+            "status": self.status,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Validation:
+    """The results in the order of the requests, the matrix, and what of the input could not be used."""
+
+    results: tuple[RequestResult, ...]
+    matrix: Matrix
+    failures: tuple[str, ...]
+
+    @property
+    def ok(self) -> bool:
+        """Whether every request is `ok` and every line could be used."""
+        return not self.failures and all(result.status == "ok" for result in self.results)
+
+
+class Truths:
+    """The value of every piece of evidence of some requests for every restaurant, each computed once."""
+
+    def __init__(self, requests: Sequence[Request], world: World) -> None:
+        self.requests = tuple(requests)
+        self.world = world
+        self.conditions: dict[Evidence, Condition] = {}
+        """Every distinct piece of evidence, with the condition that uses it first."""
+        for request in requests:
+            for condition in conditions(request.structure):
+                self.conditions.setdefault(condition.evidence, condition)
+        self._known: dict[str, dict[Evidence, Truth]] = {}
+
+    def fill(self) -> Iterator[str]:
+        """Evaluate restaurant after restaurant; yields the id of each that is done."""
+        for business_id in self.world.candidates:
+            self._of(business_id)
+            yield business_id
+
+    def of(self, evidence: Evidence, business_id: str) -> Truth:
+        return self._of(business_id)[evidence]
+
+    def trace(self, node: Node, business_id: str) -> Traced:
+        return trace(node, self._of(business_id).__getitem__)
+
+    def row(self, node: Node) -> dict[str, Truth]:
+        """A tree's value for every restaurant."""
+        return {business_id: self.trace(node, business_id).truth for business_id in self.world.candidates}
+
+    def _of(self, business_id: str) -> dict[Evidence, Truth]:
+        if business_id not in self._known:
+            candidate, background = self.world.candidates[business_id], self.world.background
+            self._known[business_id] = {
+                evidence: evaluate_condition(evidence, candidate, background) for evidence in self.conditions
+            }
+        return self._known[business_id]
+
+
+def validate(requests: Sequence[Request], world: World, failures: Sequence[str]) -> Validation:
+    """Everything at once. `failures` are those of the world's making."""
+    matrix = matrix_of(Truths(requests, world))
+    results = tuple(result_of(request, matrix[request.id]) for request in requests)
+    return Validation(results, matrix, tuple(failures))
+
+
+def matrix_of(truths: Truths) -> Matrix:
+    """Every request's value for every restaurant."""
+    return {request.id: truths.row(request.structure) for request in truths.requests}
+
+
+def result_of(request: Request, row: Mapping[str, Truth]) -> RequestResult:
+    """The status of a request, given its row of the matrix."""
+    matches = matches_of(row)
+    return RequestResult(
+        request.id, request.group, request.gold_restaurant, matches, status_of(request.gold_restaurant, matches)
+    )
+
+
+def matches_of(row: Mapping[str, Truth]) -> tuple[str, ...]:
+    return tuple(business_id for business_id, truth in row.items() if truth == SATISFIED)
+
+
+def status_of(gold: str, matches: Sequence[str]) -> Status:
+    """`gold_not_match` where one other matches, or several without the gold restaurant."""
+    if not matches:
+        return "no_match"
+    if gold not in matches:
+        return "gold_not_match"
+    return "ok" if len(matches) == 1 else "multi_match"
+
+
+def chosen(requests: Requests, groups: Sequence[str] | None) -> tuple[Request, ...]:
+    """The requests of some groups; all of them where no group is named."""
+    return tuple(request for request in requests.requests if groups is None or request.group in groups)
+
+
+def condition_matrix(truths: Truths) -> list[dict[str, Any]]:
+    """Every condition with the restaurants that satisfy it and those of which that is unknown, the rarest first."""
+    aspects: dict[Evidence, dict[str, None]] = {}
+    users: dict[Evidence, dict[str, None]] = {}
+    for request in truths.requests:
+        for condition in conditions(request.structure):
+            aspects.setdefault(condition.evidence, {})[condition.aspect] = None
+            users.setdefault(condition.evidence, {})[request.id] = None
+    found = []
+    for evidence, condition in truths.conditions.items():
+        row = {business_id: truths.of(evidence, business_id) for business_id in truths.world.candidates}
+        satisfied = matches_of(row)
+        found.append(
+            {
+                "aspects": list(aspects[evidence]),
+                "evidence": written_evidence(condition),
+                "count": len(satisfied),
+                "restaurants": list(satisfied),
+                "unknown": [business_id for business_id, truth in row.items() if truth == UNKNOWN],
+                "requests": list(users[evidence]),
+            }
+        )
+    return sorted(found, key=lambda entry: entry["count"])
+
+
+def written_evidence(condition: Condition) -> Any:
+    """The evidence as the request's author wrote it."""
+    span = condition.span
+    return json.loads(span.source.text[span.start : span.end])["evidence"]

@@ -1,0 +1,430 @@
+"""`validate` as a process, and the same from Python: matrix, statuses, reasons, proposals, bad data."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import resource
+import sys
+from pathlib import Path
+from typing import Any
+
+import formulaseed as package
+import pytest
+from formulaseed import DataError, SeedError, validate_requests
+from formulaseed.runtime.validation import status_of
+from helpers import EXAMPLES, Outcome, formulaseed, read_lines, write_json, write_lines
+
+REQUESTS, CONTEXTS = EXAMPLES / "requests.jsonl", EXAMPLES / "contexts.jsonl"
+JUDGEMENTS, SOCIAL = EXAMPLES / "judgements.jsonl", EXAMPLES / "social.json"
+ALL = ("--restaurants", CONTEXTS, "--judgements", JUDGEMENTS, "--social", SOCIAL)
+
+
+def attribute(name: str, value: str, aspect: str = "") -> dict[str, Any]:
+    evidence = {"kind": "item_meta", "path": ["attributes", name], "true": value}
+    return {"aspect": aspect or name.lower(), "evidence": evidence}
+
+
+TV, WIFI, DOGS, KIDS = (attribute(name, "True") for name in ("TV", "WiFi", "Dogs", "Kids"))
+
+
+def request(id: str, gold: str, *conditions: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "id": id,
+        "group": "G01",
+        "scenario": "Somebody",
+        "text": "Something.",
+        "shorthand": f"AND({', '.join(c['aspect'] for c in conditions)})",
+        "structure": {"op": "AND", "args": list(conditions)},
+        "gold_restaurant": gold,
+    }
+
+
+def restaurant(id: str, **attributes: str) -> dict[str, Any]:
+    return {"business_id": id, "name": f"The {id.title()}", "attributes": attributes}
+
+
+PLACES = [
+    restaurant("ant", TV="True", WiFi="True", Dogs="True"),
+    restaurant("bee", TV="True", WiFi="True", Dogs="False"),
+    restaurant("cow", TV="False", Kids="True"),
+]
+LINES = [
+    request("R01", "ant", TV, WIFI, DOGS),
+    request("R02", "ant", TV, WIFI),
+    request("R03", "cow", TV, DOGS),
+    request("R04", "cow", KIDS, WIFI),
+    request("R05", "yak", KIDS),
+    request("R06", "cow", TV),
+]
+STATUSES = ["ok", "multi_match", "gold_not_match", "no_match", "gold_not_match", "gold_not_match"]
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> tuple[Path, Path]:
+    """Requests of every status, and their restaurants, without reviews."""
+    return write_lines(tmp_path / "requests.jsonl", *LINES), write_lines(tmp_path / "restaurants.jsonl", *PLACES)
+
+
+def validated(files: tuple[Path, Path], *arguments: object) -> Outcome:
+    return formulaseed("validate", files[0], "--restaurants", files[1], *arguments)
+
+
+def test_all_examples_are_ok(tmp_path: Path) -> None:
+    """Every example request matches its own restaurant and no other; matrix and lines say the same."""
+    matrix, out = tmp_path / "deep" / "matrix.json", tmp_path / "out.jsonl.gz"
+    done = formulaseed("validate", REQUESTS, *ALL, "--matrix", matrix, "--out", out)
+    assert (done.status, done.err) == (0, "")
+    assert done.out.splitlines()[-1] == "24 requests, 14 restaurants, 215 reviews: 24 ok"
+    rows = json.loads(matrix.read_text(encoding="utf-8"))
+    lines = [json.loads(line) for line in gzip.decompress(out.read_bytes()).decode().splitlines()]
+    contexts = [line["business_id"] for line in read_lines(CONTEXTS)]
+    assert [line["request_id"] for line in lines] == list(rows) == [line["id"] for line in read_lines(REQUESTS)]
+    for line in lines:
+        assert set(line) == {"request_id", "gold_restaurant", "matches", "status"}
+        row = rows[line["request_id"]]
+        assert list(row) == contexts
+        assert set(row.values()) <= {1, 0, -1}
+        assert [id for id, truth in row.items() if truth == 1] == line["matches"] == [line["gold_restaurant"]]
+
+
+def test_two_files_are_as_good_as_one(tmp_path: Path) -> None:
+    """Restaurants and reviews in two files give what contexts give."""
+    contexts = read_lines(CONTEXTS)
+    restaurants = write_lines(
+        tmp_path / "r.jsonl", *[line["business"] | {"business_id": line["business_id"]} for line in contexts]
+    )
+    rows = [review | {"business_id": line["business_id"]} for line in contexts for review in line["reviews"]]
+    reviews = write_lines(tmp_path / "v.jsonl", *reversed(rows))
+    arguments = ("--restaurants", restaurants, "--reviews", reviews, "--judgements", JUDGEMENTS, "--social", SOCIAL)
+    done = formulaseed("validate", REQUESTS, *arguments, "--matrix", tmp_path / "two.json")
+    assert done.status == 0, done.err
+    one = formulaseed("validate", REQUESTS, *ALL, "--matrix", "-")
+    assert json.loads(one.out) == json.loads((tmp_path / "two.json").read_text())
+
+
+def test_texts_alone(tmp_path: Path) -> None:
+    """Without judgements patterns are looked for in the texts; what needs judgements is unknown, and that is said."""
+    done = formulaseed("validate", REQUESTS, "--restaurants", CONTEXTS, "--social", SOCIAL, "--out", "-")
+    assert done.status == 1
+    assert {line["request_id"] for line in done.results if line["status"] != "ok"} == {"R35", "R81"}
+    assert "note: 2 conditions on judgements and no --judgements: they are unknown" in done.err
+    assert "? wait_complaints: no judgements are given" in done.err
+    alone = formulaseed("validate", REQUESTS, "--restaurants", CONTEXTS, "--judgements", JUDGEMENTS)
+    assert "note: 4 conditions on circles of friends and no --social: only those named count" in alone.err
+
+
+def test_statuses(files: tuple[Path, Path]) -> None:
+    """Each status as its name says; exit status 1 unless all are ok."""
+    done = validated(files, "--out", "-")
+    assert done.status == 1
+    assert [line["status"] for line in done.results] == STATUSES
+    assert [line["matches"] for line in done.results] == [["ant"], ["ant", "bee"], ["ant"], [], ["cow"], ["ant", "bee"]]
+
+
+@pytest.mark.parametrize(
+    ("matches", "status"),
+    [
+        ([], "no_match"), (["g"], "ok"), (["g", "x"], "multi_match"), (["x", "g"], "multi_match"),
+        (["x"], "gold_not_match"), (["x", "y"], "gold_not_match"),
+    ],
+)  # fmt: skip
+def test_status_of(matches: list[str], status: str) -> None:
+    """The definition."""
+    assert status_of("g", matches) == status
+
+
+def test_reasons(files: tuple[Path, Path]) -> None:
+    """What is not ok says which condition decides, who rivals, and what datum is missing."""
+    lines = [line.strip() for line in validated(files).out.splitlines()]
+    assert lines[0] == "G01 Simple AND: 1 of 6 ok"
+    assert lines[-1] == "6 requests, 3 restaurants, 0 reviews: 1 ok, 1 multi_match, 1 no_match, 3 gold_not_match"
+    told = {line.split()[0]: [] for line in lines if line.startswith("R0")}
+    for line in lines[1:-2]:
+        if line.startswith("R0"):
+            current = told[line.split()[0]]
+        else:
+            current.append(line)
+    assert told == {
+        "R01": [],
+        "R02": ["matches too: The Bee (bee)"],
+        "R03": [
+            "the gold restaurant, The Cow (cow), is not satisfied",
+            "✗ tv: attributes.TV is False, asked to be True",
+            "matches too: The Ant (ant)",
+        ],
+        "R04": [
+            "the gold restaurant, The Cow (cow), is unknown",
+            "? wifi: attributes.WiFi is missing, asked to be True",
+            "unknown: The Ant (ant), The Bee (bee)",
+            "The Ant (ant): ? kids: attributes.Kids is missing, asked to be True",
+            "The Bee (bee): ? kids: attributes.Kids is missing, asked to be True",
+        ],
+        "R05": [
+            "no restaurant has the id yak",
+            "matches too: The Cow (cow)",
+            "unknown: The Ant (ant), The Bee (bee)",
+            "The Ant (ant): ? kids: attributes.Kids is missing, asked to be True",
+            "The Bee (bee): ? kids: attributes.Kids is missing, asked to be True",
+        ],
+        "R06": [
+            "the gold restaurant, The Cow (cow), is not satisfied",
+            "✗ tv: attributes.TV is False, asked to be True",
+            "matches too: The Ant (ant), The Bee (bee)",
+        ],
+    }
+
+
+def test_suggestions_mend(files: tuple[Path, Path], tmp_path: Path) -> None:
+    """What is proposed for a request makes it ok: a condition more, one less, or one in place of another."""
+    done = validated(files, "--suggest")
+    proposed = [line.split("suggestion: ")[1] for line in done.out.splitlines() if "suggestion" in line]
+    assert proposed == ["add `dogs`", "leave out `wifi`", "replace `tv` by `kids`"]
+    mended = [request("R02", "ant", TV, WIFI, DOGS), request("R04", "cow", KIDS), request("R06", "cow", KIDS)]
+    again = validated((write_lines(tmp_path / "mended.jsonl", *mended), files[1]))
+    assert again.status == 0, again.out
+
+
+def test_two_conditions_are_proposed_where_one_does_not_do(tmp_path: Path) -> None:
+    """Where every single condition leaves a rival, a pair that leaves none is proposed."""
+    places = [
+        restaurant("ant", TV="True", WiFi="True", Dogs="True"),
+        restaurant("bee", TV="True", WiFi="True"),
+        restaurant("cow", TV="True", Dogs="True"),
+    ]
+    lines = [request("R01", "ant", TV), request("R02", "ant", WIFI, DOGS)]
+    found = (write_lines(tmp_path / "q.jsonl", *lines), write_lines(tmp_path / "r.jsonl", *places))
+    assert "suggestion: add `wifi` and `dogs`" in validated(found, "--suggest").out
+
+
+def test_explain(files: tuple[Path, Path]) -> None:
+    """The tree with the value at every node, for the gold restaurant and the nearest rivals, the nearest first."""
+    done = validated(files, "--explain", "R02")
+    assert done.status == 1
+    assert done.out.splitlines() == [
+        "R02  G01  Somebody: multi_match",
+        "  AND(tv, wifi)",
+        "gold: The Ant (ant): satisfied",
+        "  ✓ AND: satisfied",
+        "    ✓ tv: attributes.TV is True, asked to be True",
+        "    ✓ wifi: attributes.WiFi is True, asked to be True",
+        "rival: The Bee (bee): satisfied",
+        "  ✓ AND: satisfied",
+        "    ✓ tv: attributes.TV is True, asked to be True",
+        "    ✓ wifi: attributes.WiFi is True, asked to be True",
+        "rival: The Cow (cow): not satisfied",
+        "  ✗ AND: not satisfied",
+        "    ✗ tv: attributes.TV is False, asked to be True",
+        "    ? wifi: attributes.WiFi is missing, asked to be True",
+        "",
+    ]
+
+
+def test_every_example_is_explained() -> None:
+    """Every kind of evidence has words for what was found."""
+    ids = [argument for line in read_lines(REQUESTS) for argument in ("--explain", line["id"])]
+    done = formulaseed("validate", REQUESTS, *ALL, *ids)
+    assert done.status == 0
+    for words in (
+        "✓ hours_friday_late: hours.Friday is 10:30-2:0, asked for 23:00-1:00",
+        "✓ review_meta_elite: 2 of 8 reviews meet it, asked for 2",
+        "7 reviews in the group, 4.71 stars on average, asked for avg_stars gte 4.5",
+        "✓ not_only_easy_raters: easy raters give",
+        "6 negative on `wait`",
+        "3 reviews by the circle of Juno, 1 positive and 0 negative on `jackfruit`",
+        "4 reviews by the circle of Skip, 4 with 4 stars or more",
+        "1 judged positive on `patio`",
+        "2 of them credible (review_count of 88 or more), asked for 2",
+        "attributes.Ambience has divey, casual",
+    ):
+        assert words in done.out, words
+
+
+def test_conditions(files: tuple[Path, Path], tmp_path: Path) -> None:
+    """Every condition once, with who satisfies it and of whom that is unknown, the rarest first."""
+    path = tmp_path / "conditions.json"
+    validated(files, "--conditions", path)
+    found = json.loads(path.read_text(encoding="utf-8"))
+    assert [entry["aspects"] for entry in found] == [["dogs"], ["kids"], ["tv"], ["wifi"]]
+    assert found[0] == {
+        "aspects": ["dogs"],
+        "evidence": DOGS["evidence"],
+        "count": 1,
+        "restaurants": ["ant"],
+        "unknown": ["cow"],
+        "requests": ["R01", "R03"],
+    }
+
+
+def test_groups_are_chosen() -> None:
+    """`--group` looks at those alone; one that there is not is wrong usage."""
+    done = formulaseed("validate", REQUESTS, *ALL, "--group", "G09, G10", "--out", "-")
+    assert [line["request_id"] for line in done.results] == ["R81", "R82", "R91", "R92"]
+    wrong = formulaseed("validate", REQUESTS, *ALL, "--group", "G9")
+    assert wrong.status == 2
+    assert "there is no group `G9`; did you mean `G09`?" in wrong.err
+    unknown = formulaseed("validate", REQUESTS, *ALL, "--explain", "R99")
+    assert unknown.status == 2
+    assert "there is no request `R99`" in unknown.err
+
+
+def test_requests_with_errors_are_not_held_against_anything(files: tuple[Path, Path]) -> None:
+    """The diagnostics are told, and nothing else happens."""
+    write_lines(files[0], {**LINES[0], "id": "R1"})
+    done = validated(files)
+    assert (done.status, done.out) == (1, "")
+    assert "FS811" in done.err
+
+
+def test_a_path_that_nobody_has_is_told(files: tuple[Path, Path]) -> None:
+    """An attribute that no restaurant has was probably misspelt: the near one is named."""
+    write_lines(files[0], request("R01", "ant", attribute("WiFY", "True")))
+    assert "note: no restaurant has `attributes.WiFY`; did you mean `WiFi`?" in validated(files).err
+
+
+BAD_REVIEW = {"review_id": "v1", "business_id": "ant", "text": "tea", "stars": "5"}
+
+
+@pytest.mark.parametrize(
+    ("option", "lines", "reason"),
+    [
+        ("--restaurants", [*PLACES, b"{"], ":4: no JSON"),
+        ("--restaurants", [*PLACES, {"business_id": "dog", "attributes": []}], "`attributes` must be an object"),
+        ("--restaurants", [*PLACES, {"business_id": "dog", "hours": "always"}], "`hours` must be an object"),
+        ("--restaurants", [*PLACES, PLACES[0]], ":4: the restaurant ant stands in"),
+        ("--restaurants", [*PLACES, {"name": "x"}], ":4: `business_id` is missing"),
+        ("--reviews", [BAD_REVIEW], ":1: `stars`"),
+        ("--reviews", [{**BAD_REVIEW, "stars": 5, "user": {"name": 3}}], "`user.name` must be a text"),
+        ("--reviews", [{**BAD_REVIEW, "stars": 5, "business_id": "emu"}], "1 review names emu"),
+        ("--judgements", [{"review_id": "v1", "aspect": "tea", "judgement": "good"}], ":1: `judgement`"),
+        ("--judgements", [{"review_id": "v1", "judgement": "positive"}], ":1: `aspect` is missing"),
+        (
+            "--judgements",
+            [{"review_id": "v1", "aspect": "tea", "judgement": word} for word in ("positive", "negative")],
+            ":2: the review v1 was judged positive on `tea` already",
+        ),
+    ],
+)
+def test_bad_lines_are_listed(
+    option: str, lines: list[Any], reason: str, files: tuple[Path, Path], tmp_path: Path
+) -> None:
+    """A line that cannot be used is told with its place and reason; the rest is written, and the exit status is 3."""
+    path = write_lines(tmp_path / "given.jsonl", *lines)
+    arguments = [path if option == "--restaurants" else files[1]]
+    arguments += [option, path] if option != "--restaurants" else []
+    done = formulaseed("validate", files[0], "--restaurants", *arguments, "--out", "-")
+    assert done.status == 3
+    assert len(done.results) == len(LINES)
+    told = next(line for line in done.err.splitlines() if line.startswith("failed: "))
+    assert str(path) in told
+    assert reason in told
+
+
+def test_a_restaurant_with_a_bad_review_is_left_out(files: tuple[Path, Path], tmp_path: Path) -> None:
+    """Nothing is said of a restaurant that is not fully known; a request for it says why."""
+    reviews = write_lines(tmp_path / "reviews.jsonl", BAD_REVIEW)
+    done = validated(files, "--reviews", reviews, "--matrix", "-")
+    assert done.status == 3
+    assert all(set(row) == {"bee", "cow"} for row in json.loads(done.out).values())
+    assert f"the gold restaurant cannot be used: {files[1]}:1: a review of it cannot be used ({reviews}:1)" in done.err
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        ("{", ":1:2: no JSON"),
+        ("[]", "a social graph is an object"),
+        ("{}", "`friend_graph` is missing"),
+        ('{"friend_graph": {"Ana": "Ben"}}', "`friend_graph.Ana` must be a list"),
+        ('{"friend_graph": {"Ana": [1]}}', "`friend_graph.Ana[0]` must be a text"),
+        ("[" * 100_000, "no JSON"),
+    ],
+)
+def test_a_bad_social_graph_is_refused(content: str, reason: str, files: tuple[Path, Path], tmp_path: Path) -> None:
+    """Circles would be wrong for every request, so nothing is evaluated."""
+    path = tmp_path / "social.json"
+    path.write_text(content)
+    done = validated(files, "--social", path)
+    assert (done.status, done.out) == (1, "")
+    assert done.err.startswith(f"formulaseed: {path}")
+    assert reason in done.err
+
+
+@pytest.mark.parametrize("option", ["--restaurants", "--reviews", "--judgements", "--social"])
+def test_a_file_that_is_not_there(option: str, files: tuple[Path, Path], tmp_path: Path) -> None:
+    """Wrong usage, told in one line."""
+    done = validated(files, option, tmp_path / "nowhere.jsonl")
+    assert (done.status, done.out) == (2, "")
+    assert "cannot read" in done.err
+
+
+def test_no_input_is_overwritten(files: tuple[Path, Path]) -> None:
+    """An output that is one of the inputs is refused, and so are two outputs to one place."""
+    before = files[1].read_bytes()
+    for option in ("--out", "--matrix", "--conditions"):
+        done = validated(files, option, files[1])
+        assert done.status == 2
+        assert "it is one of the inputs" in done.err
+    assert files[1].read_bytes() == before
+    assert validated(files, "--out", "-", "--matrix", "-").status == 2
+
+
+def test_from_python(files: tuple[Path, Path], tmp_path: Path) -> None:
+    """Paths or values, the same result: plain, frozen, with what could not be used in `failures`."""
+    found = validate_requests(files[0], restaurants=files[1])
+    assert found == validate_requests(LINES, restaurants=PLACES, reviews=[], judgements=[], social={"friend_graph": {}})
+    assert [result.status for result in found.results] == STATUSES
+    assert found.matrix["R01"] == {"ant": 1, "bee": -1, "cow": -1}
+    assert not found.ok
+    assert validate_requests(LINES[:1], restaurants=PLACES).ok
+    spoiled = validate_requests(LINES[:1], restaurants=[*PLACES, 3])  # type: ignore[list-item]
+    assert not spoiled.ok
+    assert spoiled.failures == ("<restaurants>:4: it must be an object, not int",)
+    with pytest.raises(AttributeError):
+        found.results[0].status = "ok"  # type: ignore[misc]
+    with pytest.raises(SeedError):
+        validate_requests([{"id": "R01"}], restaurants=PLACES)
+    with pytest.raises(DataError):
+        validate_requests(LINES, restaurants=PLACES, social=write_json(tmp_path / "social.json", []))
+    with pytest.raises(DataError):
+        validate_requests(LINES, restaurants=3)  # type: ignore[arg-type]
+    assert {"load_requests", "validate_requests", "Validation", "RequestResult"} <= set(package.__all__)
+
+
+@pytest.mark.parametrize(
+    "hostile",
+    [
+        "__import__('os').system('x')",
+        "{" * 50_000,
+        "{'a': " * 300,
+        "u'" + "\\" * 999,
+        "\x00",
+        "{'a': 9" + "9" * 1900 + "}",
+    ],
+)
+def test_hostile_attributes_are_texts(hostile: str) -> None:
+    """Whatever an attribute holds is compared, never run, and never fails."""
+    found = validate_requests(
+        [request("R01", "ant", TV)], restaurants=[restaurant("ant", TV=hostile), restaurant("bee", TV="True")]
+    )
+    assert found.matrix["R01"] == {"ant": -1, "bee": 1}
+    assert found.failures == ()
+
+
+def test_speed(tmp_path: Path) -> None:
+    """A hundred requests on fifty restaurants with a thousand reviews take two seconds of processor time, start and all."""
+    lines = [
+        {**line, "id": f"R{number + 1:02d}", "group": f"G{number // 10 + 1:02d}"}
+        for number, line in enumerate((read_lines(REQUESTS) * 5)[:100])
+    ]
+    contexts = read_lines(CONTEXTS) * 4
+    places = [{**line, "business_id": f"{line['business_id']}-{number}"} for number, line in enumerate(contexts[:50])]
+    while sum(len(place["reviews"]) for place in places) < 970:
+        places[0]["reviews"] = places[0]["reviews"] * 2
+    requests, restaurants = write_lines(tmp_path / "q.jsonl", *lines), write_lines(tmp_path / "r.jsonl", *places)
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    done = formulaseed("validate", requests, "--restaurants", restaurants, "--social", SOCIAL)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    assert "100 requests, 50 restaurants" in done.out, done.err
+    used = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    assert used < (2.0 if sys.platform == "linux" else 4.0)

@@ -83,6 +83,11 @@ _TABLE = (
     Code("FS620", "allowance-not-needed", "warning"),
     # FS7: modules
     Code("FS701", "module-not-as-compiled"),
+    # FS8: the patterns of requests
+    Code("FS801", "pattern-syntax"),
+    Code("FS802", "pattern-not-in-the-language"),
+    Code("FS803", "pattern-takes-too-long"),
+    Code("FS804", "pattern-too-large"),
     # FS9: a bug of ours
     Code("FS901", "internal-error"),
 )

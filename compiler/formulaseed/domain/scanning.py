@@ -6,7 +6,7 @@ Typed and tested like everything else; standard library only. Each name is priva
 import re
 
 _ASSERTIONS = ("^", "$", "\\A", "\\Z", "\\b", "\\B")
-_REMEMBERED = 1000
+_REMEMBERED = 2000
 
 
 class _Automaton:
@@ -23,6 +23,7 @@ class _Automaton:
     waiting: dict[str, int]
     passes: dict[str, int]
     opened: dict[tuple[int, int], int]
+    opened_few: dict[tuple[int, str, int], int]
 
     def __init__(self, head: str, program: tuple[str | tuple[int, ...], ...]) -> None:
         self.head = head
@@ -30,6 +31,7 @@ class _Automaton:
         self.waiting = {}  # test or assertion: its entries
         self.passes = {}  # character: the entries whose test it passes
         self.opened = {}  # entries reached, assertions that hold: the entries that lie open
+        self.opened_few = {}  # four entries by their digit, assertions that hold: the same
         for place, entry in enumerate(program):
             if isinstance(entry, str):
                 self.waiting[entry] = self.waiting.get(entry, 0) | 1 << place
@@ -73,9 +75,21 @@ class _Automaton:
         return len(text) + 1
 
     def open(self, reached: int, holding: int) -> int:
-        """The entries that lie open from some, where the assertions `holding` hold."""
-        opened = reached
-        places = [place for place, bit in enumerate(reversed(f"{reached:b}")) if bit == "1"]
+        """The entries that lie open from the ones reached, where the assertions `holding` hold."""
+        opened = 0
+        for index, digit in enumerate(reversed(f"{reached:x}")):  # four entries each, so that what is known serves again
+            if digit != "0":
+                few = self.opened_few.get((index, digit, holding))
+                opened |= self.open_few(index, digit, holding) if few is None else few
+        if len(self.opened) >= _REMEMBERED:
+            self.opened.clear()
+        self.opened[reached, holding] = opened
+        return opened
+
+    def open_few(self, index: int, digit: str, holding: int) -> int:
+        """The same from the entries that a digit, counted from the last, stands for."""
+        opened = int(digit, 16) << 4 * index
+        places = [place for place in range(4 * index, 4 * index + 4) if opened >> place & 1]
         for place in places:  # which grows meanwhile
             entry = self.program[place] if place < len(self.program) else ""
             ways = (place + 1,) if holding >> place & 1 else () if isinstance(entry, str) else entry
@@ -83,9 +97,9 @@ class _Automaton:
                 if not opened >> way & 1:
                     opened |= 1 << way
                     places.append(way)
-        if len(self.opened) >= _REMEMBERED:
-            self.opened.clear()
-        self.opened[reached, holding] = opened
+        if len(self.opened_few) >= _REMEMBERED:
+            self.opened_few.clear()
+        self.opened_few[index, digit, holding] = opened
         return opened
 
     def test(self, character: str) -> int:

@@ -72,7 +72,7 @@ def find_ambiguity(tree: PatternTree) -> Ambiguity | None:
 
 class _Search:
     def __init__(self, text: str) -> None:
-        self.samples = list(dict.fromkeys([*_SAMPLE, *text.lower()]))
+        self.samples: list[str] = list(dict.fromkeys([*_SAMPLE, *text.lower()]))
         self.characters: dict[str, int] = {}
         self.work = 0
 

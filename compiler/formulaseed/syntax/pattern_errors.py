@@ -49,7 +49,12 @@ _IN_SET = (
 )
 _OUTSIDE = (
     (r"\{,[0-9]+\}", "FS801", "a repeat begins with its least number", "write it like `{0,5}`"),
-    (r"\{(?![0-9]+(?:,[0-9]*)?\})", "FS801", "`{0}` begins no repeat such as `{2,5}`", r"write `\{` for the character itself"),
+    (
+        r"\{(?![0-9]+(?:,[0-9]*)?\})",
+        "FS801",
+        "`{0}` begins no repeat such as `{2,5}`",
+        r"write `\{` for the character itself",
+    ),
     (r"[\]})]", "FS801", "`{0}` closes nothing", r"write `\{0}` for the character itself"),
 )
 _QUANTIFIER = re.compile(r"(?:[*+?]|\{[0-9]+(?:,[0-9]*)?\})\??")

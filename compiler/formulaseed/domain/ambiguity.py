@@ -17,7 +17,7 @@ on no sampled character is let through, and then matched in linear time like eve
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from dataclasses import dataclass, field
 from string import ascii_lowercase, digits, punctuation
 
@@ -182,8 +182,10 @@ class _Loop:
         part = self.part(node.item)
         self.connect(part.last, part.first)
         if self.found is None:
-            pump = self.pump(begin)
-            if pump is not None:
+            ambiguous = self.ambiguous(begin)
+            if ambiguous is not None:
+                before, read, after = ambiguous
+                pump = self.way(part.first, (before,)) + read + self.way(self.follow[after], part.last, after)
                 self.found = Ambiguity(node.start, node.end, node.most, pump)
         around = min(part.empty + 1, 2)  # a last empty repetition, after which `re` makes no other
         if node.least == 0:
@@ -197,13 +199,13 @@ class _Loop:
             for after, more in first.items():
                 follow[after] = min(follow.get(after, 0) + ways * more, 2)
 
-    def pump(self, begin: int) -> str | None:
-        """A word on which two ways lead from one of the tests from `begin` on back to itself; None without one."""
+    def ambiguous(self, begin: int) -> tuple[int, str, int] | None:
+        """A test from `begin` on, what is read behind it in two ways, and the test that both come to; or None."""
         places = range(begin, len(self.tests))
         for before in places:
             for after, ways in self.follow[before].items():
                 if ways > 1 and self.tests[after]:
-                    return self.search.sample(self.tests[after]) + self.way(after, before)
+                    return before, self.search.sample(self.tests[after]), after
         pairs = [(place, place) for place in places]
         came: dict[tuple[int, int], tuple[int, int]] = {}
         for pair in pairs:  # which grows meanwhile
@@ -213,37 +215,40 @@ class _Loop:
                 for other in self.follow[b]:
                     if not self.tests[one] & self.tests[other] or (a == b and one >= other):
                         continue
-                    if one == other:
-                        return self.word((one, one), pair, came)
                     target = (min(one, other), max(one, other))
                     if target not in came:
                         came[target] = pair
                         pairs.append(target)
+                    if one == other:
+                        return self.trail(target, came)
         return None
 
-    def word(self, met: tuple[int, int], pair: tuple[int, int], came: dict[tuple[int, int], tuple[int, int]]) -> str:
-        """What is read on two ways that have come to a pair and then meet, and from there back to where they parted."""
-        trail = [met]
-        while pair in came:
-            trail.append(pair)
+    def trail(self, pair: tuple[int, int], came: dict[tuple[int, int], tuple[int, int]]) -> tuple[int, str, int]:
+        """How two ways came to where they meet again: where they parted, what they read, where they meet."""
+        met, read = pair[0], ""
+        while True:
+            read = self.search.sample(self.tests[pair[0]] & self.tests[pair[1]]) + read
             pair = came[pair]
-        read = [self.search.sample(self.tests[a] & self.tests[b]) for a, b in reversed(trail)]
-        return "".join(read) + self.way(met[0], pair[0])
+            if pair[0] == pair[1]:
+                return pair[0], read, met
 
-    def way(self, start: int, end: int) -> str:
-        """What is read on a shortest way from one test to another."""
-        came = {start: start}
-        places = [start]
+    def way(self, starts: Iterable[int], ends: Container[int], here: int | None = None) -> str:
+        """What is read on a shortest way that begins with one of some tests and ends with one of others.
+
+        Nothing, where the test `here`, which is passed already, is one of these.
+        """
+        if here is not None and here in ends:
+            return ""
+        read = {start: self.search.sample(self.tests[start]) for start in starts if self.tests[start]}
+        places = list(read)
         for place in places:  # which grows meanwhile
+            if place in ends:
+                return read[place]
             for after in self.follow[place]:
-                if after not in came and self.tests[after]:
-                    came[after] = place
+                if after not in read and self.tests[after]:
+                    read[after] = read[place] + self.search.sample(self.tests[after])
                     places.append(after)
-        read = ""
-        while end != start and end in came:
-            read = self.search.sample(self.tests[end]) + read
-            end = came[end]
-        return read
+        return ""
 
 
 def _union(several: Iterable[Ways]) -> Ways:

@@ -127,6 +127,8 @@ def _unclosed(text: str, bracket: str, what: str) -> SyntaxFault:
     for token in _TOKEN.finditer(text):
         if token.group() in ("(", "["):
             opened.append(token.start())
+            if token.group() == "[":
+                break  # the rest stands in the set
         elif token.group() == ")" and opened:
             opened.pop()
     start = next(place for place in reversed(opened) if text[place] == bracket)

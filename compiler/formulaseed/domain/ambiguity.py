@@ -155,7 +155,7 @@ class _Loop:
                 empty = min(sum(part.empty for part in parts), 2)
                 return _Part(empty, _union(part.first for part in parts), _union(part.last for part in parts))
             case Repetition() if _is_loop(node):
-                return self.loop(node)
+                return self.joined([*(self.part(node.item) for _ in range(node.least - 1)), self.loop(node)])
             case Repetition(_, _, item, least, most):
                 parts = [self.part(item) for _ in range(most or 0)]
                 rest = _Part(1, {}, {})
@@ -178,6 +178,7 @@ class _Loop:
         return whole
 
     def loop(self, node: Repetition) -> _Part:
+        """A repeat without an end, of which all times that must be are dealt with but one."""
         begin = len(self.tests)
         part = self.part(node.item)
         self.connect(part.last, part.first)

@@ -11,6 +11,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from formulaseed.diagnostics.model import Diagnostic, Problems
+from formulaseed.domain.patterns import PatternTree
+from formulaseed.source.json_reader import JsonString, read_json
+from formulaseed.source.text import Source
+from formulaseed.syntax.patterns import parse_pattern
+
 ROOT = Path(__file__).resolve().parents[1]
 TASKS = ROOT / "tasks"
 EXAMPLES = ROOT / "examples"
@@ -55,6 +61,22 @@ def formulaseed(
     outcome = Outcome(done.returncode, done.stdout.decode(), done.stderr.decode())
     assert "Traceback" not in outcome.err, outcome.err
     return outcome
+
+
+def parsed(pattern: str) -> tuple[PatternTree | None, tuple[Diagnostic, ...]]:
+    """What becomes of a pattern that stands in a JSON file."""
+    problems = Problems()
+    text, faults = read_json(Source("pattern.json", json.dumps(pattern, ensure_ascii=False)))
+    assert isinstance(text, JsonString)
+    assert not faults
+    return parse_pattern(text, problems), problems.sorted()
+
+
+def accepted(pattern: str) -> PatternTree:
+    """The tree of a pattern in which nothing is wrong."""
+    tree, diagnostics = parsed(pattern)
+    assert tree is not None, diagnostics[0].message
+    return tree
 
 
 def write_json(path: Path, value: object) -> Path:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -16,7 +17,7 @@ from formulaseed.errors import SeedError
 from formulaseed.frontends.operations import OPERATIONS
 from formulaseed.pipeline import analyse, analyse_file, compile_seed
 from formulaseed.runtime.loading import module_from_file
-from helpers import formulaseed, tiny_seed
+from helpers import formulaseed, parsed, tiny_seed
 
 PAGES = Path(__file__).resolve().parents[1] / "compiler" / "formulaseed" / "diagnostics" / "explain"
 IN_PROSE = {
@@ -25,6 +26,10 @@ IN_PROSE = {
     "FS104": "a formula that is too large is too large for a page",
     "FS510": "a list that is too long is too long for a page",
     "FS701": "about modules",
+    "FS801": "about patterns",
+    "FS802": "about patterns",
+    "FS803": "about patterns",
+    "FS804": "about patterns",
     "FS901": "a bug of ours",
 }
 """The codes whose page has no seed that gives them, and why. `test_prose` makes each of them happen."""
@@ -162,12 +167,23 @@ def _refused_by_verifier(folder: Path) -> tuple[Diagnostic, ...]:
     return refused.value.diagnostics
 
 
+def _pattern(pattern: str) -> Callable[[Path], tuple[Diagnostic, ...]]:
+    def told_of_pattern(folder: Path) -> tuple[Diagnostic, ...]:
+        return parsed(pattern)[1]
+
+    return told_of_pattern
+
+
 MADE = {
     "FS002": _not_utf8,
     "FS003": _too_large,
     "FS104": _formula_too_large,
     "FS510": _too_many,
     "FS701": _no_module,
+    "FS801": _pattern("(live music|dj"),
+    "FS802": _pattern("(?=.*quiet)(?=.*cozy)"),
+    "FS803": _pattern(r"(\w+\s?)+ patio"),
+    "FS804": _pattern("gluten.{0,1000}free"),
     "FS901": _refused_by_verifier,
 }
 
@@ -210,6 +226,7 @@ def test_pages_know_the_limits() -> None:
         "FS510": [
             limits.STEPS, limits.TABLE_ENTRIES, limits.KEYWORDS, limits.CASE_RULES, limits.LIST_ITEMS, limits.CONDITIONS,
         ],
+        "FS804": [limits.PATTERN_REPEAT],
     }  # fmt: skip
     for code, numbers in named.items():
         written = re.findall(r"[\d,]*\d", page(code)["text"])

@@ -39,7 +39,6 @@ REQUEST_DEPTH = 96
 REQUEST_CONDITIONS = 1_000
 """Conditions of one request."""
 PATH_KEYS = 16
-PATTERN_CHARACTERS = 1_000
 MATCHES = 1_000_000
 """The largest number of reviews that a condition may ask for."""
 ATTRIBUTE_CHARACTERS = 2_000
@@ -52,6 +51,16 @@ FORMULA_NESTING = 60
 TREE_DEPTH = 280
 TREE_BRACKETS = 190
 """So many operations inside one another may need brackets in a target: Python reads two hundred."""
+
+PATTERN_CHARACTERS = 1_000
+PATTERN_NESTING = 20
+PATTERN_REPEAT = 300
+PATTERN_SIZE = 600
+"""Tests and assertions of a pattern with its repeats written out."""
+PATTERN_STEPS = 500
+"""A pattern of which `re` tries no more steps at any place of any text is left to `re`."""
+PATTERN_CHECKS = 200_000
+"""What looking for ambiguous repeats may cost; a pattern that is not cleared by then is refused."""
 
 INTEGER_MAX = 2**63 - 1
 """The largest integer that a literal, a row or a context may hold: what any database column takes."""

@@ -90,6 +90,11 @@ _TABLE = (
     Code("FS815", "empty-text"),
     Code("FS816", "restatement-disagrees", "warning"),
     Code("FS817", "key-without-effect", "warning"),
+    # FS8: the patterns of requests
+    Code("FS801", "pattern-syntax"),
+    Code("FS802", "pattern-not-in-the-language"),
+    Code("FS803", "pattern-takes-too-long"),
+    Code("FS804", "pattern-too-large"),
     # FS9: a bug of ours
     Code("FS901", "internal-error"),
 )

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from formulaseed.backends.python import prelude
 from formulaseed.backends.python.code import Code
 from formulaseed.backends.python.plan import ModuleView
+from formulaseed.domain import scanning
 from formulaseed.resources import resource_folder
 
 if TYPE_CHECKING:
@@ -93,8 +94,12 @@ class _Helper:
 
 @cache
 def _helpers() -> dict[str, _Helper]:
-    """The prelude's definitions, in the order of the file."""
-    with open(prelude.__file__, encoding="utf-8") as file:
+    """The definitions of the prelude and of the matcher, in the order of the files."""
+    return {**_definitions(prelude.__file__), **_definitions(scanning.__file__)}
+
+
+def _definitions(path: str) -> dict[str, _Helper]:
+    with open(path, encoding="utf-8") as file:
         source = file.read()
     lines = source.splitlines()
     helpers: dict[str, _Helper] = {}
@@ -125,6 +130,7 @@ def _needed(body: str) -> tuple[str, tuple[Code, ...]]:
         more = (names & known.keys()) - wanted
         if not more:
             chosen = [helper for name, helper in known.items() if name in wanted]
+            used.discard("re")  # in the body of a seed's module this is a step's name
             return _laid_out(chosen), tuple(Code(line) for line in _imports(used | names))
         wanted |= more
 
@@ -138,7 +144,7 @@ def _laid_out(helpers: list[_Helper]) -> str:
 
 def _imports(used: set[str]) -> list[str]:
     lines = ["from __future__ import annotations", ""]
-    lines += ["import math"] if "math" in used else []
+    lines += [f"import {name}" for name in ("math", "re") if name in used]
     lines.append("from collections.abc import Iterable, Mapping, Sequence")
     typing = [name for name in ("Final", "Literal", "NamedTuple", "TypeAlias", "TypeVar") if name in used]
     lines.append(f"from typing import {', '.join(typing)}")

@@ -16,7 +16,7 @@ _STATEMENTS = (
 )  # fmt: skip
 _EXPRESSIONS = (
     ast.BoolOp, ast.BinOp, ast.UnaryOp, ast.IfExp, ast.Dict, ast.Compare, ast.Call, ast.Constant, ast.Attribute,
-    ast.Subscript, ast.Name, ast.Tuple, ast.GeneratorExp, ast.JoinedStr, ast.FormattedValue, ast.Slice, ast.List,
+    ast.Subscript, ast.Name, ast.Tuple, ast.GeneratorExp, ast.ListComp, ast.JoinedStr, ast.FormattedValue, ast.Slice, ast.List,
 )  # fmt: skip
 _PARTS = (
     ast.arguments, ast.arg, ast.keyword, ast.alias, ast.comprehension, ast.expr_context, ast.boolop, ast.operator,
@@ -31,14 +31,15 @@ _IMPORTS = {
 }
 _BUILTINS = frozenset(
     {
-        "abs", "any", "bool", "dict", "enumerate", "float", "int", "isinstance", "len", "list", "max", "min", "repr",
-        "round", "str", "super", "tuple", "Exception", "OverflowError", "ValueError",
+        "abs", "any", "bool", "dict", "enumerate", "float", "int", "isinstance", "len", "list", "max", "min", "range",
+        "repr", "reversed", "round", "str", "super", "tuple", "Exception", "OverflowError", "ValueError",
     }
 )  # fmt: skip
 _METHODS = frozenset(
     {
-        "append", "bit_length", "casefold", "ceil", "floor", "get", "is_integer", "isdecimal", "items", "join", "kind",
-        "log", "message", "operands", "pow", "split", "sqrt", "step", "_fields", "__init__",
+        "append", "bit_length", "casefold", "ceil", "clear", "compile", "finditer", "floor", "get", "is_integer",
+        "isdecimal", "items", "join", "kind", "log", "match", "message", "operands", "pow", "search", "split", "sqrt",
+        "start", "step", "_fields", "__init__", "IGNORECASE", "Pattern",
     }
 )  # fmt: skip
 
@@ -70,13 +71,7 @@ def foreign(tree: ast.Module) -> str | None:
     """Syntax, a name or an import that the emitter never uses, or None."""
     everything = list(ast.walk(tree))
     defined = set(_defined(everything))
-    fields = {
-        item.target.id
-        for node in tree.body
-        if isinstance(node, ast.ClassDef)
-        for item in node.body
-        if isinstance(item, ast.AnnAssign) and isinstance(item.target, ast.Name)
-    }
+    fields = set(_members(tree))
     for node in everything:
         if type(node) not in _ALLOWED_NODES and not isinstance(node, _PARTS):
             return _at(node, f"`{type(node).__name__}` is not among the syntax of generated modules")
@@ -105,8 +100,8 @@ def _foreign_node(node: ast.AST, defined: set[str], fields: set[str]) -> str | N
         if not isinstance(node.func, ast.Name | ast.Attribute):
             return "only what has a name may be called"
     elif isinstance(node, ast.Import):
-        if [(a.name, a.asname) for a in node.names] != [("math", None)]:
-            return "only `math` may be imported so"
+        if [(a.name, a.asname) for a in node.names] not in ([("math", None)], [("re", None)]):
+            return "only `math` and `re` may be imported so"
     elif isinstance(node, ast.ImportFrom):
         allowed = _IMPORTS.get(node.module or "", set())
         if node.level or any(a.name not in allowed or a.asname for a in node.names):
@@ -154,6 +149,16 @@ def _defined(everything: list[ast.AST]) -> Iterator[str]:
             yield node.name
         elif isinstance(node, ast.Import | ast.ImportFrom):
             yield from (alias.name for alias in node.names)
+
+
+def _members(tree: ast.Module) -> Iterator[str]:
+    """The fields and methods of the module's classes."""
+    for node in tree.body:
+        for item in node.body if isinstance(node, ast.ClassDef) else ():
+            if isinstance(item, ast.AnnAssign) and isinstance(item.target, ast.Name):
+                yield item.target.id
+            elif isinstance(item, ast.FunctionDef):
+                yield item.name
 
 
 def _without_docstrings(tree: ast.Module) -> ast.Module:

@@ -49,6 +49,10 @@ FORMULA_TOKENS = 2_048
 FORMULA_NESTING = 60
 TREE_DEPTH = 280
 
+SHORTHAND_CHARACTERS = 16_384
+SHORTHAND_TERMS = 600
+SHORTHAND_NESTING = 60
+
 INTEGER_MAX = 2**63 - 1
 """The largest integer that a literal, a row or a context may hold: what any database column takes."""
 

@@ -91,17 +91,23 @@ class _Comparison:
             same = meant.op == said.op and len(meant.args) == len(said.args)
             return same and len(self.pairs(meant.args, said.args)) == len(said.args)
         if isinstance(said, Hop):
-            return isinstance(meant, Hop) and _means(meant) == _means(said)
+            return _key(meant) == _key(said)
         return isinstance(said, Name) and not isinstance(meant, Junction)
 
     def pairs(self, meant: Sequence[Shorthand], said: Sequence[Shorthand]) -> dict[int, int]:
         """Which of `meant` each of `said` stands for, by index, for as many as can be."""
-        places: dict[Shorthand, list[int]] = {}
-        for i, tree in enumerate(meant):
-            places.setdefault(tree, []).append(i)
-        taken = {places[tree].pop(0): j for j, tree in enumerate(said) if places.get(tree)}
-        for j in sorted(set(range(len(said))) - set(taken.values())):
-            self.augment(taken, meant, said, j)
+        places: dict[object, list[int]] = {}
+        for i in reversed(range(len(meant))):
+            places.setdefault(_key(meant[i]), []).append(i)
+        taken = {places[_key(tree)].pop(): j for j, tree in enumerate(said) if places.get(_key(tree))}
+        # A name may stand for any condition; those with a circle come last, so that a wrong `HOP` finds its own.
+        matched = set(taken.values())
+        names = [j for j, tree in enumerate(said) if isinstance(tree, Name) and j not in matched]
+        leaves = [i for i, tree in enumerate(meant) if not isinstance(tree, Junction) and i not in taken]
+        taken.update(zip(sorted(leaves, key=lambda i: isinstance(meant[i], Hop)), names, strict=False))
+        for j, tree in enumerate(said):
+            if isinstance(tree, Junction) and j not in matched:
+                self.augment(taken, meant, said, j)
         return {j: i for i, j in taken.items()}
 
     def augment(self, taken: dict[int, int], meant: Sequence[Shorthand], said: Sequence[Shorthand], start: int) -> None:
@@ -112,8 +118,8 @@ class _Comparison:
         reached: dict[int, int] = {}  # of meant, and from which of said
         queue = [start]
         for j in queue:
-            for i in sorted(range(len(meant)), key=lambda i: i != j):
-                if i in reached or not self.agree(meant[i], said[j]):
+            for i in sorted((i for i in range(len(meant)) if i not in reached), key=lambda i: i != j):
+                if not self.agree(meant[i], said[j]):
                     continue
                 reached[i] = j
                 if i in taken:
@@ -146,8 +152,9 @@ class _Comparison:
         return found
 
 
-def _means(hop: Hop) -> tuple[int, frozenset[str], str | None]:
-    return hop.hops, frozenset(hop.friends), hop.pattern
+def _key(tree: Shorthand) -> object:
+    """Equal for parts that say the same: friends may stand in any order."""
+    return (tree.hops, frozenset(tree.friends), tree.pattern) if isinstance(tree, Hop) else tree
 
 
 def _unlike(meant: Shorthand, said: Shorthand) -> tuple[bool, bool]:

@@ -28,6 +28,7 @@ _COMMANDS = {
     "dump": "Show a seed as one of the compiler's phases sees it.",
     "fmt": "Write seeds in their canonical layout.",
     "schema": "Print the JSON Schema of seeds, for editors.",
+    "shorthand": "Read the shorthand of requests, or print a request to fill in.",
     "rule": "Explain a diagnostic's code.",
 }
 

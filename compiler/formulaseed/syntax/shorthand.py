@@ -90,10 +90,14 @@ def as_name(text: str) -> str:
 
 
 def _is_name(text: str) -> bool:
-    try:
-        return [(token.type, str(token)) for token in _lark().lex(text)] == [("NAME", text)]
-    except UnexpectedInput:
-        return False
+    return _name().fullmatch(text) is not None
+
+
+@cache
+def _name() -> re.Pattern[str]:
+    """The grammar's `NAME`, where it is no word of the notation."""
+    name, *words = (_lark().get_terminal(word).pattern.to_regexp() for word in ("NAME", "OPERATOR", "HOP", "STARS"))
+    return re.compile(rf"(?!(?:{'|'.join(words)})\Z){name}")
 
 
 def _parse(text: str, place: Place, problems: Problems) -> Shorthand | None:

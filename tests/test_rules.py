@@ -4,18 +4,24 @@ from __future__ import annotations
 
 import json
 import re
+from functools import partial
 from pathlib import Path
 
 import pytest
 from formulaseed import limits
+from formulaseed.checker.shorthand import check_shorthand
 from formulaseed.diagnostics.codes import CODES
-from formulaseed.diagnostics.model import Diagnostic
+from formulaseed.diagnostics.model import Diagnostic, Problems
 from formulaseed.diagnostics.render import render_text
 from formulaseed.domain.builtins import FUNCTIONS
 from formulaseed.errors import SeedError
 from formulaseed.frontends.operations import OPERATIONS
+from formulaseed.ir import requests
 from formulaseed.pipeline import analyse, analyse_file, compile_seed
 from formulaseed.runtime.loading import module_from_file
+from formulaseed.source.json_reader import JsonString
+from formulaseed.source.text import Source, Span
+from formulaseed.syntax.shorthand import parse_shorthand
 from helpers import formulaseed, tiny_seed
 
 PAGES = Path(__file__).resolve().parents[1] / "compiler" / "formulaseed" / "diagnostics" / "explain"
@@ -25,6 +31,10 @@ IN_PROSE = {
     "FS104": "a formula that is too large is too large for a page",
     "FS510": "a list that is too long is too long for a page",
     "FS701": "about modules",
+    "FS814": "about requests",
+    "FS821": "about shorthands",
+    "FS822": "about shorthands",
+    "FS823": "about shorthands",
     "FS901": "a bug of ours",
 }
 """The codes whose page has no seed that gives them, and why. `test_prose` makes each of them happen."""
@@ -162,12 +172,30 @@ def _refused_by_verifier(folder: Path) -> tuple[Diagnostic, ...]:
     return refused.value.diagnostics
 
 
+def _shorthand(text: str, folder: Path) -> tuple[Diagnostic, ...]:
+    problems = Problems()
+    assert parse_shorthand(Source("shorthand", text), problems) is None
+    return problems.sorted()
+
+
+def _shorthand_disagrees(folder: Path) -> tuple[Diagnostic, ...]:
+    span = Span(Source("requests.jsonl", '"AND(quiet, no_tv)"'), 0, 19)
+    condition = requests.Condition("quiet", requests.NotOnlyEasyRaters(4.0, 3.0), span)
+    problems = Problems()
+    check_shorthand(condition, JsonString(span, "AND(quiet, no_tv)"), problems)
+    return problems.sorted()
+
+
 MADE = {
     "FS002": _not_utf8,
     "FS003": _too_large,
     "FS104": _formula_too_large,
     "FS510": _too_many,
     "FS701": _no_module,
+    "FS814": _shorthand_disagrees,
+    "FS821": partial(_shorthand, "AND(quiet wifi_free)"),
+    "FS822": partial(_shorthand, "XOR(quiet, wifi_free)"),
+    "FS823": partial(_shorthand, "a" * (limits.SHORTHAND_CHARACTERS + 1)),
     "FS901": _refused_by_verifier,
 }
 
@@ -210,6 +238,7 @@ def test_pages_know_the_limits() -> None:
         "FS510": [
             limits.STEPS, limits.TABLE_ENTRIES, limits.KEYWORDS, limits.CASE_RULES, limits.LIST_ITEMS, limits.CONDITIONS,
         ],
+        "FS823": [limits.SHORTHAND_CHARACTERS, limits.SHORTHAND_TERMS, limits.SHORTHAND_NESTING],
     }  # fmt: skip
     for code, numbers in named.items():
         written = re.findall(r"[\d,]*\d", page(code)["text"])

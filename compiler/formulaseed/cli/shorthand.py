@@ -43,16 +43,17 @@ def _print_canonical(text: str, form: str) -> None:
         sys.exit(1)
     canonical = print_shorthand(tree)
     if form == "json":
-        click.echo(json.dumps({"shorthand": canonical, "tree": _plain(tree)}, indent=2, ensure_ascii=False))
+        click.echo(json.dumps({"shorthand": canonical, "tree": plain_tree(tree)}, indent=2, ensure_ascii=False))
     else:
         click.echo(canonical)
 
 
-def _plain(tree: Shorthand) -> Plain:
+def plain_tree(tree: Shorthand) -> Plain:
+    """A tree as JSON values: a name, a circle (with no pattern for ratings), or an operator with its arguments."""
     if isinstance(tree, Name):
         return {"name": tree.text}
     if isinstance(tree, Junction):
-        return {"op": tree.op, "args": [_plain(arg) for arg in tree.args]}
+        return {"op": tree.op, "args": [plain_tree(arg) for arg in tree.args]}
     return {"hops": tree.hops, "friends": list(tree.friends), "pattern": tree.pattern}
 
 

@@ -82,10 +82,9 @@ def print_shorthand(tree: Shorthand) -> str:
 def as_name(text: str) -> str:
     """The text as a name: itself if it is one, else with `_` for each character that no name holds, and `_` before it
     where it begins like none, is empty, or is a word of the notation."""
-    if not text.isprintable():
-        text = "".join(character if character.isprintable() else "_" for character in text)
+    text = "".join(c if c.isprintable() and c not in " ,[]" else "_" for c in text)
     if not _is_name(text):
-        text = re.sub(r"[\s,()\[\]]", "_", text)
+        text = text.replace("(", "_").replace(")", "_")
     return text if _is_name(text) else f"_{text}"
 
 

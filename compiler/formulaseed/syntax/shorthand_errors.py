@@ -95,6 +95,8 @@ class _Reading:
         kind = last.type if last is not None else ""
         in_list = bool(self.open) and self.open[-1][1].type == "LSQB"
         if last is not None and kind in _EXAMPLES:
+            if found is not None and found.type == "LSQB":
+                return _fault(*_ends(found), f"the arguments of `{last}` stand in round brackets", f"write `{last}(`")
             return _fault(*_ends(last), f"`{last}` has no arguments", f"write `{_EXAMPLES[kind].format(last)}`")
         if found is None and self.open and kind not in ("LPAR", "COMMA", "LSQB"):
             return self.not_closed()

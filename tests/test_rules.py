@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 from formulaseed import limits
-from formulaseed.checker.shorthand import check_shorthand
 from formulaseed.diagnostics.codes import CODES
 from formulaseed.diagnostics.model import Diagnostic, Problems
 from formulaseed.diagnostics.render import render_text
 from formulaseed.domain.builtins import FUNCTIONS
 from formulaseed.errors import SeedError
 from formulaseed.frontends.operations import OPERATIONS
+from formulaseed.frontends.shorthand import check_shorthand
 from formulaseed.ir import requests
 from formulaseed.pipeline import analyse, analyse_file, compile_seed
 from formulaseed.runtime.loading import module_from_file

@@ -10,17 +10,18 @@ from typing import Any
 
 import pytest
 from formulaseed import limits
-from formulaseed.checker.shorthand import Disagreement, disagreements, shorthand_of, shorthand_tree
 from formulaseed.cli.shorthand import plain_tree
 from formulaseed.diagnostics.codes import CODES
 from formulaseed.diagnostics.model import Diagnostic, Problems
 from formulaseed.diagnostics.render import render_text
-from formulaseed.frontends.request_template import GROUPS
+from formulaseed.frontends.request_template import PATTERNS
+from formulaseed.frontends.shorthand import Disagreement, disagreements, shorthand_of, shorthand_tree
 from formulaseed.ir import requests
+from formulaseed.pipeline import analyse_requests
 from formulaseed.source.json_reader import JsonString, read_json
 from formulaseed.source.text import Source, Span
 from formulaseed.syntax.shorthand import Hop, Junction, Name, Shorthand, as_name, parse_shorthand, print_shorthand
-from helpers import formulaseed, read_lines
+from helpers import Outcome, formulaseed, read_lines, write_lines
 from hypothesis import example, given
 from hypothesis import strategies as st
 from test_rules import PAGES
@@ -261,9 +262,13 @@ def test_aspects_made_names(aspect: str, name: str) -> None:
         (" \n", "the shorthand is empty", "write a condition, or conditions joined like `AND(a, b)`"),
         ("a\u00a0b", "the character U+00A0 cannot stand here", "write a plain space"),
         ("a\u200bb", "the character U+200B cannot stand here", "remove it, or write it as an escape inside quotes"),
-        ("1HOP(['\x1b[31m'], 'x')", "the character U+001B cannot stand here", "remove it, or write it as an escape inside quotes"),
+        (
+            "1HOP(['\x1b[31m'], 'x')",
+            "the character U+001B cannot stand here",
+            "remove it, or write it as an escape inside quotes",
+        ),
     ],
-)  # fmt: skip
+)
 def test_what_cannot_be_seen(text: str, message: str, help: str) -> None:
     """Nothing at all, and characters that show as nothing or as something else."""
     tree, (found,) = told(text)
@@ -283,6 +288,7 @@ def test_garbage_gives_diagnostics_only(text: str) -> None:
         assert 0 <= found.span.start <= found.span.end <= len(text)
         assert found.help
         assert found.message.isprintable()
+        assert max(len(found.message), len(found.help)) <= 200
         assert not found.message.endswith(".")
 
 
@@ -492,7 +498,78 @@ def test_the_command_tells_what_is_wrong() -> None:
     assert [(found["code"], found["column"]) for found in json.loads(listed.out)] == [("FS822", 1)]
 
 
-@pytest.mark.parametrize("arguments", [[], ["a", "--template", "G01"], ["--template", "G11"], ["a", "--format", "xml"]])
+def request_of(id: str, shorthand: str, *aspects: str) -> dict[str, Any]:
+    """A request of the first group, with an `AND` of facts."""
+    args = [
+        {"aspect": name, "evidence": {"kind": "item_meta", "path": ["attributes", name], "true": "True"}}
+        for name in aspects
+    ]
+    texts = {"scenario": "Reader", "text": "A quiet place", "shorthand": shorthand, "gold_restaurant": "lotus-garden"}
+    return {"id": id, "group": "G01", **texts, "structure": {"op": "AND", "args": args}}
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path, Path]:
+    """Requests whose shorthands are right; two of three that are not; one right, one with another error."""
+    folder = tmp_path_factory.mktemp("requests")
+    good = request_of("R01", "AND(books, quiet)", "quiet", "books")
+    wrong = request_of("R02", "OR(quiet, books)", "quiet", "books")
+    broken = request_of("R03", "AND(quiet books)", "quiet", "books")
+    other = request_of("R04", "AND(quiet, books)", "quiet", "books") | {"group": "G00"}
+    return (
+        write_lines(folder / "good.jsonl", good, request_of("R05", "quiet", "quiet")),
+        write_lines(folder / "bad.jsonl", good, wrong, broken),
+        write_lines(folder / "other.jsonl", good, other),
+    )
+
+
+def test_shorthands_of_a_file_are_checked(files: tuple[Path, Path, Path]) -> None:
+    """Each that disagrees with its structure, or cannot be read, is told with its line; other errors are counted."""
+    good, bad, other = files
+    assert formulaseed("shorthand", "--check", good) == Outcome(0, f"{good}: no problems\n", "")
+    found = formulaseed("shorthand", "--check", bad)
+    assert (found.status, found.err) == (1, "")
+    assert f"{bad}: 2 errors\n" in found.out
+    listed = json.loads(formulaseed("shorthand", "--check", bad, "--format", "json").out)
+    assert [(d["code"], d["line"], d["pointer"]) for d in listed] == [
+        ("FS814", 2, "/shorthand"),
+        ("FS821", 3, "/shorthand"),
+    ]
+    beside = formulaseed("shorthand", "--check", other)
+    assert (beside.status, beside.out) == (1, f"{other}: no problems\n")
+    assert beside.err == f"{other}: 1 other error; see `formulaseed check {other}`\n"
+    assert formulaseed("shorthand", "--check", good.parent / "absent.jsonl").status == 2
+
+
+def test_check_tells_of_shorthands_too(files: tuple[Path, Path, Path]) -> None:
+    """A disagreement is an error of the file."""
+    codes = [found.code for found in analyse_requests(files[1]).diagnostics if found.severity == "error"]
+    assert codes == ["FS814", "FS821"]
+
+
+def test_shorthands_of_structures_are_printed(files: tuple[Path, Path, Path]) -> None:
+    """One a line behind its id, wrong ones put right; as JSON, an object of them."""
+    good, bad, _ = files
+    assert formulaseed("shorthand", "--print", good).out == "R01\tAND(quiet, books)\nR05\tquiet\n"
+    found = formulaseed("shorthand", "--print", bad, "--format", "json")
+    assert found.status == 1
+    assert json.loads(found.out) == dict.fromkeys(("R01", "R02", "R03"), "AND(quiet, books)")
+
+
+def test_real_shorthands_agree_with_their_structures() -> None:
+    """All fifty do, and all but the three that rename a condition are printed from their structures as they stand."""
+    if not REAL.is_file():
+        pytest.skip(f"{REAL} is absent")
+    assert formulaseed("shorthand", "--check", REAL).status == 0
+    made = json.loads(formulaseed("shorthand", "--print", REAL, "--format", "json").out)
+    renamed = {line["id"] for line in read_lines(REAL) if made[line["id"]] != line["shorthand"]}
+    assert renamed == {"R81", "R89", "R97"}
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [[], ["a", "--template", "G01"], ["a", "--check", "b"], ["--template", "G11"], ["a", "--format", "xml"]],
+)
 def test_the_command_used_wrongly(arguments: list[str]) -> None:
     """Nothing to do, two things at once, no such group, no such format: status 2."""
     found = formulaseed("shorthand", *arguments)
@@ -500,14 +577,17 @@ def test_the_command_used_wrongly(arguments: list[str]) -> None:
     assert "Error: " in found.err
 
 
-@pytest.mark.parametrize("group", GROUPS)
+@pytest.mark.parametrize("group", PATTERNS)
 def test_a_template_is_a_request_of_its_group(group: str) -> None:
-    """Standard output is the request alone; its structure is that of its shorthand; the advice goes to standard error."""
+    """Standard output is the request alone, the advice goes to standard error. Unfilled it is refused; filled it passes."""
     found = formulaseed("shorthand", "--template", group)
     assert found.status == 0
     request = json.loads(found.out)
     keys = ["id", "group", "scenario", "text", "shorthand", "structure", "gold_restaurant"]
     assert (list(request), request["group"]) == (keys, group)
-    assert request["shorthand"] == print_shorthand(parsed(GROUPS[group].pattern))
+    assert request["shorthand"] == print_shorthand(parsed(PATTERNS[group]))
+    filled = json.loads(re.sub("<([^<>]*)>", "filled", found.out)) | {"id": f"R{int(group[1:]) * 10}"}
+    assert analyse_requests([filled]).diagnostics == ()
+    assert any(d.severity == "error" for d in analyse_requests([request]).diagnostics)
     assert found.err.count("- [ ] ") == 8
     assert "exactly one restaurant matches" in found.err

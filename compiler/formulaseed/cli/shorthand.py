@@ -8,26 +8,37 @@ import sys
 import click
 
 from formulaseed.diagnostics.model import Problems
-from formulaseed.diagnostics.render import render_json, render_text
+from formulaseed.diagnostics.render import render_json, render_text, summary
 from formulaseed.diagnostics.suggest import did_you_mean
-from formulaseed.frontends.request_template import CHECKLIST, GROUPS, GUIDELINES, request_template
+from formulaseed.frontends.groups import GROUPS
+from formulaseed.frontends.request_template import CHECKLIST, GUIDELINES, request_template
+from formulaseed.frontends.shorthand import shorthand_of
+from formulaseed.pipeline import RequestsAnalysis, analyse_requests
 from formulaseed.source.json_reader import Plain
 from formulaseed.source.text import Source
 from formulaseed.syntax.shorthand import Junction, Name, Shorthand, parse_shorthand, print_shorthand
 
+_CODES = ("FS814", "FS821", "FS822", "FS823")
+
 
 @click.command("shorthand")
 @click.argument("text", required=False)
+@click.option("--check", "checked", metavar="REQUESTS", help="Hold each shorthand of a file against its structure.")
+@click.option("--print", "printed", metavar="REQUESTS", help="Print the shorthand of each structure of a file.")
 @click.option("--template", metavar="GROUP", help="Print a new request of a group, G01 to G10, to fill in.")
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", help="How to print.")
-def command(text: str | None, template: str | None, form: str) -> None:
+def command(text: str | None, checked: str | None, printed: str | None, template: str | None, form: str) -> None:
     """Read the shorthand of a request, such as "AND(quiet, OR(wifi_free, 1HOP(['Alice'], 'cozy')))".
 
     Prints it in its canonical form; with --format json also as a tree. TEXT is `-` for standard input.
     """
-    if (text is None) == (template is None):
-        raise click.UsageError("pass one of TEXT and --template")
-    if template is not None:
+    if [text, checked, printed, template].count(None) != 3:
+        raise click.UsageError("pass one of TEXT, --check, --print and --template")
+    if checked is not None:
+        _check(checked, form)
+    elif printed is not None:
+        _print_all(printed, form)
+    elif template is not None:
         _print_template(template)
     elif text is not None:
         _print_canonical(text, form)
@@ -57,13 +68,46 @@ def plain_tree(tree: Shorthand) -> Plain:
     return {"hops": tree.hops, "friends": list(tree.friends), "pattern": tree.pattern}
 
 
+def _check(path: str, form: str) -> None:
+    """What is wrong with the shorthands; other errors are counted, since a request that has some is not compared."""
+    analysis = analyse_requests(path)
+    found = [d for d in analysis.diagnostics if d.code in _CODES]
+    if form == "json":
+        click.echo(render_json(found), nl=False)
+    else:
+        if found:
+            click.echo(render_text(found))
+        click.echo(f"{path}: {summary(found) or 'no problems'}")
+    _finish(analysis, path)
+
+
+def _print_all(path: str, form: str) -> None:
+    analysis = analyse_requests(path)
+    requests = analysis.program.requests if analysis.program is not None else ()
+    shorthands = {request.id: shorthand_of(request.structure) for request in requests}
+    if form == "json":
+        click.echo(json.dumps(shorthands, indent=2, ensure_ascii=False))
+    else:
+        for id, shorthand in shorthands.items():
+            click.echo(f"{id}\t{shorthand}")
+    _finish(analysis, path)
+
+
+def _finish(analysis: RequestsAnalysis, path: str) -> None:
+    others = sum(d.severity == "error" and d.code not in _CODES for d in analysis.diagnostics)
+    if others:
+        errors = f"{others} other error{'s' if others > 1 else ''}"
+        click.echo(f"{path}: {errors}; see `formulaseed check {path}`", err=True)
+    sys.exit(1 if analysis.has_errors else 0)
+
+
 def _print_template(group: str) -> None:
     """The request alone on standard output, the advice on standard error."""
     wanted = group.upper()
     if wanted not in GROUPS:
         raise click.UsageError(f"there is no group `{group}`; {did_you_mean(wanted, GROUPS, what='groups', limit=10)}")
     click.echo(json.dumps(request_template(wanted), indent=2, ensure_ascii=False))
-    click.echo(f"{wanted} {GROUPS[wanted].name}: {GROUPS[wanted].pattern}", err=True)
+    click.echo(f"{wanted} {GROUPS[wanted].name}: `{GROUPS[wanted].pattern}`, {GROUPS[wanted].meaning}", err=True)
     click.echo("\nA requests file holds one request a line. To create one:", err=True)
     for number, line in enumerate(GUIDELINES, 1):
         click.echo(f"  {number}. {line}", err=True)

@@ -7,34 +7,24 @@ advice for authors. Whatever is to be filled in stands in `<` and `>`, or is a c
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from formulaseed.diagnostics.model import Problems
 from formulaseed.source.json_reader import Plain
 from formulaseed.source.text import Source
 from formulaseed.syntax.shorthand import Hop, Name, Shorthand, parse_shorthand, print_shorthand
 
-
-@dataclass(frozen=True, slots=True)
-class Group:
-    """A group of requests of one complexity; `pattern` is the shorthand that its requests look like."""
-
-    name: str
-    pattern: str
-
-
-GROUPS = {
-    "G01": Group("Simple AND", "AND(condition_a, condition_b, condition_c)"),
-    "G02": Group("Simple OR", "AND(condition_a, OR(condition_b, condition_c))"),
-    "G03": Group("AND-OR Combination", "AND(condition_a, OR(condition_b, condition_c))"),
-    "G04": Group("Review Metadata Weighting", "AND(condition_a, condition_b_by_experts)"),
-    "G05": Group("Triple OR with Anchor", "AND(condition_a, OR(condition_b, condition_c, condition_d))"),
-    "G06": Group("Nested OR+AND", "AND(condition_a, OR(AND(condition_b, condition_c), AND(condition_d, condition_e)))"),
-    "G07": Group("Chained OR", "AND(condition_a, OR(condition_b, condition_c), OR(condition_d, condition_e))"),
-    "G08": Group("Unbalanced Structure", "AND(condition_a, OR(condition_b, AND(condition_c, condition_d)))"),
-    "G09": Group("Direct Friends (1-hop)", "1HOP(['<friend>'], '<pattern>')"),
-    "G10": Group("Social Circle (2-hop)", "2HOP(['<friend>'], '<pattern>')"),
+PATTERNS = {
+    "G01": "AND(condition_a, condition_b, condition_c)",
+    "G02": "AND(condition_a, OR(condition_b, condition_c))",
+    "G03": "AND(condition_a, OR(condition_b, condition_c))",
+    "G04": "AND(condition_a, condition_b_by_experts)",
+    "G05": "AND(condition_a, OR(condition_b, condition_c, condition_d))",
+    "G06": "AND(condition_a, OR(AND(condition_b, condition_c), AND(condition_d, condition_e)))",
+    "G07": "AND(condition_a, OR(condition_b, condition_c), OR(condition_d, condition_e))",
+    "G08": "AND(condition_a, OR(condition_b, AND(condition_c, condition_d)))",
+    "G09": "1HOP(['<friend>'], '<pattern>')",
+    "G10": "2HOP(['<friend>'], '<pattern>')",
 }
+"""The shorthand of each group's template."""
 
 GUIDELINES = (
     "start with an anchor: unique or rare conditions first",
@@ -58,8 +48,8 @@ _EXPERTS = "_by_experts"
 
 
 def request_template(group: str) -> dict[str, Plain]:
-    """A request of a group, one of `GROUPS`."""
-    pattern = parse_shorthand(Source("<pattern>", GROUPS[group].pattern), Problems())
+    """A request of a group, one of `PATTERNS`."""
+    pattern = parse_shorthand(Source("<pattern>", PATTERNS[group]), Problems())
     assert pattern is not None, "the patterns are shorthands"
     structure = _node(pattern, in_or=False)
     return {

@@ -56,8 +56,8 @@ class Junction:
 
 Shorthand = Name | Hop | Junction
 
-HOPS = ("1", "2")
-"""How far a circle may reach, as it is written before `HOP`."""
+HOPS = ("0", "1", "2")
+"""How far a circle may reach, as it is written before `HOP`: 0 is the friends themselves."""
 
 
 def parse_shorthand(text: JsonString | Source, problems: Problems) -> Shorthand | None:
@@ -125,8 +125,9 @@ def _parse(text: str, place: Place, problems: Problems) -> Shorthand | None:
     builder = _Builder(place)
     shorthand: Shorthand = builder.transform(tree)
     for token in builder.too_far:
-        help = f"write `{'` or `'.join(hops + token.lstrip('0123456789') for hops in HOPS)}`"
-        message = f"there is no `{token[:20]}`: a circle reaches one or two hops"
+        word = token.lstrip("0123456789")
+        help = f"write `1{word}` or `2{word}`"
+        message = f"there is no `{token[:20]}`: a circle reaches two hops at most"
         problems.add("FS822", place(*_ends(token)), message, help)
     return None if builder.too_far else shorthand
 

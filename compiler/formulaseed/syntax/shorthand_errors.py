@@ -17,6 +17,8 @@ WORDS = ("AND", "OR", "1HOP", "2HOP", "1HOP_STARS", "2HOP_STARS")
 _EXAMPLES = {"OPERATOR": "{0}(a, b)", "HOP": "{0}(['Alice'], 'cozy')", "STARS": "{0}(['Alice'])"}
 _VALUES = ("NAME", "TEXT", "OPERATOR", "HOP", "STARS", "LSQB")
 _INFIX = {"and": "AND", "or": "OR", "&": "AND", "&&": "AND", "+": "AND", "|": "OR", "||": "OR", "/": "OR"}
+_LINE = 200
+"""So many characters a message or a help line has at most, whatever it quotes."""
 _NEGATIONS = ("not", "!", "-", "~", "¬")
 _NEGATION = "name a condition whose evidence is the negation, such as `no_tv`"
 
@@ -40,7 +42,7 @@ def explain(text: str, tokens: list[Token], error: UnexpectedInput) -> SyntaxFau
 
 
 def _fault(start: int, end: int, message: str, help: str, code: str = "FS821") -> SyntaxFault:
-    return SyntaxFault(code, start, end, message, help)
+    return SyntaxFault(code, start, end, _short(message, _LINE), _short(help, _LINE))
 
 
 def _at_character(text: str, tokens: list[Token], at: int) -> SyntaxFault:
@@ -48,7 +50,7 @@ def _at_character(text: str, tokens: list[Token], at: int) -> SyntaxFault:
     sign = re.compile(r"&&|\|\||.", re.DOTALL).match(text, at)
     found = sign.group() if sign else text[at]
     if found in "'\"":
-        if re.compile(rf"{found}[^{found}]*[\t\r\n][^{found}]*{found}").match(text, at):
+        if not text[at : text.find(found, at + 1) + 1].isprintable():
             return _fault(at, at + 1, "a line break or a tab stands inside this text", "write `\\n` or `\\t`")
         return _fault(at, len(text), "the text that begins here is not closed", f"close it with `{found}`")
     if found in "‘’“”«»`´":
@@ -63,7 +65,7 @@ def _at_character(text: str, tokens: list[Token], at: int) -> SyntaxFault:
 
 def _infix(text: str, at: int, word: str, before: Token) -> SyntaxFault:
     """`a and b`, `a & b`."""
-    after = re.compile(r"\s*(\w[^\s,()\[\]]*)(?!\()").match(text, at + len(word))
+    after = re.compile(r"\s*(\w[^\s,()\[\]]*+)(?!\()").match(text, at + len(word))
     operator = _INFIX[word.lower()]
     known = before.type == "NAME" and after
     example = f"{operator}({before}, {after[1]})" if known and after else f"{operator}(a, b)"
@@ -231,5 +233,5 @@ def _ends(token: Token) -> tuple[int, int]:
     return start, start + len(token)
 
 
-def _short(token: Token) -> str:
-    return str(token) if len(token) <= 40 else f"{token[:39]}…"
+def _short(text: str, most: int = 40) -> str:
+    return str(text) if len(text) <= most else f"{text[: most - 1]}…"

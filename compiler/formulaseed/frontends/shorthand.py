@@ -19,7 +19,8 @@ from formulaseed.syntax.shorthand import Hop, Junction, Name, Shorthand, as_name
 
 _ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
 _SHOWN = 60
-"""So many characters of a shorthand are shown in a message."""
+_HELPFUL = 200
+"""So many characters of a shorthand are shown in a message and in a help line."""
 
 
 class Disagreement(NamedTuple):
@@ -44,10 +45,10 @@ def shorthand_tree(node: requests.Node) -> Shorthand:
     return Junction(node.span, node.op, tuple(map(shorthand_tree, node.args)))
 
 
-def check_shorthand(structure: requests.Node, text: JsonString, problems: Problems) -> None:
-    """Parse a request's shorthand and hold it against the structure; tell what is wrong with either."""
+def check_shorthand(structure: requests.Node | None, text: JsonString, problems: Problems) -> None:
+    """Parse a request's shorthand and hold it against the structure, if that could be read; tell what is wrong."""
     shorthand = parse_shorthand(text, problems)
-    if shorthand is not None:
+    if shorthand is not None and structure is not None:
         for message, help, span in disagreements(structure, shorthand):
             problems.add("FS814", span, message, help)
 
@@ -176,7 +177,10 @@ def _what(tree: Shorthand) -> str:
 
 
 def _help(meant: Shorthand) -> str:
-    return f"write `{print_shorthand(meant)}` here, or change the structure"
+    text = print_shorthand(meant)
+    if len(text) > _HELPFUL:
+        return "write what `formulaseed shorthand --print` shows of the structure, or change the structure"
+    return f"write `{text}` here, or change the structure"
 
 
 def _place(index: int, op: str, where: str) -> str:

@@ -36,10 +36,7 @@ NOT_IN_A_TEXT = {
     "FS002": "a case is a text, and this is about bytes that are none",
     "FS003": "a seed of two megabytes is not worth reading",
     "FS701": "about modules",
-    "FS814": "about requests",
-    "FS821": "about shorthands, whose cases are in shorthands/",
-    "FS822": "about shorthands, whose cases are in shorthands/",
-    "FS823": "about shorthands, and too large for a page",
+    "FS823": "a shorthand that is too large is too large for a page",
     "FS901": "a bug of ours",
 }
 BLOCKS = {

@@ -15,12 +15,9 @@ from formulaseed.diagnostics.render import render_text
 from formulaseed.domain.builtins import FUNCTIONS
 from formulaseed.errors import SeedError
 from formulaseed.frontends.operations import OPERATIONS
-from formulaseed.frontends.shorthand import check_shorthand
-from formulaseed.ir import requests
 from formulaseed.pipeline import analyse, analyse_file, compile_seed
 from formulaseed.runtime.loading import module_from_file
-from formulaseed.source.json_reader import JsonString
-from formulaseed.source.text import Source, Span
+from formulaseed.source.text import Source
 from formulaseed.syntax.shorthand import parse_shorthand
 from helpers import formulaseed, tiny_seed
 
@@ -31,10 +28,9 @@ IN_PROSE = {
     "FS104": "a formula that is too large is too large for a page",
     "FS510": "a list that is too long is too long for a page",
     "FS701": "about modules",
-    "FS814": "about requests",
-    "FS821": "about shorthands",
-    "FS822": "about shorthands",
-    "FS823": "about shorthands",
+    "FS821": "about shorthands, which are tested beside them",
+    "FS822": "about shorthands, which are tested beside them",
+    "FS823": "a shorthand that is too large is too large for a page",
     "FS901": "a bug of ours",
 }
 """The codes whose page has no seed that gives them, and why. `test_prose` makes each of them happen."""
@@ -178,21 +174,12 @@ def _shorthand(text: str, folder: Path) -> tuple[Diagnostic, ...]:
     return problems.sorted()
 
 
-def _shorthand_disagrees(folder: Path) -> tuple[Diagnostic, ...]:
-    span = Span(Source("requests.jsonl", '"AND(quiet, no_tv)"'), 0, 19)
-    condition = requests.Condition("quiet", requests.NotOnlyEasyRaters(4.0, 3.0), span)
-    problems = Problems()
-    check_shorthand(condition, JsonString(span, "AND(quiet, no_tv)"), problems)
-    return problems.sorted()
-
-
 MADE = {
     "FS002": _not_utf8,
     "FS003": _too_large,
     "FS104": _formula_too_large,
     "FS510": _too_many,
     "FS701": _no_module,
-    "FS814": _shorthand_disagrees,
     "FS821": partial(_shorthand, "AND(quiet wifi_free)"),
     "FS822": partial(_shorthand, "XOR(quiet, wifi_free)"),
     "FS823": partial(_shorthand, "a" * (limits.SHORTHAND_CHARACTERS + 1)),

@@ -26,7 +26,10 @@ WAITS = TASKS / "wait_times" / "seed.json"
 G1A = TASKS / "g1a_v2" / "seed.json"
 CONTEXTS = EXAMPLES / "contexts.jsonl"
 WAIT_EXTRACTIONS = EXAMPLES / "extractions-wait_times.jsonl"
-COMMANDS = ("check", "compile", "evaluate", "run", "agreement", "demo", "dump", "fmt", "schema", "migrate", "rule")
+COMMANDS = (
+    "check", "compile", "evaluate", "run", "validate", "agreement", "demo", "dump", "fmt", "schema", "migrate", "shorthand",
+    "rule",
+)  # fmt: skip
 
 BAD_STEPS = [
     {"name": "N_ALL", "op": "count", "where": {"extraction.mood": "goood"}},

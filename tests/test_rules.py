@@ -5,18 +5,21 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
 from formulaseed import limits
 from formulaseed.diagnostics.codes import CODES
-from formulaseed.diagnostics.model import Diagnostic
+from formulaseed.diagnostics.model import Diagnostic, Problems
 from formulaseed.diagnostics.render import render_text
 from formulaseed.domain.builtins import FUNCTIONS
 from formulaseed.errors import SeedError
 from formulaseed.frontends.operations import OPERATIONS
 from formulaseed.pipeline import analyse, analyse_file, compile_seed
 from formulaseed.runtime.loading import module_from_file
+from formulaseed.source.text import Source
+from formulaseed.syntax.shorthand import parse_shorthand
 from helpers import formulaseed, parsed, tiny_seed
 
 PAGES = Path(__file__).resolve().parents[1] / "compiler" / "formulaseed" / "diagnostics" / "explain"
@@ -30,6 +33,9 @@ IN_PROSE = {
     "FS802": "about patterns",
     "FS803": "about patterns",
     "FS804": "about patterns",
+    "FS821": "about shorthands, which are tested beside them",
+    "FS822": "about shorthands, which are tested beside them",
+    "FS823": "a shorthand that is too large is too large for a page",
     "FS901": "a bug of ours",
 }
 """The codes whose page has no seed that gives them, and why. `test_prose` makes each of them happen."""
@@ -174,6 +180,12 @@ def _pattern(pattern: str) -> Callable[[Path], tuple[Diagnostic, ...]]:
     return told_of_pattern
 
 
+def _shorthand(text: str, folder: Path) -> tuple[Diagnostic, ...]:
+    problems = Problems()
+    assert parse_shorthand(Source("shorthand", text), problems) is None
+    return problems.sorted()
+
+
 MADE = {
     "FS002": _not_utf8,
     "FS003": _too_large,
@@ -184,6 +196,9 @@ MADE = {
     "FS802": _pattern("(?=.*quiet)(?=.*cozy)"),
     "FS803": _pattern(r"(\w+\s?)+ patio"),
     "FS804": _pattern("gluten.{0,1000}free"),
+    "FS821": partial(_shorthand, "AND(quiet wifi_free)"),
+    "FS822": partial(_shorthand, "XOR(quiet, wifi_free)"),
+    "FS823": partial(_shorthand, "a" * (limits.SHORTHAND_CHARACTERS + 1)),
     "FS901": _refused_by_verifier,
 }
 
@@ -227,6 +242,7 @@ def test_pages_know_the_limits() -> None:
             limits.STEPS, limits.TABLE_ENTRIES, limits.KEYWORDS, limits.CASE_RULES, limits.LIST_ITEMS, limits.CONDITIONS,
         ],
         "FS804": [limits.PATTERN_REPEAT],
+        "FS823": [limits.SHORTHAND_CHARACTERS, limits.SHORTHAND_TERMS, limits.SHORTHAND_NESTING],
     }  # fmt: skip
     for code, numbers in named.items():
         written = re.findall(r"[\d,]*\d", page(code)["text"])

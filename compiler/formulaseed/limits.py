@@ -62,6 +62,10 @@ PATTERN_STEPS = 500
 PATTERN_CHECKS = 200_000
 """What looking for ambiguous repeats may cost; a pattern that is not cleared by then is refused."""
 
+SHORTHAND_CHARACTERS = 32_768
+SHORTHAND_TERMS = 1_000
+SHORTHAND_NESTING = 60
+
 INTEGER_MAX = 2**63 - 1
 """The largest integer that a literal, a row or a context may hold: what any database column takes."""
 

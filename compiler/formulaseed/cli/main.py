@@ -29,6 +29,7 @@ _COMMANDS = {
     "fmt": "Write seeds in their canonical layout.",
     "schema": "Print the JSON Schema of seeds, for editors.",
     "migrate": "Rewrite a seed of the older shape as one of the newer shape.",
+    "shorthand": "Read the shorthand of requests, or print a request to fill in.",
     "rule": "Explain a diagnostic's code.",
 }
 

@@ -87,6 +87,7 @@ _TABLE = (
     Code("FS811", "request-id-format"),
     Code("FS812", "id-and-group-disagree", "warning"),
     Code("FS813", "group-pattern", "warning"),
+    Code("FS814", "shorthand-disagrees"),
     Code("FS815", "empty-text"),
     Code("FS816", "restatement-disagrees", "warning"),
     Code("FS817", "key-without-effect", "warning"),
@@ -95,6 +96,10 @@ _TABLE = (
     Code("FS802", "pattern-not-in-the-language"),
     Code("FS803", "pattern-takes-too-long"),
     Code("FS804", "pattern-too-large"),
+    # FS82: the shorthand of requests
+    Code("FS821", "shorthand-syntax"),
+    Code("FS822", "unknown-shorthand-operator"),
+    Code("FS823", "shorthand-too-large"),
     # FS9: a bug of ours
     Code("FS901", "internal-error"),
 )

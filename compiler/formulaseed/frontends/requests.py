@@ -15,6 +15,7 @@ from formulaseed.diagnostics.suggest import meant
 from formulaseed.frontends.evidence import lower_evidence
 from formulaseed.frontends.groups import GROUPS, group_of, pattern_fault
 from formulaseed.frontends.shape import Shape
+from formulaseed.frontends.shorthand import check_shorthand
 from formulaseed.ir import requests as ir
 from formulaseed.source.json_reader import JsonArray, JsonObject, JsonString, JsonValue, json_lines, read_json_line
 from formulaseed.source.text import Source, Span
@@ -81,6 +82,8 @@ class _File:
             self.problems.add("FS812", group.span, message, "R01 to R10 are G01, R11 to R20 are G02, and so on")
         value = self.shape.need(document, "structure", "a request", _EXAMPLES["structure"])
         structure = _Structure(self.shape).node(value, "`structure`") if value is not None else None
+        if given["shorthand"] is not None:
+            check_shorthand(structure, given["shorthand"], self.problems)
         if structure is not None and group is not None:
             fault = pattern_fault(group.value, structure)
             if fault:

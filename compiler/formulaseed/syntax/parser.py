@@ -1,7 +1,7 @@
 """Text to expression: drives Lark and builds the tree.
 
 In: the text of a formula, inside a JSON string. Out: an `ast.Expr`, or a diagnostic and None.
-Limits are checked before Lark sees the text. The only module that imports Lark.
+Limits are checked before Lark sees the text. Shorthands have a parser of their own in `shorthand`.
 """
 
 from __future__ import annotations

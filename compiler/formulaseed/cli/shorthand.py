@@ -1,0 +1,116 @@
+"""`formulaseed shorthand`."""
+
+from __future__ import annotations
+
+import json
+import sys
+
+import click
+
+from formulaseed.diagnostics.model import Problems
+from formulaseed.diagnostics.render import render_json, render_text, summary
+from formulaseed.diagnostics.suggest import did_you_mean
+from formulaseed.frontends.groups import GROUPS
+from formulaseed.frontends.request_template import CHECKLIST, GUIDELINES, request_template
+from formulaseed.frontends.shorthand import shorthand_of
+from formulaseed.pipeline import RequestsAnalysis, analyse_requests
+from formulaseed.source.json_reader import Plain
+from formulaseed.source.text import Source
+from formulaseed.syntax.shorthand import Junction, Name, Shorthand, parse_shorthand, print_shorthand
+
+_CODES = ("FS814", "FS821", "FS822", "FS823")
+
+
+@click.command("shorthand")
+@click.argument("text", required=False)
+@click.option("--check", "checked", metavar="REQUESTS", help="Hold each shorthand of a file against its structure.")
+@click.option("--print", "printed", metavar="REQUESTS", help="Print the shorthand of each structure of a file.")
+@click.option("--template", metavar="GROUP", help="Print a new request of a group, G01 to G10, to fill in.")
+@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", help="How to print.")
+def command(text: str | None, checked: str | None, printed: str | None, template: str | None, form: str) -> None:
+    """Read the shorthand of a request, such as "AND(quiet, OR(wifi_free, 1HOP(['Alice'], 'cozy')))".
+
+    Prints it in its canonical form; with --format json also as a tree. TEXT is `-` for standard input.
+    """
+    if [text, checked, printed, template].count(None) != 3:
+        raise click.UsageError("pass one of TEXT, --check, --print and --template")
+    if checked is not None:
+        _check(checked, form)
+    elif printed is not None:
+        _print_all(printed, form)
+    elif template is not None:
+        _print_template(template)
+    elif text is not None:
+        _print_canonical(text, form)
+
+
+def _print_canonical(text: str, form: str) -> None:
+    source = Source("<text>", text) if text != "-" else Source("<stdin>", sys.stdin.read())
+    problems = Problems()
+    tree = parse_shorthand(source, problems)
+    if tree is None:
+        found = problems.sorted()
+        click.echo(render_json(found) if form == "json" else render_text(found), nl=False, err=form == "text")
+        sys.exit(1)
+    canonical = print_shorthand(tree)
+    if form == "json":
+        click.echo(json.dumps({"shorthand": canonical, "tree": plain_tree(tree)}, indent=2, ensure_ascii=False))
+    else:
+        click.echo(canonical)
+
+
+def plain_tree(tree: Shorthand) -> Plain:
+    """A tree as JSON values: a name, a circle (with no pattern for ratings), or an operator with its arguments."""
+    if isinstance(tree, Name):
+        return {"name": tree.text}
+    if isinstance(tree, Junction):
+        return {"op": tree.op, "args": [plain_tree(arg) for arg in tree.args]}
+    return {"hops": tree.hops, "friends": list(tree.friends), "pattern": tree.pattern}
+
+
+def _check(path: str, form: str) -> None:
+    """What is wrong with the shorthands; other errors are counted, since a request that has some is not compared."""
+    analysis = analyse_requests(path)
+    found = [d for d in analysis.diagnostics if d.code in _CODES]
+    if form == "json":
+        click.echo(render_json(found), nl=False)
+    else:
+        if found:
+            click.echo(render_text(found))
+        click.echo(f"{path}: {summary(found) or 'no problems'}")
+    _finish(analysis, path)
+
+
+def _print_all(path: str, form: str) -> None:
+    analysis = analyse_requests(path)
+    requests = analysis.program.requests if analysis.program is not None else ()
+    shorthands = {request.id: shorthand_of(request.structure) for request in requests}
+    if form == "json":
+        click.echo(json.dumps(shorthands, indent=2, ensure_ascii=False))
+    else:
+        for id, shorthand in shorthands.items():
+            click.echo(f"{id}\t{shorthand}")
+    _finish(analysis, path)
+
+
+def _finish(analysis: RequestsAnalysis, path: str) -> None:
+    others = sum(d.severity == "error" and d.code not in _CODES for d in analysis.diagnostics)
+    if others:
+        errors = f"{others} other error{'s' if others > 1 else ''}"
+        click.echo(f"{path}: {errors}; see `formulaseed check {path}`", err=True)
+    sys.exit(1 if analysis.has_errors else 0)
+
+
+def _print_template(group: str) -> None:
+    """The request alone on standard output, the advice on standard error."""
+    wanted = group.upper()
+    if wanted not in GROUPS:
+        raise click.UsageError(f"there is no group `{group}`; {did_you_mean(wanted, GROUPS, what='groups', limit=10)}")
+    click.echo(json.dumps(request_template(wanted), indent=2, ensure_ascii=False))
+    click.echo(f"{wanted} {GROUPS[wanted].name}: `{GROUPS[wanted].pattern}`, {GROUPS[wanted].meaning}", err=True)
+    click.echo("\nA requests file holds one request a line. To create one:", err=True)
+    for number, line in enumerate(GUIDELINES, 1):
+        click.echo(f"  {number}. {line}", err=True)
+    click.echo("\nBefore it is added:", err=True)
+    for line in CHECKLIST:
+        click.echo(f"  - [ ] {line}", err=True)

@@ -1,0 +1,593 @@
+"""The shorthand of requests: read, printed, held against structures; as the command, too."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from formulaseed import limits
+from formulaseed.cli.shorthand import plain_tree
+from formulaseed.diagnostics.codes import CODES
+from formulaseed.diagnostics.model import Diagnostic, Problems
+from formulaseed.diagnostics.render import render_text
+from formulaseed.frontends.request_template import PATTERNS
+from formulaseed.frontends.shorthand import Disagreement, disagreements, shorthand_of, shorthand_tree
+from formulaseed.ir import requests
+from formulaseed.pipeline import analyse_requests
+from formulaseed.source.json_reader import JsonString, read_json
+from formulaseed.source.text import Source, Span
+from formulaseed.syntax.shorthand import Hop, Junction, Name, Shorthand, as_name, parse_shorthand, print_shorthand
+from helpers import Outcome, formulaseed, read_lines, write_lines
+from hypothesis import example, given
+from hypothesis import strategies as st
+from test_rules import PAGES
+
+REAL = Path(__file__).resolve().parents[2] / "shared" / "data" / "philly" / "requests.jsonl"
+GOLDENS = Path(__file__).parent / "shorthands"
+NOWHERE = Span(Source("made", ""), 0, 0)
+
+
+def told(text: str) -> tuple[Shorthand | None, tuple[Diagnostic, ...]]:
+    problems = Problems()
+    return parse_shorthand(Source("shorthand", text), problems), problems.sorted()
+
+
+def parsed(text: str) -> Shorthand:
+    tree, diagnostics = told(text)
+    assert tree is not None, render_text(diagnostics)
+    assert diagnostics == ()
+    return tree
+
+
+def structure(tree: Shorthand) -> requests.Node:
+    """A structure that the shorthand could be of."""
+    if isinstance(tree, Junction):
+        return requests.Junction(tree.op, tuple(map(structure, tree.args)), NOWHERE)
+    if isinstance(tree, Name):
+        return requests.Condition(tree.text, requests.ItemMeta(("attributes", tree.text), ()), NOWHERE)
+    circle = requests.Circle(tree.friends, tree.hops)
+    if tree.pattern is None:
+        return requests.Condition("rated", requests.SocialRating(4.0, 1, circle), NOWHERE)
+    if len(tree.pattern) % 2:
+        return requests.Condition("felt", requests.Sentiment(tree.pattern, "positive", 1, circle), NOWHERE)
+    return requests.Condition("said", requests.ReviewText(tree.pattern, None, circle, 1), NOWHERE)
+
+
+def differences(meant: str, said: str) -> list[Disagreement]:
+    return disagreements(structure(parsed(meant)), parsed(said))
+
+
+# --- trees, texts and structures at random
+
+TEXTS = st.one_of(
+    st.sampled_from(["Alice", "D'Angelo", 'say "hi"', "\\bcozy", "\\", "a\\'", "tab\t", "☕", ""]), st.text()
+)
+ASPECTS = st.one_of(
+    st.sampled_from(
+        ["quiet", "wifi_'free'", "cat_arts__&__entertainment", "cat_american_(traditional)", "AND", "1HOP"]
+    ),
+    st.text(),
+    st.text("ab_-.&'\"()[], 19", max_size=12),
+)
+NAMES = ASPECTS.map(as_name).map(lambda text: Name(NOWHERE, text))
+HOPS = st.builds(
+    Hop,
+    st.just(NOWHERE),
+    st.sampled_from([1, 2]),
+    st.lists(TEXTS, min_size=1, max_size=3).map(tuple),
+    st.none() | TEXTS,
+)
+
+
+def junctions(children: st.SearchStrategy[Any], least: int = 1) -> st.SearchStrategy[Any]:
+    arguments = st.lists(children, min_size=least, max_size=4).map(tuple)
+    return st.builds(Junction, st.just(NOWHERE), st.sampled_from(["AND", "OR"]), arguments)
+
+
+TREES = st.recursive(NAMES | HOPS, junctions, max_leaves=12)
+SHORT_NAMES = st.sampled_from("abc").map(lambda text: Name(NOWHERE, text))
+SHORT_HOPS = st.sampled_from("xy").map(lambda text: Hop(NOWHERE, 1, ("Jo",), text))
+SMALL_TREES = st.recursive(SHORT_NAMES | SHORT_HOPS, lambda trees: junctions(trees, 2), max_leaves=8)
+PIECES = [
+    "AND",
+    "OR",
+    "and",
+    "NOT",
+    "1HOP",
+    "2HOP_STARS",
+    "3HOP",
+    "(",
+    ")",
+    "[",
+    "]",
+    ",",
+    "a",
+    "b_(c)",
+    "'x'",
+    '"',
+    "'",
+    "&",
+    " ",
+]
+GARBAGE = (
+    st.text()
+    | st.lists(st.sampled_from(PIECES), max_size=16).map("".join)
+    | st.lists(st.sampled_from(PIECES)).map(" ".join)
+)
+
+
+# --- reading and printing
+
+
+@pytest.mark.parametrize("name", ["good", "bad"])
+def test_goldens(name: str, request: pytest.FixtureRequest) -> None:
+    """Each shorthand of the page is read as the page says, or refused with those words; --update-cases rewrites it."""
+    path = GOLDENS / f"{name}.md"
+    written = path.read_text(encoding="utf-8")
+    opening, *parts = re.split(r"^```shorthand\n", written, flags=re.MULTILINE)
+    texts = [part.partition("\n```\n")[0] for part in parts]
+    assert len(texts) > 10
+    rewritten = opening + "\n".join(f"```shorthand\n{text}\n```\n\n{_outcome(name, text)}" for text in texts)
+    if request.config.getoption("--update-cases"):
+        path.write_text(rewritten, encoding="utf-8")
+    else:
+        assert rewritten == written
+
+
+def _outcome(name: str, text: str) -> str:
+    if name == "good":
+        return f"```json\n{json.dumps(plain_tree(parsed(text)), ensure_ascii=False)}\n```\n"
+    tree, diagnostics = told(text)
+    assert tree is None
+    return f"```text\n{render_text(diagnostics).rstrip()}\n```\n"
+
+
+def test_the_tree_of_a_shorthand() -> None:
+    """Names, operators and circles, each with its place in the text."""
+    text = "AND(wifi_'free', OR(cat_american_(traditional), 2HOP(['Bob', \"D'Angelo\"], 'boba')), 1HOP_STARS(['Kim']))"
+    tree = parsed(text)
+    assert isinstance(tree, Junction)
+    wifi, either, stars = tree.args
+    assert (tree.op, wifi, stars) == ("AND", Name(NOWHERE, "wifi_'free'"), Hop(NOWHERE, 1, ("Kim",), None))
+    assert isinstance(either, Junction)
+    assert either.args[1] == Hop(NOWHERE, 2, ("Bob", "D'Angelo"), "boba")
+    places = [text[part.span.start : part.span.end] for part in (tree, wifi, *either.args, stars)]
+    assert places[:3] == [text, "wifi_'free'", "cat_american_(traditional)"]
+    assert places[3:] == ["2HOP(['Bob', \"D'Angelo\"], 'boba')", "1HOP_STARS(['Kim'])"]
+
+
+def test_places_in_a_json_string_are_those_of_the_file() -> None:
+    """Behind escapes too, the place of a fault is that of its characters in the file."""
+    source = Source("requests.jsonl", r'{"shorthand": "AND(1HOP([\"Alice\"], \"cozy\"), b c)"}')
+    document, faults = read_json(source)
+    assert faults == []
+    text = document.get("shorthand")  # type: ignore[union-attr]
+    assert isinstance(text, JsonString)
+    problems = Problems()
+    assert parse_shorthand(text, problems) is None
+    (found,) = problems.sorted()
+    assert source.text[found.span.start : found.span.end] == "c"
+    assert source.text[found.span.start - 2 : found.span.start] == "b "
+    assert found.pointer == "/shorthand"
+
+
+@pytest.mark.parametrize(
+    ("written", "value"),
+    [
+        (r"'\bcozy\b'", r"\bcozy\b"),
+        (r"'\\bcozy'", r"\bcozy"),
+        (r"'it\'s'", "it's"),
+        (r'"it\'s \"it\""', 'it\'s "it"'),
+        (r"'a\tb\nc\u2028\x1b\U0001F375'", "a\tb\nc\u2028\x1b🍵"),
+        (r"'\d+\.\w'", r"\d+\.\w"),
+        (r"'\U00110000 \xg'", r"\U00110000 \xg"),
+    ],
+)
+def test_escapes_are_those_of_python_or_stand_for_themselves(written: str, value: str) -> None:
+    """What `repr` prints is read back; a pattern's backslash needs no second one."""
+    assert parsed(f"1HOP([{written}], {written})") == Hop(NOWHERE, 1, (value,), value)
+
+
+@given(TREES)
+@example(Junction(NOWHERE, "AND", (Name(NOWHERE, "_"),)))
+def test_what_is_printed_is_read_back(tree: Shorthand) -> None:
+    """Printing then parsing gives the tree."""
+    assert parsed(print_shorthand(tree)) == tree
+
+
+@given(TREES, st.data())
+def test_what_is_read_is_printed_alike_but_for_white_space_and_quotes(tree: Shorthand, data: st.DataObject) -> None:
+    """Parsing then printing gives the text in its canonical layout."""
+    canonical = print_shorthand(tree)
+    space = st.sampled_from(["", " ", "  ", "\n\t", "\r\n"])
+
+    def spaced(part: Shorthand) -> str:
+        gap = lambda: data.draw(space)  # noqa: E731
+        if isinstance(part, Name):
+            return f"{gap()}{part.text}{gap()}"
+        if isinstance(part, Junction):
+            return f"{gap()}{part.op}{gap()}({','.join(map(spaced, part.args))}){gap()}"
+        quoted = [f"{gap()}{_quoted(text)}{gap()}" for text in part.friends]
+        word, last = (
+            (f"{part.hops}HOP_STARS", "") if part.pattern is None else (f"{part.hops}HOP", _quoted(part.pattern))
+        )
+        return f"{gap()}{word}{gap()}({gap()}[{','.join(quoted)}]{f',{gap()}{last}' if last else ''}{gap()}){gap()}"
+
+    assert print_shorthand(parsed(spaced(tree))) == canonical
+
+
+def _quoted(text: str) -> str:
+    """In double quotes, where `repr` would mostly choose single ones."""
+    return '"' + repr(f'"{text}')[2:-1].replace('"', '\\"') + '"'
+
+
+@given(ASPECTS)
+def test_any_aspect_becomes_a_name(aspect: str) -> None:
+    """A name stays as it is; whatever else is made one, and that is then a name."""
+    name = as_name(aspect)
+    assert parsed(name) == Name(NOWHERE, name)
+    assert as_name(name) == name
+
+
+@pytest.mark.parametrize(
+    ("aspect", "name"),
+    [
+        ("wifi_'free'", "wifi_'free'"),
+        ("cat_american_(traditional)", "cat_american_(traditional)"),
+        ("café", "café"),
+        ("good for kids", "good_for_kids"),
+        ("american (new)", "american_(new)"),
+        ("american(new)", "american_new_"),
+        ("AND", "_AND"),
+        ("2HOP_STARS", "_2HOP_STARS"),
+        ("ANDES", "ANDES"),
+        ("'quoted'", "_'quoted'"),
+        ("", "_"),
+        ("a\x1b[31mb\u202e", "a__31mb_"),
+    ],
+)
+def test_aspects_made_names(aspect: str, name: str) -> None:
+    """Only what no name can hold is replaced."""
+    assert as_name(aspect) == name
+
+
+@pytest.mark.parametrize(
+    ("text", "message", "help"),
+    [
+        ("", "the shorthand is empty", "write a condition, or conditions joined like `AND(a, b)`"),
+        (" \n", "the shorthand is empty", "write a condition, or conditions joined like `AND(a, b)`"),
+        ("a\u00a0b", "the character U+00A0 cannot stand here", "write a plain space"),
+        ("a\u200bb", "the character U+200B cannot stand here", "remove it, or write it as an escape inside quotes"),
+        (
+            "1HOP(['\x1b[31m'], 'x')",
+            "the character U+001B cannot stand here",
+            "remove it, or write it as an escape inside quotes",
+        ),
+    ],
+)
+def test_what_cannot_be_seen(text: str, message: str, help: str) -> None:
+    """Nothing at all, and characters that show as nothing or as something else."""
+    tree, (found,) = told(text)
+    assert (tree, found.code, found.message, found.help) == (None, "FS821", message, help)
+
+
+@given(GARBAGE)
+@example("")
+@example("AND(" * 59 + "a")
+@example("1HOP(['" + "\\")
+def test_garbage_gives_diagnostics_only(text: str) -> None:
+    """Any text is a tree, or has diagnostics with a place in it and help; never both, never an exception."""
+    tree, diagnostics = told(text)
+    assert (tree is None) == bool(diagnostics)
+    for found in diagnostics:
+        assert found.code in {"FS821", "FS822"}
+        assert 0 <= found.span.start <= found.span.end <= len(text)
+        assert found.help
+        assert found.message.isprintable()
+        assert max(len(found.message), len(found.help)) <= 200
+        assert not found.message.endswith(".")
+
+
+@given(GARBAGE)
+def test_what_is_read_from_garbage_is_printed_and_read_again(text: str) -> None:
+    """Whatever is accepted has a canonical text that means the same."""
+    tree, _ = told(text)
+    if tree is not None:
+        assert parsed(print_shorthand(tree)) == tree
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a" * (limits.SHORTHAND_CHARACTERS + 1),
+        "AND(" * (limits.SHORTHAND_NESTING + 1),
+        "AND(" * 5_000 + "a" + ")" * 5_000,
+        f"AND({','.join('a' * (limits.SHORTHAND_TERMS + 1))})",
+        f"1HOP([{','.join(['1'.join(chr(39) * 2)] * (limits.SHORTHAND_TERMS + 1))}], 'x')",
+    ],
+)
+def test_what_is_too_large_is_refused(text: str) -> None:
+    """Length, nesting and terms have limits, and are told as such."""
+    assert [found.code for found in told(text)[1]] == ["FS823"]
+
+
+def test_what_is_as_large_as_may_be_is_read() -> None:
+    """The limits themselves are fine."""
+    deep = limits.SHORTHAND_NESTING
+    assert print_shorthand(parsed("AND(" * deep + "a" + ")" * deep)).startswith("AND(AND(")
+    wide = parsed(f"AND({','.join('a' * limits.SHORTHAND_TERMS)})")
+    assert disagreements(structure(wide), wide) == []
+    long = "a" * limits.SHORTHAND_CHARACTERS
+    assert parsed(long) == Name(NOWHERE, long)
+
+
+@pytest.mark.parametrize("code", ["FS821", "FS822"])
+def test_pages(code: str) -> None:
+    """Every line of a page's example gives the code, and every line of the mended one nothing."""
+    example, instead = re.findall(r"```text\n(.*?)```", (PAGES / f"{code}.md").read_text(encoding="utf-8"), re.DOTALL)
+    for line in example.splitlines():
+        assert [found.code for found in told(line)[1]] == [code], line
+    for line in instead.splitlines():
+        assert parsed(line)
+
+
+def test_the_goldens_show_every_code() -> None:
+    """The pages of refused shorthands have each code but that of size."""
+    shown = set(re.findall(r"^error\[(FS\d+)\]", (GOLDENS / "bad.md").read_text(encoding="utf-8"), re.MULTILINE))
+    assert shown == {code for code in CODES if code.startswith("FS82")} - {"FS823"}
+
+
+# --- against structures
+
+
+@given(TREES)
+def test_the_shorthand_of_a_structure_agrees_with_it(tree: Shorthand) -> None:
+    """It is read back as the tree it was printed from, and says what the structure says."""
+    node = structure(tree)
+    text = shorthand_of(node)
+    assert parsed(text) == shorthand_tree(node)
+    assert disagreements(node, parsed(text)) == []
+    assert disagreements(node, tree) == []
+
+
+@given(TREES, st.randoms(use_true_random=False))
+def test_order_and_names_are_free(tree: Shorthand, random: Any) -> None:
+    """With arguments and friends shuffled and conditions renamed, circles too where no circle is named, it agrees."""
+
+    def changed(part: Shorthand) -> Shorthand:
+        if isinstance(part, Junction):
+            return Junction(NOWHERE, part.op, tuple(map(changed, random.sample(part.args, len(part.args)))))
+        if isinstance(part, Hop) and random.random() < 0.7:
+            return Hop(NOWHERE, part.hops, tuple(random.sample(part.friends, len(part.friends))), part.pattern)
+        return Name(NOWHERE, random.choice("abc"))
+
+    assert disagreements(structure(tree), changed(tree)) == []
+
+
+@given(SMALL_TREES, SMALL_TREES)
+def test_agreement_is_that_of_some_order(meant: Shorthand, said: Shorthand) -> None:
+    """Nothing is told exactly where one order of all arguments makes the two alike."""
+    assert (disagreements(structure(meant), said) == []) == _alike(meant, said)
+
+
+@given(SMALL_TREES, st.data())
+def test_agreement_is_that_of_some_order_for_close_trees(meant: Shorthand, data: st.DataObject) -> None:
+    """The same where the two have one shape, and differ at most in where the circles stand."""
+
+    def changed(part: Shorthand) -> Shorthand:
+        if isinstance(part, Junction):
+            return Junction(NOWHERE, part.op, tuple(map(changed, data.draw(st.permutations(part.args)))))
+        return data.draw(SHORT_NAMES | SHORT_HOPS)
+
+    said = changed(meant)
+    assert (disagreements(structure(meant), said) == []) == _alike(meant, said)
+
+
+def _alike(meant: Shorthand, said: Shorthand) -> bool:
+    """By trying all orders."""
+    if isinstance(meant, Junction) or isinstance(said, Junction):
+        if not (isinstance(meant, Junction) and isinstance(said, Junction) and meant.op == said.op):
+            return False
+        return len(meant.args) == len(said.args) and any(
+            all(map(_alike, order, said.args)) for order in itertools.permutations(meant.args)
+        )
+    return isinstance(said, Name) or meant == said
+
+
+@pytest.mark.parametrize(
+    ("meant", "said", "message", "place"),
+    [
+        ("AND(a, b)", "OR(a, b)", "the request is `OR(a, b)` in the shorthand and `AND(a, b)` in the structure", "OR(a, b)"),
+        ("a", "AND(a, b)", "the request is `AND(a, b)` in the shorthand and the condition `a` in the structure", "AND(a, b)"),
+        ("AND(a, b, c)", "AND(c, a)", "`AND` has 2 arguments in the shorthand and 3 in the structure", "AND(c, a)"),
+        (
+            "AND(a, OR(AND(b, c), d))",
+            "AND(a, OR(b, d))",
+            "the first argument of `OR` in the second argument of `AND` is the condition `b` in the shorthand"
+            " and `AND(b, c)` in the structure",
+            "b",
+        ),
+        (
+            "AND(a, OR(b, c))",
+            "AND(OR(b, c, d), a)",
+            "in the first argument of `AND`, `OR` has 3 arguments in the shorthand and 2 in the structure",
+            "OR(b, c, d)",
+        ),
+        (
+            "AND(1HOP(['Jo'], 'x'), a)",
+            "AND(2HOP(['Jo'], 'x'), b)",
+            "the first argument of `AND` is `2HOP(['Jo'], 'x')` in the shorthand and `1HOP(['Jo'], 'x')` in the structure",
+            "2HOP(['Jo'], 'x')",
+        ),
+        (
+            "AND(a, 1HOP(['Jo'], 'x'))",
+            "AND(1HOP_STARS(['Jo']), a)",
+            "the first argument of `AND` is `1HOP_STARS(['Jo'])` in the shorthand and `1HOP(['Jo'], 'x')` in the structure",
+            "1HOP_STARS(['Jo'])",
+        ),
+        (
+            f"AND({', '.join('abcdefghijk')})",
+            f"AND({', '.join('abcdefghij')}, 1HOP(['Jo'], 'x'))",
+            "argument 11 of `AND` is `1HOP(['Jo'], 'x')` in the shorthand and the condition `k` in the structure",
+            "1HOP(['Jo'], 'x')",
+        ),
+    ],
+)  # fmt: skip
+def test_a_difference_is_told_with_its_place(meant: str, said: str, message: str, place: str) -> None:
+    """One difference, in words that name the argument as the shorthand counts, with the shorthand's part underlined."""
+    ((found, help, span),) = differences(meant, said)
+    assert found == message
+    assert said[span.start : span.end] == place
+    assert help.startswith("write `")
+
+
+def test_all_differences_are_told() -> None:
+    """Two wrong parts give two messages, each with what the structure has in its place."""
+    found = differences("AND(OR(a, b), OR(c, AND(d, e)), f)", "AND(AND(a, b), OR(c, OR(d, e)), f)")
+    assert [said.help for said in found] == [
+        "write `OR(a, b)` here, or change the structure",
+        "write `AND(d, e)` here, or change the structure",
+    ]
+
+
+def test_a_junction_of_one_argument_is_that_argument() -> None:
+    """The shorthand of a single condition is that condition alone, and either way of writing it agrees."""
+    lone = requests.Junction("AND", (structure(parsed("1HOP(['Ivy'], 'boba')")),), NOWHERE)
+    assert shorthand_of(lone) == "1HOP(['Ivy'], 'boba')"
+    for text in ("1HOP(['Ivy'], 'boba')", "AND(1HOP(['Ivy'], 'boba'))", "OR(AND(boba_social))"):
+        assert disagreements(lone, parsed(text)) == []
+
+
+def test_real_shorthands_are_in_their_canonical_form() -> None:
+    """Each of the published shorthands is read, and printed as it stands."""
+    if not REAL.is_file():
+        pytest.skip(f"{REAL} is absent")
+    lines = read_lines(REAL)
+    assert len(lines) == 50
+    for line in lines:
+        assert print_shorthand(parsed(line["shorthand"])) == line["shorthand"]
+
+
+# --- the command
+
+
+def test_the_command_prints_the_canonical_form() -> None:
+    """As text, as a tree, from standard input."""
+    messy = 'AND( a,OR(b ,  1HOP(["Alice"],"cozy") ) )'
+    canonical = "AND(a, OR(b, 1HOP(['Alice'], 'cozy')))"
+    assert formulaseed("shorthand", messy).out == f"{canonical}\n"
+    assert formulaseed("shorthand", "-", stdin=messy.encode()).out == f"{canonical}\n"
+    found = formulaseed("shorthand", messy, "--format", "json")
+    assert (found.status, found.err) == (0, "")
+    circle = {"hops": 1, "friends": ["Alice"], "pattern": "cozy"}
+    tree = {"op": "AND", "args": [{"name": "a"}, {"op": "OR", "args": [{"name": "b"}, circle]}]}
+    assert json.loads(found.out) == {"shorthand": canonical, "tree": tree}
+
+
+def test_the_command_tells_what_is_wrong() -> None:
+    """Status 1; people get the place underlined on standard error, tools a list on standard output."""
+    found = formulaseed("shorthand", "AND(a b)")
+    assert (found.status, found.out) == (1, "")
+    assert "error[FS821] shorthand-syntax: a comma is missing before `b`\n  --> <text>:1:7\n" in found.err
+    listed = formulaseed("shorthand", "XOR(a)", "--format", "json")
+    assert listed.status == 1
+    assert [(found["code"], found["column"]) for found in json.loads(listed.out)] == [("FS822", 1)]
+
+
+def request_of(id: str, shorthand: str, *aspects: str) -> dict[str, Any]:
+    """A request of the first group, with an `AND` of facts."""
+    args = [
+        {"aspect": name, "evidence": {"kind": "item_meta", "path": ["attributes", name], "true": "True"}}
+        for name in aspects
+    ]
+    texts = {"scenario": "Reader", "text": "A quiet place", "shorthand": shorthand, "gold_restaurant": "lotus-garden"}
+    return {"id": id, "group": "G01", **texts, "structure": {"op": "AND", "args": args}}
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path, Path]:
+    """Requests whose shorthands are right; two of three that are not; one right, one with another error."""
+    folder = tmp_path_factory.mktemp("requests")
+    good = request_of("R01", "AND(books, quiet)", "quiet", "books")
+    wrong = request_of("R02", "OR(quiet, books)", "quiet", "books")
+    broken = request_of("R03", "AND(quiet books)", "quiet", "books")
+    other = request_of("R04", "AND(quiet, books)", "quiet", "books") | {"group": "G00"}
+    return (
+        write_lines(folder / "good.jsonl", good, request_of("R05", "quiet", "quiet")),
+        write_lines(folder / "bad.jsonl", good, wrong, broken),
+        write_lines(folder / "other.jsonl", good, other),
+    )
+
+
+def test_shorthands_of_a_file_are_checked(files: tuple[Path, Path, Path]) -> None:
+    """Each that disagrees with its structure, or cannot be read, is told with its line; other errors are counted."""
+    good, bad, other = files
+    assert formulaseed("shorthand", "--check", good) == Outcome(0, f"{good}: no problems\n", "")
+    found = formulaseed("shorthand", "--check", bad)
+    assert (found.status, found.err) == (1, "")
+    assert f"{bad}: 2 errors\n" in found.out
+    listed = json.loads(formulaseed("shorthand", "--check", bad, "--format", "json").out)
+    assert [(d["code"], d["line"], d["pointer"]) for d in listed] == [
+        ("FS814", 2, "/shorthand"),
+        ("FS821", 3, "/shorthand"),
+    ]
+    beside = formulaseed("shorthand", "--check", other)
+    assert (beside.status, beside.out) == (1, f"{other}: no problems\n")
+    assert beside.err == f"{other}: 1 other error; see `formulaseed check {other}`\n"
+    assert formulaseed("shorthand", "--check", good.parent / "absent.jsonl").status == 2
+
+
+def test_check_tells_of_shorthands_too(files: tuple[Path, Path, Path]) -> None:
+    """A disagreement is an error of the file."""
+    codes = [found.code for found in analyse_requests(files[1]).diagnostics if found.severity == "error"]
+    assert codes == ["FS814", "FS821"]
+
+
+def test_shorthands_of_structures_are_printed(files: tuple[Path, Path, Path]) -> None:
+    """One a line behind its id, wrong ones put right; as JSON, an object of them."""
+    good, bad, _ = files
+    assert formulaseed("shorthand", "--print", good).out == "R01\tAND(quiet, books)\nR05\tquiet\n"
+    found = formulaseed("shorthand", "--print", bad, "--format", "json")
+    assert found.status == 1
+    assert json.loads(found.out) == dict.fromkeys(("R01", "R02", "R03"), "AND(quiet, books)")
+
+
+def test_real_shorthands_agree_with_their_structures() -> None:
+    """All fifty do, and all but the three that rename a condition are printed from their structures as they stand."""
+    if not REAL.is_file():
+        pytest.skip(f"{REAL} is absent")
+    assert formulaseed("shorthand", "--check", REAL).status == 0
+    made = json.loads(formulaseed("shorthand", "--print", REAL, "--format", "json").out)
+    renamed = {line["id"] for line in read_lines(REAL) if made[line["id"]] != line["shorthand"]}
+    assert renamed == {"R81", "R89", "R97"}
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [[], ["a", "--template", "G01"], ["a", "--check", "b"], ["--template", "G11"], ["a", "--format", "xml"]],
+)
+def test_the_command_used_wrongly(arguments: list[str]) -> None:
+    """Nothing to do, two things at once, no such group, no such format: status 2."""
+    found = formulaseed("shorthand", *arguments)
+    assert (found.status, found.out) == (2, "")
+    assert "Error: " in found.err
+
+
+@pytest.mark.parametrize("group", PATTERNS)
+def test_a_template_is_a_request_of_its_group(group: str) -> None:
+    """Standard output is the request alone, the advice goes to standard error. Unfilled it is refused; filled it passes."""
+    found = formulaseed("shorthand", "--template", group)
+    assert found.status == 0
+    request = json.loads(found.out)
+    keys = ["id", "group", "scenario", "text", "shorthand", "structure", "gold_restaurant"]
+    assert (list(request), request["group"]) == (keys, group)
+    assert request["shorthand"] == print_shorthand(parsed(PATTERNS[group]))
+    filled = json.loads(re.sub("<([^<>]*)>", "filled", found.out)) | {"id": f"R{int(group[1:]) * 10}"}
+    assert analyse_requests([filled]).diagnostics == ()
+    assert any(d.severity == "error" for d in analyse_requests([request]).diagnostics)
+    assert found.err.count("- [ ] ") == 8
+    assert "exactly one restaurant matches" in found.err

@@ -17,7 +17,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -34,7 +34,7 @@ from formulaseed.ir import nodes
 from formulaseed.ir.places import place_of
 from formulaseed.lint.run import allow, lint
 from formulaseed.source.files import read_bytes
-from formulaseed.source.json_reader import JsonValue, Plain, plain, read_json
+from formulaseed.source.json_reader import JsonValue, Plain, json_lines, plain, read_json
 from formulaseed.source.text import Source, Span
 from formulaseed.syntax import surface
 
@@ -90,6 +90,17 @@ class RequestsFile:
     document: Document
     program: requests.Requests
     diagnostics: tuple[Diagnostic, ...]
+
+    @property
+    def name(self) -> str:
+        """What the file is called, without its ending."""
+        return self.program.name
+
+    @property
+    def sha256(self) -> str:
+        """The hash, in hex, of the requests' JSON without white space, their keys in order."""
+        text = self.document.source.text
+        return sha256([json.loads(text[line.start : line.end]) for line in json_lines(self.document.source)])
 
 
 class _Told:
@@ -305,11 +316,7 @@ def load_requests(given: RequestsLike | RequestsFile, *, strict: bool = False) -
     """Read and check a file of requests. Raises `SeedError` with every diagnostic where it has errors."""
     if isinstance(given, RequestsFile):
         return given
-    analysis = analyse_requests(given)
-    diagnostics = strictly(analysis.diagnostics) if strict else analysis.diagnostics
-    if analysis.program is None or any(d.severity == "error" for d in diagnostics):
-        raise SeedError(diagnostics)
-    return RequestsFile(analysis.document, analysis.program, diagnostics)
+    return _sound_requests(analyse_requests(given), strict)
 
 
 def load_seed(seed: SeedLike | FormulaSeed, *, strict: bool = False) -> FormulaSeed:
@@ -319,12 +326,27 @@ def load_seed(seed: SeedLike | FormulaSeed, *, strict: bool = False) -> FormulaS
     """
     if isinstance(seed, FormulaSeed):
         return seed
-    analysis = analyse(seed)
-    if strict:
-        analysis = replace(analysis, diagnostics=strictly(analysis.diagnostics))
-    if analysis.has_errors or analysis.program is None:
-        raise SeedError(analysis.diagnostics)
-    return FormulaSeed(analysis.document, analysis.program, analysis.diagnostics)
+    return _sound_seed(analyse(seed), strict)
+
+
+def load_file(path: str | os.PathLike[str], *, strict: bool = False) -> FormulaSeed | RequestsFile:
+    """Read and check whatever a file holds. Raises `SeedError` where it has errors, `UnreadableError` without one."""
+    analysis = analyse_file(path)
+    return _sound_seed(analysis, strict) if isinstance(analysis, Analysis) else _sound_requests(analysis, strict)
+
+
+def _sound_seed(analysis: Analysis, strict: bool) -> FormulaSeed:
+    diagnostics = strictly(analysis.diagnostics) if strict else analysis.diagnostics
+    if analysis.program is None or any(d.severity == "error" for d in diagnostics):
+        raise SeedError(diagnostics)
+    return FormulaSeed(analysis.document, analysis.program, diagnostics)
+
+
+def _sound_requests(analysis: RequestsAnalysis, strict: bool) -> RequestsFile:
+    diagnostics = strictly(analysis.diagnostics) if strict else analysis.diagnostics
+    if analysis.program is None or any(d.severity == "error" for d in diagnostics):
+        raise SeedError(diagnostics)
+    return RequestsFile(analysis.document, analysis.program, diagnostics)
 
 
 def compile_seed(seed: SeedLike | FormulaSeed, *, target: str = "python", formatted: bool = True) -> str:
@@ -358,8 +380,29 @@ def _python(seed: FormulaSeed, formatted: bool) -> tuple[str, str | None]:
     return source, verify(source, bare.source(formatted=False))
 
 
-def _not_compiled(seed: FormulaSeed, code: str, message: str, help: str) -> SeedError:
+def _not_compiled(seed: FormulaSeed | RequestsFile, code: str, message: str, help: str) -> SeedError:
     return SeedError([Diagnostic(code, "error", printable(message), Span(seed.document.source, 0, 0), help)])
+
+
+def compile_requests(given: RequestsLike | RequestsFile, *, formatted: bool = True) -> str:
+    """The source of the module of a file of requests. Raises `SeedError` where it has errors."""
+    loaded = load_requests(given)
+    from formulaseed.backends.python.render import render_requests
+    from formulaseed.backends.python.requests_plan import plan_requests
+    from formulaseed.backends.python.verify import REQUESTS, verify
+
+    path, digest = _shown_path(loaded.document.path), loaded.sha256
+    views = [plan_requests(loaded.program, path=path, sha256=digest, bare=bare) for bare in (False, True)]
+    rendered, bare_twin = render_requests(*views)
+    try:
+        source = rendered.source(formatted=formatted)
+        fault = verify(source, bare_twin.source(formatted=False), REQUESTS)
+    except Exception as error:
+        fault = f"the compiler failed with {type(error).__name__}: {error}"
+    if fault is not None:
+        help = "this is a bug of formulaseed: please report it"
+        raise _not_compiled(loaded, "FS901", f"the module made of these requests was refused: {fault}", help)
+    return source
 
 
 def locate(seed: FormulaSeed, step: str, kind: str) -> str:

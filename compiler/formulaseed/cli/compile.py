@@ -10,20 +10,20 @@ import click
 from formulaseed.cli.seeds import replace_file, strict_option, tell_warnings
 from formulaseed.diagnostics.render import render_text, summary
 from formulaseed.errors import SeedError, UnreadableError
-from formulaseed.pipeline import TARGETS, compile_seed, load_seed
+from formulaseed.pipeline import TARGETS, FormulaSeed, compile_requests, compile_seed, load_file
 
 
 @click.command("compile")
-@click.argument("seeds", nargs=-1, required=True, metavar="SEED...")
+@click.argument("seeds", nargs=-1, required=True, metavar="SEED|REQUESTS...")
 @click.option("--out", default="generated", show_default=True, help="The folder to write modules to.")
 @click.option("--check", "only_check", is_flag=True, help="Write nothing; exit 1 where a module is not current.")
 @click.option("--stdout", "to_stdout", is_flag=True, help="Print the module instead of writing it.")
 @click.option("--target", type=click.Choice(TARGETS), default="python", show_default=True, help="What to compile to.")
 @strict_option
 def command(seeds: tuple[str, ...], out: str, only_check: bool, to_stdout: bool, target: str, strict: bool) -> None:
-    """Compile seeds to standalone Python modules, `OUT/<task name>.py`.
+    """Compile seeds and files of requests to standalone Python modules, `OUT/<task or file name>.py`.
 
-    The same seed gives the same bytes on every machine, so the modules can be committed and reviewed.
+    The same file gives the same bytes on every machine, so the modules can be committed and reviewed.
     """
     from formulaseed.backends.python.names import module_name
 
@@ -34,8 +34,10 @@ def command(seeds: tuple[str, ...], out: str, only_check: bool, to_stdout: bool,
     written: dict[Path, str] = {}
     for seed in seeds:
         try:
-            loaded = load_seed(seed, strict=strict)
-            source = compile_seed(loaded, target=target)
+            loaded = load_file(seed, strict=strict)
+            source = (
+                compile_seed(loaded, target=target) if isinstance(loaded, FormulaSeed) else compile_requests(loaded)
+            )
         except SeedError as error:
             click.echo(render_text(error.diagnostics), err=True)
             click.echo(f"{seed}: {summary(error.diagnostics)}; not compiled", err=True)
@@ -49,7 +51,7 @@ def command(seeds: tuple[str, ...], out: str, only_check: bool, to_stdout: bool,
         if to_stdout:
             click.echo(source, nl=False)
             continue
-        path = Path(out) / f"{module_name(loaded.task_name)}.py"
+        path = Path(out) / f"{module_name(loaded.task_name if isinstance(loaded, FormulaSeed) else loaded.name)}.py"
         if path in written:
             click.echo(f"{seed}: {written[path]} has the same module, {path}; rename one of the tasks", err=True)
             status = max(status, 1)

@@ -1,23 +1,24 @@
 """The evidence of a condition, one kind after the other, as nodes of `ir.requests`.
 
 In: the JSON of an evidence object. Out: the node, or None where something is wrong; everything that is wrong has
-been told. `KINDS` says which keys each kind takes. Source: the reference of evidence types, and DESIGN's table.
+been told. `KINDS` says which keys each kind takes. Source: the request structure reference, and docs/requests.md.
 """
 
 from __future__ import annotations
 
 import re
-import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, cast
 
 from formulaseed import limits
 from formulaseed.diagnostics.suggest import did_you_mean
+from formulaseed.domain.automaton import matcher
 from formulaseed.frontends.given import OPERATORS, STARS, Given, Keys
 from formulaseed.frontends.shape import Shape
 from formulaseed.ir import requests as ir
 from formulaseed.source.json_reader import JsonArray, JsonLiteral, JsonNumber, JsonString, JsonValue
+from formulaseed.syntax.patterns import parse_pattern
 
 RULES: tuple[str, ...] = ("not_contains", "contains", "not_true", "missing", "true", "false", "neutral")
 """The rules of `item_meta` in the order in which they are tried."""
@@ -146,9 +147,7 @@ def _times(text: str) -> tuple[int, int] | None:
 def _review_text(given: Given) -> ir.ReviewText | None:
     pattern = given.text("pattern")
     value = given.section.get("pattern")
-    fault = _pattern_fault(pattern)
-    if fault and value is not None and not given.wrong:
-        given.told("FS509", value, fault, "write a regular expression as Python's `re` reads it")
+    tree = parse_pattern(value, given.shape.problems) if isinstance(value, JsonString) else None
     circle, least = given.circle(), given.min_matches()
     inner = given.inner("weight_by")
     percentile = given.number("credibility_percentile", 50.0, 0.0, 100.0)
@@ -160,20 +159,9 @@ def _review_text(given: Given) -> ir.ReviewText | None:
     else:
         for key in ("credibility_percentile", "min_credible_matches"):
             given.unused(key, "there is no `weight_by`")
-    return ir.ReviewText(pattern, weight, circle, least) if not given.wrong else None
-
-
-def _pattern_fault(pattern: str) -> str:
-    """What is wrong with a regular expression; empty where nothing is."""
-    if len(pattern) > limits.PATTERN_CHARACTERS:
-        return f"the pattern has {len(pattern)} characters, more than {limits.PATTERN_CHARACTERS}"
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            re.compile(pattern, re.IGNORECASE)
-    except (re.error, OverflowError, RecursionError) as error:
-        return f"the pattern is no regular expression: {error}"
-    return ""
+    if given.wrong or tree is None:
+        return None
+    return ir.ReviewText(pattern, weight, circle, least, matcher(tree))
 
 
 def _review_meta(given: Given) -> ir.ReviewMeta | None:

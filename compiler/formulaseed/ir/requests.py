@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Literal
 
+from formulaseed.domain.automaton import Matcher
 from formulaseed.source.text import Span
 from formulaseed.source.tree import tree_node
 
@@ -70,12 +71,16 @@ class ItemHours:
 
 @dataclass(frozen=True, slots=True)
 class ReviewText:
-    """Reviews match a pattern, case ignored; or, where judgements are given, are judged positive on it as an aspect."""
+    """Reviews match a pattern, case ignored; or, where judgements are given, are judged positive on it as an aspect.
+
+    `matcher` says how the pattern is matched in linear time.
+    """
 
     pattern: str
     weight: Weight | None
     circle: Circle | None
     min_matches: int
+    matcher: Matcher = field(compare=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,6 @@ import re
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
 from typing import Any, cast
 
 from formulaseed import limits
@@ -217,7 +216,7 @@ def _review_text(evidence: ReviewText, reviews: Sequence[Record], background: Ba
     if not reviews and evidence.circle is None:
         return UNKNOWN
     reviews = within(evidence.circle, reviews, background)
-    matching = [review for review in reviews if matches_pattern(review, evidence.pattern, background)]
+    matching = [review for review in reviews if matches_pattern(review, evidence, background)]
     if evidence.weight is not None:
         least = credible_from(evidence.weight, reviews)
         if len(credible(evidence.weight, least, matching)) < evidence.weight.min_credible_matches:
@@ -225,18 +224,11 @@ def _review_text(evidence: ReviewText, reviews: Sequence[Record], background: Ba
     return _truth(len(matching) >= evidence.min_matches)
 
 
-def matches_pattern(review: Record, pattern: str, background: Background) -> bool:
+def matches_pattern(review: Record, evidence: ReviewText, background: Background) -> bool:
     """Whether a review says it: as it was judged, where judgements are given, else by its text."""
     if background.judgements is not None:
-        return judgement(review, pattern, background) == "positive"
-    return _compiled(pattern).search(review["text"]) is not None
-
-
-@cache
-def _compiled(pattern: str) -> re.Pattern[str]:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return re.compile(pattern, re.IGNORECASE)
+        return judgement(review, evidence.pattern, background) == "positive"
+    return evidence.matcher.search(review["text"])
 
 
 def judgement(review: Record, aspect: str, background: Background) -> str:

@@ -100,7 +100,7 @@ def _where(circle: Circle | None, reviews: Sequence[tv.Record]) -> str:
 
 def _mentions(evidence: ReviewText, reviews: Sequence[tv.Record], background: tv.Background) -> str:
     counted = tv.within(evidence.circle, reviews, background)
-    matching = [review for review in counted if tv.matches_pattern(review, evidence.pattern, background)]
+    matching = [review for review in counted if tv.matches_pattern(review, evidence, background)]
     how = "match" if background.judgements is None else "judged positive on"
     line = f"{_where(evidence.circle, counted)}, {len(matching)} {how} `{evidence.pattern}`"
     if evidence.weight is not None:

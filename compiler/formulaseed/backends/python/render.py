@@ -9,11 +9,13 @@ import ast
 from dataclasses import dataclass, fields
 from functools import cache
 from itertools import pairwise
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from formulaseed.backends.python import prelude
+from formulaseed.backends.python import prelude, requests_prelude
 from formulaseed.backends.python.code import Code
 from formulaseed.backends.python.plan import ModuleView
+from formulaseed.backends.python.requests_plan import RequestsView
 from formulaseed.domain import scanning
 from formulaseed.resources import resource_folder
 
@@ -22,6 +24,25 @@ if TYPE_CHECKING:
 
 LINE_LENGTH = 120
 _ALWAYS = frozenset({"JsonValue", "JsonObject", "EvaluationError", "DataError"})
+_REQUESTS_ALWAYS = frozenset(
+    {
+        "Truth",
+        "Restaurant",
+        "Background",
+        "parse_restaurant",
+        "parse_background",
+        "JsonObject",
+        "JsonValue",
+        "DataError",
+    }
+)
+_FROM = {
+    "collections.abc": ("Callable", "Iterable", "Mapping", "Sequence"),
+    "functools": ("cached_property",),
+    "typing": ("Final", "Literal", "NamedTuple", "TypeAlias", "TypeVar"),
+}
+_ANYWAY = frozenset({"Iterable", "Mapping", "Sequence"})
+"""Imported by every module of a seed, so that a step more or less changes no import."""
 
 
 class RawTextError(TypeError):
@@ -49,9 +70,16 @@ def render_module(view: ModuleView, bare: ModuleView) -> tuple[RenderedModule, R
     return RenderedModule(_rendered(view, imports), helpers), RenderedModule(_rendered(bare, imports), helpers)
 
 
-def _rendered(view: ModuleView, imports: tuple[Code, ...]) -> str:
+def render_requests(view: RequestsView, bare: RequestsView) -> tuple[RenderedModule, RenderedModule]:
+    """The same for requests."""
+    helpers, imports = _needed(_rendered(bare, (), "requests"), _REQUESTS_ALWAYS)
+    made = (RenderedModule(_rendered(each, imports, "requests"), helpers) for each in (view, bare))
+    return next(made), next(made)
+
+
+def _rendered(view: ModuleView | RequestsView, imports: tuple[Code, ...], template: str = "module") -> str:
     variables: dict[str, object] = {field.name: getattr(view, field.name) for field in fields(view)}
-    return _environment().get_template("python/module.py.j2").render(variables, imports=imports)
+    return _environment().get_template(f"python/{template}.py.j2").render(variables, imports=imports)
 
 
 @cache
@@ -94,13 +122,14 @@ class _Helper:
 
 @cache
 def _helpers() -> dict[str, _Helper]:
-    """The definitions of the prelude and of the matcher, in the order of the files."""
-    return {**_definitions(prelude.__file__), **_definitions(scanning.__file__)}
+    """The definitions of the preludes, in the order of the files."""
+    helpers: dict[str, _Helper] = {}
+    for file in (prelude.__file__, requests_prelude.__file__, scanning.__file__):
+        helpers.update(_helpers_of(Path(file).read_text(encoding="utf-8")))
+    return helpers
 
 
-def _definitions(path: str) -> dict[str, _Helper]:
-    with open(path, encoding="utf-8") as file:
-        source = file.read()
+def _helpers_of(source: str) -> dict[str, _Helper]:
     lines = source.splitlines()
     helpers: dict[str, _Helper] = {}
     for node in ast.parse(source).body:
@@ -118,20 +147,21 @@ def _definitions(path: str) -> dict[str, _Helper]:
     return helpers
 
 
-def _needed(body: str) -> tuple[str, tuple[Code, ...]]:
+def _needed(body: str, always: frozenset[str] = _ALWAYS) -> tuple[str, tuple[Code, ...]]:
     """The helpers that a module's body uses, with those that they use, and the imports of all of them."""
     known = _helpers()
     used = {
         node.id for node in ast.walk(ast.parse(body)) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)
     }
-    wanted = {name for name in known if name in used} | _ALWAYS
+    wanted = {name for name in known if name in used} | always
     while True:
         names = {name for helper in wanted for name in known[helper].uses}
         more = (names & known.keys()) - wanted
         if not more:
             chosen = [helper for name, helper in known.items() if name in wanted]
-            used.discard("re")  # in the body of a seed's module this is a step's name
-            return _laid_out(chosen), tuple(Code(line) for line in _imports(used | names))
+            used -= {"ast", "re", "warnings"}  # in a body these are a step's names; modules are imported for helpers
+            anyway = _ANYWAY if always is _ALWAYS else frozenset[str]()
+            return _laid_out(chosen), tuple(Code(line) for line in _imports(used | names | anyway))
         wanted |= more
 
 
@@ -144,8 +174,8 @@ def _laid_out(helpers: list[_Helper]) -> str:
 
 def _imports(used: set[str]) -> list[str]:
     lines = ["from __future__ import annotations", ""]
-    lines += [f"import {name}" for name in ("math", "re") if name in used]
-    lines.append("from collections.abc import Iterable, Mapping, Sequence")
-    typing = [name for name in ("Final", "Literal", "NamedTuple", "TypeAlias", "TypeVar") if name in used]
-    lines.append(f"from typing import {', '.join(typing)}")
+    lines += [f"import {name}" for name in ("ast", "math", "re", "warnings") if name in used]
+    for module, names in _FROM.items():
+        found = [name for name in names if name in used]
+        lines += [f"from {module} import {', '.join(found)}"] if found else []
     return lines

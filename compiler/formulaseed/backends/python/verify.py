@@ -8,7 +8,8 @@ the emitter uses. And but for docstrings it is the tree of the bare module, so n
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 
 _STATEMENTS = (
     ast.Module, ast.Expr, ast.Import, ast.ImportFrom, ast.Assign, ast.AnnAssign, ast.AugAssign, ast.FunctionDef,
@@ -16,7 +17,7 @@ _STATEMENTS = (
 )  # fmt: skip
 _EXPRESSIONS = (
     ast.BoolOp, ast.BinOp, ast.UnaryOp, ast.IfExp, ast.Dict, ast.Compare, ast.Call, ast.Constant, ast.Attribute,
-    ast.Subscript, ast.Name, ast.Tuple, ast.GeneratorExp, ast.ListComp, ast.JoinedStr, ast.FormattedValue, ast.Slice, ast.List,
+    ast.Subscript, ast.Name, ast.Tuple, ast.GeneratorExp, ast.JoinedStr, ast.FormattedValue, ast.Slice, ast.List,
 )  # fmt: skip
 _PARTS = (
     ast.arguments, ast.arg, ast.keyword, ast.alias, ast.comprehension, ast.expr_context, ast.boolop, ast.operator,
@@ -24,33 +25,76 @@ _PARTS = (
 )  # fmt: skip
 _ALLOWED_NODES = frozenset(_STATEMENTS + _EXPRESSIONS)
 
-_IMPORTS = {
-    "__future__": {"annotations"},
-    "collections.abc": {"Iterable", "Mapping", "Sequence"},
-    "typing": {"Final", "Literal", "NamedTuple", "TypeAlias", "TypeVar"},
-}
 _BUILTINS = frozenset(
     {
-        "abs", "any", "bool", "dict", "enumerate", "float", "int", "isinstance", "len", "list", "max", "min", "range",
-        "repr", "reversed", "round", "str", "super", "tuple", "Exception", "OverflowError", "ValueError",
+        "abs", "any", "bool", "dict", "enumerate", "float", "int", "isinstance", "len", "list", "max", "min",
+        "repr", "round", "str", "super", "tuple", "Exception", "OverflowError", "ValueError",
     }
 )  # fmt: skip
 _METHODS = frozenset(
     {
-        "append", "bit_length", "casefold", "ceil", "clear", "compile", "finditer", "floor", "get", "is_integer",
-        "isdecimal", "items", "join", "kind", "log", "match", "message", "operands", "pow", "search", "split", "sqrt",
-        "start", "step", "_fields", "__init__", "IGNORECASE", "Pattern",
+        "append", "bit_length", "casefold", "ceil", "floor", "get", "is_integer", "isdecimal", "items", "join", "kind", "log",
+        "message", "operands", "pow", "split", "sqrt", "step", "_fields", "__init__",
     }
 )  # fmt: skip
 
 
-def verify(source: str, bare: str) -> str | None:
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """What one kind of generated module may hold beside the common syntax."""
+
+    modules: frozenset[str]
+    imports: Mapping[str, frozenset[str]]
+    builtins: frozenset[str]
+    attributes: frozenset[str]
+    nodes: frozenset[type[ast.AST]] = frozenset()
+    decorators: frozenset[str] = frozenset()
+
+
+_COMMON = {"__future__": frozenset({"annotations"})}
+
+SEEDS = Dialect(
+    frozenset({"math"}),
+    {
+        **_COMMON,
+        "collections.abc": frozenset({"Iterable", "Mapping", "Sequence"}),
+        "typing": frozenset({"Final", "Literal", "NamedTuple", "TypeAlias", "TypeVar"}),
+    },
+    _BUILTINS,
+    _METHODS,
+)
+
+REQUESTS = Dialect(
+    frozenset({"ast", "re", "warnings"}),
+    {
+        **_COMMON,
+        "collections.abc": frozenset({"Callable", "Mapping", "Sequence"}),
+        "functools": frozenset({"cached_property"}),
+        "typing": frozenset({"Final", "Literal", "NamedTuple", "TypeAlias"}),
+    },
+    _BUILTINS
+    | {
+        "all", "dict", "frozenset", "range", "reversed", "set", "sorted", "sum", "MemoryError", "RecursionError", "SyntaxError",
+        "TypeError",
+    },
+    _METHODS
+    | {
+        "IGNORECASE", "catch_warnings", "clear", "compile", "finditer", "follow", "fullmatch", "head", "known", "literal_eval",
+        "match", "open", "open_few", "opened", "opened_few", "passes", "place", "program", "search", "simplefilter", "start",
+        "startswith", "test", "values", "waiting",
+    },
+    frozenset({ast.DictComp, ast.ListComp, ast.SetComp, ast.With, ast.withitem, ast.Continue, ast.Set, ast.Starred}),
+    frozenset({"cached_property"}),
+)  # fmt: skip
+
+
+def verify(source: str, bare: str, dialect: Dialect = SEEDS) -> str | None:
     """What is wrong with the module, or None where it is as compiled."""
     try:
         tree, bare_tree = ast.parse(source), ast.parse(bare)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         return f"it is no Python: {error}"
-    fault = foreign(tree)
+    fault = foreign(tree, dialect)
     if fault:
         return fault
     if not _same(_without_docstrings(tree), _without_docstrings(bare_tree)):
@@ -58,24 +102,24 @@ def verify(source: str, bare: str) -> str | None:
     return None
 
 
-def verify_source(source: str) -> str | None:
+def verify_source(source: str, dialect: Dialect = SEEDS) -> str | None:
     """The first rule alone, for a module that was read from a file."""
     try:
         tree = ast.parse(source)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         return f"it is no Python: {error}"
-    return foreign(tree)
+    return foreign(tree, dialect)
 
 
-def foreign(tree: ast.Module) -> str | None:
+def foreign(tree: ast.Module, dialect: Dialect = SEEDS) -> str | None:
     """Syntax, a name or an import that the emitter never uses, or None."""
     everything = list(ast.walk(tree))
     defined = set(_defined(everything))
     fields = set(_members(tree))
     for node in everything:
-        if type(node) not in _ALLOWED_NODES and not isinstance(node, _PARTS):
+        if type(node) not in _ALLOWED_NODES | dialect.nodes and not isinstance(node, _PARTS):
             return _at(node, f"`{type(node).__name__}` is not among the syntax of generated modules")
-        fault = _foreign_node(node, defined, fields)
+        fault = _foreign_node(node, defined, fields, dialect)
         if fault is not None:
             return _at(node, fault)
     classes = [statement for statement in tree.body if isinstance(statement, ast.ClassDef)]
@@ -89,25 +133,25 @@ def foreign(tree: ast.Module) -> str | None:
     return None
 
 
-def _foreign_node(node: ast.AST, defined: set[str], fields: set[str]) -> str | None:
+def _foreign_node(node: ast.AST, defined: set[str], fields: set[str], dialect: Dialect) -> str | None:
     if isinstance(node, ast.Name):
-        if node.id not in defined and node.id not in _BUILTINS:
+        if node.id not in defined and node.id not in dialect.builtins:
             return f"the name `{node.id}` is not defined in the module"
     elif isinstance(node, ast.Attribute):
-        if node.attr not in fields and node.attr not in _METHODS:
+        if node.attr not in fields and node.attr not in dialect.attributes:
             return f"the attribute `{node.attr}` is not among those of generated modules"
     elif isinstance(node, ast.Call):
         if not isinstance(node.func, ast.Name | ast.Attribute):
             return "only what has a name may be called"
     elif isinstance(node, ast.Import):
-        if [(a.name, a.asname) for a in node.names] not in ([("math", None)], [("re", None)]):
-            return "only `math` and `re` may be imported so"
+        if any(a.name not in dialect.modules or a.asname for a in node.names):
+            return f"only {', '.join(f'`{name}`' for name in sorted(dialect.modules))} may be imported so"
     elif isinstance(node, ast.ImportFrom):
-        allowed = _IMPORTS.get(node.module or "", set())
+        allowed = dialect.imports.get(node.module or "", frozenset())
         if node.level or any(a.name not in allowed or a.asname for a in node.names):
             return f"the import from `{node.module}` is not among those of generated modules"
     elif isinstance(node, ast.FunctionDef | ast.ClassDef):
-        if node.decorator_list:
+        if any(not isinstance(d, ast.Name) or d.id not in dialect.decorators for d in node.decorator_list):
             return "decorators do not belong in generated modules"
         if isinstance(node, ast.FunctionDef) and not all(_is_plain(default) for default in node.args.defaults):
             return "a default must be a literal or a name"
@@ -130,6 +174,10 @@ def _is_plain(value: ast.expr | None) -> bool:
             return True
         case ast.Subscript(ast.Name(), index):
             return _is_plain(index)
+        case ast.List(elts):  # the arguments of `Callable`
+            return all(_is_plain(item) for item in elts)
+        case ast.BinOp(left, ast.BitOr(), right):  # a union of types
+            return _is_plain(left) and _is_plain(right)
         case ast.Call(ast.Name(name), args, keywords):
             return name in _MAKERS and all(_is_plain(item) for item in (*args, *(k.value for k in keywords)))
         case _:

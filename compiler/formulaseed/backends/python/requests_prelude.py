@@ -1,0 +1,323 @@
+"""The helpers of modules made of requests; copied like those of `prelude`, which they use.
+
+A condition is 1 (satisfied), 0 (unknown) or -1 (not satisfied). Nothing of the data is executed: attributes are
+read with `ast.literal_eval`.
+"""
+
+import ast
+import re
+import warnings
+from collections.abc import Mapping, Sequence
+from typing import Literal, NamedTuple, TypeAlias
+
+from formulaseed.backends.python.prelude import DataError, JsonObject, JsonValue
+from formulaseed.domain.scanning import _Automaton
+
+Truth: TypeAlias = Literal[-1, 0, 1]
+Scalar: TypeAlias = str | int | float | bool | None
+Path: TypeAlias = tuple[str, ...]
+Circle: TypeAlias = tuple[tuple[str, ...], int]
+Weight: TypeAlias = tuple[Path, float, int]
+Program: TypeAlias = tuple[str, tuple[str | tuple[int, ...], ...]]
+
+_ATTRIBUTE_CHARACTERS = 2_000
+_HOURS = r"\s*([0-9]{1,2}):([0-9]{1,2})\s*-\s*([0-9]{1,2}):([0-9]{1,2})\s*"
+
+
+class Restaurant(NamedTuple):
+    """A restaurant: the fields of its business object, and its reviews."""
+
+    business: JsonObject
+    reviews: tuple[JsonObject, ...]
+
+
+class Background(NamedTuple):
+    """What is known beside the restaurants.
+
+    `judgements` is keyed by review and aspect; without any, review texts are read. `friends` holds for every name
+    those that it shares an edge with.
+    """
+
+    judgements: Mapping[tuple[str, str], str] | None = None
+    friends: Mapping[str, frozenset[str]] | None = None
+
+
+def parse_restaurant(record: JsonObject, reviews: Sequence[JsonObject] = ()) -> Restaurant:
+    """A restaurant from its JSON: business fields under `business` or on the top level, reviews inside or beside."""
+    inner = record.get("business")
+    business = {**record, **inner} if isinstance(inner, dict) else record
+    own = record.get("reviews")
+    found = [*(own if isinstance(own, list) else ()), *reviews]
+    return Restaurant(business, tuple(_review(review, place) for place, review in enumerate(found)))
+
+
+def parse_background(judgements: Sequence[JsonObject] | None = None, social: JsonObject | None = None) -> Background:
+    """Recorded judgements, and a social graph whose edges are read from either end."""
+    judged: dict[tuple[str, str], str] | None = None
+    if judgements is not None:
+        judged = {}
+        for line in judgements:
+            judged[str(line.get("review_id")), str(line.get("aspect"))] = str(line.get("judgement"))
+    friends: dict[str, frozenset[str]] = {}
+    graph = social.get("friend_graph") if social is not None else None
+    for person, others in graph.items() if isinstance(graph, dict) else ():
+        for other in others if isinstance(others, list) else ():
+            if isinstance(other, str):
+                friends[person] = friends.get(person, frozenset()) | {other}
+                friends[other] = friends.get(other, frozenset()) | {person}
+    return Background(judged, friends)
+
+
+def _review(review: JsonValue, place: int) -> JsonObject:
+    if not isinstance(review, dict):
+        raise DataError(f"`reviews[{place}]` must be an object, not {repr(review)[:80]}")
+    if not isinstance(review.get("review_id"), str):
+        raise DataError(f"`reviews[{place}].review_id` must be a text, not {repr(review.get('review_id'))[:80]}")
+    if not isinstance(review.get("text"), str):
+        raise DataError(f"`reviews[{place}].text` must be a text, not {repr(review.get('text'))[:80]}")
+    stars = review.get("stars")
+    if stars is not None and (isinstance(stars, bool) or not isinstance(stars, int | float)):
+        raise DataError(f"`reviews[{place}].stars` must be a number, not {repr(stars)[:80]}")
+    return review
+
+
+def _truth(holds: bool) -> Truth:
+    return 1 if holds else -1
+
+
+def _attribute(place: Restaurant, path: Path, **rules: Scalar) -> Truth:
+    """Whether the value at a path meets the rules, which are tried in their order."""
+    value = _attribute_at(place.business, path)
+    if "not_contains" in rules:
+        return _truth(value is None or not _contains(value, rules["not_contains"]))
+    if "contains" in rules:
+        return _truth(_contains(value, rules["contains"]))
+    if "not_true" in rules:
+        return _truth(value is None or not _matches(value, rules["not_true"]))
+    if value is None:
+        missing = rules.get("missing", 0)
+        return 1 if missing == 1 else -1 if missing == -1 else 0
+    if isinstance(value, dict) and value and all(isinstance(flag, bool) for flag in value.values()):
+        return _truth(any(value.values()))
+    compared = [name for name in ("true", "false", "neutral") if name in rules]
+    if not compared:
+        return _truth(value) if isinstance(value, bool) else 0
+    if compared == ["false"]:
+        return _truth(not _matches(value, rules["false"]))
+    for name in compared:
+        if _matches(value, rules[name]):
+            return 1 if name == "true" else -1 if name == "false" else 0
+    return -1 if compared == ["true"] else 0
+
+
+def _attribute_at(business: JsonObject, path: Path) -> JsonValue:
+    """The value at a path, the first text on the way read as Yelp writes attributes; None where there is none."""
+    found: JsonValue = business
+    was_read = False
+    for key in path:
+        if isinstance(found, str) and not was_read:
+            found, was_read = _read_attribute(found), True
+        found = found.get(key) if isinstance(found, dict) else None
+    return _read_attribute(found) if isinstance(found, str) and not was_read else found
+
+
+def _read_attribute(text: str) -> JsonValue:
+    """What a text of Yelp's attributes says: `True`, `u'free'`, `{'casual': True}`; other texts are themselves."""
+    if text in ("True", "False", "None"):
+        return text == "True" if text != "None" else None
+    if not text.startswith(("{", "'", '"', "u'", 'u"')) or len(text) > _ATTRIBUTE_CHARACTERS:
+        return text
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            value: JsonValue = ast.literal_eval(text)
+    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
+        return text
+    return value if isinstance(value, str | dict) else text
+
+
+def _contains(value: JsonValue, expected: Scalar) -> bool:
+    return str(expected).casefold() in str(value).casefold()
+
+
+def _matches(value: JsonValue, expected: Scalar) -> bool:
+    """Equal, or the expected text occurs in the value's; it may be written as Yelp writes it."""
+    meant = _read_attribute(expected) if isinstance(expected, str) else expected
+    return str(meant).casefold() in str(value).casefold()
+
+
+def _open_during(place: Restaurant, path: Path, start: int, end: int) -> Truth:
+    """Whether the opening hours at a path contain a range, in minutes after midnight; ends may be the next day's."""
+    found = re.fullmatch(_HOURS, str(_attribute_at(place.business, path)))
+    if found is None:
+        return 0
+    opens = int(found[1]) * 60 + int(found[2])
+    closes = int(found[3]) * 60 + int(found[4])
+    closes += 1440 if closes < opens else 0
+    end += 1440 if end < start else 0
+    return _truth(opens <= start and end <= closes)
+
+
+def _review_text(
+    place: Restaurant,
+    known: Background,
+    aspect: str,
+    least: int = 1,
+    circle: Circle | None = None,
+    weight: Weight | None = None,
+    pattern: str | None = None,
+    automaton: Program | None = None,
+) -> Truth:
+    """Whether enough reviews match a pattern, case ignored, or were judged positive on it as an aspect.
+
+    The pattern is the aspect, unless it is given in a shorter form, or as an automaton.
+    """
+    if not place.reviews and circle is None:
+        return 0
+    reviews = _by(place.reviews, circle, known)
+    if known.judgements is not None:
+        matching = [review for review in reviews if _judged(review, aspect, known) == "positive"]
+    elif automaton is not None:
+        scanner = _Automaton(automaton[0], automaton[1])
+        matching = [review for review in reviews if scanner.search(_text_of(review))]
+    else:
+        search = re.compile(aspect if pattern is None else pattern, re.IGNORECASE).search
+        matching = [review for review in reviews if search(_text_of(review)) is not None]
+    if weight is not None and not _credible(reviews, matching, weight):
+        return -1
+    return _truth(len(matching) >= least)
+
+
+def _credible(reviews: Sequence[JsonObject], matching: Sequence[JsonObject], weight: Weight) -> bool:
+    """Whether enough matching reviews are by users at or over the percentile of the values that are not 0."""
+    path, percentile, least = weight
+    values = sorted(value for value in (_weight(_at(review, path)) for review in reviews) if value != 0)
+    if not values:
+        return least <= 0
+    bound = values[min(int(len(values) * percentile / 100), len(values) - 1)]
+    return sum(1 for review in matching if _weight(_at(review, path)) >= bound) >= least
+
+
+def _weight(value: JsonValue) -> float:
+    """A number is itself; a list, or a text with commas such as Yelp's elite years, counts its entries."""
+    if isinstance(value, int | float):
+        return float(value)
+    if isinstance(value, str):
+        return float(sum(1 for entry in value.split(",") if _is_filled(entry)))
+    return float(sum(1 for entry in value if _is_filled(entry))) if isinstance(value, list) else 0.0
+
+
+def _is_filled(value: JsonValue) -> bool:
+    """Whether there is something: neither nothing, 0, False, an empty text, `None` as a text, nor a list of these."""
+    if isinstance(value, list):
+        return any(_is_filled(entry) for entry in value)
+    return bool(value) and value != "None"
+
+
+def _review_meta(
+    place: Restaurant, path: Path, op: str, value: Scalar, agg: str, count: int = 1, min_stars: float | None = None
+) -> Truth:
+    """Whether reviews of enough stars meet a test at a path: any, all, or so many of them."""
+    if not place.reviews:
+        return 0
+    counted = [review for review in place.reviews if min_stars is None or _stars(review) >= min_stars]
+    found = [_at(review, path) for review in counted]
+    meeting = sum(1 for each in found if (_is_filled(each) if op == "not_empty" else _compares(each, op, value)))
+    if agg == "all":
+        return _truth(bool(counted) and meeting == len(counted))
+    return _truth(meeting >= (count if agg == "count" else 1))
+
+
+def _group_rating(
+    place: Restaurant, path: Path, operator: str, value: Scalar, metric: str, comparison: str, threshold: float
+) -> Truth:
+    """Whether, of the reviews that pass a filter, the average stars or the number compares with a threshold."""
+    group = [review for review in place.reviews if _compares(_at(review, path), operator, value)]
+    found = float(len(group)) if metric == "count" else _average_stars(group)
+    return _truth(bool(group) and _compares(found, comparison, threshold))
+
+
+def _not_only_easy_raters(place: Restaurant, generous_from: float, harsh_below: float) -> Truth:
+    """Not so: users who average 4.0 or more rate it high, while users who average under 3.5 rate it low."""
+    usual = [(review, _at(review, ("user", "average_stars"))) for review in place.reviews]
+    generous = _average_stars([review for review, average in usual if _compares(average, "gte", 4.0)])
+    harsh = _average_stars([review for review, average in usual if _compares(average, "lt", 3.5)])
+    is_easy = generous is not None and generous >= generous_from and harsh is not None and harsh < harsh_below
+    return _truth(not is_easy)
+
+
+def _sentiment(
+    place: Restaurant, known: Background, topic: str, sentiment: str, least: int = 1, circle: Circle | None = None
+) -> Truth:
+    """Whether enough reviews were judged so on a topic; positive ones must outnumber negative ones too."""
+    if known.judgements is None:
+        return 0
+    judged = [_judged(review, topic, known) for review in _by(place.reviews, circle, known)]
+    positive = sum(1 for each in judged if each == "positive")
+    negative = sum(1 for each in judged if each == "negative")
+    if sentiment == "negative":
+        return _truth(negative >= least)
+    return _truth(positive >= least and positive > negative)
+
+
+def _social_rating(place: Restaurant, known: Background, min_stars: float, least: int, circle: Circle) -> Truth:
+    """Whether enough people of a circle gave so many stars."""
+    liked = [review for review in _by(place.reviews, circle, known) if _stars(review) >= min_stars]
+    return _truth(len(liked) >= least)
+
+
+def _by(reviews: Sequence[JsonObject], circle: Circle | None, known: Background) -> Sequence[JsonObject]:
+    """The reviews by the friends of a circle and those up to so many edges from them; all without a circle."""
+    if circle is None:
+        return reviews
+    people = set(circle[0])
+    for _ in range(circle[1]):
+        people |= {other for person in people for other in (known.friends or {}).get(person, ())}
+    return [review for review in reviews if _at(review, ("user", "name")) in people]
+
+
+def _at(review: JsonObject, path: Path) -> JsonValue:
+    """The value at a path of a review; None where there is none."""
+    found: JsonValue = review
+    for key in path:
+        found = found.get(key) if isinstance(found, dict) else None
+    return found
+
+
+def _text_of(review: JsonObject) -> str:
+    text = review.get("text")
+    return text if isinstance(text, str) else ""
+
+
+def _stars(review: JsonObject) -> float:
+    stars = review.get("stars")
+    return float(stars) if isinstance(stars, int | float) else 0.0
+
+
+def _average_stars(reviews: Sequence[JsonObject]) -> float | None:
+    """Of those reviews that have stars; None where there are none."""
+    stars = [_stars(review) for review in reviews if review.get("stars") is not None]
+    return sum(stars) / len(stars) if stars else None
+
+
+def _judged(review: JsonObject, aspect: str, known: Background) -> str:
+    return (known.judgements or {}).get((str(review.get("review_id")), aspect), "not_mentioned")
+
+
+def _compares(value: JsonValue, operator: str, other: Scalar) -> bool:
+    """Numbers with numbers, texts with texts, dates too; anything else compares with nothing."""
+    if isinstance(value, bool) or isinstance(other, bool):
+        return False
+    if isinstance(value, int | float) and isinstance(other, int | float):
+        return _ordered(operator, value < other, value == other)
+    if isinstance(value, str) and isinstance(other, str):
+        return _ordered(operator, value < other, value == other)
+    return False
+
+
+def _ordered(operator: str, is_less: bool, is_equal: bool) -> bool:
+    if operator in ("eq", "ne"):
+        return is_equal is (operator == "eq")
+    if is_equal:
+        return operator in ("gte", "lte")
+    return is_less is (operator in ("lt", "lte"))

@@ -1,0 +1,351 @@
+"""Modules made of requests: what they compute, how they read, and that nothing of a request's text runs in them."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from formulaseed import limits
+from formulaseed.backends.python import requests_prelude
+from formulaseed.backends.python.verify import REQUESTS, SEEDS, verify_source
+from formulaseed.ir.three_valued import Background, Candidate, evaluate, friends_of
+from formulaseed.pipeline import compile_requests, load_requests
+from formulaseed.runtime.loading import module_from_source
+from helpers import ROOT, formulaseed, read_lines, write_lines
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+pick = st.sampled_from
+
+PHILLY = ROOT.parent / "shared" / "data" / "philly"
+needs_data = pytest.mark.skipif(not PHILLY.exists(), reason="the real cafes are not here")
+
+
+def request(number: int, structure: object, **changes: object) -> dict[str, Any]:
+    return {
+        "id": f"R{number:02}",
+        "group": f"G{(number - 1) // 10 + 1:02}",
+        "scenario": "A Guest",
+        "text": "Looking for a cafe.",
+        "shorthand": "AND(a)",
+        "structure": structure,
+        "gold_restaurant": "b1",
+        **changes,
+    }
+
+
+def leaf(aspect: str, **evidence: object) -> dict[str, Any]:
+    return {"aspect": aspect, "evidence": evidence}
+
+
+def loaded(source: str) -> Any:
+    return module_from_source(source, "requests")
+
+
+def outcome(module: Any, business: Mapping[str, Any], reviews: Sequence[Any], known: Any) -> dict[str, int]:
+    found: dict[str, int] = module.evaluate(module.parse_restaurant(business, reviews), known)
+    return found
+
+
+@needs_data
+@pytest.mark.parametrize("with_judgements", [True, False])
+def test_real_requests(with_judgements: bool) -> None:
+    """The module gives the expected matrix in every cell, and without judgements what the reference gives."""
+    requests = load_requests(PHILLY / "requests.jsonl")
+    module = loaded(compile_requests(requests, formatted=False))
+    judgements = read_lines(PHILLY / "judgements.jsonl") if with_judgements else None
+    social = json.loads((PHILLY / "social.json").read_text(encoding="utf-8"))
+    known = module.parse_background(judgements, social)
+    reviews: dict[str, list[Any]] = {}
+    for review in read_lines(PHILLY / "reviews.jsonl"):
+        reviews.setdefault(review["business_id"], []).append(review)
+    judged = {(j["review_id"], j["aspect"]): j["judgement"] for j in judgements} if judgements else None
+    background = Background(judged, friends_of(social["friend_graph"]))
+    expected = json.loads((PHILLY / "expected_matrix.json").read_text(encoding="utf-8"))
+    for business in read_lines(PHILLY / "restaurants.jsonl"):
+        name = business["business_id"]
+        found = outcome(module, business, reviews.get(name, []), known)
+        candidate = Candidate(business, reviews.get(name, []))
+        reference = {r.id: evaluate(r.structure, candidate, background) for r in requests.program.requests}
+        assert found == reference
+        if with_judgements:
+            assert found == {identity: row[name] for identity, row in expected.items()}
+
+
+# --- random requests
+
+
+_VALUES = pick(
+    ["True", "False", "None", "u'free'", "'none'", "u'none'", "{'casual': True, 'divey': False}", "{'a': False}", "beer_and_wine",
+     "8:0-15:0", "18:30-2:0", "0:0-0:0", "{", "{'a': 1}", "u'full_bar'", "Thai, Bars", "", 1, 4.5,
+     True, False, None, [1], {"live": True}]
+)  # fmt: skip
+_PATHS = pick(
+    [["attributes", "A"], ["attributes", "B"], ["attributes", "B", "casual"], ["categories"], ["hours", "Monday"]]
+)
+_RULES = pick([True, False, "True", "False", "u'free'", "casual", "'casual': True", "none", "bar", "", 1])
+_FRIENDS = st.fixed_dictionaries(
+    {"friends": st.lists(pick("ABCD"), min_size=1, max_size=2, unique=True), "hops": st.integers(1, 3)}
+)
+_FIELDS = pick(
+    [["user", "review_count"], ["user", "elite"], ["useful"], ["user", "average_stars"], ["date"], ["stars"]]
+)
+_PATTERNS = pick(["tea", "tea|cake", r"\btea\b", "so+ good", "great.*cake", "c.ke?", r"\d+ min", "", "^tea", "cake$"])
+
+
+@st.composite
+def evidences(draw: st.DrawFn) -> dict[str, Any]:
+    kind = draw(
+        pick(
+            ["item_meta", "item_meta", "item_meta", "item_meta_hours", "review_text", "review_text", "review_meta",
+             "review_group_rating",
+             "review_group_rating_negative", "review_sentiment", "social_rating"]
+        )
+    )  # fmt: skip
+    evidence: dict[str, Any] = {"kind": kind}
+    social = draw(st.one_of(st.none(), _FRIENDS))
+    match kind:
+        case "item_meta":
+            evidence["path"] = draw(_PATHS)
+            for rule in draw(st.lists(pick(["true", "false", "neutral"]), max_size=3, unique=True)):
+                evidence[rule] = draw(_RULES)
+            if draw(st.integers(0, 3)) == 0:
+                evidence = {"kind": kind, "path": evidence["path"]}
+                evidence[draw(pick(["contains", "not_contains", "not_true"]))] = draw(_RULES.filter(lambda r: r != ""))
+        case "item_meta_hours":
+            evidence |= {
+                "path": ["hours", "Monday"],
+                "true": draw(pick(["8:0-10:0", "20:0-1:0", "0:0-24:0", "14:59-15:0"])),
+            }
+        case "review_text":
+            evidence["pattern"] = draw(_PATTERNS.filter(bool))
+            if draw(st.booleans()):
+                evidence |= {"weight_by": {"field": draw(_FIELDS)}, "min_credible_matches": draw(st.integers(1, 3))}
+                evidence["credibility_percentile"] = draw(pick([0, 30, 50, 100]))
+            if social:
+                evidence |= {"social_filter": social, "min_matches": draw(st.integers(1, 2))}
+        case "review_meta":
+            evidence |= {"path": draw(_FIELDS), "op": draw(pick(["not_empty", "gte", "lte"]))}
+            if evidence["op"] != "not_empty":
+                evidence["value"] = draw(pick([0, 2, 3.5, 100]))
+            evidence["agg"] = draw(pick(["any", "all", "count"]))
+            if evidence["agg"] == "count":
+                evidence["count"] = draw(st.integers(1, 3))
+            if draw(st.booleans()):
+                evidence["min_stars"] = draw(pick([1, 3, 4.5]))
+        case "review_group_rating":
+            field, value = draw(pick([(["user", "average_stars"], 3.5), ("date", "2020-01-01"), (["stars"], 3)]))
+            operators = pick(["gte", "gt", "lte", "lt"])
+            evidence |= {"group": "g", "group_filter": {"field": field, "operator": draw(operators), "value": value}}
+            evidence |= {"metric": draw(pick(["avg_stars", "count"])), "operator": draw(operators)}
+            evidence["threshold"] = draw(pick([1, 2, 3.5, 4]))
+        case "review_group_rating_negative":
+            evidence["condition"] = {
+                "generous_avg_gte": draw(pick([3.0, 4.0])),
+                "harsh_avg_lt": draw(pick([2.0, 4.5])),
+            }
+        case "review_sentiment":
+            sentiment = draw(pick(["positive", "negative"]))
+            evidence |= {
+                "topic": draw(pick(["tea", "cake"])),
+                "sentiment": sentiment,
+                f"min_{sentiment}": draw(st.integers(1, 2)),
+            }
+            evidence |= {"social_filter": social} if social else {}
+        case "social_rating":
+            evidence |= {
+                "min_stars": draw(pick([3, 4, 5])),
+                "min_matches": draw(st.integers(1, 2)),
+                "social_filter": social or {"friends": ["A"], "hops": 1},
+            }
+    return evidence
+
+
+def structures() -> st.SearchStrategy[Any]:
+    leaves = st.builds(
+        lambda aspect, evidence: {"aspect": aspect, "evidence": evidence},
+        pick(["a", "b b", "c'd", "place", "min"]),
+        evidences(),
+    )
+    trees = st.recursive(
+        leaves,
+        lambda inner: st.builds(
+            lambda op, args: {"op": op, "args": args},
+            pick(["AND", "OR"]),
+            st.lists(inner, min_size=1, max_size=3),
+        ),
+        max_leaves=6,
+    )
+    return trees.map(lambda tree: tree if "op" in tree else {"op": "AND", "args": [tree]})
+
+
+def reviews() -> st.SearchStrategy[Any]:
+    user = st.fixed_dictionaries(
+        {},
+        optional={
+            "name": pick("ABCDE"), "review_count": st.integers(0, 50), "elite": pick(["", "None", "2015,2016", []]),
+            "average_stars": pick([1.0, 3.4, 3.5, 4.0, 5.0]),
+        },
+    )  # fmt: skip
+    return st.fixed_dictionaries(
+        {"review_id": pick(["r1", "r2", "r3", "r4"]), "text": pick(["Tea!", "great\ncake", "great, soo good cake", "5 min", ""])},
+        optional={"user": user, "stars": pick([1.0, 3.0, 4.0, 5.0, None]), "useful": st.integers(0, 3),
+                  "date": pick(["2019-12-31 10:00:00", "2020-01-01 00:00:00"])},
+    )  # fmt: skip
+
+
+def businesses() -> st.SearchStrategy[Any]:
+    attributes = st.dictionaries(pick(["A", "B"]), _VALUES)
+    return st.fixed_dictionaries(
+        {"business_id": st.just("b1")},
+        optional={
+            "attributes": st.one_of(st.none(), attributes),
+            "categories": _VALUES,
+            "hours": st.one_of(st.none(), st.dictionaries(st.just("Monday"), _VALUES)),
+        },
+    )
+
+
+@settings(max_examples=settings.default.max_examples // 2)  # type: ignore[union-attr]
+@given(st.lists(structures(), min_size=1, max_size=4), st.data())
+def test_random_requests_agree_with_the_reference(trees: list[Any], data: st.DataObject) -> None:
+    """Module and reference are of one mind on random structures and restaurants with missing data."""
+    requests = load_requests([request(number, tree) for number, tree in enumerate(trees, 1)])
+    module = loaded(compile_requests(requests, formatted=False))
+    for _ in range(4):
+        business, found = data.draw(businesses()), data.draw(st.lists(reviews(), max_size=4))
+        judgements = data.draw(
+            st.one_of(
+                st.none(),
+                st.dictionaries(
+                    st.tuples(pick(["r1", "r2", "r3"]), pick(["tea", "cake"])),
+                    pick(["positive", "negative", "neutral"]),
+                ),
+            )
+        )
+        graph = data.draw(st.dictionaries(pick("ABCD"), st.lists(pick("ABCDE"), max_size=2)))
+        lines = (
+            None
+            if judgements is None
+            else [{"review_id": r, "aspect": a, "judgement": j} for (r, a), j in judgements.items()]
+        )
+        known = module.parse_background(lines, {"friend_graph": graph})
+        background = Background(judgements, friends_of(graph))
+        candidate = Candidate(business, found)
+        expected = {r.id: evaluate(r.structure, candidate, background) for r in requests.program.requests}
+        assert outcome(module, business, found, known) == expected
+
+
+# --- how it reads
+
+
+def test_shared_evidence_is_computed_once() -> None:
+    """Equal evidence is one property, whatever it is called, and is computed at most once for a restaurant."""
+    tea = {"kind": "review_text", "pattern": "tea"}
+    source = compile_requests(
+        load_requests(
+            [
+                request(1, {"op": "AND", "args": [leaf("tea", **tea)]}),
+                request(2, {"op": "OR", "args": [leaf("cuppa", **tea), leaf("tea", **tea | {"pattern": "cake"})]}),
+            ]
+        )
+    )
+    assert source.count("@cached_property") == 2
+    assert "return evidence.tea\n" in source
+    assert "return max(evidence.tea, evidence.tea_2)" in source
+
+
+def test_module_is_typed_and_stands_alone(tmp_path: Path) -> None:
+    """mypy --strict and ruff find nothing, the standard library is enough, and the bytes are the same again."""
+    path = ROOT / "examples" / "requests.jsonl"
+    outcomes = [formulaseed("compile", path, "--out", tmp_path / name) for name in ("a", "b")]
+    assert [found.status for found in outcomes] == [0, 0], outcomes[0].err
+    module = tmp_path / "a" / "requests.py"
+    assert module.read_bytes() == (tmp_path / "b" / "requests.py").read_bytes()
+    for command in (
+        ["mypy", "--strict", "--no-incremental", module.name],
+        ["ruff", "check", "--isolated", module.name],
+    ):
+        done = subprocess.run(
+            [sys.executable, "-m", *command], cwd=module.parent, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stdout
+    alone = subprocess.run([sys.executable, "-I", "-S", str(module)], capture_output=True, text=True, check=False)
+    assert (alone.returncode, alone.stderr) == (0, "")
+
+
+def test_the_prelude_knows_the_limit() -> None:
+    assert requests_prelude._ATTRIBUTE_CHARACTERS == limits.ATTRIBUTE_CHARACTERS
+
+
+# --- hostile requests
+
+
+HOSTILE = (
+    '"""\nimport os\n"""', "'); __import__('os').system('true'); ('", "\\", "a\u2028b", "{{ 7*7 }}", "{% raw %}", "# type: ignore",
+    "\u202eabc", "a\nb", "class",
+    "__init__", "place", "known", "evidence", "_attribute", "\x00".replace("\x00", "nul"), "é", "ﬁ", "1", "", " ",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_texts_stay_texts(text: str) -> None:
+    """Whatever an aspect, a scenario, a friend or a value says, the module is one that both locks let pass."""
+    tree = {
+        "op": "AND",
+        "args": [
+            leaf(text or "a", kind="item_meta", path=["attributes", text or "a"], contains=text or "a"),
+            leaf(
+                "b",
+                kind="review_sentiment",
+                topic=text or "a",
+                sentiment="positive",
+                social_filter={"friends": [text or "a"], "hops": 1},
+            ),
+        ],
+    }
+    requests = load_requests([request(1, tree, scenario=text or "a", text=text or "a", gold_restaurant=text or "a")])
+    source = compile_requests(requests, formatted=False)
+    assert verify_source(source, REQUESTS) is None
+    module = loaded(source)
+    business = {"attributes": {text or "a": f"x{text or 'a'}x"}}
+    found = [{"review_id": "r", "text": "", "user": {"name": text or "a"}}]
+    known = module.parse_background([{"review_id": "r", "aspect": text or "a", "judgement": "positive"}], None)
+    assert outcome(module, business, found, known) == {"R01": 1}
+    assert {"R01": text or "a"} == module.GOLD
+
+
+def test_dialects_differ() -> None:
+    """What modules of requests may hold, those of seeds may not."""
+    for source in ("import re\n", "import ast\n", "from functools import cached_property\n"):
+        assert verify_source(source, REQUESTS) is None
+        assert verify_source(source, SEEDS) is not None
+    for source in (
+        "import os\n",
+        "import re as x\n",
+        "from functools import cache\n",
+        "class A:\n    @property\n    def a(self) -> int:\n        return 1\n",
+    ):
+        assert verify_source(source, REQUESTS) is not None
+
+
+def test_a_bad_restaurant_is_refused_by_name(tmp_path: Path) -> None:
+    module = loaded(
+        compile_requests(
+            load_requests([request(1, {"op": "AND", "args": [leaf("a", kind="review_text", pattern="tea")]})])
+        )
+    )
+    for review, message in (
+        ({"text": "x"}, "review_id"),
+        ({"review_id": "r"}, "text"),
+        (3, "must be an object"),
+        ({"review_id": "r", "text": "", "stars": "5"}, "stars"),
+    ):
+        with pytest.raises(module.DataError, match=message):
+            module.parse_restaurant({}, [review])
+    assert write_lines(tmp_path / "r.jsonl").exists()

@@ -88,9 +88,9 @@ _VALUES = pick(
 _PATHS = pick(
     [["attributes", "A"], ["attributes", "B"], ["attributes", "B", "casual"], ["categories"], ["hours", "Monday"]]
 )
-_RULES = pick([True, False, "True", "False", "u'free'", "casual", "'casual': True", "none", "bar", "", 1])
+_RULES = pick([True, False, "True", "False", "u'free'", "casual", "'casual': True", "none", "bar", 1])
 _FRIENDS = st.fixed_dictionaries(
-    {"friends": st.lists(pick("ABCD"), min_size=1, max_size=2, unique=True), "hops": st.integers(1, 3)}
+    {"friends": st.lists(pick("ABCD"), min_size=1, max_size=2, unique=True), "hops": st.integers(1, 2)}
 )
 _FIELDS = pick(
     [["user", "review_count"], ["user", "elite"], ["useful"], ["user", "average_stars"], ["date"], ["stars"]]
@@ -116,7 +116,7 @@ def evidences(draw: st.DrawFn) -> dict[str, Any]:
                 evidence[rule] = draw(_RULES)
             if draw(st.integers(0, 3)) == 0:
                 evidence = {"kind": kind, "path": evidence["path"]}
-                evidence[draw(pick(["contains", "not_contains", "not_true"]))] = draw(_RULES.filter(lambda r: r != ""))
+                evidence[draw(pick(["contains", "not_contains", "not_true"]))] = draw(_RULES)
         case "item_meta_hours":
             evidence |= {
                 "path": ["hours", "Monday"],
@@ -289,7 +289,7 @@ def test_the_prelude_knows_the_limit() -> None:
 HOSTILE = (
     '"""\nimport os\n"""', "'); __import__('os').system('true'); ('", "\\", "a\u2028b", "{{ 7*7 }}", "{% raw %}", "# type: ignore",
     "\u202eabc", "a\nb", "class",
-    "__init__", "place", "known", "evidence", "_attribute", "\x00".replace("\x00", "nul"), "é", "ﬁ", "1", "", " ",
+    "__init__", "place", "known", "evidence", "_attribute", "\x00".replace("\x00", "nul"), "é", "ﬁ", "1", "x ",
 )  # fmt: skip
 
 
@@ -299,25 +299,25 @@ def test_texts_stay_texts(text: str) -> None:
     tree = {
         "op": "AND",
         "args": [
-            leaf(text or "a", kind="item_meta", path=["attributes", text or "a"], contains=text or "a"),
+            leaf(text, kind="item_meta", path=["attributes", text], contains=text),
             leaf(
                 "b",
                 kind="review_sentiment",
-                topic=text or "a",
+                topic=text,
                 sentiment="positive",
-                social_filter={"friends": [text or "a"], "hops": 1},
+                social_filter={"friends": [text], "hops": 1},
             ),
         ],
     }
-    requests = load_requests([request(1, tree, scenario=text or "a", text=text or "a", gold_restaurant=text or "a")])
+    requests = load_requests([request(1, tree, scenario=text, text=text, gold_restaurant=text)])
     source = compile_requests(requests, formatted=False)
     assert verify_source(source, REQUESTS) is None
     module = loaded(source)
-    business = {"attributes": {text or "a": f"x{text or 'a'}x"}}
-    found = [{"review_id": "r", "text": "", "user": {"name": text or "a"}}]
-    known = module.parse_background([{"review_id": "r", "aspect": text or "a", "judgement": "positive"}], None)
+    business = {"attributes": {text: f"x{text}x"}}
+    found = [{"review_id": "r", "text": "", "user": {"name": text}}]
+    known = module.parse_background([{"review_id": "r", "aspect": text, "judgement": "positive"}], None)
     assert outcome(module, business, found, known) == {"R01": 1}
-    assert {"R01": text or "a"} == module.GOLD
+    assert {"R01": text} == module.GOLD
 
 
 def test_dialects_differ() -> None:

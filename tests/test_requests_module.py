@@ -26,17 +26,22 @@ PHILLY = ROOT.parent / "shared" / "data" / "philly"
 needs_data = pytest.mark.skipif(not PHILLY.exists(), reason="the real cafes are not here")
 
 
-def request(number: int, structure: object, **changes: object) -> dict[str, Any]:
+def request(number: int, structure: Any, **changes: object) -> dict[str, Any]:
     return {
         "id": f"R{number:02}",
         "group": f"G{(number - 1) // 10 + 1:02}",
         "scenario": "A Guest",
         "text": "Looking for a cafe.",
-        "shorthand": "AND(a)",
+        "shorthand": shape(structure),
         "structure": structure,
         "gold_restaurant": "b1",
         **changes,
     }
+
+
+def shape(node: Any) -> str:
+    """A shorthand of the structure that calls every condition the same."""
+    return f"{node['op']}({', '.join(map(shape, node['args']))})" if "op" in node else "a"
 
 
 def leaf(aspect: str, **evidence: object) -> dict[str, Any]:
@@ -287,8 +292,8 @@ def test_the_prelude_knows_the_limit() -> None:
 
 
 HOSTILE = (
-    '"""\nimport os\n"""', "'); __import__('os').system('true'); ('", "\\", "a\u2028b", "{{ 7*7 }}", "{% raw %}", "# type: ignore",
-    "\u202eabc", "a\nb", "class",
+    '"""\nimport os\n"""', "'); __import__('os').system('true'); ('", "\\", "a\u2028b", "{{ 7*7 }}", "{% raw %}",
+    "# type: ignore",     "\u202eabc", "a\nb", "class",
     "__init__", "place", "known", "evidence", "_attribute", "é", "ﬁ", "1", "x ",
 )  # fmt: skip
 

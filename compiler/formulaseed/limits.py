@@ -29,7 +29,7 @@ FILTER_NESTING = 100
 """So many filters use one another in a row."""
 SUGGESTIONS = 30
 """After so many unknown names no more near names are looked for: it takes time, and nobody reads them."""
-SUGGESTION_LETTERS = 1_000_000
+SUGGESTION_LETTERS = 400_000
 """So many letters of unknown and known names are compared in all."""
 OUTPUTS = 2_000
 

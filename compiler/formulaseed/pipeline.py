@@ -389,14 +389,14 @@ def compile_requests(given: RequestsLike | RequestsFile, *, formatted: bool = Tr
     loaded = load_requests(given)
     from formulaseed.backends.python.render import render_requests
     from formulaseed.backends.python.requests_plan import plan_requests
-    from formulaseed.backends.python.verify import REQUESTS, verify
+    from formulaseed.backends.python.verify_requests import verify
 
     path, digest = _shown_path(loaded.document.path), loaded.sha256
     views = [plan_requests(loaded.program, path=path, sha256=digest, bare=bare) for bare in (False, True)]
     rendered, bare_twin = render_requests(*views)
     try:
         source = rendered.source(formatted=formatted)
-        fault = verify(source, bare_twin.source(formatted=False), REQUESTS)
+        fault = verify(source, bare_twin.source(formatted=False))
     except Exception as error:
         fault = f"the compiler failed with {type(error).__name__}: {error}"
     if fault is not None:

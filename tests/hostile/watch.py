@@ -3,11 +3,10 @@
     watch.py PLAN REPORT
 
 PLAN is JSON: `warm`, a list of argument lists that are run before anybody watches, and `warm_load`, modules that are
-evaluated then, so that all code and templates are loaded; `watched`, those that count; `load`, a list of [module, rows,
-context, parameters] to be evaluated; `plain`, a list of [way, text] to be turned into code without care, which shows
-that a payload would be seen. REPORT gets, as JSON, every event of the audit hook that could be an effect, what
-was printed, the status of each command, the
-processor time at which each file was opened, and the values.
+evaluated then, so that all code and templates are loaded; `watched`, those that count; `load`, a list of [module,
+rows, context, parameters] to be evaluated; `plain`, a list of [way, text] to be turned into code without care, which
+shows that a payload would be seen. REPORT gets, as JSON, every event of the audit hook that could be an effect, what
+was printed, the status of each command, the processor time at which each file was opened, and the values.
 """
 
 # no `from __future__ import annotations`: what is executed here would inherit it
@@ -29,8 +28,8 @@ CANARY = "canary"
 
 EFFECTS = (
     "exec", "compile", "import", "os.", "subprocess.", "socket.", "shutil.", "ctypes.", "pickle.", "marshal.", "code.",
-    "builtins.input", "builtins.breakpoint", "urllib.", "http.", "webbrowser.",
-    "tempfile.", "glob.", "pty.", "signal.", "cpython.", "sys.set", "hostile.",
+    "builtins.input", "builtins.breakpoint", "urllib.", "http.", "webbrowser.", "tempfile.", "glob.", "pty.", "signal.",
+    "cpython.", "sys.set", "hostile.",
 )  # fmt: skip
 
 events: list[list[str]] = []

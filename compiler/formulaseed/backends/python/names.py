@@ -23,7 +23,18 @@ _INTERACTIVE = frozenset({"copyright", "credits", "exit", "help", "license", "qu
 _MODULES = sys.stdlib_module_names | {"sitecustomize", "usercustomize"}
 """Where generated modules lie on Python's path, one of this name would stand in for Python's own."""
 
-RESERVED = (frozenset(dir(builtins)) - _INTERACTIVE) | frozenset(keyword.kwlist) | frozenset(keyword.softkwlist)
+PYTHON_NAMES = frozenset(dir(builtins)) - _INTERACTIVE - {"_"}
+"""What a name means where nothing else is called so."""
+
+RESERVED = PYTHON_NAMES | frozenset(keyword.kwlist) | frozenset(keyword.softkwlist)
+
+FRAME_NAMES = frozenset(
+    {
+        "gi_frame", "gi_code", "gi_yieldfrom", "cr_frame", "cr_code", "cr_await", "cr_origin", "ag_frame", "ag_code",
+        "ag_await", "tb_frame", "tb_next", "f_back", "f_builtins", "f_code", "f_globals", "f_locals", "f_trace",
+    }
+)  # fmt: skip
+"""Attributes such as `gi_frame`, by which code reaches the code that runs it; no field is called so."""
 
 
 def module_name(task_name: str) -> str:
@@ -56,7 +67,7 @@ class Names:
         """A NamedTuple's field: the seed's own name wherever Python allows it."""
         if name.startswith("_") or name in _RECORD_NAMES | _TYPE_NAMES or keyword.iskeyword(name):
             return self._free(_identifier(name, "field"))
-        return self._free(name)
+        return self._free(f"{name}_" if name in FRAME_NAMES else name)
 
     def _free(self, name: str) -> Code:
         candidate, number = name, 1

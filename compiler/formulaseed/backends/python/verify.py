@@ -2,99 +2,68 @@
 
 In: a module's source, and the source that the same program gives with every description and comment left out.
 Out: None, or what does not belong. Two rules. The module's tree holds only the syntax, names and imports that
-the emitter uses. And but for docstrings it is the tree of the bare module, so no description became code.
+the emitter uses, each in its place: nothing runs when it is imported, nothing outside of it can be reached or
+changed. And but for docstrings it is the tree of the bare module, so no description became code.
 """
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator
+
+from formulaseed.backends.python.names import FRAME_NAMES, PYTHON_NAMES
 
 _STATEMENTS = (
-    ast.Module, ast.Expr, ast.Import, ast.ImportFrom, ast.Assign, ast.AnnAssign, ast.AugAssign, ast.FunctionDef,
-    ast.ClassDef, ast.Return, ast.If, ast.For, ast.Raise, ast.Try, ast.ExceptHandler,
+    ast.Expr, ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Return, ast.If, ast.For, ast.Raise, ast.Try,
+    ast.ExceptHandler,
 )  # fmt: skip
 _EXPRESSIONS = (
     ast.BoolOp, ast.BinOp, ast.UnaryOp, ast.IfExp, ast.Dict, ast.Compare, ast.Call, ast.Constant, ast.Attribute,
     ast.Subscript, ast.Name, ast.Tuple, ast.GeneratorExp, ast.JoinedStr, ast.FormattedValue, ast.Slice, ast.List,
-)  # fmt: skip
-_PARTS = (
-    ast.arguments, ast.arg, ast.keyword, ast.alias, ast.comprehension, ast.expr_context, ast.boolop, ast.operator,
-    ast.unaryop, ast.cmpop,
+    ast.comprehension, ast.keyword,
 )  # fmt: skip
 _ALLOWED_NODES = frozenset(_STATEMENTS + _EXPRESSIONS)
+_TYPES = frozenset({ast.Name, ast.Constant, ast.Subscript, ast.Tuple, ast.BinOp})
+_SIGNS = (ast.expr_context, ast.boolop, ast.operator, ast.unaryop, ast.cmpop)
 
+_IMPORTS = {
+    "__future__": {"annotations"},
+    "collections.abc": {"Iterable", "Mapping", "Sequence"},
+    "typing": {"Final", "Literal", "NamedTuple", "TypeAlias", "TypeVar"},
+}
+_BASES = frozenset({"NamedTuple", "Exception", "ValueError"})
 _BUILTINS = frozenset(
     {
-        "abs", "any", "bool", "dict", "enumerate", "float", "int", "isinstance", "len", "list", "max", "min",
-        "repr", "round", "str", "super", "tuple", "Exception", "OverflowError", "ValueError",
+        "abs", "any", "bool", "dict", "enumerate", "float", "int", "isinstance", "len", "list", "max", "min", "repr",
+        "round", "str", "super", "tuple", "Exception", "OverflowError", "ValueError",
     }
 )  # fmt: skip
 _METHODS = frozenset(
     {
-        "append", "bit_length", "casefold", "ceil", "floor", "get", "is_integer", "isdecimal", "items", "join", "kind", "log",
-        "message", "operands", "pow", "split", "sqrt", "step", "_fields", "__init__",
+        "append", "bit_length", "casefold", "get", "is_integer", "isdecimal", "items", "join", "kind", "message",
+        "operands", "split", "step",
     }
 )  # fmt: skip
+_MATH = frozenset({"ceil", "floor", "log", "pow", "sqrt"})
 
 
-@dataclass(frozen=True, slots=True)
-class Dialect:
-    """What one kind of generated module may hold beside the common syntax."""
+class _Foreign(Exception):
+    """Something that the emitter never writes; raised and caught in this module alone."""
 
-    modules: frozenset[str]
-    imports: Mapping[str, frozenset[str]]
-    builtins: frozenset[str]
-    attributes: frozenset[str]
-    nodes: frozenset[type[ast.AST]] = frozenset()
-    decorators: frozenset[str] = frozenset()
+    def __init__(self, node: ast.AST | None, message: str) -> None:
+        super().__init__(f"line {getattr(node, 'lineno', 1)}: {message}")
 
 
-_COMMON = {"__future__": frozenset({"annotations"})}
-
-SEEDS = Dialect(
-    frozenset({"math"}),
-    {
-        **_COMMON,
-        "collections.abc": frozenset({"Iterable", "Mapping", "Sequence"}),
-        "typing": frozenset({"Final", "Literal", "NamedTuple", "TypeAlias", "TypeVar"}),
-    },
-    _BUILTINS,
-    _METHODS,
-)
-
-REQUESTS = Dialect(
-    frozenset({"ast", "re", "warnings"}),
-    {
-        **_COMMON,
-        "collections.abc": frozenset({"Callable", "Mapping", "Sequence"}),
-        "functools": frozenset({"cached_property"}),
-        "typing": frozenset({"Final", "Literal", "NamedTuple", "TypeAlias"}),
-    },
-    _BUILTINS
-    | {
-        "all", "dict", "frozenset", "range", "reversed", "set", "sorted", "sum", "MemoryError", "RecursionError", "SyntaxError",
-        "TypeError",
-    },
-    _METHODS
-    | {
-        "IGNORECASE", "catch_warnings", "clear", "compile", "finditer", "follow", "fullmatch", "head", "known", "literal_eval",
-        "match", "open", "open_few", "opened", "opened_few", "passes", "place", "program", "search", "simplefilter", "start",
-        "startswith", "test", "values", "waiting",
-    },
-    frozenset({ast.DictComp, ast.ListComp, ast.SetComp, ast.With, ast.withitem, ast.Continue, ast.Set, ast.Starred}),
-    frozenset({"cached_property"}),
-)  # fmt: skip
-
-
-def verify(source: str, bare: str, dialect: Dialect = SEEDS) -> str | None:
+def verify(source: str, bare: str) -> str | None:
     """What is wrong with the module, or None where it is as compiled."""
+    for number, line in enumerate(source.split("\n"), 1):
+        if not line.isprintable():
+            return f"line {number}: there is something that cannot be seen"
     try:
-        tree, bare_tree = ast.parse(source), ast.parse(bare)
+        tree, bare_tree = _parsed(source), _parsed(bare)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         return f"it is no Python: {error}"
-    fault = foreign(tree, dialect)
+    fault = foreign(tree)
     if fault:
         return fault
     if not _same(_without_docstrings(tree), _without_docstrings(bare_tree)):
@@ -102,111 +71,241 @@ def verify(source: str, bare: str, dialect: Dialect = SEEDS) -> str | None:
     return None
 
 
-def verify_source(source: str, dialect: Dialect = SEEDS) -> str | None:
+def verify_source(source: str) -> str | None:
     """The first rule alone, for a module that was read from a file."""
     try:
-        tree = ast.parse(source)
+        tree = _parsed(source)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         return f"it is no Python: {error}"
-    return foreign(tree, dialect)
+    return foreign(tree)
 
 
-def foreign(tree: ast.Module, dialect: Dialect = SEEDS) -> str | None:
+def _parsed(source: str) -> ast.Module:
+    """The tree of the source as Python reads it from a file, where its first lines may name another encoding."""
+    return ast.parse(source.encode())
+
+
+def foreign(tree: ast.Module) -> str | None:
     """Syntax, a name or an import that the emitter never uses, or None."""
-    everything = list(ast.walk(tree))
-    defined = set(_defined(everything))
-    fields = set(_members(tree))
-    for node in everything:
-        if type(node) not in _ALLOWED_NODES | dialect.nodes and not isinstance(node, _PARTS):
-            return _at(node, f"`{type(node).__name__}` is not among the syntax of generated modules")
-        fault = _foreign_node(node, defined, fields, dialect)
-        if fault is not None:
-            return _at(node, fault)
-    classes = [statement for statement in tree.body if isinstance(statement, ast.ClassDef)]
-    for statement in [*tree.body, *(inner for each in classes for inner in each.body)]:
-        if isinstance(statement, ast.Assign | ast.AnnAssign) and not _is_plain(statement.value):
-            return _at(statement, "a module's constants are literals")
-        if isinstance(statement, ast.Expr) and not isinstance(statement.value, ast.Constant):
-            return _at(statement, "a module does nothing when it is imported")
-        if isinstance(statement, ast.If | ast.For | ast.Raise | ast.Return | ast.Try | ast.AugAssign):
-            return _at(statement, "a module does nothing when it is imported")
+    try:
+        _Verifier(tree).module()
+    except _Foreign as found:
+        return str(found)
+    except RecursionError:
+        return "it nests too deeply"
     return None
 
 
-def _foreign_node(node: ast.AST, defined: set[str], fields: set[str], dialect: Dialect) -> str | None:
-    if isinstance(node, ast.Name):
-        if node.id not in defined and node.id not in dialect.builtins:
-            return f"the name `{node.id}` is not defined in the module"
-    elif isinstance(node, ast.Attribute):
-        if node.attr not in fields and node.attr not in dialect.attributes:
-            return f"the attribute `{node.attr}` is not among those of generated modules"
-    elif isinstance(node, ast.Call):
-        if not isinstance(node.func, ast.Name | ast.Attribute):
-            return "only what has a name may be called"
-    elif isinstance(node, ast.Import):
-        if any(a.name not in dialect.modules or a.asname for a in node.names):
-            return f"only {', '.join(f'`{name}`' for name in sorted(dialect.modules))} may be imported so"
-    elif isinstance(node, ast.ImportFrom):
-        allowed = dialect.imports.get(node.module or "", frozenset())
-        if node.level or any(a.name not in allowed or a.asname for a in node.names):
-            return f"the import from `{node.module}` is not among those of generated modules"
-    elif isinstance(node, ast.FunctionDef | ast.ClassDef):
-        if any(not isinstance(d, ast.Name) or d.id not in dialect.decorators for d in node.decorator_list):
-            return "decorators do not belong in generated modules"
-        if isinstance(node, ast.FunctionDef) and not all(_is_plain(default) for default in node.args.defaults):
-            return "a default must be a literal or a name"
-    return None
+class _Verifier:
+    """Holds one module against what the emitter writes: imports, constants, records, errors and functions."""
+
+    def __init__(self, tree: ast.Module) -> None:
+        self.body = tree.body[1:] if tree.body and _is_text(tree.body[0]) else tree.body
+        self.imports: set[str] = set()
+        self.constants: set[str] = set()
+        self.functions: set[str] = set()
+        self.classes: dict[str, str] = {}
+        """Each class with the name of its base."""
+        self.fields: set[str] = set()
+
+    def module(self) -> None:
+        for statement in self.body:
+            self._defined(statement)
+        if "annotations" not in self.imports:
+            raise _Foreign(None, "annotations are not to be evaluated")
+        for statement in self.body:
+            match statement:
+                case ast.ClassDef():
+                    self._class(statement)
+                case ast.FunctionDef():
+                    self._function(statement)
+                case ast.Assign(value=value):
+                    self._constant(value)
+                case ast.AnnAssign(annotation=annotation, value=value):
+                    self._annotation(annotation)
+                    self._constant(value)
+
+    # --- what is defined
+
+    def _defined(self, statement: ast.stmt) -> None:
+        """Note what a statement of the module defines."""
+        match statement:
+            case ast.Import(names):
+                if [(name.name, name.asname) for name in names] != [("math", None)]:
+                    raise _Foreign(statement, "only `math` may be imported so")
+                self._name(statement, "math", self.imports)
+            case ast.ImportFrom(module, names, level):
+                allowed = _IMPORTS.get(module or "", set())
+                if level or any(name.name not in allowed or name.asname for name in names):
+                    raise _Foreign(statement, f"the import from `{module}` is not among those of generated modules")
+                for name in names:
+                    self._name(statement, name.name, self.imports)
+            case ast.Assign([ast.Name(name)]) | ast.AnnAssign(ast.Name(name), value=ast.expr()):
+                self._name(statement, name, self.constants)
+            case ast.FunctionDef(name):
+                self._name(statement, name, self.functions)
+            case ast.ClassDef(name, [ast.Name(base)], [], body, []) if base in _BASES:
+                self._name(statement, name, set())
+                self.classes[name] = base
+                for inner in body:
+                    if isinstance(inner, ast.AnnAssign) and isinstance(inner.target, ast.Name):
+                        self._field(inner, inner.target.id)
+            case ast.ClassDef():
+                raise _Foreign(statement, "a class is a plain record or error")
+            case _:
+                raise _Foreign(statement, "a module does nothing when it is imported")
+
+    def _name(self, node: ast.AST, name: str, kind: set[str]) -> None:
+        if name in self.imports | self.constants | self.functions | self.classes.keys():
+            raise _Foreign(node, f"`{name}` is defined twice")
+        if name in PYTHON_NAMES or name.startswith("__"):
+            raise _Foreign(node, f"`{name}` is a name of Python's own")
+        kind.add(name)
+
+    def _field(self, node: ast.AST, name: str) -> None:
+        if name.startswith("_") or name in FRAME_NAMES:
+            raise _Foreign(node, f"`{name}` is no field's name")
+        self.fields.add(name)
+
+    # --- what stands outside of functions
+
+    def _constant(self, value: ast.expr | None) -> None:
+        """A literal, a type, or a call that only makes one: nothing that takes time or can fail when imported."""
+        match value:
+            case None | ast.Constant() | ast.UnaryOp(ast.USub(), ast.Constant()):
+                return
+            case ast.Name(name) if self._is_type(name):
+                return
+            case ast.Tuple(items):
+                for item in items:
+                    self._constant(item)
+            case ast.Dict(keys, values) if None not in keys:
+                for part in (*keys, *values):
+                    self._constant(part)
+            case ast.Subscript(ast.Name() as name, index):
+                self._constant(name)
+                self._constant(index)
+            case ast.Call(ast.Name("TypeVar"), arguments, keywords) if "TypeVar" in self.imports:
+                for part in (*arguments, *(keyword.value for keyword in keywords)):
+                    self._constant(part)
+            case ast.Call(ast.Name("Parameters"), [], []) if self.classes.get("Parameters") == "NamedTuple":
+                return
+            case _:
+                raise _Foreign(value, "a module's constants are literals")
+
+    def _is_type(self, name: str) -> bool:
+        return name in _BUILTINS or name in self.imports | self.constants | self.classes.keys()
+
+    def _annotation(self, annotation: ast.expr | None) -> None:
+        for node in ast.walk(annotation) if annotation is not None else ():
+            if type(node) not in _TYPES and not isinstance(node, _SIGNS):
+                raise _Foreign(node, "an annotation is a plain type")
+            if (
+                isinstance(node, ast.Name)
+                and node.id not in _BUILTINS | self.imports | self.constants | self.classes.keys()
+            ):
+                raise _Foreign(node, f"the name `{node.id}` is not defined in the module")
+
+    def _class(self, node: ast.ClassDef) -> None:
+        for place, statement in enumerate(node.body):
+            match statement:
+                case ast.Expr() if place == 0 and _is_text(statement):
+                    continue
+                case ast.AnnAssign(ast.Name(), annotation, value) if self.classes[node.name] == "NamedTuple":
+                    self._annotation(annotation)
+                    self._constant(value)
+                case ast.FunctionDef("__init__") if self.classes[node.name] != "NamedTuple":
+                    self._function(statement, is_method=True)
+                case _:
+                    raise _Foreign(statement, "a class is a plain record or error")
+
+    # --- functions
+
+    def _function(self, function: ast.FunctionDef, is_method: bool = False) -> None:
+        given = function.args
+        if function.decorator_list or given.vararg or given.kwarg or given.kwonlyargs or given.posonlyargs:
+            raise _Foreign(function, "a function takes plain arguments, and is not decorated")
+        for default in given.defaults:
+            if not isinstance(default, ast.Constant | ast.Name | ast.Tuple):
+                raise _Foreign(default, "a default must be a literal or a name")
+            self._constant(default)
+        self._annotation(function.returns)
+        for argument in given.args:
+            self._annotation(argument.annotation)
+        nodes = list(self._inside(function))
+        arguments = {argument.arg for argument in given.args}
+        bases = {id(node.value) for node in nodes if isinstance(node, ast.Attribute)}
+        added = {id(node.target) for node in nodes if isinstance(node, ast.AugAssign)}
+        kept = {id(node.targets[0]) for node in nodes if isinstance(node, ast.Assign) and _keeps(node)}
+        names = [node for node in nodes if isinstance(node, ast.Name)]
+        stored = {name.id for name in names if isinstance(name.ctx, ast.Store) and id(name) not in added}
+        for variable in (*arguments, *stored):
+            if not self._is_local(variable):
+                raise _Foreign(function, f"`{variable}` is no name of a variable")
+        known = arguments | stored | self.functions | self.constants | self.classes.keys() | _BUILTINS
+        for name in names:
+            if name.id in arguments and not isinstance(name.ctx, ast.Load) and id(name) not in kept:
+                raise _Foreign(name, f"the argument `{name.id}` is changed")
+            if name.id not in known and not (name.id == "math" and "math" in self.imports and id(name) in bases):
+                raise _Foreign(name, f"the name `{name.id}` is not defined in the module")
+        for node in nodes:
+            self._node(node, is_method)
+
+    def _inside(self, function: ast.FunctionDef) -> Iterator[ast.AST]:
+        """Every node of a function's body; annotations are held against their own rule."""
+        stack: list[ast.AST] = list(function.body)
+        while stack:
+            node = stack.pop()
+            if type(node) not in _ALLOWED_NODES:
+                raise _Foreign(node, f"`{type(node).__name__}` is not among the syntax of generated modules")
+            yield node
+            if isinstance(node, ast.AnnAssign):
+                self._annotation(node.annotation)
+                stack += [node.target] if node.value is None else [node.target, node.value]
+            else:
+                stack += [child for child in ast.iter_child_nodes(node) if not isinstance(child, _SIGNS)]
+
+    def _is_local(self, name: str) -> bool:
+        """Whether a variable may have this name, which then hides nothing that the module needs."""
+        if name.startswith("_") and name != "_":
+            return False
+        return name not in PYTHON_NAMES and name not in self.imports | self.constants | self.classes.keys()
+
+    def _node(self, node: ast.AST, is_method: bool) -> None:
+        match node:
+            case ast.Attribute(ast.Name("math"), name):
+                if name not in _MATH:
+                    raise _Foreign(node, f"`math.{name}` is not among the functions of generated modules")
+            case ast.Attribute(ast.Call(ast.Name("super"), [], []), "__init__", ast.Load()) if is_method:
+                return
+            case ast.Attribute(value, name, context):
+                if name not in self.fields and name not in _METHODS:
+                    raise _Foreign(node, f"the attribute `{name}` is not among those of generated modules")
+                if not isinstance(context, ast.Load) and not (is_method and isinstance(value, ast.Name)):
+                    raise _Foreign(node, f"the attribute `{name}` is set")
+            case ast.Subscript(_, _, context) if not isinstance(context, ast.Load):
+                raise _Foreign(node, "an item is set")
+            case ast.Call(function):
+                if not isinstance(function, ast.Name | ast.Attribute):
+                    raise _Foreign(node, "only what has a name may be called")
+            case ast.keyword(None):
+                raise _Foreign(node, "arguments are unpacked")
+            case ast.ExceptHandler(kind):
+                if not isinstance(kind, ast.Name) or kind.id != "OverflowError" or node.name:
+                    raise _Foreign(node, "only an overflow is caught")
 
 
-_MAKERS = frozenset({"TypeVar", "Parameters"})
+def _is_text(statement: ast.stmt) -> bool:
+    return isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
 
 
-def _is_plain(value: ast.expr | None) -> bool:
-    """A literal, a type, or a call that only makes one: nothing that takes time or can fail when imported."""
-    match value:
-        case None | ast.Constant() | ast.Name():
+def _keeps(node: ast.Assign) -> bool:
+    """`rows = tuple(rows)`, which keeps the rows for a second pass over them."""
+    match node:
+        case ast.Assign([ast.Name("rows")], ast.Call(ast.Name("tuple"), [ast.Name("rows")], [])):
             return True
-        case ast.Tuple(elts):
-            return all(_is_plain(item) for item in elts)
-        case ast.Dict(keys, values):
-            return all(_is_plain(item) for item in (*keys, *values))
-        case ast.UnaryOp(ast.USub(), ast.Constant()):
-            return True
-        case ast.Subscript(ast.Name(), index):
-            return _is_plain(index)
-        case ast.List(elts):  # the arguments of `Callable`
-            return all(_is_plain(item) for item in elts)
-        case ast.BinOp(left, ast.BitOr(), right):  # a union of types
-            return _is_plain(left) and _is_plain(right)
-        case ast.Call(ast.Name(name), args, keywords):
-            return name in _MAKERS and all(_is_plain(item) for item in (*args, *(k.value for k in keywords)))
         case _:
             return False
-
-
-def _defined(everything: list[ast.AST]) -> Iterator[str]:
-    for node in everything:
-        if isinstance(node, ast.Name):
-            if isinstance(node.ctx, ast.Store):
-                yield node.id
-        elif isinstance(node, ast.FunctionDef | ast.ClassDef):
-            yield node.name
-        elif isinstance(node, ast.arg):
-            yield node.arg
-        elif isinstance(node, ast.ExceptHandler) and node.name:
-            yield node.name
-        elif isinstance(node, ast.Import | ast.ImportFrom):
-            yield from (alias.name for alias in node.names)
-
-
-def _members(tree: ast.Module) -> Iterator[str]:
-    """The fields and methods of the module's classes."""
-    for node in tree.body:
-        for item in node.body if isinstance(node, ast.ClassDef) else ():
-            if isinstance(item, ast.AnnAssign) and isinstance(item.target, ast.Name):
-                yield item.target.id
-            elif isinstance(item, ast.FunctionDef):
-                yield item.name
 
 
 def _without_docstrings(tree: ast.Module) -> ast.Module:
@@ -238,7 +337,3 @@ def _same(left: object, right: object) -> bool:
         elif a != b:
             return False
     return True
-
-
-def _at(node: ast.AST, message: str) -> str:
-    return f"line {getattr(node, 'lineno', 1)}: {message}"

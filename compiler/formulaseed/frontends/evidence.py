@@ -1,7 +1,7 @@
 """The evidence of a condition, one kind after the other, as nodes of `ir.requests`.
 
 In: the JSON of an evidence object. Out: the node, or None where something is wrong; everything that is wrong has
-been told. `KINDS` says which keys each kind takes. Source: the request structure reference, and docs/requests.md.
+been told. `KINDS` says which keys each kind takes. Source: the reference of evidence types; docs/requests.md.
 """
 
 from __future__ import annotations

@@ -5,6 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 SEEDS := $(sort $(wildcard tasks/*/seed.json))
+REQUESTS := examples/requests.jsonl
 SCHEMA := grammar/formula-seed.schema.json
 
 .PHONY: install demo test test-deep check format generate bench clean
@@ -31,7 +32,7 @@ check: $(STAMP)  ## lint, layout, types, generated files current
 	$(BIN)/mypy compiler
 	$(BIN)/mypy --strict generated
 	$(BIN)/formulaseed fmt --check $(SEEDS)
-	$(BIN)/formulaseed compile --check $(SEEDS)
+	$(BIN)/formulaseed compile --check $(SEEDS) $(REQUESTS)
 	$(BIN)/formulaseed schema --check $(SCHEMA)
 
 format: $(STAMP)
@@ -39,7 +40,7 @@ format: $(STAMP)
 	$(BIN)/ruff format .
 
 generate: $(STAMP)  ## compile every task into generated/, write the JSON Schema of seeds
-	$(BIN)/formulaseed compile $(SEEDS)
+	$(BIN)/formulaseed compile $(SEEDS) $(REQUESTS)
 	$(BIN)/formulaseed schema --out $(SCHEMA)
 
 bench: $(STAMP)  ## ratios, measured in one run

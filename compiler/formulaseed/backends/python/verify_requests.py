@@ -68,7 +68,8 @@ REQUESTS = Dialect(
     },
     _METHODS
     | {
-        "IGNORECASE", "catch_warnings", "clear", "compile", "finditer", "follow", "fullmatch", "head", "known", "literal_eval",
+        "IGNORECASE", "Pattern",
+        "catch_warnings", "clear", "compile", "finditer", "follow", "fullmatch", "head", "known", "literal_eval",
         "match", "open", "open_few", "opened", "opened_few", "passes", "place", "program", "search", "simplefilter", "start",
         "startswith", "test", "values", "waiting",
     },

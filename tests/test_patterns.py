@@ -10,7 +10,7 @@ from types import ModuleType
 
 import pytest
 from formulaseed.backends.python import render
-from formulaseed.backends.python.verify import foreign
+from formulaseed.backends.python.verify_requests import foreign
 from formulaseed.domain import automaton, scanning
 from formulaseed.domain.ambiguity import find_ambiguity
 from formulaseed.domain.automaton import matcher

@@ -196,7 +196,13 @@ def test_the_same_modules_without_that_one_thing_pass() -> None:
                          f"ONE: Final = {{'a': (1, -2.5)}}\ndef _extra(rows, context):\n    {inside}\n") is None  # fmt: skip
 
 
-@pytest.mark.parametrize("path", sorted((ROOT / "generated").glob("*.py")), ids=lambda path: path.stem)
+OF_REQUESTS = ROOT / "generated" / "requests.py"
+"""A module of another kind, with a lock of its own."""
+
+
+@pytest.mark.parametrize(
+    "path", sorted({*(ROOT / "generated").glob("*.py")} - {OF_REQUESTS}), ids=lambda path: path.stem
+)
 def test_committed_modules_pass(path: Path) -> None:
     """What was compiled and committed is as compiled."""
     assert verify_source(path.read_text(encoding="utf-8")) is None

@@ -63,13 +63,29 @@ class StatementPrinter:
 
     def trace(self) -> list[Code]:
         """Every step's value into its local."""
-        items = schedule(self.steps, self._raises)
+        return self._computed(self.steps, least_passes=2)
+
+    def _computed(self, steps: Sequence[nodes.Step], least_passes: int) -> list[Code]:
+        """The steps' values into their locals; with so many passes over them the rows are kept."""
+        items = schedule(steps, self._raises)
         lines: list[Code] = []
-        if sum(isinstance(item, Pass) for item in items) > 1:
+        if sum(isinstance(item, Pass) for item in items) >= least_passes:
             lines.append(Code("rows = tuple(rows)"))
         for item in items:
             lines += self._pass(item) if isinstance(item, Pass) else self._step(item)
         return lines
+
+    def _asked_for(self, used: set[Symbol]) -> list[nodes.Step]:
+        """The steps among the symbols, and those that they use, in the seed's order."""
+        wanted: set[str] = set()
+        stack = [symbol.name for symbol in used if symbol.kind is SymbolKind.STEP]
+        by_name = {step.name: step for step in self.steps}
+        while stack:
+            name = stack.pop()
+            if name not in wanted:
+                wanted.add(name)
+                stack += [symbol.name for symbol in by_name[name].symbols() if symbol.kind is SymbolKind.STEP]
+        return [step for step in self.steps if step.name in wanted]
 
     def evidence(self) -> list[Code]:
         """One loop that notes, for each aggregate, the positions of the rows that it counts."""
@@ -86,7 +102,9 @@ class StatementPrinter:
         ]
         used = {s for step in aggregates for part in nodes.conjuncts(_where(step)) for s in _symbols(part)}
         head = f"for position, {self._target(used, parenthesized=True)} in enumerate(rows):"
-        return [Code(head), *_indented([*self._filter_lines(used), *self._blocks(guarded)])]
+        before = self._asked_for(used)  # a condition of the older shape may ask for the value of a step
+        lines = self._computed(before, least_passes=1) if before else []
+        return [*lines, Code(head), *_indented([*self._filter_lines(used), *self._blocks(guarded)])]
 
     # --- filters
 

@@ -281,12 +281,13 @@ def test_limits() -> None:
     wide = {"op": "OR", "args": [leaf] * (limits.CONDITIONS + 1)}
     assert "FS510" in {d.code for d in told(request(structure=wide))}
     full = {"op": "OR", "args": [leaf] * limits.CONDITIONS}
-    assert load_requests([request(structure=full)]).program.requests
+    shorthand = f"OR({', '.join(['a'] * limits.CONDITIONS)})"
+    assert load_requests([request(structure=full, shorthand=shorthand)]).program.requests
     many = {"op": "AND", "args": [full] * (limits.REQUEST_CONDITIONS // limits.CONDITIONS + 1)}
-    assert [d.code for d in told(request(structure=many)) if d.severity == "error"] == ["FS510"]
+    assert [d.code for d in told(request(structure=many)) if d.code == "FS510"] == ["FS510"]
     assert [d.code for d in told(*[request()] * (limits.REQUESTS + 1))] == ["FS510"]
     long = {"kind": "review_text", "pattern": "a" * (limits.PATTERN_CHARACTERS + 1)}
-    assert "FS509" in {d.code for d in told(request("R31", long))}
+    assert "FS804" in {d.code for d in told(request("R31", long))}
 
 
 @pytest.mark.parametrize("pattern", ["(", "a{2,1}", "[z-a]", "a{99999999999999999999}", "(?P<x>a)(?P<x>b)", "\\"])

@@ -57,7 +57,7 @@ REQUESTS = Dialect(
     frozenset({"ast", "re", "warnings"}),
     {
         **_COMMON,
-        "collections.abc": frozenset({"Callable", "Mapping", "Sequence"}),
+        "collections.abc": frozenset({"Callable", "Iterable", "Mapping", "Sequence"}),
         "functools": frozenset({"cached_property"}),
         "typing": frozenset({"Final", "Literal", "NamedTuple", "TypeAlias"}),
     },

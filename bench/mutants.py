@@ -25,12 +25,14 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[1]
 MUTATED = ROOT / "mutants" / "compiler"
 TESTS = {
-    "test_cases.py": "test_case",
+    "test_cases.py": r"test_case\[",
     "test_rules.py": "example|instead",
     "test_fix.py": "misspelt|certain|quotes|operands",
-    "test_properties.py": "module_agrees|types_and_ranges|what_is_told|printed_formulas",
+    "test_every_expression.py": r"wide-[12]\]",
+    "test_three_ways.py": r"random_formulas\[|read_as",
+    "test_properties.py": "module_agrees|types_and_ranges|what_is_told",
 }
-"""The files of tests, each with a pattern of the names of those that are run."""
+"""The files of tests, each with a pattern of the tests that are run."""
 PYTEST = ["-x", "-q", "-s", "-p", "no:cacheprovider", "-o", "pythonpath=", "-o", "tmp_path_retention_policy=none"]
 NOT_CALLED = 33
 UNCHANGED = "unchanged"
@@ -92,7 +94,7 @@ class _Session:
         self.found: dict[str, int] = {}
 
     def pytest_collection_modifyitems(self, items: list[Any]) -> None:
-        items[:] = [item for item in items if re.search(TESTS[item.path.name], item.originalname)]
+        items[:] = [item for item in items if re.search(TESTS[item.path.name], item.nodeid)]
 
     def pytest_runtestloop(self, session: Any) -> bool:
         import formulaseed

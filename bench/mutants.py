@@ -16,6 +16,7 @@ import re
 import resource
 import shutil
 import sys
+import tempfile
 import time
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
@@ -53,7 +54,9 @@ def main() -> None:
     os.environ.setdefault("FORMULASEED_HYPOTHESIS", "brief")
     sys.path.insert(0, str(MUTATED))
     session = _Session(given)
-    status = pytest.main([*PYTEST, *(f"tests/{name}" for name in TESTS)], plugins=[session])
+    with tempfile.TemporaryDirectory() as folder:
+        own = f"--basetemp={folder}/tests"  # the usual place is cleared by other runs of pytest
+        status = pytest.main([*PYTEST, own, *(f"tests/{name}" for name in TESTS)], plugins=[session])
     if status == 0:
         _tell(session.everything, session.found)
     raise SystemExit(status)

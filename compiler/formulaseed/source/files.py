@@ -1,4 +1,4 @@
-"""The bytes of a file, so many at most: unpacked where it is packed, of standard input for `-`."""
+"""The bytes of a file, so many at most: unpacked where its name ends in `.gz`, of standard input for `-`."""
 
 from __future__ import annotations
 
@@ -7,8 +7,6 @@ import sys
 from pathlib import Path
 
 from formulaseed.errors import UnreadableError, reason_of
-
-_PACKED = b"\x1f\x8b"
 
 
 def read_bytes(given: str | os.PathLike[str], most: int) -> tuple[bytes, Path | None]:
@@ -26,7 +24,7 @@ def read_bytes(given: str | os.PathLike[str], most: int) -> tuple[bytes, Path | 
                 data = file.read(most + 1)
     except (OSError, ValueError) as error:
         raise UnreadableError(f"cannot read {name}: {reason_of(error)}") from None
-    if data.startswith(_PACKED) and len(data) <= most:
+    if name.endswith(".gz") and len(data) <= most:
         return _unpacked(name, data, most), None
     return data, path
 

@@ -37,7 +37,8 @@ TESTS = {
 PYTEST = ["-x", "-q", "-s", "-p", "no:cacheprovider", "-o", "pythonpath=", "-o", "tmp_path_retention_policy=none"]
 NOT_CALLED = 33
 UNCHANGED = "unchanged"
-"""Stands for no mutant, run last: whatever made the tests fail by itself would show."""
+"""Stands for no mutant, run at the end of each batch: whatever makes tests fail by itself shows."""
+BATCH = 50
 STATUSES = {0: "survived", 1: "killed", NOT_CALLED: "not called"}
 """What the end of a process means; any other is one that took too long."""
 TIMES_LONGER, LEAST_SECONDS, MOST_BYTES = 3, 10, 4 << 30
@@ -67,8 +68,8 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--sample", type=int, default=900, help="about so many mutants, 0 for all (default: 900)")
     parser.add_argument("--seed", type=int, default=1, help="of the sample (default: 1)")
     parser.add_argument("--only", default="", metavar="PATTERN", help="mutants whose names match, a regular expression")
-    parser.add_argument("--keep", action="store_true", help="run the mutants that are in mutants/, make none")
-    parser.add_argument("--again", action="store_true", help="of these, only those that went unnoticed the last time")
+    parser.add_argument("--keep", action="store_true", help="go on with the mutants that are in mutants/")
+    parser.add_argument("--again", action="store_true", help="the same, and run those that went unnoticed again")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes at a time")
     return parser.parse_args()
 
@@ -105,36 +106,29 @@ class _Session:
         assert Path(formulaseed.__file__).is_relative_to(MUTATED)
         tests = _tests_by_function(session.items)
         names = [name for path in self.files for name in self._sample(path)]
-        print(f"{len(names)} mutants, {len(session.items)} tests", flush=True)
+        known = {name: status for data in self.files.values() for name, status in data.exit_code_by_key.items()}
+        unnoticed = (None, 0, NOT_CALLED) if self.given.again else (None,)
+        self.found = {name: known[name] for name in names if known[name] not in unnoticed}
+        rest = [name for name in names if name not in self.found]
+        print(f"{len(names)} mutants, {len(rest)} to run; {len(session.items)} tests", flush=True)
         gc.freeze()
-        started = time.monotonic()
-        for name, status in _run([*names, UNCHANGED], tests, self.given.jobs):
-            if name == UNCHANGED:
-                if status != 0:
-                    raise SystemExit("tests fail without any mutant by now: nothing can be concluded")
-                continue
-            self.found[name] = status
-            if len(self.found) % 50 == 0:
-                seconds = time.monotonic() - started
-                self._keep()
-                print(f"{len(self.found)} in {seconds:.0f} s: {_score(self.found.values())}", flush=True)
-        self._keep()
+        for start in range(0, len(rest), BATCH):
+            found = dict(_run([*rest[start : start + BATCH], UNCHANGED], tests, self.given.jobs))
+            if found.pop(UNCHANGED) != 0:
+                raise SystemExit("tests fail without any mutant by now: the last mutants are not counted")
+            self.found |= found
+            for data in self.files.values():
+                data.exit_code_by_key |= {name: found[name] for name in data.exit_code_by_key if name in found}
+                data.save()
+            print(f"{len(self.found)}: {_score(self.found.values())}", flush=True)
         return True
-
-    def _keep(self) -> None:
-        for data in self.files.values():
-            data.exit_code_by_key |= {name: self.found[name] for name in data.exit_code_by_key if name in self.found}
-            data.save()
 
     def _sample(self, path: str) -> list[str]:
         """The file's share. A mutant's place in the order is up to its name and the seed alone."""
-        total, seed = sum(map(len, self.everything.values())), self.given.seed
-        known = self.files[path].exit_code_by_key
-        share = round(len(known) * self.given.sample / total) if self.given.sample else len(known)
-        names = sorted(known, key=lambda name: hashlib.sha256(f"{seed} {name}".encode()).digest())[:share]
-        if self.given.again:
-            names = [name for name in names if known[name] in (0, NOT_CALLED)]
-        return [name for name in names if re.search(self.given.only, name)]
+        names, total = self.everything[path], sum(map(len, self.everything.values()))
+        share = round(len(names) * self.given.sample / total) if self.given.sample else len(names)
+        ordered = sorted(names, key=lambda name: hashlib.sha256(f"{self.given.seed} {name}".encode()).digest())
+        return [name for name in ordered[:share] if re.search(self.given.only, name)]
 
 
 def _tests_by_function(items: list[Any]) -> dict[str, list[tuple[float, Any]]]:

@@ -167,7 +167,7 @@ class ComparisonChecker(ABC):
             case nodes.Const(value):
                 return [value]
             case nodes.Case(rules, otherwise):
-                return [*(then for _, then in rules), otherwise]
+                return list(dict.fromkeys([*(then for _, then in rules), otherwise]))
             case _:
                 return None
 
@@ -210,8 +210,13 @@ class ComparisonChecker(ABC):
         a, b = left.info.ty, right.info.ty
         if a.values is None or b.values is None or set(a.values) & set(b.values):
             return right
+        if not isinstance(left, nodes.Literal) and not isinstance(right, nodes.Literal):
+            message = f"{called(left)} and {called(right)} have no value in common"
+            help = f"{called(left)} can be {_listed(a.values)}, {called(right)} {_listed(b.values)}"
+            self.problems.add("FS302", right.info.span, message, help)
+            return error_at(right.info.span)
         text, known, culprit = b.values[0], a.values, right
-        if isinstance(left, nodes.Literal) and not isinstance(right, nodes.Literal):
+        if not isinstance(right, nodes.Literal):
             text, known, culprit = a.values[0], b.values, left
         other = left if culprit is right else right
         message = f"{called(other)} never is `{text}`"
@@ -285,4 +290,7 @@ def _boolean_test(left: Expr, operator: str, right: Expr, info: Info) -> Expr | 
 
 
 def _listed(values: Sequence[Value]) -> str:
-    return " or ".join(literal_text(value) for value in values[:4]) or "nothing"
+    texts = [literal_text(value) for value in values[:4]]
+    if len(values) > len(texts):
+        return f"one of {', '.join(texts)} and {len(values) - len(texts)} more"
+    return " or ".join(texts) or "nothing"

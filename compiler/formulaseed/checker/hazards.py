@@ -101,8 +101,10 @@ class _Hazards:
         sound = True
         if base.may_be_zero and exponent.low < 0:
             sound = False
-            message = f"this divides by zero where {called(self.operands[0])} is 0 and the exponent negative: "
-            self.tell("FS604", message + self.said_all(), f"guard it: {self.guarded(0, '> 0')}")
+            zero = self.operands[0].info.is_constant
+            where = "the exponent is negative" if zero else f"{called(self.operands[0])} is 0 and the exponent negative"
+            help = f"guard it: {self.guarded(1, '>= 0') if zero else self.guarded(0, '> 0')}"
+            self.tell("FS604", f"this divides by zero where {where}: {self.said_all()}", help)
         if base.low < 0 and not _is_whole(self.operands[1]):
             sound = False
             message = f"a negative number has no power that is no integer: {self.said_all()}"

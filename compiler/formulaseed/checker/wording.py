@@ -41,16 +41,18 @@ def help_for_pair(left: Expr, right: Expr) -> str:
     ty = field.info.ty
     given = value.value if isinstance(value, nodes.Literal) else None
     if ty.base is Base.BOOLEAN:
-        quoted = isinstance(given, str) and given.lower() in ("true", "false")
-        return f"write {given} without quotes" if quoted else "write true or false"
+        if isinstance(given, str) and given.lower() in ("true", "false"):
+            return f"write {given.lower()} without quotes"
+        return "write true or false"
     if ty.is_numeric:
         if isinstance(field, nodes.Ref) and field.symbol == Symbol(SymbolKind.CONTEXT, "is_open"):
             return "`context.is_open` is 1 or 0: compare it with 1"
         return unquoted_number(value) or "write a number"
     if ty.values is not None:
         values = ", ".join(f"'{value}'" for value in ty.values[:6])
-        return f"write one of {values}"
-    return f"write '{given}' in quotes" if isinstance(given, int | float) else "compare values of one type"
+        return f"write one of {values}{', …' if len(ty.values) > 6 else ''}"
+    is_number = isinstance(given, int | float) and not isinstance(given, bool)
+    return f"write '{given}' in quotes" if is_number else "compare values of one type"
 
 
 def arity(function: Function) -> str:

@@ -104,7 +104,8 @@ class Scope:
             help = "`$` stands before the name of a `define_filter` step only"
             self.tell("FS205", span, f"`{text}` is a value, not a filter", help, text)
         else:
-            help = did_you_mean(text, self.filter_names, what="filters", prefix="$")
+            others = [name for name in self.places if name in self.filter_names and name != self.current]
+            help = did_you_mean(text, others, what="filters", prefix="$")
             self.tell("FS201", span, f"no filter is called `${text}`", help, f"${text}")
         return error_at(span)
 
@@ -176,10 +177,8 @@ class Scope:
             later = nearest(text, [name for name in self.places if name not in self.filter_names])
             if later is not None and later != self.current:
                 return meant(later, more=" its step comes later")
-            values = {value for ty in self.inputs[SymbolKind.EXTRACTION].values() for value in ty.values or ()}
-            quoted = nearest(text, values) if text in values else None
-            if quoted is not None:
-                return meant(f"'{quoted}'", more=" a text stands in quotes")
+            if any(text in (ty.values or ()) for ty in self.inputs[SymbolKind.EXTRACTION].values()):
+                return meant(f"'{text}'", more=" a text stands in quotes")
         return did_you_mean(text, before, what="steps defined before this one")
 
     def _help_for_namespace(self, prefix: str, rest: str) -> str:
@@ -199,9 +198,9 @@ class Scope:
         }
         if "." in name:
             last = name.rsplit(".", 1)[1]
-            return (
-                f'a field has no parts: declare one in `{where[kind]}`, such as {{"name": "{last}", "type": "string"}}'
-            )
+            is_named = kind is SymbolKind.PARAMETER
+            declared = f'{{"{last}": {{"type": "string"}}}}' if is_named else f'{{"name": "{last}", "type": "string"}}'
+            return f"a field has no parts: declare one in `{where[kind]}`, such as {declared}"
         for other, fields in self.inputs.items():
             if name in fields:
                 return meant(f"{other.value}.{name}", certain=not implied)

@@ -8,7 +8,7 @@ SEEDS := $(sort $(wildcard tasks/*/seed.json))
 REQUESTS := examples/requests.jsonl
 SCHEMA := grammar/formula-seed.schema.json
 
-.PHONY: install demo test test-deep check format generate bench clean
+.PHONY: install demo test test-deep check format generate bench mutants clean
 
 install: $(STAMP)
 
@@ -46,6 +46,10 @@ generate: $(STAMP)  ## compile every task into generated/, write the JSON Schema
 bench: $(STAMP)  ## ratios, measured in one run
 	$(BIN)/python bench/main.py
 
+mutants: $(STAMP)  ## how many small changes of the checker, the printer and the interpreter the tests notice; takes long
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev,mutation]'
+	$(BIN)/python bench/mutants.py $(MUTANTS)
+
 clean:
-	rm -rf $(VENV) dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) mutants dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

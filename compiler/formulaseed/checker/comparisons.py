@@ -15,7 +15,7 @@ from formulaseed.checker.scope import Scope, error_at
 from formulaseed.checker.wording import called, help_for_order, help_for_pair
 from formulaseed.diagnostics.suggest import did_you_mean, meant, nearest
 from formulaseed.domain.ranges import described
-from formulaseed.domain.types import BOOLEAN, Base, Shape, Value, join
+from formulaseed.domain.types import BOOLEAN, Base, Value, join
 from formulaseed.ir import nodes
 from formulaseed.ir.nodes import Expr, Info, SymbolKind
 from formulaseed.ir.text import literal_text
@@ -74,13 +74,13 @@ class ComparisonChecker(ABC):
             operands[-1] = left
             operands.append(right)
             if not wrong and len(node.operators) > 1:
-                pair_info = Info(BOOLEAN, Shape.RESTAURANT, node.span)
+                pair_info = Info(BOOLEAN, node.span)
                 facts = self.narrowing.assume(nodes.Comparison(left, (operator,), (right,), pair_info), True, facts)
                 known.append(facts)
         if wrong:
             return error_at(node.span)
         span = node.span if node.span.source is not first.info.span.source else node.span.to(operands[-1].info.span)
-        info = Info(BOOLEAN, shape_of(operands), span)
+        info = Info(BOOLEAN, span)
         if len(operands) == 2 and node.operators[0] in ("==", "!="):
             if is_null(operands[0]):
                 operands.reverse()
@@ -108,7 +108,7 @@ class ComparisonChecker(ABC):
 
     def _constant(self, result: bool, reason: str, info: Info) -> Expr:
         self.decisions.append(Decision(info.span, result, reason))
-        return nodes.Literal(result, Info(BOOLEAN, Shape.RESTAURANT, info.span, None, True, result))
+        return nodes.Literal(result, Info(BOOLEAN, info.span, None, True, result))
 
     def _note_if_decided(self, left: Expr, operator: str, right: Expr, facts: Facts, whole: Span) -> None:
         """Note a comparison whose result the ranges and values of its sides leave in no doubt."""
@@ -234,7 +234,7 @@ class ComparisonChecker(ABC):
             checked = [item if item.info.ty.is_error else self._comparable(left, "==", item) for item in items]
             if any(item.info.ty.is_error for item in checked):
                 return left, error_at(node.span)
-            return left, nodes.List(tuple(checked), Info(left.info.ty, shape_of(checked), node.span))
+            return left, nodes.List(tuple(checked), Info(left.info.ty, node.span))
         right = self.check(node, facts)
         for operand in (right, left):
             ty = operand.info.ty
@@ -252,10 +252,6 @@ def known_text(found: Expr, facts: Facts) -> str:
         return f"{called(found)} can only be {_listed(values)}"
     known = range_of(found, facts)
     return f"{called(found)} is {described(known)}" if known is not None else f"{called(found)} was tested before"
-
-
-def shape_of(operands: Sequence[Expr]) -> Shape:
-    return Shape.REVIEW if any(o.info.shape is Shape.REVIEW for o in operands) else Shape.RESTAURANT
 
 
 def is_null(found: Expr) -> bool:

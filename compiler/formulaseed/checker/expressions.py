@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from formulaseed.checker.comparisons import ComparisonChecker, is_null, shape_of
+from formulaseed.checker.comparisons import ComparisonChecker, is_null
 from formulaseed.checker.facts import Facts, Narrowing, is_present, range_of
 from formulaseed.checker.hazards import tell_hazards
 from formulaseed.checker.scope import Scope, error_at
@@ -18,7 +18,7 @@ from formulaseed.diagnostics.suggest import did_you_mean
 from formulaseed.domain import ranges
 from formulaseed.domain.builtins import ALIASES, FUNCTIONS, OPERATORS, Fault, Function
 from formulaseed.domain.ranges import Range
-from formulaseed.domain.types import BOOLEAN, INTEGER, NUMBER, Base, Shape, Type, Value, join, type_of
+from formulaseed.domain.types import BOOLEAN, INTEGER, NUMBER, Base, Type, Value, join, type_of
 from formulaseed.ir import nodes
 from formulaseed.ir.nodes import Expr, Info, SymbolKind
 from formulaseed.ir.text import expression_text
@@ -88,7 +88,7 @@ class ExpressionChecker(ComparisonChecker):
         if ty.is_error or not ty.nullable or is_present(found, facts):
             return found
         if facts.implied and found in facts.implied:
-            return nodes.Present(found, Info(ty.present(), info.shape, info.span, info.range))
+            return nodes.Present(found, Info(ty.present(), info.span, info.range))
         if isinstance(found, nodes.Ref) and found.symbol.kind is SymbolKind.STEP:
             self._default_needed(found)
         else:
@@ -98,7 +98,7 @@ class ExpressionChecker(ComparisonChecker):
             if info.span.source.text[info.span.start : info.span.start + 1] == '"':  # the key of a condition object
                 help = 'test for null first: {"!=": null, …}'
             self.scope.tell("FS305", info.span, message, help, name)
-        return nodes.Present(found, Info(ty.present(), info.shape, info.span, info.range))
+        return nodes.Present(found, Info(ty.present(), info.span, info.range))
 
     def _default_needed(self, found: nodes.Ref) -> None:
         name = found.symbol.name
@@ -111,7 +111,7 @@ class ExpressionChecker(ComparisonChecker):
             self.scope.tell("FS305", found.info.span, f"`{name}` may be null here", help, name)
 
     def _shaped(self, found: Expr, text: str) -> Expr:
-        if found.info.shape is Shape.REVIEW and not self.per_review and not found.info.ty.is_error:
+        if isinstance(found, nodes.Ref) and found.symbol.is_per_review and not self.per_review:
             message = f"`{text}` has a value for every review, and one for the restaurant is needed"
             help = "count or sum it over the reviews in a step of its own, and use that"
             self.scope.tell("FS401", found.info.span, message, help, text)
@@ -144,7 +144,7 @@ class ExpressionChecker(ComparisonChecker):
         if known is not None and node.operator == "-":
             known = ranges.negate(known)
         constant = _negated(operand.info, node.operator)
-        info = Info(operand.info.ty, operand.info.shape, node.span, known, operand.info.is_constant, constant)
+        info = Info(operand.info.ty, node.span, known, operand.info.is_constant, constant)
         return nodes.Unary(node.operator, operand, info)
 
     def _binary(self, node: ast.Binary, facts: Facts) -> Expr:
@@ -178,9 +178,8 @@ class ExpressionChecker(ComparisonChecker):
 
     def _computed(self, operands: Sequence[Expr], ty: Type, computed: Range, span: Span, apply: object) -> Info | None:
         """What is known of a result; None, which is told, where literals alone show that there is none."""
-        shape = shape_of(operands)
         if not all(operand.info.is_constant for operand in operands):
-            return Info(ty, shape, span, computed.clipped())
+            return Info(ty, span, computed.clipped())
         assert callable(apply)
         try:
             value = apply(*(operand.info.constant for operand in operands))
@@ -190,14 +189,14 @@ class ExpressionChecker(ComparisonChecker):
                 message = "this always divides by zero"
             self.problems.add("FS306", span, message, "change the values, or leave the operation out")
             return None
-        return Info(ty, shape, span, ranges.exactly(value), True, value)
+        return Info(ty, span, ranges.exactly(value), True, value)
 
     # --- conditions
 
     def _negation(self, operand: Expr, span: Span) -> Expr:
         if operand.info.ty.is_error:
             return error_at(span)
-        return nodes.Not(operand, Info(BOOLEAN, operand.info.shape, span))
+        return nodes.Not(operand, Info(BOOLEAN, span))
 
     def _logical(self, node: ast.Logical, facts: Facts) -> Expr:
         """`and` and `or` give one of their operands, as in Python."""
@@ -230,7 +229,7 @@ class ExpressionChecker(ComparisonChecker):
             return error_at(node.span)
         if known is None and ty.is_numeric:
             known = ranges.ANY_NUMBER
-        return nodes.Logical(node.operator, tuple(operands), Info(ty, shape_of(operands), node.span, known))
+        return nodes.Logical(node.operator, tuple(operands), Info(ty, node.span, known))
 
     def _conditional(self, node: ast.Conditional, facts: Facts) -> Expr:
         condition = self.condition(node.condition, facts)
@@ -251,9 +250,7 @@ class ExpressionChecker(ComparisonChecker):
         joined = ranges.union(a, b) if a and b else None
         if joined is None and ty.is_numeric:  # where one branch is null, it is the other's
             joined = next((r for r, other in ((a, otherwise), (b, then)) if is_null(other)), None) or ranges.ANY_NUMBER
-        return nodes.Conditional(
-            condition, then, otherwise, Info(ty, shape_of((condition, then, otherwise)), node.span, joined)
-        )
+        return nodes.Conditional(condition, then, otherwise, Info(ty, node.span, joined))
 
     # --- calls
 
@@ -353,7 +350,7 @@ class ExpressionChecker(ComparisonChecker):
 def _literal(value: Value, span: Span) -> Expr:
     ty = type_of(value)
     known = ranges.exactly(value) if ty.is_numeric and isinstance(value, int | float) else None
-    return nodes.Literal(value, Info(ty, Shape.RESTAURANT, span, known, True, value))
+    return nodes.Literal(value, Info(ty, span, known, True, value))
 
 
 def _known(found: Expr, facts: Facts) -> Range:

@@ -13,7 +13,7 @@ from formulaseed.diagnostics.suggest import did_you_mean, meant, nearest
 from formulaseed.domain import ranges
 from formulaseed.domain.builtins import FUNCTIONS
 from formulaseed.domain.ranges import Range
-from formulaseed.domain.types import BOOLEAN, ERROR, Base, Shape, Type
+from formulaseed.domain.types import BOOLEAN, ERROR, Base, Type
 from formulaseed.ir import nodes
 from formulaseed.ir.nodes import Info, Symbol, SymbolKind
 from formulaseed.source.text import Span
@@ -76,9 +76,7 @@ class Scope:
         text, span = name.text, name.span
         if text in self.steps:
             step = self.steps[text]
-            return nodes.Ref(
-                Symbol(SymbolKind.STEP, text), Info(step.ty, Shape.RESTAURANT, span, step.range), name.written
-            )
+            return nodes.Ref(Symbol(SymbolKind.STEP, text), Info(step.ty, span, step.range), name.written)
         if text in self.filter_names:
             help = (
                 f"write `${text}`"
@@ -95,7 +93,7 @@ class Scope:
     def resolve_filter(self, name: ast.FilterName) -> nodes.Expr:
         text, span = name.text, name.span
         if text in self.filters:
-            return nodes.Ref(Symbol(SymbolKind.FILTER, text), Info(BOOLEAN, Shape.REVIEW, span))
+            return nodes.Ref(Symbol(SymbolKind.FILTER, text), Info(BOOLEAN, span))
         if text in self.broken and text in self.filter_names:
             pass
         elif text in self.filter_names:
@@ -127,13 +125,12 @@ class Scope:
         ty = fields[rest]
         if ty.is_error:
             return error_at(span)
-        shape = Shape.REVIEW if kind in (SymbolKind.EXTRACTION, SymbolKind.META) else Shape.RESTAURANT
         known = None
         if ty.is_numeric:
             known = ranges.INPUT_INTEGER if ty.base is Base.INTEGER else ranges.INPUT_NUMBER
             if kind is SymbolKind.PARAMETER:
                 known = ranges.intersection(known, self.bounds[rest])
-        return nodes.Ref(Symbol(kind, rest), Info(ty, shape, span, known), name.written)
+        return nodes.Ref(Symbol(kind, rest), Info(ty, span, known), name.written)
 
     def _too_early(self, name: str, span: Span) -> None:
         if name == self.current:
@@ -209,4 +206,4 @@ class Scope:
 
 
 def error_at(span: Span) -> nodes.Expr:
-    return nodes.Literal(None, Info(ERROR, Shape.RESTAURANT, span))
+    return nodes.Literal(None, Info(ERROR, span))

@@ -27,13 +27,6 @@ class Base(Enum):
     ERROR = "error"
 
 
-class Shape(Enum):
-    """How many values there are."""
-
-    RESTAURANT = "per restaurant"
-    REVIEW = "per review"
-
-
 @dataclass(frozen=True, slots=True)
 class Type:
     """A type. `values` closes a string to an enum; `nullable` lets the value be missing."""

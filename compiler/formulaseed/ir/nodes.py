@@ -11,20 +11,19 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 from formulaseed.domain.ranges import Range
-from formulaseed.domain.types import Shape, Type, Value
+from formulaseed.domain.types import Type, Value
 from formulaseed.source.text import Span
 from formulaseed.source.tree import tree_node
 
 
 @tree_node
 class Info:
-    """What is known of an expression: its type and shape, the range of its numbers, and where it was written.
+    """What is known of an expression: its type, the range of its numbers, and where it was written.
 
     `is_constant` says that it is made of literals alone; then `constant` is its value.
     """
 
     ty: Type
-    shape: Shape
     span: Span
     range: Range | None = None
     is_constant: bool = False
@@ -44,6 +43,11 @@ class SymbolKind(Enum):
 class Symbol:
     kind: SymbolKind
     name: str
+
+    @property
+    def is_per_review(self) -> bool:
+        """Whether each review has a value of its own."""
+        return self.kind in (SymbolKind.EXTRACTION, SymbolKind.META, SymbolKind.FILTER)
 
     def __str__(self) -> str:
         """The symbol as formulas write it."""

@@ -18,7 +18,7 @@ from formulaseed.domain.ranges import described
 from formulaseed.domain.types import BOOLEAN, Base, Value, join
 from formulaseed.ir import nodes
 from formulaseed.ir.nodes import Expr, Info, SymbolKind
-from formulaseed.ir.text import literal_text
+from formulaseed.ir.text import value_text
 from formulaseed.source.text import Span
 from formulaseed.syntax import ast
 
@@ -247,9 +247,10 @@ class ComparisonChecker(ABC):
 
 def known_text(found: Expr, facts: Facts) -> str:
     """What is known of an expression, in words."""
-    values = values_of(found, facts)
+    values: Sequence[Value] | None = values_of(found, facts)
     if values is not None:
-        return f"{called(found)} can only be {_listed(values)}"
+        may_be_null = found.info.ty.nullable and found not in facts.present and found not in facts.implied
+        return f"{called(found)} can only be {_listed([*values, None] if may_be_null else values)}"
     known = range_of(found, facts)
     return f"{called(found)} is {described(known)}" if known is not None else f"{called(found)} was tested before"
 
@@ -286,7 +287,7 @@ def _boolean_test(left: Expr, operator: str, right: Expr, info: Info) -> Expr | 
 
 
 def _listed(values: Sequence[Value]) -> str:
-    texts = [literal_text(value) for value in values[:4]]
+    texts = [value_text(value) for value in values[:4]]
     if len(values) > len(texts):
         return f"one of {', '.join(texts)} and {len(values) - len(texts)} more"
-    return " or ".join(texts) or "nothing"
+    return " or ".join(texts)

@@ -94,7 +94,8 @@ class ExpressionChecker(ComparisonChecker):
         else:
             message = f"{called(found)} may be null here"
             name, nothing = expression_text(found), "''" if ty.base is Base.STRING else "0"
-            help = f"write `({name} or {nothing})`, or `… if {name} != None else …`"
+            tested = name if isinstance(found, nodes.Ref) else f"({name})"
+            help = f"write `({tested} or {nothing})`, or `… if {tested} != None else …`"
             if info.span.source.text[info.span.start : info.span.start + 1] == '"':  # the key of a condition object
                 help = 'test for null first: {"!=": null, …}'
             self.scope.tell("FS305", info.span, message, help, name)

@@ -28,6 +28,7 @@ MUTATED = ROOT / "mutants" / "compiler"
 TESTS = {
     "test_cases.py": r"test_case\[",
     "test_rules.py": "example|instead",
+    "test_reference.py": "",
     "test_fix.py": "misspelt|certain|quotes|operands",
     "test_every_expression.py": r"wide-[12]\]",
     "test_three_ways.py": r"random_formulas\[|read_as",

@@ -29,6 +29,7 @@ TESTS = {
     "test_cases.py": r"test_case\[",
     "test_rules.py": "example|instead",
     "test_reference.py": "",
+    "test_program.py": "",
     "test_fix.py": "misspelt|certain|quotes|operands",
     "test_every_expression.py": r"wide-[12]\]",
     "test_three_ways.py": r"random_formulas\[|read_as",

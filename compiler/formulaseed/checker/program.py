@@ -358,14 +358,20 @@ class _ProgramChecker:
         )
 
     def _expanded(self, where: Expr | None) -> frozenset[Expr]:
-        """What the condition requires, filters and what they require included."""
+        """What the condition requires, with what the filters in it require in their place."""
         found: set[Expr] = set()
+        followed: set[Expr] = set()
         stack = list(nodes.conjuncts(where))
         while stack:
             part = stack.pop()
-            found.add(part)
+            inner = None
             if isinstance(part, nodes.Ref) and part.symbol.kind is SymbolKind.FILTER:
-                stack.extend(nodes.conjuncts(self._filter_condition(part.symbol.name)))
+                inner = self._filter_condition(part.symbol.name)
+            if inner is None:
+                found.add(part)
+            elif part not in followed:
+                followed.add(part)
+                stack.extend(nodes.conjuncts(inner))
         return frozenset(found)
 
     # --- the whole

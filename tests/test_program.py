@@ -1,0 +1,110 @@
+"""What the checked program carries of a seed, beside the types and values that cases show."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from formulaseed import limits
+from formulaseed.domain.ranges import Range
+from formulaseed.domain.types import INTEGER, NUMBER, STRING, Base
+from formulaseed.pipeline import analyse, load_seed
+
+Json = dict[str, Any]
+
+SEED: Json = {
+    "task_name": "T",
+    "version": "3",
+    "description": "What it is for",
+    "filter": {"keywords": ["nut", "allergy"]},
+    "review_handling": {"max_length": 900, "strategy": "truncate_head"},
+    "parameters": {
+        "LEAST": {"type": "integer", "default": 2, "minimum": 1, "maximum": 9, "description": "how many"},
+        "SHARE": {"type": "number", "default": 1, "maximum": 2.5},
+        "ANY": {"type": "integer", "default": 1},
+        "ABOVE": {"type": "number", "default": 1, "minimum": -1},
+    },
+    "context": [{"name": "tier", "type": "integer", "nullable": True, "description": "the price"}],
+    "extract": {
+        "passes": 3,
+        "fields": [
+            {
+                "name": "mood", "type": "enum", "values": {"calm": "at ease", "angry": "not"}, "description": "how",
+                "default": "calm",
+            },
+            {"name": "note", "type": "string"},
+        ],
+        "meta": [{"name": "age", "type": "number", "description": "in years"}],
+    },
+    "compute": [
+        {"name": "N", "op": "count"},
+        *({"name": f"P_{name}", "op": "expr", "expr": f"param.{name}"} for name in ("LEAST", "SHARE", "ANY", "ABOVE")),
+    ],
+    "output": ["N", "P_LEAST", "P_SHARE", "P_ANY", "P_ABOVE"],
+}  # fmt: skip
+
+
+def parts(node: Any) -> tuple[Any, ...]:
+    return tuple(getattr(node, name) for name in node.__dataclass_fields__)
+
+
+def test_a_program_carries_what_the_seed_says() -> None:
+    program = load_seed(SEED).program
+    assert (program.task_name, program.version, program.description) == ("T", "3", "What it is for")
+    assert program.keywords == ("nut", "allergy")
+    assert program.review_handling is not None
+    assert parts(program.review_handling) == (900, "truncate_head")
+    assert program.passes == 3
+    assert program.output == ("N", "P_LEAST", "P_SHARE", "P_ANY", "P_ABOVE")
+    mood, note = program.fields
+    assert (mood.name, mood.description, mood.default) == ("mood", "how", "calm")
+    assert (mood.ty.base, mood.ty.values) == (Base.STRING, ("calm", "angry"))
+    assert [parts(value) for value in mood.values] == [("calm", "at ease"), ("angry", "not")]
+    assert parts(note) == ("note", STRING, "", (), None)
+    assert parts(program.parameters[0]) == ("LEAST", INTEGER, 2, 1, 9, "how many")
+    assert parts(program.parameters[1]) == ("SHARE", NUMBER, 1, None, 2.5, "")
+
+
+def test_declared_inputs_stand_behind_those_of_yelp() -> None:
+    program = load_seed(SEED).program
+    assert parts(program.meta[-1]) == ("age", NUMBER, "in years")
+    assert parts(program.context[-1]) == ("tier", INTEGER.or_null(), "the price")
+    assert {(field.name, field.description) for field in program.meta} > {("stars", ""), ("date", "")}
+    assert {(field.name, field.description) for field in program.context} > {("stars", ""), ("is_open", "")}
+
+
+def test_no_review_handling_is_none() -> None:
+    without = {key: value for key, value in SEED.items() if key != "review_handling"}
+    assert load_seed(without).program.review_handling is None
+
+
+def test_parameters_lie_in_their_bounds() -> None:
+    found = {step.name: step.range for step in load_seed(SEED).program.steps}
+    assert found["P_LEAST"] == Range(1.0, 9.0)
+    assert found["P_SHARE"] == Range(-limits.INPUT_MAX, 2.5)
+    assert found["P_ANY"] == Range(-float(limits.INTEGER_MAX), float(limits.INTEGER_MAX))
+    assert found["P_ABOVE"] == Range(-1.0, limits.INPUT_MAX)
+
+
+def filters(number: int, values: int, more: int) -> Json:
+    """Filters that all use one with a list of values, and a last one that uses them all and makes more comparisons."""
+    listed = {"name": "F0", "op": "define_filter", "where": {"meta.year": {"in": list(range(values))}}}
+    others = [{"name": f"F{i}", "op": "define_filter", "where": {"$F0": True}} for i in range(1, number)]
+    last = {f"$F{i}": True for i in range(number)} | dict.fromkeys(["meta.useful", "meta.funny", "meta.cool"][:more], 1)
+    compute = [listed, *others, {"name": "ALL", "op": "define_filter", "where": last}]
+    return {
+        "task_name": "T",
+        "extract": {"fields": []},
+        "compute": [*compute, {"name": "N", "op": "count", "where": {"$ALL": True}}],
+        "output": ["N"],
+    }
+
+
+def test_filters_have_as_many_terms_as_the_limit() -> None:
+    """Those of the filters that one uses are counted wherever it uses them: 10 times 499, or 50 times 100."""
+    assert limits.FILTER_SIZE == 5000
+    assert told(filters(10, 496, 3)) == []
+    assert told(filters(50, 97, 0)) == ["with the filters that it uses, `ALL` has 5001 terms, more than 5000"]
+
+
+def told(seed: Json) -> list[str]:
+    return [d.message for d in analyse(seed).diagnostics if d.code == "FS510"]

@@ -125,11 +125,9 @@ class ExpressionChecker(ComparisonChecker):
         """The operand as a number that is there."""
         ty = found.info.ty
         if not (ty.is_error or ty.is_numeric or ty.base is Base.NULL):
-            help = "write a number"
+            help = unquoted_number(found) or "texts cannot be joined or counted; return them as they are"
             if ty.base is Base.BOOLEAN:
                 help = f"write `int({expression_text(found)})` for 1 or 0"
-            elif ty.base is Base.STRING:
-                help = unquoted_number(found) or "texts cannot be joined or counted; return them as they are"
             message = f"`{operator}` needs numbers, and {called(found)} is {ty.noun}"
             self.problems.add("FS301", found.info.span, message, help)
             return error_at(found.info.span)

@@ -9,7 +9,7 @@ changed. And but for docstrings it is the tree of the bare module, so no descrip
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from formulaseed.backends.python.names import FRAME_NAMES, PYTHON_NAMES
 
@@ -25,6 +25,9 @@ _EXPRESSIONS = (
 _ALLOWED_NODES = frozenset(_STATEMENTS + _EXPRESSIONS)
 _TYPES = frozenset({ast.Name, ast.Constant, ast.Subscript, ast.Tuple, ast.BinOp})
 _SIGNS = (ast.expr_context, ast.boolop, ast.operator, ast.unaryop, ast.cmpop)
+
+_PLACED = frozenset({ast.Attribute, ast.Subscript, ast.Call, ast.keyword, ast.ExceptHandler})
+"""Syntax that is allowed in some forms only."""
 
 _IMPORTS = {
     "__future__": {"annotations"},
@@ -194,10 +197,13 @@ class _Verifier:
                 raise _Foreign(value, "a module's constants are literals")
 
     def _is_type(self, name: str) -> bool:
-        return name in _BUILTINS or name in self.imports | self.constants | self.classes.keys()
+        known: tuple[Collection[str], ...] = (_BUILTINS, self.imports, self.constants, self.classes)
+        return any(name in names for names in known)
 
     def _annotation(self, annotation: ast.expr | None) -> None:
-        for node in ast.walk(annotation) if annotation is not None else ():
+        if annotation is None or (isinstance(annotation, ast.Name) and self._is_type(annotation.id)):
+            return
+        for node in ast.walk(annotation):
             if type(node) not in _TYPES and not isinstance(node, _SIGNS):
                 raise _Foreign(node, "an annotation is a plain type")
             if (
@@ -249,7 +255,8 @@ class _Verifier:
             if name.id not in known and not (name.id == "math" and "math" in self.imports and id(name) in bases):
                 raise _Foreign(name, f"the name `{name.id}` is not defined in the module")
         for node in nodes:
-            self._node(node, is_method)
+            if type(node) in _PLACED:
+                self._node(node, is_method)
 
     def _inside(self, function: ast.FunctionDef) -> Iterator[ast.AST]:
         """Every node of a function's body; annotations are held against their own rule."""
@@ -263,13 +270,13 @@ class _Verifier:
                 self._annotation(node.annotation)
                 stack += [node.target] if node.value is None else [node.target, node.value]
             else:
-                stack += [child for child in ast.iter_child_nodes(node) if not isinstance(child, _SIGNS)]
+                stack += _children(node)
 
     def _is_local(self, name: str) -> bool:
         """Whether a variable may have this name, which then hides nothing that the module needs."""
         if name.startswith("_") and name != "_":
             return False
-        return name not in PYTHON_NAMES and name not in self.imports | self.constants | self.classes.keys()
+        return name not in PYTHON_NAMES and not self._is_type(name)
 
     def _node(self, node: ast.AST, is_method: bool) -> None:
         match node:
@@ -321,19 +328,33 @@ def _without_docstrings(tree: ast.Module) -> ast.Module:
     return tree
 
 
-def _same(left: object, right: object) -> bool:
+def _same(left: ast.AST, right: ast.AST) -> bool:
     """Whether two trees are equal but for places; without recursion, since an `elif` nests."""
-    stack = [(left, right)]
+    stack: list[tuple[object, object]] = [(left, right)]
     while stack:
         a, b = stack.pop()
+        if a is b:
+            continue
         if type(a) is not type(b):
             return False
-        if isinstance(a, ast.AST) and isinstance(b, ast.AST):
+        if isinstance(a, ast.AST):
             stack += [(getattr(a, name, None), getattr(b, name, None)) for name in a._fields]
         elif isinstance(a, list) and isinstance(b, list):
             if len(a) != len(b):
                 return False
-            stack += list(zip(a, b, strict=True))
+            stack += zip(a, b, strict=True)
         elif a != b:
             return False
     return True
+
+
+def _children(node: ast.AST) -> Iterator[ast.AST]:
+    """The nodes directly inside, signs such as `+` left out."""
+    for name in node._fields:
+        value = getattr(node, name, None)
+        if isinstance(value, list):
+            for item in value:
+                if isinstance(item, ast.AST) and not isinstance(item, _SIGNS):
+                    yield item
+        elif isinstance(value, ast.AST) and not isinstance(value, _SIGNS):
+            yield value

@@ -159,7 +159,7 @@ def test_every_operation_offers_its_keys() -> None:
     assert set(branches) == set(OPERATIONS)
     for name, branch in branches.items():
         assert not branch["additionalProperties"]
-        known = {"name", "op", *OPERATIONS[name].keys, "allow"} - ({"default"} if name == "case" else set())
+        known = {"name", "op", *OPERATIONS[name].keys, "sources", "allow"} - ({"default"} if name == "case" else set())
         assert set(branch["properties"]) == known
     offered = SCHEMA["definitions"]["step"]["properties"]["op"]["oneOf"]
     assert [choice["const"] for choice in offered] == list(OPERATIONS)

@@ -28,12 +28,13 @@ ALLOWED: dict[str, set[str]] = {
     "checker": {"syntax", "ir", "domain", "diagnostics", "source", "limits"},
     "lint": {"syntax", "ir", "domain", "diagnostics", "source"},
     "backends": {"ir", "domain", "resources", "limits"},
-    "extract": {"ir", "errors", "runtime.jsonl", "runtime.records"},
+    "llm": {"errors", "resources"},
+    "extract": {"ir", "llm", "errors", "limits", "runtime.jsonl", "runtime.records"},
     "runtime": {"extract", "ir", "errors"},
     "pipeline": COMPILER | {"errors", "limits"},
     "api": {"pipeline", "runtime", "diagnostics", "errors"},
     "testing": COMPILER | {"pipeline", "api", "runtime", "errors", "limits"},
-    "cli": COMPILER | {"pipeline", "api", "runtime", "extract", "errors", "limits", "resources", "__init__"},
+    "cli": COMPILER | {"pipeline", "api", "runtime", "extract", "llm", "errors", "limits", "resources", "__init__"},
     "__init__": {"api", "diagnostics", "errors", "pipeline", "runtime"},
     "__main__": {"cli"},
 }
@@ -47,7 +48,8 @@ LAZY: dict[str, set[str]] = {
 
 OWNERS = {
     "lark": ("syntax/",),
-    "jinja2": ("backends/python/render.py",),
+    "jinja2": ("backends/python/render.py", "llm/prompts.py"),
+    "anthropic": ("llm/client.py",),
     "black": ("backends/python/render.py",),
     "hypothesis": ("testing/",),
     "pytest": ("testing/plugin.py", "testing/collection.py"),

@@ -12,6 +12,8 @@ NUMBER_CHARACTERS = 40
 TASK_NAME_CHARACTERS = 100
 NAME_CHARACTERS = 100
 KEYWORDS = 5_000
+SOURCES = 100
+"""Sentences that one field or step names as where it comes from."""
 FIELDS = 500
 ENUM_VALUES = 1_000
 PARAMETERS = 500

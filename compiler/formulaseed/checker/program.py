@@ -410,6 +410,7 @@ class _ProgramChecker:
                     f.description,
                     tuple(nodes.EnumValue(v.name.text, v.description) for v in f.values),
                     f.default,
+                    f.evidence,
                 )
                 for f in program.fields
             ),

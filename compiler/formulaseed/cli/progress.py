@@ -15,7 +15,11 @@ _SECONDS_BETWEEN_LINES = 10.0
 
 
 class Progress(Protocol):
-    def advance(self, note: str) -> None: ...
+    def advance(self, note: str) -> None:
+        """One more is done."""
+
+    def show(self, note: str) -> None:
+        """Something went on, though no other one is done."""
 
 
 class _Lines:
@@ -26,15 +30,28 @@ class _Lines:
 
     def advance(self, note: str) -> None:
         self._done += 1
+        self.show(note)
+
+    def show(self, note: str) -> None:
         now = time.monotonic()
         if now - self._last >= _SECONDS_BETWEEN_LINES:
             self._last = now
             click.echo(f"{self._done} {self._what}, {note}", err=True)
 
 
+class _Silence:
+    def advance(self, note: str) -> None:
+        """Say nothing."""
+
+    show = advance
+
+
 @contextmanager
-def progress(what: str) -> Iterator[Progress]:
+def progress(what: str, *, quiet: bool = False) -> Iterator[Progress]:
     """Something to call once for every item that is done."""
+    if quiet:
+        yield _Silence()
+        return
     if not is_terminal():
         yield _Lines(what)
         return
@@ -49,5 +66,8 @@ def progress(what: str) -> Iterator[Progress]:
         class _Bar:
             def advance(self, note: str) -> None:
                 bar.update(task, advance=1, description=f"{what}, {note}")
+
+            def show(self, note: str) -> None:
+                bar.update(task, description=f"{what}, {note}")
 
         yield _Bar()

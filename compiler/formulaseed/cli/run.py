@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Literal
+from collections.abc import Callable, Iterator
+from typing import Any, Literal
 
 import click
 
 from formulaseed.cli.common import evaluator_of, finish, param_option, parameters_of, reported, seed_of
-from formulaseed.cli.progress import progress
+from formulaseed.cli.progress import Progress, progress
 from formulaseed.extract.base import Extractor, TextExtractor, fields_of
 from formulaseed.ir import nodes
 from formulaseed.runtime.contexts import Placed, join_files, read_contexts
@@ -17,7 +17,13 @@ from formulaseed.runtime.results import Failures, Result, result_writer
 from formulaseed.runtime.running import RunOptions
 from formulaseed.runtime.running import run as run_restaurants
 
-EXTRACTORS = ("lexical", "recorded")
+EXTRACTORS = ("lexical", "recorded", "anthropic")
+EFFORTS = ("low", "medium", "high", "xhigh", "max")
+INTERRUPTED = 130
+_ABOVE_ZERO = click.FloatRange(min=0, min_open=True)
+
+Source = Callable[[Failures], Iterator[Placed]]
+"""The restaurants from their beginning, each time it is called; what cannot be read goes into the failures."""
 
 
 @click.command("run")
@@ -32,7 +38,32 @@ EXTRACTORS = ("lexical", "recorded")
 @click.option("--limit", type=click.IntRange(min=0), help="Stop after so many restaurants.")
 @click.option("--out", default="-", help="Where to write results; standard output by default.")
 @click.option("--trace", is_flag=True, help="Add every step's value, and the reviews behind each aggregate.")
+@click.option("--quiet", is_flag=True, help="Show no progress.")
 @param_option
+@click.option("--model", default="claude-haiku-5-5", show_default=True, help="anthropic: the model.")
+@click.option(
+    "--effort", type=click.Choice(EFFORTS), default="low", show_default=True, help="anthropic: how hard it tries."
+)
+@click.option("--concurrency", type=click.IntRange(1, 1000), default=16, show_default=True,
+              help="anthropic: calls at a time; fewer while the API pushes back.")  # fmt: skip
+@click.option("--batch", is_flag=True, help="anthropic: the Message Batches API, at half the price, within a day.")
+@click.option("--poll", type=_ABOVE_ZERO, default=30.0, show_default=True, help="--batch: seconds between two looks.")
+@click.option(
+    "--dry-run", is_flag=True, help="anthropic: tell how many calls there are to make and what they may cost."
+)
+@click.option("--max-usd", type=_ABOVE_ZERO, help="anthropic: stop before the calls of this run can cost more.")
+@click.option("--prices", help="anthropic: a file of prices, in place of those that come with this version.")
+@click.option("--store", help="anthropic: where answers are kept; by default in the user's cache folder.")
+@click.option("--retry-errors", is_flag=True, help="anthropic: ask again where a stored answer is of no use.")
+@click.option(
+    "--timeout", type=_ABOVE_ZERO, default=60.0, show_default=True, help="anthropic: seconds for one attempt."
+)
+@click.option("--deadline", type=_ABOVE_ZERO, default=300.0, show_default=True,
+              help="anthropic: seconds for one call with all of its attempts.")  # fmt: skip
+@click.option("--retries", type=click.IntRange(0, 20), default=8, show_default=True,
+              help="anthropic: attempts after the first, for what can pass.")  # fmt: skip
+@click.option("--requests-per-minute", type=_ABOVE_ZERO, help="anthropic: not more than these.")
+@click.option("--tokens-per-minute", type=_ABOVE_ZERO, help="anthropic: not more than about these, in prompts.")
 def command(
     seed: str,
     contexts: str | None,
@@ -44,32 +75,43 @@ def command(
     limit: int | None,
     out: str,
     trace: bool,
+    quiet: bool,
     params: tuple[str, ...],
+    **model_options: Any,
 ) -> None:
     """Filter, extract and evaluate restaurants with their reviews.
 
     The lexical extractor is embedded and needs no network; it is a heuristic, which `formulaseed agreement`
-    measures. Exit status 3 where some restaurants or reviews failed: they are listed, the others are written.
+    measures. The anthropic extractor asks a model; what it answers is kept, so that nothing is paid twice. Exit
+    status 3 where some restaurants or reviews failed: they are listed, the others are written.
     """
+    if extractor != "anthropic":
+        _only_for_models(model_options)
     evaluator = evaluator_of(seed)
     program = seed_of(seed).program
     options = RunOptions(on_error, trace, limit, parameters_of(evaluator, params), program.review_handling)
+    inputs = (contexts, restaurants, reviews, extractions)
+    source = _source(contexts, restaurants, reviews)
     failures = Failures()
-    counted = _Counted()
+    if extractor == "anthropic":
+        from formulaseed.cli.asking import ask
+
+        if extractions is not None:
+            raise click.UsageError("--extractions goes with --extractor recorded")
+        status = ask(evaluator, program, options, source, inputs, out, failures, quiet, **model_options)
+        finish(status)
     with reported(failures):
         chosen = _extractor(extractor, program, extractions, failures)
-        source = _source(contexts, restaurants, reviews, failures)
-        inputs = (contexts, restaurants, reviews, extractions)
-        with result_writer(out, *inputs) as writer, progress("restaurants") as shown:
-            for result in run_restaurants(evaluator, chosen, source, options, failures):
-                writer.write(result.to_json())
-                counted.add(result)
-                shown.advance(f"{counted.relevant} relevant reviews")
+        results = run_restaurants(evaluator, chosen, source(failures), options, failures)
+        with progress("restaurants", quiet=quiet) as shown:
+            counted = written(results, out, inputs, shown)
     click.echo(counted.told(chosen.name), err=True)
     finish(failures.status)
 
 
-class _Counted:
+class Counted:
+    """What came of the restaurants that are written."""
+
     restaurants = failed = total = relevant = extracted = 0
 
     def add(self, result: Result) -> None:
@@ -85,11 +127,38 @@ class _Counted:
         return f"{done}; {self.relevant} of {self.total} reviews relevant, {self.extracted} extracted ({extractor})"
 
 
-def _source(contexts: str | None, restaurants: str | None, reviews: str | None, failures: Failures) -> Iterator[Placed]:
+def written(
+    results: Iterator[Result],
+    out: str,
+    inputs: tuple[str | None, ...],
+    shown: Progress,
+    counted: Counted | None = None,
+) -> Counted:
+    """Write each result as it comes."""
+    counted = counted if counted is not None else Counted()
+    with result_writer(out, *inputs) as writer:
+        for result in results:
+            writer.write(result.to_json())
+            counted.add(result)
+            shown.advance(f"{counted.relevant} relevant reviews")
+    return counted
+
+
+def _only_for_models(options: dict[str, Any]) -> None:
+    """Refuse what only a model heeds, so that nobody takes it for done."""
+    from click.core import ParameterSource
+
+    ctx = click.get_current_context()
+    for name in options:
+        if ctx.get_parameter_source(name) is not ParameterSource.DEFAULT:
+            raise click.UsageError(f"--{name.replace('_', '-')} goes with --extractor anthropic")
+
+
+def _source(contexts: str | None, restaurants: str | None, reviews: str | None) -> Source:
     if contexts is not None and restaurants is None and reviews is None:
-        return read_contexts(read_lines(contexts))
+        return lambda _: read_contexts(read_lines(contexts))
     if contexts is None and restaurants is not None and reviews is not None:
-        return join_files(read_lines(restaurants), read_lines(reviews), failures)
+        return lambda failures: join_files(read_lines(restaurants), read_lines(reviews), failures)
     raise click.UsageError("pass --contexts FILE, or --restaurants FILE and --reviews FILE")
 
 

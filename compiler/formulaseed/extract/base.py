@@ -6,8 +6,8 @@ through, and what it cannot extract it says.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from formulaseed.extract.fields import Field, FieldType, FieldValue
@@ -16,11 +16,30 @@ from formulaseed.ir import nodes
 
 @dataclass(frozen=True, slots=True)
 class ReviewText:
-    """A relevant review, as an extractor gets it."""
+    """A relevant review, as an extractor gets it. `facts` are its date, stars and useful votes, as its line has them."""
 
     business_id: str
     review_id: str
     text: str
+    facts: Mapping[str, object] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Quote:
+    """What a review is said to say for a field's value. `start` and `end` are where it stands in the text that was
+    extracted, in characters; None where it does not stand there, so that it is worth nothing."""
+
+    text: str
+    start: int | None
+    end: int | None
+
+    @property
+    def is_verified(self) -> bool:
+        return self.start is not None
+
+    def to_json(self) -> dict[str, object]:
+        """As results have it."""
+        return {"text": self.text, "verified": self.is_verified, "start": self.start, "end": self.end}
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,27 +49,42 @@ class Extraction:
     review_id: str
     fields: dict[str, FieldValue] | None
     failure: str = ""
+    quotes: Mapping[str, Quote] = field(default_factory=dict)
 
 
 class Extractor(Protocol):
-    """Extracts reviews, in their order."""
+    """Extracts the reviews of one restaurant after the other, in their order.
+
+    It may read ahead, since some extractors wait for many answers at a time.
+    """
 
     name: str
 
-    def extract(self, reviews: Sequence[ReviewText]) -> list[Extraction]: ...
+    def extract_all(self, restaurants: Iterable[Sequence[ReviewText]]) -> Iterator[list[Extraction]]: ...
+
+
+class OneByOne:
+    """An extractor that has an answer at once."""
+
+    def extract(self, reviews: Sequence[ReviewText]) -> list[Extraction]:
+        raise NotImplementedError
+
+    def extract_all(self, restaurants: Iterable[Sequence[ReviewText]]) -> Iterator[list[Extraction]]:
+        return map(self.extract, restaurants)
 
 
 def fields_of(program: nodes.Program) -> tuple[Field, ...]:
     """The seed's fields, as an extractor knows them."""
     return tuple(
         Field(
-            name=field.name,
-            type="enum" if field.ty.values is not None else _TYPES[field.ty.base.value],
-            description=field.description,
-            values=tuple((value.name, value.description) for value in field.values),
-            default=field.default,
+            name=each.name,
+            type="enum" if each.ty.values is not None else _TYPES[each.ty.base.value],
+            description=each.description,
+            values=tuple((value.name, value.description) for value in each.values),
+            default=each.default,
+            evidence=each.evidence,
         )
-        for field in program.fields
+        for each in program.fields
     )
 
 
@@ -75,7 +109,7 @@ def handled(text: str, handling: nodes.ReviewHandling | None) -> str | None:
 _TYPES: dict[str, FieldType] = {"boolean": "boolean", "integer": "integer", "number": "number", "string": "string"}
 
 
-class TextExtractor:
+class TextExtractor(OneByOne):
     """An extractor made of a function from a text to field values, which always has an answer."""
 
     def __init__(self, name: str, function: Callable[[str], dict[str, FieldValue]]) -> None:

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
+
+from formulaseed.errors import DataError
+from formulaseed.limits import INPUT_MAX, INTEGER_MAX
 
 FieldType = Literal["enum", "boolean", "integer", "number", "string"]
 FieldValue = str | int | float | bool
@@ -20,3 +24,31 @@ class Field:
     """An enum's values, each with its description, in the seed's order."""
     default: FieldValue | None = None
     """None: the seed states no default."""
+    evidence: bool = False
+    """Whether a quote from the review is asked for."""
+
+
+_KINDS: dict[FieldType, tuple[type, ...]] = {
+    "enum": (str,),
+    "string": (str,),
+    "boolean": (bool,),
+    "integer": (int,),
+    "number": (int, float),
+}
+
+
+def legal(field: Field, value: Any) -> FieldValue:
+    """The value as the field holds it: 3.0 is the integer 3. Raises `DataError` for one that the field does not have."""
+    if field.type == "integer" and isinstance(value, float) and value.is_integer():
+        value = int(value)
+    if type(value) not in _KINDS[field.type]:
+        raise DataError(f"`{field.name}` must be of type {field.type}, not {repr(value)[:80]}")
+    allowed = [name for name, _ in field.values]
+    if field.type == "enum" and value not in allowed:
+        raise DataError(f"`{field.name}` must be one of {', '.join(allowed)}, not {repr(value)[:80]}")
+    found: FieldValue = value
+    if not isinstance(found, str | bool):
+        most = INTEGER_MAX if field.type == "integer" else INPUT_MAX
+        if not math.isfinite(found) or abs(found) > most:
+            raise DataError(f"`{field.name}` must be a number between -{most:g} and {most:g}")
+    return found

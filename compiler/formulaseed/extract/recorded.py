@@ -10,21 +10,13 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from formulaseed.errors import DataError
-from formulaseed.extract.base import Extraction, ReviewText
-from formulaseed.extract.fields import Field, FieldValue
+from formulaseed.extract.base import Extraction, OneByOne, ReviewText
+from formulaseed.extract.fields import Field, FieldValue, legal
 from formulaseed.runtime.jsonl import BadLine, Line
 from formulaseed.runtime.records import ExtractionLine
 
-_KINDS: dict[str, tuple[type, ...]] = {
-    "enum": (str,),
-    "string": (str,),
-    "boolean": (bool,),
-    "integer": (int,),
-    "number": (int, float),
-}
 
-
-class RecordedExtractor:
+class RecordedExtractor(OneByOne):
     """Looks reviews up by restaurant and review id. `faults` lists the lines that could not be used."""
 
     name = "recorded"
@@ -63,14 +55,7 @@ class RecordedExtractor:
 
 def _value(field: Field, given: dict[str, Any]) -> FieldValue | None:
     """The field's value, None where it is absent: whether it is needed is for the evaluation to say."""
-    value: FieldValue | None = given.get(field.name)
+    value = given.get(field.name)
     if value is None:
         return field.default
-    if field.type == "integer" and isinstance(value, float) and value.is_integer():
-        value = int(value)
-    allowed = [name for name, _ in field.values]
-    if not isinstance(value, _KINDS[field.type]) or (isinstance(value, bool) and field.type != "boolean"):
-        raise DataError(f"`{field.name}` must be of type {field.type}, not {repr(value)[:80]}")
-    if field.type == "enum" and value not in allowed:
-        raise DataError(f"`{field.name}` must be one of {', '.join(allowed)}, not {repr(value)[:80]}")
-    return value
+    return legal(field, value)

@@ -18,10 +18,13 @@ _TOP = (
     "compute", "output", "allow",
 )  # fmt: skip
 _EXTRACT = ("fields", "meta", "passes", "validity")
-_FIELD = ("name", "type", "nullable", "description", "values", "default", "minimum", "maximum", "allow")
+_FIELD = (
+    "name", "type", "nullable", "description", "values", "default", "evidence", "minimum", "maximum",
+    "sources", "allow",
+)  # fmt: skip
 _STEP = (
     "name", "op", "extraction", "meta", "context", "source", "field", "expr", "value", "table", "match", "where",
-    "rules", "default", "allow",
+    "rules", "default", "sources", "allow",
 )  # fmt: skip
 _RULE = ("when", "then", "else")
 

@@ -61,6 +61,7 @@ def seed_schema() -> JsonSchema:
             "declared": _declared(),
             "parameter": _parameter(),
             "allow": _allow(),
+            "sources": _sources(),
         },
     }
 
@@ -189,6 +190,8 @@ def _field() -> JsonSchema:
         "values": values,
         "description": _DESCRIPTION,
         "default": {"description": "Stands in where an extraction lacks the field; without it that is an error."},
+        "evidence": {"type": "boolean", "description": "Ask for a quote from the review, which is held against it."},
+        "sources": reference("sources"),
         "allow": reference("allow"),
     }
     by_type = [where_key("type", "enum", {"required": ["values"], "properties": {"default": {"type": "string"}}})]
@@ -235,6 +238,15 @@ def _allow() -> JsonSchema:
         "properties": {code: {**_REASON, "description": headline(code)} for code in warnings},
         "additionalProperties": False,
         "examples": [{"FS602": "kept for the next version"}],
+    }
+
+
+def _sources() -> JsonSchema:
+    return {
+        "type": "array",
+        "description": "The sentences of the task's text that this comes from, word for word.",
+        "items": {"type": "string"},
+        "maxItems": limits.SOURCES,
     }
 
 

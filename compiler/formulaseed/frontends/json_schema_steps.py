@@ -53,7 +53,7 @@ _REQUIRED = {
 _REFUSED = {("case", "default")}
 """Keys that an operation knows only to say what to write instead."""
 
-_COMMON = ("name", "op", "allow")
+_COMMON = ("name", "op", "sources", "allow")
 """The keys of every step, described once for all operations."""
 
 _TEST = "A value, for equality, or operators, all of which must hold."
@@ -80,6 +80,7 @@ def _step() -> JsonSchema:
     common: dict[str, JsonSchema] = {
         "name": {**A_NAME, "description": "How later steps and `output` call the value."},
         "op": choice(OPERATIONS, _OPERATIONS, "What the step does."),
+        "sources": reference("sources"),
         "allow": reference("allow"),
     }
     return {

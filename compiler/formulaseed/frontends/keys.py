@@ -32,7 +32,7 @@ OLDER_KEYS = {
 """The keys that only the newer shape has, each with the one that says it in the older shape."""
 FILTER_KEYS = ("keywords", "allow")
 EXTRACT_KEYS = ("fields", "meta", "passes", "validity")
-FIELD_KEYS = ("name", "type", "values", "description", "default", "allow")
+FIELD_KEYS = ("name", "type", "values", "description", "default", "evidence", "sources", "allow")
 DECLARED_KEYS = ("name", "type", "nullable", "description", "allow")
 PARAMETER_KEYS = ("type", "default", "minimum", "maximum", "description", "allow")
 REVIEW_HANDLING_KEYS = ("max_length", "strategy")

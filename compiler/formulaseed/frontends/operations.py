@@ -37,12 +37,13 @@ class Lowering:
 
 def step_keys(name: str) -> tuple[str, ...]:
     """The keys of a step with this operation."""
-    return ("name", "op", *OPERATIONS[name].keys, "allow")
+    return ("name", "op", *OPERATIONS[name].keys, "sources", "allow")
 
 
 def lower_operation(name: str, step: JsonObject, shape: Shape) -> Operation:
     lowering = OPERATIONS[name]
     shape.keys(step, step_keys(name), f"the operation `{name}`")
+    shape.sources(step)
     return lowering.lower(step, shape)
 
 

@@ -141,6 +141,7 @@ class Sections:
         if section is None:
             return None
         shape.keys(section, FIELD_KEYS, "a field")
+        shape.sources(section)
         self.allow(section)
         name = shape.name(shape.need(section, "name", "the field", '"name": such as "severity"'), "a field")
         chosen: str | None
@@ -166,7 +167,9 @@ class Sections:
             return surface.ExtractionField(name, ERROR, "")
         type_ = enum_of(tuple(v.name.text for v in values)) if chosen == "enum" else SCALARS[chosen]
         default = self.typed_literal(section.get("default"), type_, "`default`")
-        return surface.ExtractionField(name, type_, description.value if description else "", values, default)
+        evidence = shape.boolean(section.get("evidence"), "`evidence`")
+        told = description.value if description else ""
+        return surface.ExtractionField(name, type_, told, values, default, evidence)
 
     def enum_values(self, value: JsonValue | None) -> tuple[surface.EnumValue, ...]:
         found: dict[str, surface.EnumValue] = {}

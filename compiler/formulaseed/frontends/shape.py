@@ -79,6 +79,11 @@ class Shape:
             return ()
         return value.items
 
+    def sources(self, section: JsonObject) -> None:
+        """The sentences of a task's text that a field or step comes from: for people, so only their shape counts."""
+        for sentence in self.list(section.get("sources"), "`sources`", limits.SOURCES):
+            self.text(sentence, "a sentence of `sources`")
+
     def text(self, value: JsonValue | None, what: str) -> JsonString | None:
         if value is None or isinstance(value, JsonString):
             return value

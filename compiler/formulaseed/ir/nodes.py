@@ -332,11 +332,14 @@ class EnumValue:
 
 @tree_node
 class ExtractionField:
+    """`evidence`: a quote from the review is asked for."""
+
     name: str
     ty: Type
     description: str
     values: tuple[EnumValue, ...]
     default: Value
+    evidence: bool = False
 
 
 @tree_node

@@ -38,6 +38,11 @@ class Review(Record):
     date: str | None = None
     user: dict[str, Any] | None = None
 
+    def facts(self) -> dict[str, object]:
+        """What an extractor may be shown beside the text, as the line has it."""
+        extra = self.model_extra or {}
+        return {"date": self.date, "stars": extra.get("stars"), "useful": extra.get("useful")}
+
     def meta(self) -> dict[str, Any]:
         """The metadata as rows have it: `date` without a time, `year` and `month` from it, `user_fans` from `user.fans`."""
         extra = self.model_extra or {}

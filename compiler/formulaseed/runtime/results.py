@@ -5,13 +5,14 @@ from __future__ import annotations
 import gzip
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TextIO, cast
 
 from formulaseed.errors import DataError, EvaluationError, UnreadableError, reason_of
+from formulaseed.extract.base import Quote
 
 FINE, WRONG, USAGE, PARTIAL = 0, 1, 2, 3
 """Exit statuses: fine; the input has errors; wrong usage or an unreadable file; finished, but some failed."""
@@ -42,6 +43,8 @@ class Result:
     steps: dict[str, Any] | None = None
     evidence: dict[str, list[str]] | None = None
     error: dict[str, str | None] | None = None
+    quotes: Mapping[str, Mapping[str, Quote]] | None = None
+    """By the review's id and the field."""
     place: str = ""
     """Where in the seed the step that failed stands, for people; no part of the line."""
 
@@ -57,6 +60,11 @@ class Result:
             line["steps"] = self.steps
         if self.evidence is not None:
             line["evidence"] = self.evidence
+        if self.quotes is not None:
+            line["quotes"] = {
+                review: {name: quote.to_json() for name, quote in quotes.items()}
+                for review, quotes in self.quotes.items()
+            }
         return line
 
 

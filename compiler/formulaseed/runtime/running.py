@@ -1,4 +1,4 @@
-"""Phase 2: filter, extract, evaluate, one restaurant after the other.
+"""Phase 2: filter, extract, evaluate; restaurants come out in the order in which they went in.
 
 In: an evaluator, an extractor, restaurants. Out: results, as they are ready. A review that could not be extracted
 fails its restaurant, or is left out and counted, as `on_error` says. Source: the two-phase design's section on
@@ -7,8 +7,10 @@ phase 2 execution.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections import deque
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Any, Literal
 
 from formulaseed.errors import DataError
@@ -32,40 +34,89 @@ class RunOptions:
     review_handling: ReviewHandling | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class _Prepared:
+    """A restaurant on its way: its relevant reviews, and the text of each that is extracted, None where the seed rejects it."""
+
+    place: str
+    restaurant: Restaurant | DataError
+    business_id: str
+    relevant: Sequence[Review] = ()
+    texts: Sequence[str | None] = ()
+
+    def asked(self) -> list[ReviewText]:
+        """What the extractor gets."""
+        return [
+            ReviewText(self.business_id, review.review_id, text, review.facts())
+            for review, text in zip(self.relevant, self.texts, strict=True)
+            if text is not None
+        ]
+
+
 def run(
     evaluator: Evaluator, extractor: Extractor, restaurants: Iterable[Placed], options: RunOptions, failures: Failures
 ) -> Iterator[Result]:
     """A result for every restaurant that is known by name, up to `limit`; everything that failed is in `failures`."""
-    for number, (place, restaurant, business_id) in enumerate(restaurants):
-        if options.limit is not None and number >= options.limit:
-            return
+    under_way: deque[_Prepared] = deque()
+
+    def ahead() -> Iterator[list[ReviewText]]:
+        for prepared in _prepared(evaluator, restaurants, options):
+            under_way.append(prepared)
+            yield prepared.asked()
+
+    answers = extractor.extract_all(ahead())
+    try:
+        for extractions in answers:
+            result = _result(evaluator, under_way.popleft(), extractions, options, failures)
+            if result is not None:
+                yield result
+    finally:
+        if isinstance(answers, Generator):  # whatever it has under way ends here, not when it is collected
+            answers.close()
+
+
+def asked_reviews(
+    evaluator: Evaluator, restaurants: Iterable[Placed], options: RunOptions
+) -> Iterator[list[ReviewText]]:
+    """The reviews that `run` would have extracted, a list for each restaurant."""
+    for prepared in _prepared(evaluator, restaurants, options):
+        yield prepared.asked()
+
+
+def _prepared(evaluator: Evaluator, restaurants: Iterable[Placed], options: RunOptions) -> Iterator[_Prepared]:
+    for place, restaurant, business_id in islice(restaurants, options.limit):
         if isinstance(restaurant, Restaurant):
-            yield _restaurant(evaluator, extractor, place, restaurant, options, failures)
-            continue
+            relevant = [review for review in restaurant.reviews if evaluator.is_relevant(review.text)]
+            texts = [handled(review.text, options.review_handling) for review in relevant]
+            yield _Prepared(place, restaurant, business_id, relevant, texts)
+        else:
+            yield _Prepared(place, restaurant, business_id)
+
+
+def _result(
+    evaluator: Evaluator, prepared: _Prepared, extracted: list[Extraction], options: RunOptions, failures: Failures
+) -> Result | None:
+    """The restaurant's line; None where nobody knows which restaurant it is."""
+    place, restaurant, relevant = prepared.place, prepared.restaurant, prepared.relevant
+    if not isinstance(restaurant, Restaurant):
         failures.add(place, str(restaurant))
-        if business_id:
-            yield Result(business_id, None, evaluator.task_name, None, error=error_of(restaurant))
-
-
-def _restaurant(
-    evaluator: Evaluator,
-    extractor: Extractor,
-    place: str,
-    restaurant: Restaurant,
-    options: RunOptions,
-    failures: Failures,
-) -> Result:
-    relevant = [review for review in restaurant.reviews if evaluator.is_relevant(review.text)]
-    extractions = _extract(extractor, restaurant.business_id, relevant, options.review_handling)
+        if not prepared.business_id:
+            return None
+        return Result(prepared.business_id, None, evaluator.task_name, None, error=error_of(restaurant))
+    answers = iter(extracted)
+    extractions = [
+        next(answers) if text is not None else Extraction(review.review_id, None, _too_long(review, options))
+        for review, text in zip(relevant, prepared.texts, strict=True)
+    ]
     failed = [extraction for extraction in extractions if extraction.fields is None]
-    for extraction in failed:
-        failures.add(f"{place}: {restaurant.business_id}: review {extraction.review_id}", extraction.failure)
-    extracted = len(extractions) - len(failed)
-    counts = ReviewCounts(len(restaurant.reviews), len(relevant), extracted, len(failed))
+    for reason, reviews in _by_reason(failed).items():
+        what = f"review {reviews[0]}" if len(reviews) == 1 else f"{len(reviews)} reviews ({_some(reviews)})"
+        failures.add(f"{place}: {restaurant.business_id}: {what}", reason)
+    counts = ReviewCounts(len(restaurant.reviews), len(relevant), len(extractions) - len(failed), len(failed))
     name = restaurant.name
     if failed and options.on_error == "fail":
-        some = ", ".join(extraction.review_id for extraction in failed[:3]) + (", …" if len(failed) > 3 else "")
-        message = f"{len(failed)} of {len(relevant)} relevant reviews could not be extracted ({some})"
+        ids = [extraction.review_id for extraction in failed]
+        message = f"{len(failed)} of {len(relevant)} relevant reviews could not be extracted ({_some(ids)})"
         error = {"step": None, "kind": "extraction", "message": message}
         return Result(restaurant.business_id, name, evaluator.task_name, counts, error=error)
     try:
@@ -89,26 +140,22 @@ def _restaurant(
     )
     if result.error is not None:
         failures.add(f"{place}: {restaurant.business_id}", describe(result))
-    return result
+    quotes = {each.review_id: each.quotes for each in extractions if each.quotes}
+    return replace(result, quotes=quotes) if options.trace and quotes and result.error is None else result
 
 
-def _extract(
-    extractor: Extractor, business_id: str, reviews: list[Review], handling: ReviewHandling | None
-) -> list[Extraction]:
-    """One extraction for each review, in order; those that the seed rejects for their length are failures."""
-    texts = [handled(review.text, handling) for review in reviews]
-    asked = [
-        ReviewText(business_id, review.review_id, text)
-        for review, text in zip(reviews, texts, strict=True)
-        if text is not None
-    ]
-    answers = iter(extractor.extract(asked))
-    return [
-        next(answers) if text is not None else Extraction(review.review_id, None, _too_long(review, handling))
-        for review, text in zip(reviews, texts, strict=True)
-    ]
+def _by_reason(failed: Sequence[Extraction]) -> dict[str, list[str]]:
+    """The ids of the reviews that failed, by the reason."""
+    found: dict[str, list[str]] = {}
+    for extraction in failed:
+        found.setdefault(extraction.failure, []).append(extraction.review_id)
+    return found
 
 
-def _too_long(review: Review, handling: ReviewHandling | None) -> str:
-    most = handling.max_length if handling else 0
+def _some(ids: Sequence[str]) -> str:
+    return ", ".join(ids[:3]) + (", …" if len(ids) > 3 else "")
+
+
+def _too_long(review: Review, options: RunOptions) -> str:
+    most = options.review_handling.max_length if options.review_handling else 0
     return f"it has {len(review.text)} characters, and the seed rejects reviews over {most}"

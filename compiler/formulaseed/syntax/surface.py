@@ -30,13 +30,17 @@ class EnumValue:
 
 @tree_node
 class ExtractionField:
-    """A field that the extractor fills for each review. `default` is None where the seed states none."""
+    """A field that the extractor fills for each review. `default` is None where the seed states none.
+
+    `evidence`: the extractor is asked for a quote.
+    """
 
     name: Named
     type: Type
     description: str
     values: tuple[EnumValue, ...] = ()
     default: Value = None
+    evidence: bool = False
 
 
 @tree_node

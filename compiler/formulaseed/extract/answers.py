@@ -1,0 +1,102 @@
+"""Questions, the store of answers and the tally, put together: what both carriers share.
+
+In: reviews and answers. Out: extractions made of stored answers. What an answer says is read anew whenever it is
+taken out of the store, so a store from elsewhere can bring no value that a field does not have.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+
+from formulaseed.extract.asking import Question, Questionnaire, Unusable
+from formulaseed.extract.base import Extraction, OneByOne, ReviewText
+from formulaseed.extract.passes import majority
+from formulaseed.extract.store import Store, Stored
+from formulaseed.extract.tally import Tally
+from formulaseed.llm.calls import Answer, Usage
+from formulaseed.llm.client import Attempt
+
+NOT_ASKED = "it has not been asked"
+
+
+class Answers:
+    """`retry_errors`: an answer that is of no use, from an earlier run, counts as none."""
+
+    def __init__(self, asked: Questionnaire, store: Store, tally: Tally, *, retry_errors: bool = False) -> None:
+        self.asked = asked
+        self.tally = tally
+        self.store = store
+        self._retry_errors = retry_errors
+
+    def find(self, question: Question) -> Stored | None:
+        """The stored answer to a question, None where it has to be asked."""
+        stored = self.store.get(question.key)
+        return None if stored is not None and stored.content is None and self._retry_errors else stored
+
+    def spared(self, stored: Stored) -> None:
+        """Count an answer that did not have to be asked for."""
+        self.tally.spared(self.asked.model, stored.usage, is_batch=stored.is_batch)
+
+    def keep(self, key: str, answer: Answer, *, is_batch: bool = False) -> Stored:
+        """Store what an answer says, or why it is of no use."""
+        try:
+            stored = Stored(self.asked.read(answer), "", answer.usage, is_batch)
+        except Unusable as error:
+            stored = Stored(None, str(error), answer.usage, is_batch)
+        self.store.put(key, self.asked.model, stored)
+        return stored
+
+    def attempted(self, attempt: Attempt, *, is_batch: bool = False) -> None:
+        """Count an attempt, and write it into the ledger."""
+        self.tally.attempt(attempt, is_batch=is_batch)
+        self.store.note(attempt, is_batch=is_batch)
+
+    def extraction(self, review: ReviewText, passes: Sequence[Stored]) -> Extraction:
+        """The review's values by the majority of its passes. One pass without values is a failure of the review."""
+        failed = [each.reason for each in passes if each.content is None]
+        if failed:
+            return Extraction(review.review_id, None, failed[0])
+        try:
+            values = [self.asked.values(each.content, review.text) for each in passes]
+        except Unusable as error:
+            return Extraction(review.review_id, None, f"its stored answer cannot be used: {error}")
+        if len(values) > 1:
+            self.tally.agreement.add(values)
+        chosen = majority(values)
+        self.tally.quoted(chosen.quotes)
+        return Extraction(review.review_id, chosen.fields, quotes=chosen.quotes)
+
+
+class StoredExtractor(OneByOne):
+    """Takes what the store holds. `failures` says why a question has no answer there, by its key, else `otherwise`."""
+
+    name = "anthropic"
+
+    def __init__(self, answers: Answers, failures: Mapping[str, str], otherwise: str = NOT_ASKED) -> None:
+        self._answers = answers
+        self._failures = failures
+        self._otherwise = otherwise
+
+    def extract(self, reviews: Sequence[ReviewText]) -> list[Extraction]:
+        return [self._one(review) for review in reviews]
+
+    def _one(self, review: ReviewText) -> Extraction:
+        passes = []
+        for question in self._answers.asked.questions(review):
+            reason = self._failures.get(question.key, self._otherwise)
+            passes.append(self._answers.find(question) or Stored(None, reason, Usage()))
+        return self._answers.extraction(review, passes)
+
+
+def unanswered(
+    answers: Answers, restaurants: Iterable[Sequence[ReviewText]], again: Collection[str] = ()
+) -> Iterator[Question]:
+    """The questions that the store has no answer to, or that are to be asked again, by their keys.
+
+    In the order of the reviews; the same text twice is the same question twice.
+    """
+    for reviews in restaurants:
+        for review in reviews:
+            for question in answers.asked.questions(review):
+                if question.key in again or answers.find(question) is None:
+                    yield question

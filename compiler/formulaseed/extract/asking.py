@@ -1,0 +1,228 @@
+"""The pure core of extraction by a model: which questions a review needs, what a call says, what an answer means.
+
+In: a seed's fields and reviews. Out: calls, and values read from answers. A question's key is a hash of everything
+that the answer may depend on, so whoever stores answers by key never asks twice. Nothing here knows of a
+network or a file. Source: the two-phase design, phase 2, step 2.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from formulaseed.errors import DataError
+from formulaseed.extract.base import Quote, ReviewText
+from formulaseed.extract.fields import Field, FieldValue, legal
+from formulaseed.llm.calls import Answer, Call, Effort
+from formulaseed.llm.prompts import prompt
+
+_VERSION = "1"
+"""Of what keys are made of: a new one forgets every stored answer."""
+_KEY_LETTERS = 48
+_PLACEHOLDER = re.compile(r"\{\{|\}\}|\{(review_text|review_date|review_stars|review_useful)\}")
+_THINKING = 4_000
+"""Tokens for a model whose thinking cannot be turned off."""
+_KINDS = {
+    "boolean": "true or false.",
+    "integer": "A whole number.",
+    "number": "A number.",
+    "string": "A short text.",
+}
+_WIRE_TYPES = {"enum": "string", "string": "string", "boolean": "boolean", "integer": "integer", "number": "number"}
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """One pass over one review. `user` is the message that shows it."""
+
+    key: str
+    user: str
+
+
+@dataclass(frozen=True, slots=True)
+class Values:
+    """What an answer says: a value for every field, and the quotes that were asked for."""
+
+    fields: dict[str, FieldValue]
+    quotes: dict[str, Quote]
+
+
+class Unusable(DataError):
+    """An answer that gives no values, and why."""
+
+
+class Questionnaire:
+    """What one seed asks of one model about each review.
+
+    `own_prompt` is the older shape's `extraction_prompt`, with its placeholders; empty for the usual message.
+    """
+
+    def __init__(
+        self,
+        fields: Sequence[Field],
+        *,
+        model: str,
+        effort: Effort | None = "low",
+        passes: int = 1,
+        own_prompt: str = "",
+    ) -> None:
+        self.fields = tuple(fields)
+        self.model = model
+        self.effort = effort
+        self.passes = passes
+        self._own_prompt = own_prompt
+        self._quotes = _quote_names(self.fields)
+        self.system = self._system()
+        self.schema = self._schema()
+        head = [_VERSION, [asdict(field) for field in self.fields], self.system, model, effort]
+        self._head = hashlib.sha256(json.dumps(head, sort_keys=True).encode())
+        self.max_tokens = self._max_tokens()
+
+    @property
+    def id(self) -> str:
+        """Names this questionnaire: the same for the same fields, prompt, model and effort."""
+        return self._head.hexdigest()[:_KEY_LETTERS]
+
+    def questions(self, review: ReviewText) -> list[Question]:
+        """One for each pass."""
+        user = self._user(review)
+        return [Question(self._key(user, index), user) for index in range(self.passes)]
+
+    def call(self, question: Question, *, effort: bool = True, thinking_off: bool = False, times: int = 1) -> Call:
+        """The question as a call. `effort` and `thinking_off` say what the model knows; `times` how long it may grow."""
+        return Call(
+            key=question.key,
+            model=self.model,
+            system=self.system,
+            user=question.user,
+            schema=self.schema,
+            max_tokens=(self.max_tokens + (0 if thinking_off else _THINKING)) * times,
+            effort=self.effort if effort else None,
+            thinking="disabled" if thinking_off else None,
+        )
+
+    def read(self, answer: Answer) -> dict[str, Any]:
+        """The answer's object, with a legal value for every field. Raises `Unusable`."""
+        if answer.fault:
+            raise Unusable(answer.fault)
+        try:
+            given = json.loads(answer.text, parse_constant=_no_constant)
+        except (ValueError, RecursionError) as error:
+            raise Unusable(f"the answer is no JSON: {error}") from None
+        self.values(given, "")
+        known = [*(field.name for field in self.fields), *self._quotes]
+        return {name: given[name] for name in known if name in given}
+
+    def values(self, given: Any, text: str) -> Values:
+        """The values and quotes in an answer's object about this text. Raises `Unusable`."""
+        if not isinstance(given, dict):
+            raise Unusable("the answer is no JSON object")
+        missing = [field.name for field in self.fields if given.get(field.name) is None]
+        if missing:
+            raise Unusable(f"the answer lacks {', '.join(f'`{name}`' for name in missing[:5])}")
+        try:
+            values = {field.name: legal(field, given[field.name]) for field in self.fields}
+        except DataError as error:
+            raise Unusable(f"in the answer {error}") from None
+        said = {field: given.get(name) for name, field in self._quotes.items()}
+        quotes = {field: find_quote(quote, text) for field, quote in said.items() if isinstance(quote, str) and quote}
+        return Values(values, quotes)
+
+    # --- what is sent
+
+    def _system(self) -> str:
+        shown = [
+            {
+                "name": field.name,
+                "type": field.type,
+                "description": _line(field.description).rstrip("."),
+                "values": [(name, _line(description)) for name, description in field.values],
+            }
+            for field in self.fields
+        ]
+        return prompt("extract", fields=shown, kinds=_KINDS, quotes=self._quotes, shows_facts=bool(self._own_prompt))
+
+    def _schema(self) -> dict[str, Any]:
+        properties: dict[str, Any] = {}
+        for field in self.fields:
+            properties[field.name] = {"type": _WIRE_TYPES[field.type]}
+            if field.type == "enum":
+                properties[field.name]["enum"] = [name for name, _ in field.values]
+            if field.description:
+                properties[field.name]["description"] = _line(field.description)
+        for name, field_name in self._quotes.items():
+            properties[name] = {"type": "string", "description": f"The words that {field_name} rests on, or empty"}
+        return {
+            "type": "object",
+            "properties": properties,
+            "required": list(properties),
+            "additionalProperties": False,
+        }
+
+    def _user(self, review: ReviewText) -> str:
+        """The message that shows a review. Whatever is the review's own stands in it as JSON, and is looked at once."""
+        if not self._own_prompt:
+            return _json({"review": review.text})
+        shown = {
+            "review_text": review.text,
+            **{f"review_{name}": review.facts.get(name) for name in ("date", "stars", "useful")},
+        }
+
+        def fill(match: re.Match[str]) -> str:
+            name = match.group(1)
+            return _json(shown[name]) if name is not None else match.group(0)[0]
+
+        return _PLACEHOLDER.sub(fill, self._own_prompt)
+
+    def _key(self, user: str, index: int) -> str:
+        digest = self._head.copy()
+        digest.update(f"\n{index}\n".encode())
+        digest.update(user.encode())
+        return digest.hexdigest()[:_KEY_LETTERS]
+
+    def _max_tokens(self) -> int:
+        """Generous: an answer cut off is paid for and worth nothing."""
+        longest = sum(
+            len(field.name)
+            + max([24, *(len(name) for name, _ in field.values)])
+            + (600 if field.type == "string" else 0)
+            for field in self.fields
+        )
+        return max(512, longest) + 400 * len(self._quotes)
+
+
+def find_quote(quote: str, text: str) -> Quote:
+    """Where the quote stands in the text, with runs of white space taken as one space; verified only if it does."""
+    words = quote.split()
+    found = re.search(r"\s+".join(map(re.escape, words)), text) if words else None
+    return Quote(quote, found.start(), found.end()) if found else Quote(quote, None, None)
+
+
+def _quote_names(fields: Sequence[Field]) -> dict[str, str]:
+    """The answer's key for each quote, which no field has, with the field it is for."""
+    taken = {field.name for field in fields}
+    names: dict[str, str] = {}
+    for field in fields:
+        if field.evidence:
+            name = f"{field.name}_quote"
+            while name in taken:
+                name += "_"
+            taken.add(name)
+            names[name] = field.name
+    return names
+
+
+def _line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, sort_keys=True)
+
+
+def _no_constant(word: str) -> Any:
+    raise ValueError(f"`{word}` is no number in JSON")

@@ -1,0 +1,106 @@
+"""What a run would ask and cost, without asking. Calls are counted exactly; tokens and costs lie in a range.
+
+A token is taken to be between 2.5 and 5.5 bytes of text, as languages and words differ; the constant part of the
+prompt costs least where every call but the first reads it from the API's cache.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from formulaseed.extract.answers import Answers
+from formulaseed.extract.base import ReviewText
+from formulaseed.extract.fields import Field
+from formulaseed.llm.calls import Usage
+from formulaseed.llm.prices import Prices, told
+
+BYTES_A_TOKEN = (5.5, 2.5)
+SHORTEST_CACHED = 1_024
+"""Prompts of fewer tokens are not cached."""
+
+
+@dataclass
+class Estimate:
+    """`reviews` are those that an extractor gets; `stored` and `calls` count questions, each once."""
+
+    restaurants: int = 0
+    reviews: int = 0
+    questions: int = 0
+    stored: int = 0
+    calls: int = 0
+    message_bytes: int = 0
+
+
+def estimate(answers: Answers, restaurants: Iterable[Sequence[ReviewText]]) -> Estimate:
+    """Look at every review once. Keeps eight bytes and a little of every question."""
+    found = Estimate()
+    seen: set[int] = set()
+    for reviews in restaurants:
+        found.restaurants += 1
+        found.reviews += len(reviews)
+        for review in reviews:
+            for question in answers.asked.questions(review):
+                known = int(question.key[:15], 16)
+                if known in seen:
+                    continue
+                seen.add(known)
+                found.questions += 1
+                if answers.find(question) is not None:
+                    found.stored += 1
+                else:
+                    found.calls += 1
+                    found.message_bytes += len(question.user.encode())
+    return found
+
+
+def lines(found: Estimate, answers: Answers, prices: Prices) -> list[str]:
+    """The estimate for people."""
+    asked = answers.asked
+    least, most = usages(found, answers)
+    shown = [
+        f"{found.restaurants:,} restaurants with {found.reviews:,} reviews to extract in {asked.passes} "
+        f"pass{'es' if asked.passes > 1 else ''}: {found.questions:,} different questions, {found.stored:,} of them in the store",
+        f"calls to make: {found.calls:,}",
+        f"tokens in: {least.prompt:,} to {most.prompt:,}; out: {least.output:,} to {most.output:,}",
+    ]
+    for what, is_batch in (("live", False), ("with --batch", True)):
+        low, high = (prices.cost(asked.model, usage, is_batch=is_batch, calls=found.calls) for usage in (least, most))
+        if low is None or high is None:
+            return [*shown, f"cost: unknown, as there is no price for {asked.model} (--prices FILE gives one)"]
+        shown.append(f"cost {what}: {told(low)} to {told(high)} (prices of {prices.as_of})")
+    return shown
+
+
+def usages(found: Estimate, answers: Answers) -> tuple[Usage, Usage]:
+    """The least and the most tokens."""
+    if not found.calls:
+        return Usage(), Usage()
+    few, many = BYTES_A_TOKEN
+    constant = len(answers.asked.system.encode()) + len(json.dumps(answers.asked.schema).encode())
+    short, long = _answer_bytes(answers.asked.fields)
+    low = Usage(input=round(found.message_bytes / few), output=round(found.calls * short / few))
+    once = round(constant / few)
+    if once >= SHORTEST_CACHED:
+        low += Usage(cache_write=once, cache_read=once * (found.calls - 1))
+    else:
+        low += Usage(input=once * found.calls)
+    high = Usage(
+        cache_write=round((found.message_bytes + constant * found.calls) / many),
+        output=min(found.calls * answers.asked.max_tokens, round(found.calls * long / many)),
+    )
+    return low, high
+
+
+def _answer_bytes(fields: Sequence[Field]) -> tuple[int, int]:
+    """The shortest and the longest answer that is to be expected."""
+    short = long = 2
+    for field in fields:
+        lengths = [len(name.encode()) + 2 for name, _ in field.values] or {"string": [2, 300], "boolean": [4, 5]}.get(
+            field.type, [1, 10]
+        )
+        key = len(field.name.encode()) + 6
+        short += key + min(lengths)
+        long += key + max(lengths) + (300 if field.evidence else 0)
+    return short, long

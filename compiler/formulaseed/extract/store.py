@@ -1,0 +1,275 @@
+"""The store of answers: an SQLite file, so that nothing is paid twice.
+
+One row an answer, by the question's key; one row in the ledger for every attempt, failed ones too; the batches
+under way. Every answer is committed when it comes, so a run killed at any moment loses what was in flight at most.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+import sys
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from formulaseed.errors import DataError, FormulaSeedError
+from formulaseed.llm.calls import Usage
+from formulaseed.llm.client import Attempt
+
+MIGRATIONS: tuple[tuple[str, str], ...] = (
+    (
+        "answers, attempts, batches",
+        """
+        CREATE TABLE answers (
+            key TEXT PRIMARY KEY, model TEXT NOT NULL, content TEXT, reason TEXT NOT NULL DEFAULT '',
+            batch INTEGER NOT NULL DEFAULT 0,
+            input INTEGER NOT NULL, cache_write INTEGER NOT NULL, cache_read INTEGER NOT NULL, output INTEGER NOT NULL,
+            at REAL NOT NULL
+        ) WITHOUT ROWID;
+        CREATE TABLE attempts (
+            id INTEGER PRIMARY KEY, key TEXT NOT NULL, model TEXT NOT NULL, status TEXT NOT NULL,
+            batch INTEGER NOT NULL DEFAULT 0,
+            input INTEGER, cache_write INTEGER, cache_read INTEGER, output INTEGER,
+            request_id TEXT NOT NULL DEFAULT '', ms INTEGER NOT NULL, at REAL NOT NULL
+        );
+        CREATE TABLE batches (id TEXT PRIMARY KEY, asked TEXT NOT NULL, at REAL NOT NULL, ended REAL);
+        CREATE TABLE batched (key TEXT NOT NULL, batch TEXT NOT NULL, PRIMARY KEY (key, batch)) WITHOUT ROWID;
+        CREATE INDEX batched_of ON batched (batch);
+        """,
+    ),
+)
+"""What each version of the file adds to the one before, by name. The file knows its version (`user_version`)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """An answer: an object of values, or None and the reason why it is of no use. Either was paid for."""
+
+    content: dict[str, Any] | None
+    reason: str
+    usage: Usage
+    is_batch: bool = False
+
+
+class StoreError(FormulaSeedError):
+    """The store cannot be read or written."""
+
+
+def default_path() -> Path:
+    """The store in the user's cache folder."""
+    if sys.platform == "win32":
+        base = Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
+    elif sys.platform == "darwin":
+        base = Path.home() / "Library" / "Caches"
+    else:
+        base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    return base / "formulaseed" / "answers.sqlite"
+
+
+class Store:
+    """An open store. Every method raises `StoreError` where the file cannot be used."""
+
+    def __init__(self, path: Path, *, must_exist: bool = False) -> None:
+        self.path = path
+        if must_exist and not path.is_file():
+            raise StoreError(f"there is no store at {path}")
+        with self._guarded():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self._db = sqlite3.connect(path, timeout=30.0, isolation_level=None, check_same_thread=False)
+            self._db.execute("PRAGMA journal_mode = WAL")
+            self._db.execute("PRAGMA synchronous = NORMAL")
+            self._migrate()
+
+    def close(self) -> None:
+        with self._guarded():
+            self._db.close()
+
+    def __enter__(self) -> Store:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    # --- answers
+
+    def get(self, key: str) -> Stored | None:
+        with self._guarded():
+            row = self._db.execute(
+                "SELECT content, reason, input, cache_write, cache_read, output, batch FROM answers WHERE key = ?",
+                (key,),
+            ).fetchone()
+        if row is None:
+            return None
+        content = json.loads(row[0]) if row[0] is not None else None
+        return Stored(content, row[1], Usage(*row[2:6]), bool(row[6]))
+
+    def put(self, key: str, model: str, stored: Stored) -> None:
+        """Keep an answer. One that is of use is never replaced."""
+        usage = stored.usage
+        content = json.dumps(stored.content, ensure_ascii=False) if stored.content is not None else None
+        values = (
+            key, model, content, stored.reason, int(stored.is_batch),
+            usage.input, usage.cache_write, usage.cache_read, usage.output, time.time(),
+        )  # fmt: skip
+        with self._guarded():
+            self._db.execute(
+                f"INSERT INTO answers VALUES ({', '.join('?' * len(values))}) ON CONFLICT (key) DO UPDATE SET "
+                "content = excluded.content, reason = excluded.reason, model = excluded.model, batch = excluded.batch, "
+                "input = excluded.input, cache_write = excluded.cache_write, cache_read = excluded.cache_read, "
+                "output = excluded.output, at = excluded.at WHERE answers.content IS NULL",
+                values,
+            )
+
+    # --- the ledger
+
+    def note(self, attempt: Attempt, *, is_batch: bool = False) -> None:
+        """Write an attempt into the ledger."""
+        usage = attempt.usage
+        tokens = (usage.input, usage.cache_write, usage.cache_read, usage.output) if usage else (None,) * 4
+        with self._guarded():
+            self._db.execute(
+                "INSERT INTO attempts (key, model, status, batch, input, cache_write, cache_read, output, request_id, "
+                "ms, at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                (attempt.key, attempt.model, attempt.status, int(is_batch), *tokens, attempt.request_id, attempt.ms,
+                 time.time()),
+            )  # fmt: skip
+
+    # --- batches
+
+    def open_batches(self, asked: str | None = None) -> list[str]:
+        """The ids of the batches whose results have not been read, oldest first; those of one questionnaire, or all."""
+        query = "SELECT id FROM batches WHERE ended IS NULL AND asked = COALESCE(?, asked) ORDER BY at, id"
+        with self._guarded():
+            return [row[0] for row in self._db.execute(query, (asked,))]
+
+    def is_batched(self, key: str) -> bool:
+        """Whether a batch under way asks this question."""
+        with self._guarded():
+            return self._db.execute("SELECT 1 FROM batched WHERE key = ?", (key,)).fetchone() is not None
+
+    def begin_batch(self, batch: str, asked: str, keys: Iterable[str]) -> None:
+        """A batch of these questions is under way; `asked` names the questionnaire, which alone can read its answers."""
+        with self._transaction():
+            self._db.execute("INSERT OR IGNORE INTO batches VALUES (?, ?, ?, NULL)", (batch, asked, time.time()))
+            self._db.executemany("INSERT OR IGNORE INTO batched VALUES (?, ?)", ((key, batch) for key in keys))
+
+    def end_batch(self, batch: str) -> None:
+        """All results of the batch have been read, or there are none to be had."""
+        with self._transaction():
+            self._db.execute("UPDATE batches SET ended = ? WHERE id = ?", (time.time(), batch))
+            self._db.execute("DELETE FROM batched WHERE batch = ?", (batch,))
+
+    # --- looking after it
+
+    def info(self) -> dict[str, Any]:
+        """How much of what is in the store, by model."""
+        with self._guarded():
+            answers = self._db.execute(
+                "SELECT model, batch, COUNT(content), COUNT(*) - COUNT(content), SUM(input), SUM(cache_write), "
+                "SUM(cache_read), SUM(output), MIN(at), MAX(at) FROM answers GROUP BY model, batch ORDER BY model, batch"
+            ).fetchall()
+            attempts = self._db.execute(
+                "SELECT status, COUNT(*) FROM attempts GROUP BY status ORDER BY COUNT(*) DESC, status"
+            ).fetchall()
+        return {
+            "path": str(self.path),
+            "version": len(MIGRATIONS),
+            "bytes": sum(f.stat().st_size for f in self.path.parent.glob(f"{self.path.name}*")),
+            "answers": [
+                {
+                    "model": row[0], "batch": bool(row[1]), "usable": row[2], "unusable": row[3],
+                    "usage": Usage(*row[4:8]), "first": row[8], "last": row[9],
+                }
+                for row in answers
+            ],
+            "attempts": dict(attempts),
+            "open_batches": self.open_batches(),
+        }  # fmt: skip
+
+    def spent(self) -> list[tuple[str, bool, int, Usage]]:
+        """The answered attempts of the ledger and their tokens, by model and by whether a batch carried them."""
+        with self._guarded():
+            rows = self._db.execute(
+                "SELECT model, batch, COUNT(*), SUM(input), SUM(cache_write), SUM(cache_read), SUM(output) FROM attempts "
+                "WHERE input IS NOT NULL GROUP BY model, batch ORDER BY model, batch"
+            )
+            return [(row[0], bool(row[1]), row[2], Usage(*row[3:])) for row in rows]
+
+    def export(self) -> Iterator[dict[str, Any]]:
+        """Every answer as an object, in the order of their keys."""
+        names = ("key", "model", "content", "reason", "batch", "input", "cache_write", "cache_read", "output", "at")
+        with self._guarded():
+            for row in self._db.execute(f"SELECT {', '.join(names)} FROM answers ORDER BY key"):
+                line = dict(zip(names, row, strict=True))
+                yield {**line, "content": json.loads(line["content"]) if line["content"] is not None else None}
+
+    def take(self, line: dict[str, Any]) -> bool:
+        """Take over an exported answer; whether it was new. Raises `DataError` for what is none."""
+        kinds: dict[str, type | tuple[type, ...]] = {
+            "key": str, "model": str, "content": (dict, type(None)), "reason": str, "batch": int,
+            "input": int, "cache_write": int, "cache_read": int, "output": int, "at": (int, float),
+        }  # fmt: skip
+        for name, kind in kinds.items():
+            if not isinstance(line.get(name), kind):
+                raise DataError(f"`{name}` is missing, or of the wrong type: this is no exported answer")
+        content = json.dumps(line["content"], ensure_ascii=False) if line["content"] is not None else None
+        with self._guarded():
+            done = self._db.execute(
+                "INSERT OR IGNORE INTO answers VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                tuple({**line, "content": content}[name] for name in kinds),
+            )
+        return done.rowcount > 0
+
+    def prune(self, *, before: float | None = None, model: str | None = None, unusable: bool = False) -> int:
+        """Forget the answers that meet every given condition; how many those were. The ledger is kept."""
+        tests = [("at < ?", before)] if before is not None else []
+        tests += [("model = ?", model)] if model is not None else []  # type: ignore[list-item]
+        where = " AND ".join([test for test, _ in tests] + (["content IS NULL"] if unusable else []))
+        with self._guarded():
+            done = self._db.execute(f"DELETE FROM answers WHERE {where or '1'}", [value for _, value in tests])
+            self._db.execute("VACUUM")
+        return done.rowcount
+
+    # --- the file
+
+    def _migrate(self) -> None:
+        version = self._version()
+        if version > len(MIGRATIONS):
+            message = (
+                f"{self.path} is of version {version}, and this formulaseed knows versions up to {len(MIGRATIONS)}"
+            )
+            raise StoreError(f"{message}; use a newer formulaseed or another --store")
+        while self._version() < len(MIGRATIONS):
+            with self._transaction():
+                at = self._version()  # another process may have been faster
+                if at < len(MIGRATIONS):
+                    for statement in MIGRATIONS[at][1].split(";"):
+                        self._db.execute(statement)
+                    self._db.execute(f"PRAGMA user_version = {at + 1}")
+
+    def _version(self) -> int:
+        version: int = self._db.execute("PRAGMA user_version").fetchone()[0]
+        return version
+
+    @contextmanager
+    def _transaction(self) -> Iterator[None]:
+        with self._guarded():
+            self._db.execute("BEGIN IMMEDIATE")
+            try:
+                yield
+            except BaseException:
+                self._db.execute("ROLLBACK")
+                raise
+            self._db.execute("COMMIT")
+
+    @contextmanager
+    def _guarded(self) -> Iterator[None]:
+        try:
+            yield
+        except (sqlite3.Error, OSError, ValueError) as error:
+            raise StoreError(f"the store {self.path} cannot be used: {error}") from None

@@ -1,0 +1,75 @@
+"""What a run with a model came to: calls, tokens, costs, what the store saved, quotes, agreement of passes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from formulaseed.extract.base import Quote
+from formulaseed.extract.passes import Agreement
+from formulaseed.llm.calls import Usage
+from formulaseed.llm.client import Attempt
+from formulaseed.llm.prices import Prices, told
+
+
+@dataclass
+class Tally:
+    """Counts as the work goes on. Costs are US dollars; one that is not known makes the sum unknown."""
+
+    prices: Prices
+    asked: int = 0
+    """Questions put to the model in this run."""
+    attempts: int = 0
+    broken: int = 0
+    """Attempts that ended without an answer and may have been paid for."""
+    stored: int = 0
+    unusable: int = 0
+    usage: Usage = Usage()
+    paid: float | None = 0.0
+    saved: float | None = 0.0
+    quotes: int = 0
+    unverified: int = 0
+    agreement: Agreement = field(default_factory=Agreement)
+
+    def attempt(self, attempt: Attempt, *, is_batch: bool = False) -> None:
+        self.attempts += 1
+        if attempt.usage is not None:
+            self.usage += attempt.usage
+            self.paid = _sum(self.paid, self.prices.cost(attempt.model, attempt.usage, is_batch=is_batch))
+        elif not attempt.status.isdecimal() and not is_batch:
+            self.broken += 1
+
+    def spared(self, model: str, usage: Usage, *, is_batch: bool) -> None:
+        """An answer that was in the store already."""
+        self.stored += 1
+        self.saved = _sum(self.saved, self.prices.cost(model, usage, is_batch=is_batch))
+
+    def quoted(self, quotes: Mapping[str, Quote]) -> None:
+        self.quotes += len(quotes)
+        self.unverified += sum(not quote.is_verified for quote in quotes.values())
+
+    def lines(self) -> list[str]:
+        """The closing lines, for people."""
+        usage = self.usage
+        paid = f"paid {told(self.paid)} for {_many(self.asked, 'call')}"
+        paid += f" ({usage.prompt:,} tokens in, {usage.cache_read:,} of them cached, {usage.output:,} out)"
+        told_ = [f"{paid}; the store saved {_many(self.stored, 'call')}, {told(self.saved)}; {self.unusable} failed"]
+        if self.attempts > self.asked:
+            told_.append(f"{_many(self.attempts, 'attempt')} in all")
+        if self.broken:
+            what = "1 attempt" if self.broken == 1 else f"{self.broken:,} attempts"
+            told_.append(f"{what} ended without an answer: whether the API charges for that is unknown")
+        if self.quotes:
+            told_.append(f"{self.quotes - self.unverified:,} of {_many(self.quotes, 'quote')} stand in their reviews")
+        if self.agreement.reviews:
+            shares = (f"{name} {n / self.agreement.reviews:.0%}" for name, n in self.agreement.agreed.items())
+            told_.append(f"all passes agree on: {', '.join(shares)} of {_many(self.agreement.reviews, 'review')}")
+        return told_
+
+
+def _sum(total: float | None, cost: float | None) -> float | None:
+    return None if total is None or cost is None else total + cost
+
+
+def _many(count: int, what: str) -> str:
+    return f"{count:,} {what}" + ("" if count == 1 else "s")

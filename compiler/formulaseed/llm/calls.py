@@ -1,0 +1,120 @@
+"""A call of a model and its answer, as data: nothing here knows of a network.
+
+Source: the two-phase design's section on the LLM's part; the Messages API.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+Effort = Literal["low", "medium", "high", "xhigh", "max"]
+EFFORTS: tuple[Effort, ...] = ("low", "medium", "high", "xhigh", "max")
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One question to a model, whose answer is a JSON object of the given schema.
+
+    `system` is the constant part, which the API caches; `user` is what differs. `key` names the call, in
+    batches too, where it has to be of letters and digits, under 64 of them. `effort` and `thinking` are None where
+    the model knows no such thing. `max_tokens` bounds what the answer may cost.
+    """
+
+    key: str
+    model: str
+    system: str
+    user: str
+    schema: Mapping[str, Any]
+    max_tokens: int
+    effort: Effort | None = "low"
+    thinking: Literal["disabled"] | None = None
+
+    @property
+    def bytes(self) -> int:
+        """How long the prompt is in UTF-8; no prompt has more tokens than bytes."""
+        return len(self.system.encode()) + len(self.user.encode())
+
+
+def params(call: Call) -> dict[str, Any]:
+    """The call as `messages.create` takes it, and as a batch does."""
+    output: dict[str, Any] = {"format": {"type": "json_schema", "schema": dict(call.schema)}}
+    if call.effort is not None:
+        output["effort"] = call.effort
+    made: dict[str, Any] = {
+        "model": call.model,
+        "max_tokens": call.max_tokens,
+        "system": [{"type": "text", "text": call.system, "cache_control": {"type": "ephemeral"}}],
+        "messages": [{"role": "user", "content": call.user}],
+        "output_config": output,
+    }
+    if call.thinking is not None:
+        made["thinking"] = {"type": call.thinking}
+    return made
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Tokens of one answer: read anew, written to the cache, read from it, and put out."""
+
+    input: int = 0
+    cache_write: int = 0
+    cache_read: int = 0
+    output: int = 0
+
+    def __add__(self, other: Usage) -> Usage:
+        return Usage(
+            self.input + other.input,
+            self.cache_write + other.cache_write,
+            self.cache_read + other.cache_read,
+            self.output + other.output,
+        )
+
+    @property
+    def prompt(self) -> int:
+        """All tokens of the prompt, cached or not."""
+        return self.input + self.cache_write + self.cache_read
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What came back: the text of all text blocks, why the model stopped, what it took."""
+
+    text: str
+    stop_reason: str
+    usage: Usage
+    request_id: str = ""
+
+    @property
+    def fault(self) -> str:
+        """Why the text is not the whole answer; empty where it is."""
+        return (
+            "" if self.stop_reason in _WHOLE else _STOPS.get(self.stop_reason, f"the model stopped: {self.stop_reason}")
+        )
+
+
+_WHOLE = ("end_turn", "stop_sequence")
+_STOPS = {
+    "max_tokens": "the answer was cut off at its longest length",
+    "refusal": "the model refused to answer",
+    "model_context_window_exceeded": "the prompt is too long for the model",
+    "pause_turn": "the model paused in the middle of its answer",
+    "tool_use": "the model asked for a tool, and there is none",
+}
+
+
+def answer_of(message: Any, request_id: str = "") -> Answer:
+    """The answer in a message of the SDK. The first block need not be text: models may think before."""
+    usage = message.usage
+    return Answer(
+        text="".join(block.text for block in message.content if block.type == "text"),
+        stop_reason=message.stop_reason or "nothing said",
+        usage=Usage(
+            usage.input_tokens or 0,
+            usage.cache_creation_input_tokens or 0,
+            usage.cache_read_input_tokens or 0,
+            usage.output_tokens or 0,
+        ),
+        request_id=request_id or getattr(message, "_request_id", None) or "",
+    )

@@ -1,0 +1,82 @@
+"""How fast calls may go out: so many at a time, fewer while the server pushes back, so many a minute.
+
+All of it lives in one event loop. Slowing is multiplicative, recovering additive, as in TCP: a server that limits
+is found and followed without being told its limit.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+
+SLOWED_TO = 0.7
+SECONDS_BETWEEN_SLOWDOWNS = 1.0
+
+
+class Gate:
+    """Lets `most` calls through at a time; `slow` and `recover` move the number between 1 and `most`."""
+
+    def __init__(self, most: int, clock: Callable[[], float] = time.monotonic) -> None:
+        self.most = most
+        self.width = float(most)
+        self.inside = 0
+        self._clock = clock
+        self._slowed = -SECONDS_BETWEEN_SLOWDOWNS
+        self._waiting: list[asyncio.Future[None]] = []
+
+    async def __aenter__(self) -> None:
+        while self.inside >= max(1, int(self.width)):
+            waiter = asyncio.get_running_loop().create_future()
+            self._waiting.append(waiter)
+            try:
+                await waiter
+            except asyncio.CancelledError:
+                if waiter in self._waiting:
+                    self._waiting.remove(waiter)
+                else:
+                    self._wake()
+                raise
+        self.inside += 1
+
+    async def __aexit__(self, *_: object) -> None:
+        self.inside -= 1
+        self._wake()
+
+    def slow(self) -> None:
+        """The server said that it is too much. A burst of such answers counts once."""
+        now = self._clock()
+        if now - self._slowed >= SECONDS_BETWEEN_SLOWDOWNS:
+            self._slowed = now
+            self.width = max(1.0, self.width * SLOWED_TO)
+
+    def recover(self) -> None:
+        """A call went well: after `width` of these one more may go at a time."""
+        self.width = min(float(self.most), self.width + 1.0 / self.width)
+        self._wake()
+
+    def _wake(self) -> None:
+        free = max(1, int(self.width)) - self.inside
+        while free > 0 and self._waiting:
+            waiter = self._waiting.pop(0)
+            if not waiter.done():
+                waiter.set_result(None)
+                free -= 1
+
+
+class Rate:
+    """At most so much a minute, in a steady flow: what is taken now is waited for by whoever comes next."""
+
+    def __init__(self, per_minute: float | None, clock: Callable[[], float] = time.monotonic) -> None:
+        self._seconds = 60.0 / per_minute if per_minute else 0.0
+        self._clock = clock
+        self._free_at = 0.0
+
+    async def take(self, amount: float) -> None:
+        if not self._seconds:
+            return
+        now = self._clock()
+        starts = max(now, self._free_at)
+        self._free_at = starts + amount * self._seconds
+        if starts > now:
+            await asyncio.sleep(starts - now)

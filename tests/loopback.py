@@ -13,264 +13,18 @@ import http.client
 import json
 import os
 import pickle
-import re
 import subprocess
 import sys
 import threading
 import time
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field, fields, replace
-from datetime import UTC, datetime, timedelta
-from random import Random
+from dataclasses import fields, replace
 from typing import Any
-from urllib.parse import parse_qs
 
-from loopback_script import (
-    LOST,
-    MESSAGES,
-    STREAMED,
-    Ask,
-    Json,
-    Reply,
-    Script,
-    as_reply,
-    cached_prefix,
-    error,
-    events,
-    message,
-    problem,
-    prompt_tokens,
-    share,
-    user_text,
-)
-
-BATCHES = f"{MESSAGES}/batches"
-
-
-@dataclass(frozen=True)
-class Recorded:
-    """One request as it arrived: `at` in seconds since the start or the last reset, `active` with itself in flight."""
-
-    at: float
-    method: str
-    path: str
-    headers: dict[str, str]
-    body: Json
-    text: str
-    attempt: int
-    active: int
-
-
-@dataclass
-class Batch:
-    name: str
-    requests: list[Json]
-    created: datetime
-    began: float
-    ends: float
-    canceled: float | None = None
-    lines: list[bytes] | None = None
-    counts: Counter[str] = field(default_factory=Counter)
-
-
-class State:
-    """The server's memory, and what each route answers as (status, JSON or bytes)."""
-
-    def __init__(self, script: Script) -> None:
-        self.batches: dict[str, Batch] = {}
-        self.url = ""
-        self.connections: set[Connection] = set()
-        self.active = 0
-        self.ids = 0
-        self.reset(script)
-
-    def reset(self, script: Script) -> None:
-        """Forget what was seen, the cache and the counts of attempts; batches stay."""
-        self.script = script
-        self.queue = deque(script.queue)
-        self.models = {one["id"]: one for one in script.models}
-        self.requests: list[Recorded] = []
-        self.attempts: Counter[str] = Counter()
-        self.answered: Counter[str] = Counter()
-        self.outcomes: Counter[str] = Counter()
-        self.paths: Counter[str] = Counter()
-        self.cached: set[str] = set()
-        self.peak, self.opened = self.active, len(self.connections)
-        self.start = self.filled = time.monotonic()
-        self.bucket = script.burst
-
-    def seen(self, whole: bool) -> Json:
-        totals = {"texts": self.attempts, "answered": self.answered, "outcomes": self.outcomes, "paths": self.paths}
-        requests = [asdict(one) for one in self.requests] if whole else []
-        return {"requests": requests, "peak": self.peak, "active": self.active, "connections": self.opened, **totals}
-
-    def ask(self, method: str, path: str, headers: dict[str, str], body: Json, batch: bool = False) -> Ask:
-        text = user_text(body) if path == MESSAGES else ""
-        if not text:
-            return Ask(method, path, headers, body, "", 0, batch)
-        self.attempts[text] += 1
-        cached = f"{body.get('model')}\0{cached_prefix(body)}" in self.cached
-        return Ask(method, path, headers, body, text, self.attempts[text], batch, cached)
-
-    def decide(self, ask: Ask) -> Reply:
-        if ask.path == MESSAGES and self.script.rate is not None and not ask.batch and not self.admitted():
-            return Reply("http_429", delay=0.0)
-        if ask.path == MESSAGES and self.queue:
-            return as_reply(self.queue.popleft())
-        return self.script.decide(ask)
-
-    def admitted(self) -> bool:
-        """Take a token of the bucket, if there is one."""
-        now = time.monotonic()
-        self.bucket = min(self.script.burst, self.bucket + (now - self.filled) * (self.script.rate or 0.0))
-        self.filled = now
-        if self.bucket < 1:
-            return False
-        self.bucket -= 1
-        return True
-
-    def message(self, ask: Ask, reply: Reply) -> Json:
-        self.cached.add(f"{ask.body['model']}\0{cached_prefix(ask.body)}")
-        return message(self.script, ask, reply)
-
-    def answer(self, ask: Ask, reply: Reply, query: str, size: int) -> tuple[int, Json]:
-        """Status, and a JSON value, the lines of a JSONL file, or an `error`."""
-        if not ask.headers.get("x-api-key") and not ask.headers.get("authorization"):
-            return 401, "x-api-key header is required"
-        if reply.status != 200:
-            return reply.status, f"scripted {reply.fault}"
-        if ask.path == BATCHES:
-            return self.create_batch(ask.body, size) if ask.method == "POST" else self.list_batches(query)
-        if ask.path.startswith(f"{BATCHES}/"):
-            return self.batch(ask)
-        if ask.path.startswith("/v1/models"):
-            name = ask.path[len("/v1/models/") :]
-            if not name:
-                return 200, page(list(self.models.values()), query)
-            return (200, self.models[name]) if name in self.models else (404, f"model: {name}")
-        if ask.method != "POST" or ask.path not in (MESSAGES, f"{MESSAGES}/count_tokens"):
-            return 404, "Not found"
-        if size > self.script.max_body_bytes:
-            return 413, "Request exceeds the maximum size"
-        counted = ask.path != MESSAGES
-        found = problem(
-            {"max_tokens": 1, **ask.body} if counted and isinstance(ask.body, dict) else ask.body, self.models
-        )
-        if found is not None:
-            return found
-        if counted:
-            return 200, {"input_tokens": prompt_tokens(ask.body)}
-        return 200, self.message(ask, reply)
-
-    def create_batch(self, body: Json, size: int) -> tuple[int, Json]:
-        requests = body.get("requests") if isinstance(body, dict) else None
-        if size > self.script.max_batch_bytes:
-            return 413, "Request exceeds the maximum size"
-        if not requests or len(requests) > self.script.max_batch_requests:
-            return 400, f"requests: between 1 and {self.script.max_batch_requests} items"
-        names = [str(one.get("custom_id")) for one in requests]
-        if len(set(names)) < len(names) or not all(re.fullmatch(r"[a-zA-Z0-9_-]{1,64}", name) for name in names):
-            return 400, "requests: custom_id must be unique and match ^[a-zA-Z0-9_-]{1,64}$"
-        now = time.monotonic()
-        name = f"msgbatch_{len(self.batches) + 1:08d}"
-        self.batches[name] = Batch(name, requests, datetime.now(UTC), now, now + self.script.batch_seconds)
-        return 200, self.described(self.batches[name])
-
-    def list_batches(self, query: str) -> tuple[int, Json]:
-        return 200, page([self.described(one) for one in reversed(self.batches.values())], query)
-
-    def batch(self, ask: Ask) -> tuple[int, Json]:
-        name, _, action = ask.path[len(BATCHES) + 1 :].partition("/")
-        found = self.batches.get(name)
-        if found is None or (ask.method, action) not in (
-            ("GET", ""),
-            ("GET", "results"),
-            ("POST", "cancel"),
-            ("DELETE", ""),
-        ):
-            return 404, f"no batch: {name}"
-        now = time.monotonic()
-        if action == "cancel" and found.canceled is None and now < found.ends:
-            found.canceled, found.ends = now, now + self.script.cancel_seconds
-            return 200, {
-                **self.described(found),
-                "processing_status": "canceling",
-                "results_url": None,
-                "ended_at": None,
-            }
-        whole = self.described(found)
-        if action == "results":
-            return (200, found.lines) if found.lines is not None else (404, "the batch has not ended")
-        if ask.method == "DELETE":
-            if found.lines is None:
-                return 400, "a batch cannot be deleted before it has ended"
-            del self.batches[name]
-            return 200, {"id": name, "type": "message_batch_deleted"}
-        return 200, whole
-
-    def described(self, batch: Batch) -> Json:
-        """The batch as the API shows it; its requests are processed at the first look after its end."""
-        ended = time.monotonic() >= batch.ends
-        if ended and batch.lines is None:
-            batch.lines = self.processed(batch)
-        counts = {kind: batch.counts[kind] for kind in ("succeeded", "errored", "canceled", "expired")}
-        moments = {
-            "created_at": batch.created,
-            "expires_at": batch.created + timedelta(hours=24),
-            "ended_at": batch.created + timedelta(seconds=batch.ends - batch.began) if ended else None,
-            "cancel_initiated_at": batch.canceled and batch.created + timedelta(seconds=batch.canceled - batch.began),
-            "archived_at": None,
-        }
-        return {
-            "id": batch.name,
-            "type": "message_batch",
-            "processing_status": "ended" if ended else "canceling" if batch.canceled else "in_progress",
-            "request_counts": {"processing": 0 if ended else len(batch.requests), **counts},
-            "results_url": f"{self.url}{BATCHES}/{batch.name}/results" if ended else None,
-            **{key: moment and moment.isoformat() for key, moment in moments.items()},
-        }
-
-    def processed(self, batch: Batch) -> list[bytes]:
-        lines = []
-        done = 1.0
-        if batch.canceled is not None:
-            done = (batch.canceled - batch.began) / max(self.script.batch_seconds, 1e-9)
-        for one in batch.requests:
-            ask = self.ask("POST", MESSAGES, {}, one["params"], batch=True)
-            reply = self.decide(ask)
-            found = problem(ask.body, self.models)
-            result: Json = {"type": reply.fault}
-            if share(self.script.seed, "done", one["custom_id"]) >= done:
-                result = {"type": "canceled"}
-            elif found is not None or reply.status != 200:
-                status, words = found or (reply.status, f"scripted {reply.fault}")
-                result = {"type": "errored", "error": error(status, words)}
-            elif reply.fault in LOST:
-                result = {"type": "expired"}
-            elif reply.fault not in ("expired", "canceled"):
-                result = {"type": "succeeded", "message": self.message(ask, reply)}
-                self.answered[ask.text] += 1
-            batch.counts[result["type"]] += 1
-            lines.append(json.dumps({"custom_id": one["custom_id"], "result": result}).encode() + b"\n")
-        order = lines.copy()
-        Random(self.script.seed).shuffle(lines)
-        return lines if lines != order else lines[::-1]
-
-
-def page(whole: list[Json], query: str) -> Json:
-    asked = {key: values[0] for key, values in parse_qs(query).items()}
-    names = [one["id"] for one in whole]
-    limit = int(asked.get("limit", 20))
-    if "before_id" in asked:
-        end = names.index(asked["before_id"])
-        part, more = whole[max(0, end - limit) : end], end > limit
-    else:
-        begin = names.index(asked["after_id"]) + 1 if "after_id" in asked else 0
-        part, more = whole[begin : begin + limit], begin + limit < len(whole)
-    ends = {"first_id": part[0]["id"], "last_id": part[-1]["id"]} if part else {"first_id": None, "last_id": None}
-    return {"data": part, "has_more": more, **ends}
+from loopback_routes import Recorded, State
+from loopback_script import LOST, MESSAGES, STREAMED, Ask, Json, Reply, Script, error
 
 
 class Connection(asyncio.Protocol):
@@ -278,8 +32,9 @@ class Connection(asyncio.Protocol):
 
     transport: asyncio.Transport
 
-    def __init__(self, state: State, loop: asyncio.AbstractEventLoop) -> None:
-        self.state, self.loop = state, loop
+    def __init__(self, state: State, connections: set[Connection]) -> None:
+        self.state, self.connections = state, connections
+        self.loop = asyncio.get_running_loop()
         self.buffer = bytearray()
         self.need = 0  # bytes of the request that is arriving; 0 while its head is incomplete
         self.timer: asyncio.TimerHandle | None = None
@@ -288,11 +43,13 @@ class Connection(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)
         self.transport = transport
-        self.state.connections.add(self)
+        self.connections.add(self)
+        self.state.open += 1
         self.state.opened += 1
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self.state.connections.discard(self)
+        self.connections.discard(self)
+        self.state.open -= 1
         if self.timer is not None:
             self.timer.cancel()
         if self.busy:
@@ -317,7 +74,14 @@ class Connection(asyncio.Protocol):
             del self.buffer[: self.need]
             self.need = 0
             self.busy = True
-            self.handle(body)
+            self.guarded(self.handle, body)
+
+    def guarded(self, step: Callable[..., None], *args: Any) -> None:
+        """A script's function that raises is seen by the client, as a status that it does not retry."""
+        try:
+            step(*args)
+        except Exception as failure:
+            self.send(400, f"the stand-in failed: {failure!r}")
 
     def handle(self, raw: bytes) -> None:
         state = self.state
@@ -346,7 +110,7 @@ class Connection(asyncio.Protocol):
         seconds = state.script.seconds(ask, reply)
         if seconds <= 0:
             return self.reply(ask, reply, query, len(raw))
-        self.timer = self.loop.call_later(seconds, self.reply, ask, reply, query, len(raw))
+        self.timer = self.loop.call_later(seconds, self.guarded, self.reply, ask, reply, query, len(raw))
         return None
 
     def reply(self, ask: Ask, reply: Reply, query: str, size: int) -> None:
@@ -426,6 +190,28 @@ class Connection(asyncio.Protocol):
             self.step()
 
 
+def events(whole: Json) -> Iterator[Json]:
+    """The events of a stream that add up to the message."""
+    usage = whole["usage"]
+    start = {"content": [], "stop_reason": None, "stop_details": None, "usage": {**usage, "output_tokens": 1}}
+    yield {"type": "message_start", "message": {**whole, **start}}
+    yield {"type": "ping"}
+    for index, block in enumerate(whole["content"]):
+        kind = block["type"]
+        empty = {**block, kind: ""} if kind == "text" else {**block, kind: "", "signature": ""}
+        yield {"type": "content_block_start", "index": index, "content_block": empty}
+        for at in range(0, len(block[kind]), 24):
+            delta = {"type": f"{kind}_delta", kind: block[kind][at : at + 24]}
+            yield {"type": "content_block_delta", "index": index, "delta": delta}
+        if kind == "thinking":
+            delta = {"type": "signature_delta", "signature": block["signature"]}
+            yield {"type": "content_block_delta", "index": index, "delta": delta}
+        yield {"type": "content_block_stop", "index": index}
+    delta = {key: whole[key] for key in ("stop_reason", "stop_sequence", "stop_details")}
+    yield {"type": "message_delta", "delta": delta, "usage": {k: usage[k] for k in usage if k.endswith("tokens")}}
+    yield {"type": "message_stop"}
+
+
 def chunk(kind: str, data: Json) -> bytes:
     text = f"event: {kind}\ndata: {json.dumps(data)}\n\n".encode()
     return b"%x\r\n%b\r\n" % (len(text), text)
@@ -433,13 +219,15 @@ def chunk(kind: str, data: Json) -> bytes:
 
 async def serve(state: State, port: int, ready: Callable[[asyncio.Event], None]) -> None:
     """Serve on loopback until the event that `ready` gets is set; then close every connection."""
-    loop, stop = asyncio.get_running_loop(), asyncio.Event()
-    server = await loop.create_server(lambda: Connection(state, loop), "127.0.0.1", port, backlog=2048)
+    stop = asyncio.Event()
+    connections: set[Connection] = set()
+    loop = asyncio.get_running_loop()
+    server = await loop.create_server(lambda: Connection(state, connections), "127.0.0.1", port, backlog=2048)
     state.url = "http://127.0.0.1:{1}".format(*server.sockets[0].getsockname())
     ready(stop)
     await stop.wait()
     server.close()
-    for one in list(state.connections):
+    for one in list(connections):
         one.transport.abort()
     await asyncio.sleep(0)
 

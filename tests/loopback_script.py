@@ -392,25 +392,3 @@ def message(script: Script, ask: Ask, reply: Reply) -> Json:
 
 def error(status: int, message: str, request_id: str | None = None) -> Json:
     return {"type": "error", "error": {"type": ERRORS[status], "message": message}, "request_id": request_id}
-
-
-def events(whole: Json) -> Iterator[Json]:
-    """The events of a stream that add up to the message."""
-    usage = whole["usage"]
-    start = {"content": [], "stop_reason": None, "stop_details": None, "usage": {**usage, "output_tokens": 1}}
-    yield {"type": "message_start", "message": {**whole, **start}}
-    yield {"type": "ping"}
-    for index, block in enumerate(whole["content"]):
-        kind = block["type"]
-        empty = {**block, kind: ""} if kind == "text" else {**block, kind: "", "signature": ""}
-        yield {"type": "content_block_start", "index": index, "content_block": empty}
-        for at in range(0, len(block[kind]), 24):
-            delta = {"type": f"{kind}_delta", kind: block[kind][at : at + 24]}
-            yield {"type": "content_block_delta", "index": index, "delta": delta}
-        if kind == "thinking":
-            delta = {"type": "signature_delta", "signature": block["signature"]}
-            yield {"type": "content_block_delta", "index": index, "delta": delta}
-        yield {"type": "content_block_stop", "index": index}
-    delta = {key: whole[key] for key in ("stop_reason", "stop_sequence", "stop_details")}
-    yield {"type": "message_delta", "delta": delta, "usage": {k: usage[k] for k in usage if k.endswith("tokens")}}
-    yield {"type": "message_stop"}

@@ -223,6 +223,42 @@ def test_no_answer_is_a_timeout(server: Loopback) -> None:
     assert server.seen()["outcomes"] == {"gone": 1}
 
 
+def test_a_timeout_is_between_bytes_and_for_each_attempt(server: Loopback) -> None:
+    """A slow stream outlives it; a silent server is asked again, each time for as long."""
+    server.reset(queue=["", "hang", "hang"], event_delay=0.03)
+    with client(server, timeout=0.15, max_retries=1) as api:
+        began = time.monotonic()
+        with api.messages.stream(**asked()) as stream:
+            stream.until_done()
+        assert time.monotonic() - began > 0.2
+        with pytest.raises(anthropic.APITimeoutError):
+            api.messages.create(**asked())
+    assert [one.headers["x-stainless-retry-count"] for one in server.messages] == ["0", "0", "1"]
+
+
+def test_middleware_sees_every_attempt(server: Loopback) -> None:
+    """Once per attempt inside the retries: statuses as responses, lost connections as exceptions."""
+    seen: list[tuple[int, object]] = []
+
+    class Meter(anthropic.Middleware):  # type: ignore[misc]
+        async def handle_async(self, request: Any, call_next: Any) -> Any:
+            try:
+                response = await call_next(request)
+            except anthropic.APIConnectionError as failure:
+                seen.append((request.retries_taken, type(failure)))
+                raise
+            seen.append((request.retries_taken, response.status_code))
+            return response
+
+    async def run() -> Any:
+        async with async_client(server, middleware=[Meter()], max_retries=3) as api:
+            return await api.messages.create(**asked())
+
+    server.reset(queue=["http_500", "drop", "http_429"], retry_after=0.01)
+    assert asyncio.run(run()).stop_reason == "end_turn"
+    assert seen == [(0, 500), (1, anthropic.APIConnectionError), (2, 429), (3, 200)]
+
+
 def test_a_stream_that_breaks(server: Loopback) -> None:
     """An error event is the SDK's exception; a lost connection is one of httpx2, which nothing retries."""
     import httpx2

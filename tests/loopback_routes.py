@@ -1,0 +1,276 @@
+"""What each route of the stand-in for Anthropic's API answers, and what the server remembers.
+
+In: a request and what its script decided. Out: (status, JSON), where the JSON of an error is its message and that of a
+batch's results their lines. Nothing here touches a socket.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from collections import Counter, deque
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime, timedelta
+from random import Random
+from urllib.parse import parse_qs
+
+from loopback_script import (
+    BATCHED,
+    LOST,
+    MESSAGES,
+    Ask,
+    Json,
+    Reply,
+    Script,
+    as_reply,
+    cached_prefix,
+    error,
+    message,
+    problem,
+    prompt_tokens,
+    share,
+    user_text,
+)
+
+BATCHES = f"{MESSAGES}/batches"
+KINDS = ("succeeded", "errored", "canceled", "expired")
+
+
+@dataclass
+class Batch:
+    """One batch; its times are seconds of the monotonic clock, but for `created`."""
+
+    name: str
+    requests: list[Json]
+    created: datetime
+    began: float
+    ends: float
+    canceled: float | None = None
+    lines: list[bytes] | None = None
+    counts: Counter[str] = field(default_factory=Counter)
+
+    def moment(self, at: float | None) -> str | None:
+        return None if at is None else (self.created + timedelta(seconds=at - self.began)).isoformat()
+
+    def described(self, url: str) -> Json:
+        """The batch as the API shows it: all of its requests count as processing until it has ended."""
+        ended = self.lines is not None
+        return {
+            "id": self.name,
+            "type": "message_batch",
+            "processing_status": "ended" if ended else "in_progress" if self.canceled is None else "canceling",
+            "request_counts": {
+                "processing": 0 if ended else len(self.requests),
+                **{kind: self.counts[kind] for kind in KINDS},
+            },
+            "results_url": f"{url}{BATCHES}/{self.name}/results" if ended else None,
+            "created_at": self.moment(self.began),
+            "expires_at": self.moment(self.began + 24 * 3600),
+            "ended_at": self.moment(self.ends) if ended else None,
+            "cancel_initiated_at": self.moment(self.canceled),
+            "archived_at": None,
+        }
+
+
+class Batches:
+    """All batches of a server; `attempt` gives what becomes of one request: its result."""
+
+    def __init__(self, attempt: Callable[[Json], Json]) -> None:
+        self.attempt = attempt
+        self.known: dict[str, Batch] = {}
+        self.made = 0
+
+    def answer(self, script: Script, url: str, ask: Ask, query: str, size: int) -> tuple[int, Json]:
+        name, _, action = ask.path[len(BATCHES) :].lstrip("/").partition("/")
+        self.finish(script)
+        if not name:
+            if ask.method == "POST":
+                return self.create(script, url, ask.body, size)
+            return 200, page([one.described(url) for one in reversed(self.known.values())], query)
+        batch = self.known.get(name)
+        if batch is None:
+            return 404, f"no batch: {name}"
+        match ask.method, action:
+            case "GET", "":
+                return 200, batch.described(url)
+            case "GET", "results":
+                return (200, batch.lines) if batch.lines is not None else (404, "the batch has not ended")
+            case "POST", "cancel":
+                if batch.lines is None and batch.canceled is None:
+                    batch.canceled = time.monotonic()
+                    batch.ends = batch.canceled + script.cancel_seconds
+                return 200, batch.described(url)
+            case "DELETE", "":
+                if batch.lines is None:
+                    return 400, "a batch cannot be deleted before it has ended"
+                return 200, {"id": self.known.pop(name).name, "type": "message_batch_deleted"}
+        return 404, "Not found"
+
+    def create(self, script: Script, url: str, body: Json, size: int) -> tuple[int, Json]:
+        requests = body.get("requests") if isinstance(body, dict) else None
+        if size > script.max_batch_bytes:
+            return 413, "Request exceeds the maximum size"
+        if not requests or len(requests) > script.max_batch_requests:
+            return 400, f"requests: between 1 and {script.max_batch_requests} items"
+        names = [str(one.get("custom_id")) for one in requests]
+        if len(set(names)) < len(names) or not all(re.fullmatch(r"[a-zA-Z0-9_-]{1,64}", name) for name in names):
+            return 400, "requests: custom_id must be unique and match ^[a-zA-Z0-9_-]{1,64}$"
+        self.made += 1
+        now = time.monotonic()
+        name = f"msgbatch_{self.made:08d}"
+        batch = self.known[name] = Batch(name, requests, datetime.now(UTC), now, now + script.batch_seconds)
+        return 200, batch.described(url)
+
+    def finish(self, script: Script) -> None:
+        """Process what has ended by now: at the first look at any batch, as nobody can tell the difference."""
+        now = time.monotonic()
+        for batch in self.known.values():
+            if batch.lines is None and now >= batch.ends:
+                batch.lines = self.processed(script, batch)
+
+    def processed(self, script: Script, batch: Batch) -> list[bytes]:
+        """The lines of the results, never in the order of the requests; a canceled batch got a part of them done."""
+        done = 1.0
+        if batch.canceled is not None:
+            done = (batch.canceled - batch.began) / max(script.batch_seconds, 1e-9)
+        lines = []
+        for one in batch.requests:
+            in_time = share(script.seed, "done", one["custom_id"]) < done
+            result = self.attempt(one["params"]) if in_time else {"type": "canceled"}
+            batch.counts[result["type"]] += 1
+            lines.append(json.dumps({"custom_id": one["custom_id"], "result": result}).encode() + b"\n")
+        shuffled = Random(script.seed).sample(lines, len(lines))
+        return shuffled if shuffled != lines else lines[::-1]
+
+
+def page(whole: list[Json], query: str) -> Json:
+    """The part of a list that `limit`, `after_id` and `before_id` ask for."""
+    asked = {key: values[0] for key, values in parse_qs(query).items()}
+    names = [one["id"] for one in whole]
+    limit = int(asked.get("limit", 20))
+    if "before_id" in asked:
+        end = names.index(asked["before_id"])
+        part, more = whole[max(0, end - limit) : end], end > limit
+    else:
+        begin = names.index(asked["after_id"]) + 1 if "after_id" in asked else 0
+        part, more = whole[begin : begin + limit], begin + limit < len(whole)
+    ends = {"first_id": part[0]["id"], "last_id": part[-1]["id"]} if part else {"first_id": None, "last_id": None}
+    return {"data": part, "has_more": more, **ends}
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """One request as it arrived: `at` in seconds since the start or the last reset, `active` with itself in flight."""
+
+    at: float
+    method: str
+    path: str
+    headers: dict[str, str]
+    body: Json
+    text: str
+    attempt: int
+    active: int
+
+
+class State:
+    """The server's memory, and what each route answers as (status, JSON or bytes)."""
+
+    def __init__(self, script: Script) -> None:
+        self.batches = Batches(self.attempt)
+        self.url = ""
+        self.open = 0
+        self.active = 0
+        self.ids = 0
+        self.reset(script)
+
+    def reset(self, script: Script) -> None:
+        """Forget what was seen, the cache and the counts of attempts; batches stay."""
+        self.script = script
+        self.queue = deque(script.queue)
+        self.models = {one["id"]: one for one in script.models}
+        self.requests: list[Recorded] = []
+        self.attempts: Counter[str] = Counter()
+        self.answered: Counter[str] = Counter()
+        self.outcomes: Counter[str] = Counter()
+        self.paths: Counter[str] = Counter()
+        self.cached: set[str] = set()
+        self.peak, self.opened = self.active, self.open
+        self.start = self.filled = time.monotonic()
+        self.bucket = script.burst
+
+    def seen(self, whole: bool) -> Json:
+        totals = {"texts": self.attempts, "answered": self.answered, "outcomes": self.outcomes, "paths": self.paths}
+        requests = [asdict(one) for one in self.requests] if whole else []
+        return {"requests": requests, "peak": self.peak, "active": self.active, "connections": self.opened, **totals}
+
+    def ask(self, method: str, path: str, headers: dict[str, str], body: Json, batch: bool = False) -> Ask:
+        text = user_text(body) if path == MESSAGES else ""
+        if not text:
+            return Ask(method, path, headers, body, "", 0, batch)
+        self.attempts[text] += 1
+        cached = f"{body.get('model')}\0{cached_prefix(body)}" in self.cached
+        return Ask(method, path, headers, body, text, self.attempts[text], batch, cached)
+
+    def decide(self, ask: Ask) -> Reply:
+        if ask.path == MESSAGES and self.script.rate is not None and not ask.batch and not self.admitted():
+            return Reply("http_429", delay=0.0)
+        if ask.path == MESSAGES and self.queue:
+            return as_reply(self.queue.popleft())
+        return self.script.decide(ask)
+
+    def admitted(self) -> bool:
+        """Take a token of the bucket, if there is one."""
+        now = time.monotonic()
+        self.bucket = min(self.script.burst, self.bucket + (now - self.filled) * (self.script.rate or 0.0))
+        self.filled = now
+        if self.bucket < 1:
+            return False
+        self.bucket -= 1
+        return True
+
+    def message(self, ask: Ask, reply: Reply) -> Json:
+        self.cached.add(f"{ask.body['model']}\0{cached_prefix(ask.body)}")
+        return message(self.script, ask, reply)
+
+    def attempt(self, params: Json) -> Json:
+        """The result of a request in a batch."""
+        ask = self.ask("POST", MESSAGES, {}, params, batch=True)
+        reply = self.decide(ask)
+        found = problem(params, self.models)
+        if found is not None or reply.status != 200:
+            return {"type": "errored", "error": error(*(found or (reply.status, f"scripted {reply.fault}")))}
+        if reply.fault in BATCHED:
+            return {"type": reply.fault}
+        if reply.fault in LOST:
+            return {"type": "expired"}
+        self.answered[ask.text] += 1
+        return {"type": "succeeded", "message": self.message(ask, reply)}
+
+    def answer(self, ask: Ask, reply: Reply, query: str, size: int) -> tuple[int, Json]:
+        """Status, and a JSON value, the lines of a JSONL file, or an `error`."""
+        if not ask.headers.get("x-api-key") and not ask.headers.get("authorization"):
+            return 401, "x-api-key header is required"
+        if reply.status != 200:
+            return reply.status, f"scripted {reply.fault}"
+        if ask.path == BATCHES or ask.path.startswith(f"{BATCHES}/"):
+            return self.batches.answer(self.script, self.url, ask, query, size)
+        if ask.path.startswith("/v1/models"):
+            name = ask.path[len("/v1/models/") :]
+            if not name:
+                return 200, page(list(self.models.values()), query)
+            return (200, self.models[name]) if name in self.models else (404, f"model: {name}")
+        if ask.method != "POST" or ask.path not in (MESSAGES, f"{MESSAGES}/count_tokens"):
+            return 404, "Not found"
+        if size > self.script.max_body_bytes:
+            return 413, "Request exceeds the maximum size"
+        counted = ask.path != MESSAGES
+        found = problem(
+            {"max_tokens": 1, **ask.body} if counted and isinstance(ask.body, dict) else ask.body, self.models
+        )
+        if found is not None:
+            return found
+        if counted:
+            return 200, {"input_tokens": prompt_tokens(ask.body)}
+        return 200, self.message(ask, reply)

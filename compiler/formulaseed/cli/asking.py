@@ -12,7 +12,7 @@ import click
 from formulaseed.cli.common import reported
 from formulaseed.cli.progress import Progress, progress
 from formulaseed.cli.run import INTERRUPTED, Counted, Source, written
-from formulaseed.extract.answers import Answers, StoredExtractor, unanswered
+from formulaseed.extract.answers import NOT_ASKED, Answers, StoredExtractor, unanswered
 from formulaseed.extract.asking import Questionnaire
 from formulaseed.extract.base import Extractor, ReviewText, fields_of
 from formulaseed.extract.estimate import estimate, lines
@@ -98,7 +98,7 @@ def _carrier(
 
         batch = BatchRun(answers, limits, most_usd=given["max_usd"], poll=given["poll"], tell=_told_of)
         batch.ask(reviews)
-        return StoredExtractor(answers, batch.failures, batch.stopped or "it has not been asked")
+        return StoredExtractor(answers, batch.asked, batch.failures, batch.stopped or NOT_ASKED)
     from formulaseed.extract.live import LiveExtractor
 
     total = None if is_uncounted else sum(1 for _ in unanswered(answers, reviews()))

@@ -7,6 +7,7 @@ taken out of the store, so a store from elsewhere can bring no value that a fiel
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 
 from formulaseed.extract.asking import Question, Questionnaire, Unusable
 from formulaseed.extract.base import Extraction, OneByOne, ReviewText
@@ -68,12 +69,22 @@ class Answers:
 
 
 class StoredExtractor(OneByOne):
-    """Takes what the store holds. `failures` says why a question has no answer there, by its key, else `otherwise`."""
+    """Takes what the store holds. `failures` says why a question has no answer there, by its key, else `otherwise`.
+
+    `asked` are the keys that this run has asked: what else is found was spared.
+    """
 
     name = "anthropic"
 
-    def __init__(self, answers: Answers, failures: Mapping[str, str], otherwise: str = NOT_ASKED) -> None:
+    def __init__(
+        self,
+        answers: Answers,
+        asked: Collection[str] = (),
+        failures: Mapping[str, str] = MappingProxyType({}),
+        otherwise: str = NOT_ASKED,
+    ) -> None:
         self._answers = answers
+        self._asked = asked
         self._failures = failures
         self._otherwise = otherwise
 
@@ -84,7 +95,10 @@ class StoredExtractor(OneByOne):
         passes = []
         for question in self._answers.asked.questions(review):
             reason = self._failures.get(question.key, self._otherwise)
-            passes.append(self._answers.find(question) or Stored(None, reason, Usage()))
+            stored = self._answers.find(question)
+            if stored is not None and question.key not in self._asked:
+                self._answers.spared(stored)
+            passes.append(stored or Stored(None, reason, Usage()))
         return self._answers.extraction(review, passes)
 
 

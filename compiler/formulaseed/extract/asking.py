@@ -140,7 +140,7 @@ class Questionnaire:
                 "name": field.name,
                 "type": field.type,
                 "description": _line(field.description).rstrip("."),
-                "values": [(name, _line(description)) for name, description in field.values],
+                "choices": [(name, _line(description)) for name, description in field.values],
             }
             for field in self.fields
         ]

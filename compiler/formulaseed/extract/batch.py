@@ -53,6 +53,8 @@ class BatchRun:
         self._most_bytes = most_bytes
         self._bound = 0.0
         self._again: set[str] = set()
+        self.asked: set[str] = set()
+        """The questions that were sent in this run, by their keys."""
         self.failures: dict[str, str] = {}
         """Why a question has no answer of use, by its key."""
         self.stopped = ""
@@ -134,6 +136,7 @@ class BatchRun:
         except Exception as error:
             raise told(error) from None
         self._answers.store.begin_batch(batch.id, self._answers.asked.id, (call.key for call in calls))
+        self.asked.update(call.key for call in calls)
         self._answers.tally.asked += len(calls)
         self._tell(f"sent {len(calls):,} calls as {batch.id}")
 

@@ -17,8 +17,6 @@ from formulaseed.llm.calls import Usage
 from formulaseed.llm.prices import Prices, told
 
 BYTES_A_TOKEN = (5.5, 2.5)
-SHORTEST_CACHED = 1_024
-"""Prompts of fewer tokens are not cached."""
 
 
 @dataclass
@@ -82,10 +80,7 @@ def usages(found: Estimate, answers: Answers) -> tuple[Usage, Usage]:
     short, long = _answer_bytes(answers.asked.fields)
     low = Usage(input=round(found.message_bytes / few), output=round(found.calls * short / few))
     once = round(constant / few)
-    if once >= SHORTEST_CACHED:
-        low += Usage(cache_write=once, cache_read=once * (found.calls - 1))
-    else:
-        low += Usage(input=once * found.calls)
+    low += Usage(cache_write=once, cache_read=once * (found.calls - 1))
     high = Usage(
         cache_write=round((found.message_bytes + constant * found.calls) / many),
         output=min(found.calls * answers.asked.max_tokens, round(found.calls * long / many)),

@@ -1,8 +1,15 @@
 """A stand-in for Anthropic's API on loopback: real HTTP, scripted answers, and a record of what was asked.
 
-`with loopback(Script(...)) as server:` serves from a thread, `loopback(script, process=True)` from a process of its own
-(the script is pickled: its functions must be found by import), `python tests/loopback.py --delay 0.2` until it is
-stopped; the first line it prints is its URL. Each answers `GET /_seen` and `POST /_reset` besides the API.
+From a thread, from a process of its own (the script is pickled: its functions must be found by import), or until it is
+stopped; the first line it prints is its URL:
+
+    with loopback(lambda ask: "http_500" if ask.attempt == 1 else None) as server: ...
+    with loopback(Script(delay=0.2, faults={"http_529": 0.03, "refusal": 0.01}), process=True) as server: ...
+    python tests/loopback.py --delay 0.2 --faults '{"http_529": 0.03}'
+
+A client needs `base_url=server.url` (or ANTHROPIC_BASE_URL) and any API key. `server.seen()` and `server.requests` tell
+what was asked, `server.reset(delay=0)` forgets it and changes the script; the same over HTTP, for other processes:
+`GET /_seen` (`?requests=0`: totals only) and `POST /_reset` with the changes as JSON.
 """
 
 from __future__ import annotations
@@ -39,6 +46,7 @@ class Connection(asyncio.Protocol):
         self.need = 0  # bytes of the request that is arriving; 0 while its head is incomplete
         self.timer: asyncio.TimerHandle | None = None
         self.busy = self.counted = False
+        self.epoch = 0.0
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)
@@ -97,7 +105,7 @@ class Connection(asyncio.Protocol):
             return self.send(200, {})
         ask = state.ask(self.method, path, self.headers, body)
         reply = state.decide(ask)
-        self.counted = path == MESSAGES
+        self.counted, self.epoch = path == MESSAGES, state.start
         state.active += self.counted
         state.peak = max(state.peak, state.active)
         state.paths[path] += 1
@@ -181,7 +189,7 @@ class Connection(asyncio.Protocol):
         return "\r\n".join([*lines, *(f"{key}: {value}" for key, value in headers.items()), "\r\n"]).encode()
 
     def done(self, outcome: str) -> None:
-        if self.counted:
+        if self.counted and self.epoch == self.state.start:  # not from before a reset
             self.state.outcomes[outcome] += 1
         self.state.active -= self.counted
         self.busy = self.counted = False
@@ -193,7 +201,7 @@ class Connection(asyncio.Protocol):
 def events(whole: Json) -> Iterator[Json]:
     """The events of a stream that add up to the message."""
     usage = whole["usage"]
-    start = {"content": [], "stop_reason": None, "stop_details": None, "usage": {**usage, "output_tokens": 1}}
+    start: Json = {"content": [], "stop_reason": None, "stop_details": None, "usage": {**usage, "output_tokens": 1}}
     yield {"type": "message_start", "message": {**whole, **start}}
     yield {"type": "ping"}
     for index, block in enumerate(whole["content"]):
@@ -243,12 +251,20 @@ class Loopback:
         connection = http.client.HTTPConnection(self.url.removeprefix("http://"), timeout=60)
         try:
             connection.request(method, path, None if body is None else json.dumps(body))
-            return json.loads(connection.getresponse().read())
+            response = connection.getresponse()
+            found = json.loads(response.read())
+            if response.status != 200:
+                raise ValueError(found["error"]["message"])
+            return found
         finally:
             connection.close()
 
     def seen(self, requests: bool = True) -> Json:
-        """Requests, `peak` concurrency, `connections`, and totals: `texts`, `answered`, `outcomes`, `paths`."""
+        """Requests, `peak` concurrency, `connections`, and totals: `texts`, `answered`, `outcomes`, `paths`.
+
+        `texts` counts attempts for each user text, `answered` those that got their answer whole, `outcomes` what became of
+        the attempts at messages ("ok", a fault, "gone": the client left). Without a delay the peak is 1.
+        """
         return self.call("GET", "/_seen" if requests else "/_seen?requests=0")
 
     @property
@@ -264,8 +280,9 @@ class Loopback:
         if self.state is None or self.loop is None:
             self.call("POST", "/_reset", changes)
             return
-        done, state = threading.Event(), self.state
-        self.loop.call_soon_threadsafe(lambda: (state.reset(replace(state.script, **changes)), done.set()))
+        done = threading.Event()
+        self.loop.call_soon_threadsafe(self.state.reset, replace(self.state.script, **changes))
+        self.loop.call_soon_threadsafe(done.set)
         done.wait()
 
 
@@ -304,14 +321,16 @@ def in_thread(script: Script) -> Iterator[Loopback]:
 @contextmanager
 def in_process(script: Script) -> Iterator[Loopback]:
     """The child ends with its standard input, so also when this process is killed."""
-    command = [sys.executable, __file__, "--pickled"]
+    command, sent = [sys.executable, __file__, "--pickled"], pickle.dumps(sys.path) + pickle.dumps(script)
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as child:
         assert child.stdin is not None
         assert child.stdout is not None
-        child.stdin.write(pickle.dumps(sys.path) + pickle.dumps(script))
+        child.stdin.write(sent)
         child.stdin.flush()
         try:
-            yield Loopback(child.stdout.readline().decode().strip())
+            if not (url := child.stdout.readline().decode().strip()):
+                raise RuntimeError("the server did not start: its own message is on standard error")
+            yield Loopback(url)
         finally:
             child.stdin.close()
             child.wait()

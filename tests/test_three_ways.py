@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 from formulaseed.ir.text import step_text
-from formulaseed.pipeline import FormulaSeed, analyse
+from formulaseed.pipeline import FormulaSeed, analyse, compile_seed
 from formulaseed.testing.formulas import FormulaWriter
 from formulaseed.testing.values import SHORT_TEXTS, TEXTS, integers, numbers
 from formulaseed.testing.where import ConditionWriter
@@ -220,6 +220,31 @@ ROWS = st.lists(
     ),
     max_size=5,
 )
+
+
+_FACTORS = {
+    "integer": ["param.X", "param.K", "context.review_count", "2", "1"],
+    "number": ["param.Y", "param.R", "param.X", "0.5", "1"],
+}
+
+
+@pytest.mark.parametrize("operator", ["*", "/", "//", "%"])
+@pytest.mark.parametrize("kind", ["integer", "number"])
+def test_long_chains(operator: str, kind: str) -> None:
+    """Two hundred terms of one operator compile, though Python reads no two hundred calls inside one another."""
+    tried: Counter[str] = Counter()
+
+    @examples(0.03)
+    @given(st.lists(st.sampled_from(_FACTORS[kind]), min_size=200, max_size=220), st.lists(ARGUMENTS, max_size=8))
+    def agree(terms: list[str], inputs: list[Any]) -> None:
+        seed = seed_of([{"op": "expr", "expr": f" {operator} ".join(terms)}])
+        compile_seed(seed, formatted=False)
+        for arguments in [([], {"review_count": 1, "name": ""}, dict.fromkeys("XYKR", 1)), *inputs]:
+            outcomes = Ways.of(seed).assert_agree(arguments)
+            tried[outcomes["F0"][0]] += 1
+
+    agree()
+    assert tried["value"]
 
 
 @st.composite

@@ -96,11 +96,18 @@ def _depth(tree: Tree[Token]) -> tuple[int, int]:
     stack = [(tree, 1, 0)]
     while stack:
         node, depth, brackets = stack.pop()
-        if node.data == "call" or (node.data == "binary" and node.children[1] not in ("+", "-")):
+        if node.data == "call" or (node.data == "binary" and not _goes_on(node)):
             brackets += 1
         deepest, most = max(deepest, depth), max(most, brackets)
         stack += [(child, depth + 1, brackets) for child in node.children if isinstance(child, Tree)]
     return deepest, most
+
+
+def _goes_on(node: Tree[Token]) -> bool:
+    """Whether an operation needs no bracket of its own: a sum, or the next factor of a product, quotient by quotient."""
+    left, operator = node.children[0], node.children[1]
+    same = isinstance(left, Tree) and left.data == "binary" and left.children[1] == operator
+    return operator in ("+", "-") or (operator != "**" and same)
 
 
 def _lark(start: str) -> Lark:

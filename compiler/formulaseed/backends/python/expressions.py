@@ -42,6 +42,10 @@ class ExpressionPrinter:
     def __init__(self, names: Mapping[Symbol, Printed], step: str) -> None:
         self.names = names
         self.step = literal(step)
+        self._unchained: set[int] = set()
+        """The operations of chains that cannot be one call."""
+        self._operands: dict[int, Printed] = {}
+        """What was printed for such a chain, so that nothing is printed over and over."""
 
     def finished(self, expression: Expr) -> Printed:
         """The expression as a value that is surely finite, or null, or no number."""
@@ -53,6 +57,10 @@ class ExpressionPrinter:
         return Printed(Code(f"_finite({printed.code}, {self.step})"), builtins.ATOM, raises=True, floats=printed.floats)
 
     def print(self, expression: Expr) -> Printed:
+        known = self._operands.get(id(expression))
+        return known if known is not None else self._print(expression)
+
+    def _print(self, expression: Expr) -> Printed:
         match expression:
             case nodes.Literal(value):
                 code = literal(value)
@@ -95,6 +103,12 @@ class ExpressionPrinter:
                 return Printed(code, builtins.ATOM, raises=_any_raises(parts))
 
     def _binary(self, node: nodes.Binary) -> Printed:
+        chain = _chain(node) if id(node) not in self._unchained else []
+        if len(chain) > _LONGEST_NESTED:
+            printed = self._chained(node, chain)
+            if printed is not None:
+                return printed
+            self._unchained.update(map(id, chain))
         operator = OPERATORS[node.operator]
         left, right = self.print(node.left), self.print(node.right)
         if not node.is_safe:
@@ -118,6 +132,23 @@ class ExpressionPrinter:
         floats = node.operator == "/" or left.floats or right.floats
         printed = Printed(Code(code), precedence, pending, left.raises or right.raises, floats)
         return printed if floats else self.settled(printed)
+
+    def _chained(self, node: nodes.Binary, chain: list[nodes.Binary]) -> Printed | None:
+        """A long chain of one operator as one call, since Python reads no two hundred calls inside one another.
+
+        None where the operators can stand side by side, and where an operand fails in its turn.
+        """
+        operands = []
+        for operand in (chain[-1].left, *(each.right for each in reversed(chain))):
+            self._operands[id(operand)] = self.print(operand)
+            operands.append(self.finished(operand))
+        floats = node.operator == "/" or any(operand.floats for operand in operands)
+        nests = not floats if node.operator == "*" else any(not each.is_safe for each in chain)
+        if not nests or _any_raises(operands[1:]):
+            return None
+        inside = ", ".join(operand.code for operand in operands)
+        code = Code(f"_{_CHAINS[node.operator]}(({inside}), {self.step})")
+        return Printed(code, builtins.ATOM, raises=True, floats=floats)
 
     def _helper(self, name: str | None, arguments: list[Printed], whole: bool) -> Printed:
         if name == "power" and whole:
@@ -173,6 +204,21 @@ class ExpressionPrinter:
             return self.print(operand.operand)
         inner = self.finished(operand)
         return Printed(Code(f"not {inner.at(builtins.NOT)}"), builtins.NOT, raises=inner.raises)
+
+
+_CHAINS = {"*": "multiplied", "/": "divided", "//": "floor_divided", "%": "reduced"}
+"""The helpers for long chains of an operator."""
+_LONGEST_NESTED = 40
+
+
+def _chain(node: nodes.Binary) -> list[nodes.Binary]:
+    """The operation and those on its left that say the same in a row, the outermost first; none for other operators."""
+    found: list[nodes.Binary] = []
+    left: Expr = node
+    while node.operator in _CHAINS and isinstance(left, nodes.Binary) and left.operator == node.operator:
+        found.append(left)
+        left = left.left
+    return found
 
 
 def _operator(operator: str, right: Expr) -> str:

@@ -21,6 +21,9 @@ REQUESTS_SHA256: Final = "b16c5933660463d12cd7320794e302a92c4d2ec3a24c6605fedef4
 class Evidence:
     """What the requests ask of one restaurant: each piece is computed when it is first asked for, and once."""
 
+    place: Restaurant
+    known: Background
+
     def __init__(self, place: Restaurant, known: Background) -> None:
         self.place = place
         self.known = known
@@ -492,11 +495,11 @@ class DataError(ValueError):
 
 
 Truth: TypeAlias = Literal[-1, 0, 1]
-Scalar: TypeAlias = str | int | float | bool | None
+Scalar: TypeAlias = "str | int | float | bool | None"
 Path: TypeAlias = tuple[str, ...]
 Circle: TypeAlias = tuple[tuple[str, ...], int]
 Weight: TypeAlias = tuple[Path, float, int]
-Program: TypeAlias = tuple[str, tuple[str | tuple[int, ...], ...]]
+Program: TypeAlias = tuple[str, tuple["str | tuple[int, ...]", ...]]
 _ATTRIBUTE_CHARACTERS = 2_000
 _HOURS = r"\s*([0-9]{1,2}):([0-9]{1,2})\s*-\s*([0-9]{1,2}):([0-9]{1,2})\s*"
 
@@ -524,7 +527,8 @@ def parse_restaurant(record: JsonObject, reviews: Sequence[JsonObject] = ()) -> 
     inner = record.get("business")
     business = {**record, **inner} if isinstance(inner, dict) else record
     own = record.get("reviews")
-    found = [*(own if isinstance(own, list) else ()), *reviews]
+    found: list[JsonValue] = list(own) if isinstance(own, list) else []
+    found += reviews
     return Restaurant(business, tuple(_review(review, place) for place, review in enumerate(found)))
 
 
@@ -631,8 +635,8 @@ def _open_during(place: Restaurant, path: Path, start: int, end: int) -> Truth:
     opens = int(found[1]) * 60 + int(found[2])
     closes = int(found[3]) * 60 + int(found[4])
     closes += 1440 if closes < opens else 0
-    end += 1440 if end < start else 0
-    return _truth(opens <= start and end <= closes)
+    ends = end + 1440 if end < start else end
+    return _truth(opens <= start and ends <= closes)
 
 
 def _review_text(
@@ -846,10 +850,7 @@ class _Automaton:
 
         Gives -1 where one succeeds, else the position before which none begins that could.
         """
-        asserted: list[tuple[re.Pattern[str], int]] = []
-        for assertion in _ASSERTIONS:
-            if assertion in self.waiting:
-                asserted.append((re.compile(assertion), self.waiting[assertion]))
+        asserted = [(re.compile(each), self.waiting[each]) for each in _ASSERTIONS if each in self.waiting]
         matched = 1 << len(self.program)
         reached = 1
         for position in range(start, len(text) + 1):

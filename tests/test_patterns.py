@@ -10,7 +10,8 @@ from types import ModuleType
 
 import pytest
 from formulaseed.backends.python import render
-from formulaseed.backends.python.verify_requests import foreign
+from formulaseed.backends.python.dialects import REQUESTS
+from formulaseed.backends.python.verify import foreign
 from formulaseed.domain import automaton, scanning
 from formulaseed.domain.ambiguity import find_ambiguity
 from formulaseed.domain.automaton import matcher
@@ -212,12 +213,12 @@ def test_a_module_carries_the_automaton() -> None:
     table = matcher(accepted("great.*service")).table
     assert table is not None
     body = f"def found(text: str) -> bool:\n    return _Automaton({table[0]!r}, {table[1]!r}).search(text)\n"
-    helpers, imports = render._needed(body)
+    helpers, imports = render._needed(body, render._REQUESTS_ALWAYS)
     source = "\n".join([*imports, "", "", body, "", helpers, ""])
     tree = ast.parse(source)
     assert "import re" in imports
     assert "found" in {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
-    assert foreign(tree) is None
+    assert foreign(tree, REQUESTS) is None
     module = ModuleType("module")
     exec(compile(source, "module", "exec"), vars(module))
     assert module.found("a GREAT place, good Service")

@@ -11,8 +11,9 @@ from typing import Any
 
 import pytest
 from formulaseed import limits
-from formulaseed.backends.python import requests_prelude, verify
-from formulaseed.backends.python.verify_requests import verify_source
+from formulaseed.backends.python import requests_prelude
+from formulaseed.backends.python.dialects import REQUESTS
+from formulaseed.backends.python.verify import verify_source
 from formulaseed.ir.three_valued import Background, Candidate, evaluate, friends_of
 from formulaseed.pipeline import compile_requests, load_requests
 from formulaseed.runtime.loading import module_from_source
@@ -316,27 +317,13 @@ def test_texts_stay_texts(text: str) -> None:
     }
     requests = load_requests([request(1, tree, scenario=text, text=text, gold_restaurant=text)])
     source = compile_requests(requests, formatted=False)
-    assert verify_source(source) is None
+    assert verify_source(source, REQUESTS) is None
     module = loaded(source)
     business = {"attributes": {text: f"x{text}x"}}
     found = [{"review_id": "r", "text": "", "user": {"name": text}}]
     known = module.parse_background([{"review_id": "r", "aspect": text, "judgement": "positive"}], None)
     assert outcome(module, business, found, known) == {"R01": 1}
     assert {"R01": text} == module.GOLD
-
-
-def test_dialects_differ() -> None:
-    """What modules of requests may hold, those of seeds may not."""
-    for source in ("import re\n", "import ast\n", "from functools import cached_property\n"):
-        assert verify_source(source) is None
-        assert verify.verify_source(source) is not None
-    for source in (
-        "import os\n",
-        "import re as x\n",
-        "from functools import cache\n",
-        "class A:\n    @property\n    def a(self) -> int:\n        return 1\n",
-    ):
-        assert verify_source(source) is not None
 
 
 def test_a_bad_restaurant_is_refused_by_name(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from formulaseed.backends.python.code import Code, comment_text, docstring_text, literal
-from formulaseed.backends.python.names import Names
+from formulaseed.backends.python.names import FRAME_NAMES, Names
 from formulaseed.backends.python.plan import STYLE
 from formulaseed.ir.requests import (
     Circle,
@@ -66,7 +66,7 @@ class RequestsView:
 
 def plan_requests(program: Requests, *, path: str, sha256: str, bare: bool = False) -> RequestsView:
     """The view of a module; a `bare` one leaves out every text that only describes."""
-    names = Names(_TAKEN)
+    names = Names((*_TAKEN, *FRAME_NAMES))
     called: dict[Evidence, Code] = {}
     views = []
     for request in program.requests:

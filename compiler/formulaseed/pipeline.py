@@ -393,9 +393,9 @@ def compile_requests(given: RequestsLike | RequestsFile, *, formatted: bool = Tr
     from formulaseed.backends.python.verify import verify
 
     path, digest = _shown_path(loaded.document.path), loaded.sha256
-    views = [plan_requests(loaded.program, path=path, sha256=digest, bare=bare) for bare in (False, True)]
-    rendered, bare_twin = render_requests(*views)
     try:
+        views = [plan_requests(loaded.program, path=path, sha256=digest, bare=bare) for bare in (False, True)]
+        rendered, bare_twin = render_requests(*views)
         source = rendered.source(formatted=formatted)
         fault = verify(source, bare_twin.source(formatted=False), REQUESTS)
     except Exception as error:

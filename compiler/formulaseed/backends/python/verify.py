@@ -166,12 +166,14 @@ class _Verifier:
         """Note a class with its fields, and with its methods where it is an object's."""
         self._name(node, name, set())
         self.classes[name] = base
+        members: set[str] = set()
         for inner in body:
             match inner:
                 case ast.AnnAssign(ast.Name(field)):
-                    self._field(inner, field)
+                    self._field(inner, field, members)
                 case ast.FunctionDef(method) if not base and method != "__init__":
-                    self._field(inner, method)
+                    self._field(inner, method, members)
+        self.fields |= members
 
     def _name(self, node: ast.AST, name: str, kind: set[str]) -> None:
         if name in self.modules | self.imports | self.constants | self.functions | self.classes.keys():
@@ -180,10 +182,10 @@ class _Verifier:
             raise _Foreign(node, f"`{name}` is a name of Python's own")
         kind.add(name)
 
-    def _field(self, node: ast.AST, name: str) -> None:
-        if name.startswith("_") or name in FRAME_NAMES:
-            raise _Foreign(node, f"`{name}` is no field's name")
-        self.fields.add(name)
+    def _field(self, node: ast.AST, name: str, members: set[str]) -> None:
+        if name.startswith("_") or name in FRAME_NAMES or name in members:
+            raise _Foreign(node, f"`{name}` is no field's name, or one that another has")
+        members.add(name)
 
     # --- what stands outside of functions
 

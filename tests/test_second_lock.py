@@ -196,7 +196,8 @@ def test_the_same_modules_without_that_one_thing_pass() -> None:
     """The honest module, and honest statements where the foreign ones stood."""
     assert verify_source(HONEST) is None
     inside = "total = 0\n    for row in rows:\n        total += 1\n    return math.log(total) if total else _finite(0.5, 'X')"
-    assert verify_source(f"{WITH_MATH}\nONE: Final = {{'a': (1, -2.5)}}\ndef _extra(rows, context):\n    {inside}\n") is None  # fmt: skip
+    module = f"{WITH_MATH}\nONE: Final = {{'a': (1, -2.5)}}\ndef _extra(rows, context):\n    {inside}\n"
+    assert verify_source(module) is None
 
 
 OF_REQUESTS = ROOT / "generated" / "requests.py"

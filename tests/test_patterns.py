@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import ast
-import json
 import re
-from pathlib import Path
 from types import ModuleType
 
 import pytest
@@ -19,8 +17,6 @@ from formulaseed.domain.patterns import written
 from helpers import accepted, parsed
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-
-PAGES = Path(__file__).resolve().parents[1] / "compiler" / "formulaseed" / "diagnostics" / "explain"
 
 
 def told(pattern: str) -> tuple[str, str]:
@@ -103,19 +99,6 @@ def test_what_is_no_pattern_is_told_at_its_place(pattern: str, code: str, place:
     assert told(pattern) == (code, place)
     assert diagnostic.help
     assert diagnostic.message[-1] not in ".!"
-
-
-def test_the_pages_tell_the_truth() -> None:
-    """The example of each page has the page's code at the underlined place, and what stands instead is accepted."""
-    for code in ("FS801", "FS802", "FS803", "FS804"):
-        text = (PAGES / f"{code}.md").read_text(encoding="utf-8")
-        first, *others = re.findall(r"^(\{.*\})$", text, re.MULTILINE)
-        underline = re.search(r"^( +)(\^+)$", text, re.MULTILINE)
-        assert underline
-        found, place = told(json.loads(first)["pattern"])
-        assert (found, place) == (code, first[len(underline[1]) : len(underline[1]) + len(underline[2])])
-        assert others
-        assert all(accepted(json.loads(line)["pattern"]) for line in others)
 
 
 # Random patterns ------------------------------------------------------------------------------------------------------

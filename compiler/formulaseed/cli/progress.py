@@ -47,8 +47,8 @@ class _Silence:
 
 
 @contextmanager
-def progress(what: str, *, quiet: bool = False) -> Iterator[Progress]:
-    """Something to call once for every item that is done."""
+def progress(what: str, total: int | None = None, *, quiet: bool = False) -> Iterator[Progress]:
+    """Something to call once for every item that is done; where their number is known, a terminal shows how far it is."""
     if quiet:
         yield _Silence()
         return
@@ -56,12 +56,13 @@ def progress(what: str, *, quiet: bool = False) -> Iterator[Progress]:
         yield _Lines(what)
         return
     from rich.console import Console
-    from rich.progress import MofNCompleteColumn, SpinnerColumn, TextColumn, TimeElapsedColumn
+    from rich.progress import BarColumn, MofNCompleteColumn, SpinnerColumn, TextColumn, TimeElapsedColumn
     from rich.progress import Progress as Bar
 
-    columns = (SpinnerColumn(), MofNCompleteColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+    far = SpinnerColumn() if total is None else BarColumn()
+    columns = (far, MofNCompleteColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
     with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(what, total=None)
+        task = bar.add_task(what, total=total)
 
         class _Bar:
             def advance(self, note: str) -> None:

@@ -80,7 +80,7 @@ class Evidence:
 
     @cached_property
     def duck_reviews(self) -> Truth:
-        # evidence: a review match roast duck
+        # evidence: a review matches roast duck
         return _review_text(self.place, self.known, "roast duck")
 
     @cached_property
@@ -100,17 +100,17 @@ class Evidence:
 
     @cached_property
     def chai_reviews(self) -> Truth:
-        # evidence: a review match \bchai\b
+        # evidence: a review matches \bchai\b
         return _review_text(self.place, self.known, "\\bchai\\b")
 
     @cached_property
     def hours_friday_late(self) -> Truth:
-        # evidence: hours.Friday contain 23:00 to 1:00
+        # evidence: hours.Friday contains 23:00 to 1:00
         return _open_during(self.place, ("hours", "Friday"), 1380, 60)
 
     @cached_property
     def hours_tuesday_early(self) -> Truth:
-        # evidence: hours.Tuesday contain 6:30 to 7:30
+        # evidence: hours.Tuesday contains 6:30 to 7:30
         return _open_during(self.place, ("hours", "Tuesday"), 390, 450)
 
     @cached_property
@@ -130,7 +130,7 @@ class Evidence:
 
     @cached_property
     def coffee_by_experts(self) -> Truth:
-        # evidence: a review match coffee|latte|\bchai\b, 2 at or over percentile 50 of user.review_count
+        # evidence: a review matches coffee|latte|\bchai\b, 2 at or over percentile 50 of user.review_count
         return _review_text(
             self.place, self.known, "coffee|latte|\\bchai\\b", weight=(("user", "review_count"), 50.0, 2)
         )
@@ -187,7 +187,7 @@ class Evidence:
 
     @cached_property
     def karaoke_reviews(self) -> Truth:
-        # evidence: a review match karaoke
+        # evidence: a review matches karaoke
         return _review_text(self.place, self.known, "karaoke")
 
     @cached_property
@@ -202,7 +202,7 @@ class Evidence:
 
     @cached_property
     def patio_reviews(self) -> Truth:
-        # evidence: a review match patio
+        # evidence: a review matches patio
         return _review_text(self.place, self.known, "patio")
 
     @cached_property
@@ -272,12 +272,12 @@ class Evidence:
 
     @cached_property
     def social_rating(self) -> Truth:
-        # evidence: a review by Vaughn and those 1 hop away give 4 stars or more
+        # evidence: a review by Vaughn and those 1 hop away gives 4 stars or more
         return _social_rating(self.place, self.known, 4.0, 1, (("Vaughn",), 1))
 
     @cached_property
     def social_pho(self) -> Truth:
-        # evidence: a review by Teo and those 2 hops away match \bpho\b
+        # evidence: a review by Teo and those 2 hops away matches \bpho\b
         return _review_text(self.place, self.known, "\\bpho\\b", circle=(("Teo",), 2))
 
     @cached_property

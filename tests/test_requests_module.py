@@ -266,6 +266,67 @@ def test_shared_evidence_is_computed_once() -> None:
     assert "return max(evidence.tea, evidence.tea_2)" in source
 
 
+@pytest.mark.parametrize(
+    ("evidence", "text"),
+    [
+        ({"kind": "review_text", "pattern": "tea"}, "a review matches tea"),
+        (
+            {
+                "kind": "review_text",
+                "pattern": "tea",
+                "min_matches": 2,
+                "social_filter": {"friends": ["Ana"], "hops": 2},
+            },
+            "2 reviews by Ana and those 2 hops away match tea",
+        ),
+        (
+            {"kind": "social_rating", "min_stars": 1, "social_filter": {"friends": ["Ana"], "hops": 1}},
+            "a review by Ana and those 1 hop away gives 1 star or more",
+        ),
+        (
+            {
+                "kind": "social_rating",
+                "min_stars": 4.5,
+                "min_matches": 3,
+                "social_filter": {"friends": ["Ana"], "hops": 1},
+            },
+            "3 reviews by Ana and those 1 hop away give 4.5 stars or more",
+        ),
+        (
+            {
+                "kind": "review_meta",
+                "path": ["useful"],
+                "op": "gte",
+                "value": 1,
+                "agg": "count",
+                "count": 1,
+                "min_stars": 1,
+            },
+            "a review of 1 star or more: useful >= 1",
+        ),
+        (
+            {
+                "kind": "review_meta",
+                "path": ["useful"],
+                "op": "gte",
+                "value": 1,
+                "agg": "count",
+                "count": 2,
+                "min_stars": 2,
+            },
+            "2 reviews of 2 stars or more: useful >= 1",
+        ),
+    ],
+)
+def test_comments_are_sentences(evidence: dict[str, Any], text: str) -> None:
+    """What stands in the singular is said in the singular; the title counts requests so, too."""
+    one = request(1, {"op": "AND", "args": [leaf("a", **evidence)]})
+    source = compile_requests(load_requests([one]), formatted=False)
+    assert f"# evidence: {text}\n" in source
+    assert source.startswith('"""requests: 1 request\n')
+    assert '"""requests: 2 requests\n' in compile_requests(load_requests([one, {**one, "id": "R02"}]), formatted=False)
+
+
 def test_module_is_typed_and_stands_alone(tmp_path: Path) -> None:
     """mypy --strict and ruff find nothing, the standard library is enough, and the bytes are the same again."""
     path = ROOT / "examples" / "requests.jsonl"

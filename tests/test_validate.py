@@ -269,7 +269,7 @@ def test_every_example_is_explained() -> None:
     assert done.status == 0
     for words in (
         "✓ hours_friday_late: hours.Friday is 10:30-2:0, asked for 23:00-1:00",
-        "✓ review_meta_elite: 2 of 8 reviews meet it, asked for 2",
+        "✓ review_meta_elite: 8 reviews, 2 meeting it, asked for 2",
         "7 reviews in the group, 4.71 stars on average, asked for avg_stars gte 4.5",
         "✓ not_only_easy_raters: easy raters give",
         "6 negative on `wait`",

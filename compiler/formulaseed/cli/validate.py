@@ -29,6 +29,7 @@ from formulaseed.runtime.validation import (
     matrix_of,
     result_of,
 )
+from formulaseed.wording import number_of
 
 
 @click.command("validate")
@@ -75,7 +76,7 @@ def command(
     with reported(failures):
         world = read_world(restaurants, reviews, judgements, social, failures)
         truths = Truths(picked, world)
-        with progress("restaurants", len(world.candidates)) as bar:
+        with progress("restaurant", len(world.candidates)) as bar:
             for business_id in truths.fill():
                 bar.advance(world.name(business_id))
         found = matrix_of(truths)
@@ -142,13 +143,9 @@ def _summary(results: Sequence[RequestResult], world: World) -> str:
     counts = {status: sum(result.status == status for result in results) for status in COLORS}
     told = ", ".join(f"{number} {status}" for status, number in counts.items() if number) or "none"
     return (
-        f"{_number(len(results), 'request')}, {_number(len(world.candidates), 'restaurant')}, "
-        f"{_number(world.review_count, 'review')}: {told}"
+        f"{number_of(len(results), 'request')}, {number_of(len(world.candidates), 'restaurant')}, "
+        f"{number_of(world.review_count, 'review')}: {told}"
     )
-
-
-def _number(count: int, what: str) -> str:
-    return f"{count} {what}{'' if count == 1 else 's'}"
 
 
 def _explain(requests: Sequence[Request], results: Sequence[RequestResult], truths: Truths, report: Report) -> None:
@@ -166,10 +163,10 @@ def _notes(truths: Truths) -> Iterator[str]:
     world = truths.world
     circles = [c for c in truths.conditions.values() if getattr(c.evidence, "circle", None) is not None]
     if circles and not world.has_graph:
-        yield f"{_number(len(circles), 'condition')} on circles of friends and no --social: only those named count"
+        yield f"{number_of(len(circles), 'condition')} on circles of friends and no --social: only those named count"
     judged = [c for c in truths.conditions.values() if isinstance(c.evidence, Sentiment)]
     if judged and world.background.judgements is None:
-        yield f"{_number(len(judged), 'condition')} on judgements and no --judgements: they are unknown"
+        yield f"{number_of(len(judged), 'condition')} on judgements and no --judgements: they are unknown"
     for path in dict.fromkeys(e.path for e in truths.conditions if isinstance(e, ItemMeta)):
         places = [candidate.business for candidate in world.candidates.values()]
         if places and all(value_at(business, path) is None for business in places):

@@ -29,6 +29,7 @@ from formulaseed.ir.requests import (
     conditions,
 )
 from formulaseed.ir.requests_text import evidence_text
+from formulaseed.wording import number_of
 
 _TAKEN = ("place", "known", "self", "evidence")
 _MODULE = (
@@ -78,7 +79,9 @@ def plan_requests(program: Requests, *, path: str, sha256: str, bare: bool = Fal
                 views.append(EvidenceView(name, comment, _evidence(condition.evidence)))
     functions = Names(_MODULE)
     return RequestsView(
-        title=Code("requests") if bare else docstring_text(f"{program.name}: {len(program.requests)} requests"),
+        title=Code("requests")
+        if bare
+        else docstring_text(f"{program.name}: {number_of(len(program.requests), 'request')}"),
         header=() if bare else _header(path),
         name=literal(program.name),
         sha256=literal(sha256),

@@ -14,6 +14,7 @@ BENCHMARKS = {
     "compiling": "compiling in one process",
     "startup": "commands from the shell",
     "pipeline": "reviews a second",
+    "matrix": "requests held against restaurants",
 }
 
 

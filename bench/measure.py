@@ -6,6 +6,7 @@ compared is measured in the same seconds, so that a busy minute does not fall on
 
 from __future__ import annotations
 
+import resource
 import time
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
@@ -25,6 +26,12 @@ def shortest(calls: Mapping[Name, Call], *, rounds: int, sample: float = 0.002) 
         for name, call in calls.items():
             best[name] = min(best[name], _timed(call, repeats[name]))
     return best
+
+
+def children_cpu() -> float:
+    """CPU seconds of the processes that were started from here and have ended."""
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
 
 
 def _repeats(call: Call, sample: float) -> int:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-import resource
 import subprocess
 import sys
 import tempfile
 import time
 from pathlib import Path
 
+from measure import children_cpu
 from tables import Line, table
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -64,11 +64,6 @@ def _environment(cache: str) -> dict[str, str]:
 
 def _run(command: list[str], environment: dict[str, str]) -> tuple[float, float]:
     """Wall and CPU seconds of one run."""
-    before, started = _children_cpu(), time.perf_counter()
+    before, started = children_cpu(), time.perf_counter()
     subprocess.run(command, cwd=ROOT, env=environment, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    return time.perf_counter() - started, _children_cpu() - before
-
-
-def _children_cpu() -> float:
-    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return usage.ru_utime + usage.ru_stime
+    return time.perf_counter() - started, children_cpu() - before

@@ -21,6 +21,9 @@ REQUESTS_SHA256: Final = "b16c5933660463d12cd7320794e302a92c4d2ec3a24c6605fedef4
 class Evidence:
     """What the requests ask of one restaurant: each piece is computed when it is first asked for, and once."""
 
+    place: Restaurant
+    known: Background
+
     def __init__(self, place: Restaurant, known: Background) -> None:
         self.place = place
         self.known = known
@@ -77,7 +80,7 @@ class Evidence:
 
     @cached_property
     def duck_reviews(self) -> Truth:
-        # evidence: a review match roast duck
+        # evidence: a review matches roast duck
         return _review_text(self.place, self.known, "roast duck")
 
     @cached_property
@@ -97,17 +100,17 @@ class Evidence:
 
     @cached_property
     def chai_reviews(self) -> Truth:
-        # evidence: a review match \bchai\b
+        # evidence: a review matches \bchai\b
         return _review_text(self.place, self.known, "\\bchai\\b")
 
     @cached_property
     def hours_friday_late(self) -> Truth:
-        # evidence: hours.Friday contain 23:00 to 1:00
+        # evidence: hours.Friday contains 23:00 to 1:00
         return _open_during(self.place, ("hours", "Friday"), 1380, 60)
 
     @cached_property
     def hours_tuesday_early(self) -> Truth:
-        # evidence: hours.Tuesday contain 6:30 to 7:30
+        # evidence: hours.Tuesday contains 6:30 to 7:30
         return _open_during(self.place, ("hours", "Tuesday"), 390, 450)
 
     @cached_property
@@ -127,7 +130,7 @@ class Evidence:
 
     @cached_property
     def coffee_by_experts(self) -> Truth:
-        # evidence: a review match coffee|latte|\bchai\b, 2 at or over percentile 50 of user.review_count
+        # evidence: a review matches coffee|latte|\bchai\b, 2 at or over percentile 50 of user.review_count
         return _review_text(
             self.place, self.known, "coffee|latte|\\bchai\\b", weight=(("user", "review_count"), 50.0, 2)
         )
@@ -184,7 +187,7 @@ class Evidence:
 
     @cached_property
     def karaoke_reviews(self) -> Truth:
-        # evidence: a review match karaoke
+        # evidence: a review matches karaoke
         return _review_text(self.place, self.known, "karaoke")
 
     @cached_property
@@ -199,7 +202,7 @@ class Evidence:
 
     @cached_property
     def patio_reviews(self) -> Truth:
-        # evidence: a review match patio
+        # evidence: a review matches patio
         return _review_text(self.place, self.known, "patio")
 
     @cached_property
@@ -269,12 +272,12 @@ class Evidence:
 
     @cached_property
     def social_rating(self) -> Truth:
-        # evidence: a review by Vaughn and those 1 hop away give 4 stars or more
+        # evidence: a review by Vaughn and those 1 hop away gives 4 stars or more
         return _social_rating(self.place, self.known, 4.0, 1, (("Vaughn",), 1))
 
     @cached_property
     def social_pho(self) -> Truth:
-        # evidence: a review by Teo and those 2 hops away match \bpho\b
+        # evidence: a review by Teo and those 2 hops away matches \bpho\b
         return _review_text(self.place, self.known, "\\bpho\\b", circle=(("Teo",), 2))
 
     @cached_property
@@ -492,11 +495,11 @@ class DataError(ValueError):
 
 
 Truth: TypeAlias = Literal[-1, 0, 1]
-Scalar: TypeAlias = str | int | float | bool | None
+Scalar: TypeAlias = "str | int | float | bool | None"
 Path: TypeAlias = tuple[str, ...]
 Circle: TypeAlias = tuple[tuple[str, ...], int]
 Weight: TypeAlias = tuple[Path, float, int]
-Program: TypeAlias = tuple[str, tuple[str | tuple[int, ...], ...]]
+Program: TypeAlias = tuple[str, tuple["str | tuple[int, ...]", ...]]
 _ATTRIBUTE_CHARACTERS = 2_000
 _HOURS = r"\s*([0-9]{1,2}):([0-9]{1,2})\s*-\s*([0-9]{1,2}):([0-9]{1,2})\s*"
 
@@ -524,7 +527,8 @@ def parse_restaurant(record: JsonObject, reviews: Sequence[JsonObject] = ()) -> 
     inner = record.get("business")
     business = {**record, **inner} if isinstance(inner, dict) else record
     own = record.get("reviews")
-    found = [*(own if isinstance(own, list) else ()), *reviews]
+    found: list[JsonValue] = list(own) if isinstance(own, list) else []
+    found += reviews
     return Restaurant(business, tuple(_review(review, place) for place, review in enumerate(found)))
 
 
@@ -631,8 +635,8 @@ def _open_during(place: Restaurant, path: Path, start: int, end: int) -> Truth:
     opens = int(found[1]) * 60 + int(found[2])
     closes = int(found[3]) * 60 + int(found[4])
     closes += 1440 if closes < opens else 0
-    end += 1440 if end < start else 0
-    return _truth(opens <= start and end <= closes)
+    ends = end + 1440 if end < start else end
+    return _truth(opens <= start and ends <= closes)
 
 
 def _review_text(
@@ -846,10 +850,7 @@ class _Automaton:
 
         Gives -1 where one succeeds, else the position before which none begins that could.
         """
-        asserted: list[tuple[re.Pattern[str], int]] = []
-        for assertion in _ASSERTIONS:
-            if assertion in self.waiting:
-                asserted.append((re.compile(assertion), self.waiting[assertion]))
+        asserted = [(re.compile(each), self.waiting[each]) for each in _ASSERTIONS if each in self.waiting]
         matched = 1 << len(self.program)
         reached = 1
         for position in range(start, len(text) + 1):

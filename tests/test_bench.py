@@ -7,6 +7,8 @@ import sys
 from pathlib import Path
 
 import pytest
+from formulaseed import validate_requests
+from formulaseed.pipeline import analyse_requests
 
 BENCH = Path(__file__).parents[1] / "bench"
 
@@ -20,6 +22,20 @@ def _on_path(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_every_benchmark_can_be_imported(name: str) -> None:
     """A benchmark names only what the package has."""
     assert importlib.import_module(name).__doc__
+
+
+def test_the_data_of_the_matrix() -> None:
+    """As many requests, restaurants and reviews as are asked for, without a fault, and the same at every run."""
+    matrix = importlib.import_module("matrix")
+    requests, places = matrix.requests_of(100), matrix.restaurants_of(50, 970)
+    assert analyse_requests(requests).diagnostics == ()
+    assert [request["id"] for request in requests] == [f"R{number:02}" for number in range(1, 101)]
+    assert (len(places), sum(len(place["reviews"]) for place in places)) == (50, 970)
+    validation = validate_requests(requests, restaurants=places)
+    assert validation.failures == ()
+    assert {value for row in validation.matrix.values() for value in row.values()} == {1, 0, -1}
+    assert (requests, places) == (matrix.requests_of(100), matrix.restaurants_of(50, 970))
+    assert requests != matrix.requests_of(100, seed=2)
 
 
 def test_the_phases_that_are_timed_exist() -> None:

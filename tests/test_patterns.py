@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import ast
-import json
 import re
-from pathlib import Path
 from types import ModuleType
 
 import pytest
 from formulaseed.backends.python import render
-from formulaseed.backends.python.verify_requests import foreign
+from formulaseed.backends.python.dialects import REQUESTS
+from formulaseed.backends.python.verify import foreign
 from formulaseed.domain import automaton, scanning
 from formulaseed.domain.ambiguity import find_ambiguity
 from formulaseed.domain.automaton import matcher
@@ -18,8 +17,6 @@ from formulaseed.domain.patterns import written
 from helpers import accepted, parsed
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-
-PAGES = Path(__file__).resolve().parents[1] / "compiler" / "formulaseed" / "diagnostics" / "explain"
 
 
 def told(pattern: str) -> tuple[str, str]:
@@ -102,19 +99,6 @@ def test_what_is_no_pattern_is_told_at_its_place(pattern: str, code: str, place:
     assert told(pattern) == (code, place)
     assert diagnostic.help
     assert diagnostic.message[-1] not in ".!"
-
-
-def test_the_pages_tell_the_truth() -> None:
-    """The example of each page has the page's code at the underlined place, and what stands instead is accepted."""
-    for code in ("FS801", "FS802", "FS803", "FS804"):
-        text = (PAGES / f"{code}.md").read_text(encoding="utf-8")
-        first, *others = re.findall(r"^(\{.*\})$", text, re.MULTILINE)
-        underline = re.search(r"^( +)(\^+)$", text, re.MULTILINE)
-        assert underline
-        found, place = told(json.loads(first)["pattern"])
-        assert (found, place) == (code, first[len(underline[1]) : len(underline[1]) + len(underline[2])])
-        assert others
-        assert all(accepted(json.loads(line)["pattern"]) for line in others)
 
 
 # Random patterns ------------------------------------------------------------------------------------------------------
@@ -212,12 +196,12 @@ def test_a_module_carries_the_automaton() -> None:
     table = matcher(accepted("great.*service")).table
     assert table is not None
     body = f"def found(text: str) -> bool:\n    return _Automaton({table[0]!r}, {table[1]!r}).search(text)\n"
-    helpers, imports = render._needed(body)
+    helpers, imports = render._needed(body, render._REQUESTS_ALWAYS)
     source = "\n".join([*imports, "", "", body, "", helpers, ""])
     tree = ast.parse(source)
     assert "import re" in imports
     assert "found" in {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
-    assert foreign(tree) is None
+    assert foreign(tree, REQUESTS) is None
     module = ModuleType("module")
     exec(compile(source, "module", "exec"), vars(module))
     assert module.found("a GREAT place, good Service")

@@ -11,8 +11,9 @@ from typing import Any
 
 import pytest
 from formulaseed import limits
-from formulaseed.backends.python import requests_prelude, verify
-from formulaseed.backends.python.verify_requests import verify_source
+from formulaseed.backends.python import requests_prelude
+from formulaseed.backends.python.dialects import REQUESTS
+from formulaseed.backends.python.verify import verify_source
 from formulaseed.ir.three_valued import Background, Candidate, evaluate, friends_of
 from formulaseed.pipeline import compile_requests, load_requests
 from formulaseed.runtime.loading import module_from_source
@@ -265,6 +266,67 @@ def test_shared_evidence_is_computed_once() -> None:
     assert "return max(evidence.tea, evidence.tea_2)" in source
 
 
+@pytest.mark.parametrize(
+    ("evidence", "text"),
+    [
+        ({"kind": "review_text", "pattern": "tea"}, "a review matches tea"),
+        (
+            {
+                "kind": "review_text",
+                "pattern": "tea",
+                "min_matches": 2,
+                "social_filter": {"friends": ["Ana"], "hops": 2},
+            },
+            "2 reviews by Ana and those 2 hops away match tea",
+        ),
+        (
+            {"kind": "social_rating", "min_stars": 1, "social_filter": {"friends": ["Ana"], "hops": 1}},
+            "a review by Ana and those 1 hop away gives 1 star or more",
+        ),
+        (
+            {
+                "kind": "social_rating",
+                "min_stars": 4.5,
+                "min_matches": 3,
+                "social_filter": {"friends": ["Ana"], "hops": 1},
+            },
+            "3 reviews by Ana and those 1 hop away give 4.5 stars or more",
+        ),
+        (
+            {
+                "kind": "review_meta",
+                "path": ["useful"],
+                "op": "gte",
+                "value": 1,
+                "agg": "count",
+                "count": 1,
+                "min_stars": 1,
+            },
+            "a review of 1 star or more: useful >= 1",
+        ),
+        (
+            {
+                "kind": "review_meta",
+                "path": ["useful"],
+                "op": "gte",
+                "value": 1,
+                "agg": "count",
+                "count": 2,
+                "min_stars": 2,
+            },
+            "2 reviews of 2 stars or more: useful >= 1",
+        ),
+    ],
+)
+def test_comments_are_sentences(evidence: dict[str, Any], text: str) -> None:
+    """What stands in the singular is said in the singular; the title counts requests so, too."""
+    one = request(1, {"op": "AND", "args": [leaf("a", **evidence)]})
+    source = compile_requests(load_requests([one]), formatted=False)
+    assert f"# evidence: {text}\n" in source
+    assert source.startswith('"""requests: 1 request\n')
+    assert '"""requests: 2 requests\n' in compile_requests(load_requests([one, {**one, "id": "R02"}]), formatted=False)
+
+
 def test_module_is_typed_and_stands_alone(tmp_path: Path) -> None:
     """mypy --strict and ruff find nothing, the standard library is enough, and the bytes are the same again."""
     path = ROOT / "examples" / "requests.jsonl"
@@ -316,27 +378,13 @@ def test_texts_stay_texts(text: str) -> None:
     }
     requests = load_requests([request(1, tree, scenario=text, text=text, gold_restaurant=text)])
     source = compile_requests(requests, formatted=False)
-    assert verify_source(source) is None
+    assert verify_source(source, REQUESTS) is None
     module = loaded(source)
     business = {"attributes": {text: f"x{text}x"}}
     found = [{"review_id": "r", "text": "", "user": {"name": text}}]
     known = module.parse_background([{"review_id": "r", "aspect": text, "judgement": "positive"}], None)
     assert outcome(module, business, found, known) == {"R01": 1}
     assert {"R01": text} == module.GOLD
-
-
-def test_dialects_differ() -> None:
-    """What modules of requests may hold, those of seeds may not."""
-    for source in ("import re\n", "import ast\n", "from functools import cached_property\n"):
-        assert verify_source(source) is None
-        assert verify.verify_source(source) is not None
-    for source in (
-        "import os\n",
-        "import re as x\n",
-        "from functools import cache\n",
-        "class A:\n    @property\n    def a(self) -> int:\n        return 1\n",
-    ):
-        assert verify_source(source) is not None
 
 
 def test_a_bad_restaurant_is_refused_by_name(tmp_path: Path) -> None:

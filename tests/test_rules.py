@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
@@ -20,7 +19,7 @@ from formulaseed.pipeline import analyse, analyse_file, compile_seed
 from formulaseed.runtime.loading import module_from_file
 from formulaseed.source.text import Source
 from formulaseed.syntax.shorthand import parse_shorthand
-from helpers import formulaseed, parsed, tiny_seed
+from helpers import formulaseed, tiny_seed
 
 PAGES = Path(__file__).resolve().parents[1] / "compiler" / "formulaseed" / "diagnostics" / "explain"
 IN_PROSE = {
@@ -29,10 +28,6 @@ IN_PROSE = {
     "FS104": "a formula that is too large is too large for a page",
     "FS510": "a list that is too long is too long for a page",
     "FS701": "about modules",
-    "FS801": "about patterns",
-    "FS802": "about patterns",
-    "FS803": "about patterns",
-    "FS804": "about patterns",
     "FS821": "about shorthands, which are tested beside them",
     "FS822": "about shorthands, which are tested beside them",
     "FS823": "a shorthand that is too large is too large for a page",
@@ -173,13 +168,6 @@ def _refused_by_verifier(folder: Path) -> tuple[Diagnostic, ...]:
     return refused.value.diagnostics
 
 
-def _pattern(pattern: str) -> Callable[[Path], tuple[Diagnostic, ...]]:
-    def told_of_pattern(folder: Path) -> tuple[Diagnostic, ...]:
-        return parsed(pattern)[1]
-
-    return told_of_pattern
-
-
 def _shorthand(text: str, folder: Path) -> tuple[Diagnostic, ...]:
     problems = Problems()
     assert parse_shorthand(Source("shorthand", text), problems) is None
@@ -192,10 +180,6 @@ MADE = {
     "FS104": _formula_too_large,
     "FS510": _too_many,
     "FS701": _no_module,
-    "FS801": _pattern("(live music|dj"),
-    "FS802": _pattern("(?=.*quiet)(?=.*cozy)"),
-    "FS803": _pattern(r"(\w+\s?)+ patio"),
-    "FS804": _pattern("gluten.{0,1000}free"),
     "FS821": partial(_shorthand, "AND(quiet wifi_free)"),
     "FS822": partial(_shorthand, "XOR(quiet, wifi_free)"),
     "FS823": partial(_shorthand, "a" * (limits.SHORTHAND_CHARACTERS + 1)),

@@ -171,9 +171,13 @@ INSIDE = {
 }
 """Statements in the body of a function with the arguments `rows` and `context`."""
 
+WITH_MATH = HONEST.replace("import annotations\n", "import annotations\nimport math\n", 1)
+
 BY_HAND = {
     **{f"{name}, outside": f"{HONEST}\n{text}\n" for name, text in AT_THE_END.items()},
     **{f"{name}, inside": f"{HONEST}\ndef _extra(rows, context):\n    {text}\n" for name, text in INSIDE.items()},
+    "math changed where it is imported": f"{WITH_MATH}\ndef _extra(rows, context):\n    math.log = len\n",
+    "math as a constant": f"{WITH_MATH}\nM: Final = math\n",
     "annotations that are evaluated": HONEST.replace("from __future__ import annotations\n", ""),
     "a text before the imports": HONEST.replace("import annotations\n", "import annotations\n'again'\n", 1),
 }
@@ -192,8 +196,8 @@ def test_the_same_modules_without_that_one_thing_pass() -> None:
     """The honest module, and honest statements where the foreign ones stood."""
     assert verify_source(HONEST) is None
     inside = "total = 0\n    for row in rows:\n        total += 1\n    return math.log(total) if total else _finite(0.5, 'X')"
-    assert verify_source(f"{HONEST.replace('import annotations', 'import annotations' + chr(10) + 'import math', 1)}\n"
-                         f"ONE: Final = {{'a': (1, -2.5)}}\ndef _extra(rows, context):\n    {inside}\n") is None  # fmt: skip
+    module = f"{WITH_MATH}\nONE: Final = {{'a': (1, -2.5)}}\ndef _extra(rows, context):\n    {inside}\n"
+    assert verify_source(module) is None
 
 
 OF_REQUESTS = ROOT / "generated" / "requests.py"

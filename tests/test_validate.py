@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import json
+import os
+import pty
 import resource
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
+import click
 import formulaseed as package
 import pytest
 from formulaseed import DataError, SeedError, validate_requests
@@ -175,6 +180,43 @@ def test_reasons(files: tuple[Path, Path]) -> None:
     }
 
 
+def on_terminal(*arguments: object, **environment: str) -> str:
+    """What the command writes where both of its outputs are one terminal, 120 characters wide."""
+    ours, its = pty.openpty()
+    command = [sys.executable, "-m", "formulaseed", *map(str, arguments)]
+    env = {**os.environ, "TERM": "xterm-256color", "COLUMNS": "120", **environment}
+    with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=its, stderr=its, env=env):
+        os.close(its)
+        written = b""
+        with contextlib.suppress(OSError):  # which says on Linux that nobody writes there any more
+            while chunk := os.read(ours, 65536):
+                written += chunk
+    os.close(ours)
+    return written.decode().replace("\r\n", "\n")
+
+
+def test_tables_on_a_terminal(files: tuple[Path, Path]) -> None:
+    """People get a progress bar and a table for each group, in colours unless they want none; a dumb terminal gets lines."""
+    arguments = ("validate", files[0], "--restaurants", files[1])
+    shown = on_terminal(*arguments)
+    assert "━ 3/3 restaurants, The Cow" in click.unstyle(shown)
+    assert "\x1b[33mmulti_match" in shown
+    colorless = on_terminal(*arguments, NO_COLOR="1")
+    assert "\x1b[33m" not in colorless
+    plain = click.unstyle(colorless)
+    table = plain[plain.index("G01 Simple AND: 1 of 6 ok") :].splitlines()
+    assert table[1].strip() == ""
+    assert table[2].split() == ["request", "status", "scenario", "gold", "restaurant", "why"]
+    (line,) = [line for line in table if line.lstrip().startswith("R02")]
+    assert line.split() == ["R02", "multi_match", "Somebody", "The", "Ant", "matches", "too:", "The", "Bee", "(bee)"]
+    column = line.index("matches too")
+    (above,) = [number for number, line in enumerate(table) if line.lstrip().startswith("R03")]
+    assert table[above + 1][column:].strip() == "✗ tv: attributes.TV is False, asked to be True"
+    assert table[-1] == "6 requests, 3 restaurants, 0 reviews: 1 ok, 1 multi_match, 1 no_match, 3 gold_not_match"
+    dumb = on_terminal(*arguments, TERM="dumb", NO_COLOR="1")
+    assert [click.unstyle(line) for line in dumb.splitlines()] == validated(files).out.splitlines()
+
+
 def test_suggestions_mend(files: tuple[Path, Path], tmp_path: Path) -> None:
     """What is proposed for a request makes it ok: a condition more, one less, or one in place of another."""
     done = validated(files, "--suggest")
@@ -227,7 +269,7 @@ def test_every_example_is_explained() -> None:
     assert done.status == 0
     for words in (
         "✓ hours_friday_late: hours.Friday is 10:30-2:0, asked for 23:00-1:00",
-        "✓ review_meta_elite: 2 of 8 reviews meet it, asked for 2",
+        "✓ review_meta_elite: 8 reviews, 2 meeting it, asked for 2",
         "7 reviews in the group, 4.71 stars on average, asked for avg_stars gte 4.5",
         "✓ not_only_easy_raters: easy raters give",
         "6 negative on `wait`",

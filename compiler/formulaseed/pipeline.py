@@ -387,16 +387,17 @@ def _not_compiled(seed: FormulaSeed | RequestsFile, code: str, message: str, hel
 def compile_requests(given: RequestsLike | RequestsFile, *, formatted: bool = True) -> str:
     """The source of the module of a file of requests. Raises `SeedError` where it has errors."""
     loaded = load_requests(given)
+    from formulaseed.backends.python.dialects import REQUESTS
     from formulaseed.backends.python.render import render_requests
     from formulaseed.backends.python.requests_plan import plan_requests
-    from formulaseed.backends.python.verify_requests import verify
+    from formulaseed.backends.python.verify import verify
 
     path, digest = _shown_path(loaded.document.path), loaded.sha256
-    views = [plan_requests(loaded.program, path=path, sha256=digest, bare=bare) for bare in (False, True)]
-    rendered, bare_twin = render_requests(*views)
     try:
+        views = [plan_requests(loaded.program, path=path, sha256=digest, bare=bare) for bare in (False, True)]
+        rendered, bare_twin = render_requests(*views)
         source = rendered.source(formatted=formatted)
-        fault = verify(source, bare_twin.source(formatted=False))
+        fault = verify(source, bare_twin.source(formatted=False), REQUESTS)
     except Exception as error:
         fault = f"the compiler failed with {type(error).__name__}: {error}"
     if fault is not None:

@@ -9,6 +9,7 @@ from formulaseed.domain.types import Base
 from formulaseed.ir import nodes
 from formulaseed.ir.nodes import Expr, Symbol, SymbolKind
 from formulaseed.ir.text import expression_text
+from formulaseed.wording import number_of
 
 
 def called(found: Expr) -> str:
@@ -60,5 +61,5 @@ def arity(function: Function) -> str:
     if most is None:
         return f"{least} or more arguments"
     if least == most:
-        return f"{least} argument{'s' if least != 1 else ''}"
+        return number_of(least, "argument")
     return f"{least} or {most} arguments"

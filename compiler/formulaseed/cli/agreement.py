@@ -16,6 +16,7 @@ from formulaseed.runtime.contexts import read_contexts
 from formulaseed.runtime.jsonl import read_lines
 from formulaseed.runtime.records import Restaurant
 from formulaseed.runtime.results import Failures
+from formulaseed.wording import number_of
 
 
 @click.command("agreement")
@@ -37,7 +38,7 @@ def command(seed: str, contexts: str, extractions: str, form: str) -> None:
     if form == "json":
         click.echo(json.dumps(to_json(agreements), indent=2, ensure_ascii=False))
     else:
-        click.echo(f"{len(pairs)} reviews with a recorded extraction\n\n{render(agreements)}")
+        click.echo(f"{number_of(len(pairs), 'review')} with a recorded extraction\n\n{render(agreements)}")
     finish(failures.status)
 
 

@@ -24,6 +24,7 @@ from formulaseed.runtime.evaluator import Evaluator
 from formulaseed.runtime.results import Failures
 from formulaseed.runtime.running import RunOptions, asked_reviews
 from formulaseed.runtime.running import run as run_restaurants
+from formulaseed.wording import number_of
 
 
 def ask(
@@ -65,7 +66,7 @@ def ask(
         status = 0
         with reported(failures):
             try:
-                with progress("restaurants", quiet=quiet) as shown:
+                with progress("restaurant", quiet=quiet) as shown:
                     extractor = _carrier(answers, given, prices, reviews, "-" in inputs or quiet, shown)
                     results = run_restaurants(evaluator, extractor, source(failures), options, failures)
                     written(results, out, inputs, shown, counted)
@@ -123,7 +124,7 @@ class _Speed:
     def answered(self) -> None:
         self._answered += 1
         rate = self._answered / max(1e-6, time.monotonic() - self._start)
-        note = f"{self._answered:,} answers"
+        note = number_of(self._answered, "answer")
         if self._total is not None:
             left = max(0, self._total - self._answered) / rate
             note = f"{self._answered:,} of {self._total:,} answers, {_span(left)} left"

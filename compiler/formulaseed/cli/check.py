@@ -12,6 +12,7 @@ from formulaseed.diagnostics.model import Diagnostic, strictly
 from formulaseed.diagnostics.render import render_json, render_text, summary
 from formulaseed.errors import FormulaSeedError, UnreadableError
 from formulaseed.pipeline import Analysis, RequestsAnalysis, analyse_file, fixed, fixed_requests
+from formulaseed.wording import number_of
 
 
 @click.command("check")
@@ -62,5 +63,5 @@ def _fixed(analysis: Analysis | RequestsAnalysis) -> Analysis | RequestsAnalysis
     if mended is not analysis and path is not None:
         replace_file(path, mended.document.source.text)
         number = analysis.errors - mended.errors
-        click.echo(f"{path}: {number} error{'s' if number > 1 else ''} mended", err=True)
+        click.echo(f"{path}: {number_of(number, 'error')} mended", err=True)
     return mended

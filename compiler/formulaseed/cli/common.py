@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TextIO, TypeVar
 
 import click
 
@@ -106,5 +106,6 @@ def finish(status: int) -> None:
     sys.exit(status)
 
 
-def is_terminal() -> bool:
-    return sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
+def is_terminal(stream: TextIO | None = None) -> bool:
+    """Whether people look at what is written there, on standard error unless told otherwise."""
+    return (stream or sys.stderr).isatty() and os.environ.get("TERM") != "dumb"

@@ -10,6 +10,7 @@ from typing import Protocol
 import click
 
 from formulaseed.cli.common import is_terminal
+from formulaseed.wording import number_of
 
 _SECONDS_BETWEEN_LINES = 10.0
 
@@ -36,7 +37,7 @@ class _Lines:
         now = time.monotonic()
         if now - self._last >= _SECONDS_BETWEEN_LINES:
             self._last = now
-            click.echo(f"{self._done} {self._what}, {note}", err=True)
+            click.echo(f"{number_of(self._done, self._what)}, {note}", err=True)
 
 
 class _Silence:
@@ -47,8 +48,8 @@ class _Silence:
 
 
 @contextmanager
-def progress(what: str, *, quiet: bool = False) -> Iterator[Progress]:
-    """Something to call once for every item that is done."""
+def progress(what: str, total: int | None = None, *, quiet: bool = False) -> Iterator[Progress]:
+    """Something to call once for every item that is done, each a `what`; where there is a total, people see how far it is."""
     if quiet:
         yield _Silence()
         return
@@ -56,18 +57,19 @@ def progress(what: str, *, quiet: bool = False) -> Iterator[Progress]:
         yield _Lines(what)
         return
     from rich.console import Console
-    from rich.progress import MofNCompleteColumn, SpinnerColumn, TextColumn, TimeElapsedColumn
+    from rich.progress import BarColumn, MofNCompleteColumn, SpinnerColumn, TextColumn, TimeElapsedColumn
     from rich.progress import Progress as Bar
 
-    columns = (SpinnerColumn(), MofNCompleteColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+    far = SpinnerColumn() if total is None else BarColumn()
+    columns = (far, MofNCompleteColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
     with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(what, total=None)
+        task = bar.add_task(f"{what}s", total=total)
 
         class _Bar:
             def advance(self, note: str) -> None:
-                bar.update(task, advance=1, description=f"{what}, {note}")
+                bar.update(task, advance=1, description=f"{what}s, {note}")
 
             def show(self, note: str) -> None:
-                bar.update(task, description=f"{what}, {note}")
+                bar.update(task, description=f"{what}s, {note}")
 
         yield _Bar()

@@ -16,6 +16,7 @@ from formulaseed.runtime.jsonl import read_lines
 from formulaseed.runtime.results import Failures, Result, result_writer
 from formulaseed.runtime.running import RunOptions
 from formulaseed.runtime.running import run as run_restaurants
+from formulaseed.wording import number_of
 
 EXTRACTORS = ("lexical", "recorded", "anthropic")
 EFFORTS = ("low", "medium", "high", "xhigh", "max")
@@ -103,7 +104,7 @@ def command(
     with reported(failures):
         chosen = _extractor(extractor, program, extractions, failures)
         results = run_restaurants(evaluator, chosen, source(failures), options, failures)
-        with progress("restaurants", quiet=quiet) as shown:
+        with progress("restaurant", quiet=quiet) as shown:
             counted = written(results, out, inputs, shown)
     click.echo(counted.told(chosen.name), err=True)
     finish(failures.status)
@@ -123,8 +124,9 @@ class Counted:
             self.extracted += result.reviews.extracted
 
     def told(self, extractor: str) -> str:
-        done = f"{self.restaurants} restaurant{'s' if self.restaurants != 1 else ''}, {self.failed} failed"
-        return f"{done}; {self.relevant} of {self.total} reviews relevant, {self.extracted} extracted ({extractor})"
+        done = f"{number_of(self.restaurants, 'restaurant')}, {self.failed} failed"
+        reviews = f"{self.relevant} of {number_of(self.total, 'review')} relevant, {self.extracted} extracted"
+        return f"{done}; {reviews} ({extractor})"
 
 
 def written(
@@ -140,7 +142,7 @@ def written(
         for result in results:
             writer.write(result.to_json())
             counted.add(result)
-            shown.advance(f"{counted.relevant} relevant reviews")
+            shown.advance(number_of(counted.relevant, "relevant review"))
     return counted
 
 

@@ -17,6 +17,7 @@ from formulaseed.pipeline import RequestsAnalysis, analyse_requests
 from formulaseed.source.json_reader import Plain
 from formulaseed.source.text import Source
 from formulaseed.syntax.shorthand import Junction, Name, Shorthand, parse_shorthand, print_shorthand
+from formulaseed.wording import number_of
 
 _CODES = ("FS814", "FS821", "FS822", "FS823")
 
@@ -96,7 +97,7 @@ def _print_all(path: str, form: str) -> None:
 def _finish(analysis: RequestsAnalysis, path: str) -> None:
     others = sum(d.severity == "error" and d.code not in _CODES for d in analysis.diagnostics)
     if others:
-        errors = f"{others} other error{'s' if others > 1 else ''}"
+        errors = number_of(others, "other error")
         click.echo(f"{path}: {errors}; see `formulaseed check {path}`", err=True)
     sys.exit(1 if analysis.has_errors else 0)
 

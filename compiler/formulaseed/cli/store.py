@@ -16,6 +16,7 @@ from formulaseed.extract.store import Store, default_path
 from formulaseed.llm.prices import read_prices, told
 from formulaseed.runtime.jsonl import BadLine, read_lines
 from formulaseed.runtime.results import Failures, text_writer
+from formulaseed.wording import number_of
 
 _store_option = click.option("--store", "path", help="The store; by default the one in the user's cache folder.")
 
@@ -48,7 +49,7 @@ def info(path: str | None, form: str) -> None:
         how = ", in batches" if each["batch"] else ""
         of_no_use = f", {each['unusable']:,} of no use" if each["unusable"] else ""
         click.echo(
-            f"{each['model']}{how}: {each['usable']:,} answers{of_no_use}; {usage.prompt:,} tokens in, "
+            f"{each['model']}{how}: {number_of(each['usable'], 'answer')}{of_no_use}; {usage.prompt:,} tokens in, "
             f"{usage.cache_read:,} of them cached, {usage.output:,} out; last on {_day(each['last'])}"
         )
     click.echo("attempts: " + (", ".join(f"{n:,} {status}" for status, n in found["attempts"].items()) or "none"))
@@ -104,7 +105,7 @@ def prune(path: str | None, older_than: float | None, model: str | None, unusabl
     with _opened(path) as store:
         before = time.time() - older_than * 86_400 if older_than is not None else None
         gone = store.prune(before=before, model=model, unusable=unusable)
-    click.echo(f"{gone:,} answers forgotten", err=True)
+    click.echo(f"{number_of(gone, 'answer')} forgotten", err=True)
 
 
 @contextmanager

@@ -10,8 +10,8 @@ import click
 
 from formulaseed.cli.common import finish, reported
 from formulaseed.cli.progress import progress
+from formulaseed.cli.requests_report import COLORS, Report, ToldRequest
 from formulaseed.cli.seeds import tell_warnings
-from formulaseed.diagnostics.model import printable
 from formulaseed.diagnostics.suggest import did_you_mean
 from formulaseed.frontends.groups import GROUPS
 from formulaseed.ir.requests import ItemMeta, Request, Sentiment
@@ -29,8 +29,7 @@ from formulaseed.runtime.validation import (
     matrix_of,
     result_of,
 )
-
-_COLORS = {"ok": "green", "multi_match": "yellow", "no_match": "red", "gold_not_match": "red"}
+from formulaseed.wording import number_of
 
 
 @click.command("validate")
@@ -73,11 +72,11 @@ def command(
     outputs = [path for path in (matrix, out, conditions) if path is not None]
     if len(set(outputs)) < len(outputs):
         raise click.UsageError("--matrix, --out and --conditions write to different files")
-    console = _Console("-" in outputs)
+    report = Report(on_error="-" in outputs)
     with reported(failures):
         world = read_world(restaurants, reviews, judgements, social, failures)
         truths = Truths(picked, world)
-        with progress("restaurants") as bar:
+        with progress("restaurant", len(world.candidates)) as bar:
             for business_id in truths.fill():
                 bar.advance(world.name(business_id))
         found = matrix_of(truths)
@@ -93,24 +92,13 @@ def command(
             with text_writer(conditions, *inputs) as file:
                 file.write(_lines_of_json(condition_matrix(truths)))
         if shown:
-            _explain(shown, results, truths, console)
+            _explain(shown, results, truths, report)
         else:
-            _report(picked, results, truths, console, suggest=suggest)
+            _tell(picked, results, truths, report, suggest=suggest)
         for note in _notes(truths):
             click.echo(f"note: {note}", err=True)
     wrong = any(result.status != "ok" for result in results)
     finish(failures.status or (WRONG if wrong else 0))
-
-
-class _Console:
-    """Where people read: standard output, or standard error where results are printed on the former."""
-
-    def __init__(self, on_error: bool) -> None:
-        self._on_error = on_error
-
-    def line(self, text: str = "", color: str = "") -> None:
-        shown = printable(text)
-        click.echo(click.style(shown, fg=color) if color else shown, err=self._on_error)
 
 
 def _groups(given: str | None) -> list[str] | None:
@@ -131,49 +119,43 @@ def _picked(ids: Sequence[str], requests: Sequence[Request]) -> list[Request]:
     return [known[id] for id in ids]
 
 
-def _report(
-    requests: Sequence[Request], results: Sequence[RequestResult], truths: Truths, console: _Console, *, suggest: bool
+def _tell(
+    requests: Sequence[Request], results: Sequence[RequestResult], truths: Truths, report: Report, *, suggest: bool
 ) -> None:
     """A table for each group, with the reasons of those that are not ok."""
     pairs = list(zip(requests, results, strict=True))
     for group in dict.fromkeys(request.group for request in requests):
         members = [pair for pair in pairs if pair[0].group == group]
         good = sum(result.status == "ok" for _, result in members)
-        console.line(f"{group} {GROUPS[group].name}: {good} of {len(members)} ok")
-        width = max(len(request.scenario) for request, _ in members)
-        for request, result in members:
-            gold = truths.world.name(request.gold_restaurant)
-            line = f"  {request.id:<4}  {result.status:<14}  {request.scenario:<{width}}  {gold}"
-            console.line(line, _COLORS[result.status])
-            for reason in reasons(request, result, truths):
-                console.line(f"          {reason}")
-            for change in suggestions(request, result, truths) if suggest else ():
-                console.line(f"          suggestion: {change}")
-        console.line()
-    console.line(_summary(results, truths.world))
+        told = [_told(request, result, truths, suggest) for request, result in members]
+        report.group(f"{group} {GROUPS[group].name}: {good} of {len(members)} ok", told)
+    report.line(_summary(results, truths.world))
+
+
+def _told(request: Request, result: RequestResult, truths: Truths, suggest: bool) -> ToldRequest:
+    notes = list(reasons(request, result, truths))
+    notes += [f"suggestion: {change}" for change in suggestions(request, result, truths)] if suggest else []
+    gold = truths.world.name(request.gold_restaurant)
+    return ToldRequest(request.id, result.status, request.scenario, gold, tuple(notes))
 
 
 def _summary(results: Sequence[RequestResult], world: World) -> str:
-    counts = {status: sum(result.status == status for result in results) for status in _COLORS}
+    counts = {status: sum(result.status == status for result in results) for status in COLORS}
     told = ", ".join(f"{number} {status}" for status, number in counts.items() if number) or "none"
     return (
-        f"{_number(len(results), 'request')}, {_number(len(world.candidates), 'restaurant')}, "
-        f"{_number(world.review_count, 'review')}: {told}"
+        f"{number_of(len(results), 'request')}, {number_of(len(world.candidates), 'restaurant')}, "
+        f"{number_of(world.review_count, 'review')}: {told}"
     )
 
 
-def _number(count: int, what: str) -> str:
-    return f"{count} {what}{'' if count == 1 else 's'}"
-
-
-def _explain(requests: Sequence[Request], results: Sequence[RequestResult], truths: Truths, console: _Console) -> None:
+def _explain(requests: Sequence[Request], results: Sequence[RequestResult], truths: Truths, report: Report) -> None:
     status = {result.request_id: result.status for result in results}
     for request in requests:
-        console.line(f"{request.id}  {request.group}  {request.scenario}: {status[request.id]}")
-        console.line(f"  {request.shorthand}")
+        report.line(f"{request.id}  {request.group}  {request.scenario}: {status[request.id]}")
+        report.line(f"  {request.shorthand}")
         for line in explanation(request, truths):
-            console.line(line)
-        console.line()
+            report.line(line)
+        report.line()
 
 
 def _notes(truths: Truths) -> Iterator[str]:
@@ -181,10 +163,10 @@ def _notes(truths: Truths) -> Iterator[str]:
     world = truths.world
     circles = [c for c in truths.conditions.values() if getattr(c.evidence, "circle", None) is not None]
     if circles and not world.has_graph:
-        yield f"{_number(len(circles), 'condition')} on circles of friends and no --social: only those named count"
+        yield f"{number_of(len(circles), 'condition')} on circles of friends and no --social: only those named count"
     judged = [c for c in truths.conditions.values() if isinstance(c.evidence, Sentiment)]
     if judged and world.background.judgements is None:
-        yield f"{_number(len(judged), 'condition')} on judgements and no --judgements: they are unknown"
+        yield f"{number_of(len(judged), 'condition')} on judgements and no --judgements: they are unknown"
     for path in dict.fromkeys(e.path for e in truths.conditions if isinstance(e, ItemMeta)):
         places = [candidate.business for candidate in world.candidates.values()]
         if places and all(value_at(business, path) is None for business in places):

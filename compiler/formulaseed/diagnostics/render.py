@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from formulaseed.diagnostics.model import Diagnostic, printable
+from formulaseed.wording import number_of
 
 _WIDTH = 110
 
@@ -29,7 +30,7 @@ def summary(diagnostics: Sequence[Diagnostic]) -> str:
     for severity in ("error", "warning"):
         number = sum(1 for d in diagnostics if d.severity == severity)
         if number:
-            parts.append(f"{number} {severity}{'s' if number > 1 else ''}")
+            parts.append(number_of(number, severity))
     return ", ".join(parts)
 
 

@@ -51,10 +51,7 @@ class _Automaton:
 
         Gives -1 where one succeeds, else the position before which none begins that could.
         """
-        asserted: list[tuple[re.Pattern[str], int]] = []
-        for assertion in _ASSERTIONS:
-            if assertion in self.waiting:
-                asserted.append((re.compile(assertion), self.waiting[assertion]))
+        asserted = [(re.compile(each), self.waiting[each]) for each in _ASSERTIONS if each in self.waiting]
         matched = 1 << len(self.program)
         reached = 1
         for position in range(start, len(text) + 1):

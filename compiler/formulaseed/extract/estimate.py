@@ -15,6 +15,7 @@ from formulaseed.extract.base import ReviewText
 from formulaseed.extract.fields import Field
 from formulaseed.llm.calls import Usage
 from formulaseed.llm.prices import Prices, told
+from formulaseed.wording import number_of
 
 BYTES_A_TOKEN = (5.5, 2.5)
 
@@ -58,8 +59,9 @@ def lines(found: Estimate, answers: Answers, prices: Prices) -> list[str]:
     asked = answers.asked
     least, most = usages(found, answers)
     shown = [
-        f"{found.restaurants:,} restaurants with {found.reviews:,} reviews to extract in {asked.passes} "
-        f"pass{'es' if asked.passes > 1 else ''}: {found.questions:,} different questions, {found.stored:,} of them in the store",
+        f"{number_of(found.restaurants, 'restaurant')} with {number_of(found.reviews, 'review')} to extract in {asked.passes} "
+        f"pass{'es' if asked.passes > 1 else ''}: {number_of(found.questions, 'different question')}, "
+        f"{found.stored:,} of them in the store",
         f"calls to make: {found.calls:,}",
         f"tokens in: {least.prompt:,} to {most.prompt:,}; out: {least.output:,} to {most.output:,}",
     ]

@@ -10,6 +10,7 @@ from formulaseed.extract.passes import Agreement
 from formulaseed.llm.calls import Usage
 from formulaseed.llm.client import Attempt
 from formulaseed.llm.prices import Prices, told
+from formulaseed.wording import number_of
 
 
 @dataclass
@@ -51,25 +52,26 @@ class Tally:
     def lines(self) -> list[str]:
         """The closing lines, for people."""
         usage = self.usage
-        paid = f"paid {told(self.paid)} for {_many(self.asked, 'call')}"
+        paid = f"paid {told(self.paid)} for {number_of(self.asked, 'call')}"
         paid += f" ({usage.prompt:,} tokens in, {usage.cache_read:,} of them cached, {usage.output:,} out)"
-        told_ = [f"{paid}; the store saved {_many(self.stored, 'call')}, {told(self.saved)}; {self.unusable} failed"]
+        told_ = [
+            f"{paid}; the store saved {number_of(self.stored, 'call')}, {told(self.saved)}; {self.unusable} failed"
+        ]
         if self.attempts > self.asked:
-            told_.append(f"{_many(self.attempts, 'attempt')} in all")
+            told_.append(f"{number_of(self.attempts, 'attempt')} in all")
         if self.broken:
-            what = "1 attempt" if self.broken == 1 else f"{self.broken:,} attempts"
-            told_.append(f"{what} ended without an answer: whether the API charges for that is unknown")
+            told_.append(
+                f"{number_of(self.broken, 'attempt')} ended without an answer: whether the API charges for that is unknown"
+            )
         if self.quotes:
-            told_.append(f"{self.quotes - self.unverified:,} of {_many(self.quotes, 'quote')} stand in their reviews")
+            told_.append(
+                f"{self.quotes - self.unverified:,} of {number_of(self.quotes, 'quote')} stand in their reviews"
+            )
         if self.agreement.reviews:
             shares = (f"{name} {n / self.agreement.reviews:.0%}" for name, n in self.agreement.agreed.items())
-            told_.append(f"all passes agree on: {', '.join(shares)} of {_many(self.agreement.reviews, 'review')}")
+            told_.append(f"all passes agree on: {', '.join(shares)} of {number_of(self.agreement.reviews, 'review')}")
         return told_
 
 
 def _sum(total: float | None, cost: float | None) -> float | None:
     return None if total is None or cost is None else total + cost
-
-
-def _many(count: int, what: str) -> str:
-    return f"{count:,} {what}" + ("" if count == 1 else "s")

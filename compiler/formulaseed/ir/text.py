@@ -11,6 +11,7 @@ from formulaseed.domain.builtins import OPERATORS
 from formulaseed.domain.types import Value
 from formulaseed.ir import nodes
 from formulaseed.ir.nodes import Expr
+from formulaseed.wording import number_of
 
 
 def expression_text(expression: Expr) -> str:
@@ -32,7 +33,7 @@ def step_text(step: nodes.Step) -> str:
             return f"{'max' if largest else 'min'} of {expression_text(expression)}{_where(where)}{tail}"
         case nodes.Lookup(source, table, match, has_default, default):
             tail = f", default {literal_text(default)}" if has_default else ""
-            return f"lookup of {expression_text(source)} in {len(table)} keys, {match}{tail}"
+            return f"lookup of {expression_text(source)} in {number_of(len(table), 'key')}, {match}{tail}"
         case nodes.Formula(expression):
             return expression_text(expression)
         case nodes.Const(value):

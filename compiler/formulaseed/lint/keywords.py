@@ -14,6 +14,7 @@ from pathlib import Path
 
 from formulaseed.diagnostics.model import Problems
 from formulaseed.syntax.surface import Named
+from formulaseed.wording import number_of
 
 _LONGEST_SUSPECT = 8
 """A longer keyword is seldom a part of a word that means something else."""
@@ -126,7 +127,7 @@ def _inside_words(keyword: Named, text: str, folded: set[str], problems: Problem
         return
     *first, last = [f"`{word}`" for word in found[:4]]
     shown = f"{', '.join(first)} and {last}" if first else last
-    more = f", and in {len(found) - 4} more words" if len(found) > 4 else ""
+    more = f", and in {number_of(len(found) - 4, 'more word')}" if len(found) > 4 else ""
     help = "write the words that are meant, or allow this where the extraction sorts it out"
     problems.add("FS614", keyword.span, f"`{keyword.text}` is also found inside {shown}{more}", help)
 

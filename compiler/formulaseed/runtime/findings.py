@@ -23,6 +23,8 @@ from formulaseed.ir.requests import (
     Sentiment,
     SocialRating,
 )
+from formulaseed.ir.requests_text import stars_text
+from formulaseed.wording import number_of
 
 _WIDTH = 60
 _ASKED = {
@@ -50,7 +52,7 @@ def finding(evidence: Evidence, candidate: tv.Candidate, background: tv.Backgrou
         case ReviewMeta():
             met, counted = tv.meeting(evidence, reviews)
             needed = str(evidence.count) if evidence.agg == "count" else evidence.agg
-            return f"{met} of {counted} reviews meet it, asked for {needed}"
+            return f"{_count(counted)}, {met} meeting it, asked for {needed}"
         case GroupRating():
             return _group(evidence, reviews)
         case NotOnlyEasyRaters():
@@ -66,7 +68,7 @@ def finding(evidence: Evidence, candidate: tv.Candidate, background: tv.Backgrou
         case SocialRating():
             inside = tv.within(evidence.circle, reviews, background)
             liked = sum((review.get("stars") or 0) >= evidence.min_stars for review in inside)
-            return f"{_where(evidence.circle, inside)}, {liked} with {evidence.min_stars:g} stars or more"
+            return f"{_where(evidence.circle, inside)}, {liked} with {stars_text(evidence.min_stars)}"
 
 
 def _meant(rule: Expectation) -> Any:
@@ -90,12 +92,12 @@ def _time(minutes: int) -> str:
     return f"{minutes // 60}:{minutes % 60:02d}"
 
 
-def _count(reviews: Sequence[tv.Record]) -> str:
-    return "1 review" if len(reviews) == 1 else f"{len(reviews) or 'no'} reviews"
+def _count(reviews: int) -> str:
+    return number_of(reviews, "review") if reviews else "no reviews"
 
 
 def _where(circle: Circle | None, reviews: Sequence[tv.Record]) -> str:
-    return _count(reviews) if circle is None else f"{_count(reviews)} by the circle of {', '.join(circle.friends)}"
+    return _count(len(reviews)) + (f" by the circle of {', '.join(circle.friends)}" if circle is not None else "")
 
 
 def _mentions(evidence: ReviewText, reviews: Sequence[tv.Record], background: tv.Background) -> str:
@@ -115,7 +117,7 @@ def _mentions(evidence: ReviewText, reviews: Sequence[tv.Record], background: tv
 def _group(evidence: GroupRating, reviews: Sequence[tv.Record]) -> str:
     group = [r for r in reviews if tv.compares(tv.field_at(r, evidence.field), evidence.operator, evidence.value)]
     mean = tv.average_stars(group)
-    found = f"{_count(group)} in the group"
+    found = f"{_count(len(group))} in the group"
     if evidence.metric == "avg_stars" and mean is not None:
         found += f", {mean:.2f} stars on average"
     return f"{found}, asked for {evidence.metric} {evidence.comparison} {evidence.threshold:g}"

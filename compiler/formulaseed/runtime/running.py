@@ -21,6 +21,7 @@ from formulaseed.runtime.evaluation import describe, evaluate_one
 from formulaseed.runtime.evaluator import Evaluator
 from formulaseed.runtime.records import Restaurant, Review
 from formulaseed.runtime.results import Failures, Result, ReviewCounts, error_of
+from formulaseed.wording import number_of
 
 OnError = Literal["fail", "skip"]
 
@@ -116,7 +117,9 @@ def _result(
     name = restaurant.name
     if failed and options.on_error == "fail":
         ids = [extraction.review_id for extraction in failed]
-        message = f"{len(failed)} of {len(relevant)} relevant reviews could not be extracted ({_some(ids)})"
+        message = (
+            f"{len(failed)} of {number_of(len(relevant), 'relevant review')} could not be extracted ({_some(ids)})"
+        )
         error = {"step": None, "kind": "extraction", "message": message}
         return Result(restaurant.business_id, name, evaluator.task_name, counts, error=error)
     try:

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from formulaseed.backends.python.code import Code, comment_text, docstring_text, literal
-from formulaseed.backends.python.names import Names
+from formulaseed.backends.python.names import FRAME_NAMES, Names
 from formulaseed.backends.python.plan import STYLE
 from formulaseed.ir.requests import (
     Circle,
@@ -29,6 +29,7 @@ from formulaseed.ir.requests import (
     conditions,
 )
 from formulaseed.ir.requests_text import evidence_text
+from formulaseed.wording import number_of
 
 _TAKEN = ("place", "known", "self", "evidence")
 _MODULE = (
@@ -66,7 +67,7 @@ class RequestsView:
 
 def plan_requests(program: Requests, *, path: str, sha256: str, bare: bool = False) -> RequestsView:
     """The view of a module; a `bare` one leaves out every text that only describes."""
-    names = Names(_TAKEN)
+    names = Names((*_TAKEN, *FRAME_NAMES))
     called: dict[Evidence, Code] = {}
     views = []
     for request in program.requests:
@@ -78,7 +79,9 @@ def plan_requests(program: Requests, *, path: str, sha256: str, bare: bool = Fal
                 views.append(EvidenceView(name, comment, _evidence(condition.evidence)))
     functions = Names(_MODULE)
     return RequestsView(
-        title=Code("requests") if bare else docstring_text(f"{program.name}: {len(program.requests)} requests"),
+        title=Code("requests")
+        if bare
+        else docstring_text(f"{program.name}: {number_of(len(program.requests), 'request')}"),
         header=() if bare else _header(path),
         name=literal(program.name),
         sha256=literal(sha256),

@@ -14,11 +14,11 @@ from formulaseed.backends.python.prelude import DataError, JsonObject, JsonValue
 from formulaseed.domain.scanning import _Automaton
 
 Truth: TypeAlias = Literal[-1, 0, 1]
-Scalar: TypeAlias = str | int | float | bool | None
+Scalar: TypeAlias = "str | int | float | bool | None"
 Path: TypeAlias = tuple[str, ...]
 Circle: TypeAlias = tuple[tuple[str, ...], int]
 Weight: TypeAlias = tuple[Path, float, int]
-Program: TypeAlias = tuple[str, tuple[str | tuple[int, ...], ...]]
+Program: TypeAlias = tuple[str, tuple["str | tuple[int, ...]", ...]]
 
 _ATTRIBUTE_CHARACTERS = 2_000
 _HOURS = r"\s*([0-9]{1,2}):([0-9]{1,2})\s*-\s*([0-9]{1,2}):([0-9]{1,2})\s*"
@@ -47,7 +47,8 @@ def parse_restaurant(record: JsonObject, reviews: Sequence[JsonObject] = ()) -> 
     inner = record.get("business")
     business = {**record, **inner} if isinstance(inner, dict) else record
     own = record.get("reviews")
-    found = [*(own if isinstance(own, list) else ()), *reviews]
+    found: list[JsonValue] = list(own) if isinstance(own, list) else []
+    found += reviews
     return Restaurant(business, tuple(_review(review, place) for place, review in enumerate(found)))
 
 
@@ -154,8 +155,8 @@ def _open_during(place: Restaurant, path: Path, start: int, end: int) -> Truth:
     opens = int(found[1]) * 60 + int(found[2])
     closes = int(found[3]) * 60 + int(found[4])
     closes += 1440 if closes < opens else 0
-    end += 1440 if end < start else 0
-    return _truth(opens <= start and end <= closes)
+    ends = end + 1440 if end < start else end
+    return _truth(opens <= start and ends <= closes)
 
 
 def _review_text(

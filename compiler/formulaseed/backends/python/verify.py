@@ -1,8 +1,8 @@
 """The second lock: a module is read again before it is written or imported.
 
-In: a module's source, and the source that the same program gives with every description and comment left out.
-Out: None, or what does not belong. Two rules. The module's tree holds only the syntax, names and imports that
-the emitter uses, each in its place: nothing runs when it is imported, nothing outside of it can be reached or
+In: a module's source, the source that the same program gives with every description and comment left out, and the
+dialect of its kind. Out: None, or what does not belong. Two rules. The module's tree holds only the syntax, names and
+imports of the dialect, each in its place: nothing runs when it is imported, nothing outside of it can be reached or
 changed. And but for docstrings it is the tree of the bare module, so no description became code.
 """
 
@@ -10,44 +10,21 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Collection, Iterator
+from dataclasses import dataclass
 
+from formulaseed.backends.python.dialects import SEEDS, Dialect
 from formulaseed.backends.python.names import FRAME_NAMES, PYTHON_NAMES
 
-_STATEMENTS = (
-    ast.Expr, ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Return, ast.If, ast.For, ast.Raise, ast.Try,
-    ast.ExceptHandler,
-)  # fmt: skip
-_EXPRESSIONS = (
-    ast.BoolOp, ast.BinOp, ast.UnaryOp, ast.IfExp, ast.Dict, ast.Compare, ast.Call, ast.Constant, ast.Attribute,
-    ast.Subscript, ast.Name, ast.Tuple, ast.GeneratorExp, ast.JoinedStr, ast.FormattedValue, ast.Slice, ast.List,
-    ast.comprehension, ast.keyword,
-)  # fmt: skip
-_ALLOWED_NODES = frozenset(_STATEMENTS + _EXPRESSIONS)
-_TYPES = frozenset({ast.Name, ast.Constant, ast.Subscript, ast.Tuple, ast.BinOp})
 _SIGNS = (ast.expr_context, ast.boolop, ast.operator, ast.unaryop, ast.cmpop)
 
-_PLACED = frozenset({ast.Attribute, ast.Subscript, ast.Call, ast.keyword, ast.ExceptHandler})
+_PLACED = frozenset({ast.Attribute, ast.Subscript, ast.Call, ast.keyword})
 """Syntax that is allowed in some forms only."""
 
-_IMPORTS = {
-    "__future__": {"annotations"},
-    "collections.abc": {"Iterable", "Mapping", "Sequence"},
-    "typing": {"Final", "Literal", "NamedTuple", "TypeAlias", "TypeVar"},
-}
-_BASES = frozenset({"NamedTuple", "Exception", "ValueError"})
-_BUILTINS = frozenset(
-    {
-        "abs", "any", "bool", "dict", "enumerate", "float", "int", "isinstance", "len", "list", "max", "min", "repr",
-        "round", "str", "super", "tuple", "Exception", "OverflowError", "ValueError",
-    }
-)  # fmt: skip
-_METHODS = frozenset(
-    {
-        "append", "bit_length", "casefold", "get", "is_integer", "isdecimal", "items", "join", "kind", "message",
-        "operands", "split", "step",
-    }
-)  # fmt: skip
-_MATH = frozenset({"ceil", "floor", "log", "pow", "sqrt"})
+_QUIET = ["warnings.catch_warnings()", "warnings.simplefilter('ignore')"]
+"""The one context and the first statement in it."""
+
+_NO_TYPES = frozenset({"annotations", "cached_property"})
+"""What is imported from somewhere and is no type."""
 
 
 class _Foreign(Exception):
@@ -57,7 +34,7 @@ class _Foreign(Exception):
         super().__init__(f"line {getattr(node, 'lineno', 1)}: {message}")
 
 
-def verify(source: str, bare: str) -> str | None:
+def verify(source: str, bare: str, dialect: Dialect = SEEDS) -> str | None:
     """What is wrong with the module, or None where it is as compiled."""
     for number, line in enumerate(source.split("\n"), 1):
         if not line.isprintable():
@@ -66,7 +43,7 @@ def verify(source: str, bare: str) -> str | None:
         tree, bare_tree = _parsed(source), _parsed(bare)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         return f"it is no Python: {error}"
-    fault = foreign(tree)
+    fault = foreign(tree, dialect)
     if fault:
         return fault
     if not _same(_without_docstrings(tree), _without_docstrings(bare_tree)):
@@ -74,13 +51,13 @@ def verify(source: str, bare: str) -> str | None:
     return None
 
 
-def verify_source(source: str) -> str | None:
+def verify_source(source: str, dialect: Dialect = SEEDS) -> str | None:
     """The first rule alone, for a module that was read from a file."""
     try:
         tree = _parsed(source)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         return f"it is no Python: {error}"
-    return foreign(tree)
+    return foreign(tree, dialect)
 
 
 def _parsed(source: str) -> ast.Module:
@@ -88,10 +65,10 @@ def _parsed(source: str) -> ast.Module:
     return ast.parse(source.encode())
 
 
-def foreign(tree: ast.Module) -> str | None:
+def foreign(tree: ast.Module, dialect: Dialect = SEEDS) -> str | None:
     """Syntax, a name or an import that the emitter never uses, or None."""
     try:
-        _Verifier(tree).module()
+        _Verifier(tree, dialect).module()
     except _Foreign as found:
         return str(found)
     except RecursionError:
@@ -99,17 +76,41 @@ def foreign(tree: ast.Module) -> str | None:
     return None
 
 
+@dataclass(frozen=True, slots=True)
+class _Own:
+    """What is a function's own: its variables, and the object whose method it is, by the name that this has there."""
+
+    variables: Collection[str]
+    object: str
+    function: str
+
+    def makes(self, node: ast.expr) -> bool:
+        """Whether this is the object that the function makes."""
+        return isinstance(node, ast.Name) and node.id == self.object and self.function == "__init__"
+
+    def may_change(self, node: ast.expr) -> bool:
+        """Whether this is a variable, a field of the object, or an item of one of these."""
+        while isinstance(node, ast.Subscript):
+            node = node.value
+        if isinstance(node, ast.Attribute):
+            return isinstance(node.value, ast.Name) and node.value.id == self.object
+        return isinstance(node, ast.Name) and node.id in self.variables
+
+
 class _Verifier:
     """Holds one module against what the emitter writes: imports, constants, records, errors and functions."""
 
-    def __init__(self, tree: ast.Module) -> None:
+    def __init__(self, tree: ast.Module, dialect: Dialect) -> None:
+        self.dialect = dialect
         self.body = tree.body[1:] if tree.body and _is_text(tree.body[0]) else tree.body
+        self.modules: set[str] = set()
         self.imports: set[str] = set()
         self.constants: set[str] = set()
         self.functions: set[str] = set()
         self.classes: dict[str, str] = {}
-        """Each class with the name of its base."""
+        """Each class with the name of its base; empty where it has none."""
         self.fields: set[str] = set()
+        """The fields and methods of the classes."""
 
     def module(self) -> None:
         for statement in self.body:
@@ -124,6 +125,9 @@ class _Verifier:
                     self._function(statement)
                 case ast.Assign(value=value):
                     self._constant(value)
+                case ast.AnnAssign(ast.Name(self.dialect.table), annotation, ast.Dict(keys, values)):
+                    self._annotation(annotation)
+                    self._table(keys, values)
                 case ast.AnnAssign(annotation=annotation, value=value):
                     self._annotation(annotation)
                     self._constant(value)
@@ -134,12 +138,14 @@ class _Verifier:
         """Note what a statement of the module defines."""
         match statement:
             case ast.Import(names):
-                if [(name.name, name.asname) for name in names] != [("math", None)]:
-                    raise _Foreign(statement, "only `math` may be imported so")
-                self._name(statement, "math", self.imports)
+                for name in names:
+                    if len(names) > 1 or name.name not in self.dialect.modules or name.asname:
+                        allowed = ", ".join(f"`{module}`" for module in self.dialect.modules)
+                        raise _Foreign(statement, f"only {allowed} may be imported so")
+                    self._name(statement, name.name, self.modules)
             case ast.ImportFrom(module, names, level):
-                allowed = _IMPORTS.get(module or "", set())
-                if level or any(name.name not in allowed or name.asname for name in names):
+                parts = self.dialect.imports.get(module or "", frozenset())
+                if level or any(name.name not in parts or name.asname for name in names):
                     raise _Foreign(statement, f"the import from `{module}` is not among those of generated modules")
                 for name in names:
                     self._name(statement, name.name, self.imports)
@@ -147,28 +153,39 @@ class _Verifier:
                 self._name(statement, name, self.constants)
             case ast.FunctionDef(name):
                 self._name(statement, name, self.functions)
-            case ast.ClassDef(name, [ast.Name(base)], [], body, []) if base in _BASES:
-                self._name(statement, name, set())
-                self.classes[name] = base
-                for inner in body:
-                    if isinstance(inner, ast.AnnAssign) and isinstance(inner.target, ast.Name):
-                        self._field(inner, inner.target.id)
+            case ast.ClassDef(name, [ast.Name(base)], [], body, []) if base in self.dialect.bases:
+                self._members(statement, name, base, body)
+            case ast.ClassDef(name, [], [], body, []) if name in self.dialect.objects:
+                self._members(statement, name, "", body)
             case ast.ClassDef():
                 raise _Foreign(statement, "a class is a plain record or error")
             case _:
                 raise _Foreign(statement, "a module does nothing when it is imported")
 
+    def _members(self, node: ast.ClassDef, name: str, base: str, body: list[ast.stmt]) -> None:
+        """Note a class with its fields, and with its methods where it is an object's."""
+        self._name(node, name, set())
+        self.classes[name] = base
+        members: set[str] = set()
+        for inner in body:
+            match inner:
+                case ast.AnnAssign(ast.Name(field)):
+                    self._field(inner, field, members)
+                case ast.FunctionDef(method) if not base and method != "__init__":
+                    self._field(inner, method, members)
+        self.fields |= members
+
     def _name(self, node: ast.AST, name: str, kind: set[str]) -> None:
-        if name in self.imports | self.constants | self.functions | self.classes.keys():
+        if name in self.modules | self.imports | self.constants | self.functions | self.classes.keys():
             raise _Foreign(node, f"`{name}` is defined twice")
         if name in PYTHON_NAMES or name.startswith("__"):
             raise _Foreign(node, f"`{name}` is a name of Python's own")
         kind.add(name)
 
-    def _field(self, node: ast.AST, name: str) -> None:
-        if name.startswith("_") or name in FRAME_NAMES:
-            raise _Foreign(node, f"`{name}` is no field's name")
-        self.fields.add(name)
+    def _field(self, node: ast.AST, name: str, members: set[str]) -> None:
+        if name.startswith("_") or name in FRAME_NAMES or name in members:
+            raise _Foreign(node, f"`{name}` is no field's name, or one that another has")
+        members.add(name)
 
     # --- what stands outside of functions
 
@@ -196,31 +213,41 @@ class _Verifier:
             case _:
                 raise _Foreign(value, "a module's constants are literals")
 
+    def _table(self, keys: list[ast.expr | None], values: list[ast.expr]) -> None:
+        """Functions of the module by their names."""
+        for key, value in zip(keys, values, strict=True):
+            if not isinstance(key, ast.Constant) or not isinstance(value, ast.Name) or value.id not in self.functions:
+                raise _Foreign(value, "the table holds functions of the module by name")
+
     def _is_type(self, name: str) -> bool:
-        known: tuple[Collection[str], ...] = (_BUILTINS, self.imports, self.constants, self.classes)
-        return any(name in names for names in known)
+        known: tuple[Collection[str], ...] = (self.dialect.builtins, self.imports, self.constants, self.classes)
+        return any(name in names for names in known) and name not in _NO_TYPES
 
     def _annotation(self, annotation: ast.expr | None) -> None:
         if annotation is None or (isinstance(annotation, ast.Name) and self._is_type(annotation.id)):
             return
         for node in ast.walk(annotation):
-            if type(node) not in _TYPES and not isinstance(node, _SIGNS):
+            if type(node) not in self.dialect.types and not isinstance(node, _SIGNS):
                 raise _Foreign(node, "an annotation is a plain type")
-            if (
-                isinstance(node, ast.Name)
-                and node.id not in _BUILTINS | self.imports | self.constants | self.classes.keys()
-            ):
+            if isinstance(node, ast.Name) and not self._is_type(node.id):
                 raise _Foreign(node, f"the name `{node.id}` is not defined in the module")
 
     def _class(self, node: ast.ClassDef) -> None:
+        base = self.classes[node.name]
         for place, statement in enumerate(node.body):
             match statement:
                 case ast.Expr() if place == 0 and _is_text(statement):
                     continue
-                case ast.AnnAssign(ast.Name(), annotation, value) if self.classes[node.name] == "NamedTuple":
+                case ast.AnnAssign(ast.Name(), annotation, value) if base == "NamedTuple" or not (base or value):
                     self._annotation(annotation)
                     self._constant(value)
-                case ast.FunctionDef("__init__") if self.classes[node.name] != "NamedTuple":
+                case ast.FunctionDef(name, decorator_list=[]) if not base or (
+                    name == "__init__" and base != "NamedTuple"
+                ):
+                    self._function(statement, is_method=True)
+                case ast.FunctionDef(args=ast.arguments(args=[_]), decorator_list=[ast.Name("cached_property")]) if (
+                    not base and "cached_property" in self.imports
+                ):
                     self._function(statement, is_method=True)
                 case _:
                     raise _Foreign(statement, "a class is a plain record or error")
@@ -229,17 +256,20 @@ class _Verifier:
 
     def _function(self, function: ast.FunctionDef, is_method: bool = False) -> None:
         given = function.args
-        if function.decorator_list or given.vararg or given.kwarg or given.kwonlyargs or given.posonlyargs:
+        is_decorated = bool(function.decorator_list) and not is_method
+        has_rest = given.kwarg is not None and given.kwarg.arg != self.dialect.rest
+        if is_decorated or has_rest or given.vararg or given.kwonlyargs or given.posonlyargs:
             raise _Foreign(function, "a function takes plain arguments, and is not decorated")
         for default in given.defaults:
             if not isinstance(default, ast.Constant | ast.Name | ast.Tuple):
                 raise _Foreign(default, "a default must be a literal or a name")
             self._constant(default)
         self._annotation(function.returns)
-        for argument in given.args:
+        takes = [*given.args, *([given.kwarg] if given.kwarg else [])]
+        for argument in takes:
             self._annotation(argument.annotation)
         nodes = list(self._inside(function))
-        arguments = {argument.arg for argument in given.args}
+        arguments = {argument.arg for argument in takes}
         bases = {id(node.value) for node in nodes if isinstance(node, ast.Attribute)}
         added = {id(node.target) for node in nodes if isinstance(node, ast.AugAssign)}
         kept = {id(node.targets[0]) for node in nodes if isinstance(node, ast.Assign) and _keeps(node)}
@@ -248,58 +278,69 @@ class _Verifier:
         for variable in (*arguments, *stored):
             if not self._is_local(variable):
                 raise _Foreign(function, f"`{variable}` is no name of a variable")
-        known = arguments | stored | self.functions | self.constants | self.classes.keys() | _BUILTINS
+        known = arguments | stored | self.functions | self.constants | self.classes.keys() | self.dialect.builtins
         for name in names:
             if name.id in arguments and not isinstance(name.ctx, ast.Load) and id(name) not in kept:
                 raise _Foreign(name, f"the argument `{name.id}` is changed")
-            if name.id not in known and not (name.id == "math" and "math" in self.imports and id(name) in bases):
+            if name.id not in known and not (name.id in self.modules and id(name) in bases):
                 raise _Foreign(name, f"the name `{name.id}` is not defined in the module")
+        own = _Own(stored - arguments, given.args[0].arg if is_method and given.args else "", function.name)
         for node in nodes:
             if type(node) in _PLACED:
-                self._node(node, is_method)
+                self._node(node, own)
 
     def _inside(self, function: ast.FunctionDef) -> Iterator[ast.AST]:
         """Every node of a function's body; annotations are held against their own rule."""
         stack: list[ast.AST] = list(function.body)
         while stack:
             node = stack.pop()
-            if type(node) not in _ALLOWED_NODES:
+            if type(node) not in self.dialect.syntax:
                 raise _Foreign(node, f"`{type(node).__name__}` is not among the syntax of generated modules")
             yield node
-            if isinstance(node, ast.AnnAssign):
-                self._annotation(node.annotation)
-                stack += [node.target] if node.value is None else [node.target, node.value]
-            else:
-                stack += _children(node)
+            match node:
+                case ast.AnnAssign(target, annotation, value):
+                    self._annotation(annotation)
+                    stack += [target] if value is None else [target, value]
+                case ast.ExceptHandler(kind, name, body):
+                    if kind is None or name or ast.unparse(kind) != self.dialect.caught:
+                        raise _Foreign(node, f"only {self.dialect.caught} is caught")
+                    stack += body
+                case ast.With(items, body):
+                    if "warnings" not in self.modules or [ast.unparse(part) for part in (*items, body[0])] != _QUIET:
+                        raise _Foreign(node, "nothing but warnings is turned off")
+                    stack += body[1:]
+                case _:
+                    stack += _children(node)
 
     def _is_local(self, name: str) -> bool:
         """Whether a variable may have this name, which then hides nothing that the module needs."""
         if name.startswith("_") and name != "_":
             return False
-        return name not in PYTHON_NAMES and not self._is_type(name)
+        hidden: tuple[Collection[str], ...] = (PYTHON_NAMES, self.modules, self.imports, self.constants, self.classes)
+        return not any(name in names for names in hidden)
 
-    def _node(self, node: ast.AST, is_method: bool) -> None:
+    def _node(self, node: ast.AST, own: _Own) -> None:
         match node:
-            case ast.Attribute(ast.Name("math"), name):
-                if name not in _MATH:
-                    raise _Foreign(node, f"`math.{name}` is not among the functions of generated modules")
-            case ast.Attribute(ast.Call(ast.Name("super"), [], []), "__init__", ast.Load()) if is_method:
+            case ast.Attribute(ast.Name(module), name, context) if module in self.dialect.modules:
+                if name not in self.dialect.modules[module] or not isinstance(context, ast.Load):
+                    raise _Foreign(node, f"`{module}.{name}` is not among the functions of generated modules")
+            case ast.Attribute(ast.Call(ast.Name("super"), [], []), "__init__", ast.Load()) if own.object:
                 return
             case ast.Attribute(value, name, context):
-                if name not in self.fields and name not in _METHODS:
+                if name not in self.fields and name not in self.dialect.attributes:
                     raise _Foreign(node, f"the attribute `{name}` is not among those of generated modules")
-                if not isinstance(context, ast.Load) and not (is_method and isinstance(value, ast.Name)):
+                if not isinstance(context, ast.Load) and not own.makes(value):
                     raise _Foreign(node, f"the attribute `{name}` is set")
-            case ast.Subscript(_, _, context) if not isinstance(context, ast.Load):
-                raise _Foreign(node, "an item is set")
+                if name == "clear" and not own.may_change(value):
+                    raise _Foreign(node, "what is not the function's own is cleared")
+            case ast.Subscript(value, _, context) if not isinstance(context, ast.Load):
+                if not (self.dialect.objects and own.may_change(value)):
+                    raise _Foreign(node, "an item is set")
             case ast.Call(function):
                 if not isinstance(function, ast.Name | ast.Attribute):
                     raise _Foreign(node, "only what has a name may be called")
             case ast.keyword(None):
                 raise _Foreign(node, "arguments are unpacked")
-            case ast.ExceptHandler(kind):
-                if not isinstance(kind, ast.Name) or kind.id != "OverflowError" or node.name:
-                    raise _Foreign(node, "only an overflow is caught")
 
 
 def _is_text(statement: ast.stmt) -> bool:

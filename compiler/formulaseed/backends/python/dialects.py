@@ -1,0 +1,96 @@
+"""What each kind of generated module may hold: the syntax, names and imports that its emitter uses, and no others.
+
+Two kinds: the modules of seeds, and those of requests. `verify` holds modules against them.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+Syntax = frozenset[type[ast.AST]]
+Names = frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """One kind of module. The rules that hold for every kind are those of `verify`."""
+
+    syntax: Syntax
+    """What the bodies of functions are made of."""
+    types: Syntax
+    """What annotations are made of."""
+    modules: Mapping[str, Names]
+    """What may be imported as a whole, each with the parts of it that may be used."""
+    imports: Mapping[str, Names]
+    """What may be imported from where."""
+    builtins: Names
+    attributes: Names
+    """Those that are no field of the module's own classes."""
+    bases: Names
+    """What records and errors are made of."""
+    caught: str
+    """What handlers catch."""
+    objects: Names = frozenset()
+    """The classes without a base, which have methods, and fields that their methods change."""
+    rest: str = ""
+    """What any further arguments by name are called, where a function takes them."""
+    table: str = ""
+    """The constant that holds functions."""
+
+
+_SYNTAX: Syntax = frozenset(
+    {
+        ast.Expr, ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Return, ast.If, ast.For, ast.Raise, ast.Try,
+        ast.ExceptHandler, ast.BoolOp, ast.BinOp, ast.UnaryOp, ast.IfExp, ast.Dict, ast.Compare, ast.Call, ast.Constant,
+        ast.Attribute, ast.Subscript, ast.Name, ast.Tuple, ast.GeneratorExp, ast.JoinedStr, ast.FormattedValue, ast.Slice,
+        ast.List, ast.comprehension, ast.keyword,
+    }
+)  # fmt: skip
+_TYPES: Syntax = frozenset({ast.Name, ast.Constant, ast.Subscript, ast.Tuple, ast.BinOp})
+_BUILTINS = frozenset(
+    {
+        "any", "bool", "dict", "enumerate", "float", "int", "isinstance", "len", "list", "max", "min", "repr", "str", "tuple",
+        "ValueError",
+    }
+)  # fmt: skip
+_ATTRIBUTES = frozenset({"append", "casefold", "get", "items", "split"})
+
+SEEDS = Dialect(
+    syntax=_SYNTAX,
+    types=_TYPES,
+    modules={"math": frozenset({"ceil", "floor", "log", "pow", "sqrt"})},
+    imports={
+        "__future__": frozenset({"annotations"}),
+        "collections.abc": frozenset({"Iterable", "Mapping", "Sequence"}),
+        "typing": frozenset({"Final", "Literal", "NamedTuple", "TypeAlias", "TypeVar"}),
+    },
+    builtins=_BUILTINS | {"abs", "round", "super", "Exception"},
+    attributes=_ATTRIBUTES | {"bit_length", "is_integer", "isdecimal", "join", "kind", "message", "operands", "step"},
+    bases=frozenset({"NamedTuple", "Exception", "ValueError"}),
+    caught="OverflowError",
+)
+
+REQUESTS = Dialect(
+    syntax=_SYNTAX | {ast.DictComp, ast.ListComp, ast.SetComp, ast.Set, ast.With},
+    types=_TYPES | {ast.List},
+    modules={
+        "ast": frozenset({"literal_eval"}),
+        "re": frozenset({"IGNORECASE", "compile", "finditer", "fullmatch", "match"}),
+        "warnings": frozenset(),  # in its one place only, which is taken as a whole
+    },
+    imports={
+        "__future__": frozenset({"annotations"}),
+        "collections.abc": frozenset({"Callable", "Mapping", "Sequence"}),
+        "functools": frozenset({"cached_property"}),
+        "typing": frozenset({"Final", "Literal", "NamedTuple", "TypeAlias"}),
+    },
+    builtins=_BUILTINS | {"all", "frozenset", "range", "reversed", "set", "sorted", "sum"},
+    attributes=_ATTRIBUTES | {"clear", "match", "search", "start", "startswith", "values"},
+    bases=frozenset({"NamedTuple", "ValueError"}),
+    caught="(ValueError, SyntaxError, TypeError, MemoryError, RecursionError)",
+    objects=frozenset({"Evidence", "_Automaton"}),
+    rest="rules",
+    table="REQUESTS",
+)

@@ -1,0 +1,78 @@
+"""What `formulaseed validate` tells people: a table for each group on a terminal, plain lines elsewhere.
+
+In: lines, and requests with what became of them. Out: text on standard output, or on standard error where results are
+printed on the former.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TextIO
+
+import click
+
+from formulaseed.cli.common import is_terminal
+from formulaseed.diagnostics.model import printable
+
+COLORS = {"ok": "green", "multi_match": "yellow", "no_match": "red", "gold_not_match": "red"}
+
+
+@dataclass(frozen=True, slots=True)
+class ToldRequest:
+    """A request in a report: `notes` say why it is not ok, and what would mend it."""
+
+    id: str
+    status: str
+    scenario: str
+    gold: str
+    notes: tuple[str, ...]
+
+
+class Report:
+    """Writes for people."""
+
+    def __init__(self, *, on_error: bool) -> None:
+        self._on_error = on_error
+
+    @property
+    def _stream(self) -> TextIO:
+        return sys.stderr if self._on_error else sys.stdout
+
+    def line(self, text: str = "", color: str = "") -> None:
+        shown = printable(text)
+        click.echo(click.style(shown, fg=color) if color else shown, err=self._on_error)
+
+    def group(self, title: str, requests: Sequence[ToldRequest]) -> None:
+        """The requests of one group."""
+        if is_terminal(self._stream):
+            self._table(title, requests)
+            return
+        self.line(title)
+        width = max(len(request.scenario) for request in requests)
+        for request in requests:
+            line = f"  {request.id:<4}  {request.status:<14}  {request.scenario:<{width}}  {request.gold}"
+            self.line(line, COLORS[request.status])
+            for note in request.notes:
+                self.line(f"          {note}")
+        self.line()
+
+    def _table(self, title: str, requests: Sequence[ToldRequest]) -> None:
+        from rich.box import SIMPLE_HEAD
+        from rich.console import Console
+        from rich.table import Table
+        from rich.text import Text
+
+        table = Table(title=Text(printable(title)), title_justify="left", box=SIMPLE_HEAD)
+        table.add_column("request", no_wrap=True)
+        table.add_column("status", no_wrap=True)
+        for name in ("scenario", "gold restaurant", "why"):
+            table.add_column(name)
+        for request in requests:
+            status = Text(request.status, style=COLORS[request.status])
+            notes = "\n".join(map(printable, request.notes))
+            table.add_row(
+                request.id, status, *(Text(t) for t in (printable(request.scenario), printable(request.gold), notes))
+            )
+        Console(file=self._stream).print(table)

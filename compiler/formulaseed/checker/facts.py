@@ -120,7 +120,8 @@ class Narrowing:
         known = range_of(value, facts)
         if isinstance(value, nodes.Literal) and bool(value.value) is not truth:
             return facts.contradicted()
-        if known is not None and ranges.compared("==", known, ranges.exactly(0)) is truth:
+        may_be_null = value.info.ty.nullable and not is_present(value, facts)
+        if known is not None and ranges.compared("==", known, ranges.exactly(0)) is truth and (truth or not may_be_null):
             return facts.contradicted()
         if value.info.ty.base is Base.BOOLEAN and not value.info.ty.nullable:
             facts = facts.with_truth(value, truth)

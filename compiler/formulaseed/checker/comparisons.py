@@ -61,7 +61,7 @@ class ComparisonChecker(ABC):
         first = self.check(node.first, facts)
         operands = [first]
         links: list[Expr] = []
-        wrong = first.info.ty.is_error
+        wrong = False
         known = [facts]
         for operator, right_node in zip(node.operators, node.rest, strict=True):
             links.append(operands[-1])

@@ -37,7 +37,8 @@ def step_text(step: nodes.Step) -> str:
             return f"{'max' if largest else 'min'} of {expression_text(expression)}{_where(where)}{tail}"
         case nodes.Lookup(source, table, match, has_default, default):
             tail = f", default {literal_text(default)}" if has_default else ""
-            return f"lookup of {expression_text(source)} in {len(table)} keys, {match}{tail}"
+            keys = f"{len(table)} key{'s' if len(table) != 1 else ''}"
+            return f"lookup of {expression_text(source)} in {keys}, {match}{tail}"
         case nodes.Formula(expression):
             return expression_text(expression)
         case nodes.Const(value):

@@ -140,7 +140,9 @@ class _Builder(Transformer_NonRecursive[Token, PatternNode]):
         least = int(first)
         most = int(last) if last else None if comma else least
         if most is not None and most < least:
-            self.refuse("FS801", token, f"`{token}` repeats at most {most}, at least {least} times", "swap the two")
+            self.refuse(
+                "FS801", token, f"`{token}` has its bounds exchanged: at least {least}, at most {most}", "swap the two"
+            )
         if max(least, most or 0) > limits.PATTERN_REPEAT:
             message = f"`{token[:40]}` repeats more than {limits.PATTERN_REPEAT} times"
             self.refuse("FS804", token, message, "repeat less, or without an end: `+` or `*`")

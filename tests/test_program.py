@@ -29,7 +29,7 @@ SEED: Json = {
         "fields": [
             {
                 "name": "mood", "type": "enum", "values": {"calm": "at ease", "angry": "not"}, "description": "how",
-                "default": "calm",
+                "default": "calm", "evidence": True,
             },
             {"name": "note", "type": "string"},
         ],
@@ -56,10 +56,10 @@ def test_a_program_carries_what_the_seed_says() -> None:
     assert program.passes == 3
     assert program.output == ("N", "P_LEAST", "P_SHARE", "P_ANY", "P_ABOVE")
     mood, note = program.fields
-    assert (mood.name, mood.description, mood.default) == ("mood", "how", "calm")
+    assert (mood.name, mood.description, mood.default, mood.evidence) == ("mood", "how", "calm", True)
     assert (mood.ty.base, mood.ty.values) == (Base.STRING, ("calm", "angry"))
     assert [parts(value) for value in mood.values] == [("calm", "at ease"), ("angry", "not")]
-    assert parts(note) == ("note", STRING, "", (), None)
+    assert parts(note) == ("note", STRING, "", (), None, False)
     assert parts(program.parameters[0]) == ("LEAST", INTEGER, 2, 1, 9, "how many")
     assert parts(program.parameters[1]) == ("SHARE", NUMBER, 1, None, 2.5, "")
 
@@ -103,8 +103,10 @@ def test_filters_have_as_many_terms_as_the_limit() -> None:
     """Those of the filters that one uses are counted wherever it uses them: 10 times 499, or 50 times 100."""
     assert limits.FILTER_SIZE == 5000
     assert told(filters(10, 496, 3)) == []
-    assert told(filters(50, 97, 0)) == ["with the filters that it uses, `ALL` has 5001 terms, more than 5000"]
+    assert told(filters(50, 97, 0)) == [
+        ("with the filters that it uses, `ALL` has 5001 terms, more than 5000", "use fewer filters in one another")
+    ]
 
 
-def told(seed: Json) -> list[str]:
-    return [d.message for d in analyse(seed).diagnostics if d.code == "FS510"]
+def told(seed: Json) -> list[tuple[str, str]]:
+    return [(d.message, str(d.help)) for d in analyse(seed).diagnostics if d.code == "FS510"]

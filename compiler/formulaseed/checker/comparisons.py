@@ -61,7 +61,7 @@ class ComparisonChecker(ABC):
         first = self.check(node.first, facts)
         operands = [first]
         links: list[Expr] = []
-        wrong = first.info.ty.is_error
+        wrong = False
         known = [facts]
         for operator, right_node in zip(node.operators, node.rest, strict=True):
             links.append(operands[-1])
@@ -175,7 +175,7 @@ class ComparisonChecker(ABC):
         if left.info.ty.is_error or right.info.ty.is_error:
             return left, right
         if operator in ("==", "!="):
-            return left, self._comparable(left, operator, right, in_chain)
+            return left, self._comparable(left, right, in_chain)
         for operand, other in ((left, right), (right, left)):
             ty = operand.info.ty
             if not (ty.is_numeric or ty.base is Base.NULL):
@@ -184,7 +184,7 @@ class ComparisonChecker(ABC):
                 return left, error_at(operand.info.span)
         return self.needed(left, facts), self.needed(right, facts)
 
-    def _comparable(self, left: Expr, operator: str, right: Expr, in_chain: bool = False) -> Expr:
+    def _comparable(self, left: Expr, right: Expr, in_chain: bool = False) -> Expr:
         """The right side, if the two can ever be equal."""
         a, b = left.info.ty, right.info.ty
         if Base.NULL in (a.base, b.base):
@@ -231,7 +231,7 @@ class ComparisonChecker(ABC):
                 return left, error_at(node.span)
             if left.info.ty.is_error:
                 return left, error_at(node.span)
-            checked = [item if item.info.ty.is_error else self._comparable(left, "==", item) for item in items]
+            checked = [item if item.info.ty.is_error else self._comparable(left, item) for item in items]
             if any(item.info.ty.is_error for item in checked):
                 return left, error_at(node.span)
             return left, nodes.List(tuple(checked), Info(left.info.ty, node.span))

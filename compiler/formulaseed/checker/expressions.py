@@ -21,7 +21,7 @@ from formulaseed.domain.ranges import Range
 from formulaseed.domain.types import BOOLEAN, INTEGER, NUMBER, Base, Type, Value, join, type_of
 from formulaseed.ir import nodes
 from formulaseed.ir.nodes import Expr, Info, SymbolKind
-from formulaseed.ir.text import expression_text
+from formulaseed.ir.text import expression_text, operand_text
 from formulaseed.source.text import Span
 from formulaseed.syntax import ast
 
@@ -74,7 +74,7 @@ class ExpressionChecker(ComparisonChecker):
         if not (ty.is_error or ty.base is Base.BOOLEAN or ty.nullable):
             nothing = "''" if ty.base is Base.STRING else "0"
             message = f"a condition must be true or false, and {called(found)} is {ty.noun}"
-            help = f"write `{expression_text(found)} != {nothing}`"
+            help = f"write `{operand_text(found)} != {nothing}`"
             self.problems.add("FS304", node.span, message, help)
             return error_at(node.span)
         return found

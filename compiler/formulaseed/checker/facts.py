@@ -52,7 +52,7 @@ class Facts:
         return replace(self, implied=self.implied | {expression})
 
     def contradicted(self) -> Facts:
-        return self if self.impossible else replace(self, impossible=True)
+        return replace(self, impossible=True)
 
     def either(self, other: Facts) -> Facts:
         """What holds whichever of the two holds."""
@@ -120,7 +120,9 @@ class Narrowing:
         known = range_of(value, facts)
         if isinstance(value, nodes.Literal) and bool(value.value) is not truth:
             return facts.contradicted()
-        if known is not None and ranges.compared("==", known, ranges.exactly(0)) is truth:
+        is_zero = ranges.compared("==", known, ranges.exactly(0)) if known is not None else None
+        may_be_null = value.info.ty.nullable and not is_present(value, facts)
+        if is_zero is truth and (truth or not may_be_null):
             return facts.contradicted()
         if value.info.ty.base is Base.BOOLEAN and not value.info.ty.nullable:
             facts = facts.with_truth(value, truth)
@@ -246,8 +248,6 @@ def _narrow_values(left: Expr, operator: str, right: Expr, facts: Facts) -> Fact
     if known is None or len(named) < len(items) or isinstance(left, nodes.Literal):
         return facts
     if operator in ("in", "not in") and not isinstance(right, nodes.List):
-        return facts
-    if operator not in ("==", "in", "!=", "not in"):
         return facts
     left_over = tuple(value for value in known if (value in named) is (operator in ("==", "in")))
     facts = facts.with_values(left, left_over)

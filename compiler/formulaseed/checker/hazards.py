@@ -14,7 +14,7 @@ from formulaseed.checker.wording import called
 from formulaseed.domain.ranges import Range, described
 from formulaseed.domain.types import Base
 from formulaseed.ir.nodes import Expr
-from formulaseed.ir.text import expression_text
+from formulaseed.ir.text import expression_text, operand_text
 from formulaseed.source.text import Span
 
 _SHOWN = 60
@@ -67,7 +67,7 @@ class _Hazards:
         self.scope.tell(code, self.span, message, help, message)
 
     def guarded(self, index: int, test: str) -> str:
-        operand = expression_text(self.operands[index])
+        operand = operand_text(self.operands[index])
         return f"`{self.text} if {operand if len(operand) <= _SHOWN else '…'} {test} else 0`"
 
     def said(self, index: int) -> str:

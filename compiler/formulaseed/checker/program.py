@@ -198,7 +198,7 @@ class _ProgramChecker:
         if found.info.ty.is_error or not sound:
             return None
         term = found.info.range or ranges.ANY_NUMBER
-        total = ranges.union(ranges.exactly(0), ranges.multiply(term, ranges.COUNT))
+        total = ranges.multiply(term, ranges.COUNT)  # 0 is in it, as a count can be 0
         total = Range(total.low, total.high)
         made = nodes.Sum(found, where, may_overflow=not total.is_bounded)
         if made.may_overflow:

@@ -224,7 +224,7 @@ def _chain(node: nodes.Binary) -> list[nodes.Binary]:
 def _operator(operator: str, right: Expr) -> str:
     """`is` where Python's style guides ask for it: with None, and with True and False for what may be null."""
     if isinstance(right, nodes.Literal) and (right.value is None or isinstance(right.value, bool)):
-        return {"==": "is", "!=": "is not"}.get(operator, operator)
+        return {"==": "is", "!=": "is not"}[operator]
     return operator
 
 

@@ -1,0 +1,78 @@
+"""Where the checker stops looking: what it concludes up to a limit, and no longer concludes beyond it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from formulaseed import limits
+from formulaseed.pipeline import analyse
+
+Json = dict[str, Any]
+
+
+def told(code: str, *steps: Json) -> list[str]:
+    """The help of every diagnostic of the code."""
+    seed = {
+        "task_name": "T",
+        "parameters": {"X": {"type": "integer", "default": 1, "minimum": 0}, "FLAG": {"type": "boolean", "default": True}},
+        "extract": {"fields": [{"name": "minutes", "type": "integer"}]},
+        "compute": [*steps],
+        "output": [steps[-1]["name"]],
+    }  # fmt: skip
+    return [str(d.help) for d in analyse(seed).diagnostics if d.code == code]
+
+
+def formula(text: str) -> Json:
+    return {"name": "RESULT", "op": "expr", "expr": text}
+
+
+def alternatives(number: int) -> str:
+    """Each of which shows that X is not 0, and each of which stands in another one."""
+    found = "param.X > 1"
+    for place in range(1, number):
+        found = f"param.X > {place + 1} or param.FLAG and ({found})"
+    return found
+
+
+@pytest.mark.parametrize(("depth", "is_known"), [(1, True), (4, True), (5, False)])
+def test_alternatives_in_alternatives(depth: int, is_known: bool) -> None:
+    assert bool(told("FS604", formula(f"1 / param.X if {alternatives(depth)} else 0"))) is not is_known
+
+
+@pytest.mark.parametrize(("number", "is_known"), [(50, True), (51, False)])
+def test_alternatives_beside_one_another(number: int, is_known: bool) -> None:
+    tests = " or ".join(f"param.X == {value + 1}" for value in range(number))
+    assert bool(told("FS604", formula(f"1 / param.X if {tests} else 0"))) is not is_known
+
+
+def filters(number: int) -> list[Json]:
+    """The last one holds where the minutes are not 0, as one of as many alternatives in one another shows."""
+    made: list[Json] = [{"name": "F0", "op": "define_filter", "where": {"extraction.minutes": {">": 0}}}]
+    for place in range(number):
+        neither = {"extraction.minutes": {"<=": place + 1}, f"$F{place}": False}
+        made.append({"name": f"G{place}", "op": "define_filter", "where": neither})
+        made.append({"name": f"F{place + 1}", "op": "define_filter", "where": {f"$G{place}": False}})
+    return made
+
+
+@pytest.mark.parametrize(("depth", "is_known"), [(1, True), (3, True), (4, False)])
+def test_alternatives_in_filters(depth: int, is_known: bool) -> None:
+    last = {"name": "RESULT", "op": "sum", "expr": "1 / extraction.minutes", "where": {f"$F{depth}": True}}
+    assert bool(told("FS604", *filters(depth), last)) is not is_known
+
+
+@pytest.mark.parametrize(("terms", "is_known"), [(200, True), (201, False)])
+def test_terms_of_a_filter(terms: int, is_known: bool) -> None:
+    """A comparison with a list has a term for itself, one for the field, one for the list and one for each value."""
+    listed = {"extraction.minutes": {"in": list(range(1, terms - 2))}}
+    is_listed = {"name": "IS_LISTED", "op": "define_filter", "where": listed}
+    share = {"name": "RESULT", "op": "sum", "expr": "1 / extraction.minutes", "where": {"$IS_LISTED": True}}
+    assert bool(told("FS604", is_listed, share)) is not is_known
+
+
+def test_unknown_names_get_suggestions_up_to_a_number() -> None:
+    assert limits.SUGGESTIONS == 30
+    wrong = [{"name": f"A{place}", "op": "expr", "expr": f"UNKNOWN_{place}"} for place in range(32)]
+    is_general = [help == "mend the unknown names above first" for help in told("FS201", *wrong)]
+    assert is_general == [False] * 30 + [True] * 2

@@ -19,6 +19,11 @@ def expression_text(expression: Expr) -> str:
     return _text(expression)[0]
 
 
+def operand_text(expression: Expr) -> str:
+    """The expression as a side of a comparison: `a or b` in parentheses."""
+    return _at(expression, builtins.ADDITIVE)
+
+
 def step_text(step: nodes.Step) -> str:
     """What the step does, such as `count where $IS_INCIDENT and meta.year >= 2023`."""
     match step.operation:

@@ -8,11 +8,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from formulaseed.api import check, compile_seed, load_evaluator, load_requests, load_seed, validate_requests
+    from formulaseed.api import (
+        check,
+        compile_formula,
+        compile_seed,
+        load_evaluator,
+        load_requests,
+        load_seed,
+        validate_requests,
+    )
     from formulaseed.diagnostics.model import Diagnostic
     from formulaseed.errors import DataError, EvaluationError, FormulaSeedError, SeedError
     from formulaseed.pipeline import FormulaSeed, RequestsFile
     from formulaseed.runtime.evaluator import Evaluator
+    from formulaseed.runtime.formula import Formula
     from formulaseed.runtime.validation import RequestResult, Validation
 
 __version__ = "0.1.0"
@@ -22,6 +31,7 @@ _HOMES = {
     "Diagnostic": "formulaseed.diagnostics.model",
     "EvaluationError": "formulaseed.errors",
     "Evaluator": "formulaseed.runtime.evaluator",
+    "Formula": "formulaseed.runtime.formula",
     "FormulaSeed": "formulaseed.pipeline",
     "FormulaSeedError": "formulaseed.errors",
     "RequestResult": "formulaseed.runtime.validation",
@@ -29,6 +39,7 @@ _HOMES = {
     "SeedError": "formulaseed.errors",
     "Validation": "formulaseed.runtime.validation",
     "check": "formulaseed.api",
+    "compile_formula": "formulaseed.api",
     "compile_seed": "formulaseed.api",
     "load_evaluator": "formulaseed.api",
     "load_requests": "formulaseed.api",
@@ -41,6 +52,7 @@ __all__ = [
     "Diagnostic",
     "EvaluationError",
     "Evaluator",
+    "Formula",
     "FormulaSeed",
     "FormulaSeedError",
     "RequestResult",
@@ -49,6 +61,7 @@ __all__ = [
     "Validation",
     "__version__",
     "check",
+    "compile_formula",
     "compile_seed",
     "load_evaluator",
     "load_requests",

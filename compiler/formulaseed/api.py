@@ -8,10 +8,12 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from formulaseed import pipeline
+from formulaseed import formulas, pipeline
 from formulaseed.diagnostics.model import Diagnostic
+from formulaseed.formulas import ReferenceLike, Variables
 from formulaseed.pipeline import FormulaSeed, RequestsFile, RequestsLike, SeedLike
 from formulaseed.runtime.evaluator import Evaluator
+from formulaseed.runtime.formula import Formula
 from formulaseed.runtime.loading import module_from_file, module_from_source
 
 if TYPE_CHECKING:
@@ -50,6 +52,20 @@ def load_evaluator(seed_or_path: SeedLike | FormulaSeed) -> Evaluator:
     seed = pipeline.load_seed(seed_or_path)
     module = module_from_source(pipeline.compile_seed(seed, formatted=False), seed.task_name)
     return Evaluator(module, partial(pipeline.locate, seed))
+
+
+def compile_formula(
+    text: str, *, reference: ReferenceLike | None = None, variables: Variables | None = None
+) -> Formula:
+    """Check one formula over the entities of a domain, ready to evaluate.
+
+    `reference` is a formula reference or a schema file: a path, JSON values or a loaded one. `variables` are names
+    besides, or alone where there is no reference: a list of numbers' names, or a mapping of names to types (`"number"`,
+    `{"type": "string", "nullable": true}`), to values of the types that are meant, or to such mappings for entities. With
+    neither, names are the restaurant's fields. Raises `SeedError`, whose `.diagnostics` hold everything that is wrong,
+    and `DataError` for a file that cannot be opened and for variables that are none.
+    """
+    return formulas.load_formula(text, formulas.domain_of(reference, variables))
 
 
 def load_requests(path_or_list: RequestsLike | RequestsFile) -> RequestsFile:

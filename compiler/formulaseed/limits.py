@@ -54,6 +54,12 @@ TREE_DEPTH = 280
 TREE_BRACKETS = 190
 """So many operations inside one another may need brackets in a target: Python reads two hundred."""
 
+ENTITIES = 500
+REFERENCE_FIELDS = 20_000
+"""Fields of a formula reference in all, custom ones too."""
+EXAMPLES = 2_000
+RULES = 1_000
+
 PATTERN_CHARACTERS = 1_000
 PATTERN_NESTING = 20
 PATTERN_REPEAT = 300

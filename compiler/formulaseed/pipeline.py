@@ -23,19 +23,18 @@ from typing import TYPE_CHECKING, Any
 
 from formulaseed import limits
 from formulaseed.checker.program import check_program
-from formulaseed.diagnostics.model import Diagnostic, Problems, printable, strictly
+from formulaseed.diagnostics.model import Diagnostic, Problems, strictly
 from formulaseed.diagnostics.suggest import at_most, did_you_mean
+from formulaseed.documents import Document, Told, dumped, not_compiled, read_text, shown_path, source_of, tell_bug
 from formulaseed.errors import FormulaSeedError, SeedError
 from formulaseed.frontends.canonical import sha256
 from formulaseed.frontends.detect import holds_requests, lower_document
 from formulaseed.frontends.fixing import with_names_fixed, with_steps_sorted
-from formulaseed.frontends.sizes import too_many
 from formulaseed.ir import nodes
 from formulaseed.ir.places import place_of
 from formulaseed.lint.run import allow, lint
-from formulaseed.source.files import read_bytes
-from formulaseed.source.json_reader import JsonValue, Plain, json_lines, plain, read_json
-from formulaseed.source.text import Source, Span
+from formulaseed.source.json_reader import Plain, json_lines, plain
+from formulaseed.source.text import Source
 from formulaseed.syntax import surface
 
 if TYPE_CHECKING:  # a command that reads seeds alone does without
@@ -47,16 +46,6 @@ TARGETS = ("python",)
 _TRIED_ALONE = 20
 _PHASES = ("FS9", "FS0", "FS1", "FS5", "FS201", "FS203", "FS204", "FS205", "FS206", "FS207", "FS202", "FS4", "FS3", "")
 """The beginnings of codes, those found first before the others."""
-_FAULT_CODES = {"syntax": "FS001", "depth": "FS004", "duplicate": "FS005", "number": "FS006", "text": "FS007"}
-
-
-@dataclass(frozen=True)
-class Document:
-    """A file as it was read. `tree` is None where it is no JSON, and for a file of requests."""
-
-    source: Source
-    tree: JsonValue | None
-    path: Path | None
 
 
 @dataclass(frozen=True)
@@ -103,23 +92,8 @@ class RequestsFile:
         return sha256([json.loads(text[line.start : line.end]) for line in json_lines(self.document.source)])
 
 
-class _Told:
-    """What every analysis says of its diagnostics."""
-
-    diagnostics: tuple[Diagnostic, ...]
-
-    @property
-    def errors(self) -> int:
-        """How many errors there are."""
-        return sum(d.severity == "error" for d in self.diagnostics)
-
-    @property
-    def has_errors(self) -> bool:
-        return self.errors > 0
-
-
 @dataclass(frozen=True)
-class Analysis(_Told):
+class Analysis(Told):
     """How far a seed came: each phase's result, None from the phase on that it did not pass."""
 
     document: Document
@@ -129,7 +103,7 @@ class Analysis(_Told):
 
 
 @dataclass(frozen=True)
-class RequestsAnalysis(_Told):
+class RequestsAnalysis(Told):
     """A file of requests, as far as it could be lowered."""
 
     document: Document
@@ -140,53 +114,11 @@ class RequestsAnalysis(_Told):
 def read(seed: SeedLike, problems: Problems) -> Document:
     """Read a file or a dictionary. Raises `UnreadableError` for a file that cannot be opened."""
     if isinstance(seed, Mapping):
-        return _read_text(Source("<seed>", _dumped(seed)), None, problems)
+        return read_text(Source("<seed>", dumped(seed)), None, problems)
     if not isinstance(seed, str | os.PathLike):
         raise FormulaSeedError(f"a seed is a path or a dictionary, not {type(seed).__name__}")
-    source, path = _source_of(seed, problems)
-    return Document(source, None, path) if problems.has_errors else _read_text(source, path, problems)
-
-
-def _source_of(given: str | os.PathLike[str], problems: Problems) -> tuple[Source, Path | None]:
-    """The text of a file, and its path where it can be written back. A text that cannot be used is told."""
-    data, path = read_bytes(given, limits.SEED_BYTES)
-    name = Path(given).as_posix() if os.fspath(given) != "-" else "<stdin>"
-    if len(data) > limits.SEED_BYTES:
-        source = Source(name, "")
-        message = f"the file is larger than {limits.SEED_BYTES} bytes"
-        problems.add("FS003", Span(source, 0, 0), message, "shorten it")
-        return source, path
-    try:
-        return Source(name, data.decode("utf-8-sig")), path
-    except UnicodeDecodeError as error:
-        source = Source(name, data.decode("utf-8", "replace"))
-        at = len(data[: error.start].decode("utf-8", "replace"))
-        message = f"byte {error.start} of the file is not UTF-8"
-        problems.add("FS002", Span(source, at, at + 1), message, "save the file as UTF-8")
-        return source, path
-
-
-def _dumped(value: Mapping[str, Any], *, indent: int | None = 2) -> str:
-    try:
-        return json.dumps(value, indent=indent, ensure_ascii=False)
-    except (TypeError, ValueError, RecursionError) as error:
-        raise FormulaSeedError(f"the {'seed' if indent else 'request'} is no JSON: {error}") from None
-
-
-def _read_text(source: Source, path: Path | None, problems: Problems) -> Document:
-    if len(source.text) > limits.SEED_BYTES:
-        message = f"the seed is larger than {limits.SEED_BYTES} bytes"
-        problems.add("FS003", Span(source, 0, 0), message, "shorten it")
-        return Document(source, None, path)
-    over = too_many(source.text)
-    if over is not None:
-        message = f"`{over.key}` has {over.found} entries, more than {over.most}"
-        problems.add("FS510", Span(source, over.start, over.end), message, "split it, or leave some out")
-        return Document(source, None, path)
-    tree, faults = read_json(source)
-    for fault in faults:
-        problems.add(_FAULT_CODES[fault.kind], fault.span, fault.message, fault.help)
-    return Document(source, tree, path)
+    source, path = source_of(seed, problems)
+    return Document(source, None, path) if problems.has_errors else read_text(source, path, problems)
 
 
 def parse(document: Document, problems: Problems) -> surface.Program | None:
@@ -206,32 +138,32 @@ def analyse(seed: SeedLike) -> Analysis:
 def analyse_file(given: str | os.PathLike[str]) -> Analysis | RequestsAnalysis:
     """Run the phases of whatever the file holds: a seed, or requests. Raises `UnreadableError`."""
     problems = Problems()
-    source, path = _source_of(given, problems)
+    source, path = source_of(given, problems)
     if problems.has_errors:
         return Analysis(Document(source, None, path), None, None, problems.sorted())
     if holds_requests(source):
         return _analysed_requests(Document(source, None, path), problems)
-    return _analysed(_read_text(source, path, problems), problems)
+    return _analysed(read_text(source, path, problems), problems)
 
 
 def analyse_requests(given: RequestsLike) -> RequestsAnalysis:
     """The same for a file of requests, or the requests as JSON values."""
     problems = Problems()
     if isinstance(given, str | os.PathLike):
-        source, path = _source_of(given, problems)
+        source, path = source_of(given, problems)
         if problems.has_errors:
             return RequestsAnalysis(Document(source, None, path), None, problems.sorted())
         return _analysed_requests(Document(source, None, path), problems)
     if isinstance(given, Mapping) or not isinstance(given, Iterable):
         raise FormulaSeedError(f"requests are a path or a list of objects, not {type(given).__name__}")
-    text = "".join(_dumped(request, indent=None) + "\n" for request in given)
+    text = "".join(dumped(request, indent=None) + "\n" for request in given)
     return _analysed_requests(Document(Source("<requests>", text), None, None), problems)
 
 
 def analyse_text(source: Source) -> Analysis:
     """The same for the text of a seed."""
     problems = Problems()
-    return _analysed(_read_text(source, None, problems), problems)
+    return _analysed(read_text(source, None, problems), problems)
 
 
 def fixed(analysis: Analysis) -> Analysis:
@@ -290,7 +222,7 @@ def _analysed(document: Document, problems: Problems) -> Analysis:
             lint(checked, lowered, problems)
         allow(lowered.allowances if lowered is not None else (), problems)
     except Exception as error:
-        _tell_bug(error, document, problems)
+        tell_bug(error, document, problems)
     return Analysis(document, lowered, checked, problems.sorted())
 
 
@@ -302,14 +234,8 @@ def _analysed_requests(document: Document, problems: Problems) -> RequestsAnalys
     try:
         program = lower_requests(document.source, name, problems)
     except Exception as error:
-        _tell_bug(error, document, problems)
+        tell_bug(error, document, problems)
     return RequestsAnalysis(document, program, problems.sorted())
-
-
-def _tell_bug(error: Exception, document: Document, problems: Problems) -> None:
-    """A bug of ours must not look like a fault of the file, nor end in a traceback."""
-    message = f"the compiler failed with {type(error).__name__}: {error}"
-    problems.add("FS901", Span(document.source, 0, 0), message, "this is a bug of formulaseed: please report it")
 
 
 def load_requests(given: RequestsLike | RequestsFile, *, strict: bool = False) -> RequestsFile:
@@ -359,11 +285,13 @@ def compile_seed(seed: SeedLike | FormulaSeed, *, target: str = "python", format
     except Exception as error:
         if isinstance(error, RecursionError) or (isinstance(error, SyntaxError) and "too many" in error.msg):
             message = "the module made of this seed nests deeper than Python reads"
-            raise _not_compiled(loaded, "FS104", message, "split the longest formulas into several steps") from None
+            raise not_compiled(
+                loaded.document.source, "FS104", message, "split the longest formulas into several steps"
+            ) from None
         fault = f"the compiler failed with {type(error).__name__}: {error}"
     if fault is not None:
         help = "this is a bug of formulaseed: please report it"
-        raise _not_compiled(loaded, "FS901", f"the module made of this seed was refused: {fault}", help)
+        raise not_compiled(loaded.document.source, "FS901", f"the module made of this seed was refused: {fault}", help)
     return source
 
 
@@ -373,15 +301,11 @@ def _python(seed: FormulaSeed, formatted: bool) -> tuple[str, str | None]:
     from formulaseed.backends.python.render import render_module
     from formulaseed.backends.python.verify import verify
 
-    path, digest = _shown_path(seed.document.path), seed.sha256
+    path, digest = shown_path(seed.document.path), seed.sha256
     view = plan_module(seed.program, path=path, sha256=digest)
     rendered, bare = render_module(view, plan_module(seed.program, path=path, sha256=digest, bare=True))
     source = rendered.source(formatted=formatted)
     return source, verify(source, bare.source(formatted=False))
-
-
-def _not_compiled(seed: FormulaSeed | RequestsFile, code: str, message: str, help: str) -> SeedError:
-    return SeedError([Diagnostic(code, "error", printable(message), Span(seed.document.source, 0, 0), help)])
 
 
 def compile_requests(given: RequestsLike | RequestsFile, *, formatted: bool = True) -> str:
@@ -392,7 +316,7 @@ def compile_requests(given: RequestsLike | RequestsFile, *, formatted: bool = Tr
     from formulaseed.backends.python.requests_plan import plan_requests
     from formulaseed.backends.python.verify import verify
 
-    path, digest = _shown_path(loaded.document.path), loaded.sha256
+    path, digest = shown_path(loaded.document.path), loaded.sha256
     try:
         views = [plan_requests(loaded.program, path=path, sha256=digest, bare=bare) for bare in (False, True)]
         rendered, bare_twin = render_requests(*views)
@@ -402,7 +326,9 @@ def compile_requests(given: RequestsLike | RequestsFile, *, formatted: bool = Tr
         fault = f"the compiler failed with {type(error).__name__}: {error}"
     if fault is not None:
         help = "this is a bug of formulaseed: please report it"
-        raise _not_compiled(loaded, "FS901", f"the module made of these requests was refused: {fault}", help)
+        raise not_compiled(
+            loaded.document.source, "FS901", f"the module made of these requests was refused: {fault}", help
+        )
     return source
 
 
@@ -413,18 +339,3 @@ def locate(seed: FormulaSeed, step: str, kind: str) -> str:
         return ""
     line, column = span.source.position(span.start)
     return f"{span.source.name}:{line}:{column}"
-
-
-def _shown_path(path: Path | None) -> str:
-    """The path as a module's header names it: the same from every working directory and on every machine.
-
-    Relative to the project that the seed lies in, which is the nearest folder above with a pyproject.toml
-    or a .git; outside of one, the file's name alone.
-    """
-    if path is None:
-        return ""
-    absolute = path.resolve()
-    for folder in absolute.parents:
-        if (folder / "pyproject.toml").exists() or (folder / ".git").exists():
-            return absolute.relative_to(folder).as_posix()
-    return absolute.name

@@ -67,6 +67,18 @@ class ExpressionChecker(ComparisonChecker):
             case ast.Comprehension() | ast.Subscript() | ast.Keyword():
                 raise AssertionError("front ends leave none of these")
 
+    def _guarded(self, found: Expr, facts: Facts) -> Expr:
+        """A branch that its condition says is there, for a reason that a type checker does not follow."""
+        return self.needed(found, facts) if self.scope.is_implied(found, facts.present) else found
+
+    def as_float(self, found: Expr) -> Expr:
+        """What a formula over a domain comes to: a float, or a text as it is."""
+        function, ty = FUNCTIONS["float"], found.info.ty
+        if ty.is_error or ty.base is Base.STRING:
+            return self.needed(found, Facts())
+        argument = self._argument(function, found, Facts())
+        return argument if argument.info.ty.is_error else self._applied(function, [argument], found.info.span, Facts())
+
     def condition(self, node: ast.Expr, facts: Facts) -> Expr:
         """An expression that is true or false; of a nullable one it is asked whether there is a value."""
         found = self.check(node, facts)
@@ -87,7 +99,7 @@ class ExpressionChecker(ComparisonChecker):
             return error_at(info.span)
         if ty.is_error or not ty.nullable or is_present(found, facts):
             return found
-        if facts.implied and found in facts.implied:
+        if (facts.implied and found in facts.implied) or self.scope.is_implied(found, facts.present):
             return nodes.Present(found, Info(ty.present(), info.span, info.range))
         if isinstance(found, nodes.Ref) and found.symbol.kind is SymbolKind.STEP:
             self._default_needed(found)
@@ -236,8 +248,8 @@ class ExpressionChecker(ComparisonChecker):
         unknown = facts.contradicted()  # what would be excluded is not known: nothing is warned of
         when_true = self.narrowing.assume(condition, True, facts) if known else unknown
         when_false = self.narrowing.assume(condition, False, facts) if known else unknown
-        then = self.check(node.then, when_true)
-        otherwise = self.check(node.otherwise, when_false)
+        then = self._guarded(self.check(node.then, when_true), when_true)
+        otherwise = self._guarded(self.check(node.otherwise, when_false), when_false)
         if condition.info.ty.is_error or then.info.ty.is_error or otherwise.info.ty.is_error:
             return error_at(node.span)
         ty = join(_narrowed(then, when_true), _narrowed(otherwise, when_false))

@@ -9,6 +9,7 @@ import re
 
 from formulaseed import limits
 from formulaseed.checker.decided import decided
+from formulaseed.checker.domain_scope import DomainScope
 from formulaseed.checker.expressions import ExpressionChecker
 from formulaseed.checker.facts import Facts, Narrowing
 from formulaseed.checker.hazards import tell_large_sum
@@ -19,6 +20,7 @@ from formulaseed.diagnostics.suggest import did_you_mean
 from formulaseed.domain import ranges, schema
 from formulaseed.domain.builtins import FUNCTIONS
 from formulaseed.domain.ranges import Range
+from formulaseed.domain.reference import Reference
 from formulaseed.domain.types import BOOLEAN, ERROR, INTEGER, Base, Type, Value, join, type_of
 from formulaseed.ir import nodes
 from formulaseed.ir.nodes import Expr, SymbolKind
@@ -49,18 +51,24 @@ class _ProgramChecker:
             SymbolKind.CONTEXT: context,
             SymbolKind.PARAMETER: {p.name.text: p.type for p in program.parameters},
         }
-        self.scope = Scope(
-            problems,
+        self.scope = self._scope()
+        self.scope.incomplete = program.incomplete
+        self.scope.section = program.steps_key
+        self.narrowing = Narrowing(self._condition_to_follow, self._non_empty)
+        self.checkers: list[ExpressionChecker] = []
+
+    def _scope(self) -> Scope:
+        program, reference = self.program, self.program.reference
+        if reference is not None:
+            return DomainScope(self.problems, {}, {}, self._places(), {}, frozenset(), reference=reference)
+        return Scope(
+            self.problems,
             self.inputs,
             {p.name.text: _bounds(p) for p in program.parameters if p.type.is_numeric},
             self._places(),
             {step.name.text: frozenset(mentioned_names(step)) for step in program.steps},
             frozenset(step.name.text for step in program.steps if step.is_filter),
         )
-        self.scope.incomplete = program.incomplete
-        self.scope.section = program.steps_key
-        self.narrowing = Narrowing(self._condition_to_follow, self._non_empty)
-        self.checkers: list[ExpressionChecker] = []
 
     def run(self) -> nodes.Program:
         steps = []
@@ -157,7 +165,7 @@ class _ProgramChecker:
         if operation is None or ty.is_error:
             return None
         known = known if ty.is_numeric else None
-        return nodes.Step(step.name.text, operation, ty, known, step.name.span, step.part_of)
+        return nodes.Step(step.name.text, operation, ty, known, step.name.span, step.part_of, step.description)
 
     def _checker(self, per_review: bool) -> ExpressionChecker:
         self.checkers.append(ExpressionChecker(self.scope, self.narrowing, per_review=per_review))
@@ -267,10 +275,17 @@ class _ProgramChecker:
         return True
 
     def _formula(self, step: surface.Step, expression: ast.Expr) -> nodes.Step | None:
-        found = self._checker(False).check(expression, Facts())
+        checker = self._checker(False)
+        found = checker.check(expression, Facts())
         if found.info.ty.base is Base.NULL:
             self.problems.add("FS301", expression.span, "this is always null", "write a value")
             return None
+        if self.program.reference is not None:
+            if self.program.gives_numbers and found.info.ty.base is Base.STRING:
+                help = "compare it, and give a number for each: `10 if x == 'a' else 0`"
+                self.problems.add("FS301", expression.span, "a rule gives a number, and this is a text", help)
+                return None
+            found = checker.as_float(found)
         return self._made(step, nodes.Formula(found), found.info.ty, found.info.range)
 
     def _const(self, step: surface.Step, literal: ast.Literal) -> nodes.Step | None:
@@ -431,7 +446,18 @@ class _ProgramChecker:
             steps=steps,
             output=tuple(name.text for name in program.output),
             extraction_prompt=program.extraction_prompt,
+            record=_record(program.reference, steps) if program.reference is not None else (),
+            root=program.reference.root if program.reference is not None else "",
         )
+
+
+def _record(reference: Reference, steps: tuple[nodes.Step, ...]) -> tuple[nodes.InputField, ...]:
+    """The fields that the steps use, in the reference's order, an entity before its fields."""
+    used = {symbol.name for step in steps for symbol in step.symbols()}
+    names = [entity.name for entity in reference.entities]
+    full_names = [name for entity in names for name in (entity, *reference.names_of(entity)) if name in used]
+    types = [(name, reference.type_of(name)) for name in full_names]
+    return tuple(nodes.InputField(name, ty, reference.descriptions[name]) for name, ty in types if ty is not None)
 
 
 def _bounds(parameter: surface.Parameter) -> Range:

@@ -41,6 +41,8 @@ class Scope:
     current: str = ""
     incomplete: frozenset[str] = frozenset()
     section: str = "compute"
+    unknown: str = "no step is called"
+    """How a message begins that tells of an unknown bare name."""
     sizes: dict[str, int] = field(default_factory=dict)
     depths: dict[str, int] = field(default_factory=dict)
     _suggestions: int = limits.SUGGESTIONS
@@ -68,6 +70,10 @@ class Scope:
     def is_known(self, text: str) -> bool:
         """Whether the name means a step, whatever its state, or has a namespace."""
         return "." in text or text in self.places
+
+    def is_implied(self, found: nodes.Expr, present: frozenset[nodes.Expr]) -> bool:
+        """Whether what is known to be there says that this is, too."""
+        return False
 
     def resolve(self, name: ast.Name, per_review: bool) -> nodes.Expr:
         """A name or dotted name; of type error where it means nothing, which is told."""

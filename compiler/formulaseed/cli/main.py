@@ -25,6 +25,8 @@ _COMMANDS = {
     "store": "Look after the answers of models that runs keep.",
     "validate": "Hold requests against restaurants: does each match its own, and no other?",
     "agreement": "Measure how far an extractor agrees with recorded extractions.",
+    "formula": "Check and evaluate a formula over the entities of a domain, or a file of rules.",
+    "reference": "Print the formula reference of a domain: its fields, operators, functions and syntax.",
     "demo": "Show the whole job on the examples.",
     "dump": "Show a seed as one of the compiler's phases sees it.",
     "fmt": "Write seeds in their canonical layout.",

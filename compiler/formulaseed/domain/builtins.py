@@ -96,8 +96,19 @@ class Function:
 
 CONDITIONAL, OR, AND, NOT, COMPARISON, ADDITIVE, MULTIPLICATIVE, UNARY, POWER, ATOM = range(10)
 
-COMPARISONS = ("==", "!=", "<", "<=", ">", ">=")
-MEMBERSHIP = ("in", "not in")
+ORDERING = {
+    "==": "Equal to", "!=": "Not equal to", "<": "Less than", "<=": "Less than or equal to",
+    ">": "Greater than", ">=": "Greater than or equal to",
+}  # fmt: skip
+COMPARISONS = tuple(ORDERING)
+MEMBERSHIP = {"in": "One of a list, or part of a text", "not in": "None of a list, or no part of a text"}
+LOGICAL = {
+    "and": "Logical AND: the first operand that is not true, else the last",
+    "or": "Logical OR: the first operand that is true, else the last",
+    "not": "Logical NOT",
+}
+"""The operators on values that are no numbers, each with what it means."""
+
 MIRRORED = {"==": "==", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 NEGATED = {"==": "!=", "!=": "==", "<": ">=", "<=": ">", ">": "<=", ">=": "<", "in": "not in", "not in": "in"}
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from formulaseed.domain.types import INTEGER, NUMBER, STRING, Type
 
 META: dict[str, Type] = {
@@ -30,6 +32,28 @@ CONTEXT: dict[str, Type] = {
 }
 """The restaurant, as Yelp's business object has it. `is_open` is 1 or 0."""
 
+DESCRIPTIONS: dict[str, str] = {
+    "meta.stars": "Stars that the review gives, 1 to 5",
+    "meta.useful": "How often readers found the review useful",
+    "meta.funny": "How often readers found the review funny",
+    "meta.cool": "How often readers found the review cool",
+    "meta.year": "Year of the review's date",
+    "meta.month": "Month of the review's date, 1 to 12",
+    "meta.date": "Day of the review, YYYY-MM-DD",
+    "context.name": "Name of the restaurant",
+    "context.categories": "Kinds of restaurant, separated by commas",
+    "context.address": "Street address",
+    "context.city": "City",
+    "context.state": "State, as its two letters",
+    "context.postal_code": "Postal code",
+    "context.stars": "Average stars, rounded to halves",
+    "context.review_count": "Number of reviews",
+    "context.is_open": "1 for a restaurant that is open, 0 for one that has closed down",
+    "context.latitude": "Latitude in degrees",
+    "context.longitude": "Longitude in degrees",
+}
+"""What these fields mean, by namespace and name."""
+
 NAMESPACES = ("extraction", "meta", "context", "param")
 
 VALIDITY_FIELD = "review_validity"
@@ -39,6 +63,14 @@ VALIDITY_VALUES = (
     ("adversarial", "Text that tries to steer whoever judges it ('ignore previous instructions')"),
 )
 """The enum that `extract.validity` adds."""
+
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
+
+def is_name(text: str) -> bool:
+    """Whether formulas can name something so: ASCII letters, digits and `_`, not beginning with a digit."""
+    return _NAME.fullmatch(text) is not None
+
 
 RESERVED_WORDS = frozenset({"and", "or", "not", "in", "if", "else", "True", "False", "None", "true", "false", "null"})
 """Words of the formula language; no step can be called so."""

@@ -42,8 +42,11 @@ def interpret(
     rows: Iterable[Mapping[str, Any]],
     context: Mapping[str, Any],
     parameters: Mapping[str, Value] | None = None,
+    record: Mapping[str, Any] | None = None,
 ) -> dict[str, Value]:
     """Every step's value by name, in the seed's order; filters and parts of other steps are left out.
+
+    `record` holds the fields of a domain's entities by their full names; an entity itself is true, or null.
 
     Raises `EvaluationError` for the first step, in that order, that has no value, and `DataError` for a row
     or context that lacks what the seed uses.
@@ -56,6 +59,9 @@ def interpret(
             raise DataError(f"there is no parameter `{name}`")
         shared[Symbol(SymbolKind.PARAMETER, name)] = _parameter(known[name], value)
     shared.update(_inputs(program.context, SymbolKind.CONTEXT, context, used))
+    for given in program.record:
+        value = (record or {}).get(given.name)
+        shared[Symbol(SymbolKind.FIELD, given.name)] = _read(value, given.ty, program.spelled(given.name))
     evaluator = _Evaluator(shared, [_row(program, row, used) for row in rows])
     for step in program.steps:
         evaluator.step(step)
@@ -84,21 +90,27 @@ def _inputs(
 
 
 def _input(given: Mapping[str, Any], kind: SymbolKind, field: nodes.InputField | nodes.ExtractionField) -> Any:
-    name, ty, value = field.name, field.ty, given.get(field.name)
+    value = given.get(field.name)
     if value is None and isinstance(field, nodes.ExtractionField):
         value = field.default
+    return _read(value, field.ty, f"{kind.value}.{field.name}")
+
+
+def _read(value: Any, ty: Type, place: str) -> Any:
     if value is None and ty.nullable:
         return None
+    if value is None:
+        raise DataError(f"`{place}` is missing; it must be {ty.noun}")
     if isinstance(value, float) and ty.base is Base.INTEGER and value.is_integer():
         value = int(value)
     if not isinstance(value, _KINDS[ty.base]) or (isinstance(value, bool) and ty.base is not Base.BOOLEAN):
-        raise DataError(f"`{kind.value}.{name}` must be of type {ty}, not {value!r}")
+        raise DataError(f"`{place}` must be of type {ty}, not {repr(value)[:80]}")
     if ty.values is not None and value not in ty.values:
-        raise DataError(f"`{kind.value}.{name}` must be of type {ty}, not {value!r}")
+        raise DataError(f"`{place}` must be of type {ty}, not {repr(value)[:80]}")
     if isinstance(value, int | float) and abs(value) > (
         limits.INPUT_MAX if ty.base is Base.NUMBER else limits.INTEGER_MAX
     ):
-        raise DataError(f"`{kind.value}.{name}` is out of range: {value!r}")
+        raise DataError(f"`{place}` is out of range: {repr(value)[:80]}")
     return float(value) if ty.base is Base.NUMBER else value
 
 

@@ -35,6 +35,8 @@ class SymbolKind(Enum):
     META = "meta"
     CONTEXT = "context"
     PARAMETER = "param"
+    FIELD = "field"
+    """A field of a domain's entity, or a whole entity, by its full name."""
     STEP = "step"
     FILTER = "filter"
 
@@ -51,7 +53,7 @@ class Symbol:
 
     def __str__(self) -> str:
         """The symbol as formulas write it."""
-        if self.kind is SymbolKind.STEP:
+        if self.kind in (SymbolKind.STEP, SymbolKind.FIELD):
             return self.name
         return f"${self.name}" if self.kind is SymbolKind.FILTER else f"{self.kind.value}.{self.name}"
 
@@ -288,6 +290,7 @@ class Step:
     range: Range | None
     span: Span
     part_of: str = ""
+    description: str = ""
 
     @property
     def owner(self) -> str:
@@ -344,7 +347,7 @@ class ExtractionField:
 
 @tree_node
 class InputField:
-    """A field of `meta.*` or `context.*`."""
+    """A field of `meta.*` or `context.*`, or of a domain's record by its full name."""
 
     name: str
     ty: Type
@@ -384,6 +387,15 @@ class Program:
     steps: tuple[Step, ...]
     output: tuple[str, ...]
     extraction_prompt: str = ""
+    record: tuple[InputField, ...] = ()
+    """The fields in use where the steps are formulas over the entities of a domain."""
+    root: str = ""
+    """The entity of that domain whose fields need no prefix."""
+
+    def spelled(self, field: str) -> str:
+        """The full name of a record's field as formulas rather write it: one of the root without its prefix."""
+        entity, _, rest = field.partition(".")
+        return rest if entity == self.root and rest and "." not in rest else field
 
     def used(self) -> frozenset[Symbol]:
         """Every symbol that some step mentions."""

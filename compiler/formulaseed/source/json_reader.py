@@ -51,6 +51,15 @@ class JsonString:
 
 
 @tree_node
+class PlainText(JsonString):
+    """A text that stands in its source as it is, without quotes."""
+
+    def inside(self, start: int, end: int) -> Span:
+        span = self.span
+        return Span(span.source, span.start + start, span.start + end, span.pointer)
+
+
+@tree_node
 class JsonNumber:
     span: Span
     value: int | float

@@ -19,7 +19,7 @@ from formulaseed.diagnostics.model import Problems
 from formulaseed.resources import read_resource
 from formulaseed.source.json_reader import JsonString
 from formulaseed.syntax import ast
-from formulaseed.syntax.syntax_errors import explain
+from formulaseed.syntax.syntax_errors import explain, told_alone
 
 _SCAN = re.compile(
     r"""(?P<word>(?:and|or|not|in|if|else)\b|[A-Za-z_]\w*(?=\s*\())"""
@@ -34,6 +34,11 @@ def parse_formula(text: JsonString, problems: Problems) -> ast.Expr | None:
     return _parse(text, "formula", None, problems)
 
 
+def parse_plain_formula(text: JsonString, problems: Problems) -> ast.Expr | None:
+    """Parse a formula that stands alone, over the entities of a domain, such as `ram_gb * 2.5`."""
+    return _parse(text, "formula", None, problems, alone=True)
+
+
 def parse_older_formula(text: JsonString, problems: Problems) -> ast.Expr | None:
     """Parse a formula of the older shape of seeds, such as `sum(1 for e in extractions if e['kind'] == 'a') / 2`."""
     return _parse(text, "older", None, problems)
@@ -44,23 +49,25 @@ def parse_continuation(text: JsonString, subject: ast.Expr, problems: Problems) 
     return _parse(text, "continuation", subject, problems)
 
 
-def _parse(text: JsonString, start: str, subject: ast.Expr | None, problems: Problems) -> ast.Expr | None:
-    too_large = _over_limit(text.value)
+def _parse(
+    text: JsonString, start: str, subject: ast.Expr | None, problems: Problems, *, alone: bool = False
+) -> ast.Expr | None:
+    too_large, split = _over_limit(text.value), f"split the formula into several {'formulas' if alone else 'steps'}"
     if too_large:
-        problems.add("FS104", text.span, too_large, "split the formula into several steps")
+        problems.add("FS104", text.span, too_large, split)
         return None
     try:
         tree = _lark(start).parse(text.value, start=start)
     except UnexpectedInput as error:
         name = subject.text if isinstance(subject, ast.Name) else None
         fault = explain(text.value, error, name, older=start == "older")
+        fault = told_alone(fault) if alone else fault
         problems.add(fault.code, text.inside(fault.start, fault.end), fault.message, fault.help)
         return None
     depth, brackets = _depth(tree)
     if depth > limits.TREE_DEPTH or brackets > limits.TREE_BRACKETS:
         most = limits.TREE_DEPTH if depth > limits.TREE_DEPTH else limits.TREE_BRACKETS
-        message = f"more than {most} operations stand inside one another"
-        problems.add("FS104", text.span, message, "split the formula into several steps")
+        problems.add("FS104", text.span, f"more than {most} operations stand inside one another", split)
         return None
     builder = _Builder(text, subject)
     expression: ast.Expr = builder.transform(tree)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import field
 
+from formulaseed.domain.reference import Reference
 from formulaseed.domain.types import Type, Value
 from formulaseed.source.text import Span
 from formulaseed.source.tree import tree_node
@@ -136,13 +137,14 @@ Operation = Filter | Count | Sum | Extreme | Lookup | Formula | Const | Case | B
 
 @tree_node
 class Step:
-    """A compute step. `part_of` names the step in whose formula the author wrote it; empty for one written alone."""
+    """A compute step, or a rule. `part_of` names the step in whose formula the author wrote it; empty for one written alone."""
 
     name: Named
     span: Span
     operation: Operation
     is_filter: bool = False
     part_of: str = ""
+    description: str = ""
 
 
 @tree_node
@@ -184,6 +186,10 @@ class Program:
     """Where the steps stand in the document."""
     output: tuple[Named, ...] = ()
     allowances: tuple[Allowance, ...] = ()
+    reference: Reference | None = None
+    """What names mean where the steps are formulas over the entities of a domain; then there are no reviews."""
+    gives_numbers: bool = False
+    """Whether every step must come to a number, as rules do."""
     incomplete: frozenset[str] = frozenset()
     """Sections and namespaces in which something has no usable name, which was told."""
     span: Span | None = field(default=None, compare=False)

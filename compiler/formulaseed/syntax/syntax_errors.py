@@ -7,7 +7,7 @@ languages is recognised by what stands at the place; the rest is told by what co
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from lark import UnexpectedCharacters, UnexpectedInput, UnexpectedToken
 
@@ -76,6 +76,20 @@ _NO_NUMBER = re.compile(
     r"(?<![\w.])(?:[0-9]{1,3}(?:,[0-9]{3})+(?![\w,])|[0-9]+(?:_[0-9]+)+|0[xXbBoO]\w+|0[0-9]+|[0-9]+\.[0-9]+\.[0-9.]+)"
 )
 
+_ALONE = (
+    (_STEP, "write the value itself where it is used"),
+    ("use the operations and functions of the seed", "use the operators and functions of formulas"),
+    ("write `'Thai' in context.categories`", "write `'Pro' in title`"),
+    ("name the field with a dot, such as `extraction.severity`", "name the field with a dot, such as `cpu.cores`"),
+    ("a dot may only join a namespace and a field", "a dot may only join an entity and a field"),
+    ("write `meta.stars`", "write `cpu.cores`"),
+    ("give every value a step of its own", "write one formula for each value"),
+    (": the step's name stands in `name`; to compare write `==`", ", and write the value itself where it is used"),
+    ("write an expression such as `N_MILD + 1`", "write an expression such as `ram_gb * 2.5`"),
+    ("use the operation `case`, or write", "write"),
+)
+"""What a formula that stands alone is told, in place of what is said of a seed's."""
+
 _WORDS = ("and", "or", "in", "if", "else")
 _JOINED = {"<>": "write `!=`", "===": "write `==` to compare", "<<": "write `<`", ">>": "write `>`"}
 
@@ -115,6 +129,14 @@ def explain(text: str, error: UnexpectedInput, subject: str | None, *, older: bo
         if match:
             return SyntaxFault("FS103", position, match.end(), message, help)
     return _at(text, position, expected, subject or "x")
+
+
+def told_alone(fault: SyntaxFault) -> SyntaxFault:
+    """The same fault, told of a formula that stands alone, without a seed around it."""
+    message, help = fault.message, fault.help
+    for said, instead in _ALONE:
+        message, help = message.replace(said, instead), help.replace(said, instead)
+    return replace(fault, message=message, help=help)
 
 
 def _no_comparison(text: str) -> SyntaxFault:

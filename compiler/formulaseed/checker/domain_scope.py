@@ -1,0 +1,142 @@
+"""What names mean in a formula over the entities of a domain: fields, with or without the prefix of the root entity.
+
+In: names as written, a formula reference. Out: typed references by full name; a name that means nothing is told with
+the nearest that does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from formulaseed import limits
+from formulaseed.checker.scope import Scope, error_at
+from formulaseed.diagnostics.suggest import did_you_mean, meant, nearest
+from formulaseed.domain import ranges
+from formulaseed.domain.builtins import FUNCTIONS
+from formulaseed.domain.reference import CUSTOM, Reference
+from formulaseed.domain.types import Base
+from formulaseed.ir import nodes
+from formulaseed.ir.nodes import Info, Symbol, SymbolKind
+from formulaseed.syntax import ast
+
+_LITERALS = {"none": "None", "null": "None", "nil": "None", "true": "True", "false": "False"}
+
+
+@dataclass
+class DomainScope(Scope):
+    """The names of one reference; steps do not see one another."""
+
+    reference: Reference = field(default_factory=lambda: Reference(()))
+    unknown: str = "no field is called"
+
+    def is_known(self, text: str) -> bool:
+        return "." in text or self.reference.full_name(text) is not None
+
+    def is_implied(self, found: nodes.Expr, present: frozenset[nodes.Expr]) -> bool:
+        """A test of an entity is taken as the guard of its fields, as formulas are written."""
+        if not present or not isinstance(found, nodes.Ref) or found.symbol.kind is not SymbolKind.FIELD:
+            return False
+        entity = found.symbol.name.partition(".")[0]
+        return nodes.Ref(Symbol(SymbolKind.FIELD, entity), found.info) in present
+
+    def resolve(self, name: ast.Name, per_review: bool) -> nodes.Expr:
+        text, span = name.text, name.span
+        full = self.reference.full_name(text)
+        if full is None:
+            if self.reference.is_complete:
+                self._tell_unknown(name)
+            return error_at(span)
+        ty = self.reference.type_of(full)
+        if ty is None:
+            message = f"`{text}` is of a type that formulas do not read"
+            self.tell("FS301", span, message, "use a field of numbers, texts or true and false", text)
+            return error_at(span)
+        known = None
+        if ty.is_numeric:
+            known = ranges.INPUT_INTEGER if ty.base is Base.INTEGER else ranges.INPUT_NUMBER
+        return nodes.Ref(Symbol(SymbolKind.FIELD, full), Info(ty, span, known), text)
+
+    def _tell_unknown(self, name: ast.Name) -> None:
+        text, span, reference = name.text, name.span, self.reference
+        self._suggestions -= 1
+        if self._suggestions < 0:
+            self.tell("FS204", span, f"{self.unknown} `{text}`", "mend the unknown names above first", text)
+            return
+        entity, _, rest = text.partition(".")
+        known = reference.entity(entity)
+        if known is not None and not rest:
+            fields = [reference.spelled(full) for full in self.reference.names_of(entity)]
+            help = f"name one of its fields, such as `{fields[0]}`" if fields else "it has no fields"
+            self.tell("FS204", span, f"`{text}` is an entity that is always there, and has no value", help, text)
+        elif known is not None:
+            self.tell("FS204", span, f"`{entity}` has no field `{rest}`", self._help_for_own(entity, rest), text)
+        elif rest:
+            self.tell("FS204", span, f"no entity is called `{entity}`", self._help_for_entity(entity, rest), text)
+        else:
+            self.tell("FS204", span, f"{self.unknown} `{text}`", self._help_for_direct(text), text)
+
+    def _help_for_own(self, entity: str, rest: str) -> str:
+        """What may be meant by a field that an entity does not have: one of its own first, then another entity's."""
+        own = {full.partition(".")[2]: full for full in self.reference.names_of(entity)}
+        first, _, more = rest.partition(".")
+        if more and first in own:
+            return meant(f"{entity}.{first}", certain=False, more=" a field has no parts")
+        by_key = {short.removeprefix(f"{CUSTOM}."): short for short in own}
+        last = rest.rpartition(".")[2]
+        if last in by_key:
+            return meant(f"{entity}.{by_key[last]}")
+        elsewhere = self._called(last)
+        if elsewhere and nearest(rest, own) is None:
+            return meant(elsewhere[0])
+        key = nearest(last, by_key) if rest.startswith(f"{CUSTOM}.") else None
+        if key is not None:
+            return meant(f"{entity}.{by_key[key]}")
+        return did_you_mean(rest, own, what="fields", prefix=f"{entity}.")
+
+    def _help_for_entity(self, entity: str, rest: str) -> str:
+        names = [each.name for each in self.reference.entities]
+        close = nearest(entity, names)
+        if close is not None and self.reference.full_name(f"{close}.{rest}"):
+            return meant(f"{close}.{rest}")
+        elsewhere = self._called(rest.rpartition(".")[2])
+        if elsewhere:
+            return meant(elsewhere[0])
+        if close is not None:
+            return self._help_for_own(close, rest)
+        direct = self.reference.full_name(entity)
+        if direct is not None:
+            return meant(entity, certain=False, more=" a field has no parts")
+        return did_you_mean(entity, names, what="entities", limit=12)
+
+    def _help_for_direct(self, text: str) -> str:
+        if text.lower() in _LITERALS:
+            return meant(_LITERALS[text.lower()])
+        elsewhere = self._called(text)
+        if elsewhere:
+            return meant(elsewhere[0])
+        if text in FUNCTIONS:
+            return f"`{text}` is a function: {FUNCTIONS[text].signature}"
+        names = dict(_by_last_name(self.reference, self.reference.types))
+        close = nearest(text, names)
+        if close is not None:
+            return meant(names[close])
+        entity = nearest(text, [each.name for each in self.reference.entities])
+        if entity is not None:
+            return f"write a field of `{entity}`, such as `{next(iter(self.reference.names_of(entity)), entity)}`"
+        if any(ty is not None and text in (ty.values or ()) for ty in self.reference.types.values()):
+            return meant(f"'{text}'", more=" a text stands in quotes")
+        ordered = sorted(self.reference.types, key=lambda full: not full.startswith(f"{self.reference.root}."))
+        shown = [self.reference.spelled(full) for full in ordered[: limits.SUGGESTIONS]]
+        return did_you_mean(text, shown, what="fields", limit=12)
+
+    def _called(self, last: str) -> list[str]:
+        """The fields of this very name, of whatever entity."""
+        return [self.reference.spelled(full) for full in self.reference.types if full.endswith(f".{last}")]
+
+
+def _by_last_name(reference: Reference, full_names: Iterable[str]) -> Iterable[tuple[str, str]]:
+    """Each field's own name with how it is written; of two alike the first, which is the root's where it has one."""
+    ordered = sorted(full_names, key=lambda full: not full.startswith(f"{reference.root}."))
+    for full in reversed(ordered):
+        yield full.rpartition(".")[2], reference.spelled(full)

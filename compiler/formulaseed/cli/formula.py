@@ -1,0 +1,132 @@
+"""`formulaseed formula`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import click
+
+from formulaseed.cli.common import finish
+from formulaseed.cli.seeds import strict_option
+from formulaseed.diagnostics.model import printable, strictly
+from formulaseed.diagnostics.render import render_text, summary
+from formulaseed.diagnostics.stages import STAGES, stage_of, stages
+from formulaseed.domain.types import Value
+from formulaseed.errors import DataError, EvaluationError
+from formulaseed.formulas import ProgramAnalysis, analyse_formula, analyse_rules_file, domain_of
+from formulaseed.reference.variables import variables_of
+from formulaseed.runtime.formula import evaluate_steps, single
+
+_MOST = 4 * 1024 * 1024
+
+
+@click.command("formula")
+@click.argument("text", required=False)
+@click.option("--file", "rules", metavar="RULES", help="Check and evaluate a file of rules instead.")
+@click.option("--reference", metavar="FILE", help="A formula reference or a schema file: what names mean.")
+@click.option("--vars", "values", metavar="JSON", help="Values by name, entities as objects; @FILE reads a file.")
+@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", help="How to print the outcome.")
+@strict_option
+def command(
+    text: str | None, rules: str | None, reference: str | None, values: str | None, form: str, strict: bool
+) -> None:
+    """Check a formula, and print its value as JSON.
+
+    Without --reference names are those of --vars, and without either the restaurant's fields. A formula that reads
+    fields is only checked where --vars is not given. Exit status 1 where it has errors, or no value.
+    """
+    if (text is None) == (rules is None):
+        raise click.UsageError("pass a formula, or --file with a file of rules")
+    given = _values(values)
+    if rules is not None:
+        analysis = analyse_rules_file(rules, reference)
+    else:
+        assert text is not None
+        variables = variables_of(given) if reference is None and given is not None else None
+        analysis = analyse_formula(text, domain_of(reference, variables))
+    outcome = _Outcome(analysis, given, strict)
+    if form == "json":
+        click.echo(json.dumps(outcome.to_json(several=rules is not None), indent=2, ensure_ascii=False))
+    else:
+        outcome.print(several=rules is not None)
+    finish(outcome.status)
+
+
+class _Outcome:
+    """What became of each formula: diagnostics, stages, values."""
+
+    def __init__(self, analysis: ProgramAnalysis, given: Mapping[str, Any] | None, strict: bool) -> None:
+        self.diagnostics = strictly(analysis.diagnostics) if strict else analysis.diagnostics
+        self.values: dict[str, Value] = {}
+        self.faults: dict[str, str] = {}
+        self.failed = any(d.severity == "error" for d in self.diagnostics)
+        self.is_checked_only = False
+        if self.failed or analysis.program is None:
+            return
+        program = analysis.program
+        self.is_checked_only = given is None and bool(program.record)
+        for step in program.steps if not self.is_checked_only else ():
+            try:
+                self.values |= evaluate_steps(single(program, step), given)
+            except DataError as error:
+                self.faults[step.name] = str(error)
+            except EvaluationError as error:
+                self.faults[step.name] = f"{error.kind}: {error.message}"
+
+    @property
+    def status(self) -> int:
+        return 1 if self.failed or self.faults else 0
+
+    def stages(self) -> dict[str, str]:
+        return stages(self.diagnostics, is_evaluated=bool(self.values), has_failed=bool(self.faults))
+
+    def to_json(self, *, several: bool) -> dict[str, Any]:
+        value: dict[str, Any] = {"values": self.values, "failed": self.faults} if several else {"value": None}
+        if not several:
+            value = {"value": next(iter(self.values.values()), None)}
+            if self.faults:
+                value["failed"] = next(iter(self.faults.values()))
+        diagnostics = [{**d.to_json(), "stage": stage_of(d)} for d in self.diagnostics]
+        return {**value, "stages": self.stages(), "diagnostics": diagnostics}
+
+    def print(self, *, several: bool) -> None:
+        """The value, or the values by name, on standard output; everything else on standard error."""
+        if self.diagnostics:
+            click.echo(render_text(self.diagnostics), err=True)
+        for name, fault in self.faults.items():
+            click.echo(f"formulaseed: {printable(f'{name}: {fault}' if several else fault)}", err=True)
+        found = self.stages()
+        if self.status or self.diagnostics or self.is_checked_only:
+            shown = ", ".join(f"{stage} {found[stage]}" for stage in STAGES)
+            counted = f"{summary(self.diagnostics) or 'no problems'}; " if self.diagnostics or not self.faults else ""
+            click.echo(f"{counted}{shown}", err=True)
+        if several and self.values:
+            click.echo(json.dumps(self.values, indent=2, ensure_ascii=False))
+        elif self.values:
+            click.echo(json.dumps(next(iter(self.values.values())), ensure_ascii=False))
+
+
+def _values(text: str | None) -> Mapping[str, Any] | None:
+    """The values of `--vars`; None where the option is not given."""
+    if text is None:
+        return None
+    if text.startswith("@"):
+        from formulaseed.source.files import read_bytes
+
+        data, _ = read_bytes(text[1:], _MOST)
+        text = data.decode("utf-8-sig", "replace")
+    if len(text) > _MOST:
+        raise DataError(f"--vars has more than {_MOST} characters")
+    try:
+        found = json.loads(text, parse_constant=_no_number)
+    except (ValueError, RecursionError) as error:
+        raise DataError(f"--vars is no JSON: {error}") from None
+    if not isinstance(found, dict):
+        raise DataError(f'--vars must be an object such as {{"ram_gb": 16}}, not {text[:40]}')
+    return found
+
+
+def _no_number(text: str) -> Any:
+    raise ValueError(f"{text} is no number")

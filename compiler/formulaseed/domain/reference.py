@@ -1,0 +1,198 @@
+"""A formula reference: the entities of a domain, their fields, and what formulas may say of them.
+
+Pure data, wherever it was read from. A field's full name is `entity.field`, or `entity.custom_fields.key`; the fields
+of the root entity are also known by their name alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+from formulaseed.domain.types import BOOLEAN, INTEGER, NUMBER, STRING, Type, enum_of
+
+FIELD_TYPES = ("integer", "float", "string", "boolean", "datetime", "json", "enum")
+CUSTOM_TYPES = (
+    "number",
+    "integer",
+    "float",
+    "string",
+    "text",
+    "boolean",
+    "enum",
+    "multiselect",
+    "date",
+    "datetime",
+    "json",
+)
+"""What a definition of custom fields may say; the last words of each kind are what databases call it."""
+
+CUSTOM = "custom_fields"
+FIRST_VERSION = "1.0.0"
+
+_SCALARS = {
+    "integer": INTEGER, "float": NUMBER, "number": NUMBER, "boolean": BOOLEAN, "string": STRING, "text": STRING,
+    "datetime": STRING, "date": STRING,
+}  # fmt: skip
+
+Json = str | int | float | bool | list["Json"] | dict[str, "Json"] | None
+
+
+@dataclass(frozen=True, slots=True)
+class EntityField:
+    """A field. `values` are those of an enum; `default` is what the source fills in, for information."""
+
+    name: str
+    type: str
+    description: str = ""
+    nullable: bool = False
+    enum_type: str = ""
+    values: tuple[str, ...] = ()
+    has_default: bool = False
+    default: Json = None
+
+    @property
+    def value_type(self) -> Type | None:
+        """What formulas know it as; None for what they cannot read. A date is its ISO text."""
+        if self.type == "enum":
+            return enum_of(self.values) if self.values else STRING
+        return _SCALARS.get(self.type)
+
+
+@dataclass(frozen=True, slots=True)
+class CustomField:
+    """A field that is defined in the data. `options` are the values of an enum."""
+
+    key: str
+    type: str
+    description: str = ""
+    required: bool = False
+    options: tuple[str, ...] = ()
+    has_default: bool = False
+    default: Json = None
+
+    @property
+    def value_type(self) -> Type | None:
+        if self.type == "enum":
+            return enum_of(self.options) if self.options else STRING
+        return _SCALARS.get(self.type)
+
+
+@dataclass(frozen=True, slots=True)
+class Entity:
+    """A record; with `nullable` there may be none, and then none of its fields has a value."""
+
+    name: str
+    description: str = ""
+    nullable: bool = False
+    note: str = ""
+    fields: tuple[EntityField, ...] = ()
+    custom_fields: tuple[CustomField, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class EnumType:
+    name: str
+    values: tuple[str, ...]
+    description: str = ""
+    usage: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SyntaxPattern:
+    name: str
+    syntax: str
+    description: str
+    examples: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    name: str
+    formula: str
+    description: str = ""
+    use_case: str = ""
+
+
+@dataclass(frozen=True)
+class Reference:
+    """The whole. `root` names the entity whose fields need no prefix; empty where there is none.
+
+    `is_complete` is false where something could not be read, which was told: a name that is missing may be that.
+    """
+
+    entities: tuple[Entity, ...]
+    root: str = ""
+    version: str = FIRST_VERSION
+    description: str = ""
+    enums: tuple[EnumType, ...] = ()
+    patterns: tuple[SyntaxPattern, ...] = ()
+    examples: tuple[Example, ...] = ()
+    notes: tuple[tuple[str, str], ...] = ()
+    generated_at: str = ""
+    is_complete: bool = True
+
+    def entity(self, name: str) -> Entity | None:
+        return self._by_name.get(name)
+
+    @cached_property
+    def _by_name(self) -> dict[str, Entity]:
+        return {entity.name: entity for entity in self.entities}
+
+    @cached_property
+    def types(self) -> dict[str, Type | None]:
+        """Every field's full name with its type; None for what formulas cannot read."""
+        return {name: ty for entity in self.entities for name, ty in _types(entity)}
+
+    @cached_property
+    def descriptions(self) -> dict[str, str]:
+        """What each full name means."""
+        found = {entity.name: f"Whether there is one: {entity.description}" for entity in self.entities}
+        for entity in self.entities:
+            found |= {f"{entity.name}.{f.name}": f.description for f in entity.fields}
+            found |= {f"{entity.name}.{CUSTOM}.{f.key}": f.description for f in entity.custom_fields}
+        return found
+
+    def names_of(self, entity: str) -> list[str]:
+        """The full names of an entity's fields."""
+        return self._names.get(entity, [])
+
+    @cached_property
+    def _names(self) -> dict[str, list[str]]:
+        names: dict[str, list[str]] = {}
+        for name in self.types:
+            names.setdefault(name.partition(".")[0], []).append(name)
+        return names
+
+    def full_name(self, text: str) -> str | None:
+        """The full name of what a formula calls so: a field, or a whole entity that may be missing."""
+        if text in self.types:
+            return text
+        entity = self._by_name.get(text)
+        if entity is not None:
+            return text if entity.nullable else None
+        direct = f"{self.root}.{text}"
+        return direct if self.root and "." not in text and direct in self.types else None
+
+    def type_of(self, full_name: str) -> Type | None:
+        """The type of what `full_name` gives; an entity is true, or null where there is none."""
+        return BOOLEAN.or_null() if full_name in self._by_name else self.types[full_name]
+
+    def spelled(self, full_name: str) -> str:
+        """A full name as formulas rather write it: a field of the root without its prefix."""
+        prefix = f"{self.root}."
+        rest = full_name.removeprefix(prefix)
+        return rest if self.root and full_name.startswith(prefix) and "." not in rest else full_name
+
+
+def _types(entity: Entity) -> Iterator[tuple[str, Type | None]]:
+    for each in entity.fields:
+        ty = each.value_type
+        yield f"{entity.name}.{each.name}", ty.or_null() if ty and (each.nullable or entity.nullable) else ty
+    for custom in entity.custom_fields:
+        ty = custom.value_type
+        yield (
+            f"{entity.name}.{CUSTOM}.{custom.key}",
+            ty.or_null() if ty and (not custom.required or entity.nullable) else ty,
+        )

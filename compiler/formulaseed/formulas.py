@@ -1,0 +1,192 @@
+"""Formulas over the entities of a domain: the phases of the pipeline for one formula, and for a file of rules.
+
+    read    path, text or values  →  Document
+    parse   Document, reference   →  surface.Program  a step for each formula
+    check   surface.Program       →  nodes.Program    by the checker of seeds
+
+What is wrong is gathered in `Problems`, so that everything is told in one go.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from formulaseed import limits
+from formulaseed.checker.program import check_program
+from formulaseed.diagnostics.model import Diagnostic, Problems, strictly
+from formulaseed.diagnostics.suggest import at_most
+from formulaseed.documents import Document, Told, dumped, read_text, source_of, tell_bug
+from formulaseed.domain.reference import Reference
+from formulaseed.errors import FormulaSeedError, SeedError, UnreadableError
+from formulaseed.frontends.canonical import sha256
+from formulaseed.frontends.formula import lower_formula, lower_rules, reference_named
+from formulaseed.frontends.reference_file import lower_reference
+from formulaseed.ir import nodes
+from formulaseed.reference.restaurant import restaurant_reference
+from formulaseed.reference.variables import with_variables
+from formulaseed.runtime.formula import Formula
+from formulaseed.source.json_reader import JsonValue, Plain, PlainText, plain
+from formulaseed.source.text import Source, Span
+from formulaseed.syntax import surface
+
+ReferenceLike = str | os.PathLike[str] | Mapping[str, Any] | Reference
+Variables = Mapping[str, Any] | Collection[str]
+REFERENCE_FILE = "formula_reference.json"
+"""What a reference is called that lies beside a file of rules."""
+
+
+@dataclass(frozen=True)
+class ProgramAnalysis(Told):
+    """How far one or more formulas came: the checked program is None where there are errors."""
+
+    document: Document
+    reference: Reference
+    surface: surface.Program | None
+    program: nodes.Program | None
+    diagnostics: tuple[Diagnostic, ...]
+
+
+@dataclass(frozen=True)
+class RulesFile:
+    """A file of rules that has been checked and has no errors; `diagnostics` are its warnings."""
+
+    document: Document
+    program: nodes.Program
+    diagnostics: tuple[Diagnostic, ...]
+
+    @property
+    def name(self) -> str:
+        """What the file is called, without its ending."""
+        return self.program.task_name
+
+    @property
+    def data(self) -> Plain:
+        assert self.document.tree is not None
+        return plain(self.document.tree)
+
+    @property
+    def sha256(self) -> str:
+        """The hash, in hex, of the rules' JSON without white space."""
+        return sha256(self.data)
+
+
+def load_reference(given: ReferenceLike) -> Reference:
+    """Read a formula reference or a schema file. Raises `SeedError` where it has errors, `UnreadableError` without one."""
+    if isinstance(given, Reference):
+        return given
+    problems = Problems()
+    document = read_reference(given, problems)
+    reference = lower_reference(document.tree, problems) if document.tree is not None else None
+    if reference is None or problems.has_errors:
+        raise SeedError(problems.sorted())
+    return reference
+
+
+def read_reference(given: str | os.PathLike[str] | Mapping[str, Any], problems: Problems) -> Document:
+    """The JSON of a reference or a schema file."""
+    if isinstance(given, Mapping):
+        return read_text(Source("<reference>", dumped(given)), None, problems)
+    if not isinstance(given, str | os.PathLike):
+        raise FormulaSeedError(f"a reference is a path or a dictionary, not {type(given).__name__}")
+    source, path = source_of(given, problems)
+    return Document(source, None, path) if problems.has_errors else read_text(source, path, problems)
+
+
+def domain_of(reference: ReferenceLike | None, variables: Variables | None) -> Reference:
+    """What a formula's names mean: a reference and variables besides, variables alone, or else the restaurant's fields."""
+    if variables is not None:
+        return with_variables(load_reference(reference) if reference is not None else None, variables)
+    return load_reference(reference) if reference is not None else restaurant_reference()
+
+
+def analyse_formula(text: str, reference: Reference) -> ProgramAnalysis:
+    """Check one formula."""
+    if not isinstance(text, str):
+        raise FormulaSeedError(f"a formula is a text, not {type(text).__name__}")
+    source, problems = Source("<formula>", text), Problems()
+    document = Document(source, None, None)
+    return _analysed(document, reference, problems, lambda: _lowered_formula(source, reference, problems))
+
+
+def _lowered_formula(source: Source, reference: Reference, problems: Problems) -> surface.Program | None:
+    if any("\ud800" <= c <= "\udfff" for c in source.text[: limits.FORMULA_CHARACTERS]):
+        problems.add("FS007", Span(source, 0, 0), "the formula holds half of a character", "write it anew")
+        return None
+    return lower_formula(PlainText(Span(source, 0, len(source.text)), source.text), reference, problems)
+
+
+def analyse_rules(document: Document, problems: Problems, reference: ReferenceLike | None = None) -> ProgramAnalysis:
+    """Check a file of rules that was read already; their reference is given, or named by the file, or lies beside it."""
+    assert document.tree is not None
+    tree, known = document.tree, Reference((), is_complete=False)
+    try:
+        known = _reference_of(document, tree, reference, problems)
+    except SeedError as error:
+        return ProgramAnalysis(document, known, None, None, (*problems.sorted(), *error.diagnostics))
+    name = Path(document.source.name.strip("<>")).name.split(".")[0]
+    return _analysed(document, known, problems, lambda: lower_rules(tree, name, known, problems))
+
+
+def _reference_of(document: Document, tree: JsonValue, given: ReferenceLike | None, problems: Problems) -> Reference:
+    if given is not None:
+        return load_reference(given)
+    folder = document.path.parent if document.path is not None else Path()
+    named = reference_named(tree)
+    if named is not None:
+        try:
+            return load_reference(folder / named.value)
+        except UnreadableError as error:
+            problems.add(
+                "FS509", named.span, f"the reference cannot be read: {error.message}", "name a file beside this"
+            )
+            return Reference((), is_complete=False)
+    beside = folder / REFERENCE_FILE
+    if document.path is not None and beside.is_file():
+        return load_reference(beside)
+    return restaurant_reference()
+
+
+def _analysed(
+    document: Document, reference: Reference, problems: Problems, lower: Callable[[], surface.Program | None]
+) -> ProgramAnalysis:
+    lowered = checked = None
+    try:
+        with at_most(limits.SUGGESTION_LETTERS):
+            lowered = lower()
+            checked = check_program(lowered, problems) if lowered is not None else None
+    except Exception as error:
+        tell_bug(error, document, problems)
+    if problems.has_errors:
+        checked = None
+    return ProgramAnalysis(document, reference, lowered, checked, problems.sorted())
+
+
+def load_rules(analysis: ProgramAnalysis, *, strict: bool = False) -> RulesFile:
+    """The rules of an analysis. Raises `SeedError` with every diagnostic where it has errors."""
+    diagnostics = strictly(analysis.diagnostics) if strict else analysis.diagnostics
+    if analysis.program is None or any(d.severity == "error" for d in diagnostics):
+        raise SeedError(diagnostics)
+    return RulesFile(analysis.document, analysis.program, diagnostics)
+
+
+def load_formula(text: str, reference: Reference, *, strict: bool = False) -> Formula:
+    """Check a formula. Raises `SeedError` with every diagnostic where it has errors; with `strict` warnings are errors."""
+    analysis = analyse_formula(text, reference)
+    diagnostics = strictly(analysis.diagnostics) if strict else analysis.diagnostics
+    if analysis.program is None or any(d.severity == "error" for d in diagnostics):
+        raise SeedError(diagnostics)
+    return Formula(text, analysis.program, diagnostics)
+
+
+def analyse_rules_file(given: str | os.PathLike[str], reference: ReferenceLike | None = None) -> ProgramAnalysis:
+    """Read and check a file of rules. Raises `UnreadableError` without one."""
+    problems = Problems()
+    source, path = source_of(given, problems)
+    document = Document(source, None, path) if problems.has_errors else read_text(source, path, problems)
+    if document.tree is None:
+        return ProgramAnalysis(document, Reference((), is_complete=False), None, None, problems.sorted())
+    return analyse_rules(document, problems, reference)

@@ -1,0 +1,1 @@
+"""Formula references: made from a schema, a database or our own fields; versions, and how people and models read them."""

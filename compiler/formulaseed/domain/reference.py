@@ -28,6 +28,9 @@ CUSTOM_TYPES = (
 )
 """What a definition of custom fields may say; the last words of each kind are what databases call it."""
 
+CUSTOM_COLUMNS = ("entity", "key", "type", "description", "required", "options", "default", "active")
+"""What a table of definitions says of a custom field."""
+
 CUSTOM = "custom_fields"
 FIRST_VERSION = "1.0.0"
 
@@ -113,6 +116,23 @@ class Example:
     formula: str
     description: str = ""
     use_case: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class DatabaseLayout:
+    """Where a database keeps what a reference is made of; what is empty is found by the names in use.
+
+    `entities` names the entity that a foreign key of the root's table leads to; `exclude` are columns that are left
+    out, as `column` or `table.column`. `custom_columns` maps `entity`, `key`, `type`, `description`, `required`,
+    `options`, `default` and `active` to columns of the table that defines custom fields.
+    """
+
+    root: str = ""
+    schema: str = ""
+    entities: tuple[tuple[str, str], ...] = ()
+    exclude: tuple[str, ...] = ()
+    custom_table: str = ""
+    custom_columns: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True)

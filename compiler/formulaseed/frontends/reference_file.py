@@ -14,10 +14,12 @@ from formulaseed import limits
 from formulaseed.diagnostics.model import Problems
 from formulaseed.diagnostics.suggest import did_you_mean
 from formulaseed.domain.reference import (
+    CUSTOM_COLUMNS,
     CUSTOM_TYPES,
     FIELD_TYPES,
     FIRST_VERSION,
     CustomField,
+    DatabaseLayout,
     Entity,
     EntityField,
     EnumType,
@@ -39,6 +41,7 @@ _CUSTOM_KEYS = ("field_key", "field_type", "description", "access_pattern", "req
 _ENUM_KEYS = ("description", "values", "usage")
 _PATTERN_KEYS = ("syntax", "description", "examples")
 _EXAMPLE_KEYS = ("formula", "description", "use_case")
+_DATABASE_KEYS = ("root", "schema", "entities", "exclude", "custom_fields")
 _VERSION = re.compile(r"(0|[1-9][0-9]{0,8})\.(0|[1-9][0-9]{0,8})\.(0|[1-9][0-9]{0,8})")
 _USED_IN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\.[A-Za-z_][A-Za-z0-9_]*")
 
@@ -48,6 +51,33 @@ def lower_reference(document: JsonValue, problems: Problems) -> Reference | None
     shape = Shape(problems)
     section = shape.object(document, "a formula reference", 'an object such as {"entities": {…}}')
     return _Reader(section, shape).reference() if section is not None else None
+
+
+def lower_layout(document: JsonValue, problems: Problems) -> DatabaseLayout:
+    """What a schema file says of the database that it describes."""
+    shape = Shape(problems)
+    value = document.get("database") if isinstance(document, JsonObject) else None
+    section = shape.object(value, "`database`", '{"root": "listing"}') if value is not None else None
+    if section is None:
+        return DatabaseLayout()
+    shape.keys(section, _DATABASE_KEYS, "`database`")
+    reader = _Reader(section, shape)
+    custom = section.get("custom_fields")
+    found = shape.object(custom, "`custom_fields`", '{"table": …}') if custom is not None else None
+    if found is not None:
+        shape.keys(found, ("table", "columns"), "`custom_fields`")
+    columns = found.get("columns") if found is not None else None
+    mapped = shape.object(columns, "`columns`", '{"key": "field_key"}') if columns is not None else None
+    if mapped is not None:
+        shape.keys(mapped, CUSTOM_COLUMNS, "`columns`")
+    return DatabaseLayout(
+        reader.text(section, "root"),
+        reader.text(section, "schema"),
+        tuple((m.key.value, reader.plain_text(m.value, "an entity's name")) for m in reader.section("entities")),
+        reader.texts(section.get("exclude"), "`exclude`", limits.REFERENCE_FIELDS),
+        reader.text(found, "table") if found is not None else "",
+        tuple((m.key.value, reader.plain_text(m.value, "a column")) for m in (mapped.members if mapped else ())),
+    )
 
 
 class _Reader:

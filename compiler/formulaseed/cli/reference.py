@@ -1,0 +1,167 @@
+"""`formulaseed reference`."""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import click
+
+from formulaseed.cli.seeds import replace_file
+from formulaseed.diagnostics.model import Problems, printable
+from formulaseed.domain.reference import DatabaseLayout, Reference
+from formulaseed.errors import SeedError, UnreadableError, reason_of
+from formulaseed.formulas import read_reference
+from formulaseed.frontends.reference_file import lower_layout, lower_reference
+from formulaseed.reference.document import document_text, reference_json
+from formulaseed.reference.markdown import reference_markdown
+from formulaseed.reference.prompt import BudgetError, estimated_tokens, reference_prompt
+from formulaseed.reference.restaurant import restaurant_reference
+from formulaseed.reference.versions import bumped, change
+
+
+@click.command("reference")
+@click.argument("seed", required=False)
+@click.option("--schema", metavar="FILE", help="A schema file, or a formula reference; of --database it says the rest.")
+@click.option("--database", metavar="URL", help="A live database, such as sqlite:///examples/listing.db.")
+@click.option("--root", metavar="TABLE", help="The database's table whose fields need no prefix.")
+@click.option("--custom-fields", metavar="TABLE", help="The database's table that defines custom fields.")
+@click.option("--out", metavar="FILE", help="Write it into a file; a reference that has changed gets the next version.")
+@click.option("--check", "only_check", is_flag=True, help="Write nothing; exit 1 where the file of --out is stale.")
+@click.option("--format", "form", type=click.Choice(["json", "markdown", "prompt"]), default="json", show_default=True,
+              help="For tools, for people or for models.")  # fmt: skip
+@click.option("--tokens", type=click.IntRange(1, 10_000_000), help="The most tokens of a prompt, estimated.")
+@click.option("--generated-at", is_flag=True, help="Say when it was generated.")
+def command(
+    seed: str | None,
+    schema: str | None,
+    database: str | None,
+    root: str | None,
+    custom_fields: str | None,
+    out: str | None,
+    only_check: bool,
+    form: str,
+    tokens: int | None,
+    generated_at: bool,
+) -> None:
+    """Print the formula reference of a domain: entities, fields, enums, operators, functions, syntax, examples.
+
+    The domain is that of a schema file, of a database, or the restaurant's own; with SEED also what the seed declares.
+    """
+    if only_check and out is None:
+        raise click.UsageError("--check needs --out: the file to check")
+    if seed is not None and (schema is not None or database is not None):
+        raise click.UsageError("SEED is for the restaurant's own reference; pass it without --schema and --database")
+    if database is None and (root is not None or custom_fields is not None):
+        raise click.UsageError("--root and --custom-fields are for --database")
+    if tokens is not None and form != "prompt":
+        raise click.UsageError("--tokens is for --format prompt")
+    reference = _reference(seed, schema, database, root or "", custom_fields or "")
+    if form == "json":
+        if generated_at:
+            reference = replace(reference, generated_at=_now())
+        sys.exit(_json(reference, out, only_check))
+    document = reference_json(reference)
+    sys.exit(_text(_prompt(document, tokens) if form == "prompt" else reference_markdown(document), out, only_check))
+
+
+def _reference(seed: str | None, schema: str | None, database: str | None, root: str, custom_fields: str) -> Reference:
+    layout, stated = DatabaseLayout(), None
+    if schema is not None:
+        problems = Problems()
+        document = read_reference(schema, problems)
+        if document.tree is not None:
+            stated, layout = lower_reference(document.tree, problems), lower_layout(document.tree, problems)
+        if problems.has_errors or stated is None:
+            raise SeedError(problems.sorted())
+    if database is not None:
+        from formulaseed.reference.database import database_reference
+        from formulaseed.reference.overlay import overlaid
+
+        layout = replace(layout, root=root or layout.root, custom_table=custom_fields or layout.custom_table)
+        found = database_reference(database, layout)
+        for name in found.left_out:
+            click.echo(f"left out: {printable(name)}, which no formula can name", err=True)
+        return overlaid(found.reference, stated) if stated is not None else found.reference
+    if stated is not None:
+        if not stated.entities:
+            raise click.UsageError(f"{schema} describes a database; pass it with --database")
+        return stated
+    if seed is None:
+        return restaurant_reference()
+    from formulaseed.pipeline import load_seed
+
+    return restaurant_reference(load_seed(seed).program)
+
+
+def _prompt(document: dict[str, Any], tokens: int | None) -> str:
+    try:
+        text = reference_prompt(document, tokens)
+    except BudgetError as error:
+        raise click.UsageError(f"--tokens {tokens} is too few: {error}") from None
+    click.echo(f"about {estimated_tokens(text)} tokens", err=True)
+    return text
+
+
+def _json(reference: Reference, out: str | None, only_check: bool) -> int:
+    """Print or write the reference; in a file that holds one already its version follows from what has changed."""
+    if out is None:
+        click.echo(document_text(reference_json(reference)), nl=False)
+        return 0
+    if not Path(out).exists():
+        if only_check:
+            click.echo(f"{out}: missing; run the command without --check")
+            return 1
+        replace_file(Path(out), document_text(reference_json(reference)))
+        click.echo(f"{out}: version {reference.version}")
+        return 0
+    before, written = _written(out)
+    found = change(before, written, reference, reference_json(reference))
+    if found.kind == "none":
+        click.echo(f"{out}: current, version {before.version}")
+        return 0
+    version = bumped(before.version, found.kind)
+    if only_check:
+        click.echo(printable(f"{out}: stale, {before.version} is to become {version} ({found})"))
+        return 1
+    replace_file(Path(out), document_text(reference_json(replace(reference, version=version))))
+    click.echo(printable(f"{out}: {before.version} became {version} ({found})"))
+    return 0
+
+
+def _written(path: str) -> tuple[Reference, dict[str, Any]]:
+    """The reference that a file holds, and its JSON. Raises `SeedError` for any other file, which is left alone."""
+    problems = Problems()
+    document = read_reference(path, problems)
+    reference = lower_reference(document.tree, problems) if document.tree is not None else None
+    if reference is None or problems.has_errors:
+        raise SeedError(problems.sorted())
+    written: dict[str, Any] = json.loads(document.source.text)
+    return reference, written
+
+
+def _text(text: str, out: str | None, only_check: bool) -> int:
+    if out is None:
+        click.echo(text, nl=False)
+        return 0
+    if only_check:
+        try:
+            current = Path(out).read_bytes() == text.encode()
+        except FileNotFoundError:
+            current = False
+        except (OSError, ValueError) as error:
+            raise UnreadableError(f"cannot read {out}: {reason_of(error)}") from None
+        click.echo(f"{out}: {'current' if current else 'stale; run the command without --check'}")
+        return 0 if current else 1
+    replace_file(Path(out), text)
+    click.echo(out)
+    return 0
+
+
+def _now() -> str:
+    from datetime import UTC, datetime
+
+    return datetime.now(UTC).isoformat(timespec="seconds")

@@ -1,0 +1,107 @@
+"""Custom fields from the rows that define them: which table and columns those are, and what a row says.
+
+In: rows of a table of definitions, as any database gives them. Out: entities with their custom fields; a definition that
+cannot be used is noted, with its name.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from formulaseed.domain.reference import CUSTOM_TYPES, CustomField, DatabaseLayout, Entity, Json
+from formulaseed.domain.schema import is_name
+from formulaseed.errors import DataError
+
+_TABLES = (
+    "custom_field_definition", "custom_field_definitions", "custom_field", "custom_fields", "field_definition",
+    "field_definitions",
+)  # fmt: skip
+_COLUMNS = {
+    "entity": ("entity", "entity_type", "entity_name", "model", "table_name"),
+    "key": ("field_key", "key", "field_name", "name"),
+    "type": ("field_type", "data_type", "type"),
+    "description": ("description", "help_text", "label"),
+    "required": ("required", "is_required"),
+    "options": ("options", "choices", "allowed_values"),
+    "default": ("default_value", "default"),
+    "active": ("is_active", "active"),
+}
+_ALIASES = {
+    "int": "integer", "bigint": "integer", "decimal": "number", "numeric": "number", "double": "number", "bool": "boolean",
+    "checkbox": "boolean", "str": "string", "varchar": "string", "select": "enum", "dropdown": "enum", "choice": "enum",
+    "multi_select": "multiselect", "timestamp": "datetime",
+}  # fmt: skip
+
+
+def find_definitions(tables: Mapping[str, Sequence[str]], layout: DatabaseLayout) -> str:
+    """The table that defines custom fields: the one that the layout names, else one that is called so; or none."""
+    if layout.custom_table:
+        if layout.custom_table not in tables:
+            raise DataError(f"there is no table `{layout.custom_table}`; there are: {', '.join(list(tables)[:20])}")
+        return layout.custom_table
+    for name in _TABLES:
+        if name in tables and {"entity", "key", "type"} <= definition_columns(tables[name], layout).keys():
+            return name
+    return ""
+
+
+def definition_columns(columns: Sequence[str], layout: DatabaseLayout) -> dict[str, str]:
+    """What each column of a table of definitions means, as far as it is mapped or called so."""
+    found = {meaning: next((n for n in names if n in columns), "") for meaning, names in _COLUMNS.items()}
+    found |= dict(layout.custom_columns)
+    return {meaning: column for meaning, column in found.items() if column}
+
+
+def custom_fields(entities: Sequence[Entity], rows: Sequence[Mapping[str, Any]], left_out: list[str]) -> list[Entity]:
+    """The entities with the custom fields that the rows define."""
+    defined: dict[str, dict[str, CustomField]] = {entity.name: {} for entity in entities}
+    for row in rows:
+        entity, key = str(row["entity"]), str(row["key"])
+        if row.get("active", True) in (False, 0):
+            continue
+        if entity not in defined or not is_name(key):
+            left_out.append(f"{entity}.custom_fields.{key}")
+            continue
+        defined[entity][key] = _field(key, row)
+    return [replace(entity, custom_fields=tuple(defined[entity.name].values())) for entity in entities]
+
+
+def _field(key: str, row: Mapping[str, Any]) -> CustomField:
+    kind = str(row["type"]).strip().lower()
+    kind = _ALIASES.get(kind, kind)
+    options = _read(row.get("options"))
+    listed = tuple(dict.fromkeys(_option(option) for option in options)) if isinstance(options, list) else ()
+    default = _read(row.get("default"))
+    return CustomField(
+        key,
+        kind if kind in CUSTOM_TYPES else "json",
+        str(row.get("description") or key.replace("_", " ").capitalize()),
+        row.get("required") in (True, 1),
+        listed,
+        default is not None,
+        default,
+    )
+
+
+def _option(option: Json) -> str:
+    """An option's value, where it has a label too."""
+    value = option.get("value", option) if isinstance(option, dict) else option
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def _read(value: Any) -> Json:
+    """A value of a JSON column, which some databases give as text."""
+    if not isinstance(value, str):
+        return value if isinstance(value, bool | int | float | list | dict) else None if value is None else str(value)
+    try:
+        found: Json = json.loads(value, parse_constant=_no_number)
+    except (ValueError, RecursionError):
+        return value
+    return found
+
+
+def _no_number(text: str) -> Json:
+    raise ValueError(f"{text} is no number")

@@ -1,0 +1,272 @@
+"""A live database as a reference: tables reflected, foreign keys of the root table as entities.
+
+In: a URL, and what is known of the layout. Out: a reference, and what had to be left out. Reads only; the one place that
+knows SQLAlchemy, which is imported when a database is asked for.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from formulaseed.domain.reference import DatabaseLayout, Entity, EntityField, EnumType, Json, Reference
+from formulaseed.domain.schema import is_name
+from formulaseed.errors import DataError, UnreadableError
+from formulaseed.reference.custom_definitions import custom_fields, definition_columns, find_definitions
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection, Inspector
+
+_INSTALL = "reading a database needs SQLAlchemy: pip install 'formulaseed[database]'"
+_IN = re.compile(r'[("`\[]*(\w+)[)"`\]]*(?:::[\w ]+)?\)*\s+IN\s*\(([^)]*)\)', re.IGNORECASE)
+_ANY = re.compile(r'[("]*(\w+)[)"]*(?:::[\w ]+)?\)*\s*=\s*ANY\s*\(+\s*ARRAY\[(.*?)\]', re.IGNORECASE)
+_TEXT = re.compile(r"'((?:[^']|'')*)'")
+_DEFAULT_TEXT = re.compile(r"\(*'((?:[^']|'')*)'(?:::[\w \[\]\"]+)?\)*")
+_COMMENT = re.compile(r"^\s*[\"`\[]?(\w+)[\"`\]]?\s[^\n]*?--[ \t]*(.*?)\s*$", re.MULTILINE)
+_TABLE_COMMENT = re.compile(r"\([ \t]*--[ \t]*(.*?)\s*$", re.MULTILINE)
+_LOCAL_KEY = re.compile(r"_id$|_key$")
+
+
+@dataclass(frozen=True)
+class Reflected:
+    """A reference, and the names that no formula could spell, which are not in it."""
+
+    reference: Reference
+    left_out: tuple[str, ...]
+
+
+def database_reference(url: str, layout: DatabaseLayout) -> Reflected:
+    """Reflect a database. Raises `UnreadableError` where it cannot be opened, `DataError` where its layout is unclear."""
+    try:
+        import sqlalchemy
+        from sqlalchemy.exc import ArgumentError, NoSuchModuleError, SQLAlchemyError
+    except ModuleNotFoundError:
+        raise DataError(_INSTALL) from None
+    try:
+        parsed = sqlalchemy.make_url(url)
+    except ArgumentError:
+        raise DataError("this is no database URL; write it like sqlite:///data.db or postgresql://host/name") from None
+    shown = parsed.render_as_string(hide_password=True)
+    if parsed.get_backend_name() == "sqlite":
+        _exists(parsed.database)
+    try:
+        engine = sqlalchemy.create_engine(parsed)
+        try:
+            with engine.connect() as connection:
+                return _Reflection(connection, sqlalchemy.inspect(connection), layout).reflected()
+        finally:
+            engine.dispose()
+    except (ModuleNotFoundError, NoSuchModuleError) as error:
+        raise DataError(f"there is no driver for {shown}: {_said(error)}") from None
+    except (SQLAlchemyError, ValueError, OverflowError) as error:
+        raise UnreadableError(f"cannot read {shown}: {_said(error)}") from None
+
+
+def _exists(path: str | None) -> None:
+    """Refuse a file that is not there: SQLite would make an empty database of it."""
+    if path and path != ":memory:" and not path.startswith("file:") and not Path(path).is_file():
+        raise UnreadableError(f"cannot read {path}: No such file or directory")
+
+
+def _said(error: BaseException) -> str:
+    """The first line of what a driver says."""
+    cause = getattr(error, "orig", None) or error
+    return (str(cause).strip().splitlines() or [type(cause).__name__])[0]
+
+
+@dataclass
+class _Reflection:
+    connection: Connection
+    inspector: Inspector
+    layout: DatabaseLayout
+    left_out: list[str] = field(default_factory=list)
+    enums: dict[str, EnumType] = field(default_factory=dict)
+
+    @property
+    def schema(self) -> str | None:
+        return self.layout.schema or None
+
+    def reflected(self) -> Reflected:
+        tables = sorted(self.inspector.get_table_names(self.schema) + self.inspector.get_view_names(self.schema))
+        columns = {table: self.columns(table) for table in tables}
+        found = find_definitions({name: list(each) for name, each in columns.items()}, self.layout)
+        root = self.root([table for table in tables if table != found])
+        entities = [self.entity(root, root, f"Primary {_words(root).lower()} entity (root context)", nullable=False)]
+        for name, table, nullable in self.related(root, columns[root]):
+            about = f"{_title(name)} entity (foreign key relationship from {root})"
+            entities.append(self.entity(name, table, about, nullable=nullable))
+        entities = list({entity.name: entity for entity in reversed(entities)}.values())[::-1]
+        if found:
+            entities = custom_fields(entities, self.definitions(found, list(columns[found])), self.left_out)
+        description = f"What formulas over {root} may say: its fields, operators, functions and syntax."
+        made = Reference(tuple(entities), root, description=description, enums=tuple(self.enums.values()))
+        return Reflected(made, tuple(dict.fromkeys(self.left_out)))
+
+    def columns(self, table: str) -> dict[str, Any]:
+        return {column["name"]: column for column in self.inspector.get_columns(table, self.schema)}
+
+    def root(self, tables: list[str]) -> str:
+        """The table that the layout names, else the one with the most foreign keys."""
+        if not tables:
+            raise DataError("the database has no tables")
+        named = self.layout.root
+        if named:
+            if named not in tables:
+                raise DataError(f"there is no table `{named}`; there are: {', '.join(tables[:20])}")
+        else:
+            keys = {table: len(self.inspector.get_foreign_keys(table, self.schema)) for table in tables}
+            most = [table for table in tables if keys[table] == max(keys.values())]
+            if len(most) > 1:
+                raise DataError(f"which table is the root? name it with --root: {', '.join(most[:20])}")
+            named = most[0]
+        if not is_name(named):
+            raise DataError(f"formulas cannot name the table `{named}`: use letters, digits and `_`")
+        return named
+
+    def related(self, root: str, columns: Mapping[str, Any]) -> Iterator[tuple[str, str, bool]]:
+        """The entities that the root's foreign keys lead to: name, table, whether there may be none."""
+        named = dict(self.layout.entities)
+        order = {column: place for place, column in enumerate(columns)}
+        keys = self.inspector.get_foreign_keys(root, self.schema)
+        for key in sorted(keys, key=lambda key: [order.get(column, 0) for column in key["constrained_columns"]]):
+            local, table = key["constrained_columns"], key["referred_table"]
+            if key.get("referred_schema") not in (None, self.schema) or any(column not in columns for column in local):
+                self.left_out.append(f"{root} → {table}")
+                continue
+            column = local[0]
+            name = named.get(column) or (_LOCAL_KEY.sub("", column) if len(local) == 1 else table)
+            if is_name(name) and name != root:
+                yield name, table, any(bool(columns[each].get("nullable", True)) for each in local)
+            else:
+                self.left_out.append(f"{root}.{column}")
+
+    # --- one table
+
+    def entity(self, name: str, table: str, description: str, *, nullable: bool) -> Entity:
+        said, comments = self.comments(table)
+        checked = dict(self.checked(table))
+        keys = self.inspector.get_pk_constraint(table, self.schema).get("constrained_columns") or []
+        hidden = set(keys) if len(keys) == 1 else set()
+        hidden |= {each.removeprefix(f"{table}.") for each in self.layout.exclude}
+        fields = []
+        for column, reflected in self.columns(table).items():
+            if column in hidden:
+                continue
+            if not is_name(column):
+                self.left_out.append(f"{name}.{column}")
+                continue
+            about = reflected.get("comment") or comments.get(column) or _title(column)
+            fields.append(self.field(table, column, reflected, str(about), checked.get(column)))
+        return Entity(name, said or description, nullable, fields=tuple(fields))
+
+    def field(
+        self, table: str, column: str, reflected: Any, about: str, checked: tuple[str, tuple[str, ...]] | None
+    ) -> EntityField:
+        kind, values = _kind(reflected["type"]), tuple(getattr(reflected["type"], "enums", None) or ())
+        called = str(getattr(reflected["type"], "name", None) or "")
+        if kind == "string" and checked is not None:
+            kind, (called, values) = "enum", checked
+        name = self.enum(table, column, called, values, about) if kind == "enum" else ""
+        default, has_default = _default(reflected.get("default"), kind)
+        nullable = bool(reflected.get("nullable", True))
+        return EntityField(column, kind, about, nullable, name, values, has_default, default)
+
+    def enum(self, table: str, column: str, called: str, values: tuple[str, ...], about: str) -> str:
+        """The name of an enum: its own where it has a proper one, else the column's; one name has one list of values."""
+        for name in (
+            called if called[:1].isupper() else "",
+            _camel(called if called else column),
+            _camel(f"{table}_{column}"),
+        ):
+            if name and self.enums.setdefault(name, EnumType(name, values, about)).values == values:
+                return name
+        return ""
+
+    def checked(self, table: str) -> Iterator[tuple[str, tuple[str, tuple[str, ...]]]]:
+        """The columns that a check holds to a list of texts, with the check's name and the texts."""
+        try:
+            constraints = self.inspector.get_check_constraints(table, self.schema)
+        except NotImplementedError:
+            return
+        for constraint in constraints:
+            text = str(constraint["sqltext"])
+            match = _ANY.search(text) or _IN.search(text)
+            values = tuple(value.replace("''", "'") for value in _TEXT.findall(match[2])) if match else ()
+            if match and values:
+                proper = str(constraint.get("name") or "")
+                yield match[1], (proper if proper[:1].isupper() else "", values)
+
+    def comments(self, table: str) -> tuple[str, dict[str, str]]:
+        """What the database says of a table and, where it keeps no comments, what its definition says of columns."""
+        if self.connection.dialect.name != "sqlite":
+            try:
+                return self.inspector.get_table_comment(table, self.schema).get("text") or "", {}
+            except NotImplementedError:
+                return "", {}
+        import sqlalchemy
+
+        query = sqlalchemy.text("SELECT sql FROM sqlite_master WHERE name = :name")
+        written = str(self.connection.execute(query, {"name": table}).scalar() or "")
+        said = _TABLE_COMMENT.search(written.split("\n", 1)[0])
+        return said[1] if said else "", dict(_COMMENT.findall(written.partition("\n")[2]))
+
+    def definitions(self, table: str, columns: list[str]) -> list[dict[str, Any]]:
+        """The rows that define custom fields, their columns by what they mean."""
+        import sqlalchemy
+
+        known = definition_columns(columns, self.layout)
+        for column in known.values():
+            if column not in columns:
+                raise DataError(f"the table `{table}` has no column `{column}`; it has: {', '.join(columns[:20])}")
+        for needed in ("entity", "key", "type"):
+            if needed not in known:
+                raise DataError(
+                    f"which column of `{table}` is the {needed} of a custom field? map it in the schema file"
+                )
+        chosen: list[Any] = [sqlalchemy.column(column).label(meaning) for meaning, column in known.items()]
+        query = sqlalchemy.select(*chosen).select_from(sqlalchemy.table(table, schema=self.schema))
+        rows = self.connection.execute(query).mappings().all()
+        return sorted((dict(row) for row in rows), key=lambda row: (str(row["entity"]), str(row["key"])))
+
+
+def _kind(ty: object) -> str:
+    from sqlalchemy import types
+
+    kinds: tuple[tuple[type | tuple[type, ...], str], ...] = (
+        (types.Boolean, "boolean"),
+        (types.Enum, "enum"),
+        (types.Integer, "integer"),
+        (types.Numeric, "float"),
+        (types.Float, "float"),
+        ((types.DateTime, types.Date, types.Time), "datetime"),
+        (types.JSON, "json"),
+        ((types.String, types.Uuid), "string"),
+    )
+    return next((kind for known, kind in kinds if isinstance(ty, known)), "json")
+
+
+def _default(written: object, kind: str) -> tuple[Json, bool]:
+    """A column's default where it is a literal, and whether it is one."""
+    text = str(written).strip() if written is not None else ""
+    quoted = _DEFAULT_TEXT.fullmatch(text)
+    value = quoted[1].replace("''", "'") if quoted else text.strip("()")
+    if kind == "boolean" and value.lower() in ("true", "false", "1", "0"):
+        return value.lower() in ("true", "1"), True
+    if kind in ("integer", "float") and re.fullmatch(r"-?[0-9]{1,15}(\.[0-9]{1,15})?", value):
+        return (int(value) if kind == "integer" and "." not in value else float(value)), True
+    return (value, True) if quoted and kind in ("string", "enum", "datetime") else (None, False)
+
+
+def _words(name: str) -> str:
+    return " ".join(part for part in name.split("_") if part)
+
+
+def _title(name: str) -> str:
+    return _words(name).title()
+
+
+def _camel(name: str) -> str:
+    return "".join(part[:1].upper() + part[1:] for part in re.split(r"\W+|_", name) if part)

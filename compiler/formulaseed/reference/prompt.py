@@ -1,0 +1,125 @@
+"""A reference as a prompt for models, in as few tokens as are allowed.
+
+In: the published document, a budget. Out: text. Tokens are estimated at one for every three bytes of UTF-8, which is
+more than tokenizers need for such text. What does not fit is left out by rank, and said on the last line.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import Any
+
+BYTES_PER_TOKEN = 3
+_RULES = (
+    "A formula is one expression in Python's syntax: no assignments, loops, imports, indexing or methods. Its result "
+    "becomes a float (true is 1.0). `?` marks what may be null: guard it, `(x or 0)` or `x * 5 if entity else 0`."
+)
+_ENTITIES, _FIELDS, _RELATED, _EXAMPLES, _CUSTOM, _FUNCTIONS, _PATTERNS, _UNREADABLE, _MEANINGS = range(1, 10)
+"""The ranks: the lower, the later something is left out."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Piece:
+    """A line of the prompt; `what` says what it is where it is left out, 0 ranks what never is.
+
+    With `goes_on` it stands behind the line before, and only where that one stands.
+    """
+
+    rank: int
+    text: str
+    what: str = ""
+    goes_on: bool = False
+
+
+class BudgetError(ValueError):
+    """A budget in which not even the rules fit; `needed` tokens would."""
+
+    def __init__(self, needed: int) -> None:
+        self.needed = needed
+        super().__init__(f"the prompt needs {needed} tokens at least")
+
+
+def estimated_tokens(text: str) -> int:
+    return -(-len(text.encode("utf-8", "replace")) // BYTES_PER_TOKEN)
+
+
+def reference_prompt(document: dict[str, Any], most: int | None = None) -> str:
+    """The prompt, within `most` estimated tokens. Raises `BudgetError` where that is too few."""
+    pieces = _pieces(document)
+    kept = {index for index, piece in enumerate(pieces) if piece.rank == 0}
+    if most is None:
+        return _assembled(pieces, set(range(len(pieces))))
+    everything = _assembled(pieces, set(range(len(pieces))))
+    if estimated_tokens(everything) <= most:
+        return everything
+    reserve = estimated_tokens(_left_out(pieces, kept))
+    used = sum(len(pieces[index].text.encode()) + 1 for index in kept)
+    if -(-used // BYTES_PER_TOKEN) + reserve > most:
+        raise BudgetError(-(-used // BYTES_PER_TOKEN) + reserve)
+    room = (most - reserve) * BYTES_PER_TOKEN - used
+    for index in sorted(range(len(pieces)), key=lambda i: (pieces[i].rank, i)):
+        size = len(pieces[index].text.encode()) + 1
+        if index not in kept and size <= room and (not pieces[index].goes_on or index - 1 in kept):
+            kept.add(index)
+            room -= size
+    return _assembled(pieces, kept)
+
+
+def _assembled(pieces: list[_Piece], kept: set[int]) -> str:
+    chosen = [piece for index, piece in enumerate(pieces) if index in kept]
+    lines = "".join(piece.text if piece.goes_on else f"\n{piece.text}" for piece in chosen)
+    left = _left_out(pieces, kept)
+    return f"{lines}\n{left}\n".lstrip() if left else f"{lines}\n".lstrip()
+
+
+def _left_out(pieces: list[_Piece], kept: set[int]) -> str:
+    missing = Counter(piece.what for index, piece in enumerate(pieces) if index not in kept)
+    if not missing:
+        return ""
+    return "Left out for brevity: " + ", ".join(f"{number} {what}" for what, number in sorted(missing.items())) + "."
+
+
+def _pieces(document: dict[str, Any]) -> list[_Piece]:
+    pieces = [_Piece(0, _RULES)]
+    groups = document["operators"].values()
+    pieces.append(_Piece(0, "Operators: " + " ".join(symbol for group in groups for symbol in group)))
+    signatures = "; ".join(function["signature"] for function in document["functions"].values())
+    pieces.append(_Piece(0, f"Functions: {signatures}; a if condition else b"))
+    for name, entity in document["entities"].items():
+        pieces += _entity(name, entity, document["custom_fields"].get(name, []))
+    for function in document["functions"].values():
+        text = f"{function['signature']}: {_line(function['description'])}"
+        pieces.append(_Piece(_FUNCTIONS, text, "descriptions of functions"))
+    for pattern in document["syntax_patterns"].values():
+        text = f"pattern {pattern['syntax']}: {'; '.join(map(_line, pattern['examples']))}"
+        pieces.append(_Piece(_PATTERNS, text, "syntax patterns"))
+    for example in document["examples"].values():
+        text = f"example: {_line(example['formula'])}  # {_line(example['description'])}"
+        pieces.append(_Piece(_EXAMPLES, text, "examples"))
+    return pieces
+
+
+def _entity(name: str, entity: dict[str, Any], custom: list[dict[str, Any]]) -> list[_Piece]:
+    """The fields of an entity, a line each, with their meanings, which can be left out alone."""
+    is_root = entity["access_pattern"].startswith("Direct")
+    head = f"[{name}{'?' if entity['nullable'] else ''}] {_line(entity['description'])}"
+    pieces = [_Piece(_ENTITIES, f"{head}; {'also without its prefix' if is_root else 'dotted'}", "entities")]
+    for field in entity["fields"].values():
+        values = f" ({'|'.join(map(_line, field['values']))})" if field.get("values") else ""
+        text = f"{field['example']}{'?' if field['nullable'] else ''}: {field['type']}{values}"
+        rank = _UNREADABLE if field["type"] == "json" else _FIELDS if is_root else _RELATED
+        pieces.append(_Piece(rank, text, "fields"))
+        if field["description"]:
+            pieces.append(_Piece(_MEANINGS, f"  # {_line(field['description'])}", "descriptions of fields", True))
+    for each in custom:
+        values = f" ({'|'.join(map(_line, each['options']))})" if each.get("options") else ""
+        text = f"{each['access_pattern']}{'' if each['required'] else '?'}: {each['field_type']}{values}"
+        pieces.append(_Piece(_CUSTOM, text, "custom fields"))
+        if each["description"]:
+            pieces.append(_Piece(_MEANINGS, f"  # {_line(each['description'])}", "descriptions of fields", True))
+    return pieces
+
+
+def _line(text: str) -> str:
+    return " ".join(text.split())

@@ -6,6 +6,9 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 SEEDS := $(sort $(wildcard tasks/*/seed.json))
 REQUESTS := examples/requests.jsonl
+RULES := examples/rules.json
+REFERENCE := examples/formula_reference.json
+DATABASE := sqlite:///examples/listing.db
 SCHEMA := grammar/formula-seed.schema.json
 
 .PHONY: install demo test test-deep check format generate bench mutants clean
@@ -32,15 +35,18 @@ check: $(STAMP)  ## lint, layout, types, generated files current
 	$(BIN)/mypy compiler
 	$(BIN)/mypy --strict generated
 	$(BIN)/formulaseed fmt --check $(SEEDS)
-	$(BIN)/formulaseed compile --check $(SEEDS) $(REQUESTS)
+	$(BIN)/formulaseed reference --database $(DATABASE) --out $(REFERENCE) --check
+	$(BIN)/formulaseed compile --check $(SEEDS) $(REQUESTS) $(RULES)
 	$(BIN)/formulaseed schema --check $(SCHEMA)
 
 format: $(STAMP)
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-generate: $(STAMP)  ## compile every task into generated/, write the JSON Schema of seeds
-	$(BIN)/formulaseed compile $(SEEDS) $(REQUESTS)
+generate: $(STAMP)  ## compile every task into generated/, write the examples' reference and the JSON Schema of seeds
+	$(BIN)/python examples/make_listing.py
+	$(BIN)/formulaseed reference --database $(DATABASE) --out $(REFERENCE)
+	$(BIN)/formulaseed compile $(SEEDS) $(REQUESTS) $(RULES)
 	$(BIN)/formulaseed schema --out $(SCHEMA)
 
 bench: $(STAMP)  ## ratios, measured in one run

@@ -28,7 +28,7 @@ CONTEXTS = EXAMPLES / "contexts.jsonl"
 WAIT_EXTRACTIONS = EXAMPLES / "extractions-wait_times.jsonl"
 COMMANDS = (
     "check", "compile", "evaluate", "run", "validate", "agreement", "demo", "dump", "fmt", "schema", "migrate", "shorthand",
-    "rule",
+    "formula", "reference", "rule",
 )  # fmt: skip
 
 BAD_STEPS = [

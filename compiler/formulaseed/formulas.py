@@ -19,7 +19,7 @@ from formulaseed import limits
 from formulaseed.checker.program import check_program
 from formulaseed.diagnostics.model import Diagnostic, Problems, strictly
 from formulaseed.diagnostics.suggest import at_most
-from formulaseed.documents import Document, Told, dumped, read_text, source_of, tell_bug
+from formulaseed.documents import Document, Told, dumped, not_compiled, read_text, shown_path, source_of, tell_bug
 from formulaseed.domain.reference import Reference
 from formulaseed.errors import FormulaSeedError, SeedError, UnreadableError
 from formulaseed.frontends.canonical import sha256
@@ -171,6 +171,29 @@ def load_rules(analysis: ProgramAnalysis, *, strict: bool = False) -> RulesFile:
     if analysis.program is None or any(d.severity == "error" for d in diagnostics):
         raise SeedError(diagnostics)
     return RulesFile(analysis.document, analysis.program, diagnostics)
+
+
+def compile_rules(rules: RulesFile, *, formatted: bool = True) -> str:
+    """The source of the module of a file of rules. Raises `SeedError` where it cannot be made."""
+    from formulaseed.backends.python.render import render_rules
+    from formulaseed.backends.python.rules_plan import plan_rules
+    from formulaseed.backends.python.verify import verify
+
+    document, path, digest = rules.document, shown_path(rules.document.path), rules.sha256
+    try:
+        views = [plan_rules(rules.program, path=path, sha256=digest, bare=bare) for bare in (False, True)]
+        rendered, bare_twin = render_rules(*views)
+        source = rendered.source(formatted=formatted)
+        fault = verify(source, bare_twin.source(formatted=False))
+    except Exception as error:
+        if isinstance(error, RecursionError) or (isinstance(error, SyntaxError) and "too many" in error.msg):
+            message = "the module made of these rules nests deeper than Python reads"
+            raise not_compiled(document.source, "FS104", message, "split the longest formulas") from None
+        fault = f"the compiler failed with {type(error).__name__}: {error}"
+    if fault is not None:
+        help = "this is a bug of formulaseed: please report it"
+        raise not_compiled(document.source, "FS901", f"the module made of these rules was refused: {fault}", help)
+    return source
 
 
 def load_formula(text: str, reference: Reference, *, strict: bool = False) -> Formula:

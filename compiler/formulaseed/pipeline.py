@@ -30,6 +30,7 @@ from formulaseed.errors import FormulaSeedError, SeedError
 from formulaseed.frontends.canonical import sha256
 from formulaseed.frontends.detect import holds_requests, lower_document
 from formulaseed.frontends.fixing import with_names_fixed, with_steps_sorted
+from formulaseed.frontends.formula import holds_rules
 from formulaseed.ir import nodes
 from formulaseed.ir.places import place_of
 from formulaseed.lint.run import allow, lint
@@ -38,6 +39,7 @@ from formulaseed.source.text import Source
 from formulaseed.syntax import surface
 
 if TYPE_CHECKING:  # a command that reads seeds alone does without
+    from formulaseed.formulas import ProgramAnalysis, ReferenceLike, RulesFile
     from formulaseed.ir import requests
 
 SeedLike = str | os.PathLike[str] | Mapping[str, Any]
@@ -135,15 +137,22 @@ def analyse(seed: SeedLike) -> Analysis:
     return _analysed(read(seed, problems), problems)
 
 
-def analyse_file(given: str | os.PathLike[str]) -> Analysis | RequestsAnalysis:
-    """Run the phases of whatever the file holds: a seed, or requests. Raises `UnreadableError`."""
+def analyse_file(
+    given: str | os.PathLike[str], reference: ReferenceLike | None = None
+) -> Analysis | RequestsAnalysis | ProgramAnalysis:
+    """Run the phases of whatever the file holds: a seed, requests, or rules over a reference. Raises `UnreadableError`."""
     problems = Problems()
     source, path = source_of(given, problems)
     if problems.has_errors:
         return Analysis(Document(source, None, path), None, None, problems.sorted())
     if holds_requests(source):
         return _analysed_requests(Document(source, None, path), problems)
-    return _analysed(read_text(source, path, problems), problems)
+    document = read_text(source, path, problems)
+    if holds_rules(document.tree):
+        from formulaseed.formulas import analyse_rules
+
+        return analyse_rules(document, problems, reference)
+    return _analysed(document, problems)
 
 
 def analyse_requests(given: RequestsLike) -> RequestsAnalysis:
@@ -255,9 +264,15 @@ def load_seed(seed: SeedLike | FormulaSeed, *, strict: bool = False) -> FormulaS
     return _sound_seed(analyse(seed), strict)
 
 
-def load_file(path: str | os.PathLike[str], *, strict: bool = False) -> FormulaSeed | RequestsFile:
+def load_file(
+    path: str | os.PathLike[str], *, strict: bool = False, reference: ReferenceLike | None = None
+) -> FormulaSeed | RequestsFile | RulesFile:
     """Read and check whatever a file holds. Raises `SeedError` where it has errors, `UnreadableError` without one."""
-    analysis = analyse_file(path)
+    analysis = analyse_file(path, reference)
+    if not isinstance(analysis, Analysis | RequestsAnalysis):
+        from formulaseed.formulas import load_rules
+
+        return load_rules(analysis, strict=strict)
     return _sound_seed(analysis, strict) if isinstance(analysis, Analysis) else _sound_requests(analysis, strict)
 
 

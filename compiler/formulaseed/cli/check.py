@@ -7,22 +7,26 @@ import sys
 import click
 
 from formulaseed import __version__
-from formulaseed.cli.seeds import replace_file, strict_option
+from formulaseed.cli.seeds import reference_option, replace_file, strict_option
 from formulaseed.diagnostics.model import Diagnostic, strictly
 from formulaseed.diagnostics.render import render_json, render_text, summary
 from formulaseed.errors import FormulaSeedError, UnreadableError
+from formulaseed.formulas import ProgramAnalysis
 from formulaseed.pipeline import Analysis, RequestsAnalysis, analyse_file, fixed, fixed_requests
 from formulaseed.wording import number_of
 
+AnyAnalysis = Analysis | RequestsAnalysis | ProgramAnalysis
+
 
 @click.command("check")
-@click.argument("seeds", nargs=-1, required=True, metavar="SEED|REQUESTS...")
+@click.argument("seeds", nargs=-1, required=True, metavar="SEED|REQUESTS|RULES...")
 @click.option("--format", "form", type=click.Choice(["text", "json", "sarif"]), default="text",
               help="How to print diagnostics.")  # fmt: skip
 @click.option("--fix", is_flag=True, help="Mend in the files what is certain: names that are meant, the steps' order.")
+@reference_option
 @strict_option
-def command(seeds: tuple[str, ...], form: str, fix: bool, strict: bool) -> None:
-    """Tell everything that is wrong with seeds, or with files of requests.
+def command(seeds: tuple[str, ...], form: str, fix: bool, reference: str | None, strict: bool) -> None:
+    """Tell everything that is wrong with seeds, or with files of requests or rules.
 
     Exit status 1 where there are errors; warnings alone are fine, unless --strict takes them as errors.
     """
@@ -30,7 +34,8 @@ def command(seeds: tuple[str, ...], form: str, fix: bool, strict: bool) -> None:
     status = 0
     for seed in seeds:
         try:
-            analysis = _fixed(analyse_file(seed)) if fix else analyse_file(seed)
+            analysis = analyse_file(seed, reference)
+            analysis = _fixed(analysis) if fix else analysis
         except UnreadableError as error:
             click.echo(f"formulaseed: {error}", err=True)
             status = 2
@@ -56,8 +61,10 @@ def command(seeds: tuple[str, ...], form: str, fix: bool, strict: bool) -> None:
     sys.exit(status)
 
 
-def _fixed(analysis: Analysis | RequestsAnalysis) -> Analysis | RequestsAnalysis:
-    """Mend the file, and say so on standard error; the analysis of what it holds now."""
+def _fixed(analysis: AnyAnalysis) -> AnyAnalysis:
+    """Mend the file, and say so on standard error; the analysis of what it holds now. Rules stay as they are."""
+    if isinstance(analysis, ProgramAnalysis):
+        return analysis
     mended = fixed(analysis) if isinstance(analysis, Analysis) else fixed_requests(analysis)
     path = analysis.document.path
     if mended is not analysis and path is not None:

@@ -7,21 +7,31 @@ from pathlib import Path
 
 import click
 
-from formulaseed.cli.seeds import replace_file, strict_option, tell_warnings
+from formulaseed.cli.seeds import reference_option, replace_file, strict_option, tell_warnings
 from formulaseed.diagnostics.render import render_text, summary
 from formulaseed.errors import SeedError, UnreadableError
-from formulaseed.pipeline import TARGETS, FormulaSeed, compile_requests, compile_seed, load_file
+from formulaseed.formulas import RulesFile, compile_rules
+from formulaseed.pipeline import TARGETS, FormulaSeed, RequestsFile, compile_requests, compile_seed, load_file
 
 
 @click.command("compile")
-@click.argument("seeds", nargs=-1, required=True, metavar="SEED|REQUESTS...")
+@click.argument("seeds", nargs=-1, required=True, metavar="SEED|REQUESTS|RULES...")
 @click.option("--out", default="generated", show_default=True, help="The folder to write modules to.")
 @click.option("--check", "only_check", is_flag=True, help="Write nothing; exit 1 where a module is not current.")
 @click.option("--stdout", "to_stdout", is_flag=True, help="Print the module instead of writing it.")
 @click.option("--target", type=click.Choice(TARGETS), default="python", show_default=True, help="What to compile to.")
+@reference_option
 @strict_option
-def command(seeds: tuple[str, ...], out: str, only_check: bool, to_stdout: bool, target: str, strict: bool) -> None:
-    """Compile seeds and files of requests to standalone Python modules, `OUT/<task or file name>.py`.
+def command(
+    seeds: tuple[str, ...],
+    out: str,
+    only_check: bool,
+    to_stdout: bool,
+    target: str,
+    reference: str | None,
+    strict: bool,
+) -> None:
+    """Compile seeds and files of requests or rules to standalone Python modules, `OUT/<task or file name>.py`.
 
     The same file gives the same bytes on every machine, so the modules can be committed and reviewed.
     """
@@ -34,10 +44,8 @@ def command(seeds: tuple[str, ...], out: str, only_check: bool, to_stdout: bool,
     written: dict[Path, str] = {}
     for seed in seeds:
         try:
-            loaded = load_file(seed, strict=strict)
-            source = (
-                compile_seed(loaded, target=target) if isinstance(loaded, FormulaSeed) else compile_requests(loaded)
-            )
+            loaded = load_file(seed, strict=strict, reference=reference)
+            source = _compiled(loaded, target)
         except SeedError as error:
             click.echo(render_text(error.diagnostics), err=True)
             click.echo(f"{seed}: {summary(error.diagnostics)}; not compiled", err=True)
@@ -63,6 +71,12 @@ def command(seeds: tuple[str, ...], out: str, only_check: bool, to_stdout: bool,
             replace_file(path, source)
             click.echo(str(path))
     sys.exit(status)
+
+
+def _compiled(loaded: FormulaSeed | RequestsFile | RulesFile, target: str) -> str:
+    if isinstance(loaded, FormulaSeed):
+        return compile_seed(loaded, target=target)
+    return compile_requests(loaded) if isinstance(loaded, RequestsFile) else compile_rules(loaded)
 
 
 def _check(path: Path, source: str, seed: str) -> int:

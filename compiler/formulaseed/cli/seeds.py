@@ -13,6 +13,7 @@ import click
 from formulaseed.diagnostics.model import printable
 from formulaseed.diagnostics.render import summary
 from formulaseed.errors import UnreadableError
+from formulaseed.formulas import RulesFile
 from formulaseed.pipeline import FormulaSeed, RequestsFile
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -24,8 +25,15 @@ def strict_option(function: F) -> F:
     return decorated
 
 
-def tell_warnings(seed: FormulaSeed | RequestsFile) -> None:
-    """Say how many warnings a seed or a file of requests has; `check` shows them."""
+def reference_option(function: F) -> F:
+    """`--reference FILE`."""
+    option = click.option("--reference", metavar="FILE", help="The formula reference of rules: what their names mean.")
+    decorated: F = option(function)
+    return decorated
+
+
+def tell_warnings(seed: FormulaSeed | RequestsFile | RulesFile) -> None:
+    """Say how many warnings a file has; `check` shows them."""
     if seed.diagnostics:
         shown = printable(seed.document.source.name)
         click.echo(f"{shown}: {summary(seed.diagnostics)}; see `formulaseed check {shown}`", err=True)

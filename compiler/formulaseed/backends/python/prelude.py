@@ -211,6 +211,34 @@ def _number(value: JsonValue, place: str) -> float:
     raise _refused(place, "a number from -1e100 to 1e100", value)
 
 
+def _inside(record: JsonObject, path: tuple[str, ...]) -> JsonValue:
+    """The value at a path of objects inside one another; null where one of them is missing."""
+    section = record
+    for name in path[:-1]:
+        found = section.get(name)
+        if found is None:
+            return None
+        if not isinstance(found, dict):
+            raise DataError(f"`{name}` must be an object or null, not {repr(found)[:80]}")
+        section = found
+    return section.get(path[-1])
+
+
+def _either(inside: JsonValue, direct: JsonValue, name: str) -> JsonValue:
+    """A field that may be given inside its entity or without it."""
+    if inside is not None and direct is not None and inside != direct:
+        raise DataError(f"`{name}` is given twice, with different values")
+    return direct if inside is None else inside
+
+
+def _is_there(record: JsonObject, name: str) -> bool | None:
+    """True where the record has this entity, null where it has none."""
+    found = record.get(name)
+    if found is None or isinstance(found, dict):
+        return None if found is None else True
+    raise DataError(f"`{name}` must be an object or null, not {repr(found)[:80]}")
+
+
 def _date_part(record: JsonObject, name: str, part: int, most: int) -> JsonValue:
     """`meta.year` or `meta.month`: as given, else the part of the date, YYYY-MM-DD."""
     value = record.get(name)

@@ -16,6 +16,7 @@ from formulaseed.backends.python import prelude, requests_prelude
 from formulaseed.backends.python.code import Code
 from formulaseed.backends.python.plan import ModuleView
 from formulaseed.backends.python.requests_plan import RequestsView
+from formulaseed.backends.python.rules_plan import RulesView
 from formulaseed.domain import scanning
 from formulaseed.resources import resource_folder
 
@@ -72,12 +73,19 @@ def render_module(view: ModuleView, bare: ModuleView) -> tuple[RenderedModule, R
 
 def render_requests(view: RequestsView, bare: RequestsView) -> tuple[RenderedModule, RenderedModule]:
     """The same for requests."""
-    helpers, imports = _needed(_rendered(bare, (), "requests"), _REQUESTS_ALWAYS)
+    helpers, imports = _needed(_rendered(bare, (), "requests"), _REQUESTS_ALWAYS, frozenset())
     made = (RenderedModule(_rendered(each, imports, "requests"), helpers) for each in (view, bare))
     return next(made), next(made)
 
 
-def _rendered(view: ModuleView | RequestsView, imports: tuple[Code, ...], template: str = "module") -> str:
+def render_rules(view: RulesView, bare: RulesView) -> tuple[RenderedModule, RenderedModule]:
+    """The same for rules."""
+    helpers, imports = _needed(_rendered(bare, (), "rules"), anyway=frozenset({"Mapping", "Sequence"}))
+    made = (RenderedModule(_rendered(each, imports, "rules"), helpers) for each in (view, bare))
+    return next(made), next(made)
+
+
+def _rendered(view: ModuleView | RequestsView | RulesView, imports: tuple[Code, ...], template: str = "module") -> str:
     variables: dict[str, object] = {field.name: getattr(view, field.name) for field in fields(view)}
     return _environment().get_template(f"python/{template}.py.j2").render(variables, imports=imports)
 
@@ -147,7 +155,9 @@ def _helpers_of(source: str) -> dict[str, _Helper]:
     return helpers
 
 
-def _needed(body: str, always: frozenset[str] = _ALWAYS) -> tuple[str, tuple[Code, ...]]:
+def _needed(
+    body: str, always: frozenset[str] = _ALWAYS, anyway: frozenset[str] = _ANYWAY
+) -> tuple[str, tuple[Code, ...]]:
     """The helpers that a module's body uses, with those that they use, and the imports of all of them."""
     known = _helpers()
     used = {
@@ -160,7 +170,6 @@ def _needed(body: str, always: frozenset[str] = _ALWAYS) -> tuple[str, tuple[Cod
         if not more:
             chosen = [helper for name, helper in known.items() if name in wanted]
             used -= {"ast", "re", "warnings"}  # in a body these are a step's names; modules are imported for helpers
-            anyway = _ANYWAY if always is _ALWAYS else frozenset[str]()
             return _laid_out(chosen), tuple(Code(line) for line in _imports(used | names | anyway))
         wanted |= more
 

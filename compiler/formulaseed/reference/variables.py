@@ -27,7 +27,7 @@ def with_variables(reference: Reference | None, variables: Mapping[str, Any] | C
     """
     if isinstance(variables, str) or not isinstance(variables, Mapping | Collection):
         raise DataError(f"variables are names with types, not {repr(variables)[:80]}")
-    given = variables if isinstance(variables, Mapping) else dict.fromkeys(variables, "number")
+    given = variables if isinstance(variables, Mapping) else {name: "number" for name in variables if _checked(name)}
     if len(given) > limits.REFERENCE_FIELDS:
         raise DataError(f"there are {len(given)} variables, more than {limits.REFERENCE_FIELDS}")
     known = reference.entities if reference is not None else ()

@@ -1,0 +1,453 @@
+"""Formulas over the entities of a domain: every one of the documentation's, guards, wrong names, values, stages, limits."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any
+
+import pytest
+from formulaseed import DataError, EvaluationError, Formula, FormulaSeedError, SeedError, compile_formula
+from formulaseed.diagnostics.model import Diagnostic
+from formulaseed.diagnostics.stages import STAGES, stage_of, stages
+from formulaseed.domain.builtins import FUNCTIONS
+from formulaseed.domain.reference import Reference
+from formulaseed.formulas import analyse_formula, load_reference
+from helpers import EXAMPLES, ROOT, formulaseed, write_json
+from hypothesis import given
+from hypothesis import strategies as st
+from listing import BARE, DOCUMENTED, EMPTY_CPU, FULL, LISTINGS, REFUSED, TEXTS, Documented
+
+REFERENCE = EXAMPLES / "formula_reference.json"
+REAL = ROOT.parents[1] / "shared" / "data" / "listing" / "formula_reference.json"
+
+
+@pytest.fixture(scope="module")
+def listing() -> Reference:
+    return load_reference(REFERENCE)
+
+
+def refused(text: str, reference: Reference | None = None, **options: Any) -> tuple[Diagnostic, ...]:
+    """The diagnostics of a formula that has errors."""
+    with pytest.raises(SeedError) as found:
+        compile_formula(text, reference=reference, **options)
+    return found.value.diagnostics
+
+
+def only(text: str, reference: Reference) -> Diagnostic:
+    """The one diagnostic that a formula has."""
+    (found,) = analyse_formula(text, reference).diagnostics
+    return found
+
+
+def outcome(formula: Formula, values: dict[str, Any]) -> float | str:
+    try:
+        return formula.evaluate(values)
+    except EvaluationError as error:
+        return error.kind
+
+
+# --- the documentation
+
+
+@pytest.mark.parametrize("documented", DOCUMENTED, ids=lambda documented: documented.formula)
+def test_documented_formula(documented: Documented, listing: Reference) -> None:
+    """A formula of the documentation gives its value, with everything there, with nulls and with zeros; never a guess."""
+    formula = compile_formula(documented.formula, reference=listing)
+    found = [outcome(formula, values) for values in LISTINGS]
+    assert all(isinstance(value, float | str) for value in found)
+    for value, expected in zip(found, documented.values, strict=True):
+        assert value == expected or (isinstance(expected, float) and math.isclose(float(value), expected, rel_tol=1e-9))
+    assert tuple(sorted({d.code for d in formula.diagnostics})) == documented.warnings
+    assert all(d.severity == "warning" for d in formula.diagnostics)
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_a_text_stays_a_text(text: str, listing: Reference) -> None:
+    """A field that is a text can be read alone; null is no text."""
+    formula = compile_formula(text, reference=listing)
+    assert formula.evaluate(FULL) == TEXTS[text]
+    assert outcome(formula, BARE) == "null"
+
+
+@pytest.mark.parametrize("text", REFUSED)
+def test_what_the_documentation_assigns_is_refused(text: str, listing: Reference) -> None:
+    """There are no assignments: the one is told as such, and what it would name is no field."""
+    (found,) = refused(text, listing)
+    assert (found.code, stage_of(found)) == REFUSED[text]
+
+
+def test_warnings_are_errors_where_asked_for() -> None:
+    """--strict refuses what is only a warning otherwise."""
+    arguments = ["formula", "cpu.tdp_w * 2", "--reference", REFERENCE, "--vars", json.dumps(FULL)]
+    assert formulaseed(*arguments).out == "210.0\n"
+    strict = formulaseed(*arguments, "--strict")
+    assert (strict.status, strict.out) == (1, "")
+    assert "error[FS305] may-be-null: `cpu.tdp_w` may be null here" in strict.err
+
+
+@pytest.mark.skipif(not REAL.is_file(), reason="the real formula reference is not here")
+def test_the_real_reference() -> None:
+    """Every example of a real reference checks and evaluates; its enums are known where they say that they are used."""
+    reference = load_reference(REAL)
+    assert reference.root == "listing"
+    assert len(reference.examples) == 10
+    for example in reference.examples:
+        assert isinstance(compile_formula(example.formula, reference=REAL).evaluate(FULL), float)
+    for pattern in reference.patterns:
+        for text in pattern.examples:
+            if ".custom_fields." in text:  # the file's examples name custom fields that it does not define
+                assert refused(text, reference)[0].code == "FS204"
+            else:
+                assert compile_formula(text, reference=reference).evaluate(FULL) is not None
+    assert only("condition == 'nwe'", reference).help == "did you mean `new`?"
+
+
+# --- guards
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "cpu.cores if cpu else 0",
+        "cpu.cores if cpu != None else 0",
+        "0 if cpu == None else cpu.cores + 1",
+        "cpu and cpu.cores > 4 or False",
+        "cpu.cores * 2 if cpu.cores else 0",
+        "cpu.cores * 2 if cpu.cores != None else 0",
+        "(cpu.cores or 1) * 2",
+        "10 if cpu.cores != None and cpu.cores > 4 else 0",
+        "1 if not cpu or cpu.cores > 4 else 0",
+        "5 if cpu and not gpu else 0",
+    ],
+)
+def test_guards_silence(text: str, listing: Reference) -> None:
+    """A guard on the way, of the field or of its entity, and there is no warning of null."""
+    assert [d.code for d in compile_formula(text, reference=listing).diagnostics] == []
+
+
+@pytest.mark.parametrize(
+    "text", ["cpu.cores if gpu else 0", "cpu.cores * 2 if not cpu else 0", "cpu.cores if cpu.tdp_w else 0"]
+)
+def test_other_tests_are_no_guards(text: str, listing: Reference) -> None:
+    """The test of something else, or the wrong way round, guards nothing."""
+    assert "FS305" in {d.code for d in analyse_formula(text, listing).diagnostics}
+
+
+def test_an_entity_that_is_there_with_nothing_in_it(listing: Reference) -> None:
+    """A test of the entity lets a field pass that is null all the same: that is an error when it happens, never 0."""
+    formula = compile_formula("cpu.cores * 2 if cpu else 0", reference=listing)
+    assert formula.evaluate(BARE) == 0.0
+    with pytest.raises(EvaluationError, match=r"formula: null: cpu\.cores is null"):
+        formula.evaluate(EMPTY_CPU)
+
+
+# --- names
+
+
+@pytest.mark.parametrize(
+    ("text", "message", "help"),
+    [
+        ("ram_gbs * 2", "no field is called `ram_gbs`", "did you mean `ram_gb`?"),
+        ("cpu.coers * 2", "`cpu` has no field `coers`", "did you mean `cpu.cores`?"),
+        ("cpux.cores * 2", "no entity is called `cpux`", "did you mean `cpu.cores`?"),
+        ("listing.price * 2", "`listing` has no field `price`", "did you mean `listing.price_usd` or `listing.price_date`?"),
+        ("cores * 2", "no field is called `cores`", "did you mean `cpu.cores`?"),
+        ("cpu_mark_mult", "no field is called `cpu_mark_mult`", "did you mean `cpu.cpu_mark_multi`?"),
+        ("gpu.cores", "`gpu` has no field `cores`", "did you mean `cpu.cores`?"),
+        ("warranty_months", "no field is called `warranty_months`", "did you mean `listing.custom_fields.warranty_months`?"),
+        ("listing.warranty_months", "`listing` has no field `warranty_months`",
+         "did you mean `listing.custom_fields.warranty_months`?"),
+        ("listing.custom_fields.waranty", "`listing` has no field `custom_fields.waranty`",
+         "did you mean `listing.custom_fields.warranty_months`?"),
+        ("cpu.cores.count", "`cpu` has no field `cores.count`", "did you mean `cpu.cores`? a field has no parts"),
+        ("ram_gb.value", "no entity is called `ram_gb`", "did you mean `ram_gb`? a field has no parts"),
+        ("listing", "`listing` is an entity that is always there, and has no value",
+         "name one of its fields, such as `title`"),
+        ("round + 1", "no field is called `round`", "`round` is a function: round(value, digits)"),
+        ("NULL", "no field is called `NULL`", "did you mean `None`?"),
+        ("cpuu", "no field is called `cpuu`", "write a field of `cpu`, such as `cpu.name`"),
+        ("refurb", "no field is called `refurb`", "did you mean `'refurb'`? a text stands in quotes"),
+    ],
+)  # fmt: skip
+def test_wrong_names_are_met_with_the_nearest(text: str, message: str, help: str, listing: Reference) -> None:
+    """A name that there is not is refused in the stage of fields, with what was probably meant."""
+    found = refused(text, listing)[0]
+    assert (found.code, found.message, found.help) == ("FS204", message, help)
+    assert stage_of(found) == "fields"
+
+
+def test_something_else_gets_the_list(listing: Reference) -> None:
+    """A name that is near to nothing is met with what there is, the root's fields first."""
+    assert only("zzz", listing).help.startswith("fields: `title`, `price_usd`, ")
+
+
+def test_an_unquoted_text_is_recognized(listing: Reference) -> None:
+    """A text without quotes beside an enum is told as that."""
+    assert only("condition == nwe", listing).help == "did you mean `'new'`? a text stands in quotes"
+
+
+def test_each_wrong_name_is_told(listing: Reference) -> None:
+    """All problems come in one go, a name that stands twice once."""
+    found = refused("ram_gbs + ram_gbs + cpu.coers + condition", listing)
+    assert [d.message for d in found if d.code == "FS204"] == [
+        "no field is called `ram_gbs`",
+        "`cpu` has no field `coers`",
+    ]
+
+
+# --- types
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "message"),
+    [
+        ("title * 2", "FS301", "`*` needs numbers, and `title` is a text"),
+        ("title > 5", "FS301", "`>` orders numbers, and `title` is a text"),
+        ("ram_gb == 'many'", "FS301", "`ram_gb` is an integer, and `'many'` is a text"),
+        ("condition == 'broken'", "FS302", "`condition` never is `broken`"),
+        ("listing.custom_fields.cosmetic_grade == 'godo'", "FS302", "`listing.custom_fields.cosmetic_grade` never is `godo`"),
+        ("listing.custom_fields.tags == 'gaming'", "FS301",
+         "`listing.custom_fields.tags` is of a type that formulas do not read"),
+        ("other_urls == 'x'", "FS301", "`other_urls` is of a type that formulas do not read"),
+        ("1 if ram_gb else 0 if title else 2", "FS304", "a condition must be true or false, and `ram_gb` is an integer"),
+        ("price_usd == None", "FS301", "`price_usd` is never null"),
+        ("cpu + 1", "FS301", "`+` needs numbers, and `cpu` is true or false or null"),
+        ("None", "FS301", "this is always null"),
+    ],
+)  # fmt: skip
+def test_types(text: str, code: str, message: str, listing: Reference) -> None:
+    """What does not fit a field's type is refused in the stage of types."""
+    found = refused(text, listing)[0]
+    assert (found.code, found.message, stage_of(found)) == (code, message, "types")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "__import__('os').system('true')", "lambda: 1", "[x for x in y]", "().__class__", "cpu.name.upper()",
+        "eval('1')", "exec('1')", "open('x')", "ram_gb; 1", "ram_gb[0]", "a := 1", "import os", "print(1)", "$FILTER",
+        "f'{ram_gb}'", "ram_gb if True", "getattr(cpu, 'x')", "ram_gb is None",
+    ],
+)  # fmt: skip
+def test_nothing_but_the_language(text: str, listing: Reference) -> None:
+    """Syntax and functions that the language does not have are refused before anything is looked up."""
+    found = refused(text, listing)
+    assert {stage_of(d) for d in found} <= {"syntax", "security", "fields"}
+    assert all("seed" not in d.help and "step" not in d.help for d in found)
+
+
+# --- values
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({}, "`ram_gb` is missing; it must be an integer"),
+        ({"ram_gb": None}, "`ram_gb` is missing; it must be an integer"),
+        ({"ram_gb": "32"}, "`ram_gb` must be of type integer, not '32'"),
+        ({"ram_gb": True}, "`ram_gb` must be of type integer, not True"),
+        ({"ram_gb": 1.5}, "`ram_gb` must be of type integer, not 1.5"),
+        ({"ram_gb": 2**70}, f"`ram_gb` is out of range: {2**70}"),
+        ({"ram_gb": float("nan")}, "`ram_gb` must be of type integer, not nan"),
+        ({"ram_gb": [32]}, "`ram_gb` must be of type integer, not [32]"),
+        (
+            {"ram_gb": 1, "listing": {"ram_gb": 2}},
+            "`ram_gb` and `listing.ram_gb` are one field, and their values differ",
+        ),
+        ({"ram_gb": 1, "cpu": 5}, "`cpu` must be an object or null, not 5"),
+        ({"ram_gb": 1, "cpu": {"cores": "8"}}, "`cpu.cores` must be of type integer or null, not '8'"),
+        (
+            {"ram_gb": 1, "condition": "broken"},
+            "`condition` must be of type enum ('new', 'refurb', 'used'), not 'broken'",
+        ),
+        ({"ram_gb": 1, "cpu.cores": 8, "cpu": 3}, "`cpu.cores` is given, and `cpu` is no object"),
+        ({"ram_gb": 1, "cpu.cores": 8, "cpu": {"cores": 9}}, "`cpu.cores` is given twice, with different values"),
+    ],
+)
+def test_values_that_do_not_fit(values: dict[str, Any], message: str, listing: Reference) -> None:
+    """A value that is not what the reference says is refused by name."""
+    formula = compile_formula("ram_gb + (cpu.cores or 0) if condition == 'new' else 1", reference=listing)
+    with pytest.raises(DataError) as found:
+        formula.evaluate({"condition": "new", **values})
+    assert str(found.value) == message
+
+
+@pytest.mark.parametrize("values", [5, "ram_gb", [("ram_gb", 1)], {1: 2}, {"cpu": {3: 4}}])
+def test_values_that_are_none(values: Any, listing: Reference) -> None:
+    """What is no object at all, or has keys that are no names, gives no value."""
+    with pytest.raises(DataError):
+        compile_formula("ram_gb", reference=listing).evaluate(values)
+
+
+def test_a_field_of_the_root_in_either_place(listing: Reference) -> None:
+    """Direct and prefixed values are one and the same, as are dotted keys and entities as objects."""
+    formula = compile_formula("listing.ram_gb + (cpu.cores or 0)", reference=listing)
+    for values in (
+        {"ram_gb": 16, "cpu": {"cores": 4}},
+        {"listing": {"ram_gb": 16}, "cpu.cores": 4},
+        {"listing.ram_gb": 16, "cpu": {"cores": 4}, "extra": object()},
+        {"ram_gb": 16, "listing": {"ram_gb": 16}, "cpu": {"cores": 4.0}},
+    ):
+        assert formula.evaluate(values) == 20.0
+    assert formula.fields == ("ram_gb", "cpu.cores")
+
+
+# --- without a reference
+
+
+def test_variables() -> None:
+    """Names with types, names with values, or names alone stand for a reference."""
+    assert compile_formula("a * b", variables=["a", "b"]).evaluate({"a": 2, "b": 3}) == 6.0
+    assert compile_formula("a // 2", variables={"a": "integer"}).evaluate({"a": 5}) == 2.0
+    assert compile_formula("a + b.c", variables={"a": 1, "b": {"c": 2.5}}).evaluate({"a": 1, "b": {"c": 1}}) == 2.0
+    kind = {"type": "enum", "values": ["x", "y"], "nullable": True}
+    assert compile_formula("1 if kind == 'x' else 0", variables={"kind": kind}).evaluate({}) == 0.0
+    assert refused("1 if kind == 'z' else 0", variables={"kind": kind})[0].code == "FS302"
+    assert refused("a + c", variables=["a"])[0].message == "no field is called `c`"
+
+
+def test_variables_beside_a_reference(listing: Reference) -> None:
+    """Variables are further names of the reference's root."""
+    formula = compile_formula("ram_gb * rate", reference=listing, variables={"rate": "number"})
+    assert formula.evaluate({"ram_gb": 4, "rate": 2.5}) == 10.0
+
+
+@pytest.mark.parametrize(
+    "variables",
+    ["abc", 5, {"a b": 1}, {"a": object()}, {1: "integer"}, {"a": "whole"}, {"a": {"b": {"c": {}}}}, [None], [[]]],
+)
+def test_variables_that_are_none(variables: Any) -> None:
+    """Anything else is refused by name."""
+    with pytest.raises(DataError):
+        compile_formula("1", variables=variables)
+
+
+def test_the_restaurant_is_the_domain_where_none_is_given() -> None:
+    """With neither reference nor variables, names are the restaurant's fields."""
+    assert compile_formula("5 - stars + context.review_count").evaluate({"stars": 4.5, "review_count": 10}) == 10.5
+    assert refused("starts")[0].help == "did you mean `stars`?"
+
+
+@pytest.mark.parametrize(("text", "reference"), [(5, None), (None, None), (b"1", None), ("1", 5), ("1", [1])])
+def test_what_is_no_formula(text: Any, reference: Any) -> None:
+    """Arguments of another type are refused with one of our exceptions."""
+    with pytest.raises(FormulaSeedError):
+        compile_formula(text, reference=reference)
+
+
+# --- the command
+
+
+def test_the_command_prints_the_value() -> None:
+    """The value stands alone on standard output, as JSON; warnings on standard error."""
+    found = formulaseed("formula", "cpu.cores * 2", "--reference", REFERENCE, "--vars", '{"cpu": {"cores": 8}}')
+    assert (found.status, found.out) == (0, "16.0\n")
+    assert "warning[FS305]" in found.err
+    assert formulaseed("formula", "1 + 2").out == "3.0\n"
+    assert formulaseed("formula", "'a' if x > 1 else 'b'", "--vars", '{"x": 5}').out == '"a"\n'
+
+
+def test_the_command_checks_where_there_are_no_values() -> None:
+    """A formula that reads fields is only checked without --vars."""
+    found = formulaseed("formula", "ram_gb * 2", "--reference", REFERENCE)
+    assert (found.status, found.out) == (0, "")
+    assert (
+        found.err == "no problems; syntax passed, security passed, fields passed, types passed, execution not reached\n"
+    )
+
+
+def test_the_command_names_the_stages() -> None:
+    """--format json holds the value, a word for each of the five stages, and diagnostics that name theirs."""
+    found = formulaseed("formula", "ram_gbs * 2", "--reference", REFERENCE, "--format", "json")
+    told = json.loads(found.out)
+    assert found.status == 1
+    assert tuple(told["stages"]) == STAGES
+    assert list(told["stages"].values()) == ["passed", "passed", "failed", "not reached", "not reached"]
+    assert [(d["code"], d["stage"], d["help"]) for d in told["diagnostics"]] == [
+        ("FS204", "fields", "did you mean `ram_gb`?")
+    ]
+    fine = json.loads(formulaseed("formula", "1 + 1", "--format", "json").out)
+    assert fine["value"] == 2.0
+    assert set(fine["stages"].values()) == {"passed"}
+    fails = formulaseed("formula", "1 / x", "--vars", '{"x": 0}', "--format", "json")
+    assert (fails.status, json.loads(fails.out)["stages"]["execution"]) == (1, "failed")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status"),
+    [
+        (["1", "--vars", "{"], 1),
+        (["1", "--vars", "[1]"], 1),
+        (["1", "--vars", '{"x": NaN}'], 1),
+        (["1", "--vars", "@none.json"], 2),
+        (["1", "--vars", "[" * 100_000], 1),
+        (["1", "--reference", "none.json"], 2),
+        (["x", "--vars", '{"x": {"y": {"z": {}}}}'], 1),
+        ([], 2),
+        (["1", "--file", "x.json"], 2),
+        (["--file", "none.json"], 2),
+        ([""], 1),
+        (["1 +"], 1),
+        (["\udcff"], 1),
+        (["9**9**9"], 1),
+        (["(" * 500], 1),
+        (["1" * 20_000], 1),
+    ],
+    ids=str,
+)
+def test_the_command_on_bad_input(arguments: list[str], status: int) -> None:
+    """Whatever is wrong is told with the right exit status, and without a traceback."""
+    raw = [argument.encode("utf-8", "surrogateescape") for argument in arguments]
+    found = formulaseed("formula", *(argument.decode("utf-8", "surrogateescape") for argument in raw))
+    assert found.status == status
+    assert found.err
+
+
+# --- stages
+
+
+def test_stages_behind_a_failure_are_not_reached() -> None:
+    """Without diagnostics all pass; what failed at evaluation is the execution."""
+    assert set(stages((), is_evaluated=True, has_failed=False).values()) == {"passed"}
+    assert stages((), is_evaluated=True, has_failed=True)["execution"] == "failed"
+    assert stages((), is_evaluated=False, has_failed=False)["execution"] == "not reached"
+
+
+# --- anything at all
+
+NAMES = st.sampled_from(["ram_gb", "price_usd", "cpu.cores", "cpu", "condition", "listing.ram_gb", "cpu.nope", "x"])
+PIECES = st.one_of(
+    NAMES,
+    st.sampled_from(
+        ["+", "-", "*", "/", "//", "**", "%", "(", ")", " if ", " else ", " and ", " or ", "not ", ",", "=="]
+    ),
+    st.sampled_from(
+        ["<", "1", "0", "2.5", "'new'", "None", "True", *(f"{name}(" for name in FUNCTIONS), "[", "]", "$", "."]
+    ),
+)
+
+
+@given(st.lists(PIECES, max_size=20).map(" ".join), st.sampled_from(LISTINGS))
+def test_any_formula_has_a_value_or_a_reason(text: str, values: dict[str, Any]) -> None:
+    """Whatever pieces are put together, there is a float or text, or one of our exceptions."""
+    analysis = analyse_formula(text, REFERENCE_READ)
+    assert "FS901" not in {d.code for d in analysis.diagnostics}
+    if analysis.program is not None:
+        value = outcome(Formula(text, analysis.program), values)
+        assert isinstance(value, str) or math.isfinite(value)
+
+
+REFERENCE_READ = load_reference(REFERENCE)
+
+
+def test_a_file_of_rules_as_values(tmp_path: Any) -> None:
+    """--file checks and evaluates each rule by itself: one that has no value does not keep others from theirs."""
+    rules = write_json(tmp_path / "rules.json", [
+        {"name": "ram", "formula": "ram_gb * 2.5"},
+        {"name": "share", "formula": "100 / ram_gb", "description": "Fails for none"},
+    ])  # fmt: skip
+    found = formulaseed("formula", "--file", rules, "--reference", REFERENCE, "--vars", json.dumps(BARE))
+    assert found.status == 1
+    assert json.loads(found.out) == {"ram": 0.0}
+    assert "formulaseed: share: division_by_zero: 100 / 0" in found.err

@@ -1,0 +1,272 @@
+"""Files of rules: checked in one go, compiled to modules that agree with the reference interpreter, refused by name."""
+
+from __future__ import annotations
+
+import ast
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from formulaseed import EvaluationError, SeedError
+from formulaseed.backends.python.verify import verify_source
+from formulaseed.formulas import analyse_rules_file, compile_rules, load_rules
+from formulaseed.runtime.formula import evaluate_steps
+from formulaseed.runtime.loading import module_from_source
+from helpers import EXAMPLES, ROOT, formulaseed, write_json
+from listing import BARE, DOCUMENTED, FULL, LISTINGS
+
+REFERENCE = EXAMPLES / "formula_reference.json"
+RULES = EXAMPLES / "rules.json"
+GENERATED = ROOT / "generated" / "rules.py"
+
+
+def compiled(path: Path, reference: Path = REFERENCE) -> Any:
+    """The module of a file of rules, imported."""
+    return module_from_source(compile_rules(load_rules(analyse_rules_file(path, reference))), path.stem)
+
+
+def codes(path: Path, reference: Path | None = REFERENCE) -> list[str]:
+    return [d.code for d in analyse_rules_file(path, reference).diagnostics]
+
+
+@pytest.fixture(scope="module")
+def documented(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Every formula of the documentation as a rule."""
+    rules = [{"name": f"rule {n}", "formula": d.formula} for n, d in enumerate(DOCUMENTED)]
+    return write_json(tmp_path_factory.mktemp("rules") / "documented.json", rules)
+
+
+# --- modules
+
+
+def test_the_module_of_the_example_is_current() -> None:
+    """generated/rules.py is what examples/rules.json compiles to, and examples/formula_reference.json what it is over."""
+    found = formulaseed("compile", "--check", "examples/rules.json")
+    assert (found.status, found.out) == (0, "generated/rules.py: current\n")
+
+
+def test_modules_agree_with_the_interpreter(documented: Path) -> None:
+    """Each rule's function gives what the interpreter gives, or fails with the same kind, for every listing."""
+    program = load_rules(analyse_rules_file(documented, REFERENCE)).program
+    module = compiled(documented)
+    assert len(module.RULES) == len(DOCUMENTED)
+    for index, values in enumerate(LISTINGS):
+        record = module.parse_record(values)
+        for number, each in enumerate(DOCUMENTED):
+            expected = each.values[index]
+            function = getattr(module, f"rule_{number}")
+            if isinstance(expected, str):
+                with pytest.raises(module.EvaluationError) as failed:
+                    function(record)
+                assert (failed.value.kind, failed.value.step) == (expected, f"rule {number}")
+            else:
+                value = function(record)
+                assert type(value) is float
+                assert value == pytest.approx(expected, rel=1e-9)
+    assert evaluate_steps(program, FULL) == module.evaluate(module.parse_record(FULL))
+
+
+def test_records_are_read_like_values() -> None:
+    """A module takes the same JSON as a formula, with fields of the root inside its entity or not, and refuses the same."""
+    module = compiled(RULES)
+    direct = module.evaluate(module.parse_record(FULL))
+    prefixed = {"listing": {**FULL["listing"], **{k: v for k, v in FULL.items() if not isinstance(v, dict)}}}
+    related = {k: v for k, v in FULL.items() if isinstance(v, dict) and k != "listing"}
+    assert module.evaluate(module.parse_record({**prefixed, **related})) == direct
+    for values, message in (
+        ({**FULL, "ram_gb": None}, "`ram_gb` is missing; it must be an integer"),
+        ({**FULL, "ram_gb": "1"}, "`ram_gb` must be an integer of 64 bits, not '1'"),
+        ({**FULL, "cpu": 5}, "`cpu` must be an object or null, not 5"),
+        ({**FULL, "gpu": []}, r"`gpu` must be an object or null, not \[\]"),
+        ({**FULL, "condition": "broken"}, "`condition` must be one of new, refurb, used, not 'broken'"),
+        ({**FULL, "listing": {"ram_gb": 1}}, "`ram_gb` is given twice, with different values"),
+        ({**FULL, "cpu": {"tdp_w": True}}, "`cpu.tdp_w` must be an integer of 64 bits, not True"),
+    ):
+        with pytest.raises(module.DataError, match=message):
+            module.parse_record(values)
+    assert module.evaluate(module.parse_record(BARE))["clamped_gpu_value"] == 0.0
+
+
+def test_a_module_stands_alone(tmp_path: Path) -> None:
+    """It imports the standard library only, in an interpreter that knows no other."""
+    shutil.copy(GENERATED, tmp_path / "rules.py")
+    program = (
+        f"import json, sys\nsys.path.insert(0, {str(tmp_path)!r})\nimport rules\n"
+        f"print(json.dumps(rules.evaluate(rules.parse_record(json.loads({json.dumps(FULL)!r})))))"
+    )
+    done = subprocess.run([sys.executable, "-I", "-S", "-c", program], capture_output=True, text=True, check=True)
+    assert json.loads(done.stdout)["basic_ram_valuation"] == 80.0
+
+
+def test_modules_pass_strict_type_checking(documented: Path, tmp_path: Path) -> None:
+    """mypy's strict mode finds nothing, whatever the formulas are like."""
+    path = tmp_path / "documented.py"
+    path.write_text(compile_rules(load_rules(analyse_rules_file(documented, REFERENCE))), encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, "-m", "mypy", "--strict", "--cache-dir", str(tmp_path / "cache"), str(path)],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout
+
+
+def test_texts_cannot_leave_their_place(tmp_path: Path) -> None:
+    """Names and descriptions that look like code or like orders to tools change nothing of what a module does."""
+    nasty = [
+        '"""\nimport os\n"""',
+        "# type: ignore",
+        "noqa",
+        "{{ rules }}",
+        "\\",
+        "a\u2028b",
+        '"',
+        "'''",
+        "}} {% raw %}",
+    ]
+    plain = [{"name": f"r{n}", "formula": "ram_gb * 2.5"} for n in range(len(nasty))]
+    described = [{**rule, "description": text} for rule, text in zip(plain, nasty, strict=True)]
+    trees = []
+    for name, rules in (("plain", plain), ("described", described)):
+        path = write_json(tmp_path / name / "rules.json" if (tmp_path / name).mkdir() is None else tmp_path, rules)
+        source = compile_rules(load_rules(analyse_rules_file(path, REFERENCE)))
+        assert verify_source(source) is None
+        tree = ast.parse(source)
+        for node in ast.walk(tree):
+            if isinstance(node, ast.FunctionDef | ast.ClassDef | ast.Module) and ast.get_docstring(node) is not None:
+                node.body = node.body[1:]
+        trees.append([ast.dump(node) for node in tree.body if "SHA256" not in ast.dump(node)])
+    assert trees[0] == trees[1]
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["evaluate", "class", "Record", "parse_record", "int", "max", "1st", "…", "RAM per GB ($)", "_x", "record", "ram_gb",
+     "JsonValue", "__init__", "math", "gi_frame", "'; import os", "Ünïcode", "l", "RULES"],
+)  # fmt: skip
+def test_any_name_makes_a_function(name: str, tmp_path: Path) -> None:
+    """Whatever a rule is called, the module has a function for it that hides nothing of the module's own."""
+    rules = [{"name": name, "formula": "ram_gb * 2"}, {"name": "other", "formula": "log(ram_gb + 1)"}]
+    module = compiled(write_json(tmp_path / "rules.json", rules))
+    assert module.evaluate(module.parse_record({"ram_gb": 3})) == {
+        name: 6.0,
+        "other": pytest.approx(1.3862943611198906),
+    }
+
+
+def test_odd_fields_make_a_record(tmp_path: Path) -> None:
+    """Fields that are called like words of Python, of the language or of the module are read as any others."""
+    names = ["class", "if", "True", "record", "count", "index", "_hidden", "int", "evaluate", "self", "def", "x" * 90]
+    fields = {name: {"type": "integer"} for name in names}
+    reference = write_json(tmp_path / "reference.json", {"root": "thing", "entities": {"thing": {"fields": fields}}})
+    formula = " + ".join(f"thing.{name}" for name in names)
+    path = write_json(tmp_path / "rules.json", [{"name": "sum", "formula": formula}])
+    module = compiled(path, reference)
+    assert module.evaluate(module.parse_record(dict.fromkeys(names, 1))) == {"sum": float(len(names))}
+
+
+def test_modules_are_the_same_every_time(tmp_path: Path) -> None:
+    """The same rules give the same bytes, in any process."""
+    made = {
+        formulaseed("compile", "examples/rules.json", "--stdout", env={"PYTHONHASHSEED": seed}).out for seed in "12"
+    }
+    assert made == {GENERATED.read_text(encoding="utf-8")}
+
+
+# --- diagnostics
+
+
+def test_all_problems_are_told_in_one_go(tmp_path: Path) -> None:
+    """Every rule's problems come together, each at its place inside the file."""
+    path = write_json(
+        tmp_path / "rules.json",
+        [
+            {"name": "a", "formula": "ram_gbs * 2"},
+            {"name": "a", "formula": "cpu.cores * 2"},
+            {"name": "c", "formula": "1 +"},
+            {"name": "d", "formulas": "1"},
+            {"formula": "2"},
+            {"name": "f", "formula": "ram_spec.ddr_generation"},
+            5,
+            {"name": "", "formula": "1"},
+            {"name": "i", "formula": 5},
+        ],
+    )
+    found = formulaseed("check", path, "--reference", REFERENCE, "--format", "json")
+    assert found.status == 1
+    told = [(d["code"], d["pointer"]) for d in json.loads(found.out)]
+    assert told == [
+        ("FS204", "/0/formula"), ("FS203", "/1/name"), ("FS102", "/2/formula"), ("FS501", "/3/formulas"), ("FS502", "/4"),
+        ("FS301", "/5/formula"), ("FS503", "/6"), ("FS206", "/7/name"), ("FS503", "/8/formula"),
+    ]  # fmt: skip
+    assert formulaseed("compile", path, "--reference", REFERENCE, "--stdout").status == 1
+
+
+@pytest.mark.parametrize(
+    ("document", "expected"),
+    [
+        ({"rules": []}, ["FS509"]),
+        ({"rules": 5}, ["FS503"]),
+        ({"rules": [{"name": "a", "formula": "1"}], "extra": 1}, ["FS501"]),
+        ({"rules": [{"name": "a", "formula": "1"}], "reference": "none.json"}, ["FS509"]),
+        ({"rules": [{"name": "a", "formula": "1"}], "description": "Prices"}, []),
+        ([{"name": "a", "formula": "stars * 2"}], []),
+        ([{"name": "a" * 101, "formula": "1"}], ["FS206"]),
+        ([{"name": "a\nb", "formula": "1"}], ["FS206"]),
+        ([{"name": "a", "formula": "x" * 20_000}], ["FS104"]),
+        ([{"name": f"r{n}", "formula": "1"} for n in range(1001)], ["FS510"]),
+    ],
+    ids=lambda value: json.dumps(value)[:60],
+)
+def test_the_format(document: Any, expected: list[str], tmp_path: Path) -> None:
+    """What a file of rules may look like; without a reference its names are the restaurant's."""
+    assert codes(write_json(tmp_path / "rules.json", document), None) == expected
+
+
+def test_where_the_reference_comes_from(tmp_path: Path) -> None:
+    """It lies beside the rules, or they name it, or it is given; a broken one is told instead of the rules."""
+    rules = [{"name": "a", "formula": "ram_gb * 2"}]
+    assert codes(write_json(tmp_path / "rules.json", rules), None) == ["FS204"]
+    shutil.copy(REFERENCE, tmp_path / "formula_reference.json")
+    assert codes(tmp_path / "rules.json", None) == []
+    (tmp_path / "other").mkdir()
+    named = {"reference": "../formula_reference.json", "rules": rules}
+    assert codes(write_json(tmp_path / "other" / "rules.json", named), None) == []
+    (tmp_path / "formula_reference.json").write_text("{", encoding="utf-8")
+    assert codes(tmp_path / "rules.json", None) == ["FS001"]
+    assert codes(tmp_path / "rules.json", REFERENCE) == []
+
+
+def test_strict_rules(tmp_path: Path) -> None:
+    """With --strict a rule that may meet null is refused."""
+    path = write_json(tmp_path / "rules.json", [{"name": "a", "formula": "cpu.cores * 2"}])
+    for command in (["check", path], ["compile", path, "--stdout"]):
+        assert formulaseed(*command, "--reference", REFERENCE).status == 0
+        assert formulaseed(*command, "--reference", REFERENCE, "--strict").status == 1
+
+
+def test_fix_leaves_rules_alone(tmp_path: Path) -> None:
+    """--fix mends seeds and requests; a file of rules stays as it is."""
+    path = write_json(tmp_path / "rules.json", [{"name": "a", "formula": "ram_gbs * 2"}])
+    before = path.read_bytes()
+    assert formulaseed("check", "--fix", path, "--reference", REFERENCE).status == 1
+    assert path.read_bytes() == before
+
+
+def test_one_rule_that_fails(tmp_path: Path) -> None:
+    """`evaluate_steps` raises for the first rule that has no value, by its name."""
+    rules = [{"name": "fine", "formula": "1"}, {"name": "bad one", "formula": "1 / ram_gb"}]
+    path = write_json(tmp_path / "rules.json", rules)
+    with pytest.raises(EvaluationError) as failed:
+        evaluate_steps(load_rules(analyse_rules_file(path, REFERENCE)).program, BARE)
+    assert (failed.value.step, failed.value.kind) == ("bad one", "division_by_zero")
+
+
+def test_errors_of_rules_are_seed_errors(tmp_path: Path) -> None:
+    """Rules with errors raise the exception that seeds raise, with every diagnostic."""
+    path = write_json(tmp_path / "rules.json", [{"name": "a", "formula": "b"}])
+    with pytest.raises(SeedError) as refused:
+        load_rules(analyse_rules_file(path, REFERENCE))
+    assert [d.code for d in refused.value.diagnostics] == ["FS204"]

@@ -1,0 +1,578 @@
+"""Formula references: what they hold, where they come from, how their versions grow, how people and models read them."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import sqlite3
+import sys
+from copy import deepcopy
+from pathlib import Path
+from typing import Any
+
+import pytest
+from formulaseed.diagnostics.model import Problems
+from formulaseed.domain.builtins import FUNCTIONS, OPERATORS
+from formulaseed.domain.reference import DatabaseLayout
+from formulaseed.errors import DataError, SeedError, UnreadableError
+from formulaseed.formulas import analyse_formula, load_reference
+from formulaseed.frontends.reference_file import lower_layout, lower_reference
+from formulaseed.reference.database import database_reference
+from formulaseed.reference.document import document_text, reference_json
+from formulaseed.reference.prompt import BudgetError, estimated_tokens, reference_prompt
+from formulaseed.reference.restaurant import restaurant_reference
+from formulaseed.reference.versions import bumped, change
+from formulaseed.source.json_reader import read_json
+from formulaseed.source.text import Source
+from helpers import EXAMPLES, ROOT, TASKS, formulaseed, places, write_json
+from hypothesis import given
+from hypothesis import strategies as st
+
+DATABASE = EXAMPLES / "listing.db"
+REFERENCE = EXAMPLES / "formula_reference.json"
+REAL = ROOT.parents[1] / "shared" / "data" / "listing" / "formula_reference.json"
+POSTGRES = os.environ.get("FORMULASEED_POSTGRES_URL", "")
+TOP_KEYS = [
+    "version", "description", "entities", "custom_fields", "enums", "operators", "functions", "syntax_patterns",
+    "examples", "notes",
+]  # fmt: skip
+SCHEMA: dict[str, Any] = {
+    "root": "shop",
+    "entities": {
+        "shop": {"fields": {"price": "float", "name": {"type": "string", "nullable": True}}},
+        "owner": {"nullable": True, "fields": {"age": {"type": "integer", "description": "Age | in years"}}},
+    },
+}
+
+
+@pytest.fixture(scope="module")
+def document() -> dict[str, Any]:
+    """The published reference of the example's database."""
+    found: dict[str, Any] = json.loads(REFERENCE.read_text(encoding="utf-8"))
+    return found
+
+
+def problems_of(value: object) -> tuple[list[str], Any]:
+    """The codes of what is wrong with a reference, and what was read of it."""
+    problems = Problems()
+    tree, faults = read_json(Source("reference.json", json.dumps(value)))
+    assert tree is not None
+    assert not faults
+    found = lower_reference(tree, problems)
+    lower_layout(tree, problems)
+    return [d.code for d in problems.sorted()], found
+
+
+# --- what it holds
+
+
+def test_the_example_is_current() -> None:
+    """examples/formula_reference.json is what the example's database gives."""
+    found = formulaseed("reference", "--database", f"sqlite:///{DATABASE}", "--out", REFERENCE, "--check")
+    assert (found.status, found.out) == (0, f"{REFERENCE}: current, version 1.0.0\n")
+
+
+def test_the_schema_of_references(document: dict[str, Any]) -> None:
+    """Every section has the keys and the forms that references are documented with."""
+    assert list(document) == TOP_KEYS
+    assert re.fullmatch(r"\d+\.\d+\.\d+", document["version"])
+    assert list(document["entities"]) == [
+        "listing", "cpu", "gpu", "ram_spec", "primary_storage", "secondary_storage", "ports_profile",
+    ]  # fmt: skip
+    for name, entity in document["entities"].items():
+        assert entity.keys() - {"note"} == {"description", "access_pattern", "nullable", "fields"}
+        assert entity["nullable"] is (name != "listing")
+        assert entity["access_pattern"].startswith("Direct" if name == "listing" else f"{name}.")
+        for key, field in entity["fields"].items():
+            assert field.keys() - {"enum_type", "values", "default"} == {"type", "description", "nullable", "example"}
+            assert field["example"] == f"{name}.{key}"
+            assert ("values" in field) is (field["type"] == "enum")
+    for entity, fields in document["custom_fields"].items():
+        for field in fields:
+            assert field.keys() - {"options", "default_value"} == {
+                "field_key", "field_type", "description", "access_pattern", "required",
+            }  # fmt: skip
+            assert field["access_pattern"] == f"{entity}.custom_fields.{field['field_key']}"
+    assert document["enums"]["Condition"] == {
+        "description": "Listing item condition",
+        "values": ["new", "refurb", "used"],
+        "usage": "Used in listing.condition field",
+    }
+    assert document["operators"]["arithmetic"].keys() == OPERATORS.keys()
+    assert document["functions"].keys() == FUNCTIONS.keys()
+    for function in document["functions"].values():
+        assert list(function) == ["signature", "description", "example", "returns"]
+        assert function["returns"] in ("float", "integer")
+    for pattern in document["syntax_patterns"].values():
+        assert list(pattern) == ["syntax", "description", "examples"]
+    for example in document["examples"].values():
+        assert list(example) == ["formula", "description", "use_case"]
+
+
+@pytest.mark.skipif(not REAL.is_file(), reason="the real formula reference is not here")
+def test_the_keys_are_those_of_a_real_reference(document: dict[str, Any]) -> None:
+    """What is published has the keys of a real reference, section by section; so has the real one read and published."""
+    real = json.loads(REAL.read_text(encoding="utf-8"))
+    again = reference_json(load_reference(REAL))
+    for ours in (document, again):
+        assert ours.keys() == real.keys() - {"generated_at"}
+        assert ours["entities"].keys() == real["entities"].keys()
+        assert ours["operators"].keys() == real["operators"].keys()
+        for kind in real["operators"]:
+            assert ours["operators"][kind].keys() >= real["operators"][kind].keys()
+        assert ours["functions"].keys() >= real["functions"].keys()
+    for section in ("custom_fields", "examples", "notes", "enums"):
+        assert again[section] == real[section]
+    for name, entity in real["entities"].items():
+        assert again["entities"][name]["fields"].keys() == entity["fields"].keys()
+
+
+def test_every_example_of_a_reference_is_a_formula(document: dict[str, Any]) -> None:
+    """What a reference shows, checks: examples, patterns and functions' examples, of every source."""
+    for reference in (load_reference(REFERENCE), load_reference(SCHEMA), restaurant_reference()):
+        made = reference_json(reference)
+        shown = [example["formula"] for example in made["examples"].values()]
+        shown += [text for pattern in made["syntax_patterns"].values() for text in pattern["examples"]]
+        shown += [function["example"] for function in made["functions"].values()]
+        assert shown
+        for text in shown:
+            assert analyse_formula(text, reference).program is not None, text
+
+
+def test_reading_and_publishing_is_one(document: dict[str, Any]) -> None:
+    """A reference that is read and published again is the same."""
+    assert reference_json(load_reference(REFERENCE)) == document
+
+
+# --- sources
+
+
+def test_the_example_database_is_made_the_same(tmp_path: Path) -> None:
+    """examples/make_listing.py writes the bytes that are committed."""
+    sys.path.insert(0, str(EXAMPLES))
+    try:
+        import make_listing
+    finally:
+        sys.path.remove(str(EXAMPLES))
+    made = tmp_path / "listing.db"
+    make_listing.make(made)
+    before, after = (list(sqlite3.connect(path).iterdump()) for path in (DATABASE, made))
+    assert before == after
+    if sqlite3.sqlite_version_info >= (3, 40):
+        assert made.read_bytes() == DATABASE.read_bytes()
+
+
+def test_a_schema_file() -> None:
+    """The short form: types alone, the root by name; the rest follows."""
+    made = reference_json(load_reference(SCHEMA))
+    assert made["entities"]["shop"]["access_pattern"] == "Direct field access (e.g., shop.price or just price)"
+    assert made["entities"]["owner"]["note"] == "There may be no owner: then all its fields are null"
+    assert made["entities"]["shop"]["fields"]["price"] == {
+        "type": "float", "description": "", "nullable": False, "example": "shop.price",
+    }  # fmt: skip
+
+
+def test_the_restaurant_and_a_seed() -> None:
+    """Without a source it is the restaurant's; of a seed its own fields and parameters are in it."""
+    plain = json.loads(formulaseed("reference").out)
+    assert list(plain["entities"]) == ["context", "meta"]
+    of_seed = json.loads(formulaseed("reference", TASKS / "wait_times" / "seed.json").out)
+    assert list(of_seed["entities"]) == ["context", "meta", "extraction", "param"]
+    assert of_seed["entities"]["extraction"]["fields"]["outcome"]["values"] == [
+        "none",
+        "stayed",
+        "walked_out",
+        "compensated",
+    ]
+    fields = [field for entity in plain["entities"].values() for field in entity["fields"].values()]
+    assert all(field["description"] for field in fields)
+
+
+def make_database(path: Path, *statements: str) -> str:
+    connection = sqlite3.connect(path)
+    for statement in statements:
+        connection.execute(statement)
+    connection.commit()
+    connection.close()
+    return f"sqlite:///{path}"
+
+
+def test_a_database_of_another_domain(tmp_path: Path) -> None:
+    """Tables, types, checks, keys and definitions that are called otherwise, mapped by a schema file."""
+    url = make_database(
+        tmp_path / "farm.db",
+        "CREATE TABLE fields_of_users (kind TEXT, code TEXT, sort TEXT, help TEXT, must INTEGER, picks TEXT)",
+        "INSERT INTO fields_of_users VALUES ('herd', 'brand', 'select', 'Its brand', 1, '[\"a\", {\"value\": \"b\"}]')",
+        "INSERT INTO fields_of_users VALUES ('herd', 'odd name', 'number', '', 0, NULL), ('barn', 'x', 'int', '', 0, NULL)",
+        "CREATE TABLE farmer (farmer_id INTEGER PRIMARY KEY, born DATE, money NUMERIC(10, 2) DEFAULT 1.5, boss INTEGER)",
+        "CREATE TABLE place (a INTEGER, b INTEGER, name VARCHAR(9) DEFAULT 'x''y', PRIMARY KEY (a, b))",
+        "CREATE TABLE herd (id INTEGER PRIMARY KEY, head BIGINT NOT NULL, fed BOOLEAN NOT NULL DEFAULT 1, photo BLOB, "
+        "\"odd name\" TEXT, secret TEXT, weight DOUBLE PRECISION, grade CHAR(1) CHECK (grade IN ('a', 'b')), "
+        "owner_id INTEGER NOT NULL REFERENCES farmer, helper_id INTEGER REFERENCES farmer, mother_id INTEGER "
+        "REFERENCES herd (id), pa INTEGER, pb INTEGER, FOREIGN KEY (pa, pb) REFERENCES place (a, b))",
+    )
+    schema = write_json(
+        tmp_path / "farm.json",
+        {
+            "description": "Herds",
+            "entities": {"owner": {"description": "Who has it", "fields": {"money": {"type": "float"}}}},
+            "database": {
+                "root": "herd",
+                "entities": {"helper_id": "hand"},
+                "exclude": ["secret", "farmer.boss"],
+                "custom_fields": {
+                    "table": "fields_of_users",
+                    "columns": {
+                        "entity": "kind", "key": "code", "type": "sort", "description": "help", "required": "must",
+                        "options": "picks",
+                    },
+                },
+            },
+        },
+    )  # fmt: skip
+    found = formulaseed("reference", "--database", url, "--schema", schema)
+    assert found.status == 0
+    made = json.loads(found.out)
+    assert made["description"] == "Herds"
+    assert list(made["entities"]) == ["herd", "owner", "hand", "mother", "place"]
+    herd = made["entities"]["herd"]["fields"]
+    assert {name: field["type"] for name, field in herd.items()} == {
+        "head": "integer", "fed": "boolean", "photo": "json", "weight": "float", "grade": "enum", "owner_id": "integer",
+        "helper_id": "integer", "mother_id": "integer", "pa": "integer", "pb": "integer",
+    }  # fmt: skip
+    assert (herd["fed"]["default"], herd["grade"]["values"], herd["grade"]["enum_type"]) == (True, ["a", "b"], "Grade")
+    owner = made["entities"]["owner"]
+    assert (owner["description"], owner["nullable"]) == ("Who has it", False)
+    assert {name: field["type"] for name, field in owner["fields"].items()} == {"born": "datetime", "money": "float"}
+    assert made["entities"]["place"]["fields"]["name"]["default"] == "x'y"
+    (brand,) = made["custom_fields"]["herd"]
+    assert (brand["field_type"], brand["options"], brand["required"]) == ("enum", ["a", "b"], True)
+    left_out = {line.split(": ")[1].split(",")[0] for line in found.err.splitlines()}
+    assert left_out == {"herd.odd name", "mother.odd name", "herd.custom_fields.odd name", "barn.custom_fields.x"}
+
+
+@pytest.mark.parametrize(
+    ("statements", "layout", "message"),
+    [
+        ((), DatabaseLayout(), "the database has no tables"),
+        (("CREATE TABLE a (x INT)", "CREATE TABLE b (x INT)"), DatabaseLayout(), "which table is the root?"),
+        (("CREATE TABLE a (x INT)",), DatabaseLayout(root="b"), "there is no table `b`; there are: a"),
+        (('CREATE TABLE "a b" (x INT)',), DatabaseLayout(), "formulas cannot name the table `a b`"),
+        (("CREATE TABLE a (x INT)",), DatabaseLayout(custom_table="b"), "there is no table `b`"),
+        (("CREATE TABLE a (x INT)", "CREATE TABLE d (k TEXT)"), DatabaseLayout(root="a", custom_table="d"),
+         "which column of `d` is the entity of a custom field?"),
+        (("CREATE TABLE a (x INT)", "CREATE TABLE d (k TEXT)"),
+         DatabaseLayout(root="a", custom_table="d", custom_columns=(("entity", "z"),)), "the table `d` has no column `z`"),
+    ],
+)  # fmt: skip
+def test_databases_that_are_unclear(
+    statements: tuple[str, ...], layout: DatabaseLayout, message: str, tmp_path: Path
+) -> None:
+    """What cannot be decided is asked, by name."""
+    with pytest.raises(DataError, match=re.escape(message)):
+        database_reference(make_database(tmp_path / "x.db", *statements), layout)
+
+
+def test_databases_that_cannot_be_read(tmp_path: Path) -> None:
+    """No URL, no driver, no file, no database: one line each, and nothing is made."""
+    (tmp_path / "text.db").write_text("no database at all, whatever it is called" * 100, encoding="utf-8")
+    for url in (
+        "",
+        "nonsense",
+        "sqlite",
+        "what://host/x",
+        f"sqlite:///{tmp_path}/none.db",
+        f"sqlite:///{tmp_path}/text.db",
+    ):
+        found = formulaseed("reference", "--database", url)
+        assert found.status in (1, 2), url
+        assert len(found.err.splitlines()) == 1
+    assert not (tmp_path / "none.db").exists()
+    with pytest.raises(UnreadableError):
+        database_reference(f"sqlite:///{tmp_path}/text.db", DatabaseLayout())
+    secret = formulaseed("reference", "--database", "what://user:secret@host/x")
+    assert "secret" not in secret.out + secret.err
+
+
+def test_without_sqlalchemy(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the extra is not installed, the command says what to install."""
+    monkeypatch.setitem(sys.modules, "sqlalchemy", None)
+    with pytest.raises(DataError, match=r"pip install 'formulaseed\[database\]'"):
+        database_reference(f"sqlite:///{DATABASE}", DatabaseLayout())
+
+
+@pytest.mark.skipif(not POSTGRES, reason="FORMULASEED_POSTGRES_URL names no PostgreSQL server")
+def test_postgresql() -> None:
+    """The same code reads PostgreSQL: comments, enums of its own, checks, JSON, custom fields."""
+    import sqlalchemy
+
+    engine = sqlalchemy.create_engine(POSTGRES)
+    schema = f"formulaseed_{os.getpid()}"
+    statements = (
+        f"CREATE SCHEMA {schema}", f"SET search_path TO {schema}",
+        "CREATE TYPE medium AS ENUM ('nvme', 'hdd')",
+        "CREATE TABLE cpu (id serial PRIMARY KEY, cores integer, marks double precision NOT NULL)",
+        "COMMENT ON TABLE cpu IS 'Processors'", "COMMENT ON COLUMN cpu.cores IS 'Number of cores'",
+        "CREATE TABLE listing (id serial PRIMARY KEY, price numeric(10, 2) NOT NULL DEFAULT 1.5, kind medium, "
+        "state text NOT NULL DEFAULT 'new' CHECK (state IN ('new', 'used')), seen timestamptz, extra jsonb, tags text[], "
+        "cpu_id integer REFERENCES cpu (id), ok boolean NOT NULL DEFAULT true)",
+        "CREATE TABLE custom_field_definition (entity text, field_key text, field_type text, options jsonb, required boolean)",
+        "INSERT INTO custom_field_definition VALUES ('cpu', 'grade', 'enum', '[\"a\", \"b\"]', true)",
+    )  # fmt: skip
+    try:
+        with engine.begin() as connection:
+            for statement in statements:
+                connection.execute(sqlalchemy.text(statement))
+        found = database_reference(POSTGRES, DatabaseLayout(schema=schema))
+        made = reference_json(found.reference)
+    finally:
+        with engine.begin() as connection:
+            connection.execute(sqlalchemy.text(f"DROP SCHEMA IF EXISTS {schema} CASCADE"))
+        engine.dispose()
+    assert found.left_out == ()
+    fields = made["entities"]["listing"]["fields"]
+    assert {name: field["type"] for name, field in fields.items()} == {
+        "price": "float", "kind": "enum", "state": "enum", "seen": "datetime", "extra": "json", "tags": "json",
+        "cpu_id": "integer", "ok": "boolean",
+    }  # fmt: skip
+    assert (fields["kind"]["enum_type"], fields["kind"]["values"]) == ("Medium", ["nvme", "hdd"])
+    assert (fields["state"]["values"], fields["state"]["default"]) == (["new", "used"], "new")
+    assert (fields["price"]["default"], fields["ok"]["default"]) == (1.5, True)
+    assert made["entities"]["cpu"]["description"] == "Processors"
+    assert made["entities"]["cpu"]["fields"]["cores"]["description"] == "Number of cores"
+    assert made["custom_fields"]["cpu"][0]["options"] == ["a", "b"]
+
+
+# --- versions
+
+
+def changed(document: dict[str, Any], *path: str, to: object = None) -> dict[str, Any]:
+    """A copy with the value at a path replaced, or removed."""
+    copy = deepcopy(document)
+    inner: Any = copy
+    for key in path[:-1]:
+        inner = inner[key]
+    if to is None:
+        del inner[path[-1]]
+    else:
+        inner[path[-1]] = to
+    return copy
+
+
+FIELD = {"type": "integer", "description": "", "nullable": False, "example": "cpu.new"}
+
+
+@pytest.mark.parametrize(
+    ("path", "to", "kind", "version"),
+    [
+        (("description",), "other words", "patch", "1.0.1"),
+        (("entities", "cpu", "fields", "cores", "description"), "Cores", "patch", "1.0.1"),
+        (("examples", "per_unit"), None, "patch", "1.0.1"),
+        (("entities", "cpu", "fields", "new"), FIELD, "minor", "1.1.0"),
+        (("entities", "extra"), {"description": "", "nullable": True, "fields": {}}, "minor", "1.1.0"),
+        (("enums", "Condition", "values"), ["new", "refurb", "used", "old"], "patch", "1.0.1"),
+        (("entities", "listing", "fields", "condition", "values"), ["new", "refurb", "used", "old"], "minor", "1.1.0"),
+        (("entities", "cpu", "fields", "cores", "nullable"), False, "patch", "1.0.1"),
+        (("entities", "listing", "fields", "seller", "nullable"), False, "minor", "1.1.0"),
+        (("entities", "listing", "fields", "ram_gb", "nullable"), True, "major", "2.0.0"),
+        (("entities", "cpu", "fields", "cores"), None, "major", "2.0.0"),
+        (("entities", "cpu", "fields", "cores", "type"), "string", "major", "2.0.0"),
+        (("entities", "listing", "fields", "condition", "values"), ["new", "used"], "major", "2.0.0"),
+        (("entities", "gpu"), None, "major", "2.0.0"),
+        (("custom_fields", "cpu"), None, "major", "2.0.0"),
+        (("custom_fields", "listing"), [], "major", "2.0.0"),
+    ],
+)
+def test_versions(
+    path: tuple[str, ...], to: object, kind: str, version: str, document: dict[str, Any], tmp_path: Path
+) -> None:
+    """A reworded reference gets a patch, one with something new a minor, one that may break a formula a major version."""
+    after = load_reference(changed(document, *path, to=to))
+    found = change(load_reference(document), document, after, reference_json(after))
+    assert (found.kind, bumped("1.0.0", found.kind)) == (kind, version)
+    assert found.reasons
+
+
+def test_functions_count_too(document: dict[str, Any]) -> None:
+    """A function or operator that the file does not have yet is new; one that is gone breaks formulas."""
+    reference = load_reference(document)
+    fewer = changed(changed(document, "functions", "log"), "operators", "comparison", "in")
+    assert change(reference, fewer, reference, document).reasons == ("in added", "log added")
+    more = changed(document, "functions", "median", to={"signature": "median(a)"})
+    assert str(change(reference, more, reference, document)) == "major: median removed"
+
+
+def test_out_writes_versions(tmp_path: Path) -> None:
+    """--out writes a first version, leaves a current file alone, and says what has changed; --check only says it."""
+    schema, out = tmp_path / "schema.json", tmp_path / "out" / "reference.json"
+    arguments = ("reference", "--schema", write_json(schema, SCHEMA), "--out", out)
+    missing = formulaseed(*arguments, "--check")
+    assert (missing.status, missing.out) == (1, f"{out}: missing; run the command without --check\n")
+    assert formulaseed(*arguments).out == f"{out}: version 1.0.0\n"
+    written = out.read_bytes()
+    assert formulaseed(*arguments).out == f"{out}: current, version 1.0.0\n"
+    assert formulaseed(*arguments, "--generated-at").out == f"{out}: current, version 1.0.0\n"
+    assert out.read_bytes() == written
+    write_json(schema, changed(SCHEMA, "entities", "owner", "fields", "age"))
+    stale = formulaseed(*arguments, "--check")
+    assert (stale.status, stale.out) == (1, f"{out}: stale, 1.0.0 is to become 2.0.0 (major: owner.age removed)\n")
+    assert out.read_bytes() == written
+    assert formulaseed(*arguments).out == f"{out}: 1.0.0 became 2.0.0 (major: owner.age removed)\n"
+    write_json(schema, changed(SCHEMA, "entities", "shop", "fields", "size", to="integer"))
+    assert formulaseed(*arguments).out == f"{out}: 2.0.0 became 2.1.0 (minor: owner.age added, shop.size added)\n"
+
+
+def test_out_keeps_what_is_no_reference(tmp_path: Path) -> None:
+    """A file that holds something else is not overwritten."""
+    other = write_json(tmp_path / "notes.json", {"notes": ["mine"]})
+    before = other.read_bytes()
+    found = formulaseed("reference", "--out", other)
+    assert found.status == 1
+    assert "the formula reference has no `entities`" in found.err
+    assert other.read_bytes() == before
+
+
+def test_the_time_is_told_where_asked_for() -> None:
+    """generated_at stands behind the version, and only with the option."""
+    made = json.loads(formulaseed("reference", "--generated-at").out)
+    assert list(made)[:2] == ["version", "generated_at"]
+    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+00:00", made["generated_at"])
+
+
+# --- for people and for models
+
+
+def test_markdown(tmp_path: Path) -> None:
+    """A table for each entity, in which nothing that the reference says is markup."""
+    text = formulaseed("reference", "--schema", write_json(tmp_path / "s.json", SCHEMA), "--format", "markdown").out
+    assert "| `owner.age` | integer | Age \\| in years |" in text
+    assert "| `clamp(value, low, high)` |" in text
+    assert text.count("\n# ") == 0
+    assert text.startswith("# Formula reference\n")
+    rows = [line for line in text.splitlines() if line.startswith("|")]
+    assert all(line.endswith("|") for line in rows)
+    out = tmp_path / "reference.md"
+    arguments = ("reference", "--schema", tmp_path / "s.json", "--format", "markdown", "--out", out)
+    assert formulaseed(*arguments, "--check").status == 1
+    assert formulaseed(*arguments).status == 0
+    assert formulaseed(*arguments, "--check").status == 0
+    assert out.read_text(encoding="utf-8") == text
+
+
+@pytest.mark.parametrize("tokens", [330, 400, 700, 1000, 1500, 5000])
+def test_prompts_keep_to_their_budget(tokens: int, document: dict[str, Any]) -> None:
+    """A prompt has no more tokens than are allowed, as they are estimated, and says what it leaves out."""
+    text = reference_prompt(document, tokens)
+    assert estimated_tokens(text) <= tokens
+    everything = reference_prompt(document)
+    assert ("Left out for brevity: " in text) is (text != everything)
+    assert "Functions: max(a, b, ...)" in text
+
+
+def test_prompts_leave_out_the_least_first(document: dict[str, Any]) -> None:
+    """Descriptions go before examples, examples before the root's own fields; what was left out is counted."""
+    text = reference_prompt(document, 700)
+    assert "listing.ram_gb: integer\n" in text
+    assert "listing.other_urls: json" not in text
+    told = text.splitlines()[-1]
+    total = sum(int(number) for number in re.findall(r"\d+", told))
+    kept, everything = text.splitlines()[:-1], reference_prompt(document).splitlines()
+    assert len(kept) < len(everything)
+    assert total >= len(everything) - len(kept)
+
+
+def test_a_budget_that_is_too_small(document: dict[str, Any]) -> None:
+    """Where not even the rules fit, that is an error which says how many tokens would do."""
+    with pytest.raises(BudgetError) as found:
+        reference_prompt(document, 50)
+    assert estimated_tokens(reference_prompt(document, found.value.needed)) <= found.value.needed
+    assert formulaseed("reference", "--format", "prompt", "--tokens", "50").status == 2
+
+
+# --- wrong and hostile references
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ([], ["FS503"]),
+        ({}, ["FS502"]),
+        ({"entities": []}, ["FS503"]),
+        ({"entities": {"a": 5}}, ["FS503"]),
+        ({"entities": {"a": {}}}, ["FS502"]),
+        ({"entities": {"a": {"fields": []}}}, ["FS503"]),
+        ({"entities": {"a": {"fields": {"x": 5}}}}, ["FS503"]),
+        ({"entities": {"a": {"fields": {"x": {}}}}}, ["FS502"]),
+        ({"entities": {"a": {"fields": {"x": "text"}}}}, ["FS509"]),
+        ({"entities": {"a": {"fields": {"x y": "integer"}}}}, ["FS206"]),
+        ({"entities": {"a b": {"fields": {}}}}, ["FS206"]),
+        ({"entities": {"a": {"fields": {}, "feilds": {}}}}, ["FS501"]),
+        ({"entities": {"a": {"fields": {"x": {"type": "enum", "values": [1]}}}}}, ["FS503"]),
+        ({"entities": {"a": {"fields": {}, "nullable": "yes"}}}, ["FS503"]),
+        ({"entities": {"a": {"fields": {}}}, "root": "b"}, ["FS201"]),
+        ({"entities": {"a": {"fields": {}}}, "custom_fields": {"b": []}}, ["FS201"]),
+        ({"entities": {"a": {"fields": {}}}, "custom_fields": {"a": [{}]}}, ["FS502", "FS502"]),
+        ({"entities": {"a": {"fields": {}}}, "custom_fields": {"a": [{"field_key": "x", "field_type": "number"}] * 2}},
+         ["FS203"]),
+        ({"entities": {"a": {"fields": {}}}, "version": "one"}, ["FS509"]),
+        ({"entities": {"a": {"fields": {}}}, "enums": {"E": {}}}, ["FS502"]),
+        ({"entities": {"a": {"fields": {}}}, "examples": {"e": {}}}, ["FS502"]),
+        ({"entities": {"a": {"fields": {}}}, "extra": 1}, ["FS501"]),
+        ({"entities": {"a": {"fields": {}}}, "database": {"tables": 1}}, ["FS501"]),
+        ({"entities": {f"e{n}": {"fields": {}} for n in range(501)}}, ["FS510"]),
+        ({"entities": {"a": {"fields": {f"f{n}": "integer" for n in range(20_001)}}}}, ["FS510"]),
+    ],
+    ids=lambda value: json.dumps(value)[:60],
+)  # fmt: skip
+def test_references_that_are_wrong(value: object, expected: list[str]) -> None:
+    """Every deviation from the format is told."""
+    assert problems_of(value)[0] == expected
+
+
+@given(st.data())
+def test_any_damage_to_a_reference_is_told(data: st.DataObject) -> None:
+    """With any of its values replaced by any other a reference is read or refused, published, and used by formulas."""
+    value = json.loads(REFERENCE.read_text(encoding="utf-8"))
+    for _ in range(data.draw(st.integers(1, 3))):
+        holder, key = data.draw(st.sampled_from(list(places(value))))
+        holder[key] = data.draw(
+            st.one_of(
+                st.none(), st.booleans(), st.integers(), st.text(max_size=5), st.just([]), st.just({}), st.just([{}])
+            )
+        )
+    codes, reference = problems_of(value)
+    assert "FS901" not in codes
+    if reference is not None and not codes:
+        made = reference_json(reference)
+        assert json.loads(document_text(made)) == made
+        assert reference_prompt(made)
+        for text in ("ram_gb * 2", "cpu.cores if cpu else 0", "condition == 'new'"):
+            assert "FS901" not in {d.code for d in analyse_formula(text, reference).diagnostics}
+
+
+def test_a_broken_reference_is_told_instead_of_the_formula(tmp_path: Path) -> None:
+    """A formula over a reference with errors gets the reference's diagnostics."""
+    path = write_json(tmp_path / "reference.json", {"entities": {"a": {"fields": {"x": "whole"}}}})
+    found = formulaseed("formula", "x + 1", "--reference", path)
+    assert (found.status, found.out) == (1, "")
+    assert "error[FS509]" in found.err
+    with pytest.raises(SeedError):
+        load_reference(path)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["--check"],
+        ["seed.json", "--schema", "x.json"],
+        ["--root", "a"],
+        ["--tokens", "5"],
+        ["--format", "yaml"],
+        ["--schema", "none.json"],
+        ["none.json"],
+    ],
+)
+def test_wrong_usage(arguments: list[str]) -> None:
+    """Options that do not go together, and files that are not there, are told with status 2."""
+    assert formulaseed("reference", *arguments).status == 2

@@ -33,7 +33,13 @@ def test_surroundings_change_no_byte(tmp_path: Path) -> None:
 @pytest.mark.skipif(not any(GENERATED.glob("*.py")), reason="generated/ holds no modules yet")
 def test_generated_modules_are_current() -> None:
     """Each task's committed module is what its seed compiles to now, and there are no others."""
-    found = formulaseed("compile", *[seed.relative_to(ROOT) for seed in SEEDS], "examples/requests.jsonl", "--check")
+    found = formulaseed(
+        "compile",
+        *[seed.relative_to(ROOT) for seed in SEEDS],
+        "examples/requests.jsonl",
+        "examples/rules.json",
+        "--check",
+    )
     assert found.status == 0, found.out
     current = {line.removesuffix(": current") for line in found.out.splitlines()}
     assert {path.relative_to(ROOT).as_posix() for path in GENERATED.glob("*.py")} <= current

@@ -18,6 +18,7 @@ from formulaseed.domain.types import Base
 from formulaseed.ir import nodes
 from formulaseed.ir.nodes import Expr, Symbol, SymbolKind
 from formulaseed.ir.text import expression_text
+from formulaseed.wording import number_of
 
 _MODULE_NAMES = (
     "NAME", "RULES_SHA256", "RULES", "Record", "evaluate", "parse_record", "EvaluationError", "DataError", "JsonValue",
@@ -87,11 +88,12 @@ class _Planner:
             )
             for field, name in zip(program.record, names, strict=True)
         }
-        count = f"{len(program.steps)} rule{'s' if len(program.steps) != 1 else ''}"
         made = f"Compiled by formulaseed, emission style {STYLE}"
         header = f"{made}, from {docstring_text(path)}." if path and not self.bare else f"{made}."
         return RulesView(
-            title=Code("rules") if self.bare else docstring_text(f"{program.task_name}: {count}"),
+            title=Code("rules")
+            if self.bare
+            else docstring_text(f"{program.task_name}: {number_of(len(program.steps), 'rule')}"),
             about=Code("") if self.bare else docstring_text(program.description),
             header=(Code(header),),
             name=literal(program.task_name),

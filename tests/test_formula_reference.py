@@ -253,6 +253,41 @@ def test_a_database_of_another_domain(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("check", "values"),
+    [
+        ("grade IN ('a', 'b (x)', 'it''s, c')", ["a", "b (x)", "it's, c"]),
+        ("(\"grade\" in ('a'))", ["a"]),
+        ("grade IN ('a', 'b') OR size > 3", None),
+        ("grade NOT IN ('a', 'b')", None),
+        ("grade IN ('a', size)", None),
+        ("length(grade) = 1", None),
+    ],
+)
+def test_only_a_closed_list_makes_an_enum(check: str, values: list[str] | None, tmp_path: Path) -> None:
+    """A check that says more or less than which texts there are leaves a text."""
+    url = make_database(tmp_path / "x.db", f"CREATE TABLE a (grade TEXT, size TEXT, CHECK ({check}))")
+    field = reference_json(database_reference(url, DatabaseLayout()).reference)["entities"]["a"]["fields"]["grade"]
+    assert (field["type"], field.get("values")) == ("enum" if values else "string", values)
+
+
+def test_views_and_definitions_for_a_table(tmp_path: Path) -> None:
+    """A view may be the root where it is named, a broken one harms nobody; a definition for a table is one for each entity."""
+    url = make_database(
+        tmp_path / "x.db",
+        "CREATE TABLE drive (id INTEGER PRIMARY KEY, size INTEGER)",
+        "CREATE TABLE box (first_id INTEGER REFERENCES drive, second_id INTEGER REFERENCES drive)",
+        "CREATE TABLE custom_fields (entity TEXT, key TEXT, type TEXT)",
+        "INSERT INTO custom_fields VALUES ('drive', 'speed', 'int')",
+        "CREATE VIEW sizes AS SELECT size FROM drive",
+        "CREATE VIEW broken AS SELECT gone FROM nowhere",
+    )
+    made = reference_json(database_reference(url, DatabaseLayout()).reference)
+    assert list(made["custom_fields"]) == ["first", "second"]
+    view = reference_json(database_reference(url, DatabaseLayout(root="sizes")).reference)
+    assert list(view["entities"]["sizes"]["fields"]) == ["size"]
+
+
+@pytest.mark.parametrize(
     ("statements", "layout", "message"),
     [
         ((), DatabaseLayout(), "the database has no tables"),

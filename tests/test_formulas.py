@@ -450,4 +450,4 @@ def test_a_file_of_rules_as_values(tmp_path: Any) -> None:
     found = formulaseed("formula", "--file", rules, "--reference", REFERENCE, "--vars", json.dumps(BARE))
     assert found.status == 1
     assert json.loads(found.out) == {"ram": 0.0}
-    assert "formulaseed: share: division_by_zero: 100 / 0" in found.err
+    assert f"formulaseed: share: division_by_zero: 100 / 0 ({rules}:8:17)" in found.err

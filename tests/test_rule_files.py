@@ -262,6 +262,7 @@ def test_one_rule_that_fails(tmp_path: Path) -> None:
     with pytest.raises(EvaluationError) as failed:
         evaluate_steps(load_rules(analyse_rules_file(path, REFERENCE)).program, BARE)
     assert (failed.value.step, failed.value.kind) == ("bad one", "division_by_zero")
+    assert failed.value.place == f"{path}:8:17"
 
 
 def test_errors_of_rules_are_seed_errors(tmp_path: Path) -> None:

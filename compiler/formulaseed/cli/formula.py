@@ -73,7 +73,7 @@ class _Outcome:
             except DataError as error:
                 self.faults[step.name] = str(error)
             except EvaluationError as error:
-                self.faults[step.name] = f"{error.kind}: {error.message}"
+                self.faults[step.name] = f"{error.kind}: {error.message} ({error.place})"
 
     @property
     def status(self) -> int:

@@ -7,7 +7,7 @@ cannot be used is noted, with its name.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -36,14 +36,14 @@ _ALIASES = {
 }  # fmt: skip
 
 
-def find_definitions(tables: Mapping[str, Sequence[str]], layout: DatabaseLayout) -> str:
+def find_definitions(tables: Sequence[str], columns_of: Callable[[str], Iterable[str]], layout: DatabaseLayout) -> str:
     """The table that defines custom fields: the one that the layout names, else one that is called so; or none."""
     if layout.custom_table:
         if layout.custom_table not in tables:
-            raise DataError(f"there is no table `{layout.custom_table}`; there are: {', '.join(list(tables)[:20])}")
+            raise DataError(f"there is no table `{layout.custom_table}`; there are: {', '.join(tables[:20])}")
         return layout.custom_table
     for name in _TABLES:
-        if name in tables and {"entity", "key", "type"} <= definition_columns(tables[name], layout).keys():
+        if name in tables and {"entity", "key", "type"} <= definition_columns(list(columns_of(name)), layout).keys():
             return name
     return ""
 
@@ -55,17 +55,24 @@ def definition_columns(columns: Sequence[str], layout: DatabaseLayout) -> dict[s
     return {meaning: column for meaning, column in found.items() if column}
 
 
-def custom_fields(entities: Sequence[Entity], rows: Sequence[Mapping[str, Any]], left_out: list[str]) -> list[Entity]:
-    """The entities with the custom fields that the rows define."""
+def custom_fields(
+    entities: Sequence[Entity],
+    rows: Sequence[Mapping[str, Any]],
+    places: Mapping[str, Sequence[str]],
+    left_out: list[str],
+) -> list[Entity]:
+    """The entities with the custom fields that the rows define, for an entity or for a table and all of its `places`."""
     defined: dict[str, dict[str, CustomField]] = {entity.name: {} for entity in entities}
     for row in rows:
         entity, key = str(row["entity"]), str(row["key"])
         if row.get("active", True) in (False, 0):
             continue
-        if entity not in defined or not is_name(key):
+        named = [entity] if entity in defined else places.get(entity, ())
+        if not named or not is_name(key):
             left_out.append(f"{entity}.custom_fields.{key}")
             continue
-        defined[entity][key] = _field(key, row)
+        for each in named:
+            defined[each][key] = _field(key, row)
     return [replace(entity, custom_fields=tuple(defined[entity.name].values())) for entity in entities]
 
 

@@ -21,8 +21,14 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection, Inspector
 
 _INSTALL = "reading a database needs SQLAlchemy: pip install 'formulaseed[database]'"
-_IN = re.compile(r'[("`\[]*(\w+)[)"`\]]*(?:::[\w ]+)?\)*\s+IN\s*\(([^)]*)\)', re.IGNORECASE)
-_ANY = re.compile(r'[("]*(\w+)[)"]*(?:::[\w ]+)?\)*\s*=\s*ANY\s*\(+\s*ARRAY\[(.*?)\]', re.IGNORECASE)
+_LISTED = r"\s*'(?:[^']|'')*'(?:::[\w ]+)?\s*"
+_COLUMN = r"""\(*["`\[]?(\w+)["`\]]?\)*(?:::[\w ]+)?\)*"""
+_IN = re.compile(rf"{_COLUMN}\s+IN\s*\(({_LISTED}(?:,{_LISTED})*)\)\)*", re.IGNORECASE)
+_ANY = re.compile(
+    rf"{_COLUMN}\s*=\s*ANY\s*\(+ARRAY\[({_LISTED}(?:,{_LISTED})*)\]\)*(?:::[\w ]+(?:\[\])?)?\)*", re.IGNORECASE
+)
+"""A check that is nothing but a list of texts, as it is written and as PostgreSQL shows it."""
+
 _TEXT = re.compile(r"'((?:[^']|'')*)'")
 _DEFAULT_TEXT = re.compile(r"\(*'((?:[^']|'')*)'(?:::[\w \[\]\"]+)?\)*")
 _COMMENT = re.compile(r"^\s*[\"`\[]?(\w+)[\"`\]]?\s[^\n]*?--[ \t]*(.*?)\s*$", re.MULTILINE)
@@ -90,17 +96,20 @@ class _Reflection:
         return self.layout.schema or None
 
     def reflected(self) -> Reflected:
-        tables = sorted(self.inspector.get_table_names(self.schema) + self.inspector.get_view_names(self.schema))
-        columns = {table: self.columns(table) for table in tables}
-        found = find_definitions({name: list(each) for name, each in columns.items()}, self.layout)
-        root = self.root([table for table in tables if table != found])
+        tables = sorted(self.inspector.get_table_names(self.schema))
+        views = sorted(self.inspector.get_view_names(self.schema))
+        found = find_definitions([*tables, *views], self.columns, self.layout)
+        root = self.root([table for table in tables if table != found], views)
+        columns, places = self.columns(root), {root: [root]}
         entities = [self.entity(root, root, f"Primary {_words(root).lower()} entity (root context)", nullable=False)]
-        for name, table, nullable in self.related(root, columns[root]):
+        for name, table, nullable in self.related(root, columns):
+            places.setdefault(table, []).append(name)
             about = f"{_title(name)} entity (foreign key relationship from {root})"
             entities.append(self.entity(name, table, about, nullable=nullable))
         entities = list({entity.name: entity for entity in reversed(entities)}.values())[::-1]
         if found:
-            entities = custom_fields(entities, self.definitions(found, list(columns[found])), self.left_out)
+            rows = self.definitions(found, list(self.columns(found)))
+            entities = custom_fields(entities, rows, places, self.left_out)
         description = f"What formulas over {root} may say: its fields, operators, functions and syntax."
         made = Reference(tuple(entities), root, description=description, enums=tuple(self.enums.values()))
         return Reflected(made, tuple(dict.fromkeys(self.left_out)))
@@ -108,14 +117,14 @@ class _Reflection:
     def columns(self, table: str) -> dict[str, Any]:
         return {column["name"]: column for column in self.inspector.get_columns(table, self.schema)}
 
-    def root(self, tables: list[str]) -> str:
-        """The table that the layout names, else the one with the most foreign keys."""
+    def root(self, tables: list[str], views: list[str]) -> str:
+        """The table or view that the layout names, else the table with the most foreign keys."""
         if not tables:
             raise DataError("the database has no tables")
         named = self.layout.root
         if named:
-            if named not in tables:
-                raise DataError(f"there is no table `{named}`; there are: {', '.join(tables[:20])}")
+            if named not in (*tables, *views):
+                raise DataError(f"there is no table `{named}`; there are: {', '.join([*tables, *views][:20])}")
         else:
             keys = {table: len(self.inspector.get_foreign_keys(table, self.schema)) for table in tables}
             most = [table for table in tables if keys[table] == max(keys.values())]
@@ -192,8 +201,8 @@ class _Reflection:
         except NotImplementedError:
             return
         for constraint in constraints:
-            text = str(constraint["sqltext"])
-            match = _ANY.search(text) or _IN.search(text)
+            text = str(constraint["sqltext"]).strip()
+            match = _ANY.fullmatch(text) or _IN.fullmatch(text)
             values = tuple(value.replace("''", "'") for value in _TEXT.findall(match[2])) if match else ()
             if match and values:
                 proper = str(constraint.get("name") or "")

@@ -81,11 +81,15 @@ def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
 
 def _text(text: str) -> str:
     """Text on one line, in which nothing is markup."""
-    return _SPECIAL.sub(r"\\\1", " ".join(text.split()))
+    return _SPECIAL.sub(r"\\\1", _line(text))
+
+
+def _line(text: str) -> str:
+    return " ".join("".join(c if c.isprintable() else " " for c in text).split())
 
 
 def _code(text: str) -> str:
-    line = " ".join(text.split()).replace("|", "\\|")
+    line = _line(text).replace("|", "\\|")
     return f"`` {line} ``" if "`" in line else f"`{line}`"
 
 

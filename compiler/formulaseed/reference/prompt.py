@@ -122,4 +122,5 @@ def _entity(name: str, entity: dict[str, Any], custom: list[dict[str, Any]]) -> 
 
 
 def _line(text: str) -> str:
-    return " ".join(text.split())
+    """Text on one line, with nothing in it that cannot be seen."""
+    return " ".join("".join(c if c.isprintable() else " " for c in text).split())

@@ -10,9 +10,10 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from formulaseed.domain.types import Value
-from formulaseed.errors import DataError
+from formulaseed.errors import DataError, EvaluationError
 from formulaseed.ir import nodes
 from formulaseed.ir.interpret import interpret
+from formulaseed.ir.places import place_of
 
 if TYPE_CHECKING:
     from formulaseed.diagnostics.model import Diagnostic
@@ -50,7 +51,21 @@ class Formula:
 
 def evaluate_steps(program: nodes.Program, values: Mapping[str, Any] | None) -> dict[str, Value]:
     """The value of every formula of a program, by name. Raises as `Formula.evaluate` does, for the first that fails."""
-    return interpret(program, (), {}, record=record_of(program, values or {}))
+    record = record_of(program, values or {})
+    try:
+        return interpret(program, (), {}, record=record)
+    except EvaluationError as error:
+        raise _located(program, error) from None
+
+
+def _located(program: nodes.Program, error: EvaluationError) -> EvaluationError:
+    """The error with its place in the formula, or in the file of rules."""
+    span = place_of(program, error.step, error.kind)
+    if span is None:
+        return error
+    line, column = span.source.position(span.start)
+    place = f"{span.source.name}:{line}:{column}"
+    return EvaluationError(error.step, error.kind, error.message, error.operands, place)
 
 
 def single(program: nodes.Program, step: nodes.Step) -> nodes.Program:

@@ -1,9 +1,9 @@
 """Readable cases: a seed and what the compiler makes of it, side by side in one file.
 
-Each file of cases/ begins with a title and a sentence, then gives a seed; in bad/ it may be a file of requests. There
-the diagnostics follow, with the summary. In good/ follow, as far as the file has such blocks: the warnings, the types,
-the computation of the generated module, and runs, each with every step's value or the error. `--update-cases` rewrites
-what follows; people review that diff and never type it.
+Each file of cases/ begins with a title and a sentence, then gives a seed; in bad/ it may be a file of requests, or one
+of rules with the formula reference that they are over. There the diagnostics follow, with the summary. In good/ follow, as
+far as the file has such blocks: the warnings, the types, the computation of the generated module, and runs, each with every
+step's value or the error. `--update-cases` rewrites what follows; people review that diff and never type it.
 """
 
 from __future__ import annotations
@@ -22,11 +22,12 @@ from typing import Any
 import pytest
 from formulaseed.diagnostics.codes import CODES
 from formulaseed.diagnostics.render import render_text, summary
+from formulaseed.documents import Told
 from formulaseed.errors import EvaluationError
 from formulaseed.ir import nodes
 from formulaseed.ir.dump import dump_program
 from formulaseed.ir.interpret import interpret
-from formulaseed.pipeline import Analysis, RequestsAnalysis, analyse, analyse_file, compile_seed, load_seed
+from formulaseed.pipeline import analyse, analyse_file, compile_seed, load_seed
 from formulaseed.runtime.evaluator import Evaluator
 from formulaseed.runtime.loading import module_from_source
 
@@ -45,11 +46,12 @@ NOT_IN_A_TEXT = {
 }
 BLOCKS = {
     "good": ("json seed", "text warnings", "text types", "python module", "json run", "json steps", "json error"),
-    "bad": ("json seed", "jsonl requests", "text errors"),
+    "bad": ("json seed", "jsonl requests", "json rules", "json reference", "text errors"),
 }
-FILES = {"json seed": "seed.json", "jsonl requests": "requests.jsonl"}
+FILES = {"json seed": "seed.json", "jsonl requests": "requests.jsonl", "json rules": "rules.json"}
+BESIDE = {"json reference": "formula_reference.json"}
 _FENCE = re.compile(r"^```(.+)\n((?:(?!```).*\n)*)```$", re.MULTILINE)
-_OPENING = re.compile(r"# \S.*[^.\n]\n\n\S(?:.+\n)*.*\.\n\n```(?:json seed|jsonl requests)\n")
+_OPENING = re.compile(r"# \S.*[^.\n]\n\n\S(?:.+\n)*.*\.\n\n```(?:json seed|jsonl requests|json rules)\n")
 
 
 @dataclass(frozen=True)
@@ -75,6 +77,9 @@ def test_case(path: Path, tmp_path: Path, request: pytest.FixtureRequest) -> Non
     assert not _FENCE.sub("", written.removeprefix(head)).strip(), "after the sentence there are blocks alone"
     seed = tmp_path / FILES[blocks[0].kind]
     seed.write_text(blocks[0].body, encoding="utf-8")
+    for block in blocks:
+        if block.kind in BESIDE:
+            (tmp_path / BESIDE[block.kind]).write_text(block.body, encoding="utf-8")
     with contextlib.chdir(tmp_path):
         rewritten = _good(blocks) if path.parent.name == "good" else _bad(blocks)
     text = head + "\n\n".join(str(block) for block in rewritten) + "\n"
@@ -100,10 +105,11 @@ def _bad(blocks: list[Block]) -> list[Block]:
     analysis = analyse_file(FILES[blocks[0].kind])
     if not analysis.diagnostics:
         pytest.fail("a bad case has diagnostics, and this one has none", pytrace=False)
-    return [blocks[0], Block("text errors", _told(analysis))]
+    beside = [block for block in blocks if block.kind in BESIDE]
+    return [blocks[0], *beside, Block("text errors", _told(analysis))]
 
 
-def _told(analysis: Analysis | RequestsAnalysis) -> str:
+def _told(analysis: Told) -> str:
     return f"{render_text(analysis.diagnostics)}\n{summary(analysis.diagnostics)}\n"
 
 

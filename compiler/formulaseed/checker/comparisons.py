@@ -156,7 +156,7 @@ class ComparisonChecker(ABC):
         if close is None:
             return None
         help = meant(f"'{close}'", more=" a text stands in quotes")
-        self.scope.tell("FS201", right.span, f"{self.scope.unknown} `{right.text}`", help, right.text)
+        self.scope.tell("FS201", right.span, f"{self.scope.words.unknown} `{right.text}`", help, right.text)
         return error_at(right.span)
 
     def _results_of(self, found: Expr) -> list[Value] | None:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 from formulaseed import limits
 from formulaseed.checker.scope import Scope, error_at
+from formulaseed.checker.wording import OF_DOMAINS, Words
 from formulaseed.diagnostics.suggest import did_you_mean, meant, nearest
 from formulaseed.domain import ranges
 from formulaseed.domain.builtins import FUNCTIONS
@@ -28,7 +29,7 @@ class DomainScope(Scope):
     """The names of one reference; steps do not see one another."""
 
     reference: Reference = field(default_factory=lambda: Reference(()))
-    unknown: str = "no field is called"
+    words: Words = OF_DOMAINS
 
     def is_known(self, text: str) -> bool:
         return "." in text or self.reference.full_name(text) is not None
@@ -61,7 +62,7 @@ class DomainScope(Scope):
         text, span, reference = name.text, name.span, self.reference
         self._suggestions -= 1
         if self._suggestions < 0:
-            self.tell("FS204", span, f"{self.unknown} `{text}`", "mend the unknown names above first", text)
+            self.tell("FS204", span, f"{self.words.unknown} `{text}`", "mend the unknown names above first", text)
             return
         entity, _, rest = text.partition(".")
         known = reference.entity(entity)
@@ -74,7 +75,7 @@ class DomainScope(Scope):
         elif rest:
             self.tell("FS204", span, f"no entity is called `{entity}`", self._help_for_entity(entity, rest), text)
         else:
-            self.tell("FS204", span, f"{self.unknown} `{text}`", self._help_for_direct(text), text)
+            self.tell("FS204", span, f"{self.words.unknown} `{text}`", self._help_for_direct(text), text)
 
     def _help_for_own(self, entity: str, rest: str) -> str:
         """What may be meant by a field that an entity does not have: one of its own first, then another entity's."""

@@ -16,7 +16,7 @@ from formulaseed.checker.wording import arity, called, unquoted_number
 from formulaseed.diagnostics.model import Help
 from formulaseed.diagnostics.suggest import did_you_mean
 from formulaseed.domain import ranges
-from formulaseed.domain.builtins import ALIASES, FUNCTIONS, OPERATORS, Fault, Function
+from formulaseed.domain.builtins import FUNCTIONS, OPERATORS, Fault, Function
 from formulaseed.domain.ranges import Range
 from formulaseed.domain.types import BOOLEAN, INTEGER, NUMBER, Base, Type, Value, join, type_of
 from formulaseed.ir import nodes
@@ -297,11 +297,13 @@ class ExpressionChecker(ComparisonChecker):
 
     def _no_function(self, name: ast.Name) -> None:
         last = name.text.rsplit(".", 1)[-1]
-        help = ALIASES.get(last.lower()) or did_you_mean(name.text, FUNCTIONS, what="functions", limit=20)
+        help = self.scope.words.aliases.get(last.lower()) or did_you_mean(
+            name.text, FUNCTIONS, what="functions", limit=20
+        )
         if "." in name.text and last in FUNCTIONS:
             help = Help(f"write `{last}`", last)
         elif "." in name.text:
-            help = "functions are called by name, such as `len(context.name)`; texts are compared case included"
+            help = f"functions are called by name, such as `{self.scope.words.call}`; texts are compared case included"
             self.problems.add("FS103", name.span, f"values have no methods such as `{last}`", help)
             return
         if name.text in self.scope.places:
@@ -343,7 +345,7 @@ class ExpressionChecker(ComparisonChecker):
             if ty.base is Base.BOOLEAN:
                 help = f"write `int({expression_text(found)})` for 1 or 0"
             elif wanted == "numbers":
-                help = unquoted_number(found) or "a text is no number; a `lookup` gives numbers for texts"
+                help = unquoted_number(found) or self.scope.words.number_for_text
             message = f"`{function.name}` takes {wanted}, and {called(found)} is {ty.noun}"
             self.problems.add("FS301", found.info.span, message, help)
             return error_at(found.info.span)

@@ -8,6 +8,7 @@ from functools import cached_property
 
 from formulaseed import limits
 from formulaseed.checker.circles import circles
+from formulaseed.checker.wording import OF_SEEDS, Words
 from formulaseed.diagnostics.model import Problems
 from formulaseed.diagnostics.suggest import did_you_mean, meant, nearest
 from formulaseed.domain import ranges
@@ -41,8 +42,7 @@ class Scope:
     current: str = ""
     incomplete: frozenset[str] = frozenset()
     section: str = "compute"
-    unknown: str = "no step is called"
-    """How a message begins that tells of an unknown bare name."""
+    words: Words = OF_SEEDS
     sizes: dict[str, int] = field(default_factory=dict)
     depths: dict[str, int] = field(default_factory=dict)
     _suggestions: int = limits.SUGGESTIONS

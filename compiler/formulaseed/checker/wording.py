@@ -3,13 +3,43 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from dataclasses import dataclass
 
-from formulaseed.domain.builtins import Function
+from formulaseed.domain.builtins import ALIASES, Function
 from formulaseed.domain.types import Base
 from formulaseed.ir import nodes
 from formulaseed.ir.nodes import Expr, Symbol, SymbolKind
 from formulaseed.ir.text import expression_text
 from formulaseed.wording import number_of
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """What differs between messages about seeds and about formulas that stand alone."""
+
+    unknown: str
+    """How a message begins that tells of an unknown bare name."""
+    number_for_text: str
+    """Help for a text where a number is needed."""
+    call: str
+    """A call of a function with a text."""
+    aliases: Mapping[str, str]
+    """What to write in place of functions from elsewhere."""
+
+
+OF_SEEDS = Words(
+    "no step is called", "a text is no number; a `lookup` gives numbers for texts", "len(context.name)", ALIASES
+)
+OF_DOMAINS = Words(
+    "no field is called",
+    "a text is no number; compare it: `10 if x == 'a' else 0`",
+    "len(name)",
+    {
+        **{name: help for name, help in ALIASES.items() if "step" not in help and "operation" not in help},
+        **dict.fromkeys(("average", "mean", "avg"), "write `(a + b) / 2`"),
+    },
+)
 
 
 def called(found: Expr) -> str:

@@ -329,7 +329,10 @@ def test_the_restaurant_is_the_domain_where_none_is_given() -> None:
     assert refused("starts")[0].help == "did you mean `stars`?"
 
 
-@pytest.mark.parametrize(("text", "reference"), [(5, None), (None, None), (b"1", None), ("1", 5), ("1", [1])])
+@pytest.mark.parametrize(
+    ("text", "reference"),
+    [(5, None), (None, None), (b"1", None), ("1", 5), ("1", [1]), ("1", {"entities": {object}}), ("1", {1: object()})],
+)
 def test_what_is_no_formula(text: Any, reference: Any) -> None:
     """Arguments of another type are refused with one of our exceptions."""
     with pytest.raises(FormulaSeedError):

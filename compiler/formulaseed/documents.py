@@ -66,11 +66,12 @@ def source_of(given: str | os.PathLike[str], problems: Problems) -> tuple[Source
         return source, path
 
 
-def dumped(value: Mapping[str, Any], *, indent: int | None = 2) -> str:
+def dumped(value: Mapping[str, Any], what: str = "seed", *, indent: int | None = 2) -> str:
+    """The JSON text of a value given in memory. Raises `FormulaSeedError` where it has none."""
     try:
         return json.dumps(value, indent=indent, ensure_ascii=False)
     except (TypeError, ValueError, RecursionError) as error:
-        raise FormulaSeedError(f"the {'seed' if indent else 'request'} is no JSON: {error}") from None
+        raise FormulaSeedError(f"the {what} is no JSON: {error}") from None
 
 
 def read_text(source: Source, path: Path | None, problems: Problems) -> Document:

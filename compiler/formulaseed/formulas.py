@@ -89,7 +89,7 @@ def load_reference(given: ReferenceLike) -> Reference:
 def read_reference(given: str | os.PathLike[str] | Mapping[str, Any], problems: Problems) -> Document:
     """The JSON of a reference or a schema file."""
     if isinstance(given, Mapping):
-        return read_text(Source("<reference>", dumped(given)), None, problems)
+        return read_text(Source("<reference>", dumped(given, "reference")), None, problems)
     if not isinstance(given, str | os.PathLike):
         raise FormulaSeedError(f"a reference is a path or a dictionary, not {type(given).__name__}")
     source, path = source_of(given, problems)

@@ -165,7 +165,7 @@ def analyse_requests(given: RequestsLike) -> RequestsAnalysis:
         return _analysed_requests(Document(source, None, path), problems)
     if isinstance(given, Mapping) or not isinstance(given, Iterable):
         raise FormulaSeedError(f"requests are a path or a list of objects, not {type(given).__name__}")
-    text = "".join(dumped(request, indent=None) + "\n" for request in given)
+    text = "".join(dumped(request, "request", indent=None) + "\n" for request in given)
     return _analysed_requests(Document(Source("<requests>", text), None, None), problems)
 
 

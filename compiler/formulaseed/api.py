@@ -8,16 +8,16 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from formulaseed import formulas, pipeline
+from formulaseed import pipeline
 from formulaseed.diagnostics.model import Diagnostic
-from formulaseed.formulas import ReferenceLike, Variables
 from formulaseed.pipeline import FormulaSeed, RequestsFile, RequestsLike, SeedLike
 from formulaseed.runtime.evaluator import Evaluator
-from formulaseed.runtime.formula import Formula
 from formulaseed.runtime.loading import module_from_file, module_from_source
 
 if TYPE_CHECKING:
+    from formulaseed.formulas import ReferenceLike, Variables
     from formulaseed.runtime.candidates import Lines
+    from formulaseed.runtime.formula import Formula
     from formulaseed.runtime.validation import Validation
 
 
@@ -65,6 +65,8 @@ def compile_formula(
     neither, names are the restaurant's fields. Raises `SeedError`, whose `.diagnostics` hold everything that is wrong,
     and `DataError` for a file that cannot be opened and for variables that are none.
     """
+    from formulaseed import formulas
+
     return formulas.load_formula(text, formulas.domain_of(reference, variables))
 
 

@@ -8,8 +8,8 @@
     render  ModuleView          →  str             the template, then the formatter
     verify  str                 →  str             the same text, or a refusal
 
-A file of requests is read and lowered at once, to `requests.Requests`. What is wrong is gathered in `Problems`; the
-first four phases run as far as they can, so that everything is told in one go.
+A file of requests is read and lowered at once, to `requests.Requests`; files of rules are for `formulas`. What is wrong
+is gathered in `Problems`; the first four phases run as far as they can, so that everything is told in one go.
 """
 
 from __future__ import annotations

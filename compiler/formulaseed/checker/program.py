@@ -6,10 +6,10 @@ In: `surface.Program`. Out: `nodes.Program`, or None where there are errors. Rai
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
 from formulaseed import limits
 from formulaseed.checker.decided import decided
-from formulaseed.checker.domain_scope import DomainScope
 from formulaseed.checker.expressions import ExpressionChecker
 from formulaseed.checker.facts import Facts, Narrowing
 from formulaseed.checker.hazards import tell_large_sum
@@ -20,7 +20,6 @@ from formulaseed.diagnostics.suggest import did_you_mean
 from formulaseed.domain import ranges, schema
 from formulaseed.domain.builtins import FUNCTIONS
 from formulaseed.domain.ranges import Range
-from formulaseed.domain.reference import Reference
 from formulaseed.domain.types import BOOLEAN, ERROR, INTEGER, Base, Type, Value, join, type_of
 from formulaseed.ir import nodes
 from formulaseed.ir.nodes import Expr, SymbolKind
@@ -28,6 +27,9 @@ from formulaseed.ir.text import expression_text
 from formulaseed.source.text import Span
 from formulaseed.syntax import ast, surface
 from formulaseed.syntax.mentions import mentioned_names
+
+if TYPE_CHECKING:
+    from formulaseed.domain.reference import Reference
 
 _DECIDED_SIZE = 200
 """With more terms, filters written out, nothing is concluded from a condition: it takes time."""
@@ -60,6 +62,8 @@ class _ProgramChecker:
     def _scope(self) -> Scope:
         program, reference = self.program, self.program.reference
         if reference is not None:
+            from formulaseed.checker.domain_scope import DomainScope
+
             return DomainScope(self.problems, {}, {}, self._places(), {}, frozenset(), reference=reference)
         return Scope(
             self.problems,

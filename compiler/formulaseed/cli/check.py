@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from typing import TYPE_CHECKING
 
 import click
 
@@ -11,11 +12,11 @@ from formulaseed.cli.seeds import reference_option, replace_file, strict_option
 from formulaseed.diagnostics.model import Diagnostic, strictly
 from formulaseed.diagnostics.render import render_json, render_text, summary
 from formulaseed.errors import FormulaSeedError, UnreadableError
-from formulaseed.formulas import ProgramAnalysis
 from formulaseed.pipeline import Analysis, RequestsAnalysis, analyse_file, fixed, fixed_requests
-from formulaseed.wording import number_of
 
-AnyAnalysis = Analysis | RequestsAnalysis | ProgramAnalysis
+if TYPE_CHECKING:
+    from formulaseed.formulas import ProgramAnalysis
+from formulaseed.wording import number_of
 
 
 @click.command("check")
@@ -61,11 +62,15 @@ def command(seeds: tuple[str, ...], form: str, fix: bool, reference: str | None,
     sys.exit(status)
 
 
-def _fixed(analysis: AnyAnalysis) -> AnyAnalysis:
+def _fixed(analysis: Analysis | RequestsAnalysis | ProgramAnalysis) -> Analysis | RequestsAnalysis | ProgramAnalysis:
     """Mend the file, and say so on standard error; the analysis of what it holds now. Rules stay as they are."""
-    if isinstance(analysis, ProgramAnalysis):
+    mended: Analysis | RequestsAnalysis
+    if isinstance(analysis, Analysis):
+        mended = fixed(analysis)
+    elif isinstance(analysis, RequestsAnalysis):
+        mended = fixed_requests(analysis)
+    else:
         return analysis
-    mended = fixed(analysis) if isinstance(analysis, Analysis) else fixed_requests(analysis)
     path = analysis.document.path
     if mended is not analysis and path is not None:
         replace_file(path, mended.document.source.text)

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from formulaseed.cli.seeds import reference_option, replace_file, strict_option, tell_warnings
 from formulaseed.diagnostics.render import render_text, summary
 from formulaseed.errors import SeedError, UnreadableError
-from formulaseed.formulas import RulesFile, compile_rules
 from formulaseed.pipeline import TARGETS, FormulaSeed, RequestsFile, compile_requests, compile_seed, load_file
+
+if TYPE_CHECKING:
+    from formulaseed.formulas import RulesFile
 
 
 @click.command("compile")
@@ -76,7 +79,11 @@ def command(
 def _compiled(loaded: FormulaSeed | RequestsFile | RulesFile, target: str) -> str:
     if isinstance(loaded, FormulaSeed):
         return compile_seed(loaded, target=target)
-    return compile_requests(loaded) if isinstance(loaded, RequestsFile) else compile_rules(loaded)
+    if isinstance(loaded, RequestsFile):
+        return compile_requests(loaded)
+    from formulaseed.formulas import compile_rules
+
+    return compile_rules(loaded)
 
 
 def _check(path: Path, source: str, seed: str) -> int:

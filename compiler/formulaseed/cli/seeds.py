@@ -6,15 +6,17 @@ import os
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from formulaseed.diagnostics.model import printable
 from formulaseed.diagnostics.render import summary
 from formulaseed.errors import UnreadableError
-from formulaseed.formulas import RulesFile
-from formulaseed.pipeline import FormulaSeed, RequestsFile
+
+if TYPE_CHECKING:
+    from formulaseed.formulas import RulesFile
+    from formulaseed.pipeline import FormulaSeed, RequestsFile
 
 F = TypeVar("F", bound=Callable[..., Any])
 

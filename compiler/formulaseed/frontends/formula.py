@@ -6,15 +6,19 @@ formula; every deviation from the format is a diagnostic. Names are not looked u
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from formulaseed import limits
 from formulaseed.diagnostics.model import Problems
-from formulaseed.domain.reference import Reference
 from formulaseed.frontends.shape import Shape
 from formulaseed.source.json_reader import JsonArray, JsonObject, JsonString, JsonValue
 from formulaseed.source.text import Span
 from formulaseed.syntax import surface
 from formulaseed.syntax.parser import parse_plain_formula
 from formulaseed.syntax.surface import Named
+
+if TYPE_CHECKING:
+    from formulaseed.domain.reference import Reference
 
 NAME = "formula"
 """What a formula without a name of its own is called in errors."""

@@ -7,12 +7,15 @@ differs from another only until it has become this.
 from __future__ import annotations
 
 from dataclasses import field
+from typing import TYPE_CHECKING
 
-from formulaseed.domain.reference import Reference
 from formulaseed.domain.types import Type, Value
 from formulaseed.source.text import Span
 from formulaseed.source.tree import tree_node
 from formulaseed.syntax import ast
+
+if TYPE_CHECKING:
+    from formulaseed.domain.reference import Reference
 
 
 @tree_node

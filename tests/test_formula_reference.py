@@ -565,6 +565,24 @@ def test_references_that_are_wrong(value: object, expected: list[str]) -> None:
     assert problems_of(value)[0] == expected
 
 
+def test_checking_a_reference(tmp_path: Path) -> None:
+    """`check` reads a reference too, and the formulas that it shows; there is nothing in it to compile."""
+    ours = json.loads(formulaseed("check", REFERENCE, "--format", "json").out)
+    assert {(d["code"], d["severity"]) for d in ours} == {("FS305", "warning")}
+    shown = {"examples": {"e": {"formula": "prize * 2"}}, "syntax_patterns": {"p": {"examples": ["owner.age", "1 +"]}}}
+    path = write_json(tmp_path / "reference.json", {**SCHEMA, **shown, "extra": 1})
+    told = json.loads(formulaseed("check", path, "--format", "json").out)
+    assert [(d["code"], d["pointer"]) for d in told] == [
+        ("FS204", "/examples/e/formula"),
+        ("FS305", "/syntax_patterns/p/examples/0"),
+        ("FS102", "/syntax_patterns/p/examples/1"),
+        ("FS501", "/extra"),
+    ]
+    compiled = formulaseed("compile", REFERENCE, "--stdout")
+    assert (compiled.status, compiled.out) == (1, "")
+    assert "error[FS008] not-a-seed: this is a formula reference, and holds no rules" in compiled.err
+
+
 @given(st.data())
 def test_any_damage_to_a_reference_is_told(data: st.DataObject) -> None:
     """With any of its values replaced by any other a reference is read or refused, published, and used by formulas."""

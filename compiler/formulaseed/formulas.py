@@ -23,8 +23,8 @@ from formulaseed.documents import Document, Told, dumped, not_compiled, read_tex
 from formulaseed.domain.reference import Reference
 from formulaseed.errors import FormulaSeedError, SeedError, UnreadableError
 from formulaseed.frontends.canonical import sha256
-from formulaseed.frontends.formula import lower_formula, lower_rules, reference_named
-from formulaseed.frontends.reference_file import lower_reference
+from formulaseed.frontends.formula import formulas_shown, lower_formula, lower_rules, reference_named
+from formulaseed.frontends.reference_file import lower_layout, lower_reference
 from formulaseed.ir import nodes
 from formulaseed.reference.restaurant import restaurant_reference
 from formulaseed.reference.variables import with_variables
@@ -119,6 +119,21 @@ def _lowered_formula(source: Source, reference: Reference, problems: Problems) -
     return lower_formula(PlainText(Span(source, 0, len(source.text)), source.text), reference, problems)
 
 
+def analyse_reference(document: Document, problems: Problems) -> ProgramAnalysis:
+    """Check a formula reference, and the formulas that it shows; there is no program in it."""
+    assert document.tree is not None
+    tree, reference = document.tree, Reference((), is_complete=False)
+    try:
+        reference = lower_reference(tree, problems) or reference
+        lower_layout(tree, problems)
+        with at_most(limits.SUGGESTION_LETTERS):
+            for text in formulas_shown(tree):
+                check_program(lower_formula(text, reference, problems), problems)
+    except Exception as error:
+        tell_bug(error, document, problems)
+    return ProgramAnalysis(document, reference, None, None, problems.sorted())
+
+
 def analyse_rules(document: Document, problems: Problems, reference: ReferenceLike | None = None) -> ProgramAnalysis:
     """Check a file of rules that was read already; their reference is given, or named by the file, or lies beside it."""
     assert document.tree is not None
@@ -168,6 +183,9 @@ def _analysed(
 def load_rules(analysis: ProgramAnalysis, *, strict: bool = False) -> RulesFile:
     """The rules of an analysis. Raises `SeedError` with every diagnostic where it has errors."""
     diagnostics = strictly(analysis.diagnostics) if strict else analysis.diagnostics
+    if analysis.program is None and not analysis.has_errors:
+        help = "compile a file of rules over it"
+        raise not_compiled(analysis.document.source, "FS008", "this is a formula reference, and holds no rules", help)
     if analysis.program is None or any(d.severity == "error" for d in diagnostics):
         raise SeedError(diagnostics)
     return RulesFile(analysis.document, analysis.program, diagnostics)

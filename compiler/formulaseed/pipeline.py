@@ -30,7 +30,7 @@ from formulaseed.errors import FormulaSeedError, SeedError
 from formulaseed.frontends.canonical import sha256
 from formulaseed.frontends.detect import holds_requests, lower_document
 from formulaseed.frontends.fixing import with_names_fixed, with_steps_sorted
-from formulaseed.frontends.formula import holds_rules
+from formulaseed.frontends.formula import holds_reference, holds_rules
 from formulaseed.ir import nodes
 from formulaseed.ir.places import place_of
 from formulaseed.lint.run import allow, lint
@@ -140,7 +140,7 @@ def analyse(seed: SeedLike) -> Analysis:
 def analyse_file(
     given: str | os.PathLike[str], reference: ReferenceLike | None = None
 ) -> Analysis | RequestsAnalysis | ProgramAnalysis:
-    """Run the phases of whatever the file holds: a seed, requests, or rules over a reference. Raises `UnreadableError`."""
+    """Run the phases of whatever the file holds: a seed, requests, rules, a reference. Raises `UnreadableError`."""
     problems = Problems()
     source, path = source_of(given, problems)
     if problems.has_errors:
@@ -152,6 +152,10 @@ def analyse_file(
         from formulaseed.formulas import analyse_rules
 
         return analyse_rules(document, problems, reference)
+    if holds_reference(document.tree):
+        from formulaseed.formulas import analyse_reference
+
+        return analyse_reference(document, problems)
     return _analysed(document, problems)
 
 

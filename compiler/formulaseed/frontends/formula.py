@@ -6,6 +6,7 @@ formula; every deviation from the format is a diagnostic. Names are not looked u
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from formulaseed import limits
@@ -25,6 +26,7 @@ NAME = "formula"
 
 _RULE_KEYS = ("name", "formula", "description")
 _FILE_KEYS = ("reference", "description", "rules")
+_SEED_KEYS = {"task_name", "compute", "compute_dag", "output", "extract"}
 
 
 def lower_formula(text: JsonString, reference: Reference, problems: Problems) -> surface.Program:
@@ -39,10 +41,26 @@ def holds_rules(document: JsonValue | None) -> bool:
     """Whether a document is rather one of rules than a seed: a list of them, or an object that holds one."""
     if isinstance(document, JsonObject):
         keys = {key.value for key in document.names()}
-        return "rules" in keys and not keys & {"task_name", "compute", "compute_dag", "output", "extract"}
+        return "rules" in keys and not keys & _SEED_KEYS
     if not isinstance(document, JsonArray):
         return False
     return any(isinstance(item, JsonObject) and item.get("formula") is not None for item in document.items[:10])
+
+
+def holds_reference(document: JsonValue | None) -> bool:
+    """Whether a document is rather a formula reference, or a schema file, than a seed."""
+    keys = {key.value for key in document.names()} if isinstance(document, JsonObject) else set()
+    return "entities" in keys and not keys & _SEED_KEYS
+
+
+def formulas_shown(document: JsonValue) -> Iterator[JsonString]:
+    """The formulas that a reference shows: its examples', and those of its syntax patterns."""
+    for section, key in (("examples", "formula"), ("syntax_patterns", "examples")):
+        found = document.get(section) if isinstance(document, JsonObject) else None
+        for member in found.members if isinstance(found, JsonObject) else ():
+            shown = member.value.get(key) if isinstance(member.value, JsonObject) else None
+            items = shown.items if isinstance(shown, JsonArray) else (shown,)
+            yield from (item for item in items if isinstance(item, JsonString))
 
 
 def reference_named(document: JsonValue) -> JsonString | None:

@@ -89,6 +89,7 @@ class _Reader:
     def reference(self) -> Reference | None:
         document, shape = self.document, self.shape
         shape.keys(document, _TOP_KEYS, "a formula reference")
+        told = frozenset(shape.problems.sorted())
         if document.get("entities") is None and document.get("database") is not None:
             entities = []
         else:
@@ -100,6 +101,7 @@ class _Reader:
             entities = [self.entity(member) for member in self.members(found, "`entities`", limits.ENTITIES)]
         enums = self.enums()
         closed = [_closed(entity, enums) for entity in self.with_custom_fields(entities)]
+        is_complete = told.issuperset(shape.problems.sorted())
         return Reference(
             entities=tuple(closed),
             root=self.root(closed),
@@ -109,7 +111,7 @@ class _Reader:
             patterns=self.patterns(),
             examples=self.examples(),
             notes=tuple((m.key.value, self.plain_text(m.value, "a note")) for m in self.section("notes")),
-            is_complete=not shape.problems.has_errors,
+            is_complete=is_complete,
         )
 
     # --- what sections have in common

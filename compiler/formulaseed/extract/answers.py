@@ -18,32 +18,59 @@ from formulaseed.llm.calls import Answer, Usage
 from formulaseed.llm.client import Attempt
 
 NOT_ASKED = "it has not been asked"
+ASKED_AT_MOST = 3
+"""So often one question is asked where the answers are of no use."""
 
 
 class Answers:
-    """`retry_errors`: an answer that is of no use, from an earlier run, counts as none."""
+    """A question whose answers are of no use is asked `ASKED_AT_MOST` times, over all runs; then that is remembered.
+
+    `retry_errors`: what earlier runs remember of that kind counts as nothing.
+    """
 
     def __init__(self, asked: Questionnaire, store: Store, tally: Tally, *, retry_errors: bool = False) -> None:
         self.asked = asked
         self.tally = tally
         self.store = store
         self._retry_errors = retry_errors
+        self._asked_anew: set[str] = set()
 
     def find(self, question: Question) -> Stored | None:
         """The stored answer to a question, None where it has to be asked."""
         stored = self.store.get(question.key)
-        return None if stored is not None and stored.content is None and self._retry_errors else stored
+        if stored is None:
+            return None
+        if stored.content is None:
+            return stored if self._tries(question.key, stored) >= ASKED_AT_MOST else None
+        try:
+            self.asked.values(stored.content, "")
+        except Unusable:  # it is from elsewhere: what was asked for under this key was read before it was stored
+            self.store.forget(question.key)
+            return None
+        return stored
+
+    def tries(self, key: str) -> int:
+        """How often a question was asked that has no answer of use."""
+        stored = self.store.get(key)
+        return self._tries(key, stored) if stored is not None else 0
+
+    def _tries(self, key: str, stored: Stored) -> int:
+        return 0 if self._retry_errors and key not in self._asked_anew else stored.tries
 
     def spared(self, stored: Stored) -> None:
         """Count an answer that did not have to be asked for."""
         self.tally.spared(self.asked.model, stored.usage, is_batch=stored.is_batch)
 
     def keep(self, key: str, answer: Answer, *, is_batch: bool = False) -> Stored:
-        """Store what an answer says, or why it is of no use."""
+        """Store what an answer says, or why it is of no use. A refusal is not asked about again."""
+        tries = self.tries(key) + 1
         try:
-            stored = Stored(self.asked.read(answer), "", answer.usage, is_batch)
+            stored = Stored(self.asked.read(answer), "", answer.usage, is_batch, tries)
         except Unusable as error:
-            stored = Stored(None, str(error), answer.usage, is_batch)
+            tries = ASKED_AT_MOST if answer.stop_reason == "refusal" else tries
+            stored = Stored(None, str(error), answer.usage, is_batch, tries)
+            if self._retry_errors:
+                self._asked_anew.add(key)
         self.store.put(key, self.asked.model, stored)
         return stored
 
@@ -56,11 +83,9 @@ class Answers:
         """The review's values by the majority of its passes. One pass without values is a failure of the review."""
         failed = [each.reason for each in passes if each.content is None]
         if failed:
+            self.tally.failed += 1
             return Extraction(review.review_id, None, failed[0])
-        try:
-            values = [self.asked.values(each.content, review.text) for each in passes]
-        except Unusable as error:
-            return Extraction(review.review_id, None, f"its stored answer cannot be used: {error}")
+        values = [self.asked.values(each.content, review.text) for each in passes]
         if len(values) > 1:
             self.tally.agreement.add(values)
         chosen = majority(values)

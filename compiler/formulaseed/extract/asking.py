@@ -177,7 +177,7 @@ class Questionnaire:
 
         def fill(match: re.Match[str]) -> str:
             name = match.group(1)
-            return _json(shown[name]) if name is not None else match.group(0)[0]
+            return _json(shown[name]) if name is not None else match.group(0)
 
         return _PLACEHOLDER.sub(fill, self._own_prompt)
 

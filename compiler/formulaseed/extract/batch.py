@@ -7,6 +7,7 @@ rounds: each sends what the store has no answer to, waits, and stores the result
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
@@ -68,14 +69,12 @@ class BatchRun:
             is_anything = next(self._missing(source, again), None) is not None
             if not is_anything and not self._answers.store.open_batches(self._answers.asked.id):
                 return
-            client = BatchClient(self._limits, lambda _: None)
             try:
-                self._abilities = await client.abilities(self._answers.asked.model)
-                await self._round(client, self._missing(source, again))
+                async with contextlib.aclosing(BatchClient(self._limits, lambda _: None)) as client:
+                    self._abilities = await client.abilities(self._answers.asked.model)
+                    await self._round(client, self._missing(source, again))
             except CallFailed as error:
                 self.stopped = self.stopped or str(error)
-            finally:
-                await client.close()
             if self.stopped:
                 return
 

@@ -100,7 +100,7 @@ class LiveExtractor:
             task.cancel()
         await asyncio.gather(*under_way, return_exceptions=True)
         if self._client is not None:
-            await self._client.close()
+            await self._client.aclose()
 
     async def _restaurant(self, reviews: Sequence[ReviewText]) -> list[Extraction]:
         return list(await asyncio.gather(*map(self._review, reviews)))

@@ -152,7 +152,7 @@ class Client:
         except Exception:  # the endpoint is a courtesy: whatever is wrong, the calls themselves will tell
             return Abilities()
 
-    async def close(self) -> None:
+    async def aclose(self) -> None:
         await self.sdk.close()
 
     async def _meter(self, request: Any, call_next: Callable[[Any], Any]) -> Any:
@@ -206,16 +206,16 @@ _WORDS = {"APITimeoutError": "timeout", "APIConnectionError": "no connection"}
 
 
 def connect(limits: Limits, *middleware: Any) -> AsyncAnthropic:
-    """The SDK's client. Raises `FormulaSeedError` where it is not installed or finds no credentials."""
+    """The SDK's client. Raises `CallFailed` where it is not installed or finds no credentials."""
     try:
         import anthropic
     except ImportError:
         message = "the package `anthropic` is not installed; install `formulaseed[llm]`"
-        raise FormulaSeedError(message) from None
+        raise CallFailed(message, is_final=True) from None
     try:
         return anthropic.AsyncAnthropic(max_retries=limits.retries, timeout=limits.timeout, middleware=list(middleware))
     except Exception as error:
-        raise FormulaSeedError(f"the Anthropic client cannot start: {_line(error)}") from None
+        raise CallFailed(f"the Anthropic client cannot start: {_line(error)}", is_final=True) from None
 
 
 def told(error: Exception, attempts: int = 0) -> CallFailed:

@@ -92,7 +92,16 @@ class Kitchen:
         return self
 
     def arguments(self, *options: object) -> list[str]:
-        fixed = ["run", "seed.json", "--contexts", "contexts.jsonl", "--extractor", "anthropic", "--store", "answers.sqlite"]
+        fixed = [
+            "run",
+            "seed.json",
+            "--contexts",
+            "contexts.jsonl",
+            "--extractor",
+            "anthropic",
+            "--store",
+            "answers.sqlite",
+        ]
         return [*fixed, *map(str, options)]
 
     def environment(self, **more: str) -> dict[str, str]:

@@ -56,7 +56,17 @@ def test_every_restaurant_comes_out_in_its_order_and_a_rerun_asks_nothing(kitche
     assert server.seen()["paths"] == seen["paths"]
 
 
-FAULTS = ("http_429", "http_500", "http_529", "drop", "drop_body", "not_json", "missing_field", "unlisted", "max_tokens")
+FAULTS = (
+    "http_429",
+    "http_500",
+    "http_529",
+    "drop",
+    "drop_body",
+    "not_json",
+    "missing_field",
+    "unlisted",
+    "max_tokens",
+)
 WAITS = ("http_500", "drop", "drop_body")
 
 
@@ -142,7 +152,9 @@ def test_a_text_that_stands_twice_is_asked_once(kitchen: Kitchen, server: Loopba
     assert sorted(server.seen(False)["texts"].values()) == [1, 3]
 
 
-def test_the_first_call_goes_alone_so_that_the_others_find_its_prompt_cached(kitchen: Kitchen, server: Loopback) -> None:
+def test_the_first_call_goes_alone_so_that_the_others_find_its_prompt_cached(
+    kitchen: Kitchen, server: Loopback
+) -> None:
     """The constant part is marked; only the first call writes it to the cache."""
     server.reset(delay=0.05)
     kitchen.prepare(restaurants(1, 20))
@@ -206,10 +218,12 @@ def test_without_credentials_there_is_one_message(kitchen: Kitchen) -> None:
     done = kitchen.run(ANTHROPIC_API_KEY="")
     assert done.status == 3
     assert done.err.count("stopped: ") == 1
-    assert "stopped: the Anthropic client failed: \"Could not resolve authentication method" in done.err
+    assert 'stopped: the Anthropic client failed: "Could not resolve authentication method' in done.err
 
 
-def test_without_the_package_the_extra_is_named(kitchen: Kitchen, server: Loopback, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_the_package_the_extra_is_named(
+    kitchen: Kitchen, server: Loopback, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The default install has no client; what is stored is given out without it."""
     kitchen.prepare([restaurant("a", "soup")])
     assert kitchen.run().status == 0

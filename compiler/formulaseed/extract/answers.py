@@ -61,7 +61,13 @@ class Answers:
         """Count an answer that did not have to be asked for."""
         self.tally.spared(self.asked.model, stored.usage, is_batch=stored.is_batch)
 
-    def keep(self, key: str, answer: Answer, *, is_batch: bool = False) -> Stored:
+    def keep(self, key: str, answer: Answer, attempt: Attempt) -> Stored:
+        """Store what an answer says, or why it is of no use, and what it took, as one."""
+        with self.store.together():
+            self.attempted(attempt)
+            return self.read(key, answer)
+
+    def read(self, key: str, answer: Answer, *, is_batch: bool = False) -> Stored:
         """Store what an answer says, or why it is of no use. A refusal is not asked about again."""
         tries = self.tries(key) + 1
         try:

@@ -195,7 +195,7 @@ class Questionnaire:
             + (600 if field.type == "string" else 0)
             for field in self.fields
         )
-        return max(512, longest) + 400 * len(self._quotes)
+        return min(16_000, max(512, longest) + 400 * len(self._quotes))  # three times this is what models allow
 
 
 def find_quote(quote: str, text: str) -> Quote:

@@ -162,7 +162,7 @@ class BatchRun:
             attempt = Attempt(entry.key, self._answers.asked.model, entry.status, ms, usage)
             self._answers.attempted(attempt, is_batch=True)
             if entry.answer is not None:
-                stored = self._answers.keep(entry.key, entry.answer, is_batch=True)
+                stored = self._answers.read(entry.key, entry.answer, is_batch=True)
                 if stored.content is None:
                     self._failed(entry.key, stored.reason, may_help=stored.tries < ASKED_AT_MOST)
                 else:

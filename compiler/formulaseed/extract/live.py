@@ -170,11 +170,12 @@ class LiveExtractor:
                         self.stopped = self.stopped or reason
                     return Stored(None, f"not asked: {reason}", Usage())
                 try:
-                    answer = await client.ask(call)
+                    answer, attempt = await client.ask(call)
+                    self._budget.attempted(attempt)
                 finally:
                     self._budget.settle(call)
             self._row.ended()
-            stored = self._answers.keep(question.key, answer)
+            stored = self._answers.keep(question.key, answer, attempt)
             tries = stored.tries
         return stored
 

@@ -184,20 +184,20 @@ class Store:
 
     def begin_batch(self, batch: str, asked: str, keys: Iterable[str]) -> None:
         """A batch of these questions is under way; `asked` names the questionnaire, which alone can read its answers."""
-        with self._transaction():
+        with self.together():
             self._db.execute("INSERT OR IGNORE INTO batches VALUES (?, ?, ?, NULL)", (batch, asked, time.time()))
             self._db.executemany("INSERT OR IGNORE INTO batched VALUES (?, ?)", ((key, batch) for key in keys))
 
     @contextmanager
     def result_of(self, key: str, batch: str) -> Iterator[bool]:
         """Take one result of a batch: what is written inside is written as one. False where that was done before."""
-        with self._transaction():
+        with self.together():
             done = self._db.execute("DELETE FROM batched WHERE key = ? AND batch = ?", (key, batch))
             yield done.rowcount > 0
 
     def end_batch(self, batch: str) -> None:
         """All results of the batch have been read, or there are none to be had."""
-        with self._transaction():
+        with self.together():
             self._db.execute("UPDATE batches SET ended = ? WHERE id = ?", (time.time(), batch))
             self._db.execute("DELETE FROM batched WHERE batch = ?", (batch,))
 
@@ -293,7 +293,7 @@ class Store:
             )
             raise StoreError(f"{message}; use a newer formulaseed or another --store")
         while self._version() < len(MIGRATIONS):
-            with self._transaction():
+            with self.together():
                 at = self._version()  # another process may have been faster
                 if at < len(MIGRATIONS):
                     for statement in MIGRATIONS[at][1].split(";"):
@@ -305,7 +305,8 @@ class Store:
         return version
 
     @contextmanager
-    def _transaction(self) -> Iterator[None]:
+    def together(self) -> Iterator[None]:
+        """Write everything inside, or nothing of it."""
         with self._guarded():
             self._db.execute("BEGIN IMMEDIATE")
             try:

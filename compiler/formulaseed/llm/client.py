@@ -116,8 +116,8 @@ class Client:
         async with self.gate:
             yield
 
-    async def ask(self, call: Call) -> Answer:
-        """The model's answer. Raises `CallFailed`."""
+    async def ask(self, call: Call) -> tuple[Answer, Attempt]:
+        """The model's answer, and the attempt that brought it, of which `on_attempt` does not hear. Raises `CallFailed`."""
         asked = _Asked(call)
         _ASKED.set(asked)
         try:
@@ -127,17 +127,17 @@ class Client:
                 body = await response.read()
             answer = answer_of(body, response.request_id or "")
         except TimeoutError:
-            self._account(asked, "broken")
+            self._account(asked)
             tried = ", ".join(asked.statuses) or "none ended"
             message = f"no answer within the deadline of {self.limits.deadline:g} s (attempts: {tried})"
             raise CallFailed(message) from None
         except FormulaSeedError:
             raise
         except Exception as error:
-            self._account(asked, "broken")
+            self._account(asked)
             raise told(error, len(asked.statuses)) from None
-        self._account(asked, "200", answer)
-        return answer
+        ms, number = asked.answered_ms or 0, len(asked.statuses) + 1
+        return answer, Attempt(call.key, call.model, "200", ms, answer.usage, answer.request_id, number)
 
     async def abilities(self, model: str) -> Abilities:
         """What the model understands. A server that does not tell soon is taken to have a current model."""
@@ -160,7 +160,7 @@ class Client:
         asked = _ASKED.get(None)
         if asked is None:
             return await call_next(request)
-        self._account(asked, "broken")
+        self._account(asked)
         if asked.statuses:
             if not self._may_retry():
                 tried = ", ".join(asked.statuses)
@@ -188,18 +188,16 @@ class Client:
         if self._tokens.is_limited:
             await self._tokens.take(call.bytes / _BYTES_A_TOKEN)
 
-    def _account(self, asked: _Asked, status: str, answer: Answer | None = None) -> None:
-        """Close the attempt that was answered with a body, whole or `broken`."""
+    def _account(self, asked: _Asked) -> None:
+        """Close the attempt whose answer could not be read to its end, or not be understood."""
         ms, asked.answered_ms = asked.answered_ms, None
-        if ms is not None and answer is not None:
-            self._attempted(asked, status, ms, answer.usage, answer.request_id)
-        elif ms is not None:
-            self._attempted(asked, status, ms)
+        if ms is not None:
+            self._attempted(asked, "broken", ms)
 
-    def _attempted(self, asked: _Asked, status: str, ms: int, usage: Usage | None = None, request_id: str = "") -> None:
+    def _attempted(self, asked: _Asked, status: str, ms: int, request_id: str = "") -> None:
         asked.statuses.append(status)
         number = len(asked.statuses)
-        self._on_attempt(Attempt(asked.call.key, asked.call.model, status, ms, usage, request_id, number))
+        self._on_attempt(Attempt(asked.call.key, asked.call.model, status, ms, None, request_id, number))
 
 
 _WORDS = {"APITimeoutError": "timeout", "APIConnectionError": "no connection"}

@@ -58,7 +58,8 @@ def questionnaire(of: dict[str, Any] | None = None, **options: Any) -> Questionn
     """What a seed asks; by default one of a field of each type."""
     program = analyse(of or seed(extract={"fields": FIELDS})).program
     assert program is not None
-    return Questionnaire(fields_of(program), **{"model": MODEL, "passes": program.passes, **options})
+    fixed = {"model": MODEL, "passes": program.passes, "own_prompt": program.extraction_prompt}
+    return Questionnaire(fields_of(program), **{**fixed, **options})
 
 
 def restaurant(name: str, *texts: str, **more: Any) -> dict[str, Any]:

@@ -103,6 +103,7 @@ class Store:
             self._db = sqlite3.connect(path, timeout=_SECONDS_TO_WAIT, isolation_level=None)
         try:
             with self._guarded():
+                self._refuse_newer()
                 self._write_ahead()
                 self._db.execute("PRAGMA synchronous = NORMAL")
                 self._migrate()
@@ -285,13 +286,15 @@ class Store:
                     raise
                 time.sleep(0.05)
 
-    def _migrate(self) -> None:
+    def _refuse_newer(self) -> None:
         version = self._version()
         if version > len(MIGRATIONS):
-            message = (
-                f"{self.path} is of version {version}, and this formulaseed knows versions up to {len(MIGRATIONS)}"
+            known = f"this formulaseed knows versions up to {len(MIGRATIONS)}"
+            raise StoreError(
+                f"{self.path} is of version {version}, and {known}; use a newer formulaseed or another --store"
             )
-            raise StoreError(f"{message}; use a newer formulaseed or another --store")
+
+    def _migrate(self) -> None:
         while self._version() < len(MIGRATIONS):
             with self.together():
                 at = self._version()  # another process may have been faster

@@ -206,6 +206,8 @@ def test_quiet_batches_say_only_what_came_of_it(kitchen: Kitchen, server: Loopba
     assert done.err.splitlines()[0] == "1 restaurant, 0 failed; 1 of 1 reviews relevant, 1 extracted (anthropic, own)"
     assert (
         "effort"
-        not in [one for one in server.requests if one.path == BATCHES][0].body["requests"][0]["params"]["output_config"]
+        not in next(one for one in server.requests if one.path == BATCHES).body["requests"][0]["params"][
+            "output_config"
+        ]
     )
     assert MODEL not in done.err

@@ -63,7 +63,7 @@ def test_the_prompt_and_the_schema_are_as_they_were_looked_at(name: str, request
     system = sent.pop("system")
     user = sent.pop("messages")
     assert [*system[0]] == ["type", "text", "cache_control"]
-    assert [*user[0].items()][0] == ("role", "user")
+    assert next(iter(user[0].items())) == ("role", "user")
     written = (
         f"{system[0]['text']}\n----- user\n\n{user[0]['content']}\n\n----- the rest\n\n{json.dumps(sent, indent=2)}\n"
     )

@@ -17,7 +17,7 @@ import pytest
 from asking import MODEL, Kitchen, command, questionnaire, restaurant, restaurants, seed
 from formulaseed.extract.answers import Answers
 from formulaseed.extract.base import ReviewText
-from formulaseed.extract.store import MIGRATIONS, Store, StoreError, Stored, default_path
+from formulaseed.extract.store import MIGRATIONS, Store, Stored, StoreError, default_path
 from formulaseed.extract.tally import Tally
 from formulaseed.llm.calls import Answer, Usage
 from formulaseed.llm.client import Attempt

@@ -191,7 +191,7 @@ def test_what_fails_every_call_ends_the_asking(
     assert calls <= server.seen(False)["paths"][MESSAGES] <= calls + 3
     assert len(done.results) == 41
     assert done.results[-1]["output"]["N"] == 1
-    assert "failed: contexts.jsonl:40: r39: 5 reviews (r39-0, r39-1, r39-2, …): not asked" in done.err
+    assert "failed: contexts.jsonl:40: r39: 5 reviews (r39-0, r39-1, r39-2, …): it has not been asked about" in done.err
 
 
 def test_a_review_that_the_api_refuses_as_too_long_stops_nothing_else(kitchen: Kitchen, server: Loopback) -> None:
@@ -218,7 +218,7 @@ def test_without_credentials_there_is_one_message(kitchen: Kitchen) -> None:
     done = kitchen.run(ANTHROPIC_API_KEY="")
     assert done.status == 3
     assert done.err.count("stopped: ") == 1
-    assert 'stopped: the Anthropic client failed: "Could not resolve authentication method' in done.err
+    assert "stopped: the Anthropic client " in done.err
 
 
 def test_without_the_package_the_extra_is_named(
@@ -309,10 +309,10 @@ def test_an_answer_that_is_no_message_fails_its_review(kitchen: Kitchen, server:
 
 def test_calls_slow_down_when_the_server_pushes_back_and_recover(kitchen: Kitchen, server: Loopback) -> None:
     """Fewer calls at a time while there are 429s; all reviews are answered in the end."""
-    server.reset(rate=150, burst=5, delay=0.05, retry_after=0.05, retry_after_ms=True)
-    kitchen.prepare(restaurants(10, 20))
+    server.reset(rate=60, burst=5, delay=0.05, retry_after=0.05, retry_after_ms=True)
+    kitchen.prepare(restaurants(5, 20))
     done = kitchen.run("--concurrency", 64)
-    assert (done.status, len(kitchen.answers())) == (0, 200)
+    assert (done.status, len(kitchen.answers())) == (0, 100)
     assert server.seen(False)["outcomes"]["http_429"] > 0
     assert "attempts in all" in done.err
 

@@ -13,7 +13,7 @@ import click
 from formulaseed.cli.common import reported
 from formulaseed.cli.progress import Progress, progress
 from formulaseed.cli.run import INTERRUPTED, Counted, Source, written
-from formulaseed.extract.answers import NOT_ASKED, Answers, StoredExtractor, unanswered
+from formulaseed.extract.answers import Answers, StoredExtractor, unanswered
 from formulaseed.extract.asking import Questionnaire
 from formulaseed.extract.base import Extractor, ReviewText, fields_of
 from formulaseed.extract.batch import BatchRun
@@ -80,8 +80,7 @@ def ask(
                         answers, limits, most_usd=most, poll=given["poll"], tell=_silent if quiet else _tell
                     )
                     carrier.ask(reviews)
-                    why = f"not asked: {carrier.stopped}" if carrier.stopped else NOT_ASKED
-                    extractor: Extractor = StoredExtractor(answers, carrier.asked, carrier.failures, why)
+                    extractor: Extractor = StoredExtractor(answers, carrier.asked, carrier.failures)
                 else:
                     total = None if quiet or not is_read_again else sum(1 for _ in unanswered(answers, reviews()))
                     speed = _Speed(tally, total, shown)

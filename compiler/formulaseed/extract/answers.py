@@ -17,7 +17,7 @@ from formulaseed.extract.tally import Tally
 from formulaseed.llm.calls import Answer, Usage
 from formulaseed.llm.client import Attempt
 
-NOT_ASKED = "it has not been asked"
+NOT_ASKED = "it has not been asked about"
 ASKED_AT_MOST = 3
 """So often one question is asked where the answers are of no use."""
 
@@ -100,7 +100,7 @@ class Answers:
 
 
 class StoredExtractor(OneByOne):
-    """Takes what the store holds. `failures` says why a question has no answer there, by its key, else `otherwise`.
+    """Takes what the store holds. `failures` says why a question has no answer there, by its key.
 
     `asked` are the keys that this run has asked: what else is found was spared.
     """
@@ -112,12 +112,10 @@ class StoredExtractor(OneByOne):
         answers: Answers,
         asked: Collection[str] = (),
         failures: Mapping[str, str] = MappingProxyType({}),
-        otherwise: str = NOT_ASKED,
     ) -> None:
         self._answers = answers
         self._asked = asked
         self._failures = failures
-        self._otherwise = otherwise
 
     def extract(self, reviews: Sequence[ReviewText]) -> list[Extraction]:
         return [self._one(review) for review in reviews]
@@ -125,7 +123,7 @@ class StoredExtractor(OneByOne):
     def _one(self, review: ReviewText) -> Extraction:
         passes = []
         for question in self._answers.asked.questions(review):
-            reason = self._failures.get(question.key, self._otherwise)
+            reason = self._failures.get(question.key, NOT_ASKED)
             stored = self._answers.find(question)
             if stored is not None and question.key not in self._asked:
                 self._answers.spared(stored)

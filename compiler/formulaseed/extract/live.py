@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from formulaseed.errors import FormulaSeedError
-from formulaseed.extract.answers import ASKED_AT_MOST, Answers
+from formulaseed.extract.answers import ASKED_AT_MOST, NOT_ASKED, Answers
 from formulaseed.extract.asking import Question
 from formulaseed.extract.base import Extraction, ReviewText
 from formulaseed.extract.store import Stored
@@ -163,12 +163,12 @@ class LiveExtractor:
             call = self._call(question, tries + 1)
             async with client.turn(call):
                 if self.stopped:
-                    return Stored(None, f"not asked: {self.stopped}", Usage())
+                    return Stored(None, NOT_ASKED, Usage())
                 if not await self._budget.reserve(call):
                     reason = self._budget.refusal(call)
                     if self._budget.has_price(call):
-                        self.stopped = self.stopped or reason
-                    return Stored(None, f"not asked: {reason}", Usage())
+                        self.stopped, reason = self.stopped or reason, NOT_ASKED
+                    return Stored(None, reason, Usage())
                 try:
                     answer, attempt = await client.ask(call)
                     self._budget.attempted(attempt)

@@ -56,9 +56,8 @@ class Tally:
         usage = self.usage
         paid = f"paid {told(self.paid)} for {number_of(self.asked, 'call')}"
         paid += f" ({usage.prompt:,} tokens in, {usage.cache_read:,} of them cached, {usage.output:,} out)"
-        told_ = [
-            f"{paid}; the store saved {number_of(self.stored, 'call')}, {told(self.saved)}; {number_of(self.failed, 'review')} failed"
-        ]
+        saved = f"the store saved {number_of(self.stored, 'call')}, {told(self.saved)}"
+        told_ = [f"{paid}; {saved}; {number_of(self.failed, 'review')} failed"]
         if self.attempts > self.asked:
             told_.append(f"{number_of(self.attempts, 'attempt')} in all")
         if self.broken:

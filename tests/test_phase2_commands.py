@@ -208,6 +208,15 @@ def test_only_the_part_of_a_review_that_the_seed_lets_through_is_sent(
         assert "a-0: it has 30 characters, and the seed rejects reviews over 10" in done.err
 
 
+def test_a_seed_without_fields_asks_nothing(kitchen: Kitchen, server: Loopback) -> None:
+    """Its reviews have nothing but their metadata, and that costs nothing."""
+    steps = [{"name": "N", "op": "count", "where": {"meta.stars": {">=": 4}}}]
+    kitchen.prepare(restaurants(2, 3), seed(extract={"fields": []}, compute=steps, output=["N"]))
+    for options in ((), ("--batch",)):
+        assert [result["output"] for result in kitchen.run(*options).results] == [{"N": 3}, {"N": 3}]
+    assert server.seen(False)["paths"] == {}
+
+
 def test_changing_compute_asks_nothing_again(kitchen: Kitchen, server: Loopback) -> None:
     """The fields are the same, so the answers are."""
     kitchen.prepare(restaurants(2, 3))

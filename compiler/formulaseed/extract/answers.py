@@ -91,6 +91,8 @@ class Answers:
         if failed:
             self.tally.failed += 1
             return Extraction(review.review_id, None, failed[0])
+        if not passes:
+            return Extraction(review.review_id, {})
         values = [self.asked.values(each.content, review.text) for each in passes]
         if len(values) > 1:
             self.tally.agreement.add(values)

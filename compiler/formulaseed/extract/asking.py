@@ -89,7 +89,9 @@ class Questionnaire:
         return self._head.hexdigest()[:_KEY_LETTERS]
 
     def questions(self, review: ReviewText) -> list[Question]:
-        """One for each pass."""
+        """One for each pass; none where the seed has no fields."""
+        if not self.fields:
+            return []
         user = self._user(review)
         return [Question(self._key(user, index), user) for index in range(self.passes)]
 

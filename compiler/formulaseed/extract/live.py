@@ -108,7 +108,7 @@ class LiveExtractor:
     async def _review(self, review: ReviewText) -> Extraction:
         try:
             answers = [self._answered(question) for question in self._answers.asked.questions(review)]
-            passes = await asyncio.gather(*answers) if len(answers) > 1 else [await answers[0]]
+            passes = [await answers[0]] if len(answers) == 1 else await asyncio.gather(*answers)
             return self._answers.extraction(review, passes)
         except FormulaSeedError as error:
             self._broken = self._broken or error

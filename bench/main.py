@@ -15,6 +15,7 @@ BENCHMARKS = {
     "startup": "commands from the shell",
     "pipeline": "reviews a second",
     "matrix": "requests held against restaurants",
+    "calls": "extraction by a model: calls a second against a server on loopback, and memory",
 }
 
 

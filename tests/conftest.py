@@ -1,12 +1,13 @@
 """Options of the test run, and how long the property tests look.
 
 `FORMULASEED_HYPOTHESIS=deep` tries many more examples, other ones each time; `brief`, for tests that run hundreds of
-times, tries few, and looks for no smaller ones.
+times, tries few, and looks for no smaller ones. No test but those marked `live` ever sees a key or URL of an API.
 """
 
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, Phase, settings
@@ -24,3 +25,19 @@ settings.load_profile(os.environ.get("FORMULASEED_HYPOTHESIS", "fast"))
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update-cases", action="store_true", help="rewrite what tests/cases/ expects")
+
+
+@pytest.fixture(autouse=True)
+def _no_api(
+    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """Whatever credentials the machine has, a test gets none, and a URL where nobody listens."""
+    if request.node.get_closest_marker("live"):
+        return
+    for name in [name for name in os.environ if name.startswith("ANTHROPIC_")]:
+        monkeypatch.delenv(name)
+    nowhere = Path(tmp_path_factory.getbasetemp())
+    (nowhere / "no-credentials").mkdir(exist_ok=True)
+    monkeypatch.setenv("ANTHROPIC_BASE_URL", "http://127.0.0.1:9")
+    monkeypatch.setenv("ANTHROPIC_CONFIG_DIR", str(nowhere / "no-credentials"))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(nowhere / "cache"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -12,14 +13,18 @@ import click
 from formulaseed.cli.common import reported
 from formulaseed.cli.progress import Progress, progress
 from formulaseed.cli.run import INTERRUPTED, Counted, Source, written
-from formulaseed.extract.answers import NOT_ASKED, Answers, StoredExtractor, unanswered
+from formulaseed.extract.answers import Answers, StoredExtractor, unanswered
 from formulaseed.extract.asking import Questionnaire
 from formulaseed.extract.base import Extractor, ReviewText, fields_of
+from formulaseed.extract.batch import BatchRun
 from formulaseed.extract.estimate import estimate, lines
+from formulaseed.extract.live import LiveExtractor
 from formulaseed.extract.store import Store, default_path
 from formulaseed.extract.tally import Tally
 from formulaseed.ir import nodes
-from formulaseed.llm.prices import Prices, read_prices, told
+from formulaseed.llm.budget import Budget
+from formulaseed.llm.client import Limits
+from formulaseed.llm.prices import read_prices, told
 from formulaseed.runtime.evaluator import Evaluator
 from formulaseed.runtime.results import Failures
 from formulaseed.runtime.running import RunOptions, asked_reviews
@@ -43,8 +48,9 @@ def ask(
     if given["max_usd"] is not None and given["model"] not in prices.models:
         message = f"--max-usd needs a price, and there is none for {given['model']}; --prices FILE gives one"
         raise click.UsageError(message)
-    if given["batch"] and "-" in inputs:
-        raise click.UsageError("--batch reads its input several times: pass a file, not -")
+    is_read_again = all(path is None or Path(path).is_file() for path in inputs)
+    if given["batch"] and not is_read_again:
+        raise click.UsageError("--batch reads its input several times: pass files that can be, not - or a pipe")
 
     def reviews() -> Iterator[list[ReviewText]]:
         return asked_reviews(evaluator, source(Failures()), options)
@@ -62,53 +68,42 @@ def ask(
         if given["dry_run"]:
             click.echo("\n".join(lines(estimate(answers, reviews()), answers, prices)))
             return 0
+        limits = Limits(**{field.name: given[field.name] for field in fields(Limits)})
+        most = given["max_usd"]
         counted = Counted()
         status = 0
-        with reported(failures):
-            try:
-                with progress("restaurant", quiet=quiet) as shown:
-                    extractor = _carrier(answers, given, prices, reviews, "-" in inputs or quiet, shown)
-                    results = run_restaurants(evaluator, extractor, source(failures), options, failures)
-                    written(results, out, inputs, shown, counted)
-            except KeyboardInterrupt:
-                click.echo(
-                    "interrupted: what was answered is stored, and the same command goes on from there", err=True
-                )
-                status = INTERRUPTED
-        for line in (counted.told(f"anthropic, {given['model']}"), *tally.lines()):
-            click.echo(line, err=True)
+        carrier: BatchRun | LiveExtractor | None = None
+        try:
+            with reported(failures), progress("restaurant", quiet=quiet) as shown:
+                if given["batch"]:
+                    carrier = BatchRun(
+                        answers, limits, most_usd=most, poll=given["poll"], tell=_silent if quiet else _tell
+                    )
+                    carrier.ask(reviews)
+                    extractor: Extractor = StoredExtractor(answers, carrier.asked, carrier.failures)
+                else:
+                    total = None if quiet or not is_read_again else sum(1 for _ in unanswered(answers, reviews()))
+                    speed = _Speed(tally, total, shown)
+                    extractor = carrier = LiveExtractor(answers, limits, Budget(prices, most), speed.answered)
+                results = run_restaurants(evaluator, extractor, source(failures), options, failures)
+                written(results, out, inputs, shown, counted)
+        except KeyboardInterrupt:
+            click.echo("interrupted: what was answered is stored, and the same command goes on from there", err=True)
+            status = INTERRUPTED
+        finally:
+            if carrier is not None and carrier.stopped:
+                click.echo(f"stopped: {carrier.stopped}; the same command goes on from here", err=True)
+            for line in (counted.told(f"anthropic, {given['model']}"), *tally.lines()):
+                click.echo(line, err=True)
         return status or failures.status
 
 
-def _carrier(
-    answers: Answers, given: dict[str, Any], prices: Prices, reviews: Any, is_uncounted: bool, shown: Progress
-) -> Extractor:
-    from formulaseed.llm.budget import Budget
-    from formulaseed.llm.client import Limits
-
-    limits = Limits(
-        concurrency=given["concurrency"],
-        requests_per_minute=given["requests_per_minute"],
-        tokens_per_minute=given["tokens_per_minute"],
-        retries=given["retries"],
-        timeout=given["timeout"],
-        deadline=given["deadline"],
-    )
-    if given["batch"]:
-        from formulaseed.extract.batch import BatchRun
-
-        batch = BatchRun(answers, limits, most_usd=given["max_usd"], poll=given["poll"], tell=_told_of)
-        batch.ask(reviews)
-        return StoredExtractor(answers, batch.asked, batch.failures, batch.stopped or NOT_ASKED)
-    from formulaseed.extract.live import LiveExtractor
-
-    total = None if is_uncounted else sum(1 for _ in unanswered(answers, reviews()))
-    speed = _Speed(answers.tally, total, shown)
-    return LiveExtractor(answers, limits, Budget(prices, given["max_usd"]), speed.answered)
-
-
-def _told_of(text: str) -> None:
+def _tell(text: str) -> None:
     click.echo(text, err=True)
+
+
+def _silent(text: str) -> None:
+    """Say nothing."""
 
 
 class _Speed:

@@ -20,20 +20,25 @@ class Progress(Protocol):
         """One more is done."""
 
     def show(self, note: str) -> None:
-        """Something went on, though no other one is done."""
+        """Something went on, though no other one is done; what it says stays in place of the notes of `advance`."""
 
 
 class _Lines:
     def __init__(self, what: str) -> None:
         self._what = what
         self._done = 0
+        self._shown = ""
         self._last = time.monotonic()
 
     def advance(self, note: str) -> None:
         self._done += 1
-        self.show(note)
+        self._tell(self._shown or note)
 
     def show(self, note: str) -> None:
+        self._shown = note
+        self._tell(note)
+
+    def _tell(self, note: str) -> None:
         now = time.monotonic()
         if now - self._last >= _SECONDS_BETWEEN_LINES:
             self._last = now
@@ -66,10 +71,13 @@ def progress(what: str, total: int | None = None, *, quiet: bool = False) -> Ite
         task = bar.add_task(f"{what}s", total=total)
 
         class _Bar:
+            shown = ""
+
             def advance(self, note: str) -> None:
-                bar.update(task, advance=1, description=f"{what}s, {note}")
+                bar.update(task, advance=1, description=f"{what}s, {self.shown or note}")
 
             def show(self, note: str) -> None:
+                self.shown = note
                 bar.update(task, description=f"{what}s, {note}")
 
         yield _Bar()

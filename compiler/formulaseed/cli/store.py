@@ -12,7 +12,7 @@ import click
 
 from formulaseed.cli.common import finish, reported
 from formulaseed.errors import DataError
-from formulaseed.extract.store import Store, default_path
+from formulaseed.extract.store import Store, StoreError, default_path
 from formulaseed.llm.prices import read_prices, told
 from formulaseed.runtime.jsonl import BadLine, read_lines
 from formulaseed.runtime.results import Failures, text_writer
@@ -82,6 +82,8 @@ def import_(source: str, path: str | None) -> None:
                 continue
             try:
                 is_new = store.take(line.value)
+            except StoreError:
+                raise
             except DataError as error:
                 failures.add(line.place, str(error))
                 continue

@@ -17,33 +17,66 @@ from formulaseed.extract.tally import Tally
 from formulaseed.llm.calls import Answer, Usage
 from formulaseed.llm.client import Attempt
 
-NOT_ASKED = "it has not been asked"
+NOT_ASKED = "it has not been asked about"
+ASKED_AT_MOST = 3
+"""So often one question is asked where the answers are of no use."""
 
 
 class Answers:
-    """`retry_errors`: an answer that is of no use, from an earlier run, counts as none."""
+    """A question whose answers are of no use is asked `ASKED_AT_MOST` times, over all runs; then that is remembered.
+
+    `retry_errors`: what earlier runs remember of that kind counts as nothing.
+    """
 
     def __init__(self, asked: Questionnaire, store: Store, tally: Tally, *, retry_errors: bool = False) -> None:
         self.asked = asked
         self.tally = tally
         self.store = store
         self._retry_errors = retry_errors
+        self._asked_anew: set[str] = set()
 
     def find(self, question: Question) -> Stored | None:
         """The stored answer to a question, None where it has to be asked."""
         stored = self.store.get(question.key)
-        return None if stored is not None and stored.content is None and self._retry_errors else stored
+        if stored is None:
+            return None
+        if stored.content is None:
+            return stored if self._tries(question.key, stored) >= ASKED_AT_MOST else None
+        try:
+            self.asked.values(stored.content, "")
+        except Unusable:  # it is from elsewhere: what was asked for under this key was read before it was stored
+            self.store.forget(question.key)
+            return None
+        return stored
+
+    def tries(self, key: str) -> int:
+        """How often a question was asked that has no answer of use."""
+        stored = self.store.get(key)
+        return self._tries(key, stored) if stored is not None else 0
+
+    def _tries(self, key: str, stored: Stored) -> int:
+        return 0 if self._retry_errors and key not in self._asked_anew else stored.tries
 
     def spared(self, stored: Stored) -> None:
         """Count an answer that did not have to be asked for."""
         self.tally.spared(self.asked.model, stored.usage, is_batch=stored.is_batch)
 
-    def keep(self, key: str, answer: Answer, *, is_batch: bool = False) -> Stored:
-        """Store what an answer says, or why it is of no use."""
+    def keep(self, key: str, answer: Answer, attempt: Attempt) -> Stored:
+        """Store what an answer says, or why it is of no use, and what it took, as one."""
+        with self.store.together():
+            self.attempted(attempt)
+            return self.read(key, answer)
+
+    def read(self, key: str, answer: Answer, *, is_batch: bool = False) -> Stored:
+        """Store what an answer says, or why it is of no use. A refusal is not asked about again."""
+        tries = self.tries(key) + 1
         try:
-            stored = Stored(self.asked.read(answer), "", answer.usage, is_batch)
+            stored = Stored(self.asked.read(answer), "", answer.usage, is_batch, tries)
         except Unusable as error:
-            stored = Stored(None, str(error), answer.usage, is_batch)
+            tries = ASKED_AT_MOST if answer.stop_reason == "refusal" else tries
+            stored = Stored(None, str(error), answer.usage, is_batch, tries)
+            if self._retry_errors:
+                self._asked_anew.add(key)
         self.store.put(key, self.asked.model, stored)
         return stored
 
@@ -56,11 +89,11 @@ class Answers:
         """The review's values by the majority of its passes. One pass without values is a failure of the review."""
         failed = [each.reason for each in passes if each.content is None]
         if failed:
+            self.tally.failed += 1
             return Extraction(review.review_id, None, failed[0])
-        try:
-            values = [self.asked.values(each.content, review.text) for each in passes]
-        except Unusable as error:
-            return Extraction(review.review_id, None, f"its stored answer cannot be used: {error}")
+        if not passes:
+            return Extraction(review.review_id, {})
+        values = [self.asked.values(each.content, review.text) for each in passes]
         if len(values) > 1:
             self.tally.agreement.add(values)
         chosen = majority(values)
@@ -69,7 +102,7 @@ class Answers:
 
 
 class StoredExtractor(OneByOne):
-    """Takes what the store holds. `failures` says why a question has no answer there, by its key, else `otherwise`.
+    """Takes what the store holds. `failures` says why a question has no answer there, by its key.
 
     `asked` are the keys that this run has asked: what else is found was spared.
     """
@@ -81,12 +114,10 @@ class StoredExtractor(OneByOne):
         answers: Answers,
         asked: Collection[str] = (),
         failures: Mapping[str, str] = MappingProxyType({}),
-        otherwise: str = NOT_ASKED,
     ) -> None:
         self._answers = answers
         self._asked = asked
         self._failures = failures
-        self._otherwise = otherwise
 
     def extract(self, reviews: Sequence[ReviewText]) -> list[Extraction]:
         return [self._one(review) for review in reviews]
@@ -94,7 +125,7 @@ class StoredExtractor(OneByOne):
     def _one(self, review: ReviewText) -> Extraction:
         passes = []
         for question in self._answers.asked.questions(review):
-            reason = self._failures.get(question.key, self._otherwise)
+            reason = self._failures.get(question.key, NOT_ASKED)
             stored = self._answers.find(question)
             if stored is not None and question.key not in self._asked:
                 self._answers.spared(stored)

@@ -78,7 +78,8 @@ class Questionnaire:
         self._quotes = _quote_names(self.fields)
         self.system = self._system()
         self.schema = self._schema()
-        head = [_VERSION, [asdict(field) for field in self.fields], self.system, model, effort]
+        asked = [{**asdict(field), "default": None} for field in self.fields]  # no answer depends on a default
+        head = [_VERSION, asked, self.system, model, effort]
         self._head = hashlib.sha256(json.dumps(head, sort_keys=True).encode())
         self.max_tokens = self._max_tokens()
 
@@ -88,7 +89,9 @@ class Questionnaire:
         return self._head.hexdigest()[:_KEY_LETTERS]
 
     def questions(self, review: ReviewText) -> list[Question]:
-        """One for each pass."""
+        """One for each pass; none where the seed has no fields."""
+        if not self.fields:
+            return []
         user = self._user(review)
         return [Question(self._key(user, index), user) for index in range(self.passes)]
 
@@ -129,7 +132,9 @@ class Questionnaire:
         except DataError as error:
             raise Unusable(f"in the answer {error}") from None
         said = {field: given.get(name) for name, field in self._quotes.items()}
-        quotes = {field: find_quote(quote, text) for field, quote in said.items() if isinstance(quote, str) and quote}
+        quotes = {
+            field: find_quote(quote, text) for field, quote in said.items() if isinstance(quote, str) and quote.strip()
+        }
         return Values(values, quotes)
 
     # --- what is sent
@@ -174,7 +179,7 @@ class Questionnaire:
 
         def fill(match: re.Match[str]) -> str:
             name = match.group(1)
-            return _json(shown[name]) if name is not None else match.group(0)[0]
+            return _json(shown[name]) if name is not None else match.group(0)
 
         return _PLACEHOLDER.sub(fill, self._own_prompt)
 
@@ -192,14 +197,29 @@ class Questionnaire:
             + (600 if field.type == "string" else 0)
             for field in self.fields
         )
-        return max(512, longest) + 400 * len(self._quotes)
+        return min(16_000, max(512, longest) + 400 * len(self._quotes))  # three times this is what models allow
 
 
 def find_quote(quote: str, text: str) -> Quote:
     """Where the quote stands in the text, with runs of white space taken as one space; verified only if it does."""
-    words = quote.split()
-    found = re.search(r"\s+".join(map(re.escape, words)), text) if words else None
-    return Quote(quote, found.start(), found.end()) if found else Quote(quote, None, None)
+    wanted = " ".join(quote.split())
+    at = " ".join(text.split()).find(wanted) if wanted else -1
+    if at < 0:
+        return Quote(quote, None, None)
+    start, last = _places(text, at, at + len(wanted) - 1)
+    return Quote(quote, start, last + 1)
+
+
+def _places(text: str, *folded: int) -> list[int]:
+    """The places in a text of places in its words with one space between any two; none of these is at such a space."""
+    found: list[int] = []
+    before = 0
+    for word in re.finditer(r"\S+", text):
+        length = word.end() - word.start()
+        while len(found) < len(folded) and folded[len(found)] < before + length:
+            found.append(word.start() + folded[len(found)] - before)
+        before += length + 1
+    return found
 
 
 def _quote_names(fields: Sequence[Field]) -> dict[str, str]:

@@ -7,24 +7,22 @@ rounds: each sends what the store has no answer to, waits, and stores the result
 from __future__ import annotations
 
 import asyncio
-import itertools
+import contextlib
 import json
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
-from formulaseed.errors import FormulaSeedError
-from formulaseed.extract.answers import Answers, unanswered
+from formulaseed.extract.answers import ASKED_AT_MOST, Answers, unanswered
 from formulaseed.extract.base import ReviewText
-from formulaseed.llm.calls import Call, answer_of, params
-from formulaseed.llm.client import Attempt, CallFailed, Client, Limits, told
+from formulaseed.llm.batches import BatchClient, BatchResult
+from formulaseed.llm.calls import Call, params
+from formulaseed.llm.client import Abilities, Attempt, CallFailed, Limits
 
 ROUNDS = 3
 """So often a question is sent where it expires, ends in an error or in an answer of no use."""
 MOST_REQUESTS = 10_000
 MOST_BYTES = 32 * 1024 * 1024
 """What a batch holds. The API takes 100,000 requests and 256 MB; this much fits into any memory."""
-_HOPELESS = ("invalid_request_error", "request_too_large")
 
 Source = Callable[[], Iterable[Sequence[ReviewText]]]
 """The reviews from their beginning, each time it is called."""
@@ -57,6 +55,7 @@ class BatchRun:
         """The questions that were sent in this run, by their keys."""
         self.failures: dict[str, str] = {}
         """Why a question has no answer of use, by its key."""
+        self._abilities = Abilities()
         self.stopped = ""
         """Why not everything was asked; empty where it was."""
 
@@ -66,117 +65,110 @@ class BatchRun:
 
     async def _ask(self, source: Source) -> None:
         for _ in range(ROUNDS):
-            missing = self._missing(source)
-            first = next(missing, None)
-            if first is None and not self._answers.store.open_batches(self._answers.asked.id):
+            again, self._again = self._again, set()
+            is_anything = next(self._missing(source, again), None) is not None
+            if not is_anything and not self._answers.store.open_batches(self._answers.asked.id):
                 return
-            client = Client(self._limits, lambda _: None)
             try:
-                await self._round(client, first, missing)
+                async with contextlib.aclosing(BatchClient(self._limits, lambda _: None)) as client:
+                    self._abilities = await client.abilities(self._answers.asked.model)
+                    await self._round(client, self._missing(source, again))
             except CallFailed as error:
-                self.stopped = self.stopped or f"nothing more is asked: {error}"
-            finally:
-                await client.close()
+                self.stopped = self.stopped or str(error)
             if self.stopped:
                 return
 
-    async def _round(self, client: Client, first: Call | None, missing: Iterator[Call]) -> None:
-        if first is not None:
-            for calls in self._batches(first, missing):
-                await self._send(client, calls)
+    async def _round(self, client: BatchClient, missing: Iterator[Call]) -> None:
+        for calls in self._batches(missing):
+            await self._send(client, calls)
         while waiting := self._answers.store.open_batches(self._answers.asked.id):
             left = [batch for batch in waiting if not await self._read_if_ended(client, batch)]
             if left:
                 self._tell(f"waiting for {len(left)} batch{'es' if len(left) > 1 else ''}")
                 await asyncio.sleep(self._poll)
 
-    def _missing(self, source: Source) -> Iterator[Call]:
+    def _missing(self, source: Source, again: Collection[str]) -> Iterator[Call]:
         """A call for every question that has to be sent, each once."""
-        again, self._again = self._again, set()
         self._bound = self._answers.tally.paid or 0.0
         seen: set[str] = set()
         for question in unanswered(self._answers, source(), again):
             key = question.key
             given_up = key in self.failures and key not in again
-            if key in seen or given_up or self._answers.store.is_batched(key):
+            if key in seen or given_up:
                 continue
             seen.add(key)
-            call = self._answers.asked.call(question, times=2 if key in again else 1)
-            if self._fits(call):
+            call = self._answers.asked.call(
+                question,
+                effort=self._abilities.effort,
+                thinking_off=self._abilities.thinking_off,
+                times=self._answers.tries(key) + 1,
+            )
+            if self._answers.store.is_batched(key):  # on its way already, and it will have to be paid
+                self._bound += self._answers.tally.prices.at_most(call, is_batch=True) or 0.0
+            elif self._fits(call):
                 yield call
-            else:
-                self.failures[key] = self.stopped
 
     def _fits(self, call: Call) -> bool:
         if self._most_usd is None:
             return True
         bound = self._answers.tally.prices.at_most(call, is_batch=True)
         if bound is None or self._bound + bound > self._most_usd:
-            self.stopped = f"not asked: it could cost more than the limit of ${self._most_usd:g}"
+            self.stopped = f"it could cost more than the limit of ${self._most_usd:g}"
             return False
         self._bound += bound
         return True
 
-    def _batches(self, first: Call, rest: Iterator[Call]) -> Iterator[list[Call]]:
+    def _batches(self, missing: Iterator[Call]) -> Iterator[list[Call]]:
         calls: list[Call] = []
         size = 0
-        for call in itertools.chain([first], rest):
+        for call in missing:
             length = len(json.dumps(params(call), ensure_ascii=False).encode()) + 100
             if calls and (len(calls) >= self._most_requests or size + length > self._most_bytes):
                 yield calls
                 calls, size = [], 0
             calls.append(call)
             size += length
-        yield calls
+        if calls:
+            yield calls
 
-    async def _send(self, client: Client, calls: list[Call]) -> None:
-        requests: list[Any] = [{"custom_id": call.key, "params": params(call)} for call in calls]
-        try:
-            batch = await client.sdk.messages.batches.create(requests=requests)
-        except Exception as error:
-            raise told(error) from None
-        self._answers.store.begin_batch(batch.id, self._answers.asked.id, (call.key for call in calls))
+    async def _send(self, client: BatchClient, calls: list[Call]) -> None:
+        batch = await client.create_batch(calls)
+        self._answers.store.begin_batch(batch, self._answers.asked.id, (call.key for call in calls))
         self.asked.update(call.key for call in calls)
         self._answers.tally.asked += len(calls)
-        self._tell(f"sent {len(calls):,} calls as {batch.id}")
+        self._tell(f"sent {len(calls):,} calls as {batch}")
 
-    async def _read_if_ended(self, client: Client, batch: str) -> bool:
+    async def _read_if_ended(self, client: BatchClient, batch: str) -> bool:
         """Whether the batch is over; if so its results are in the store."""
+        start = time.perf_counter()
         try:
-            found = await client.sdk.messages.batches.retrieve(batch)
-            if found.processing_status != "ended":
+            if not await client.has_ended(batch):
                 return False
-            start = time.perf_counter()
-            async for entry in await client.sdk.messages.batches.results(batch):
-                self._take(entry, round((time.perf_counter() - start) * 1000))
-        except FormulaSeedError:
-            raise
-        except Exception as error:
-            failed = told(error)
-            if failed.status != 404:
-                raise failed from None
+            async for entry in client.results(batch):
+                self._take(batch, entry, round((time.perf_counter() - start) * 1000))
+        except CallFailed as error:
+            if error.status != 404:
+                raise
             self._tell(f"{batch} is not there any more; what it asked is asked again")
         self._answers.store.end_batch(batch)
         return True
 
-    def _take(self, entry: Any, ms: int) -> None:
-        """One result: an answer, or the reason for none."""
-        key, result = entry.custom_id, entry.result
-        model = self._answers.asked.model
-        if result.type == "succeeded":
-            answer = answer_of(result.message)
-            self._answers.attempted(Attempt(key, model, "succeeded", ms, answer.usage), is_batch=True)
-            stored = self._answers.keep(key, answer, is_batch=True)
-            self.failures.pop(key, None)
-            if stored.content is None:
-                self._failed(key, stored.reason, may_help=answer.stop_reason != "refusal")
-            return
-        self._answers.attempted(Attempt(key, model, result.type, ms), is_batch=True)
-        if result.type == "errored":
-            error = result.error.error
-            self._failed(key, f"the API could not answer: {error.message}", may_help=error.type not in _HOPELESS)
-        else:
-            self._failed(key, f"its call in a batch was {result.type}", may_help=result.type == "expired")
+    def _take(self, batch: str, entry: BatchResult, ms: int) -> None:
+        """One result: an answer, or the reason for none. Nothing is counted twice, however often results are read."""
+        with self._answers.store.result_of(entry.key, batch) as is_new:
+            if not is_new:
+                return
+            usage = entry.answer.usage if entry.answer is not None else None
+            attempt = Attempt(entry.key, self._answers.asked.model, entry.status, ms, usage)
+            self._answers.attempted(attempt, is_batch=True)
+            if entry.answer is not None:
+                stored = self._answers.read(entry.key, entry.answer, is_batch=True)
+                if stored.content is None:
+                    self._failed(entry.key, stored.reason, may_help=stored.tries < ASKED_AT_MOST)
+                else:
+                    self.failures.pop(entry.key, None)
+            else:
+                self._failed(entry.key, entry.reason, may_help=entry.may_help)
 
     def _failed(self, key: str, reason: str, *, may_help: bool) -> None:
         self.failures[key] = reason

@@ -11,18 +11,20 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
-from formulaseed.extract.answers import Answers
+from formulaseed.errors import FormulaSeedError
+from formulaseed.extract.answers import ASKED_AT_MOST, NOT_ASKED, Answers
 from formulaseed.extract.asking import Question
 from formulaseed.extract.base import Extraction, ReviewText
 from formulaseed.extract.store import Stored
 from formulaseed.llm.budget import Budget
-from formulaseed.llm.calls import Usage
+from formulaseed.llm.calls import Call, Usage
 from formulaseed.llm.client import Abilities, Attempt, CallFailed, Client, Limits
 
-ASKED_AT_MOST = 3
-"""So often one question is asked where the answers are of no use."""
-REFUSED_IN_A_ROW = 5
-"""After so many calls in a row that the API calls bad, the rest would fare no better."""
+REFUSED_AT_FIRST, REFUSED_IN_A_ROW = 5, 50
+"""After so many calls in a row that the API calls bad in the same words, before and after the first answer, the rest would
+fare no better."""
+FAILED_IN_A_ROW = 20
+"""After so many calls in a row without an answer, or twice as many as go out at a time, there is no use in going on."""
 AHEAD, HELD = 4, 64
 """As multiples of the concurrency: how many reviews wait for an answer, and how many of them, answered or not, are held
 because one before them is not."""
@@ -47,44 +49,49 @@ class LiveExtractor:
         self._asking: dict[str, asyncio.Task[Stored]] = {}
         self._waiting = 0
         self._done = asyncio.Event()
-        self._refused = 0
+        self._broken: FormulaSeedError | None = None
+        self._row = _Row(limits.concurrency)
         self.stopped = ""
         """Why nothing more is asked; empty while all is well."""
 
     def extract_all(self, restaurants: Iterable[Sequence[ReviewText]]) -> Iterator[list[Extraction]]:
         with asyncio.Runner() as runner:
-            loop = runner.get_loop()
             window: deque[tuple[int, asyncio.Task[list[Extraction]]]] = deque()
             held = 0
             try:
                 for reviews in restaurants:
+                    task = runner.get_loop().create_task(self._restaurant(reviews))
+                    task.add_done_callback(lambda _: self._done.set())
+                    size = max(1, len(reviews))  # restaurants without a review must not pile up either
+                    window.append((size, task))
                     self._waiting += len(reviews)
-                    held += len(reviews)
-                    window.append((len(reviews), loop.create_task(self._restaurant(reviews))))
+                    held += size
                     while window and (window[0][1].done() or self._is_full(held)):
-                        if not window[0][1].done():
-                            loop.run_until_complete(self._progress(window[0][1]))
-                            continue
-                        size, task = window.popleft()
-                        held -= size
-                        yield task.result()
+                        runner.run(self._progress(window[0][1], held))
+                        if window[0][1].done():
+                            size, task = window.popleft()
+                            held -= size
+                            yield task.result()
                 while window:
-                    yield loop.run_until_complete(window.popleft()[1])
+                    runner.run(self._progress(window[0][1]))
+                    yield window.popleft()[1].result()
             finally:
-                loop.run_until_complete(self._close([task for _, task in window]))
+                runner.run(self._close([task for _, task in window]))
 
     def _is_full(self, held: int) -> bool:
         most = self._limits.concurrency
         return self._waiting >= AHEAD * most or held >= HELD * most
 
-    async def _progress(self, head: asyncio.Task[Any]) -> None:
-        """Until a review is done, or the restaurant that is to come out next."""
-        self._done.clear()
-        done = asyncio.ensure_future(self._done.wait())
-        try:
-            await asyncio.wait({head, done}, return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            done.cancel()
+    async def _progress(self, head: asyncio.Task[Any], held: int | None = None) -> None:
+        """Until the restaurant that is to come out next is done, or, with `held`, more may be read.
+
+        Where something is wrong with more than a call, nobody waits for the other ones.
+        """
+        while not head.done() and (held is None or self._is_full(held)) and self._broken is None:
+            self._done.clear()
+            await self._done.wait()
+        if self._broken is not None:
+            raise self._broken
 
     async def _close(self, tasks: Sequence[asyncio.Task[Any]]) -> None:
         """Let go of what is under way, where the work ends early."""
@@ -93,42 +100,46 @@ class LiveExtractor:
             task.cancel()
         await asyncio.gather(*under_way, return_exceptions=True)
         if self._client is not None:
-            await self._client.close()
+            await self._client.aclose()
 
     async def _restaurant(self, reviews: Sequence[ReviewText]) -> list[Extraction]:
         return list(await asyncio.gather(*map(self._review, reviews)))
 
     async def _review(self, review: ReviewText) -> Extraction:
         try:
-            passes = await asyncio.gather(*map(self._answered, self._answers.asked.questions(review)))
+            answers = [self._answered(question) for question in self._answers.asked.questions(review)]
+            passes = [await answers[0]] if len(answers) == 1 else await asyncio.gather(*answers)
             return self._answers.extraction(review, passes)
+        except FormulaSeedError as error:
+            self._broken = self._broken or error
+            raise
         finally:
             self._waiting -= 1
             self._done.set()
 
-    async def _answered(self, question: Question) -> Stored:
+    def _answered(self, question: Question) -> asyncio.Future[Stored]:
         """The answer, from the store, from a call that is under way for the same text, or from a new one."""
         task = self._asking.get(question.key)
         if task is None:
             stored = self._answers.find(question)
             if stored is not None:
                 self._answers.spared(stored)
-                return stored
+                known: asyncio.Future[Stored] = asyncio.get_running_loop().create_future()
+                known.set_result(stored)
+                return known
             task = asyncio.get_running_loop().create_task(self._asked(question))
             self._asking[question.key] = task
             task.add_done_callback(lambda _: self._asking.pop(question.key, None))
-        return await asyncio.shield(task)
+        return asyncio.shield(task)
 
     async def _asked(self, question: Question) -> Stored:
         """Ask, and where the answer is of no use ask again; a call without an answer fails the review."""
         try:
             stored = await self._asked_first(question)
         except CallFailed as error:
-            self._refused = self._refused + 1 if error.status == 400 else 0
-            if error.is_final or self._refused >= REFUSED_IN_A_ROW:
-                self.stopped = self.stopped or f"nothing more is asked: {error}"
+            if error.is_final or self._row.is_hopeless(question, error):
+                self.stopped = self.stopped or str(error)
             stored = Stored(None, str(error), Usage())
-        self._answers.tally.unusable += stored.content is None
         self._on_answer()
         return stored
 
@@ -145,38 +156,38 @@ class LiveExtractor:
         return await self._asked_until_usable(question)
 
     async def _asked_until_usable(self, question: Question) -> Stored:
-        stored = Stored(None, "", Usage())
-        for times in range(1, ASKED_AT_MOST + 1):
-            if self.stopped:
-                return Stored(None, self.stopped, Usage())
-            stored, may_help = await self._once(question, times)
-            if stored.content is not None or not may_help:
-                break
+        stored: Stored | None = None
+        tries = self._answers.tries(question.key)
+        while stored is None or (stored.content is None and tries < ASKED_AT_MOST):
+            client = await self._connected()
+            call = self._call(question, tries + 1)
+            async with client.turn(call):
+                if self.stopped:
+                    return Stored(None, NOT_ASKED, Usage())
+                if not await self._budget.reserve(call):
+                    reason = self._budget.refusal(call)
+                    if self._budget.has_price(call):
+                        self.stopped, reason = self.stopped or reason, NOT_ASKED
+                    return Stored(None, reason, Usage())
+                try:
+                    answer, attempt = await client.ask(call)
+                    self._budget.attempted(attempt)
+                finally:
+                    self._budget.settle(call)
+            self._row.ended()
+            stored = self._answers.keep(question.key, answer, attempt)
+            tries = stored.tries
         return stored
 
-    async def _once(self, question: Question, times: int) -> tuple[Stored, bool]:
-        """The answer to one call, and whether asking again may help where it is of no use."""
-        client = await self._connected()
-        abilities = self._abilities
-        call = self._answers.asked.call(
-            question, effort=abilities.effort, thinking_off=abilities.thinking_off, times=times
-        )
-        if not await self._budget.reserve(call):
-            reason = self._budget.refusal(call)
-            if self._budget.has_price(call):
-                self.stopped = self.stopped or reason
-            return Stored(None, reason, Usage()), False
-        self._answers.tally.asked += 1
-        try:
-            answer = await client.ask(call)
-        finally:
-            self._budget.settle(call)
-        self._refused = 0
-        return self._answers.keep(question.key, answer), answer.stop_reason != "refusal"
+    def _call(self, question: Question, times: int) -> Call:
+        known = self._abilities
+        return self._answers.asked.call(question, effort=known.effort, thinking_off=known.thinking_off, times=times)
 
     async def _connected(self) -> Client:
         if self._client is None:
-            self._client = Client(self._limits, self._attempted)
+            self._client = Client(
+                self._limits, self._attempted, is_over=lambda: bool(self.stopped), may_retry=self._budget.may_retry
+            )
             self._abilities = await self._client.abilities(self._answers.asked.model)
         if not self._abilities.structured:
             message = f"the model {self._answers.asked.model} gives no structured answers; choose another --model"
@@ -186,3 +197,33 @@ class LiveExtractor:
     def _attempted(self, attempt: Attempt) -> None:
         self._budget.attempted(attempt)
         self._answers.attempted(attempt)
+
+
+class _Row:
+    """How many calls in a row have failed."""
+
+    def __init__(self, concurrency: int) -> None:
+        self._most = max(FAILED_IN_A_ROW, 2 * concurrency)
+        self._failed = 0
+        self._refused = 0
+        self._words = ""
+        self._refused_at_most = REFUSED_AT_FIRST
+
+    def ended(self) -> None:
+        """A call had an answer."""
+        self._failed = self._refused = 0
+        self._refused_at_most = REFUSED_IN_A_ROW
+
+    def is_hopeless(self, question: Question, error: CallFailed) -> bool:
+        """Whether the others would fail, too. A long review that is refused says nothing of them."""
+        if error.status == 400:
+            is_same = str(error) == self._words and len(question.user) <= _SHORT
+            self._refused = self._refused + 1 if is_same else 1
+            self._words = str(error)
+            return self._refused >= self._refused_at_most
+        self._failed += 1
+        return self._failed >= self._most
+
+
+_SHORT = 20_000
+"""Characters of a message that every model takes."""

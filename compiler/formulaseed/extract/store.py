@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from formulaseed.errors import DataError, FormulaSeedError
+from formulaseed.errors import DataError, UnreadableError
 from formulaseed.llm.calls import Usage
 from formulaseed.llm.client import Attempt
 
@@ -42,32 +42,52 @@ MIGRATIONS: tuple[tuple[str, str], ...] = (
         CREATE INDEX batched_of ON batched (batch);
         """,
     ),
+    (
+        "how often an answer of no use was asked for",
+        "ALTER TABLE answers ADD COLUMN tries INTEGER NOT NULL DEFAULT 1",
+    ),
 )
 """What each version of the file adds to the one before, by name. The file knows its version (`user_version`)."""
 
 
+_EXPORTED: dict[str, tuple[type, ...]] = {
+    "key": (str,), "model": (str,), "content": (dict, type(None)), "reason": (str,), "batch": (int,), "input": (int,),
+    "cache_write": (int,), "cache_read": (int,), "output": (int,), "at": (int, float), "tries": (int,),
+}  # fmt: skip
+"""What an exported answer has, and the types that JSON gives it."""
+_MOST = 10**12
+"""Of any number in it."""
+_SECONDS_TO_WAIT = 30.0
+"""For another process that uses the same store."""
+
+
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """An answer: an object of values, or None and the reason why it is of no use. Either was paid for."""
+    """An answer: an object of values, or None and the reason why it is of no use. Either was paid for.
+
+    `tries` is how often the question was asked until then.
+    """
 
     content: dict[str, Any] | None
     reason: str
     usage: Usage
     is_batch: bool = False
+    tries: int = 1
 
 
-class StoreError(FormulaSeedError):
+class StoreError(UnreadableError):
     """The store cannot be read or written."""
 
 
 def default_path() -> Path:
     """The store in the user's cache folder."""
+    home = Path(os.path.expanduser("~"))  # which never fails, as `Path.home` may
     if sys.platform == "win32":
-        base = Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
+        base = Path(os.environ.get("LOCALAPPDATA") or home / "AppData" / "Local")
     elif sys.platform == "darwin":
-        base = Path.home() / "Library" / "Caches"
+        base = home / "Library" / "Caches"
     else:
-        base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+        base = Path(os.environ.get("XDG_CACHE_HOME") or home / ".cache")
     return base / "formulaseed" / "answers.sqlite"
 
 
@@ -80,10 +100,16 @@ class Store:
             raise StoreError(f"there is no store at {path}")
         with self._guarded():
             path.parent.mkdir(parents=True, exist_ok=True)
-            self._db = sqlite3.connect(path, timeout=30.0, isolation_level=None, check_same_thread=False)
-            self._db.execute("PRAGMA journal_mode = WAL")
-            self._db.execute("PRAGMA synchronous = NORMAL")
-            self._migrate()
+            self._db = sqlite3.connect(path, timeout=_SECONDS_TO_WAIT, isolation_level=None)
+        try:
+            with self._guarded():
+                self._refuse_newer()
+                self._write_ahead()
+                self._db.execute("PRAGMA synchronous = NORMAL")
+                self._migrate()
+        except BaseException:
+            self._db.close()
+            raise
 
     def close(self) -> None:
         with self._guarded():
@@ -100,13 +126,18 @@ class Store:
     def get(self, key: str) -> Stored | None:
         with self._guarded():
             row = self._db.execute(
-                "SELECT content, reason, input, cache_write, cache_read, output, batch FROM answers WHERE key = ?",
+                "SELECT content, reason, input, cache_write, cache_read, output, batch, tries FROM answers WHERE key = ?",
                 (key,),
             ).fetchone()
-        if row is None:
-            return None
-        content = json.loads(row[0]) if row[0] is not None else None
-        return Stored(content, row[1], Usage(*row[2:6]), bool(row[6]))
+            if row is None:
+                return None
+            content = json.loads(row[0]) if row[0] is not None else None
+        return Stored(content, row[1], Usage(*row[2:6]), bool(row[6]), row[7])
+
+    def forget(self, key: str) -> None:
+        """Drop an answer."""
+        with self._guarded():
+            self._db.execute("DELETE FROM answers WHERE key = ?", (key,))
 
     def put(self, key: str, model: str, stored: Stored) -> None:
         """Keep an answer. One that is of use is never replaced."""
@@ -114,14 +145,14 @@ class Store:
         content = json.dumps(stored.content, ensure_ascii=False) if stored.content is not None else None
         values = (
             key, model, content, stored.reason, int(stored.is_batch),
-            usage.input, usage.cache_write, usage.cache_read, usage.output, time.time(),
+            usage.input, usage.cache_write, usage.cache_read, usage.output, time.time(), stored.tries,
         )  # fmt: skip
         with self._guarded():
             self._db.execute(
                 f"INSERT INTO answers VALUES ({', '.join('?' * len(values))}) ON CONFLICT (key) DO UPDATE SET "
                 "content = excluded.content, reason = excluded.reason, model = excluded.model, batch = excluded.batch, "
                 "input = excluded.input, cache_write = excluded.cache_write, cache_read = excluded.cache_read, "
-                "output = excluded.output, at = excluded.at WHERE answers.content IS NULL",
+                "output = excluded.output, at = excluded.at, tries = excluded.tries WHERE answers.content IS NULL",
                 values,
             )
 
@@ -154,13 +185,20 @@ class Store:
 
     def begin_batch(self, batch: str, asked: str, keys: Iterable[str]) -> None:
         """A batch of these questions is under way; `asked` names the questionnaire, which alone can read its answers."""
-        with self._transaction():
+        with self.together():
             self._db.execute("INSERT OR IGNORE INTO batches VALUES (?, ?, ?, NULL)", (batch, asked, time.time()))
             self._db.executemany("INSERT OR IGNORE INTO batched VALUES (?, ?)", ((key, batch) for key in keys))
 
+    @contextmanager
+    def result_of(self, key: str, batch: str) -> Iterator[bool]:
+        """Take one result of a batch: what is written inside is written as one. False where that was done before."""
+        with self.together():
+            done = self._db.execute("DELETE FROM batched WHERE key = ? AND batch = ?", (key, batch))
+            yield done.rowcount > 0
+
     def end_batch(self, batch: str) -> None:
         """All results of the batch have been read, or there are none to be had."""
-        with self._transaction():
+        with self.together():
             self._db.execute("UPDATE batches SET ended = ? WHERE id = ?", (time.time(), batch))
             self._db.execute("DELETE FROM batched WHERE batch = ?", (batch,))
 
@@ -179,7 +217,7 @@ class Store:
         return {
             "path": str(self.path),
             "version": len(MIGRATIONS),
-            "bytes": sum(f.stat().st_size for f in self.path.parent.glob(f"{self.path.name}*")),
+            "bytes": sum(file.stat().st_size for file in self._files() if file.exists()),
             "answers": [
                 {
                     "model": row[0], "batch": bool(row[1]), "usable": row[2], "unusable": row[3],
@@ -202,26 +240,22 @@ class Store:
 
     def export(self) -> Iterator[dict[str, Any]]:
         """Every answer as an object, in the order of their keys."""
-        names = ("key", "model", "content", "reason", "batch", "input", "cache_write", "cache_read", "output", "at")
         with self._guarded():
-            for row in self._db.execute(f"SELECT {', '.join(names)} FROM answers ORDER BY key"):
-                line = dict(zip(names, row, strict=True))
+            for row in self._db.execute(f"SELECT {', '.join(_EXPORTED)} FROM answers ORDER BY key"):
+                line = dict(zip(_EXPORTED, row, strict=True))
                 yield {**line, "content": json.loads(line["content"]) if line["content"] is not None else None}
 
     def take(self, line: dict[str, Any]) -> bool:
         """Take over an exported answer; whether it was new. Raises `DataError` for what is none."""
-        kinds: dict[str, type | tuple[type, ...]] = {
-            "key": str, "model": str, "content": (dict, type(None)), "reason": str, "batch": int,
-            "input": int, "cache_write": int, "cache_read": int, "output": int, "at": (int, float),
-        }  # fmt: skip
-        for name, kind in kinds.items():
-            if not isinstance(line.get(name), kind):
-                raise DataError(f"`{name}` is missing, or of the wrong type: this is no exported answer")
+        for name, kinds in _EXPORTED.items():
+            value = line.get(name)
+            if type(value) not in kinds or (isinstance(value, int | float) and not 0 <= value <= _MOST):
+                raise DataError(f"`{name}` is missing, or is none of an exported answer")
         content = json.dumps(line["content"], ensure_ascii=False) if line["content"] is not None else None
         with self._guarded():
             done = self._db.execute(
-                "INSERT OR IGNORE INTO answers VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                tuple({**line, "content": content}[name] for name in kinds),
+                f"INSERT OR IGNORE INTO answers ({', '.join(_EXPORTED)}) VALUES ({', '.join('?' * len(_EXPORTED))})",
+                tuple({**line, "content": content}[name] for name in _EXPORTED),
             )
         return done.rowcount > 0
 
@@ -237,15 +271,32 @@ class Store:
 
     # --- the file
 
-    def _migrate(self) -> None:
+    def _files(self) -> list[Path]:
+        return [self.path.with_name(self.path.name + end) for end in ("", "-wal", "-shm")]
+
+    def _write_ahead(self) -> None:
+        """SQLite does not wait by itself where another process does the same at this moment."""
+        until = time.monotonic() + _SECONDS_TO_WAIT
+        while True:
+            try:
+                self._db.execute("PRAGMA journal_mode = WAL")
+                return
+            except sqlite3.OperationalError as error:
+                if "locked" not in str(error) or time.monotonic() > until:
+                    raise
+                time.sleep(0.05)
+
+    def _refuse_newer(self) -> None:
         version = self._version()
         if version > len(MIGRATIONS):
-            message = (
-                f"{self.path} is of version {version}, and this formulaseed knows versions up to {len(MIGRATIONS)}"
+            known = f"this formulaseed knows versions up to {len(MIGRATIONS)}"
+            raise StoreError(
+                f"{self.path} is of version {version}, and {known}; use a newer formulaseed or another --store"
             )
-            raise StoreError(f"{message}; use a newer formulaseed or another --store")
+
+    def _migrate(self) -> None:
         while self._version() < len(MIGRATIONS):
-            with self._transaction():
+            with self.together():
                 at = self._version()  # another process may have been faster
                 if at < len(MIGRATIONS):
                     for statement in MIGRATIONS[at][1].split(";"):
@@ -257,7 +308,8 @@ class Store:
         return version
 
     @contextmanager
-    def _transaction(self) -> Iterator[None]:
+    def together(self) -> Iterator[None]:
+        """Write everything inside, or nothing of it."""
         with self._guarded():
             self._db.execute("BEGIN IMMEDIATE")
             try:
@@ -271,5 +323,5 @@ class Store:
     def _guarded(self) -> Iterator[None]:
         try:
             yield
-        except (sqlite3.Error, OSError, ValueError) as error:
+        except (sqlite3.Error, OSError, ValueError, OverflowError, RecursionError) as error:
             raise StoreError(f"the store {self.path} cannot be used: {error}") from None

@@ -19,12 +19,13 @@ class Tally:
 
     prices: Prices
     asked: int = 0
-    """Questions put to the model in this run."""
+    """Calls that were sent in this run."""
     attempts: int = 0
     broken: int = 0
     """Attempts that ended without an answer and may have been paid for."""
     stored: int = 0
-    unusable: int = 0
+    failed: int = 0
+    """Reviews without values."""
     usage: Usage = Usage()
     paid: float | None = 0.0
     saved: float | None = 0.0
@@ -34,6 +35,7 @@ class Tally:
 
     def attempt(self, attempt: Attempt, *, is_batch: bool = False) -> None:
         self.attempts += 1
+        self.asked += attempt.number == 1 and not is_batch
         if attempt.usage is not None:
             self.usage += attempt.usage
             self.paid = _sum(self.paid, self.prices.cost(attempt.model, attempt.usage, is_batch=is_batch))
@@ -54,9 +56,8 @@ class Tally:
         usage = self.usage
         paid = f"paid {told(self.paid)} for {number_of(self.asked, 'call')}"
         paid += f" ({usage.prompt:,} tokens in, {usage.cache_read:,} of them cached, {usage.output:,} out)"
-        told_ = [
-            f"{paid}; the store saved {number_of(self.stored, 'call')}, {told(self.saved)}; {self.unusable} failed"
-        ]
+        saved = f"the store saved {number_of(self.stored, 'call')}, {told(self.saved)}"
+        told_ = [f"{paid}; {saved}; {number_of(self.failed, 'review')} failed"]
         if self.attempts > self.asked:
             told_.append(f"{number_of(self.attempts, 'attempt')} in all")
         if self.broken:

@@ -36,6 +36,10 @@ class Budget:
         self._reserved[call.key] = bound
         return True
 
+    def may_retry(self) -> bool:
+        """Whether a call under way may be sent once more: an attempt without an answer may have cost something."""
+        return self.most is None or self._spent + sum(self._reserved.values()) <= self.most
+
     def has_price(self, call: Call) -> bool:
         """Whether anybody knows what the call may cost."""
         return self._prices.at_most(call) is not None
@@ -44,7 +48,7 @@ class Budget:
         """Why a call was not made."""
         if not self.has_price(call):
             return f"not asked: what {call.model} costs for so long a prompt is unknown, and there is a limit"
-        return f"nothing more is asked: it could cost more than the limit of ${self.most:g}"
+        return f"it could cost more than the limit of ${self.most:g}"
 
     def settle(self, call: Call) -> None:
         """The call is over."""

@@ -5,11 +5,13 @@ Source: the two-phase design's section on the LLM's part; the Messages API.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
 Effort = Literal["low", "medium", "high", "xhigh", "max"]
+_FRAME_BYTES = 1_000
 EFFORTS: tuple[Effort, ...] = ("low", "medium", "high", "xhigh", "max")
 
 
@@ -33,8 +35,8 @@ class Call:
 
     @property
     def bytes(self) -> int:
-        """How long the prompt is in UTF-8; no prompt has more tokens than bytes."""
-        return len(self.system.encode()) + len(self.user.encode())
+        """How long the prompt is in UTF-8, with the schema and what the API puts around it; no prompt has more tokens."""
+        return len(self.system.encode()) + len(self.user.encode()) + len(json.dumps(dict(self.schema))) + _FRAME_BYTES
 
 
 def params(call: Call) -> dict[str, Any]:
@@ -104,17 +106,22 @@ _STOPS = {
 }
 
 
+_TOKENS = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens", "output_tokens")
+
+
 def answer_of(message: Any, request_id: str = "") -> Answer:
-    """The answer in a message of the SDK. The first block need not be text: models may think before."""
-    usage = message.usage
-    return Answer(
-        text="".join(block.text for block in message.content if block.type == "text"),
-        stop_reason=message.stop_reason or "nothing said",
-        usage=Usage(
-            usage.input_tokens or 0,
-            usage.cache_creation_input_tokens or 0,
-            usage.cache_read_input_tokens or 0,
-            usage.output_tokens or 0,
-        ),
-        request_id=request_id or getattr(message, "_request_id", None) or "",
-    )
+    """The answer in a message, as JSON text or read already. The first block need not be text: models may think before.
+
+    Raises `ValueError` for what is no message.
+    """
+    try:
+        message = json.loads(message) if isinstance(message, bytes) else message
+        usage = message["usage"]
+        return Answer(
+            text="".join(block["text"] for block in message["content"] if block["type"] == "text"),
+            stop_reason=str(message["stop_reason"] or "nothing said"),
+            usage=Usage(*(int(usage.get(name) or 0) for name in _TOKENS)),
+            request_id=request_id,
+        )
+    except (KeyError, TypeError, AttributeError, ValueError, RecursionError):
+        raise ValueError("what the API answered is no message") from None

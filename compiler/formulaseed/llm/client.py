@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 _TOO_MUCH = (429, 529)
 _FINAL = (401, 402, 403, 404)
 _BYTES_A_TOKEN = 4
+_SECONDS_FOR_A_COURTESY = 20.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +38,8 @@ class Attempt:
     ms: int
     usage: Usage | None = None
     request_id: str = ""
+    number: int = 1
+    """How many requests this call has taken, with this one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,42 +88,62 @@ _ASKED: ContextVar[_Asked] = ContextVar("_ASKED")
 
 
 class Client:
-    """Asks models. `on_attempt` hears of every attempt when it is over. Belongs to one event loop."""
+    """Asks models. `on_attempt` hears of every attempt when it is over. Belongs to one event loop.
 
-    def __init__(self, limits: Limits, on_attempt: Callable[[Attempt], None]) -> None:
+    `is_over` says that nobody waits for a turn any more; `may_retry` whether an attempt may be followed by another.
+    """
+
+    def __init__(
+        self,
+        limits: Limits,
+        on_attempt: Callable[[Attempt], None],
+        is_over: Callable[[], bool] = lambda: False,
+        may_retry: Callable[[], bool] = lambda: True,
+    ) -> None:
         self.limits = limits
         self.gate = Gate(limits.concurrency)
-        self._requests = Rate(limits.requests_per_minute)
-        self._tokens = Rate(limits.tokens_per_minute)
+        self._requests = Rate(limits.requests_per_minute, is_over)
+        self._tokens = Rate(limits.tokens_per_minute, is_over)
         self._on_attempt = on_attempt
+        self._may_retry = may_retry
         self.sdk = connect(limits, self._meter)
+        self._create = self.sdk.messages.with_raw_response.create
 
-    async def ask(self, call: Call) -> Answer:
-        """The model's answer. Raises `CallFailed`."""
-        await self._requests.take(1)
-        await self._tokens.take(call.bytes / _BYTES_A_TOKEN)
+    @asynccontextmanager
+    async def turn(self, call: Call) -> AsyncIterator[None]:
+        """Wait until the call may go out, as the rates and the number of calls at a time allow."""
+        await self._take(call)
         async with self.gate:
-            asked = _Asked(call)
-            _ASKED.set(asked)
-            try:
-                async with asyncio.timeout(self.limits.deadline):
-                    message = await self.sdk.messages.create(**params(call))
-            except TimeoutError:
-                self._account(asked, "broken")
-                tried = ", ".join(asked.statuses) or "none ended"
-                message_ = f"no answer within the deadline of {self.limits.deadline:g} s (attempts: {tried})"
-                raise CallFailed(message_) from None
-            except Exception as error:
-                self._account(asked, "broken")
-                raise told(error, len(asked.statuses)) from None
-        answer = answer_of(message)
-        self._account(asked, "200", answer)
-        return answer
+            yield
+
+    async def ask(self, call: Call) -> tuple[Answer, Attempt]:
+        """The model's answer, and the attempt that brought it, of which `on_attempt` does not hear. Raises `CallFailed`."""
+        asked = _Asked(call)
+        _ASKED.set(asked)
+        try:
+            async with asyncio.timeout(self.limits.deadline):
+                # the message is read by us: making the SDK's objects of it costs more than all else that is ours
+                response = await self._create(**params(call))
+                body = await response.read()
+            answer = answer_of(body, response.request_id or "")
+        except TimeoutError:
+            self._account(asked)
+            tried = ", ".join(asked.statuses) or "none ended"
+            message = f"no answer within the deadline of {self.limits.deadline:g} s (attempts: {tried})"
+            raise CallFailed(message) from None
+        except FormulaSeedError:
+            raise
+        except Exception as error:
+            self._account(asked)
+            raise told(error, len(asked.statuses)) from None
+        ms, number = asked.answered_ms or 0, len(asked.statuses) + 1
+        return answer, Attempt(call.key, call.model, "200", ms, answer.usage, answer.request_id, number)
 
     async def abilities(self, model: str) -> Abilities:
-        """What the model understands. A server that does not tell is taken to have a current model."""
+        """What the model understands. A server that does not tell soon is taken to have a current model."""
         try:
-            found = (await self.sdk.with_options(max_retries=2).models.retrieve(model)).capabilities
+            async with asyncio.timeout(min(_SECONDS_FOR_A_COURTESY, self.limits.deadline)):
+                found = (await self.sdk.with_options(max_retries=2).models.retrieve(model)).capabilities
             if found is None:
                 return Abilities()
             return Abilities(
@@ -128,7 +152,7 @@ class Client:
         except Exception:  # the endpoint is a courtesy: whatever is wrong, the calls themselves will tell
             return Abilities()
 
-    async def close(self) -> None:
+    async def aclose(self) -> None:
         await self.sdk.close()
 
     async def _meter(self, request: Any, call_next: Callable[[Any], Any]) -> Any:
@@ -136,7 +160,12 @@ class Client:
         asked = _ASKED.get(None)
         if asked is None:
             return await call_next(request)
-        self._account(asked, "broken")
+        self._account(asked)
+        if asked.statuses:
+            if not self._may_retry():
+                tried = ", ".join(asked.statuses)
+                raise CallFailed(f"no answer (attempts: {tried}), and one more could cost more than the limit")
+            await self._take(asked.call)
         start = time.perf_counter()
         try:
             response = await call_next(request)
@@ -154,33 +183,37 @@ class Client:
         self._attempted(asked, str(status), _ms_since(start), request_id=request_id)
         return response
 
-    def _account(self, asked: _Asked, status: str, answer: Answer | None = None) -> None:
-        """Close the attempt that was answered with a body, whole or `broken`."""
-        ms, asked.answered_ms = asked.answered_ms, None
-        if ms is not None and answer is not None:
-            self._attempted(asked, status, ms, answer.usage, answer.request_id)
-        elif ms is not None:
-            self._attempted(asked, status, ms)
+    async def _take(self, call: Call) -> None:
+        await self._requests.take(1)
+        if self._tokens.is_limited:
+            await self._tokens.take(call.bytes / _BYTES_A_TOKEN)
 
-    def _attempted(self, asked: _Asked, status: str, ms: int, usage: Usage | None = None, request_id: str = "") -> None:
+    def _account(self, asked: _Asked) -> None:
+        """Close the attempt whose answer could not be read to its end, or not be understood."""
+        ms, asked.answered_ms = asked.answered_ms, None
+        if ms is not None:
+            self._attempted(asked, "broken", ms)
+
+    def _attempted(self, asked: _Asked, status: str, ms: int, request_id: str = "") -> None:
         asked.statuses.append(status)
-        self._on_attempt(Attempt(asked.call.key, asked.call.model, status, ms, usage, request_id))
+        number = len(asked.statuses)
+        self._on_attempt(Attempt(asked.call.key, asked.call.model, status, ms, None, request_id, number))
 
 
 _WORDS = {"APITimeoutError": "timeout", "APIConnectionError": "no connection"}
 
 
 def connect(limits: Limits, *middleware: Any) -> AsyncAnthropic:
-    """The SDK's client. Raises `FormulaSeedError` where it is not installed or finds no credentials."""
+    """The SDK's client. Raises `CallFailed` where it is not installed or finds no credentials."""
     try:
         import anthropic
     except ImportError:
         message = "the package `anthropic` is not installed; install `formulaseed[llm]`"
-        raise FormulaSeedError(message) from None
+        raise CallFailed(message, is_final=True) from None
     try:
         return anthropic.AsyncAnthropic(max_retries=limits.retries, timeout=limits.timeout, middleware=list(middleware))
     except Exception as error:
-        raise FormulaSeedError(f"the Anthropic client cannot start: {_line(error)}") from None
+        raise CallFailed(f"the Anthropic client cannot start: {_line(error)}", is_final=True) from None
 
 
 def told(error: Exception, attempts: int = 0) -> CallFailed:
@@ -197,7 +230,9 @@ def told(error: Exception, attempts: int = 0) -> CallFailed:
     if isinstance(error, anthropic.APIConnectionError):
         reason = f": {_line(error.__cause__)}" if error.__cause__ is not None else ""
         return CallFailed(f"no connection to the API{after}{reason}")
-    # without credentials and with an answer that is no message every call would fail alike
+    if isinstance(error, ValueError):
+        return CallFailed(f"{_line(error)}{after}")
+    # without credentials every call would fail alike
     return CallFailed(f"the Anthropic client failed: {_line(error)}", is_final=isinstance(error, TypeError))
 
 

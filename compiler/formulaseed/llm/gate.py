@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections import deque
 from collections.abc import Callable
 
 SLOWED_TO = 0.7
 SECONDS_BETWEEN_SLOWDOWNS = 1.0
+_SECONDS_BETWEEN_LOOKS = 0.5
 
 
 class Gate:
@@ -23,7 +25,7 @@ class Gate:
         self.inside = 0
         self._clock = clock
         self._slowed = -SECONDS_BETWEEN_SLOWDOWNS
-        self._waiting: list[asyncio.Future[None]] = []
+        self._waiting: deque[asyncio.Future[None]] = deque()
 
     async def __aenter__(self) -> None:
         while self.inside >= max(1, int(self.width)):
@@ -58,7 +60,7 @@ class Gate:
     def _wake(self) -> None:
         free = max(1, int(self.width)) - self.inside
         while free > 0 and self._waiting:
-            waiter = self._waiting.pop(0)
+            waiter = self._waiting.popleft()
             if not waiter.done():
                 waiter.set_result(None)
                 free -= 1
@@ -67,16 +69,23 @@ class Gate:
 class Rate:
     """At most so much a minute, in a steady flow: what is taken now is waited for by whoever comes next."""
 
-    def __init__(self, per_minute: float | None, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        per_minute: float | None,
+        is_over: Callable[[], bool] = lambda: False,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.is_limited = per_minute is not None
         self._seconds = 60.0 / per_minute if per_minute else 0.0
+        self._is_over = is_over
         self._clock = clock
         self._free_at = 0.0
 
     async def take(self, amount: float) -> None:
-        if not self._seconds:
+        """Wait for one's turn; not any longer once it is all over."""
+        if not self.is_limited:
             return
-        now = self._clock()
-        starts = max(now, self._free_at)
+        starts = max(self._clock(), self._free_at)
         self._free_at = starts + amount * self._seconds
-        if starts > now:
-            await asyncio.sleep(starts - now)
+        while (left := starts - self._clock()) > 0 and not self._is_over():
+            await asyncio.sleep(min(left, _SECONDS_BETWEEN_LOOKS))

@@ -7,7 +7,6 @@ their own. Where a model's prices hold for prompts up to a length only, a longer
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +16,7 @@ from formulaseed.errors import DataError, UnreadableError, reason_of
 from formulaseed.llm.calls import Call, Usage
 
 _OWN = Path(__file__).with_name("prices.json")
+_MOST = 1e15
 _FACTORS = {"cache_write": 1.25, "cache_read": 0.1, "batch": 0.5}
 
 
@@ -62,7 +62,7 @@ def read_prices(path: str | Path | None = None) -> Prices:
         given = json.loads(file.read_text(encoding="utf-8"))
     except OSError as error:
         raise UnreadableError(f"cannot read {file}: {reason_of(error)}") from None
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise DataError(f"no JSON: {error}", str(file)) from None
     try:
         return _prices(given)
@@ -91,7 +91,7 @@ def _prices(given: Any) -> Prices:
 
 
 def _number(value: Any, what: str) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value) or value < 0:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < _MOST:
         raise DataError(f"{what} must be a number of 0 or more")
     return float(value)
 

@@ -114,8 +114,12 @@ def _opened(path: str) -> BinaryIO:
             raise UnreadableError("cannot read standard input: it is closed")
         return sys.stdin.buffer
     try:
-        with Path(path).open("rb") as probe:
-            packed = probe.read(2) == b"\x1f\x8b"
-        return cast(BinaryIO, gzip.open(path, "rb")) if packed else Path(path).open("rb")
+        file = Path(path).open("rb")  # once: what comes through a pipe cannot be read again
+        if file.peek(2)[:2] != b"\x1f\x8b":
+            return file
+        if not file.seekable():
+            return cast(BinaryIO, gzip.GzipFile(fileobj=file))
+        file.close()
+        return cast(BinaryIO, gzip.open(path, "rb"))
     except (OSError, ValueError) as error:
         raise UnreadableError(f"cannot read {path}: {reason_of(error)}") from None

@@ -25,6 +25,7 @@ _FIELD_NAMES = ("severity", "kind", "amount", "flag", "note", "stars", "useful",
 _NAMES = (*_PLAIN_NAMES, *_PLAIN_NAMES, *_HOSTILE_NAMES)
 _TASK_NAMES = ("T", "G1a-v2", "über task 1", "1st", "class", "a.b c", "Über")
 _ENUM_VALUES = st.lists(SHORT_TEXTS.filter(bool), min_size=1, max_size=4, unique=True)
+_SOURCES = st.lists(TEXTS, max_size=3)
 _KINDS = ("enum", "integer", "number", "boolean", "string")
 _ANY = {"integer": integers(), "number": numbers(), "boolean": st.booleans(), "string": SHORT_TEXTS}
 
@@ -68,6 +69,8 @@ def _seeds(draw: st.DrawFn, max_steps: int) -> dict[str, Any]:
     if validity:
         extract["validity"] = True
     seed["extract"] = extract
+    if draw(st.integers(0, 3)) == 3:
+        draw(st.sampled_from(writer.steps))["sources"] = draw(_SOURCES)
     seed["compute"] = writer.steps
     seed["output"] = _output(draw, writer)
     _assume_sound(seed)
@@ -110,6 +113,8 @@ def _fields(draw: st.DrawFn) -> tuple[list[dict[str, Any]], list[Variable]]:
             field["description"] = draw(SHORT_TEXTS)
         if draw(st.integers(0, 2)) == 2:
             field["default"] = draw(st.sampled_from(values) if values else _ANY[kind])
+        if draw(st.integers(0, 3)) == 3:
+            field.update(evidence=draw(st.booleans()), sources=draw(_SOURCES))
         fields.append(field)
         base = "string" if kind == "enum" else kind
         variables.append(Variable(f"extraction.{name}", base, tuple(values) if values else None))

@@ -1,0 +1,152 @@
+"""What the tests of extraction by a model share: seeds, restaurants, and `formulaseed run` against the stand-in for the API."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import os
+import sqlite3
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+from formulaseed.cli.main import main
+from formulaseed.extract.asking import Questionnaire
+from formulaseed.extract.base import fields_of
+from formulaseed.pipeline import analyse
+from helpers import Outcome, write_json, write_lines
+from loopback import Loopback
+
+MODEL = "claude-haiku-5-5"
+FIELDS: list[dict[str, Any]] = [
+    {
+        "name": "mood",
+        "type": "enum",
+        "description": "What the writer felt",
+        "values": {"good": "Liked the soup", "bad": "Hated the soup", "none": "Says nothing of it"},
+        "evidence": True,
+    },
+    {"name": "spicy", "type": "boolean", "description": "The soup was called spicy"},
+    {"name": "guests", "type": "integer", "description": "How many ate.\nCount the writer"},
+    {"name": "price", "type": "number", "description": "Price of the soup in dollars", "evidence": True},
+    {"name": "dish", "type": "string", "description": "Name of the soup"},
+    {"name": "cuisine", "type": "enum", "values": ["thai", "other"]},
+]
+"""One field of each type, two of them with quotes, one enum without descriptions."""
+
+
+def seed(**changes: Any) -> dict[str, Any]:
+    """A seed with one enum, which counts moods."""
+    extract = {
+        "fields": [{"name": "mood", "type": "enum", "values": {"good": "Liked it", "bad": "Hated it"}}],
+        **changes.pop("extract", {}),
+    }
+    return {
+        "task_name": "Soups-1",
+        "extract": extract,
+        "compute": [{"name": "N_GOOD", "op": "count", "where": {"extraction.mood": "good"}}, {"name": "N", "op": "count"}],
+        "output": ["N_GOOD", "N"],
+        **changes,
+    }  # fmt: skip
+
+
+def questionnaire(of: dict[str, Any] | None = None, **options: Any) -> Questionnaire:
+    """What a seed asks; by default one of a field of each type."""
+    program = analyse(of or seed(extract={"fields": FIELDS})).program
+    assert program is not None
+    fixed = {"model": MODEL, "passes": program.passes, "own_prompt": program.extraction_prompt}
+    return Questionnaire(fields_of(program), **{**fixed, **options})
+
+
+def restaurant(name: str, *texts: str, **more: Any) -> dict[str, Any]:
+    """A line of contexts; the reviews are called by the restaurant's name and their number."""
+    reviews = [
+        {"review_id": f"{name}-{index}", "text": text, "stars": 4.0, "useful": 2, "date": "2024-05-06 07:08:09"}
+        for index, text in enumerate(texts)
+    ]
+    return {"business_id": name, "business": {"name": f"The {name}", **more}, "reviews": reviews}
+
+
+def restaurants(count: int, reviews: int) -> list[dict[str, Any]]:
+    """So many restaurants with so many different reviews each."""
+    return [restaurant(f"r{n}", *(f"Review {i} of {n}: the soup." for i in range(reviews))) for n in range(count)]
+
+
+@dataclass
+class Kitchen:
+    """A folder with a seed, restaurants and a store, and a server to ask."""
+
+    folder: Path
+    server: Loopback | None = None
+
+    @property
+    def store(self) -> Path:
+        return self.folder / "answers.sqlite"
+
+    def prepare(self, contexts: Sequence[object], given: dict[str, Any] | None = None) -> Kitchen:
+        write_json(self.folder / "seed.json", given if given is not None else seed())
+        write_lines(self.folder / "contexts.jsonl", *contexts)
+        return self
+
+    def arguments(self, *options: object) -> list[str]:
+        fixed = [
+            "run",
+            "seed.json",
+            "--contexts",
+            "contexts.jsonl",
+            "--extractor",
+            "anthropic",
+            "--store",
+            "answers.sqlite",
+        ]
+        return [*fixed, *map(str, options)]
+
+    def environment(self, **more: str) -> dict[str, str]:
+        url = {"ANTHROPIC_BASE_URL": self.server.url} if self.server is not None else {}
+        return {"ANTHROPIC_API_KEY": "test-key", **url, **more}
+
+    def run(self, *options: object, **environment: str) -> Outcome:
+        """`formulaseed run`, in this process."""
+        return command(*self.arguments(*options), cwd=self.folder, env=self.environment(**environment))
+
+    def answers(self) -> dict[str, tuple[str | None, int]]:
+        """What is stored by key: content and how often it was asked."""
+        return {row[0]: (row[1], row[2]) for row in self.sql("SELECT key, content, tries FROM answers")}
+
+    def sql(self, statement: str, *values: object) -> list[Any]:
+        with contextlib.closing(sqlite3.connect(self.store, isolation_level=None)) as db:
+            return db.execute(statement, values).fetchall()
+
+
+def command(*arguments: object, cwd: Path, env: Mapping[str, str]) -> Outcome:
+    """A command in this process, as `helpers.formulaseed` runs it in one of its own, only faster."""
+    out, err = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8") for _ in range(2))
+    status: Any = 0
+    with (
+        contextlib.chdir(cwd),
+        mock.patch.dict(os.environ, env),
+        mock.patch.object(sys, "argv", ["formulaseed", *map(str, arguments)]),
+        contextlib.redirect_stdout(out),
+        contextlib.redirect_stderr(err),
+    ):
+        try:
+            main()
+        except SystemExit as ended:
+            status = ended.code
+        written = []
+        for stream in (out, err):
+            stream.flush()
+            written.append(stream.buffer.getvalue().decode())  # type: ignore[attr-defined]
+    assert "Traceback" not in written[1], written[1]
+    return Outcome(int(status or 0), *written)
+
+
+def sent(body: Any) -> str:
+    """The review in a request's user message."""
+    review = json.loads(body["messages"][0]["content"])["review"]
+    assert isinstance(review, str)
+    return review

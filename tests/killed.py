@@ -1,0 +1,85 @@
+"""Runs the command in forked processes and ends each by a signal, at a moment that it is told.
+
+Starting Python anew for each would take longer than a test may. In: JSON on standard input, `{"arguments": […],
+"ends": [{"signal": "SIGKILL", …}]}`, each with the moment: `"after"` so many seconds, when so many more `"answers"` are
+in the store `answers.sqlite`, or when something is said on standard error (`"when"`). Out: JSON, for each of these the
+status, negative for a signal, and what was written to standard error.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import os
+import signal
+import sqlite3
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import anthropic  # noqa: F401  # so that no forked process has to import it
+import formulaseed.cli.asking
+from formulaseed.cli.main import main
+
+
+def ended(arguments: list[str], end: dict[str, Any], log: Path) -> dict[str, Any]:
+    log.write_bytes(b"")
+    before = answers()
+    started = time.monotonic()
+    child = os.fork()
+    if child == 0:
+        run(arguments, log)
+    status = None
+    while status is None:
+        time.sleep(0.002)
+        if "after" in end:
+            is_time = time.monotonic() - started >= end["after"]
+        elif "answers" in end:
+            is_time = answers() >= before + end["answers"]
+        else:
+            is_time = end["when"] in log.read_text(encoding="utf-8")
+        if is_time:
+            os.kill(child, getattr(signal, end["signal"]))
+            status = os.waitpid(child, 0)[1]
+        else:
+            found, code = os.waitpid(child, os.WNOHANG)
+            status = code if found else None
+    return {"status": os.waitstatus_to_exitcode(status), "err": log.read_text(encoding="utf-8")}
+
+
+def answers() -> int:
+    try:
+        with contextlib.closing(sqlite3.connect("file:answers.sqlite?mode=ro", uri=True)) as db:
+            found: int = db.execute("SELECT COUNT(*) FROM answers").fetchone()[0]
+            return found
+    except sqlite3.OperationalError:  # there is none yet
+        return 0
+
+
+def run(arguments: list[str], log: Path) -> None:
+    """In the forked process: the command, which never comes back."""
+    code = 70
+    try:
+        descriptor = os.open(log, os.O_WRONLY | os.O_TRUNC)
+        os.dup2(descriptor, 1)
+        os.dup2(descriptor, 2)
+        sys.argv[1:] = arguments
+        main()
+    except SystemExit as error:
+        code = error.code if isinstance(error.code, int) else 0
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
+
+
+if __name__ == "__main__":
+    assert formulaseed.cli.asking
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    given = json.load(sys.stdin)
+    sys.argv[1:] = [*given["arguments"], "--dry-run"]  # imports and reads all that the forked ones will need
+    with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(SystemExit):
+        main()
+    print(json.dumps([ended(given["arguments"], end, Path("killed.log")) for end in given["ends"]]))

@@ -1,0 +1,425 @@
+"""The pure core of extraction by a model: what is sent, what an answer means, what it costs, how fast calls go out."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from asking import FIELDS, MODEL, questionnaire, seed
+from formulaseed.errors import DataError, UnreadableError
+from formulaseed.extract.asking import Unusable, Values, find_quote
+from formulaseed.extract.base import Quote, ReviewText
+from formulaseed.extract.passes import Agreement, majority
+from formulaseed.llm.budget import Budget
+from formulaseed.llm.calls import Answer, Call, Usage, answer_of, params
+from formulaseed.llm.client import Attempt
+from formulaseed.llm.gate import Gate, Rate
+from formulaseed.llm.prices import Price, Prices, read_prices, told
+from helpers import write_json
+from hypothesis import given
+from hypothesis import strategies as st
+
+GOLDENS = Path(__file__).with_name("goldens")
+EVERY = {"extract": {"fields": FIELDS, "validity": True}}
+TEXTS = st.text(max_size=80)
+OLDER = {
+    "task_name": "Older",
+    "extraction_prompt": 'Rated {review_stars}, {review_useful} votes, on {review_date}: {review_text}\nAnswer {"mood": {{…}}}',
+    "extraction_fields": [{"name": "mood", "values": {"good": "Liked it", "bad": "Hated it"}}],
+    "compute_dag": [{"name": "N", "formula": "len(extractions)"}],
+    "output_fields": ["N"],
+}
+
+
+def about(text: str, **facts: object) -> ReviewText:
+    return ReviewText("b", "r", text, facts)
+
+
+def answered(text: str, stop: str = "end_turn") -> Answer:
+    return Answer(text, stop, Usage(1, 2, 3, 4))
+
+
+GOOD = {
+    "mood": "good", "spicy": True, "guests": 2, "price": 9.5, "dish": "tom yum", "cuisine": "thai",
+    "mood_quote": "so good", "price_quote": "",
+}  # fmt: skip
+
+
+# --- what is sent
+
+
+@pytest.mark.parametrize("name", ["every", "older"])
+def test_the_prompt_and_the_schema_are_as_they_were_looked_at(name: str, request: pytest.FixtureRequest) -> None:
+    """One field of each type, with and without quotes; `--update-cases` rewrites the golden file, for review."""
+    of = seed(**EVERY) if name == "every" else OLDER
+    asked = questionnaire(of)
+    facts = {"date": "2024-05-06", "stars": 4.0, "useful": 2}
+    [question] = asked.questions(about('She said "spicy"\n{review_stars}', **facts))
+    sent = params(asked.call(question, thinking_off=True))
+    system = sent.pop("system")
+    user = sent.pop("messages")
+    assert [*system[0]] == ["type", "text", "cache_control"]
+    assert next(iter(user[0].items())) == ("role", "user")
+    written = (
+        f"{system[0]['text']}\n----- user\n\n{user[0]['content']}\n\n----- the rest\n\n{json.dumps(sent, indent=2)}\n"
+    )
+    golden = GOLDENS / f"extraction_{name}.txt"
+    if request.config.getoption("--update-cases"):
+        golden.parent.mkdir(exist_ok=True)
+        golden.write_text(written, encoding="utf-8")
+    assert golden.read_text(encoding="utf-8") == written
+
+
+@given(TEXTS)
+def test_any_review_is_one_json_object_in_one_user_message(text: str) -> None:
+    """Whatever the text is, the user message reads back as exactly it, and nothing else of the call changes."""
+    asked = ASKED
+    [question] = asked.questions(about(text))
+    sent = params(asked.call(question))
+    [message] = sent["messages"]
+    assert message == {"role": "user", "content": message["content"]}
+    assert json.loads(message["content"]) == {"review": text}
+    other = params(asked.call(asked.questions(about(""))[0]))
+    assert {**sent, "messages": None} == {**other, "messages": None}
+
+
+ASKED = questionnaire()
+OLDER_ASKED = questionnaire(OLDER)
+
+
+@given(
+    TEXTS | st.sampled_from(["{review_stars}", "{review_text}{review_text}", '"}', "{{review_date}}"]),
+    st.integers(),
+    TEXTS,
+)
+def test_placeholders_are_filled_in_one_pass(text: str, stars: int, date: str) -> None:
+    """What a review or its date says is never looked at for placeholders again."""
+    [question] = OLDER_ASKED.questions(about(text, stars=stars, date=date))
+    dumped = [json.dumps(value, ensure_ascii=False) for value in (stars, None, date, text)]
+    assert (
+        question.user
+        == f'Rated {dumped[0]}, {dumped[1]} votes, on {dumped[2]}: {dumped[3]}\nAnswer {{"mood": {{{{…}}}}}}'
+    )
+
+
+def test_a_key_changes_with_whatever_the_answer_may_depend_on_and_with_nothing_else() -> None:
+    """Fields, descriptions, prompt, model, effort, pass and text count; `compute`, ids and defaults do not."""
+
+    def key(text: str = "soup", of: dict[str, Any] | None = None, **options: Any) -> str:
+        return questionnaire(of or seed(), **options).questions(about(text))[-1].key
+
+    base = key()
+    assert len(base) < 64
+    assert base.isalnum()
+    fields = [{"name": "mood", "type": "enum", "values": {"good": "Liked it", "bad": "Hated it"}}]
+    other = [
+        key("soup "),
+        key(model="claude-opus-5-5"),
+        key(effort="high"),
+        key(effort=None),
+        key(passes=2),
+        key(of=seed(extract={"validity": True})),
+        *(key(of=seed(extract={"fields": [{**fields[0], **change}]})) for change in (
+            {"description": "How"}, {"values": ["good", "bad"]}, {"evidence": True},
+        )),
+        key(of={**OLDER}),
+        key(of={**OLDER, "extraction_prompt": "Look: {review_text}"}),
+    ]  # fmt: skip
+    assert len({base, *other}) == len(other) + 1
+    assert key(of=seed(compute=[{"name": "X", "op": "const", "value": 1}], output=["X"])) == base
+    assert key(of=seed(filter={"keywords": ["soup"]}, task_name="Other")) == base
+    assert key(of=seed(extract={"fields": [{**fields[0], "default": "good", "sources": ["A sentence."]}]})) == base
+    twice = questionnaire(passes=3)
+    assert twice.questions(about("soup"))[0].key == questionnaire().questions(about("soup"))[0].key
+
+
+def test_a_quote_has_a_key_that_no_field_has() -> None:
+    """A field may be called like the quote of another."""
+    fields = [{"name": "mood", "type": "string", "evidence": True}, {"name": "mood_quote", "type": "string"}]
+    steps = [{"name": "N", "op": "count"}]
+    asked = questionnaire(seed(extract={"fields": fields}, compute=steps, output=["N"]))
+    assert asked.schema["required"] == ["mood", "mood_quote", "mood_quote_"]
+    values = asked.values({"mood": "a", "mood_quote": "b", "mood_quote_": "soup"}, "my soup")
+    assert values == Values({"mood": "a", "mood_quote": "b"}, {"mood": Quote("soup", 3, 7)})
+
+
+# --- what an answer means
+
+
+def test_a_whole_answer_gives_values_and_quotes() -> None:
+    """An empty quote is none; 2.0 is the integer 2; keys that nobody asked for are left out."""
+    read = ASKED.read(answered(json.dumps({**GOOD, "guests": 2.0, "extra": 1})))
+    assert read == {**GOOD, "guests": 2.0}
+    values = ASKED.values(read, "The soup was so\n good!")
+    assert values.fields == {name: value for name, value in GOOD.items() if "quote" not in name}
+    assert values.quotes == {"mood": Quote("so good", 13, 21)}
+    assert ASKED.values({**GOOD, "mood_quote": "splendid"}, "so good").quotes["mood"].is_verified is False
+    assert ASKED.values({**GOOD, "mood_quote": 7, "price_quote": "  "}, "so good").quotes == {}
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("", "no JSON"), ("Sure! {}", "no JSON"), ("[1]", "no JSON object"), ("null", "no JSON object"), ("{}", "lacks `mood`"),
+        ("[" * 100_000, "no JSON"), ('{"mood": NaN}', "`NaN` is no number in JSON"), ('{"mood": 1' + "0" * 5000 + "}", "no JSON"),
+        (json.dumps({**GOOD, "mood": "Good"}), "`mood` must be one of good, bad, none, not 'Good'"),
+        (json.dumps({**GOOD, "mood": None}), "lacks `mood`"), (json.dumps({**GOOD, "spicy": 1}), "`spicy` must be of type"),
+        (json.dumps({**GOOD, "spicy": "true"}), "`spicy`"), (json.dumps({**GOOD, "guests": True}), "`guests`"),
+        (json.dumps({**GOOD, "guests": 2.5}), "`guests`"), (json.dumps({**GOOD, "guests": 10**30}), "`guests`"),
+        (json.dumps({**GOOD, "price": "9"}), "`price`"), (json.dumps({**GOOD}).replace("9.5", "1e999"), "`price`"),
+        (json.dumps({**GOOD, "dish": ["tom"]}), "`dish`"), (json.dumps({**GOOD, "cuisine": "french"}), "`cuisine` must be one"),
+    ],
+)  # fmt: skip
+def test_an_answer_that_is_not_what_was_asked_for_is_of_no_use(text: str, reason: str) -> None:
+    """Nothing is coerced, nothing guessed; the reason names the field."""
+    with pytest.raises(Unusable, match="answer") as raised:
+        ASKED.read(answered(text))
+    assert reason in str(raised.value)
+
+
+@pytest.mark.parametrize("stop", ["max_tokens", "refusal", "pause_turn", "model_context_window_exceeded", "new_reason"])
+def test_an_answer_that_stopped_for_any_other_reason_is_of_no_use(stop: str) -> None:
+    """Even one that reads as an answer."""
+    with pytest.raises(Unusable):
+        ASKED.read(answered(json.dumps(GOOD), stop))
+
+
+def test_what_is_no_message_is_told() -> None:
+    """Thoughts before the text are skipped; text blocks are put together."""
+    usage = {"input_tokens": 1, "output_tokens": 2, "cache_read_input_tokens": None}
+    content = [{"type": "thinking", "thinking": "…"}, {"type": "text", "text": "{"}, {"type": "text", "text": "}"}]
+    whole = {"content": content, "stop_reason": "end_turn", "usage": usage}
+    assert answer_of(json.dumps(whole).encode(), "req") == Answer("{}", "end_turn", Usage(1, 0, 0, 2), "req")
+    for wrong in (
+        b"",
+        b"{}",
+        b"[]",
+        b'"x"',
+        b"\xff",
+        {**whole, "usage": None},
+        {**whole, "content": [{"type": "text"}]},
+    ):
+        with pytest.raises(ValueError, match="no message"):
+            answer_of(wrong)
+
+
+WORDS = st.sampled_from(["the", "soup", "soups", "a", "aa", "so", "so.", "É", "x\u2028y", "ok"])
+SPACES = st.sampled_from([" ", "\n", "\t \u3000", "  ", "\x1f"])
+
+
+@given(st.lists(st.tuples(WORDS, SPACES), max_size=12), st.data())
+def test_a_quote_is_found_where_it_stands_with_white_space_folded(
+    parts: list[tuple[str, str]], data: st.DataObject
+) -> None:
+    """Any part of the text, with any white space in place of its own, is found; what is found reads the same."""
+    text = "".join(word + space for word, space in parts)
+    start = data.draw(st.integers(0, len(text)))
+    wanted = text[start : data.draw(st.integers(start, len(text)))]
+    quote = data.draw(SPACES).join(wanted.split())
+    found = find_quote(quote, text)
+    if not wanted.split():
+        assert not found.is_verified
+        return
+    assert found.start is not None
+    assert text[found.start : found.end].split() == wanted.split()
+    assert not text[found.start].isspace()
+
+
+@given(TEXTS, TEXTS)
+def test_a_quote_that_is_verified_stands_in_the_text(quote: str, text: str) -> None:
+    """And one that is not, does not."""
+    found = find_quote(quote, text)
+    stands = bool(quote.split()) and " ".join(quote.split()) in " ".join(text.split())
+    assert found.is_verified == stands
+    if found.is_verified:
+        assert " ".join(text[found.start : found.end].split()) == " ".join(quote.split())
+
+
+def test_a_long_quote_in_a_long_text_is_found_at_once() -> None:
+    """A million words against a thousand takes no time that grows with both."""
+    assert not find_quote("a " * 1000 + "b", "a " * 500_000).is_verified
+
+
+VALUE = st.sampled_from(["good", "bad", 1, 1.0, True, 0, False, ""])
+
+
+@given(st.lists(st.tuples(VALUE, VALUE), min_size=1, max_size=9))
+def test_the_majority_decides_each_field_and_the_earliest_pass_a_tie(given: Sequence[tuple[Any, Any]]) -> None:
+    """1, 1.0 and True are three values; the quote comes from the first pass that gave the value."""
+    passes = [Values({"a": a, "b": b}, {"a": Quote(str(n), 0, 1)}) for n, (a, b) in enumerate(given)]
+    chosen = majority(passes)
+    for index, name in enumerate("ab"):
+        values = [(type(one[index]), one[index]) for one in given]
+        most = max(map(values.count, values))
+        first = next(value for value in values if values.count(value) == most)
+        assert (type(chosen.fields[name]), chosen.fields[name]) == first
+    where = [(type(a), a) for a, _ in given].index((type(chosen.fields["a"]), chosen.fields["a"]))
+    assert chosen.quotes == {"a": Quote(str(where), 0, 1)}
+    agreement = Agreement()
+    agreement.add(passes)
+    assert agreement.agreed["a"] == (len({(type(a), a) for a, _ in given}) == 1)
+
+
+# --- costs and speed
+
+
+def call(key: str = "k", user: str = "u" * 100) -> Call:
+    return Call(key, MODEL, "s" * 100, user, {}, 100)
+
+
+def test_prices_come_from_a_dated_file_and_what_is_not_listed_is_unknown(tmp_path: Path) -> None:
+    """Cached tokens have their factors, batches theirs; a prompt over the length that a price holds for has no price."""
+    own = read_prices()
+    assert own.as_of
+    usage = Usage(input=1_000, cache_write=1_000, cache_read=10_000, output=100)
+    assert own.cost(MODEL, usage) == pytest.approx((1_000 + 1_250 + 1_000) * 0.1e-6 + 100 * 0.5e-6)
+    assert own.cost(MODEL, usage, is_batch=True) == pytest.approx((3_250 * 0.1e-6 + 100 * 0.5e-6) / 2)
+    assert own.cost("unlisted", usage) is None
+    assert own.cost(MODEL, Usage(input=100_001)) is None
+    assert own.cost(MODEL, Usage(input=100_001), calls=2) is not None
+    assert told(None) == "an unknown cost"
+    given = {"as_of": "2031-01-01", "models": {"mine": {"input": 1, "output": 2}}, "batch": 0.25}
+    mine = read_prices(write_json(tmp_path / "prices.json", given))
+    assert mine.cost("mine", Usage(input=1_000_000, output=500_000), is_batch=True) == pytest.approx(0.5)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "", "[]", '{"models": []}', '{"models": {"m": 1}}', '{"models": {"m": {"input": 1}}}', "[" * 100_000,
+        '{"models": {"m": {"input": -1, "output": 1}}}', '{"models": {"m": {"input": 1e400, "output": 1}}}',
+        '{"models": {"m": {"input": 1' + "0" * 400 + ', "output": 1}}}', '{"models": {"m": {"input": true, "output": 1}}}',
+        '{"models": {}, "per_tokens": 0}', '{"models": {}, "batch": "half"}', '{"models": {"m": {"input": NaN, "output": 1}}}',
+    ],
+)  # fmt: skip
+def test_a_file_of_prices_that_is_none_is_refused(tmp_path: Path, text: str) -> None:
+    """With its name."""
+    path = tmp_path / "prices.json"
+    path.write_text(text)
+    with pytest.raises(DataError, match=r"prices\.json"):
+        read_prices(path)
+    with pytest.raises(UnreadableError):
+        read_prices(tmp_path / "nowhere.json")
+
+
+@given(TEXTS)
+def test_no_call_costs_more_than_its_bound(text: str) -> None:
+    """The bound counts every byte that is sent as a token, the schema's, too."""
+    asked = ASKED.call(ASKED.questions(about(text))[0])
+    prompt = len(asked.system + asked.user + json.dumps(asked.schema))
+    prices = read_prices()
+    worst = prices.cost(MODEL, Usage(cache_write=prompt, output=asked.max_tokens))
+    assert (worst or 9) <= (prices.at_most(asked) or 0)
+
+
+def test_a_budget_waits_for_calls_under_way_and_never_for_ever() -> None:
+    """A call that does not fit beside others waits for them to end; one that fits with none is refused at once."""
+    prices = Prices("", {MODEL: Price(1.0, 0.0)}, 1.0, 1.0, 0.5)
+    bound = prices.at_most(call()) or 0.0
+
+    async def scenario() -> list[str]:
+        budget, log = Budget(prices, 2.5 * bound), []
+
+        async def one(name: str, cost: int) -> None:
+            if not await budget.reserve(call(name)):
+                log.append(f"{name} refused")
+                return
+            log.append(f"{name} goes")
+            await asyncio.sleep(0)
+            budget.attempted(Attempt(name, MODEL, "200", 1, Usage(input=cost)))
+            budget.settle(call(name))
+
+        await asyncio.gather(*(one(name, 10) for name in "abcd"))
+        budget.attempted(Attempt("e", MODEL, "200", 1, Usage(input=round(2 * bound))))
+        assert budget.may_retry()
+        await one("f", 0)
+        return log
+
+    assert asyncio.run(scenario()) == ["a goes", "b goes", "c goes", "d goes", "f refused"]
+
+
+def test_an_attempt_without_an_answer_counts_with_all_it_may_have_cost() -> None:
+    """A 429 costs nothing; a connection that broke may have cost the whole call, so the next one is not sent."""
+    prices = Prices("", {MODEL: Price(1.0, 0.0)}, 1.0, 1.0, 0.5)
+    bound = prices.at_most(call()) or 0.0
+
+    async def scenario() -> None:
+        budget = Budget(prices, 1.5 * bound)
+        assert await budget.reserve(call())
+        budget.attempted(Attempt("k", MODEL, "429", 1))
+        assert budget.may_retry()
+        budget.attempted(Attempt("k", MODEL, "no connection", 1))
+        assert not budget.may_retry()
+        budget.settle(call())
+        assert not await budget.reserve(call())
+        unknown = Budget(prices, 1.0)
+        other = Call("k", "unlisted", "", "", {}, 1)
+        assert not await unknown.reserve(other)
+        assert "unknown" in unknown.refusal(other)
+        assert await Budget(prices, None).reserve(other)
+
+    asyncio.run(scenario())
+
+
+def test_the_gate_narrows_when_pushed_back_and_widens_again() -> None:
+    """A burst of refusals counts once; each time round of answers lets one more through; never less than one at a time."""
+    now = 0.0
+    gate = Gate(10, clock=lambda: now)
+    gate.slow()
+    gate.slow()
+    assert gate.width == 7.0
+    for _ in range(30):
+        now += 2
+        gate.slow()
+    assert gate.width == 1.0
+    for _ in range(200):
+        gate.recover()
+    assert gate.width == 10.0
+
+
+def test_as_many_pass_the_gate_as_it_is_wide_and_nobody_is_forgotten() -> None:
+    """Also where some who wait give up."""
+
+    async def scenario() -> tuple[int, int]:
+        gate, most, done = Gate(3), 0, 0
+
+        async def one() -> None:
+            nonlocal most, done
+            async with gate:
+                most = max(most, gate.inside)
+                await asyncio.sleep(0.001)
+                done += 1
+
+        tasks = [asyncio.create_task(one()) for _ in range(40)]
+        await asyncio.sleep(0)
+        for task in tasks[5:30:2]:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        assert (gate.inside, len(gate._waiting)) == (0, 0)
+        return most, done
+
+    assert asyncio.run(scenario()) == (3, 40 - 13)
+
+
+def test_a_rate_is_a_steady_flow_that_ends_when_all_is_over() -> None:
+    """What is taken is waited for by whoever comes next; nobody waits for a turn that is not needed any more."""
+
+    async def scenario() -> tuple[float, float]:
+        clock = asyncio.get_running_loop().time
+        start = clock()
+        rate = Rate(60 * 50)
+        for _ in range(6):
+            await rate.take(1)
+        flowed = clock() - start
+        over = Rate(1, is_over=lambda: True)
+        await asyncio.gather(*(over.take(1) for _ in range(5)))
+        await Rate(None).take(1e9)
+        return flowed, clock() - start - flowed
+
+    flowed, waited = asyncio.run(scenario())
+    assert 0.09 < flowed < 1
+    assert waited < 0.5

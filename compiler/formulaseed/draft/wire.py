@@ -1,0 +1,260 @@
+"""The schemas of what a model answers in each step, made for the wire, and the check that an answer is of its schema.
+
+Structured output knows closed objects alone and no recursion, and few unions. So a map is an array of pairs, what may be
+missing is an empty array or an empty text, and the only unions are a literal and a step. The sources of a part are
+numbers of the task's sentences. Keys are fixed here; the model fills in values.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from formulaseed import limits
+from formulaseed.domain.builtins import FUNCTIONS
+from formulaseed.errors import DataError
+from formulaseed.frontends.keys import FIELD_TYPES, SCALARS
+
+Json = Any
+Schema = dict[str, Any]
+
+
+class Unusable(DataError):
+    """An answer of a model that is not what was asked for, and why."""
+
+
+def _object(**properties: Schema) -> Schema:
+    named = {name.rstrip("_"): schema for name, schema in properties.items()}
+    return {"type": "object", "properties": named, "required": list(named), "additionalProperties": False}
+
+
+def _list(items: Schema) -> Schema:
+    return {"type": "array", "items": items}
+
+
+def _enum(*values: str) -> Schema:
+    return {"type": "string", "enum": list(values)}
+
+
+def _named(name: str) -> Schema:
+    return {"$ref": f"#/$defs/{name}"}
+
+
+def _told(schema: Schema, description: str) -> Schema:
+    return {**schema, "description": description}
+
+
+_TEXT: Schema = {"type": "string"}
+_TEXTS = _list(_TEXT)
+_SOURCES = _named("sources")
+_LITERAL = _named("literal")
+_WHERE = _list(_named("condition"))
+
+_DEFINITIONS: dict[str, Schema] = {
+    "sources": _told(_list({"type": "integer"}), "Numbers of the sentences that this comes from"),
+    "literal": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}]},
+    "note": _object(text=_TEXT, sources=_SOURCES),
+    "field": _object(
+        name=_TEXT,
+        type=_enum(*FIELD_TYPES),
+        description=_TEXT,
+        values=_told(_list(_object(value=_TEXT, meaning=_TEXT)), "Of an enum; else empty"),
+        sources=_SOURCES,
+    ),
+    "input": _object(
+        of=_enum("meta", "context"),
+        name=_TEXT,
+        type=_enum(*SCALARS),
+        nullable={"type": "boolean"},
+        description=_TEXT,
+        sources=_SOURCES,
+    ),
+    "parameter": _object(
+        name=_TEXT,
+        type=_enum(*SCALARS),
+        default=_LITERAL,
+        minimum=_told(_list({"type": "number"}), "One number, or empty"),
+        maximum=_told(_list({"type": "number"}), "One number, or empty"),
+        description=_TEXT,
+        sources=_SOURCES,
+    ),
+    "condition": _object(
+        subject=_told(_TEXT, "extraction.x, meta.x, context.x or $FILTER"),
+        test=_enum("is", "in", ">=", ">", "<=", "<", "!="),
+        values=_list(_LITERAL),
+    ),
+    "step": {
+        "anyOf": [
+            _object(name=_TEXT, op=_enum("define_filter", "count"), where=_WHERE, sources=_SOURCES),
+            _object(name=_TEXT, op=_enum("sum"), expr=_TEXT, where=_WHERE, sources=_SOURCES),
+            _object(
+                name=_TEXT,
+                op=_enum("max", "min"),
+                expr=_TEXT,
+                where=_WHERE,
+                default=_told(_list({"type": "number"}), "One number, or empty"),
+                sources=_SOURCES,
+            ),
+            _object(
+                name=_TEXT,
+                op=_enum("lookup"),
+                source=_TEXT,
+                match=_enum("exact", "substring_first", "substring_max"),
+                table=_list(_object(key=_TEXT, value=_LITERAL)),
+                default=_told(_list(_LITERAL), "One value, or empty"),
+                sources=_SOURCES,
+            ),
+            _object(name=_TEXT, op=_enum("expr"), expr=_TEXT, sources=_SOURCES),
+            _object(name=_TEXT, op=_enum("const"), value=_LITERAL, sources=_SOURCES),
+            _object(
+                name=_TEXT,
+                op=_enum("case"),
+                source=_told(_TEXT, "A step, or empty"),
+                rules=_list(_object(when=_TEXT, then=_LITERAL)),
+                else_=_LITERAL,
+                sources=_SOURCES,
+            ),
+        ]
+    },
+}
+_NOTES = {
+    "assumptions": _told(_list(_named("note")), "What was decided that the text leaves open"),
+    "questions": _told(_list(_named("note")), "What the author of the text should answer"),
+}
+
+
+def _with_definitions(schema: Schema) -> Schema:
+    """The schema with those definitions that it uses."""
+    used: dict[str, Schema] = {}
+    waiting: list[Json] = [schema]
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, dict):
+            name = str(value.get("$ref", "")).rpartition("/")[2]
+            if name and name not in used:
+                used[name] = _DEFINITIONS[name]
+                waiting.append(used[name])
+        waiting += value.values() if isinstance(value, dict) else value if isinstance(value, list) else []
+    return {**schema, "$defs": {name: used[name] for name in _DEFINITIONS if name in used}}
+
+
+CONDITIONS = _with_definitions(
+    _object(
+        task_name=_TEXT,
+        description=_TEXT,
+        keywords=_object(words=_TEXTS, sources=_SOURCES),
+        fields=_list(_named("field")),
+        inputs=_told(_list(_named("input")), "Inputs that are not listed in the instructions; usually none"),
+        parameters=_list(_named("parameter")),
+        definitions=_told(_list(_object(name=_TEXT, meaning=_TEXT, sources=_SOURCES)), "Terms that the text defines"),
+        thresholds=_told(
+            _list(_object(quantity=_TEXT, value=_LITERAL, sources=_SOURCES)),
+            "Every number and bound that the text sets",
+        ),
+        outputs=_object(names=_TEXTS, sources=_SOURCES),
+        background=_told(_list({"type": "integer"}), "Numbers of the sentences that state no rule"),
+        **_NOTES,
+    )
+)
+GRAPH = _with_definitions(
+    _object(
+        steps=_list(
+            _object(
+                name=_TEXT,
+                op=_enum("define_filter", "count", "sum", "max", "min", "lookup", "expr", "const", "case"),
+                does=_TEXT,
+                uses=_told(_TEXTS, "Names of steps, fields and inputs"),
+                functions=_list(_enum(*FUNCTIONS)),
+                sources=_SOURCES,
+            )
+        ),
+        **_NOTES,
+    )
+)
+SEED = _with_definitions(_object(steps=_list(_named("step")), output=_TEXTS, **_NOTES))
+REPAIR = _with_definitions(
+    _object(
+        changes=_told(_TEXTS, "What is changed and why, a line each"),
+        keywords=_told(_TEXTS, "All of them, or empty for no change"),
+        fields=_list(_named("field")),
+        inputs=_list(_named("input")),
+        parameters=_list(_named("parameter")),
+        steps=_list(
+            _object(before=_told(_TEXT, "The step that it goes in front of; empty to stay"), step=_named("step"))
+        ),
+        removed=_told(_TEXTS, "Names of fields, inputs, parameters and steps to take out"),
+        output=_told(_TEXTS, "All of them, or empty for no change"),
+        **_NOTES,
+    )
+)
+
+
+def read_answer(text: str, schema: Mapping[str, Json]) -> dict[str, Json]:
+    """The JSON object of an answer. Raises `Unusable` where it is not of the schema."""
+    if len(text) > limits.ANSWER_CHARACTERS:
+        raise Unusable(f"the answer is longer than {limits.ANSWER_CHARACTERS:,} characters")
+    try:
+        text.encode()
+        value = json.loads(text, object_pairs_hook=_unique_keys, parse_constant=_no_constant)
+        json.dumps(value, ensure_ascii=False, allow_nan=False).encode()  # an escape can hide half of a character
+    except (ValueError, RecursionError) as error:
+        raise Unusable(f"the answer is no JSON that can be used: {error}") from None
+    _conform(value, schema, schema["$defs"], "")
+    assert isinstance(value, dict)
+    return value
+
+
+def _unique_keys(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("a key stands twice in one object")
+    return found
+
+
+def _no_constant(word: str) -> Json:
+    raise ValueError(f"`{word}` is no number in JSON")
+
+
+_KINDS: dict[str, Any] = {
+    "object": dict, "array": list, "string": str, "boolean": bool, "integer": int, "number": (int, float),
+}  # fmt: skip
+
+
+def _conform(value: Json, schema: Mapping[str, Json], definitions: Mapping[str, Json], place: str) -> None:
+    """Raise `Unusable` for a value that is not of the schema, of which only what stands above is understood."""
+    if "$ref" in schema:
+        _conform(value, definitions[schema["$ref"].rpartition("/")[2]], definitions, place)
+        return
+    if "anyOf" in schema:
+        _conform_to_one(value, schema["anyOf"], definitions, place)
+        return
+    kind = schema["type"]
+    if not isinstance(value, _KINDS[kind]) or (isinstance(value, bool) and kind != "boolean"):
+        raise Unusable(f"{place or 'the answer'} is not of the type {kind}")
+    if "enum" in schema and value not in schema["enum"]:
+        raise Unusable(f"{place} is none of {', '.join(schema['enum'])}")
+    if kind == "array":
+        for index, item in enumerate(value):
+            _conform(item, schema["items"], definitions, f"{place}[{index}]")
+    elif kind == "object":
+        properties = schema["properties"]
+        for key in [*(key for key in properties if key not in value), *(key for key in value if key not in properties)]:
+            raise Unusable(f"{place or 'the answer'} {'lacks' if key in properties else 'has the unknown key'} `{key}`")
+        for key, item in value.items():
+            _conform(item, properties[key], definitions, f"{place}.{key}".lstrip("."))
+
+
+def _conform_to_one(value: Json, choices: list[Schema], definitions: Mapping[str, Json], place: str) -> None:
+    """A step is of the schema of its operation; a literal of any of its schemas."""
+    op = value.get("op") if isinstance(value, dict) else None
+    chosen = [choice for choice in choices if op in choice.get("properties", {}).get("op", {}).get("enum", ())]
+    if chosen:
+        _conform(value, chosen[0], definitions, place)
+        return
+    for choice in choices:
+        try:
+            return _conform(value, choice, definitions, place)
+        except Unusable:
+            continue
+    raise Unusable(f"{place} is nothing that may stand here")

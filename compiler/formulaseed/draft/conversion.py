@@ -194,7 +194,7 @@ class _Conversion:
                 self.faults.append(Fault(part, message, help))
                 continue
             tests[test] = list(values) if test == "in" else values[0]
-        return {subject: tests["is"] if "is" in tests else tests for subject, tests in where.items() if tests}
+        return {subject: tests.get("is", tests) for subject, tests in where.items() if tests}
 
 
 def _present(section: Part) -> Part:

@@ -17,6 +17,8 @@ from formulaseed.errors import DataError
 from formulaseed.frontends.keys import FIELD_TYPES, SCALARS
 
 Json = Any
+TESTS = ("is", "in", ">=", ">", "<=", "<", "!=")
+"""How a condition on the wire compares its subject with its values."""
 Schema = dict[str, Any]
 
 
@@ -81,7 +83,7 @@ _DEFINITIONS: dict[str, Schema] = {
     ),
     "condition": _object(
         subject=_told(_TEXT, "extraction.x, meta.x, context.x or $FILTER"),
-        test=_enum("is", "in", ">=", ">", "<=", "<", "!="),
+        test=_enum(*TESTS),
         values=_list(_LITERAL),
     ),
     "step": {
@@ -251,7 +253,7 @@ def _conform_to_one(value: Json, choices: list[Schema], definitions: Mapping[str
     chosen = [choice for choice in choices if op in choice.get("properties", {}).get("op", {}).get("enum", ())]
     if chosen:
         _conform(value, chosen[0], definitions, place)
-        return
+        return None
     for choice in choices:
         try:
             return _conform(value, choice, definitions, place)

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 _TOO_MUCH = (429, 529)
 _FINAL = (401, 402, 403, 404)
 _BYTES_A_TOKEN = 4
+_MOST_TOKENS_AT_ONCE = 20_000
+"""The SDK refuses to wait for more than 21,333 in one piece."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +105,7 @@ class Client:
             _ASKED.set(asked)
             try:
                 async with asyncio.timeout(self.limits.deadline):
-                    message = await self.sdk.messages.create(**params(call))
+                    message = await self._message(call)
             except TimeoutError:
                 self._account(asked, "broken")
                 tried = ", ".join(asked.statuses) or "none ended"
@@ -115,6 +117,13 @@ class Client:
         answer = answer_of(message)
         self._account(asked, "200", answer)
         return answer
+
+    async def _message(self, call: Call) -> Any:
+        """The message of the SDK; a long one is streamed, since no connection is sure to stay open for so long in silence."""
+        if call.max_tokens <= _MOST_TOKENS_AT_ONCE:
+            return await self.sdk.messages.create(**params(call))
+        async with self.sdk.messages.stream(**params(call)) as stream:
+            return await stream.get_final_message()
 
     async def abilities(self, model: str) -> Abilities:
         """What the model understands. A server that does not tell is taken to have a current model."""

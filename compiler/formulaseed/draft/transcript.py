@@ -1,7 +1,7 @@
 """The folder of one draft: every prompt, answer, usage and diagnostic, as JSON that people can read in a diff.
 
-`session.json` holds the settings, `01-conditions.json` a call with its answer, `03-seed.diagnostics.json` what the compiler said of
-what it makes. There are no times and no names of machines in it, and no keys.
+`session.json` holds the settings, `01-conditions.json` a call with its answer, `03-seed.diagnostics.json` what the
+compiler said of what it makes. There are no times and no names of machines in it, and no keys.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from formulaseed.draft.wire import Unusable, load
 from formulaseed.errors import DataError, UnreadableError, reason_of
 from formulaseed.frontends.layout import layout
 from formulaseed.llm.calls import EFFORTS, Answer, Call, Effort, Usage
@@ -95,14 +96,11 @@ def record_of(given: Json) -> Record:
 
 
 def _answer_to_json(text: str) -> dict[str, Json]:
-    """The answer as JSON where that says all of it, else as lines of text."""
+    """The answer as JSON, which is all that is read of it; one that is none as lines of text."""
     try:
-        value = json.loads(text)
-        if isinstance(value, dict) and _dumped(value) == text:
-            return {"answer": value}
-    except (ValueError, RecursionError):
-        pass
-    return {"answer_text": text.split("\n")}
+        return {"answer": load(text)}
+    except Unusable:
+        return {"answer_text": text.split("\n")}
 
 
 def _dumped(value: Json) -> str:

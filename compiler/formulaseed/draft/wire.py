@@ -194,16 +194,21 @@ REPAIR = _with_definitions(
 
 def read_answer(text: str, schema: Mapping[str, Json]) -> dict[str, Json]:
     """The JSON object of an answer. Raises `Unusable` where it is not of the schema."""
+    value = load(text)
+    _conform(value, schema, schema["$defs"], "")
+    assert isinstance(value, dict)
+    return value
+
+
+def load(text: str) -> Json:
+    """The JSON value of an answer. Raises `Unusable` where it is none, or one that could not be written down as it is."""
     if len(text) > limits.ANSWER_CHARACTERS:
         raise Unusable(f"the answer is longer than {limits.ANSWER_CHARACTERS:,} characters")
     try:
-        text.encode()
         value = json.loads(text, object_pairs_hook=_unique_keys, parse_constant=_no_constant)
         json.dumps(value, ensure_ascii=False, allow_nan=False).encode()  # an escape can hide half of a character
     except (ValueError, RecursionError) as error:
         raise Unusable(f"the answer is no JSON that can be used: {error}") from None
-    _conform(value, schema, schema["$defs"], "")
-    assert isinstance(value, dict)
     return value
 
 

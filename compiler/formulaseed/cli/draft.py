@@ -121,10 +121,10 @@ def _transcript(task: str, given: dict[str, Any]) -> tuple[Transcript | None, Se
         wanted = settings
     kept = Transcript(Path(folder) if folder else Path("task" if task == "-" else task).with_suffix(".transcript"))
     if given["resume"]:
-        if not kept.exists:
-            raise click.UsageError(f"there is no transcript in {kept.folder} to go on with")
+        if not kept.holds_answers:
+            raise click.UsageError(f"there is no answer in {kept.folder} to go on from")
         return kept, _resumed(kept.settings(), wanted)
-    if kept.exists and not given["dry_run"]:
+    if kept.holds_answers and not given["dry_run"]:
         message = f"{kept.folder} holds a transcript; --resume goes on with it, --transcript DIR begins another one"
         raise click.UsageError(message)
     return kept, wanted

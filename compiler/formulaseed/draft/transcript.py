@@ -131,8 +131,8 @@ class Transcript:
     folder: Path
 
     @property
-    def exists(self) -> bool:
-        return (self.folder / _SESSION).exists()
+    def holds_answers(self) -> bool:
+        return any(self.folder.glob("[0-9][0-9]-*.json"))
 
     def settings(self) -> Settings:
         """How the session was started. Raises `UnreadableError`, or `DataError` where the file is not as written here."""

@@ -17,6 +17,7 @@ from formulaseed.errors import DataError
 from formulaseed.frontends.keys import FIELD_TYPES, SCALARS
 
 Json = Any
+_DEPTH = 12
 TESTS = ("is", "in", ">=", ">", "<=", "<", "!=")
 """How a condition on the wire compares its subject with its values."""
 Schema = dict[str, Any]
@@ -205,11 +206,23 @@ def load(text: str) -> Json:
     if len(text) > limits.ANSWER_CHARACTERS:
         raise Unusable(f"the answer is longer than {limits.ANSWER_CHARACTERS:,} characters")
     try:
-        value = json.loads(text, object_pairs_hook=_unique_keys, parse_constant=_no_constant)
+        value = json.loads(text, object_pairs_hook=_unique_keys, parse_constant=_no_constant, parse_int=_integer)
         json.dumps(value, ensure_ascii=False, allow_nan=False).encode()  # an escape can hide half of a character
     except (ValueError, RecursionError) as error:
         raise Unusable(f"the answer is no JSON that can be used: {error}") from None
+    level = [value] if isinstance(value, dict | list) else []
+    for _ in range(_DEPTH):
+        level = [item for one in level for item in (one.values() if isinstance(one, dict) else one)
+                 if isinstance(item, dict | list)]  # fmt: skip
+    if level:
+        raise Unusable("the answer is no JSON that can be used: objects and lists stand inside one another too deep")
     return value
+
+
+def _integer(digits: str) -> int:
+    if len(digits) > limits.NUMBER_CHARACTERS:
+        raise ValueError("a number has too many digits")
+    return int(digits)
 
 
 def _unique_keys(pairs: list[tuple[str, Json]]) -> dict[str, Json]:

@@ -196,7 +196,10 @@ REPAIR = _with_definitions(
 def read_answer(text: str, schema: Mapping[str, Json]) -> dict[str, Json]:
     """The JSON object of an answer. Raises `Unusable` where it is not of the schema."""
     value = load(text)
-    _conform(value, schema, schema["$defs"], "")
+    try:
+        _conform(value, schema, schema["$defs"], "")
+    except Unusable as error:
+        raise Unusable(f"the answer is not of its schema: {error.message}") from None
     assert isinstance(value, dict)
     return value
 
@@ -251,7 +254,7 @@ def _conform(value: Json, schema: Mapping[str, Json], definitions: Mapping[str, 
         return
     kind = schema["type"]
     if not isinstance(value, _KINDS[kind]) or (isinstance(value, bool) and kind != "boolean"):
-        raise Unusable(f"{place or 'the answer'} is not of the type {kind}")
+        raise Unusable(f"{place or 'it'} is not of the type {kind}")
     if "enum" in schema and value not in schema["enum"]:
         raise Unusable(f"{place} is none of {', '.join(schema['enum'])}")
     if kind == "array":
@@ -260,7 +263,7 @@ def _conform(value: Json, schema: Mapping[str, Json], definitions: Mapping[str, 
     elif kind == "object":
         properties = schema["properties"]
         for key in [*(key for key in properties if key not in value), *(key for key in value if key not in properties)]:
-            raise Unusable(f"{place or 'the answer'} {'lacks' if key in properties else 'has the unknown key'} `{key}`")
+            raise Unusable(f"{place or 'it'} {'lacks' if key in properties else 'has the unknown key'} `{key}`")
         for key, item in value.items():
             _conform(item, properties[key], definitions, f"{place}.{key}".lstrip("."))
 

@@ -14,6 +14,7 @@ from formulaseed import limits
 from formulaseed.errors import DataError
 
 _HEADING = re.compile(r"#{1,6}\s")
+_FENCE = re.compile(r"```[^`]*|~~~[^~]*")
 _UNDERLINE = re.compile(r"(=+|-{2,})")
 _RULE = re.compile(r"[-*_](\s*[-*_]){2,}")
 _ITEM = re.compile(r"(?:[-*+]|\d{1,4}[.)])\s+(.*)")
@@ -74,7 +75,7 @@ def _sentences(text: str) -> Iterator[tuple[str, int, bool]]:
     for number, line in enumerate(lines, 1):
         following = lines[number] if number < len(lines) else ""
         item = _ITEM.fullmatch(line)
-        if line.startswith("```"):
+        if _FENCE.fullmatch(line):
             yield from flushed()
             is_code = not is_code
         elif is_code:

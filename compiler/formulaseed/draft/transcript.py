@@ -78,15 +78,15 @@ def record_of(given: Json) -> Record:
         call = Call(
             key=_of(given["step"], str),
             model=_of(given["model"], str),
-            system="\n".join(_of(line, str) for line in given["system"]),
-            user="\n".join(_of(line, str) for line in given["user"]),
+            system=_text(given["system"]),
+            user=_text(given["user"]),
             schema=_of(given["schema"], dict),
             max_tokens=_of(given["max_tokens"], int),
             effort=_effort(given["effort"]),
         )
         text = given.get("answer_text")
         answer = Answer(
-            text="\n".join(_of(line, str) for line in text) if text is not None else _dumped(given["answer"]),
+            text=_text(text) if text is not None else _dumped(given["answer"]),
             stop_reason=_of(given["stop_reason"], str),
             usage=Usage(**{name: _of(given["usage"][name], int) for name in ("input", "cache_write", "cache_read", "output")}),
         )  # fmt: skip
@@ -105,6 +105,10 @@ def _answer_to_json(text: str) -> dict[str, Json]:
 
 def _dumped(value: Json) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def _text(lines: Json) -> str:
+    return "\n".join(_of(line, str) for line in _of(lines, list))
 
 
 def _of(value: Json, kind: type) -> Any:

@@ -57,7 +57,7 @@ def changed_seed(name: str, **values: Any) -> dict[str, Any]:
 
 def repair(*steps: dict[str, Any], before: str = "") -> dict[str, Any]:
     """An answer that puts these steps in place of those with the same names."""
-    empty = {key: [] for key in REPAIR}
+    empty: dict[str, Any] = {key: [] for key in REPAIR}
     return {**empty, "changes": ["mended"], "steps": [{"before": before, "step": step} for step in steps]}
 
 

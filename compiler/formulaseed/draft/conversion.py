@@ -42,6 +42,7 @@ class Draft:
     description: str
     keywords: tuple[str, ...]
     keyword_sources: tuple[int, ...]
+    reading: Part
     fields: tuple[Part, ...]
     inputs: tuple[Part, ...]
     parameters: tuple[Part, ...]
@@ -63,6 +64,7 @@ def drafted(conditions: Json, seed: Json) -> Draft:
         conditions["description"],
         tuple(conditions["keywords"]["words"]),
         tuple(conditions["keywords"]["sources"]),
+        conditions["reading"],
         tuple(conditions["fields"]),
         tuple(conditions["inputs"]),
         tuple(conditions["parameters"]),
@@ -78,6 +80,7 @@ def repaired(draft: Draft, repair: Json) -> Draft:
     return replace(
         draft,
         keywords=tuple(repair["keywords"]) or draft.keywords,
+        reading=repair["reading"][0] if repair["reading"] else draft.reading,
         fields=_merged(draft.fields, repair["fields"], removed),
         inputs=_merged(draft.inputs, repair["inputs"], removed),
         parameters=_merged(draft.parameters, repair["parameters"], removed),
@@ -115,15 +118,23 @@ class _Conversion:
         self.faults: list[Fault] = []
 
     def seed(self, draft: Draft) -> Part:
-        seed: Part = {"task_name": draft.task_name, "description": _line(draft.description)}
+        reading = draft.reading
         context = [self.declared(part) for part in draft.inputs if part["of"] == "context"]
         meta = [self.declared(part) for part in draft.inputs if part["of"] == "meta"]
         parameters = self.unique("parameters", ((part["name"], self.parameter(part)) for part in draft.parameters))
+        extract = {
+            "fields": [self.field(part) for part in draft.fields],
+            **_present({"meta": meta}),
+            **({"passes": reading["passes"]} if reading["passes"] > 1 else {}),
+            **({"validity": True} if reading["validity"] else {}),
+        }
+        handling = [{"max_length": length, "strategy": reading["strategy"]} for length in reading["max_length"][:1]]
         return {
-            **_present(seed),
-            **_present({"parameters": parameters, "context": context}),
-            "filter": {"keywords": list(draft.keywords)},
-            "extract": {"fields": [self.field(part) for part in draft.fields], **_present({"meta": meta})},
+            "task_name": draft.task_name,
+            **_present({"description": _line(draft.description), "parameters": parameters, "context": context}),
+            **({"filter": {"keywords": list(draft.keywords)}} if draft.keywords else {}),
+            "extract": extract,
+            **({"review_handling": handling[0]} if handling else {}),
             "compute": [self.step(part) for part in draft.steps],
             "output": list(draft.output),
         }
@@ -156,7 +167,8 @@ class _Conversion:
         values = self.unique(f"field {part['name']}", ((one["value"], _line(one["meaning"])) for one in part["values"]))
         kept = {"values": values} if values or part["type"] == "enum" else {}
         about = _present({"description": _line(part["description"])})
-        return {"name": part["name"], "type": part["type"], **about, **kept, **self.sources(part)}
+        default = {"default": part["default"][0]} if part["default"] else {}
+        return {"name": part["name"], "type": part["type"], **about, **kept, **default, **self.sources(part)}
 
     def step(self, part: Part) -> Part:
         name, op = part["name"], part["op"]

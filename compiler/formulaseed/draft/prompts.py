@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from formulaseed.domain.builtins import COMPARISONS, FUNCTIONS, OPERATORS
-from formulaseed.domain.schema import CONTEXT, META
+from formulaseed.domain.schema import CONTEXT, META, VALIDITY_FIELD, VALIDITY_VALUES
 from formulaseed.domain.types import Type
 from formulaseed.draft import wire
 from formulaseed.draft.task import Task
-from formulaseed.frontends.keys import FIELD_TYPES
+from formulaseed.frontends.keys import FIELD_TYPES, STRATEGIES
 from formulaseed.llm.calls import Call, Effort
 from formulaseed.llm.prompts import prompt
 
@@ -62,6 +62,9 @@ def system_prompt(step: Step) -> str:
         f"draft_{step.name}",
         meta=_inputs(META),
         context=_inputs(CONTEXT),
+        validity_field=VALIDITY_FIELD,
+        validity_values=", ".join(f"`{value}`" for value, _ in VALIDITY_VALUES),
+        strategies=", ".join(f"`{strategy}`" for strategy in STRATEGIES),
         field_types=", ".join(f"`{name}`" for name in FIELD_TYPES),
         operators=" ".join(f"`{symbol}`" for symbol in OPERATORS),
         comparisons=" ".join(f"`{symbol}`" for symbol in COMPARISONS),

@@ -67,6 +67,7 @@ def prompt_values(best: Checked, task: Task, rejected: tuple[Json, Checked] | No
         "sentences": sentences(task, _cited(best)),
         "diagnostics": list(_shown(best)),
         "keywords": list(draft.keywords),
+        "reading": draft.reading,
         "fields": list(draft.fields),
         "inputs": list(draft.inputs),
         "parameters": list(draft.parameters),
@@ -75,7 +76,7 @@ def prompt_values(best: Checked, task: Task, rejected: tuple[Json, Checked] | No
     }
     if rejected is not None:
         answer, checked = rejected
-        kept = ("changes", "keywords", "fields", "inputs", "parameters", "steps", "removed", "output")
+        kept = ("changes", "keywords", "reading", "fields", "inputs", "parameters", "steps", "removed", "output")
         values["rejected"] = {**{key: answer[key] for key in kept if answer[key]}, "diagnostics": list(_shown(checked))}
     return values
 

@@ -131,7 +131,17 @@ class Session:
         return found
 
 
-_FOR_LATER = ("task_name", "fields", "inputs", "parameters", "definitions", "thresholds", "outputs", "assumptions")
+_FOR_LATER = (
+    "task_name",
+    "reading",
+    "fields",
+    "inputs",
+    "parameters",
+    "definitions",
+    "thresholds",
+    "outputs",
+    "assumptions",
+)
 """What later steps need of the conditions."""
 
 

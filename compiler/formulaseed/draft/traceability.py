@@ -39,6 +39,8 @@ def trace(drafted: Drafted) -> Trace:
     """Follow each part of the draft to its sentences, and back."""
     task, draft = drafted.task, drafted.checked.draft
     cited: dict[str, tuple[list[int], Json]] = {"keywords": (list(draft.keyword_sources), list(draft.keywords))}
+    if draft.reading["sources"]:
+        cited["reading"] = draft.reading["sources"], draft.reading["max_length"] + [draft.reading["passes"]]
     for kind, part in draft.parts:
         said = {key: value for key, value in part.items() if key != "sources"}
         cited[f"{kind} {part['name']}"] = part["sources"], said

@@ -14,7 +14,7 @@ from typing import Any
 from formulaseed import limits
 from formulaseed.domain.builtins import FUNCTIONS
 from formulaseed.errors import DataError
-from formulaseed.frontends.keys import FIELD_TYPES, SCALARS
+from formulaseed.frontends.keys import FIELD_TYPES, SCALARS, STRATEGIES
 
 Json = Any
 _DEPTH = 12
@@ -63,6 +63,7 @@ _DEFINITIONS: dict[str, Schema] = {
         type=_enum(*FIELD_TYPES),
         description=_TEXT,
         values=_told(_list(_object(value=_TEXT, meaning=_TEXT)), "Of an enum; else empty"),
+        default=_told(_list(_LITERAL), "One value, or empty"),
         sources=_SOURCES,
     ),
     "input": _object(
@@ -80,6 +81,13 @@ _DEFINITIONS: dict[str, Schema] = {
         minimum=_told(_list({"type": "number"}), "One number, or empty"),
         maximum=_told(_list({"type": "number"}), "One number, or empty"),
         description=_TEXT,
+        sources=_SOURCES,
+    ),
+    "reading": _object(
+        validity={"type": "boolean"},
+        passes={"type": "integer", "enum": list(range(1, limits.PASSES + 1))},
+        max_length=_told(_list({"type": "integer"}), "Characters: one number, or empty"),
+        strategy=_enum(*STRATEGIES),
         sources=_SOURCES,
     ),
     "condition": _object(
@@ -147,6 +155,7 @@ CONDITIONS = _with_definitions(
         task_name=_TEXT,
         description=_TEXT,
         keywords=_object(words=_TEXTS, sources=_SOURCES),
+        reading=_named("reading"),
         fields=_list(_named("field")),
         inputs=_told(_list(_named("input")), "Inputs that are not listed in the instructions; usually none"),
         parameters=_list(_named("parameter")),
@@ -180,6 +189,7 @@ REPAIR = _with_definitions(
     _object(
         changes=_told(_TEXTS, "What is changed and why, a line each"),
         keywords=_told(_TEXTS, "All of them, or empty for no change"),
+        reading=_told(_list(_named("reading")), "One, or empty for no change"),
         fields=_list(_named("field")),
         inputs=_list(_named("input")),
         parameters=_list(_named("parameter")),
@@ -256,7 +266,7 @@ def _conform(value: Json, schema: Mapping[str, Json], definitions: Mapping[str, 
     if not isinstance(value, _KINDS[kind]) or (isinstance(value, bool) and kind != "boolean"):
         raise Unusable(f"{place or 'it'} is not of the type {kind}")
     if "enum" in schema and value not in schema["enum"]:
-        raise Unusable(f"{place} is none of {', '.join(schema['enum'])}")
+        raise Unusable(f"{place} is none of {', '.join(map(str, schema['enum']))}")
     if kind == "array":
         for index, item in enumerate(value):
             _conform(item, schema["items"], definitions, f"{place}[{index}]")

@@ -380,7 +380,7 @@ def test_a_dry_run_counts_and_asks_nothing(server: Loopback, tmp_path: Path) -> 
     assert found.status == 0
     lines = found.out.splitlines()
     assert lines[0] == "49 sentences; 3 calls to claude-sonnet-5-5, and at most 1 more to repair"
-    assert lines[1].startswith("01-conditions: about 3,")
+    assert lines[1].startswith("01-conditions: about 4,")
     assert "all of it costs $" in lines[-1]
     assert "an unknown cost" in draft(server, "--dry-run", "--model", "other", task=task).out
     assert (server.requests, list(tmp_path.iterdir())) == ([], [task])

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from drafts import BAD_SEED, CONDITIONS, GRAPH, RECORDED, REPAIR, TASK, changed_seed, files, good_seed, repair, step_of
 from formulaseed.draft import wire
+from formulaseed.draft.answers import Unusable, read_answer
 from formulaseed.draft.carriers import Kept
 from formulaseed.draft.conversion import drafted, repaired, seed_text
 from formulaseed.draft.prompts import REPAIR as REPAIR_STEP
@@ -23,11 +24,16 @@ from formulaseed.draft.task import Task, read_task
 from formulaseed.draft.traceability import trace
 from formulaseed.draft.transcript import Record, Transcript, record_of
 from formulaseed.errors import DataError
+from formulaseed.frontends.canonical import canonical
+from formulaseed.frontends.layout import layout
 from formulaseed.ir.dump import dump_program
 from formulaseed.llm.calls import Call
 from formulaseed.llm.prices import read_prices
-from formulaseed.pipeline import load_seed
+from formulaseed.pipeline import compile_seed, load_seed
 from helpers import SEEDS, places
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.strategies import SearchStrategy
 
 GOLDENS = Path(__file__).parent / "prompts"
 G1A = read_task(TASK.read_bytes())
@@ -188,18 +194,18 @@ def _values(schema: Any) -> list[dict[str, Any]]:
 )
 def test_an_answer_is_held_against_its_schema(schema: dict[str, Any], answer: dict[str, Any]) -> None:
     """An answer with any value of another kind, or any key left out, is refused."""
-    assert wire.read_answer(json.dumps(answer), schema) == answer
+    assert read_answer(json.dumps(answer), schema) == answer
     refused = 0
     for number in range(len(list(places(answer)))):
         spoilt = copy.deepcopy(answer)
         holder, key = list(places(spoilt))[number]
         holder[key] = {"nested": [None]}
-        with pytest.raises(wire.Unusable, match="not of its schema"):
-            wire.read_answer(json.dumps(spoilt), schema)
+        with pytest.raises(Unusable, match="not of its schema"):
+            read_answer(json.dumps(spoilt), schema)
         if isinstance(holder, dict):
             del holder[key]
-            with pytest.raises(wire.Unusable, match="not of its schema"):
-                wire.read_answer(json.dumps(spoilt), schema)
+            with pytest.raises(Unusable, match="not of its schema"):
+                read_answer(json.dumps(spoilt), schema)
         refused += 1
         if refused == 60:
             break
@@ -214,18 +220,18 @@ def test_an_answer_is_held_against_its_schema(schema: dict[str, Any], answer: di
 )  # fmt: skip
 def test_what_is_no_answer_is_refused(text: str) -> None:
     """Whatever a model sends, it is an answer of the schema or `Unusable`."""
-    with pytest.raises(wire.Unusable, match="the answer"):
-        wire.read_answer(text, wire.GRAPH)
+    with pytest.raises(Unusable, match="the answer"):
+        read_answer(text, wire.GRAPH)
 
 
 def test_steps_are_held_against_the_schema_of_their_operation() -> None:
     """The message is about the operation's own keys, not about all of them."""
     seed = changed_seed("TRUST_RAW", expr=3)
-    with pytest.raises(wire.Unusable, match=r"steps\[9\]\.expr is not of the type string"):
-        wire.read_answer(json.dumps(seed), wire.SEED)
+    with pytest.raises(Unusable, match=r"steps\[9\]\.expr is not of the type string"):
+        read_answer(json.dumps(seed), wire.SEED)
     seed = changed_seed("TRUST_RAW", op="eval")
-    with pytest.raises(wire.Unusable, match=r"steps\[9\] is nothing that may stand here"):
-        wire.read_answer(json.dumps(seed), wire.SEED)
+    with pytest.raises(Unusable, match=r"steps\[9\] is nothing that may stand here"):
+        read_answer(json.dumps(seed), wire.SEED)
 
 
 # --- conversion and repair
@@ -318,7 +324,7 @@ def test_the_wire_can_say_every_seed_of_the_project(path: Path) -> None:
     loaded = load_seed(path)
     conditions, seed = on_the_wire(json.loads(path.read_text(encoding="utf-8")))
     for answer, schema in ((conditions, wire.CONDITIONS), (seed, wire.SEED)):
-        assert wire.read_answer(json.dumps(answer), schema) == answer
+        assert read_answer(json.dumps(answer), schema) == answer
     checked = check(drafted(conditions, seed), G1A)
     assert checked.errors == 0, checked.told()
     assert checked.analysis.program is not None
@@ -397,6 +403,76 @@ def test_all_sentences_go_back_where_a_wrong_part_names_none() -> None:
     assert len(prompt_values(checked, G1A, None)["sentences"]) == len(G1A.sentences)
     checked = check(replace(drafted(CONDITIONS, good_seed()), output=("NOTHING",)), G1A)
     assert len(prompt_values(checked, G1A, None)["sentences"]) == len(G1A.sentences)
+
+
+def answers(schema: dict[str, Any], definitions: dict[str, Any]) -> SearchStrategy[Any]:
+    """Answers of a schema, with names that often meet, and texts that no policy has."""
+    if "$ref" in schema:
+        return answers(definitions[schema["$ref"].rpartition("/")[2]], definitions)
+    if "anyOf" in schema:
+        return st.one_of([answers(choice, definitions) for choice in schema["anyOf"]])
+    if "enum" in schema:
+        return st.sampled_from(schema["enum"])
+    match schema["type"]:
+        case "object":
+            return st.fixed_dictionaries({k: answers(v, definitions) for k, v in schema["properties"].items()})
+        case "array":
+            return st.lists(answers(schema["items"], definitions), max_size=3)
+        case "string":
+            return st.sampled_from(TEXTS) | st.text(st.characters(exclude_categories=["Cs"]), max_size=6)
+        case "integer":
+            return st.integers(-2, 70) | st.integers(-(10**30), 10**30)
+        case "number":
+            return st.floats(allow_nan=False, allow_infinity=False) | st.integers(-3, 3)
+    return st.booleans()
+
+
+TEXTS = [
+    "",
+    "A",
+    "B",
+    "$A",
+    "A + 1",
+    "meta.stars",
+    "extraction.A",
+    "A > 0",
+    "< 3",
+    "context.categories",
+    "N_MILD",
+    "1/0",
+    "\x00",
+]
+ANY = st.fixed_dictionaries(
+    {
+        "conditions": answers(wire.CONDITIONS, wire.CONDITIONS["$defs"]),
+        "graph": answers(wire.GRAPH, wire.GRAPH["$defs"]),
+        "seed": answers(wire.SEED, wire.SEED["$defs"]),
+        "repair": answers(wire.REPAIR, wire.REPAIR["$defs"]),
+    }
+)
+
+
+@given(ANY)
+def test_whatever_the_answers_say_it_ends_in_a_seed_or_in_diagnostics(made: dict[str, Any]) -> None:
+    """Any answers of the schemas are converted, checked, mended, traced and reported; a seed without errors compiles."""
+    for name, schema in (
+        ("conditions", wire.CONDITIONS),
+        ("graph", wire.GRAPH),
+        ("seed", wire.SEED),
+        ("repair", wire.REPAIR),
+    ):
+        assert read_answer(json.dumps(made[name]), schema) == made[name]
+    first = check(drafted(made["conditions"], made["seed"]), G1A)
+    second = check(repaired(first.draft, made["repair"]), G1A)
+    for checked in (first, second):
+        json.loads(shown(prompt_values(checked, G1A, (made["repair"], second))))
+        assert "FS901" not in [d.code for d in checked.analysis.diagnostics]
+        assert layout(canonical(json.loads(checked.text))) == checked.text
+        if not checked.errors:
+            compile_seed(json.loads(checked.text))
+    notes = tuple(made["seed"]["assumptions"])
+    text = report(Drafted(G1A, made["conditions"], made["graph"], second, (), notes, notes), [], read_prices())
+    assert text.splitlines()[0].startswith("# Draft of")
 
 
 # --- traceability

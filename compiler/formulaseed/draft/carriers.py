@@ -11,9 +11,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
+from formulaseed.draft.answers import Unusable, read_answer
 from formulaseed.draft.prompts import MOST_TOKENS
 from formulaseed.draft.transcript import Record, Transcript
-from formulaseed.draft.wire import Unusable, read_answer
 from formulaseed.errors import DataError, FormulaSeedError
 from formulaseed.llm.budget import Budget
 from formulaseed.llm.calls import Answer, Call

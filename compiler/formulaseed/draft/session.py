@@ -11,13 +11,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from formulaseed import limits
+from formulaseed.draft.answers import Unusable, read_answer
 from formulaseed.draft.carriers import Carrier
 from formulaseed.draft.conversion import drafted, repaired
 from formulaseed.draft.prompts import CONDITIONS, GRAPH, REPAIR, SEED, Step, call_of, sentences
 from formulaseed.draft.repair import Checked, check, prompt_values
 from formulaseed.draft.task import Task
 from formulaseed.draft.transcript import Settings
-from formulaseed.draft.wire import Unusable, read_answer
 from formulaseed.llm.calls import Usage
 
 Json = Any

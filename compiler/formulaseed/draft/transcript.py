@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from formulaseed.draft.wire import Unusable, load
+from formulaseed.draft.answers import Unusable, load
 from formulaseed.errors import DataError, UnreadableError, reason_of
 from formulaseed.frontends.layout import layout
 from formulaseed.llm.calls import EFFORTS, Answer, Call, Effort, Usage

@@ -127,7 +127,9 @@ class Session:
             raise Unusable(f"the answer has more than {limits.STEPS:,} steps", f"step {name}")
         found = checked()
         self.carrier.keep(name, found.told())
-        self.tell(f"{name}: {_count(found.errors, 'error')}, {_count(found.wrong[1], 'step')} that may have no value")
+        errors, hazards = found.wrong
+        more = f", {_count(hazards, 'place')} that may have no value" if hazards else ""
+        self.tell(f"{name}: {_count(errors, 'error')}{more}")
         return found
 
 

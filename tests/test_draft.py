@@ -6,6 +6,7 @@ import json
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
 from drafts import (
@@ -27,7 +28,7 @@ from drafts import (
     steps_of,
 )
 from formulaseed.draft.task import read_task
-from helpers import EXAMPLES, TASKS, formulaseed
+from helpers import EXAMPLES, ROOT, TASKS, formulaseed
 from loopback import Loopback, loopback
 from loopback_script import Ask, Reply, Script, model
 
@@ -111,6 +112,17 @@ def test_a_replay_of_another_text_is_refused_by_name(tmp_path: Path) -> None:
     (folder / "03-seed.json").write_text('{"step": 3}')
     assert "03-seed.json: no call of a draft" in draft(None, "--replay", folder, "--out", "-").err
     assert draft(None, "--replay", tmp_path / "nowhere", "--out", "-").status == 2
+
+
+def test_the_documentation_shows_what_happens(tmp_path: Path) -> None:
+    """The replay in docs/drafting.md is this one, to the letter."""
+    for name in ("tasks", "examples"):
+        (tmp_path / name).symlink_to(ROOT / name)
+    written = (ROOT / "docs" / "drafting.md").read_text(encoding="utf-8")
+    found = formulaseed(
+        "draft", "tasks/g1a_v2/task.md", "--replay", "examples/draft-g1a_v2", "--out", "out/seed.json", cwd=tmp_path
+    )
+    assert f"--out out/seed.json\n{found.err}{found.out}```" in written
 
 
 def test_a_replay_takes_no_settings() -> None:
@@ -394,6 +406,18 @@ def test_a_limit_of_money_is_kept(server: Loopback, tmp_path: Path) -> None:
     assert (found.status, len(server.messages)) == (1, 1)
     assert "nothing more is asked: it could cost more than the limit of $0.36" in found.err
     assert draft(server, "--out", "-", "--max-usd", "1", "--model", "other").status == 2
+
+
+def test_ctrl_c_keeps_what_was_answered(server: Loopback, tmp_path: Path) -> None:
+    """An interrupted draft ends with status 130, and says how to go on."""
+    server.reset(queue=replies(CONDITIONS))
+    with patch("formulaseed.draft.session.read_answer", side_effect=KeyboardInterrupt):
+        found = draft(server, "--out", "-", "--transcript", tmp_path / "t")
+    assert (found.status, found.out) == (130, "")
+    assert "--resume goes on from there" in found.err
+    server.reset(queue=replies(GRAPH, good_seed()))
+    assert draft(server, "--out", "-", "--transcript", tmp_path / "t", "--resume").status == 0
+    assert len(server.messages) == 2
 
 
 def test_there_is_nothing_to_resume(tmp_path: Path) -> None:

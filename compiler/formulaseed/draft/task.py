@@ -68,8 +68,11 @@ def _sentences(text: str) -> Iterator[tuple[str, int, bool]]:
     lines = [line.strip() for line in text.splitlines()]
 
     def flushed() -> Iterator[tuple[str, int, bool]]:
-        if paragraph:
-            yield from ((sentence, start, _is_bold(sentence)) for sentence in _split(" ".join(paragraph)))
+        line_of_word = [start + n for n, line in enumerate(paragraph) for _ in line.split()]
+        words = 0
+        for sentence in _split(" ".join(paragraph)):
+            yield sentence, line_of_word[words], _is_bold(sentence)
+            words += len(sentence.split())
         paragraph.clear()
 
     for number, line in enumerate(lines, 1):
@@ -112,7 +115,7 @@ def _is_bold(text: str) -> bool:
 def _split(paragraph: str) -> Iterator[str]:
     """The sentences of a paragraph; an abbreviation ends none."""
     begun: list[str] = []
-    for part in _SENTENCE_END.split(" ".join(paragraph.split())):
+    for part in filter(None, _SENTENCE_END.split(" ".join(paragraph.split()))):
         begun.append(part)
         if not _ABBREVIATION.search(part[-8:]):
             yield " ".join(begun)

@@ -361,7 +361,7 @@ def test_a_text_of_200_kilobytes_is_drafted(server: Loopback, tmp_path: Path) ->
     assert "report.md" in files(tmp_path / "task.transcript")
     shown = json.loads(server.messages[0].text)["sentences"]
     assert len(shown) == len(read_task(task.read_bytes()).sentences) > 4_500
-    assert "46 of 4549 sentences became something, 3 state no rule, 4500 map to nothing." in found.err
+    assert "46 of 4,549 sentences became something, 3 state no rule, 4,500 map to nothing." in found.err
 
 
 # --- money and files

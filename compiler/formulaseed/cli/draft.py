@@ -26,6 +26,7 @@ from formulaseed.llm.prices import Prices, read_prices
 from formulaseed.pipeline import analyse_text
 from formulaseed.source.files import read_bytes
 from formulaseed.source.text import Source
+from formulaseed.wording import number_of
 
 
 @click.command("draft")
@@ -167,8 +168,7 @@ def _write_draft(drafted: Drafted, target: Path | None, kept: Transcript | None)
         click.echo(render_text(errors), err=True)
     for fault in drafted.checked.faults:
         _tell(f"error: {fault.part}: {fault.message}; {fault.help}")
-    number = drafted.checked.errors
-    _tell(f"{name}: {number} error{'s' if number != 1 else ''}; no seed is written")
+    _tell(f"{name}: {number_of(drafted.checked.errors, 'error')}; no seed is written")
 
 
 def _write_seed(text: str, target: Path | None, force: bool) -> None:

@@ -9,6 +9,7 @@ from formulaseed.draft.task import Task
 from formulaseed.draft.transcript import Settings
 from formulaseed.llm.calls import Usage
 from formulaseed.llm.prices import Prices, told
+from formulaseed.wording import number_of
 
 _BYTES_A_TOKEN = 3
 
@@ -24,7 +25,7 @@ def estimate(task: Task, settings: Settings, prices: Prices) -> list[str]:
     most = None if None in costs else sum(cost for cost in costs if cost is not None)
     plain = sum(not sentence.is_frame for sentence in task.sentences)
     return [
-        f"{plain:,} sentences; {len(STEPS)} calls to {settings.model}, and at most {repairs} more to repair",
+        f"{number_of(plain, 'sentence')}; {len(STEPS)} calls to {settings.model}, and at most {repairs} more to repair",
         *(
             f"{number:02}-{step.name}: about {tokens:,} tokens of prompt{', and what was answered before' if number > 1 else ''}"
             for number, (step, tokens) in enumerate(zip(STEPS, own, strict=False), 1)

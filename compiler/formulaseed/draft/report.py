@@ -14,6 +14,7 @@ from formulaseed.draft.task import Sentence
 from formulaseed.draft.traceability import trace
 from formulaseed.llm.calls import Usage
 from formulaseed.llm.prices import Prices, told
+from formulaseed.wording import number_of
 
 
 def report(drafted: Drafted, spent: Sequence[Spent], prices: Prices) -> str:
@@ -24,10 +25,10 @@ def report(drafted: Drafted, spent: Sequence[Spent], prices: Prices) -> str:
     lines = [
         f"# Draft of {printable(checked.draft.task_name)}",
         "",
-        f"{len(checked.draft.steps)} steps, {len(checked.draft.fields)} fields;"
+        f"{number_of(len(checked.draft.steps), 'step')}, {number_of(len(checked.draft.fields), 'field')};"
         f" {summary(checked.analysis.diagnostics) or 'no problems'}.",
-        f"{mapped} of {len(plain)} sentences became something, {len(found.background)} state no rule,"
-        f" {len(found.unmapped)} map to nothing.",
+        f"{mapped:,} of {number_of(len(plain), 'sentence')} became something, {len(found.background):,} state no rule,"
+        f" {len(found.unmapped):,} map to nothing.",
     ]
     lines += _section("Sentences that map to nothing", _quoted(found.unmapped))
     lines += _section("Planned, and not in the seed", found.not_made)
@@ -54,7 +55,7 @@ def costs(spent: Sequence[Spent], prices: Prices) -> list[str]:
     total = None if None in each else sum(cost for cost in each if cost is not None)
     usage = sum((one.usage for one in spent), Usage())
     models = ", ".join(dict.fromkeys(one.model for one in spent))
-    return [*lines, f"{len(spent)} calls: {_tokens(usage)}, {told(total)} ({models})"]
+    return [*lines, f"{number_of(len(spent), 'call')}: {_tokens(usage)}, {told(total)} ({models})"]
 
 
 def _tokens(usage: Usage) -> str:
@@ -85,4 +86,4 @@ def _repair(number: int, one: Round) -> str:
 def _wrong(wrong: tuple[int, int]) -> str:
     errors, hazards = wrong
     more = f" and {hazards} that may have no value" if hazards else ""
-    return f"{errors} error{'s' if errors != 1 else ''}{more}"
+    return f"{number_of(errors, 'error')}{more}"

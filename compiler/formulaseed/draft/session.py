@@ -19,6 +19,7 @@ from formulaseed.draft.repair import Checked, check, prompt_values
 from formulaseed.draft.task import Task
 from formulaseed.draft.transcript import Settings
 from formulaseed.llm.calls import Usage
+from formulaseed.wording import number_of
 
 Json = Any
 
@@ -128,8 +129,8 @@ class Session:
         found = checked()
         self.carrier.keep(name, found.told())
         errors, hazards = found.wrong
-        more = f", {_count(hazards, 'place')} that may have no value" if hazards else ""
-        self.tell(f"{name}: {_count(errors, 'error')}{more}")
+        more = f", {number_of(hazards, 'place')} that may have no value" if hazards else ""
+        self.tell(f"{name}: {number_of(errors, 'error')}{more}")
         return found
 
 
@@ -150,7 +151,3 @@ _FOR_LATER = (
 def _flat(name: str, section: Mapping[str, Json]) -> dict[str, Json]:
     """A section as keys of their own, so that each entry stands on a line."""
     return {f"{name}.{key}": value for key, value in section.items()}
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number} {what}{'s' if number != 1 else ''}"

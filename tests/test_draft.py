@@ -256,6 +256,11 @@ def test_a_refusal_and_a_cut_answer_end_the_draft_and_resume_goes_on(
     assert "step 03-seed: the answer was cut off at its longest length" in found.err
     assert len(server.messages) == 2
 
+    other = tmp_path / "task.md"
+    other.write_text(TASK.read_text().replace("over 0.7", "over 0.8"))
+    changed = draft(server, *where, "--resume", task=other)
+    assert (changed.status, "step 01-conditions is not the recorded one" in changed.err) == (1, True)
+
     server.reset(queue=replies(good_seed()))
     found = draft(server, *where, "--resume")
     assert found.status == 0, found.err

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -9,8 +10,6 @@ import click
 from click.core import ParameterSource
 
 from formulaseed import limits
-from formulaseed.cli.common import finish
-from formulaseed.cli.run import EFFORTS, INTERRUPTED
 from formulaseed.cli.seeds import replace_file
 from formulaseed.diagnostics.model import printable
 from formulaseed.diagnostics.render import render_text, summary
@@ -22,11 +21,14 @@ from formulaseed.draft.task import Task, read_task
 from formulaseed.draft.transcript import Settings, Transcript
 from formulaseed.errors import DataError, FormulaSeedError
 from formulaseed.llm.budget import Budget
+from formulaseed.llm.calls import EFFORTS
 from formulaseed.llm.prices import Prices, read_prices
 from formulaseed.pipeline import analyse_text
 from formulaseed.source.files import read_bytes
 from formulaseed.source.text import Source
 from formulaseed.wording import number_of
+
+_INTERRUPTED = 130
 
 
 @click.command("draft")
@@ -72,7 +74,7 @@ def command(task: str, out: str | None, force: bool, **given: Any) -> None:
     except (FormulaSeedError, KeyboardInterrupt) as error:
         _tell_of_stop(session, prices, kept)
         if isinstance(error, KeyboardInterrupt):
-            finish(INTERRUPTED)
+            sys.exit(_INTERRUPTED)
         raise
     finally:
         if live is not None:
@@ -83,7 +85,7 @@ def command(task: str, out: str | None, force: bool, **given: Any) -> None:
     click.echo(f"\n{told}", err=True)
     if drafted.checked.errors:
         _write_draft(drafted, target, kept)
-        finish(1)
+        sys.exit(1)
     _write_seed(drafted.checked.text, target, force)
 
 

@@ -65,7 +65,7 @@ class Drafted:
 
 @dataclass
 class Session:
-    """Drafts a task's seed. `tell` hears of each step when it is done; `spent` grows with each answer."""
+    """Drafts a task's seed. `tell` hears of each step when it begins; `spent` grows with each answer."""
 
     task: Task
     carrier: Carrier
@@ -111,9 +111,9 @@ class Session:
         """The answer to a step. Raises `Unusable` where it is not what was asked for."""
         name = f"{len(self.spent) + 1:02}-{step.name}"
         call = call_of(step, values, model=self.settings.model, effort=self.settings.effort)
+        self.tell(f"{name}: {step.does}")
         record = self.carrier.ask(name, call)
         self.spent.append(Spent(name, record.call.model, record.answer.usage))
-        self.tell(f"{name}: {step.does}")
         if record.answer.fault:
             raise Unusable(record.answer.fault, f"step {name}")
         try:

@@ -19,6 +19,7 @@ from formulaseed.llm.calls import EFFORTS, Answer, Call, Effort, Usage
 Json = Any
 
 _SESSION = "session.json"
+_OTHER_VERSION = "another version of formulaseed recorded it"
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,16 +41,16 @@ class Record:
 
     def must_be(self, name: str, call: Call) -> None:
         """Raise `DataError` where the recorded call says something else than this one."""
+        if dict(self.call.schema) != dict(call.schema):
+            raise DataError(f"step {name} is not the recorded one: its schema differs; {_OTHER_VERSION}")
         pairs = (
-            ("instructions", self.call.system, call.system, "another version of formulaseed recorded it"),
-            ("schema", layout(dict(self.call.schema)), layout(dict(call.schema)), "another version of formulaseed recorded it"),
+            ("instructions", self.call.system, call.system, _OTHER_VERSION),
             ("user message", self.call.user, call.user, "the task text or an earlier answer has changed since"),
-        )  # fmt: skip
+        )
         for what, recorded, now, why in pairs:
             if recorded != now:
                 line = _first_difference(recorded, now)
-                message = f"step {name} is not the recorded one: its {what} differs from line {line} on; {why}"
-                raise DataError(message)
+                raise DataError(f"step {name} is not the recorded one: its {what} differs from line {line} on; {why}")
 
     def to_json(self) -> dict[str, Json]:
         call, usage = self.call, self.answer.usage
@@ -90,7 +91,7 @@ def record_of(given: Json) -> Record:
             stop_reason=_of(given["stop_reason"], str),
             usage=Usage(**{name: _of(given["usage"][name], int) for name in ("input", "cache_write", "cache_read", "output")}),
         )  # fmt: skip
-    except (KeyError, TypeError, AttributeError) as error:
+    except (KeyError, TypeError, AttributeError, RecursionError) as error:
         raise DataError(f"no call of a draft: {error}") from None
     return Record(call, answer)
 

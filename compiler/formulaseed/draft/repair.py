@@ -18,8 +18,9 @@ from formulaseed.source.text import Source
 
 Json = Any
 
-HAZARDS = ("FS305", "FS601", "FS604")
-"""Warnings of a step that may have no value where nothing in the data is wrong: a new seed has no reason for one."""
+HAZARDS = ("FS305", "FS604")
+"""Warnings of a step that may have no value where nothing in the data is wrong: a new seed has no reason for one. A lookup
+without a default is no such step: a policy may want what it does not list to fail."""
 _FOR_PEOPLE = ("FS609", "FS613", "FS614", "FS615", "FS616", "FS617", "FS618", "FS619")
 """Warnings about what the policy itself says, not about how it was written down."""
 _MOST = 100

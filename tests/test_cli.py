@@ -27,8 +27,8 @@ G1A = TASKS / "g1a_v2" / "seed.json"
 CONTEXTS = EXAMPLES / "contexts.jsonl"
 WAIT_EXTRACTIONS = EXAMPLES / "extractions-wait_times.jsonl"
 COMMANDS = (
-    "check", "compile", "evaluate", "run", "validate", "agreement", "demo", "dump", "fmt", "schema", "migrate", "shorthand",
-    "formula", "reference", "rule",
+    "check", "compile", "evaluate", "run", "draft", "validate", "agreement", "demo", "dump", "fmt", "schema", "migrate",
+    "shorthand", "formula", "reference", "rule",
 )  # fmt: skip
 
 BAD_STEPS = [

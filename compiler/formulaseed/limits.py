@@ -6,6 +6,10 @@ documented in docs/limits.md.
 
 from __future__ import annotations
 
+TASK_BYTES = 512 * 1024
+"""A longer task text would not fit into a model's prompt."""
+ANSWER_CHARACTERS = 2_000_000
+"""A longer answer of a model is not looked at."""
 SEED_BYTES = 2 * 1024 * 1024
 JSON_DEPTH = 64
 NUMBER_CHARACTERS = 40

@@ -22,6 +22,7 @@ _COMMANDS = {
     "compile": "Compile seeds to Python modules.",
     "evaluate": "Evaluate restaurants whose reviews have been extracted.",
     "run": "Filter, extract and evaluate restaurants with their reviews.",
+    "draft": "Draft a seed from a policy in words, by a model.",
     "store": "Look after the answers of models that runs keep.",
     "validate": "Hold requests against restaurants: does each match its own, and no other?",
     "agreement": "Measure how far an extractor agrees with recorded extractions.",

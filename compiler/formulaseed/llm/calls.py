@@ -21,7 +21,7 @@ class Call:
 
     `system` is the constant part, which the API caches; `user` is what differs. `key` names the call, in
     batches too, where it has to be of letters and digits, under 64 of them. `effort` and `thinking` are None where
-    the model knows no such thing. `max_tokens` bounds what the answer may cost.
+    the model knows no such thing, and `schema` is empty where its prompt says it. `max_tokens` bounds what the answer may cost.
     """
 
     key: str
@@ -41,7 +41,9 @@ class Call:
 
 def params(call: Call) -> dict[str, Any]:
     """The call as `messages.create` takes it, and as a batch does."""
-    output: dict[str, Any] = {"format": {"type": "json_schema", "schema": dict(call.schema)}}
+    output: dict[str, Any] = {}
+    if call.schema:
+        output["format"] = {"type": "json_schema", "schema": dict(call.schema)}
     if call.effort is not None:
         output["effort"] = call.effort
     made: dict[str, Any] = {
@@ -49,8 +51,9 @@ def params(call: Call) -> dict[str, Any]:
         "max_tokens": call.max_tokens,
         "system": [{"type": "text", "text": call.system, "cache_control": {"type": "ephemeral"}}],
         "messages": [{"role": "user", "content": call.user}],
-        "output_config": output,
     }
+    if output:
+        made["output_config"] = output
     if call.thinking is not None:
         made["thinking"] = {"type": call.thinking}
     return made

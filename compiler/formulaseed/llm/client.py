@@ -26,6 +26,8 @@ _TOO_MUCH = (429, 529)
 _FINAL = (401, 402, 403, 404)
 _BYTES_A_TOKEN = 4
 _SECONDS_FOR_A_COURTESY = 20.0
+_MOST_TOKENS_AT_ONCE = 20_000
+"""The SDK refuses to wait for more than 21,333 in one piece."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,10 +124,7 @@ class Client:
         _ASKED.set(asked)
         try:
             async with asyncio.timeout(self.limits.deadline):
-                # the message is read by us: making the SDK's objects of it costs more than all else that is ours
-                response = await self._create(**params(call))
-                body = await response.read()
-            answer = answer_of(body, response.request_id or "")
+                answer = await self._answer(call)
         except TimeoutError:
             self._account(asked)
             tried = ", ".join(asked.statuses) or "none ended"
@@ -138,6 +137,16 @@ class Client:
             raise told(error, len(asked.statuses)) from None
         ms, number = asked.answered_ms or 0, len(asked.statuses) + 1
         return answer, Attempt(call.key, call.model, "200", ms, answer.usage, answer.request_id, number)
+
+    async def _answer(self, call: Call) -> Answer:
+        """One request and what it brings; a long answer is streamed, since no connection surely stays open in silence."""
+        if call.max_tokens > _MOST_TOKENS_AT_ONCE:
+            async with self.sdk.messages.stream(**params(call)) as stream:
+                message = await stream.get_final_message()
+            return answer_of(message.to_dict(), stream.request_id or "")
+        # the message is read by us: making the SDK's objects of it costs more than all else that is ours
+        response = await self._create(**params(call))
+        return answer_of(await response.read(), response.request_id or "")
 
     async def abilities(self, model: str) -> Abilities:
         """What the model understands. A server that does not tell soon is taken to have a current model."""

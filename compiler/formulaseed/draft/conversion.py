@@ -1,0 +1,218 @@
+"""A draft on the wire, and the Formula Seed that it is.
+
+In: answers that are of their schemas. Out: the seed as plain JSON in the specification's words. Whether it is a right seed is
+the compiler's to tell; only what a seed's JSON cannot even say is told here, as faults.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from formulaseed import limits
+from formulaseed.draft.task import Task
+from formulaseed.frontends.canonical import canonical
+from formulaseed.frontends.layout import layout
+
+Json = Any
+Part = dict[str, Json]
+
+_DOTTED = re.compile(r"[A-Za-z_]\w*\.[A-Za-z_]\w*")
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """What a part of a draft says that a seed's JSON cannot."""
+
+    part: str
+    message: str
+    help: str
+
+    def to_json(self) -> dict[str, str]:
+        return {"severity": "error", "message": self.message, "help": self.help, "part": self.part}
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A seed in parts, as the model writes them: what steps 1 and 3 answered, with the repairs made."""
+
+    task_name: str
+    description: str
+    keywords: tuple[str, ...]
+    keyword_sources: tuple[int, ...]
+    reading: Part
+    fields: tuple[Part, ...]
+    inputs: tuple[Part, ...]
+    parameters: tuple[Part, ...]
+    steps: tuple[Part, ...]
+    output: tuple[str, ...]
+    output_sources: tuple[int, ...]
+
+    @property
+    def parts(self) -> tuple[tuple[str, Part], ...]:
+        """Each named part with its kind, in the order of the seed."""
+        kinds = (("parameter", self.parameters), ("input", self.inputs), ("field", self.fields), ("step", self.steps))
+        return tuple((kind, part) for kind, parts in kinds for part in parts)
+
+
+def drafted(conditions: Json, seed: Json) -> Draft:
+    """The draft that the answers of steps 1 and 3 make."""
+    return Draft(
+        conditions["task_name"],
+        conditions["description"],
+        tuple(conditions["keywords"]["words"]),
+        tuple(conditions["keywords"]["sources"]),
+        conditions["reading"],
+        tuple(conditions["fields"]),
+        tuple(conditions["inputs"]),
+        tuple(conditions["parameters"]),
+        tuple(seed["steps"]),
+        tuple(seed["output"]),
+        tuple(conditions["outputs"]["sources"]),
+    )
+
+
+def repaired(draft: Draft, repair: Json) -> Draft:
+    """The draft with the parts of a repair in place of those of the same names, or beside them."""
+    removed = set(repair["removed"])
+    return replace(
+        draft,
+        keywords=tuple(repair["keywords"]) or draft.keywords,
+        reading=repair["reading"][0] if repair["reading"] else draft.reading,
+        fields=_merged(draft.fields, repair["fields"], removed),
+        inputs=_merged(draft.inputs, repair["inputs"], removed),
+        parameters=_merged(draft.parameters, repair["parameters"], removed),
+        steps=_placed(draft.steps, repair["steps"], removed),
+        output=tuple(repair["output"]) or draft.output,
+    )
+
+
+def _merged(parts: Iterable[Part], new: list[Part], removed: set[str]) -> tuple[Part, ...]:
+    replacing = {part["name"]: part for part in new}
+    merged: dict[str, Part] = {part["name"]: replacing.get(part["name"], part) for part in parts} | replacing
+    return tuple(part for name, part in merged.items() if name not in removed or name in replacing)
+
+
+def _placed(steps: tuple[Part, ...], new: list[Json], removed: set[str]) -> tuple[Part, ...]:
+    placed = list(_merged(steps, [change["step"] for change in new], removed))
+    for change in new:
+        before = next((step for step in placed if step["name"] == change["before"]), None)
+        moved = next((step for step in placed if step["name"] == change["step"]["name"]), None)
+        if before is not None and moved is not None and before is not moved:
+            placed.remove(moved)
+            placed.insert(placed.index(before), moved)
+    return tuple(placed)
+
+
+def seed_text(draft: Draft, task: Task) -> tuple[str, tuple[Fault, ...]]:
+    """The seed in its canonical layout, and what could not be said in it."""
+    conversion = _Conversion(task)
+    return layout(canonical(conversion.seed(draft))), tuple(conversion.faults)
+
+
+class _Conversion:
+    def __init__(self, task: Task) -> None:
+        self.task = task
+        self.faults: list[Fault] = []
+
+    def seed(self, draft: Draft) -> Part:
+        reading = draft.reading
+        context = [self.declared(part) for part in draft.inputs if part["of"] == "context"]
+        meta = [self.declared(part) for part in draft.inputs if part["of"] == "meta"]
+        parameters = self.unique("parameters", ((part["name"], self.parameter(part)) for part in draft.parameters))
+        extract = {
+            "fields": [self.field(part) for part in draft.fields],
+            **_present({"meta": meta}),
+            **({"passes": reading["passes"]} if reading["passes"] > 1 else {}),
+            **({"validity": True} if reading["validity"] else {}),
+        }
+        handling = [{"max_length": length, "strategy": reading["strategy"]} for length in reading["max_length"][:1]]
+        return {
+            "task_name": draft.task_name,
+            **_present({"description": _line(draft.description), "parameters": parameters, "context": context}),
+            **({"filter": {"keywords": list(draft.keywords)}} if draft.keywords else {}),
+            "extract": extract,
+            **({"review_handling": handling[0]} if handling else {}),
+            "compute": [self.step(part) for part in draft.steps],
+            "output": list(draft.output),
+        }
+
+    def unique(self, part: str, pairs: Iterable[tuple[str, Json]]) -> Part:
+        """The pairs as an object; a key that stands twice is a fault."""
+        found: Part = {}
+        for key, value in pairs:
+            if key in found:
+                self.faults.append(Fault(part, f"`{key}` stands twice", "leave one of them out"))
+            found.setdefault(key, value)
+        return found
+
+    def sources(self, part: Part) -> Part:
+        """The sentences that a part comes from; a number that there is not is passed over, and the report tells it."""
+        numbers = list(dict.fromkeys(part["sources"]))[: limits.SOURCES]
+        texts = (self.task.text(number) for number in numbers)
+        return _present({"sources": [text for text in texts if text is not None]})
+
+    def declared(self, part: Part) -> Part:
+        declared = {"name": part["name"], "type": part["type"], **_present({"description": _line(part["description"])})}
+        return {**declared, **({"nullable": True} if part["nullable"] else {})}
+
+    def parameter(self, part: Part) -> Part:
+        bounds = {key: part[key][0] for key in ("minimum", "maximum") if part[key]}
+        about = _present({"description": _line(part["description"])})
+        return {"type": part["type"], "default": part["default"], **bounds, **about}
+
+    def field(self, part: Part) -> Part:
+        values = self.unique(f"field {part['name']}", ((one["value"], _line(one["meaning"])) for one in part["values"]))
+        kept = {"values": values} if values or part["type"] == "enum" else {}
+        about = _present({"description": _line(part["description"])})
+        default = {"default": part["default"][0]} if part["default"] else {}
+        return {"name": part["name"], "type": part["type"], **about, **kept, **default, **self.sources(part)}
+
+    def step(self, part: Part) -> Part:
+        name, op = part["name"], part["op"]
+        step: Part = {"name": name, "op": op}
+        if op in ("max", "min") and _DOTTED.fullmatch(part["expr"]):
+            step["field"] = part["expr"]
+        elif "expr" in part:
+            step["expr"] = part["expr"]
+        if part.get("where") or op == "define_filter":
+            step["where"] = self.where(f"step {name}", part["where"])
+        if part.get("default"):
+            step["default"] = part["default"][0]
+        if op == "lookup":
+            pairs = ((entry["key"], entry["value"]) for entry in part["table"])
+            step |= {"source": part["source"], "match": part["match"], "table": self.unique(f"step {name}", pairs)}
+        elif op == "const":
+            step["value"] = part["value"]
+        elif op == "case":
+            rules = [{"when": rule["when"], "then": rule["then"]} for rule in part["rules"]]
+            step |= {**_present({"source": part["source"]}), "rules": [*rules, {"else": part["else"]}]}
+        return {**step, **self.sources(part)}
+
+    def where(self, part: str, conditions: list[Part]) -> Part:
+        where: dict[str, Part] = {}
+        for condition in conditions:
+            subject, test, values = condition["subject"], condition["test"], condition["values"]
+            if not values or (len(values) > 1 and test != "in"):
+                message = f"`{test}` of `{subject}` takes one value, and there are {len(values)}"
+                self.faults.append(Fault(part, message, "give one value, or use `in`"))
+                continue
+            tests = where.setdefault(subject, {})
+            if test in tests or (tests and "is" in (test, *tests)):
+                message = f"`{subject}` is tested with `{test}` beside another test that it cannot stand with"
+                help = "use `in`, or define a filter for one of the two"
+                self.faults.append(Fault(part, message, help))
+                continue
+            tests[test] = list(values) if test == "in" else values[0]
+        return {subject: tests.get("is", tests) for subject, tests in where.items() if tests}
+
+
+def _present(section: Part) -> Part:
+    """The section without what is empty."""
+    return {key: value for key, value in section.items() if value not in ("", [], {})}
+
+
+def _line(text: str) -> str:
+    return " ".join(text.split())

@@ -1,0 +1,105 @@
+"""What each step says to the model: a constant part from a template, and the policy as JSON in the user message.
+
+The templates are filled from the tables that the compiler itself works by: inputs, operators and functions.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from formulaseed.domain.builtins import COMPARISONS, FUNCTIONS, OPERATORS
+from formulaseed.domain.schema import CONTEXT, META, VALIDITY_FIELD, VALIDITY_VALUES
+from formulaseed.domain.types import Type
+from formulaseed.draft import wire
+from formulaseed.draft.task import Task
+from formulaseed.frontends.keys import FIELD_TYPES, STRATEGIES
+from formulaseed.llm.calls import Call, Effort
+from formulaseed.llm.prompts import prompt
+
+Json = Any
+
+MAX_TOKENS = 32_000
+"""Of one answer, thinking included."""
+MOST_TOKENS = 64_000
+"""Of one that was cut off before."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One call of phase 1: its name in transcripts, its template, the schema of its answer, and what it does, in words."""
+
+    name: str
+    schema: Mapping[str, Json]
+    does: str
+
+
+CONDITIONS = Step("conditions", wire.CONDITIONS, "takes the conditions out of the text")
+GRAPH = Step("graph", wire.GRAPH, "builds the computation graph")
+SEED = Step("seed", wire.SEED, "writes the seed")
+REPAIR = Step("repair", wire.REPAIR, "mends what the compiler found")
+STEPS = (CONDITIONS, GRAPH, SEED)
+
+
+def call_of(step: Step, values: Mapping[str, Json], *, model: str, effort: Effort | None) -> Call:
+    """The call of a step; `values` are what its user message shows."""
+    return Call(
+        key=step.name,
+        model=model,
+        system=system_prompt(step),
+        user=shown(values),
+        schema=step.schema,
+        max_tokens=MAX_TOKENS,
+        effort=effort,
+    )
+
+
+def system_prompt(step: Step) -> str:
+    """The constant part of a step's prompt."""
+    return prompt(
+        f"draft_{step.name}",
+        meta=_inputs(META),
+        context=_inputs(CONTEXT),
+        validity_field=VALIDITY_FIELD,
+        validity_values=", ".join(f"`{value}`" for value, _ in VALIDITY_VALUES),
+        strategies=", ".join(f"`{strategy}`" for strategy in STRATEGIES),
+        field_types=", ".join(f"`{name}`" for name in FIELD_TYPES),
+        operators=" ".join(f"`{symbol}`" for symbol in OPERATORS),
+        comparisons=" ".join(f"`{symbol}`" for symbol in COMPARISONS),
+        tests=", ".join(f"`{test}`" for test in wire.TESTS),
+        functions=[{"signature": one.signature, "description": one.description} for one in FUNCTIONS.values()],
+    )
+
+
+def _inputs(types: Mapping[str, Type]) -> str:
+    return ", ".join(f"`{name}` ({type_})" for name, type_ in types.items())
+
+
+def sentences(task: Task, numbers: Iterable[int] | None = None) -> dict[str, str]:
+    """All sentences by number, or those with these numbers."""
+    chosen = None if numbers is None else set(numbers)
+    return {
+        str(one.number): f"# {one.text}" if one.is_frame else one.text
+        for one in task.sentences
+        if chosen is None or one.number in chosen
+    }
+
+
+def shown(values: Mapping[str, Json]) -> str:
+    """Values as a JSON object that people can read in a diff: one entry of an inner list or object a line."""
+    parts = []
+    for key, value in values.items():
+        if isinstance(value, dict) and value:
+            lines = (f"  {_json(name)}: {_json(item)}" for name, item in value.items())
+            parts.append(f"{_json(key)}: {{\n" + ",\n".join(lines) + "\n}")
+        elif isinstance(value, list) and value:
+            parts.append(f"{_json(key)}: [\n" + ",\n".join(f"  {_json(item)}" for item in value) + "\n]")
+        else:
+            parts.append(f"{_json(key)}: {_json(value)}")
+    return "{\n" + ",\n".join(parts) + "\n}\n"
+
+
+def _json(value: Json) -> str:
+    return json.dumps(value, ensure_ascii=False)

@@ -1,0 +1,99 @@
+"""What the tests of drafting share: the hand-written answers, changed drafts, and the command against a stand-in."""
+
+from __future__ import annotations
+
+import copy
+import io
+import json
+import os
+import sys
+from collections.abc import Sequence
+from contextlib import redirect_stderr, redirect_stdout
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+from formulaseed.cli.main import main
+from helpers import EXAMPLES, TASKS, Outcome
+from loopback import Loopback
+from loopback_script import Reply
+
+TASK = TASKS / "g1a_v2" / "task.md"
+RECORDED = EXAMPLES / "draft-g1a_v2"
+KEY = "sk-ant-never-to-be-seen"
+NAMES = ("01-conditions", "02-graph", "03-seed", "04-repair")
+
+
+def recorded(name: str) -> dict[str, Any]:
+    """The answer of the hand-written transcript to a step."""
+    answer: dict[str, Any] = json.loads((RECORDED / f"{name}.json").read_text(encoding="utf-8"))["answer"]
+    return answer
+
+
+CONDITIONS, GRAPH, BAD_SEED, REPAIR = map(recorded, NAMES)
+MENDED = {change["step"]["name"]: change["step"] for change in REPAIR["steps"]}
+
+
+def good_seed() -> dict[str, Any]:
+    """Step 3's answer as it should have been: with the repair made."""
+    seed = copy.deepcopy(BAD_SEED)
+    steps = [MENDED.get(step["name"], step) for step in seed["steps"] if step["name"] != "RECENT_RATIO"]
+    at = next(n for n, step in enumerate(steps) if step["name"] == "TRAJECTORY_MULTIPLIER")
+    seed["steps"] = [*steps[:at], MENDED["RECENT_RATIO"], *steps[at:]]
+    return seed
+
+
+def step_of(seed: dict[str, Any], name: str) -> dict[str, Any]:
+    found: dict[str, Any] = next(step for step in seed["steps"] if step["name"] == name)
+    return found
+
+
+def changed_seed(name: str, **values: Any) -> dict[str, Any]:
+    """A good answer to step 3 with one step changed."""
+    seed = good_seed()
+    step_of(seed, name).update(values)
+    return seed
+
+
+def repair(*steps: dict[str, Any], before: str = "") -> dict[str, Any]:
+    """An answer that puts these steps in place of those with the same names."""
+    empty: dict[str, Any] = {key: [] for key in REPAIR}
+    return {**empty, "changes": ["mended"], "steps": [{"before": before, "step": step} for step in steps]}
+
+
+def reply(answer: object) -> Reply:
+    return Reply(text=json.dumps(answer, ensure_ascii=False))
+
+
+def replies(*answers: object) -> list[Reply | str]:
+    """Scripted answers: objects as text, replies and names of faults as they are."""
+    return [one if isinstance(one, Reply | str) else reply(one) for one in answers]
+
+
+def draft(server: Loopback | None, *arguments: object, task: Path = TASK) -> Outcome:
+    """The command with a task text, in this process, since importing the SDK takes a second; without a server it finds none."""
+    url = server.url if server is not None else "http://127.0.0.1:9"
+    argv = ["formulaseed", "draft", *map(str, (task, *arguments))]
+    out, err = io.StringIO(), io.StringIO()
+    with (
+        patch.dict(os.environ, ANTHROPIC_BASE_URL=url, ANTHROPIC_API_KEY=KEY),
+        patch.object(sys, "argv", argv),
+        redirect_stdout(out),
+        redirect_stderr(err),
+    ):
+        try:
+            main()
+            status = 0
+        except SystemExit as ended:
+            status = ended.code if isinstance(ended.code, int) else int(ended.code is not None)
+    return Outcome(status, out.getvalue(), err.getvalue())
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in sorted(folder.iterdir())}
+
+
+def steps_of(text: str) -> Sequence[dict[str, Any]]:
+    """The steps of a seed's text."""
+    found: list[dict[str, Any]] = json.loads(text)["compute"]
+    return found

@@ -78,7 +78,8 @@ class Live:
 
     async def _paid(self, client: Client, call: Call) -> Answer:
         if not await self.budget.reserve(call):
-            raise FormulaSeedError(self.budget.refusal(call))
+            told = "nothing more is asked: " if self.budget.has_price(call) else ""
+            raise FormulaSeedError(told + self.budget.refusal(call))
         try:
             async with client.turn(call):
                 answer, attempt = await client.ask(call)

@@ -425,6 +425,18 @@ def test_ctrl_c_keeps_what_was_answered(server: Loopback, tmp_path: Path) -> Non
     assert len(server.messages) == 2
 
 
+def test_without_a_key_nothing_is_left_behind(tmp_path: Path) -> None:
+    """What the SDK says of its credentials is told; there is no transcript to speak of, and none is."""
+    task = tmp_path / "task.md"
+    task.write_bytes(TASK.read_bytes())
+    with patch("drafts.KEY", ""):
+        found = draft(None, task=task)
+    assert found.status == 1
+    assert "Could not resolve authentication method" in found.err
+    assert "resume" not in found.err
+    assert list(tmp_path.iterdir()) == [task]
+
+
 def test_there_is_nothing_to_resume(tmp_path: Path) -> None:
     """--resume without a transcript is wrong usage."""
     found = draft(None, "--out", "-", "--resume", "--transcript", tmp_path / "t")

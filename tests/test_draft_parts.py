@@ -79,8 +79,7 @@ def test_the_recorded_transcript_is_as_this_version_would_write_it(
 
     made = Transcript(tmp_path)
     settings = recorded.settings()
-    made.begin(settings)
-    session = Session(G1A, Kept(Again(), made), settings, lambda _: None)
+    session = Session(G1A, Kept(Again(), made, settings), settings, lambda _: None)
     made.write_text("report.md", report(session.run(), session.spent, read_prices()))
     assert [*files(tmp_path)] == [name for name in files(RECORDED) if name != "README.md"]
     for name, data in files(tmp_path).items():

@@ -43,6 +43,69 @@ def good_seed() -> dict[str, Any]:
     return seed
 
 
+def on_the_wire(seed: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """A seed as steps 1 and 3 would answer it."""
+    none: list[int] = []
+    extract, handling = seed["extract"], seed.get("review_handling", {})
+
+    def declared(of: str, fields: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        return [{"of": of, "nullable": False, "description": "", **field, "sources": none} for field in fields]
+
+    def where(step: dict[str, Any]) -> list[dict[str, Any]]:
+        pairs = [
+            (f"{key}.{name}", tested)
+            for key in ("extraction", "meta", "context")
+            for name, tested in step.get(key, {}).items()
+        ]
+        conditions = []
+        for subject, tested in [*pairs, *step.get("where", {}).items()]:
+            for test, value in tested.items() if isinstance(tested, dict) else [("is", tested)]:
+                conditions.append({"subject": subject, "test": test, "values": value if test == "in" else [value]})
+        return conditions
+
+    def step_of_seed(step: dict[str, Any]) -> dict[str, Any]:
+        kept = {key: value for key, value in step.items() if key in ("name", "op", "source", "match", "value")}
+        made = {**kept, "sources": none}
+        if step["op"] in ("define_filter", "count", "sum", "max", "min"):
+            made["where"] = where(step)
+        if step["op"] in ("max", "min", "lookup"):
+            made["default"] = [step["default"]] if "default" in step else []
+        if step["op"] in ("sum", "max", "min", "expr"):
+            made["expr"] = step.get("expr") or step["field"]
+        if step["op"] == "lookup":
+            made["table"] = [{"key": key, "value": value} for key, value in step["table"].items()]
+        if step["op"] == "case":
+            made |= {"source": step.get("source", ""), "rules": step["rules"][:-1], "else": step["rules"][-1]["else"]}
+        return made
+
+    conditions = {
+        **CONDITIONS,
+        "task_name": seed["task_name"],
+        "description": seed.get("description", ""),
+        "keywords": {"words": seed.get("filter", {}).get("keywords", []), "sources": none},
+        "reading": {"validity": extract.get("validity", False), "passes": extract.get("passes", 1), "sources": none,
+                    "max_length": [handling["max_length"]] if handling else [], "strategy": handling.get("strategy", "reject")},
+        "fields": [
+            {"name": field["name"], "type": field["type"], "description": field.get("description", ""), "sources": none,
+             "values": [{"value": value, "meaning": meaning} for value, meaning in field.get("values", {}).items()],
+             "default": [field["default"]] if "default" in field else []}
+            for field in extract["fields"]
+        ],
+        "inputs": [*declared("context", seed.get("context", [])), *declared("meta", extract.get("meta", []))],
+        "parameters": [
+            {"name": name, "type": body["type"], "default": body["default"], "sources": none,
+             "description": body.get("description", ""),
+             **{key: [body[key]] if key in body else [] for key in ("minimum", "maximum")}}
+            for name, body in seed.get("parameters", {}).items()
+        ],
+    }  # fmt: skip
+    return conditions, {
+        **good_seed(),
+        "steps": [step_of_seed(step) for step in seed["compute"]],
+        "output": seed["output"],
+    }
+
+
 def step_of(seed: dict[str, Any], name: str) -> dict[str, Any]:
     found: dict[str, Any] = next(step for step in seed["steps"] if step["name"] == name)
     return found

@@ -64,11 +64,9 @@ def command(task: str, out: str | None, force: bool, **given: Any) -> None:
         raise click.UsageError(message)
     if not given["replay"] and not force and target is not None and target.exists():
         raise click.UsageError(f"{target} is there already; --force replaces it, --out FILE writes elsewhere")
-    if kept is not None:
-        kept.begin(settings)
     live = Live(Budget(prices, given["max_usd"]), _tell) if not given["replay"] else None
     inner: Carrier = live or Replay(Transcript(Path(given["replay"])))
-    session = Session(text, Kept(inner, kept) if kept else inner, settings, _tell)
+    session = Session(text, Kept(inner, kept, settings) if kept else inner, settings, _tell)
     try:
         drafted = session.run()
     except (FormulaSeedError, KeyboardInterrupt) as error:
@@ -152,7 +150,7 @@ def _tell(text: str) -> None:
 def _tell_of_stop(session: Session, prices: Prices, kept: Transcript | None) -> None:
     for line in costs(session.spent, prices) if session.spent else ():
         _tell(line)
-    if kept is not None:
+    if kept is not None and kept.holds_answers:
         _tell(f"what was answered is kept in {kept.folder}; --resume goes on from there")
 
 

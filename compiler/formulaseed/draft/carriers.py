@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 from formulaseed.draft.answers import Unusable, read_answer
 from formulaseed.draft.prompts import MOST_TOKENS
-from formulaseed.draft.transcript import Record, Transcript
+from formulaseed.draft.transcript import Record, Settings, Transcript
 from formulaseed.errors import DataError, FormulaSeedError
 from formulaseed.llm.budget import Budget
 from formulaseed.llm.calls import Answer, Call
@@ -128,6 +128,7 @@ class Kept:
 
     inner: Carrier
     transcript: Transcript
+    settings: Settings
 
     def ask(self, name: str, call: Call) -> Record:
         found = self.transcript.record(name)
@@ -139,6 +140,7 @@ class Kept:
             if found.answer.stop_reason == "max_tokens":
                 call = replace(call, max_tokens=min(MOST_TOKENS, 2 * found.call.max_tokens))
         record = self.inner.ask(name, call)
+        self.transcript.begin(self.settings)
         self.transcript.write(name, record)
         return record
 

@@ -153,6 +153,7 @@ class Transcript:
             raise DataError(f"no session of a draft: {error}", str(self.folder / _SESSION)) from None
 
     def begin(self, settings: Settings) -> None:
+        """Write down what the session works with."""
         note = {"note": settings.note} if settings.note else {}
         values = {"model": settings.model, "effort": settings.effort, "max_repairs": settings.max_repairs}
         self.write_text(_SESSION, layout({**note, **values}))

@@ -1,33 +1,26 @@
-"""The parts of drafting, without any server: sentences, prompts, schemas, conversion, repair, traceability."""
+"""What a model answers: its schemas, the check against them, the seed that it becomes, and its repair."""
 
 from __future__ import annotations
 
 import copy
-import difflib
 import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from drafts import BAD_SEED, CONDITIONS, GRAPH, RECORDED, REPAIR, TASK, changed_seed, files, good_seed, repair, step_of
+from drafts import BAD_SEED, CONDITIONS, GRAPH, REPAIR, TASK, changed_seed, good_seed, on_the_wire, repair, step_of
 from formulaseed.draft import wire
 from formulaseed.draft.answers import Unusable, read_answer
-from formulaseed.draft.carriers import Kept
 from formulaseed.draft.conversion import drafted, repaired, seed_text
-from formulaseed.draft.prompts import REPAIR as REPAIR_STEP
-from formulaseed.draft.prompts import STEPS, sentences, shown, system_prompt
+from formulaseed.draft.prompts import shown
 from formulaseed.draft.repair import check, prompt_values
 from formulaseed.draft.report import report
-from formulaseed.draft.session import Drafted, Session
-from formulaseed.draft.task import Task, read_task
-from formulaseed.draft.traceability import trace
-from formulaseed.draft.transcript import Record, Transcript, record_of
-from formulaseed.errors import DataError
+from formulaseed.draft.session import Drafted
+from formulaseed.draft.task import read_task
 from formulaseed.frontends.canonical import canonical
 from formulaseed.frontends.layout import layout
 from formulaseed.ir.dump import dump_program
-from formulaseed.llm.calls import Call
 from formulaseed.llm.prices import read_prices
 from formulaseed.pipeline import compile_seed, load_seed
 from helpers import SEEDS, places
@@ -35,132 +28,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
-GOLDENS = Path(__file__).parent / "prompts"
 G1A = read_task(TASK.read_bytes())
-
-
-def task_of(text: str) -> Task:
-    return read_task(text.encode())
-
-
-def held(written: Path, text: str, request: pytest.FixtureRequest) -> None:
-    """The file says what is made now; --update-cases rewrites it."""
-    if request.config.getoption("--update-cases"):
-        written.write_text(text, encoding="utf-8")
-    before = written.read_text(encoding="utf-8") if written.exists() else ""
-    if text != before:
-        diff = "\n".join(difflib.unified_diff(before.splitlines(), text.splitlines(), lineterm="", n=2))
-        pytest.fail(f"{written.name}:\n{diff}\n\nIf that is right: pytest {__file__} --update-cases", pytrace=False)
-
-
-# --- prompts
-
-
-@pytest.mark.parametrize("step", [*STEPS, REPAIR_STEP], ids=lambda step: step.name)
-def test_the_prompts_are_as_reviewed(step: Any, request: pytest.FixtureRequest) -> None:
-    """What the model is told, to the letter; a change of the tables or of a template shows here."""
-    held(GOLDENS / f"draft_{step.name}.md", system_prompt(step), request)
-
-
-def test_the_recorded_transcript_is_as_this_version_would_write_it(
-    tmp_path: Path, request: pytest.FixtureRequest
-) -> None:
-    """The hand-written answers, with the prompts, schemas, diagnostics and the report that are made now."""
-    recorded = Transcript(RECORDED)
-
-    class Again:
-        def ask(self, name: str, call: Call) -> Record:
-            found = recorded.record(name)
-            assert found is not None
-            return Record(call, found.answer)
-
-        def keep(self, name: str, diagnostics: list[dict[str, Any]]) -> None:
-            """The transcript around it keeps them."""
-
-    made = Transcript(tmp_path)
-    settings = recorded.settings()
-    made.begin(settings)
-    session = Session(G1A, Kept(Again(), made), settings, lambda _: None)
-    made.write_text("report.md", report(session.run(), session.spent, read_prices()))
-    assert [*files(tmp_path)] == [name for name in files(RECORDED) if name != "README.md"]
-    for name, data in files(tmp_path).items():
-        held(RECORDED / name, data.decode(), request)
-
-
-def test_user_messages_are_json_with_an_entry_a_line() -> None:
-    """They can be read in a diff, and nothing of a text can end the JSON that it stands in."""
-    nasty = task_of('He said: "}]}". \\ {{ 1 }} \u2028 end.')
-    text = shown({"sentences": sentences(nasty), "empty": {}, "list": [{"a": 1}, "b"]})
-    assert list(json.loads(text)) == ["sentences", "empty", "list"]
-    assert " ".join(json.loads(text)["sentences"].values()) == 'He said: "}]}". \\ {{ 1 }} end.'
-    assert text.splitlines()[:2] == ["{", '"sentences": {']
-
-
-# --- sentences
-
-
-def test_markdown_is_cut_into_sentences() -> None:
-    """Headings and heads of tables are frames; wrapped lines are joined; items, rows and sentences stand alone."""
-    text = """\
-# Title #
-
-Two wrapped
-lines, e.g. Thai food. Then "another one." `X` is 1.5. No. 5 too.
-
-Setext
-------
-1. **First.** It counts
-   twice.
-2. Second
-- third
-
-**A heading**
-
-| value | meaning |
-|---|:-:|
-| a | one. Two |
-***
-```
-code = 1
-```
-> quoted
-| lone | row |
-"""
-    found = [(s.text, s.line, s.is_frame) for s in task_of(text).sentences]
-    assert found == [
-        ("Title", 1, True),
-        ("Two wrapped lines, e.g. Thai food.", 3, False),
-        ('Then "another one."', 4, False),
-        ("`X` is 1.5.", 4, False),
-        ("No. 5 too.", 4, False),
-        ("Setext", 6, True),
-        ("**First.** It counts twice.", 8, False),
-        ("Second", 10, False),
-        ("third", 11, False),
-        ("**A heading**", 13, True),
-        ("value | meaning", 15, True),
-        ("a | one. Two", 17, False),
-        ("code = 1", 20, False),
-        ("quoted", 22, False),
-        ("lone | row", 23, False),
-    ]
-    assert [s.number for s in task_of(text).sentences] == list(range(1, 16))
-
-
-@pytest.mark.parametrize("path", [seed.with_name("task.md") for seed in SEEDS], ids=lambda path: path.parent.name)
-def test_no_word_of_a_task_is_lost(path: Path) -> None:
-    """Every word of every task text of the project stands in a sentence."""
-    text = path.read_text(encoding="utf-8")
-    kept = " ".join(sentence.text for sentence in task_of(text).sentences).split()
-    words = [word for word in text.split() if word.strip("#|-:") and not word.rstrip(".").isdecimal()]
-    missing = [word for word in words if word not in kept and word.strip("|") not in kept]
-    assert missing == []
-
-
-@pytest.mark.parametrize("piece", ["- ", "| -", "e.g. A", "#", "a.   ", "* ", "x. ", "1. ", "``` ", "`(*", "|", "**"])
-def test_long_texts_take_no_time(piece: str) -> None:
-    """Cutting grows with the text alone, whatever it repeats."""
-    assert task_of((piece * 200_000)[:400_000] + " x y z").sentences
 
 
 # --- schemas
@@ -265,69 +133,6 @@ def test_a_draft_becomes_the_seed_of_the_specification(tmp_path: Path) -> None:
     texts = {sentence.text for sentence in G1A.sentences}
     assert all(set(part["sources"]) <= texts for part in (*seed["compute"], *seed["extract"]["fields"]))
     assert load_seed(seed).task_name == "G1a-v2"
-
-
-def on_the_wire(seed: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """A seed as steps 1 and 3 would answer it."""
-    none: list[int] = []
-    extract, handling = seed["extract"], seed.get("review_handling", {})
-
-    def declared(of: str, fields: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        return [{"of": of, "nullable": False, "description": "", **field, "sources": none} for field in fields]
-
-    def where(step: dict[str, Any]) -> list[dict[str, Any]]:
-        pairs = [
-            (f"{key}.{name}", tested)
-            for key in ("extraction", "meta", "context")
-            for name, tested in step.get(key, {}).items()
-        ]
-        conditions = []
-        for subject, tested in [*pairs, *step.get("where", {}).items()]:
-            for test, value in tested.items() if isinstance(tested, dict) else [("is", tested)]:
-                conditions.append({"subject": subject, "test": test, "values": value if test == "in" else [value]})
-        return conditions
-
-    def step_of_seed(step: dict[str, Any]) -> dict[str, Any]:
-        kept = {key: value for key, value in step.items() if key in ("name", "op", "source", "match", "value")}
-        made = {**kept, "sources": none}
-        if step["op"] in ("define_filter", "count", "sum", "max", "min"):
-            made["where"] = where(step)
-        if step["op"] in ("max", "min", "lookup"):
-            made["default"] = [step["default"]] if "default" in step else []
-        if step["op"] in ("sum", "max", "min", "expr"):
-            made["expr"] = step.get("expr") or step["field"]
-        if step["op"] == "lookup":
-            made["table"] = [{"key": key, "value": value} for key, value in step["table"].items()]
-        if step["op"] == "case":
-            made |= {"source": step.get("source", ""), "rules": step["rules"][:-1], "else": step["rules"][-1]["else"]}
-        return made
-
-    conditions = {
-        **CONDITIONS,
-        "task_name": seed["task_name"],
-        "description": seed.get("description", ""),
-        "keywords": {"words": seed.get("filter", {}).get("keywords", []), "sources": none},
-        "reading": {"validity": extract.get("validity", False), "passes": extract.get("passes", 1), "sources": none,
-                    "max_length": [handling["max_length"]] if handling else [], "strategy": handling.get("strategy", "reject")},
-        "fields": [
-            {"name": field["name"], "type": field["type"], "description": field.get("description", ""), "sources": none,
-             "values": [{"value": value, "meaning": meaning} for value, meaning in field.get("values", {}).items()],
-             "default": [field["default"]] if "default" in field else []}
-            for field in extract["fields"]
-        ],
-        "inputs": [*declared("context", seed.get("context", [])), *declared("meta", extract.get("meta", []))],
-        "parameters": [
-            {"name": name, "type": body["type"], "default": body["default"], "sources": none,
-             "description": body.get("description", ""),
-             **{key: [body[key]] if key in body else [] for key in ("minimum", "maximum")}}
-            for name, body in seed.get("parameters", {}).items()
-        ],
-    }  # fmt: skip
-    return conditions, {
-        **good_seed(),
-        "steps": [step_of_seed(step) for step in seed["compute"]],
-        "output": seed["output"],
-    }
 
 
 @pytest.mark.parametrize("path", SEEDS, ids=lambda path: path.parent.name)
@@ -485,63 +290,3 @@ def test_whatever_the_answers_say_it_ends_in_a_seed_or_in_diagnostics(made: dict
     notes = tuple(made["seed"]["assumptions"])
     text = report(Drafted(G1A, made["conditions"], made["graph"], second, (), notes, notes), [], read_prices())
     assert text.splitlines()[0].startswith("# Draft of")
-
-
-# --- traceability
-
-
-def done(conditions: dict[str, Any], seed: dict[str, Any]) -> Drafted:
-    return Drafted(G1A, conditions, GRAPH, check(drafted(conditions, seed), G1A), (), (), ())
-
-
-def test_what_is_lost_or_added_is_told() -> None:
-    """A sentence without a part, a part without one, a planned step, a number on one side only, a sentence that there is not."""
-    seed = changed_seed(
-        "VERDICT", rules=[{"when": "< 4.0", "then": "Low Risk"}, {"when": "< 9.0", "then": "High Risk"}]
-    )
-    seed["steps"] = [step for step in seed["steps"] if step["name"] != "N_OLD"]
-    step_of(seed, "TRUST_IMPACT")["sources"] = []
-    step_of(seed, "BASE_RISK")["sources"] = [55, 777]
-    seed["output"] = seed["output"][1:]
-    found = trace(done({**CONDITIONS, "background": [3, 4]}, seed))
-    assert [s.number for s in found.unmapped] == [5, 53]
-    assert [s.number for s in found.background] == [3, 4]
-    assert found.unsourced == ("step TRUST_IMPACT",)
-    assert found.unknown == (("step BASE_RISK", 777),)
-    assert found.not_made == ("step N_OLD of the graph", "N_TOTAL_INCIDENTS, which the text asks to report")
-    assert [(s.number, number) for s, number in found.lost_numbers] == [(59, "8.0"), (59, "8.0")]
-    assert ("step VERDICT", "9.0") in found.added_numbers
-    assert found.parts[38] == ["step ADJUSTED_INCIDENT_SCORE"]
-
-
-def test_a_good_draft_loses_nothing() -> None:
-    """Of the hand-written draft only the two halves are numbers that no sentence has."""
-    found = trace(done(CONDITIONS, good_seed()))
-    assert (found.unmapped, found.unsourced, found.unknown, found.not_made, found.lost_numbers) == ((), (), (), (), ())
-    assert found.added_numbers == (("step SILENCE_PENALTY", "0.5"), ("step CUISINE_IMPACT", "0.5"))
-
-
-# --- transcripts
-
-
-@pytest.mark.parametrize(
-    "key", ["step", "model", "max_tokens", "effort", "system", "user", "schema", "stop_reason", "usage"]
-)
-def test_a_damaged_record_is_told(key: str) -> None:
-    """A file that is no record of a call is refused, whatever is wrong with it."""
-    record = json.loads((RECORDED / "02-graph.json").read_text())
-    for value in (3.5, [3], {"input": "x"}):
-        if key != "schema" or not isinstance(value, dict):
-            with pytest.raises(DataError, match="no call of a draft"):
-                record_of({**record, key: value})
-    with pytest.raises(DataError, match="no call of a draft"):
-        record_of({name: value for name, value in record.items() if name != key})
-
-
-def test_an_answer_that_is_no_json_is_kept_as_it_came() -> None:
-    """Its lines are written down, and read back to the letter."""
-    record = Transcript(RECORDED).record("02-graph")
-    assert record is not None
-    for text in ("Sorry,\nI cannot.\n", '{"a": 1, "a": 2}', ""):
-        again = record_of(Record(record.call, replace(record.answer, text=text)).to_json())
-        assert again.answer.text == text

@@ -19,12 +19,10 @@ from drafts import (
     replies,
 )
 from formulaseed.draft.task import read_task
-from helpers import TASKS, formulaseed
+from helpers import formulaseed
 from loopback import Loopback, loopback
 
 pytest.importorskip("anthropic", reason="the extra `llm` is not installed")
-
-OWN = TASKS / "g1a_v2" / "seed.json"
 
 
 @pytest.fixture(scope="module")

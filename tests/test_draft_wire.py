@@ -222,6 +222,20 @@ def test_all_sentences_go_back_where_a_wrong_part_names_none() -> None:
     assert len(prompt_values(checked, G1A, None)["sentences"]) == len(G1A.sentences)
 
 
+def test_a_part_that_names_no_sentence_goes_back() -> None:
+    """It is no error, but a draft without it is better: a seed's parts come from somewhere."""
+    seed = good_seed()
+    step_of(seed, "TRUST_RAW")["sources"] = []
+    step_of(seed, "RAW_RISK")["sources"] = [777]
+    checked = check(drafted(CONDITIONS, seed), G1A)
+    assert (checked.errors, checked.is_right) == (0, False)
+    assert str(checked.wrong) == "0 errors, 2 parts without a sentence"
+    told = [one["part"] for one in prompt_values(checked, G1A, None)["diagnostics"] if "names no" in one["message"]]
+    assert told == ["step TRUST_RAW", "step RAW_RISK"]
+    better = check(repaired(checked.draft, repair(step_of(good_seed(), "RAW_RISK"))), G1A)
+    assert better.wrong < checked.wrong
+
+
 def answers(schema: dict[str, Any], definitions: dict[str, Any]) -> SearchStrategy[Any]:
     """Answers of a schema, with names that often meet, and texts that no policy has."""
     if "$ref" in schema:

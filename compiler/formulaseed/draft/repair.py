@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from formulaseed.diagnostics.model import Diagnostic
 from formulaseed.draft.conversion import Draft, Fault, Part, seed_text
@@ -15,6 +15,7 @@ from formulaseed.draft.prompts import sentences
 from formulaseed.draft.task import Task
 from formulaseed.pipeline import Analysis, analyse_text
 from formulaseed.source.text import Source
+from formulaseed.wording import number_of
 
 Json = Any
 
@@ -27,28 +28,44 @@ _MOST = 100
 _FRAGMENT = 400
 
 
+class Wrong(NamedTuple):
+    """What is wrong with a draft, the worst first: errors, places that may have no value, parts that name no sentence."""
+
+    errors: int
+    hazards: int
+    unsourced: int
+
+    def __str__(self) -> str:
+        told = [number_of(self.errors, "error")]
+        told += [f"{number_of(self.hazards, 'place')} that may have no value"] if self.hazards else []
+        told += [f"{number_of(self.unsourced, 'part')} without a sentence"] if self.unsourced else []
+        return ", ".join(told)
+
+
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """A draft as a seed, with what is wrong with it."""
+    """A draft as a seed, with what is wrong with it. `unsourced` are the parts that name no sentence of the text."""
 
     draft: Draft
     text: str
     faults: tuple[Fault, ...]
     analysis: Analysis
+    unsourced: tuple[str, ...]
 
     @property
     def errors(self) -> int:
         return len(self.faults) + self.analysis.errors
 
     @property
-    def wrong(self) -> tuple[int, int]:
-        """Errors, then steps that may have no value; a draft with less of it is better."""
-        return self.errors, sum(d.code in HAZARDS for d in self.analysis.diagnostics)
+    def wrong(self) -> Wrong:
+        """How wrong it is; a draft with less of it is better."""
+        hazards = sum(d.code in HAZARDS for d in self.analysis.diagnostics)
+        return Wrong(self.errors, hazards, len(self.unsourced))
 
     @property
     def is_right(self) -> bool:
         """Whether there is nothing to mend."""
-        return self.wrong == (0, 0)
+        return self.wrong == Wrong(0, 0, 0)
 
     def told(self) -> list[dict[str, Json]]:
         """Everything that is wrong with it, for the transcript."""
@@ -58,7 +75,10 @@ class Checked:
 def check(draft: Draft, task: Task) -> Checked:
     """Convert a draft, and run the compiler's phases over it."""
     text, faults = seed_text(draft, task)
-    return Checked(draft, text, faults, analyse_text(Source("seed.json", text)))
+    unsourced = tuple(
+        f"{kind} {part['name']}" for kind, part in draft.parts if not any(map(task.text, part["sources"]))
+    )
+    return Checked(draft, text, faults, analyse_text(Source("seed.json", text)), unsourced)
 
 
 def prompt_values(best: Checked, task: Task, rejected: tuple[Json, Checked] | None) -> dict[str, Json]:
@@ -83,7 +103,7 @@ def prompt_values(best: Checked, task: Task, rejected: tuple[Json, Checked] | No
 
 
 def _shown(checked: Checked) -> Iterator[dict[str, Json]]:
-    """Errors first, then warnings about how the policy was written down."""
+    """Errors first, then warnings about how the policy was written down, then parts that came from nowhere."""
     for fault in checked.faults[:_MOST]:
         yield fault.to_json()
     ranked = sorted(checked.analysis.diagnostics, key=lambda d: (d.severity != "error", d.code not in HAZARDS))
@@ -99,6 +119,9 @@ def _shown(checked: Checked) -> Iterator[dict[str, Json]]:
             "pointer": diagnostic.pointer,
             "fragment": written if len(written) <= _FRAGMENT else f"{written[:_FRAGMENT]}…",
         }
+    for name in checked.unsourced[:_MOST]:
+        help = "name the sentences that it comes from, or that it helps to compute"
+        yield {"severity": "warning", "message": "it names no sentence of the text", "help": help, "part": name}
 
 
 def _part(draft: Draft, diagnostic: Diagnostic) -> tuple[str, Part] | None:
@@ -117,12 +140,12 @@ def _part(draft: Draft, diagnostic: Diagnostic) -> tuple[str, Part] | None:
 
 
 def _cited(checked: Checked) -> set[int] | None:
-    """The sentences of the parts that something is wrong with; None for all, where one of them names none."""
+    """The sentences of the parts that something is wrong with; None for all, where a part names none."""
     wrong = [d for d in checked.analysis.diagnostics if d.severity == "error" or d.code in HAZARDS]
     parts = [_part(checked.draft, d) for d in wrong]
     named = {fault.part for fault in checked.faults}
     found = [part for part in parts if part] + [p for p in checked.draft.parts if f"{p[0]} {p[1]['name']}" in named]
     sources = [part.get("sources", ()) for _, part in found]
-    if not all(parts) or not sources or not all(sources):
+    if checked.unsourced or not all(parts) or not sources:
         return None
     return {number for numbers in sources for number in numbers}

@@ -80,10 +80,4 @@ def _repair(number: int, one: Round) -> str:
     if one.after is None:
         return f"{number}: nothing came of it: {one.fault}"
     kept = "accepted" if one.is_accepted else "not accepted"
-    return f"{number}: {_wrong(one.before)}, then {_wrong(one.after)}; {kept}: {' '.join(one.changes)}".rstrip(": ")
-
-
-def _wrong(wrong: tuple[int, int]) -> str:
-    errors, hazards = wrong
-    more = f" and {hazards} that may have no value" if hazards else ""
-    return f"{number_of(errors, 'error')}{more}"
+    return f"{number}: {one.before}; then {one.after}; {kept}: {' '.join(one.changes)}".rstrip(": ")

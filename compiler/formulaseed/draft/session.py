@@ -15,11 +15,10 @@ from formulaseed.draft.answers import Unusable, read_answer
 from formulaseed.draft.carriers import Carrier
 from formulaseed.draft.conversion import drafted, repaired
 from formulaseed.draft.prompts import CONDITIONS, GRAPH, REPAIR, SEED, Step, call_of, sentences
-from formulaseed.draft.repair import Checked, check, prompt_values
+from formulaseed.draft.repair import Checked, Wrong, check, prompt_values
 from formulaseed.draft.task import Task
 from formulaseed.draft.transcript import Settings
 from formulaseed.llm.calls import Usage
-from formulaseed.wording import number_of
 
 Json = Any
 
@@ -41,8 +40,8 @@ class Round:
     """
 
     changes: tuple[str, ...]
-    before: tuple[int, int]
-    after: tuple[int, int] | None
+    before: Wrong
+    after: Wrong | None
     fault: str = ""
 
     @property
@@ -128,9 +127,7 @@ class Session:
             raise Unusable(f"the answer has more than {limits.STEPS:,} steps", f"step {name}")
         found = checked()
         self.carrier.keep(name, found.told())
-        errors, hazards = found.wrong
-        more = f", {number_of(hazards, 'place')} that may have no value" if hazards else ""
-        self.tell(f"{name}: {number_of(errors, 'error')}{more}")
+        self.tell(f"{name}: {found.wrong}")
         return found
 
 

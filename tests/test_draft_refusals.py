@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from unittest.mock import patch
@@ -154,10 +155,10 @@ def test_without_a_key_nothing_is_left_behind(tmp_path: Path) -> None:
     """What the SDK says of its credentials is told; there is no transcript to speak of, and none is."""
     task = tmp_path / "task.md"
     task.write_bytes(TASK.read_bytes())
-    with patch("drafts.KEY", ""):
+    with patch("drafts.KEY", ""), patch.dict(os.environ, ANTHROPIC_CONFIG_DIR=str(tmp_path / "none")):
         found = draft(None, task=task)
     assert found.status == 1
-    assert "Could not resolve authentication method" in found.err
+    assert "formulaseed: the Anthropic client " in found.err
     assert "resume" not in found.err
     assert list(tmp_path.iterdir()) == [task]
 

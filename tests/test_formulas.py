@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from listing import BARE, DOCUMENTED, EMPTY_CPU, FULL, LISTINGS, REFUSED, TEXTS, Documented
 
 REFERENCE = EXAMPLES / "formula_reference.json"
-REAL = ROOT.parents[1] / "shared" / "data" / "listing" / "formula_reference.json"
+REAL = ROOT.parent / "shared" / "data" / "listing" / "formula_reference.json"
 
 
 @pytest.fixture(scope="module")

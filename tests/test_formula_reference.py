@@ -31,7 +31,7 @@ from hypothesis import strategies as st
 
 DATABASE = EXAMPLES / "listing.db"
 REFERENCE = EXAMPLES / "formula_reference.json"
-REAL = ROOT.parents[1] / "shared" / "data" / "listing" / "formula_reference.json"
+REAL = ROOT.parent / "shared" / "data" / "listing" / "formula_reference.json"
 POSTGRES = os.environ.get("FORMULASEED_POSTGRES_URL", "")
 TOP_KEYS = [
     "version", "description", "entities", "custom_fields", "enums", "operators", "functions", "syntax_patterns",

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from listing import BARE, DOCUMENTED, EMPTY_CPU, FULL, LISTINGS, REFUSED, TEXTS, Documented
 
 REFERENCE = EXAMPLES / "formula_reference.json"
-REAL = ROOT.parents[1] / "shared" / "data" / "listing" / "formula_reference.json"
+REAL = ROOT.parent / "shared" / "data" / "listing" / "formula_reference.json"
 
 
 @pytest.fixture(scope="module")
@@ -307,6 +307,14 @@ def test_variables() -> None:
     assert refused("a + c", variables=["a"])[0].message == "no field is called `c`"
 
 
+def test_dotted_variables() -> None:
+    """Values that are given with dots and as objects make one entity."""
+    found = formulaseed("formula", "a.b + a.c", "--vars", '{"a.b": 1, "a": {"c": 2}}')
+    assert (found.status, found.out) == (0, "3.0\n")
+    within = compile_formula("ram_gb + rate", reference=REFERENCE, variables={"listing": {"rate": "number"}})
+    assert within.evaluate({"listing": {"ram_gb": 1, "rate": 2}}) == 3.0
+
+
 def test_variables_beside_a_reference(listing: Reference) -> None:
     """Variables are further names of the reference's root."""
     formula = compile_formula("ram_gb * rate", reference=listing, variables={"rate": "number"})
@@ -387,6 +395,10 @@ def test_the_command_names_the_stages() -> None:
         (["1", "--vars", "[" * 100_000], 1),
         (["1", "--reference", "none.json"], 2),
         (["x", "--vars", '{"x": {"y": {"z": {}}}}'], 1),
+        (["x", "--vars", '{"x": 5, "x.y": 1}'], 1),
+        (["x.y + 1", "--vars", '{"x.y": 1, "x": 5}'], 1),
+        (["x.y", "--vars", '{"x.y.z": 1}'], 1),
+        (["x", "--vars", '{"x": "a", "": 1}'], 1),
         ([], 2),
         (["1", "--file", "x.json"], 2),
         (["--file", "none.json"], 2),

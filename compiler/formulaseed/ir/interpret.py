@@ -61,6 +61,8 @@ def interpret(
     shared.update(_inputs(program.context, SymbolKind.CONTEXT, context, used))
     for given in program.record:
         value = (record or {}).get(given.name)
+        if value is None and not given.ty.nullable:
+            raise DataError(f"`{program.spelled(given.name)}` is missing; it must be {given.ty.noun}")
         shared[Symbol(SymbolKind.FIELD, given.name)] = _read(value, given.ty, program.spelled(given.name))
     evaluator = _Evaluator(shared, [_row(program, row, used) for row in rows])
     for step in program.steps:
@@ -99,8 +101,6 @@ def _input(given: Mapping[str, Any], kind: SymbolKind, field: nodes.InputField |
 def _read(value: Any, ty: Type, place: str) -> Any:
     if value is None and ty.nullable:
         return None
-    if value is None:
-        raise DataError(f"`{place}` is missing; it must be {ty.noun}")
     if isinstance(value, float) and ty.base is Base.INTEGER and value.is_integer():
         value = int(value)
     if not isinstance(value, _KINDS[ty.base]) or (isinstance(value, bool) and ty.base is not Base.BOOLEAN):

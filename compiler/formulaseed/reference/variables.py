@@ -5,7 +5,7 @@ In: names, names with types, or names with values. Out: a reference whose root e
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -39,6 +39,9 @@ def with_variables(reference: Reference | None, variables: Mapping[str, Any] | C
         _checked(name)
         if isinstance(value, Mapping) and not _is_type(value):
             inner = {each: _field(each, of) for each, of in value.items() if _checked(each)}
+            if name == root:
+                fields |= inner
+                continue
             entity = by_name.get(name, Entity(name))
             by_name[name] = replace(entity, fields=tuple(({f.name: f for f in entity.fields} | inner).values()))
         else:
@@ -70,19 +73,19 @@ def _field(name: str, value: object) -> EntityField:
         if kind not in FIELD_TYPES:
             raise DataError(f"`{name}` has the type {value[:80]!r}; types are number, {', '.join(FIELD_TYPES)}")
         return EntityField(name, kind)
-    return EntityField(name, next(_kinds(name, value)), nullable=value is None)
+    return EntityField(name, _kind(name, value), nullable=value is None)
 
 
-def _kinds(name: str, value: object) -> Iterator[str]:
+def _kind(name: str, value: object) -> str:
     """The type of a value; of null it is a number, as most fields are."""
     if isinstance(value, bool):
-        yield "boolean"
-    elif isinstance(value, int):
-        yield "integer"
-    elif value is None or isinstance(value, float):
-        yield "float"
-    elif isinstance(value, list | tuple):
-        yield "json"
+        return "boolean"
+    if isinstance(value, int):
+        return "integer"
+    if value is None or isinstance(value, float):
+        return "float"
+    if isinstance(value, list | tuple):
+        return "json"
     raise DataError(f"the variable `{name}` is {repr(value)[:80]}, which is no type and no value")
 
 
@@ -90,15 +93,20 @@ def variables_of(values: Mapping[str, Any]) -> dict[str, Any]:
     """The variables whose values these are: what `with_variables` takes, with the types that the values have."""
     found: dict[str, Any] = {}
     for key, value in values.items():
-        if isinstance(value, Mapping):
-            found[key] = {name: _typed(inner) for name, inner in value.items()}
-        elif isinstance(key, str) and "." in key:
-            entity, _, name = key.partition(".")
-            found.setdefault(entity, {})[name] = _typed(value)
+        entity, dot, name = key.partition(".") if isinstance(key, str) else (key, "", "")
+        if isinstance(value, Mapping) or dot:
+            inner = {name: value} if dot else value
+            fields = found.setdefault(entity, {})
+            if not isinstance(fields, dict):
+                raise DataError(f"`{entity[:80]}` is given as a value and as an object")
+            fields |= {each: _typed(one) for each, one in inner.items()}
         else:
             found[key] = _typed(value)
     return found
 
 
 def _typed(value: object) -> object:
-    return {"type": "string"} if isinstance(value, str) else value if not isinstance(value, Mapping) else [value]
+    """A value as `with_variables` takes it: of a text its type, since a text names one there."""
+    if isinstance(value, str):
+        return {"type": "string"}
+    return [] if isinstance(value, Mapping) else value  # an object inside an entity is nothing that formulas read

@@ -309,7 +309,7 @@ def test_an_answer_that_is_no_message_fails_its_review(kitchen: Kitchen, server:
 
 def test_calls_slow_down_when_the_server_pushes_back_and_recover(kitchen: Kitchen, server: Loopback) -> None:
     """Fewer calls at a time while there are 429s; all reviews are answered in the end."""
-    server.reset(rate=60, burst=5, delay=0.05, retry_after=0.05, retry_after_ms=True)
+    server.reset(rate=60, burst=5, delay=0.05, retry_after=0.4, retry_after_ms=True)
     kitchen.prepare(restaurants(5, 20))
     done = kitchen.run("--concurrency", 64)
     assert (done.status, len(kitchen.answers())) == (0, 100)

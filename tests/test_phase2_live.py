@@ -238,8 +238,8 @@ def test_without_the_package_the_extra_is_named(
 
 def test_a_server_that_never_answers_meets_our_timeout_and_our_deadline(kitchen: Kitchen, server: Loopback) -> None:
     """Attempts have a timeout, the call a deadline; both are told, and counted as perhaps paid."""
-    server.reset(rule=lambda ask: "hang" if "bad" in ask.text else None)
-    kitchen.prepare([restaurant("a", "bad soup", "good soup")])
+    server.reset(rule=lambda ask: "hang")
+    kitchen.prepare([restaurant("a", "soup")])
     done = kitchen.run("--timeout", 0.15, "--retries", 0)
     assert "a-0: no answer in time" in done.err
     assert "1 attempt ended without an answer: whether the API charges for that is unknown" in done.err
@@ -262,7 +262,7 @@ def test_the_models_endpoint_is_a_courtesy(kitchen: Kitchen, server: Loopback) -
     for fault in ("http_404", "hang"):
         server.reset(rule=lambda ask, fault=fault: fault if ask.path.startswith("/v1/models") else None)
         kitchen.prepare([restaurant("a", f"soup {fault}")])
-        assert kitchen.run("--deadline", 1).status == 0
+        assert kitchen.run("--deadline", 2).status == 0
 
 
 @pytest.mark.parametrize(

@@ -203,7 +203,7 @@ def test_quiet_batches_say_only_what_came_of_it(kitchen: Kitchen, server: Loopba
     server.reset(models=[model("own", effort=False)])
     kitchen.prepare([restaurant("a", "soup")])
     done = kitchen.run(*OPTIONS, "--quiet", "--model", "own")
-    assert done.err.splitlines()[0] == "1 restaurant, 0 failed; 1 of 1 reviews relevant, 1 extracted (anthropic, own)"
+    assert done.err.splitlines()[0] == "1 restaurant, 0 failed; 1 of 1 review relevant, 1 extracted (anthropic, own)"
     assert (
         "effort"
         not in next(one for one in server.requests if one.path == BATCHES).body["requests"][0]["params"][

@@ -238,8 +238,8 @@ def test_without_the_package_the_extra_is_named(
 
 def test_a_server_that_never_answers_meets_our_timeout_and_our_deadline(kitchen: Kitchen, server: Loopback) -> None:
     """Attempts have a timeout, the call a deadline; both are told, and counted as perhaps paid."""
-    server.reset(rule=lambda ask: "hang" if "bad" in ask.text else None)
-    kitchen.prepare([restaurant("a", "bad soup", "good soup")])
+    server.reset(rule=lambda ask: "hang")
+    kitchen.prepare([restaurant("a", "soup")])
     done = kitchen.run("--timeout", 0.15, "--retries", 0)
     assert "a-0: no answer in time" in done.err
     assert "1 attempt ended without an answer: whether the API charges for that is unknown" in done.err
@@ -262,7 +262,7 @@ def test_the_models_endpoint_is_a_courtesy(kitchen: Kitchen, server: Loopback) -
     for fault in ("http_404", "hang"):
         server.reset(rule=lambda ask, fault=fault: fault if ask.path.startswith("/v1/models") else None)
         kitchen.prepare([restaurant("a", f"soup {fault}")])
-        assert kitchen.run("--deadline", 1).status == 0
+        assert kitchen.run("--deadline", 2).status == 0
 
 
 @pytest.mark.parametrize(
@@ -309,7 +309,7 @@ def test_an_answer_that_is_no_message_fails_its_review(kitchen: Kitchen, server:
 
 def test_calls_slow_down_when_the_server_pushes_back_and_recover(kitchen: Kitchen, server: Loopback) -> None:
     """Fewer calls at a time while there are 429s; all reviews are answered in the end."""
-    server.reset(rate=60, burst=5, delay=0.05, retry_after=0.05, retry_after_ms=True)
+    server.reset(rate=60, burst=5, delay=0.05, retry_after=0.4, retry_after_ms=True)
     kitchen.prepare(restaurants(5, 20))
     done = kitchen.run("--concurrency", 64)
     assert (done.status, len(kitchen.answers())) == (0, 100)

@@ -175,7 +175,7 @@ def test_answers_travel_from_store_to_store(tmp_path: Path) -> None:
     assert info["spent_usd"] == pytest.approx((10 + 20 * 1.25 + 3) * 0.1e-6 + 4 * 0.5e-6)
     for options, gone in (["--unusable"], 1), (["--model", "own-model"], 1), (["--older-than", 1], 0), (["--all"], 3):
         done = command("store", "prune", *options, "--store", "b.sqlite", cwd=tmp_path, env={})
-        assert (done.status, done.err) == (0, f"{gone} answers forgotten\n")
+        assert (done.status, done.err) == (0, f"{gone} answer{'' if gone == 1 else 's'} forgotten\n")
     with Store(tmp_path / "b.sqlite") as store:
         assert store.info()["attempts"] == {"200": 1}
     for wrong in ([], ["--all", "--unusable"]):

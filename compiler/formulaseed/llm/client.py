@@ -22,7 +22,7 @@ from formulaseed.llm.gate import Gate, Rate
 if TYPE_CHECKING:
     from anthropic import AsyncAnthropic
 
-_TOO_MUCH = (429, 529)
+_PUSHED_BACK = ("429", "529")
 _FINAL = (401, 402, 403, 404)
 _BYTES_A_TOKEN = 4
 _SECONDS_FOR_A_COURTESY = 20.0
@@ -174,6 +174,8 @@ class Client:
             if not self._may_retry():
                 tried = ", ".join(asked.statuses)
                 raise CallFailed(f"no answer (attempts: {tried}), and one more could cost more than the limit")
+            if asked.statuses[-1] in _PUSHED_BACK:
+                await self.gate.again()
             await self._take(asked.call)
         start = time.perf_counter()
         try:
@@ -181,15 +183,15 @@ class Client:
         except BaseException as error:
             self._attempted(asked, _WORDS.get(type(error).__name__, "interrupted"), _ms_since(start))
             raise
-        status = response.status_code
-        if status == 200:
+        status = str(response.status_code)
+        if status == "200":
             asked.answered_ms = _ms_since(start)
             self.gate.recover()
             return response
-        if status in _TOO_MUCH:
+        if status in _PUSHED_BACK:
             self.gate.slow()
         request_id = response.headers.get("request-id") or ""
-        self._attempted(asked, str(status), _ms_since(start), request_id=request_id)
+        self._attempted(asked, status, _ms_since(start), request_id=request_id)
         return response
 
     async def _take(self, call: Call) -> None:

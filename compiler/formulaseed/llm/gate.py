@@ -45,6 +45,15 @@ class Gate:
         self.inside -= 1
         self._wake()
 
+    async def again(self) -> None:
+        """Give up one's place and wait for another, since there may be fewer of them now."""
+        await self.__aexit__()
+        try:
+            await self.__aenter__()
+        except BaseException:
+            self.inside += 1  # whoever holds the place will leave it once more
+            raise
+
     def slow(self) -> None:
         """The server said that it is too much. A burst of such answers counts once."""
         now = self._clock()

@@ -196,7 +196,7 @@ def test_a_module_carries_the_automaton() -> None:
     table = matcher(accepted("great.*service")).table
     assert table is not None
     body = f"def found(text: str) -> bool:\n    return _Automaton({table[0]!r}, {table[1]!r}).search(text)\n"
-    helpers, imports = render._needed(body, render._REQUESTS_ALWAYS)
+    helpers, imports = render._needed(body, render._REQUESTS_ALWAYS, frozenset())
     source = "\n".join([*imports, "", "", body, "", helpers, ""])
     tree = ast.parse(source)
     assert "import re" in imports

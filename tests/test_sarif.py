@@ -77,7 +77,7 @@ def read_back(folder: Path, location: Json) -> str:
 
 
 def case(path: Path) -> str:
-    found = re.search(r"```(?:json seed|jsonl requests)\n(.*?)\n```", path.read_text(encoding="utf-8"), re.S)
+    found = re.search(r"```(?:json seed|jsonl requests|json rules)\n(.*?)\n```", path.read_text(encoding="utf-8"), re.S)
     assert found
     return found[1]
 

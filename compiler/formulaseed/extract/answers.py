@@ -10,14 +10,13 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 
 from formulaseed.extract.asking import Question, Questionnaire, Unusable
-from formulaseed.extract.base import Extraction, OneByOne, ReviewText
+from formulaseed.extract.base import NOT_ASKED, Extraction, OneByOne, ReviewText
 from formulaseed.extract.passes import majority
 from formulaseed.extract.store import Store, Stored
 from formulaseed.extract.tally import Tally
 from formulaseed.llm.calls import Answer, Usage
 from formulaseed.llm.client import Attempt
 
-NOT_ASKED = "it has not been asked about"
 ASKED_AT_MOST = 3
 """So often one question is asked where the answers are of no use."""
 

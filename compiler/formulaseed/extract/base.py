@@ -42,6 +42,10 @@ class Quote:
         return {"text": self.text, "verified": self.is_verified, "start": self.start, "end": self.end}
 
 
+NOT_ASKED = "it has not been asked about"
+"""The failure of each review that is left where a run stops."""
+
+
 @dataclass(frozen=True, slots=True)
 class Extraction:
     """One review's field values; where there are none, `failure` says why."""

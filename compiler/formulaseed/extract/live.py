@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from formulaseed.errors import FormulaSeedError
-from formulaseed.extract.answers import ASKED_AT_MOST, NOT_ASKED, Answers
+from formulaseed.extract.answers import ASKED_AT_MOST, Answers
 from formulaseed.extract.asking import Question
-from formulaseed.extract.base import Extraction, ReviewText
+from formulaseed.extract.base import NOT_ASKED, Extraction, ReviewText
 from formulaseed.extract.store import Stored
 from formulaseed.llm.budget import Budget
 from formulaseed.llm.calls import Call, Usage

@@ -14,7 +14,7 @@ from itertools import islice
 from typing import Any, Literal
 
 from formulaseed.errors import DataError
-from formulaseed.extract.base import Extraction, Extractor, ReviewText, handled
+from formulaseed.extract.base import NOT_ASKED, Extraction, Extractor, ReviewText, handled
 from formulaseed.ir.nodes import ReviewHandling
 from formulaseed.runtime.contexts import Placed
 from formulaseed.runtime.evaluation import describe, evaluate_one
@@ -110,9 +110,8 @@ def _result(
         for review, text in zip(relevant, prepared.texts, strict=True)
     ]
     failed = [extraction for extraction in extractions if extraction.fields is None]
-    for reason, reviews in _by_reason(failed).items():
-        what = f"review {reviews[0]}" if len(reviews) == 1 else f"{len(reviews)} reviews ({_some(reviews)})"
-        failures.add(f"{place}: {restaurant.business_id}: {what}", reason)
+    for review, reason in _told(failed):
+        failures.add(f"{place}: {restaurant.business_id}: {review}", reason)
     counts = ReviewCounts(len(restaurant.reviews), len(relevant), len(extractions) - len(failed), len(failed))
     name = restaurant.name
     if failed and options.on_error == "fail":
@@ -147,12 +146,12 @@ def _result(
     return replace(result, quotes=quotes) if options.trace and quotes and result.error is None else result
 
 
-def _by_reason(failed: Sequence[Extraction]) -> dict[str, list[str]]:
-    """The ids of the reviews that failed, by the reason."""
-    found: dict[str, list[str]] = {}
-    for extraction in failed:
-        found.setdefault(extraction.failure, []).append(extraction.review_id)
-    return found
+def _told(failed: Sequence[Extraction]) -> Iterator[tuple[str, str]]:
+    """Each review that failed, and why; those that a run which stopped has left are one entry."""
+    yield from ((f"review {each.review_id}", each.failure) for each in failed if each.failure != NOT_ASKED)
+    left = [each.review_id for each in failed if each.failure == NOT_ASKED]
+    if left:
+        yield f"review {left[0]}" if len(left) == 1 else f"{len(left)} reviews ({_some(left)})", NOT_ASKED
 
 
 def _some(ids: Sequence[str]) -> str:

@@ -149,7 +149,9 @@ class Store:
         )  # fmt: skip
         with self._guarded():
             self._db.execute(
-                f"INSERT INTO answers VALUES ({', '.join('?' * len(values))}) ON CONFLICT (key) DO UPDATE SET "
+                # named, since SQLite looks again at a table that another process has just altered for a name alone
+                "INSERT INTO answers (key, model, content, reason, batch, input, cache_write, cache_read, output, at, tries) "
+                f"VALUES ({', '.join('?' * len(values))}) ON CONFLICT (key) DO UPDATE SET "
                 "content = excluded.content, reason = excluded.reason, model = excluded.model, batch = excluded.batch, "
                 "input = excluded.input, cache_write = excluded.cache_write, cache_read = excluded.cache_read, "
                 "output = excluded.output, at = excluded.at, tries = excluded.tries WHERE answers.content IS NULL",
@@ -186,8 +188,12 @@ class Store:
     def begin_batch(self, batch: str, asked: str, keys: Iterable[str]) -> None:
         """A batch of these questions is under way; `asked` names the questionnaire, which alone can read its answers."""
         with self.together():
-            self._db.execute("INSERT OR IGNORE INTO batches VALUES (?, ?, ?, NULL)", (batch, asked, time.time()))
-            self._db.executemany("INSERT OR IGNORE INTO batched VALUES (?, ?)", ((key, batch) for key in keys))
+            self._db.execute(
+                "INSERT OR IGNORE INTO batches (id, asked, at) VALUES (?, ?, ?)", (batch, asked, time.time())
+            )
+            self._db.executemany(
+                "INSERT OR IGNORE INTO batched (key, batch) VALUES (?, ?)", ((key, batch) for key in keys)
+            )
 
     @contextmanager
     def result_of(self, key: str, batch: str) -> Iterator[bool]:

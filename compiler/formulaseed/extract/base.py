@@ -6,6 +6,7 @@ through, and what it cannot extract it says.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -67,11 +68,12 @@ class Extractor(Protocol):
     def extract_all(self, restaurants: Iterable[Sequence[ReviewText]]) -> Iterator[list[Extraction]]: ...
 
 
-class OneByOne:
+class OneByOne(ABC):
     """An extractor that has an answer at once."""
 
+    @abstractmethod
     def extract(self, reviews: Sequence[ReviewText]) -> list[Extraction]:
-        raise NotImplementedError
+        """The reviews of one restaurant, in their order."""
 
     def extract_all(self, restaurants: Iterable[Sequence[ReviewText]]) -> Iterator[list[Extraction]]:
         return map(self.extract, restaurants)

@@ -13,7 +13,8 @@ from formulaseed.checker.decided import decided
 from formulaseed.checker.expressions import ExpressionChecker
 from formulaseed.checker.facts import Facts, Narrowing
 from formulaseed.checker.hazards import tell_large_sum
-from formulaseed.checker.reach import Reach, reason_of
+from formulaseed.checker.reach import Reach
+from formulaseed.checker.reasons import reason_of
 from formulaseed.checker.scope import Scope, error_at
 from formulaseed.diagnostics.model import Problems
 from formulaseed.diagnostics.suggest import did_you_mean
@@ -154,7 +155,7 @@ class _ProgramChecker:
         truth = decided(condition, Facts(), self.narrowing)
         if truth is None:
             return
-        reason = reason_of(condition, checker, Facts())
+        reason = reason_of(condition, checker.decisions, Facts(), self.narrowing)
         checker.decisions.clear()
         if truth:
             help = "remove the filter, or test for what tells reviews apart"

@@ -6,16 +6,14 @@ never fires, with the reason.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
-from formulaseed.checker.comparisons import ComparisonChecker, known_text
+from formulaseed.checker.comparisons import ComparisonChecker
 from formulaseed.checker.decided import decided
-from formulaseed.checker.facts import Facts, Narrowing, range_of, values_of
+from formulaseed.checker.facts import Facts, Narrowing
+from formulaseed.checker.reasons import reason_of
 from formulaseed.diagnostics.model import Problems
-from formulaseed.domain.ranges import is_any
 from formulaseed.domain.types import Value
-from formulaseed.ir import nodes
 from formulaseed.ir.nodes import Expr
 from formulaseed.ir.text import value_text
 from formulaseed.source.text import Span
@@ -52,14 +50,15 @@ class Reach:
         if facts.impossible and not never:
             never = "the rules before it take every restaurant"
         elif not never and truth is False:
-            never = reason_of(condition, checker, facts)
+            never = reason_of(condition, checker.decisions, facts, self.narrowing)
         elif not never:
             never = self._taken(condition, facts)
+        if truth and not self.closed:
+            reason = reason_of(condition, checker.decisions, facts, self.narrowing)
+            self.closed = f"the rule before it always holds, as {reason}"
         if never or truth:
             checker.decisions.clear()
         checker.tell_decisions()
-        if truth and not self.closed:
-            self.closed = f"the rule before it always holds, as {reason_of(condition, checker, facts)}"
         self.rules.append(_Rule(rule.condition.span, rule.then.value, never, "this rule"))
         self.before.append(condition)
 
@@ -90,23 +89,3 @@ class Reach:
             if decided(earlier, inside, self.narrowing):
                 return f"rule {number + 1} takes every restaurant that it would"
         return ""
-
-
-def reason_of(condition: Expr, checker: ComparisonChecker, facts: Facts) -> str:
-    """Why a condition is in no doubt."""
-    if checker.decisions:
-        return checker.decisions[-1].reason
-    tested = [operand for node in nodes.walk(condition) for operand in _tested(node) if not operand.info.is_constant]
-    known = [known_text(operand, facts) for operand in tested if _says_something(operand, facts)]
-    return " and ".join(list(dict.fromkeys(known))[:3]) or "its conditions decide one another"
-
-
-def _says_something(operand: Expr, facts: Facts) -> bool:
-    known = range_of(operand, facts)
-    return values_of(operand, facts) is not None or (known is not None and not is_any(known))
-
-
-def _tested(node: Expr) -> Iterator[Expr]:
-    if isinstance(node, nodes.Comparison):
-        for operand in (node.first, *node.rest):
-            yield from operand.items if isinstance(operand, nodes.List) else (operand,)

@@ -24,10 +24,10 @@ demo: $(STAMP)  ## compile a task, show the module, run it on restaurants, say w
 	@$(BIN)/formulaseed demo
 
 test: $(STAMP)  ## all tests, fast ones first
-	$(BIN)/python -m pytest -n auto
+	$(BIN)/python -m pytest -n auto --dist worksteal
 
 test-deep: $(STAMP)  ## the property tests with many more examples
-	FORMULASEED_HYPOTHESIS=deep $(BIN)/python -m pytest -n auto
+	FORMULASEED_HYPOTHESIS=deep $(BIN)/python -m pytest -n auto --dist worksteal
 
 check: $(STAMP)  ## lint, layout, types, generated files current
 	$(BIN)/ruff check .

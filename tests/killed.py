@@ -16,6 +16,7 @@ import signal
 import sqlite3
 import sys
 import time
+import traceback
 from pathlib import Path
 from typing import Any
 
@@ -69,6 +70,8 @@ def run(arguments: list[str], log: Path) -> None:
         main()
     except SystemExit as error:
         code = error.code if isinstance(error.code, int) else 0
+    except BaseException:  # as Python tells what nobody catches
+        traceback.print_exc()
     finally:
         sys.stdout.flush()
         sys.stderr.flush()

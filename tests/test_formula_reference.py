@@ -25,6 +25,7 @@ from formulaseed.reference.restaurant import restaurant_reference
 from formulaseed.reference.versions import bumped, change
 from formulaseed.source.json_reader import read_json
 from formulaseed.source.text import Source
+from formulaseed.testing.values import integers
 from helpers import EXAMPLES, ROOT, TASKS, formulaseed, places, write_json
 from hypothesis import given
 from hypothesis import strategies as st
@@ -591,7 +592,7 @@ def test_any_damage_to_a_reference_is_told(data: st.DataObject) -> None:
         holder, key = data.draw(st.sampled_from(list(places(value))))
         holder[key] = data.draw(
             st.one_of(
-                st.none(), st.booleans(), st.integers(), st.text(max_size=5), st.just([]), st.just({}), st.just([{}])
+                st.none(), st.booleans(), integers(), st.text(max_size=5), st.just([]), st.just({}), st.just([{}])
             )
         )
     codes, reference = problems_of(value)

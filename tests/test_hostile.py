@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from formulaseed.backends.python import expressions
 from formulaseed.backends.python.names import module_name
 from formulaseed.errors import EvaluationError, SeedError
 from formulaseed.pipeline import analyse, compile_seed, load_seed
@@ -182,12 +183,27 @@ def test_a_dictionary_is_refused_like_a_file() -> None:
         assert codes == entry.errors, entry.id
 
 
-def test_a_module_that_python_could_not_read_is_refused() -> None:
-    """Sums of integers that may overflow need a check each, inside one another: too many are told, not a bug of ours."""
+NESTED = {
+    "checked sums": " + ".join(["C12"] * 250),
+    "quotients": " / ".join(["context.n"] * 250),
+    "powers": " ** ".join(["param.Y"] * 250),
+    "calls": "clamp(context.n if param.Y > 0 else " * 60 + "1 / param.Y / param.Y" + ", -1, 1)" * 60,
+}
+
+
+@pytest.mark.parametrize("formula", NESTED.values(), ids=NESTED)
+def test_no_formula_nests_deeper_than_python_reads(formula: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Parts of long formulas are computed first; if they were not, it would be told, and as no bug of ours."""
     steps = [{"name": "C0", "op": "count"}]
     steps += [{"name": f"C{n + 1}", "op": "expr", "expr": f"C{n} * C{n}"} for n in range(12)]
-    steps.append({"name": "X", "op": "expr", "expr": " + ".join(["C12"] * 250)})
-    seed = {"task_name": "Deep", "extract": {"fields": []}, "compute": steps, "output": ["X"]}
+    steps.append({"name": "X", "op": "expr", "expr": formula})
+    seed = {
+        "task_name": "Deep", "parameters": {"Y": {"type": "number", "default": 1}},
+        "context": [{"name": "n", "type": "number", "nullable": True}],
+        "extract": {"fields": []}, "compute": steps, "output": ["X"],
+    }  # fmt: skip
+    assert "(part := " in compile_seed(seed).replace("(\n", "(").replace(" " * 4, "")
+    monkeypatch.setattr(expressions, "_DEEPEST", 1000)
     with pytest.raises(SeedError) as refused:
         compile_seed(seed)
     assert [d.code for d in refused.value.diagnostics] == ["FS104"]

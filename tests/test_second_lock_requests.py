@@ -15,7 +15,7 @@ from formulaseed.backends.python.dialects import REQUESTS, SEEDS, Dialect
 from formulaseed.backends.python.verify import verify, verify_source
 from formulaseed.cli.compile import command
 from formulaseed.errors import SeedError
-from formulaseed.pipeline import compile_requests, load_requests
+from formulaseed.pipeline import compile_requests, compile_seed, load_requests
 from formulaseed.runtime.loading import module_from_source
 from helpers import ROOT, write_lines
 from test_second_lock import AT_THE_END, INSIDE, careless, raw
@@ -228,8 +228,14 @@ def test_a_module_is_of_one_kind() -> None:
         assert "import" in fault
 
 
+LONG = {
+    "task_name": "Long", "extract": {"fields": []},
+    "compute": [{"name": "X", "op": "expr", "expr": " / ".join(["param.Y"] * 50)}],
+    "parameters": {"Y": {"type": "number", "default": 1}}, "output": ["X"],
+}  # fmt: skip
 SOURCES = {
     "SEEDS": [
+        compile_seed(LONG),
         *(path.read_text(encoding="utf-8") for path in sorted((ROOT / "generated").glob("*.py")) if path != GENERATED),
         Path(prelude.__file__).read_text(encoding="utf-8"),
     ],

@@ -7,8 +7,11 @@ inputs. Where one disagrees, Hypothesis makes it and the other formulas of its s
 from __future__ import annotations
 
 import ast
+import io
+import tokenize
 from collections import Counter
 from collections.abc import Callable, Sequence
+from itertools import permutations
 from typing import Any
 
 import pytest
@@ -18,7 +21,7 @@ from formulaseed.testing.formulas import FormulaWriter
 from formulaseed.testing.values import SHORT_TEXTS, TEXTS, integers, numbers
 from formulaseed.testing.where import ConditionWriter
 from formulaseed.testing.writer import Piece, Variable
-from hypothesis import given, settings
+from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 from third_evaluator import tree
 from three_ways import Json, Ways, exact, without
@@ -222,26 +225,75 @@ ROWS = st.lists(
 )
 
 
-_FACTORS = {
-    "integer": ["param.X", "param.K", "context.review_count", "2", "1"],
-    "number": ["param.Y", "param.R", "param.X", "0.5", "1"],
-}
+_FAULTS = ["log(param.Y)", "1 / param.X", "sqrt(context.number)", "param.K"]
+_FORMS = [
+    *(f"({{}}) {operator} ({{}})" for operator in ("+", "-", "*", "/", "//", "%", "**", "<", "==", "and", "or")),
+    "pow({}, {})", "max({}, {}, {})", "min({}, {}, {})", "sum({}, {}, {})", "clamp({}, {}, {})", "({}) < ({}) <= ({})",
+    "({}) in [{}, {}]", "({}) if ({}) > 0 else ({})", "clamp({}, 0, {})", "clamp({}, {}, 9)", "round(({}) + ({}), 2)",
+]  # fmt: skip
 
 
-@pytest.mark.parametrize("operator", ["*", "/", "//", "%"])
-@pytest.mark.parametrize("kind", ["integer", "number"])
-def test_long_chains(operator: str, kind: str) -> None:
-    """Two hundred terms of one operator compile, though Python reads no two hundred calls inside one another."""
+def test_the_first_fault_is_told() -> None:
+    """Of operands that fail in different ways the one that Python comes to first, whichever they are."""
+    formulas = [form.format(*faults) for form in _FORMS for faults in permutations(_FAULTS, form.count("{}"))]
+    steps = [
+        {"op": "case", "rules": [{"when": formula, "then": 1}, {"else": 2}]} if ") <" in formula or ") in" in formula
+        else {"op": "expr", "expr": formula}
+        for formula in formulas
+    ]  # fmt: skip
+    arguments = ([], {"review_count": 1, "name": ""}, {"X": 0, "Y": -1, "K": 3})
+    found = sound(seed_of(steps)).assert_agree(arguments)
+    kinds = Counter(outcome[2] for outcome in found.values() if outcome[0] == "error")
+    assert min(kinds[kind] for kind in ("domain", "division_by_zero", "null")) > len(formulas) / 5
+
+
+_TERMS = [
+    ["param.X", "param.K", "context.review_count", "2", "1"],
+    ["param.Y", "param.R", "param.X", "0.5", "1"],
+    ["param.Y", "context.number", "context.integer", "sqrt(param.Y)", "1"],
+]
+_OPERATORS = ["+", "-", "*", "/", "//", "%", "**"]
+_ONES = ([], {"review_count": 1, "name": "", "number": 1, "integer": 1}, dict.fromkeys("XYKR", 1))
+
+
+def brackets(source: str) -> int:
+    """How many brackets of a module stand inside one another."""
+    depth = deepest = 0
+    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+        depth += (token.string in "([{") - (token.string in ")]}") if token.type == tokenize.OP else 0
+        deepest = max(deepest, depth)
+    return deepest
+
+
+@st.composite
+def long_formulas(draw: st.DrawFn, operators: Sequence[str]) -> str:
+    """Two hundred terms in a row, or fifty brackets, each on the right of an operator."""
+    parts = st.tuples(st.sampled_from(draw(st.sampled_from(_TERMS))), st.sampled_from(operators))
+    if draw(st.booleans()):
+        return (
+            "".join(f"{term} {operator} " for term, operator in draw(st.lists(parts, min_size=200, max_size=220))) + "1"
+        )
+    drawn = draw(st.lists(parts, min_size=50, max_size=55))
+    return "".join(f"{term} {operator} (" for term, operator in drawn) + "param.Y" + ")" * len(drawn)
+
+
+@pytest.mark.parametrize("operators", [*([operator] for operator in _OPERATORS), _OPERATORS], ids=" ".join)
+def test_long_formulas(operators: list[str]) -> None:
+    """They compile, and no code of theirs nests deeper than a reader follows: Python reads two hundred brackets."""
     tried: Counter[str] = Counter()
 
-    @settings(max_examples=3)
-    @given(st.lists(st.sampled_from(_FACTORS[kind]), min_size=200, max_size=220), st.lists(ARGUMENTS, max_size=8))
-    def agree(terms: list[str], inputs: list[Any]) -> None:
-        seed = seed_of([{"op": "expr", "expr": f" {operator} ".join(terms)}])
-        compile_seed(seed, formatted=False)
-        for arguments in [([], {"review_count": 1, "name": ""}, dict.fromkeys("XYKR", 1)), *inputs]:
-            outcomes = Ways.of(seed).assert_agree(arguments)
-            tried[outcomes["F0"][0]] += 1
+    @settings(max_examples=4)
+    @given(long_formulas(operators), st.lists(ARGUMENTS, max_size=8))
+    def agree(formula: str, inputs: list[Any]) -> None:
+        seed = seed_of([{"op": "expr", "expr": formula}])
+        errors = {d.code for d in analyse(seed).diagnostics if d.severity == "error"}
+        if errors:
+            assert errors == {"FS306"}, formula
+            reject()
+        assert brackets(compile_seed(seed, formatted=False)) <= 15
+        ways = Ways.of(seed)
+        for arguments in [_ONES, *inputs]:
+            tried[ways.assert_agree(arguments)["F0"][0]] += 1
 
     agree()
     assert tried["value"]

@@ -100,6 +100,17 @@ def not_compiled(source: Source, code: str, message: str, help: str) -> SeedErro
     return SeedError([Diagnostic(code, "error", printable(message), Span(source, 0, 0), help)])
 
 
+def refused_module(source: Source, what: str, found: Exception | str) -> SeedError:
+    """Why no module is given: the one that was made nests deeper than Python reads, or something else was `found`."""
+    too_many = isinstance(found, SyntaxError) and "too many" in found.msg
+    if too_many or isinstance(found, RecursionError | MemoryError):
+        message = f"the module made of {what} nests deeper than Python reads"
+        return not_compiled(source, "FS104", message, "split the longest formulas")
+    fault = found if isinstance(found, str) else f"the compiler failed with {type(found).__name__}: {found}"
+    help = "this is a bug of formulaseed: please report it"
+    return not_compiled(source, "FS901", f"the module made of {what} was refused: {fault}", help)
+
+
 def shown_path(path: Path | None) -> str:
     """The path as a module's header names it: the same from every working directory and on every machine.
 

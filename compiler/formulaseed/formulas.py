@@ -19,7 +19,17 @@ from formulaseed import limits
 from formulaseed.checker.program import check_program
 from formulaseed.diagnostics.model import Diagnostic, Problems, strictly
 from formulaseed.diagnostics.suggest import at_most
-from formulaseed.documents import Document, Told, dumped, not_compiled, read_text, shown_path, source_of, tell_bug
+from formulaseed.documents import (
+    Document,
+    Told,
+    dumped,
+    not_compiled,
+    read_text,
+    refused_module,
+    shown_path,
+    source_of,
+    tell_bug,
+)
 from formulaseed.domain.reference import Reference
 from formulaseed.errors import FormulaSeedError, SeedError, UnreadableError
 from formulaseed.frontends.canonical import sha256
@@ -204,13 +214,9 @@ def compile_rules(rules: RulesFile, *, formatted: bool = True) -> str:
         source = rendered.source(formatted=formatted)
         fault = verify(source, bare_twin.source(formatted=False))
     except Exception as error:
-        if isinstance(error, RecursionError) or (isinstance(error, SyntaxError) and "too many" in error.msg):
-            message = "the module made of these rules nests deeper than Python reads"
-            raise not_compiled(document.source, "FS104", message, "split the longest formulas") from None
-        fault = f"the compiler failed with {type(error).__name__}: {error}"
+        raise refused_module(document.source, "these rules", error) from None
     if fault is not None:
-        help = "this is a bug of formulaseed: please report it"
-        raise not_compiled(document.source, "FS901", f"the module made of these rules was refused: {fault}", help)
+        raise refused_module(document.source, "these rules", fault)
     return source
 
 

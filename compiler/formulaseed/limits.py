@@ -55,8 +55,6 @@ FORMULA_TERMS = 600
 FORMULA_TOKENS = 2_048
 FORMULA_NESTING = 60
 TREE_DEPTH = 280
-TREE_BRACKETS = 190
-"""So many operations inside one another may need brackets in a target: Python reads two hundred."""
 
 ENTITIES = 500
 REFERENCE_FIELDS = 20_000

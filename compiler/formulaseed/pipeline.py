@@ -25,7 +25,7 @@ from formulaseed import limits
 from formulaseed.checker.program import check_program
 from formulaseed.diagnostics.model import Diagnostic, Problems, strictly
 from formulaseed.diagnostics.suggest import at_most, did_you_mean
-from formulaseed.documents import Document, Told, dumped, not_compiled, read_text, shown_path, source_of, tell_bug
+from formulaseed.documents import Document, Told, dumped, read_text, refused_module, shown_path, source_of, tell_bug
 from formulaseed.errors import FormulaSeedError, SeedError
 from formulaseed.frontends.canonical import sha256
 from formulaseed.frontends.detect import holds_requests, lower_document
@@ -302,15 +302,9 @@ def compile_seed(seed: SeedLike | FormulaSeed, *, target: str = "python", format
     try:
         source, fault = _python(loaded, formatted)
     except Exception as error:
-        if isinstance(error, RecursionError) or (isinstance(error, SyntaxError) and "too many" in error.msg):
-            message = "the module made of this seed nests deeper than Python reads"
-            raise not_compiled(
-                loaded.document.source, "FS104", message, "split the longest formulas into several steps"
-            ) from None
-        fault = f"the compiler failed with {type(error).__name__}: {error}"
+        raise refused_module(loaded.document.source, "this seed", error) from None
     if fault is not None:
-        help = "this is a bug of formulaseed: please report it"
-        raise not_compiled(loaded.document.source, "FS901", f"the module made of this seed was refused: {fault}", help)
+        raise refused_module(loaded.document.source, "this seed", fault)
     return source
 
 
@@ -342,12 +336,9 @@ def compile_requests(given: RequestsLike | RequestsFile, *, formatted: bool = Tr
         source = rendered.source(formatted=formatted)
         fault = verify(source, bare_twin.source(formatted=False), REQUESTS)
     except Exception as error:
-        fault = f"the compiler failed with {type(error).__name__}: {error}"
+        raise refused_module(loaded.document.source, "these requests", error) from None
     if fault is not None:
-        help = "this is a bug of formulaseed: please report it"
-        raise not_compiled(
-            loaded.document.source, "FS901", f"the module made of these requests was refused: {fault}", help
-        )
+        raise refused_module(loaded.document.source, "these requests", fault)
     return source
 
 

@@ -64,10 +64,9 @@ def _parse(
         fault = told_alone(fault) if alone else fault
         problems.add(fault.code, text.inside(fault.start, fault.end), fault.message, fault.help)
         return None
-    depth, brackets = _depth(tree)
-    if depth > limits.TREE_DEPTH or brackets > limits.TREE_BRACKETS:
-        most = limits.TREE_DEPTH if depth > limits.TREE_DEPTH else limits.TREE_BRACKETS
-        problems.add("FS104", text.span, f"more than {most} operations stand inside one another", split)
+    if _depth(tree) > limits.TREE_DEPTH:
+        message = f"more than {limits.TREE_DEPTH} operations stand inside one another"
+        problems.add("FS104", text.span, message, split)
         return None
     builder = _Builder(text, subject)
     expression: ast.Expr = builder.transform(tree)
@@ -97,24 +96,15 @@ def _over_limit(text: str) -> str | None:
     return None
 
 
-def _depth(tree: Tree[Token]) -> tuple[int, int]:
-    """How deep the operations stand inside one another; and how deep those that may need brackets or a call."""
-    deepest = most = 0
-    stack = [(tree, 1, 0)]
+def _depth(tree: Tree[Token]) -> int:
+    """How deep the operations stand inside one another."""
+    deepest = 0
+    stack = [(tree, 1)]
     while stack:
-        node, depth, brackets = stack.pop()
-        if node.data == "call" or (node.data == "binary" and not _goes_on(node)):
-            brackets += 1
-        deepest, most = max(deepest, depth), max(most, brackets)
-        stack += [(child, depth + 1, brackets) for child in node.children if isinstance(child, Tree)]
-    return deepest, most
-
-
-def _goes_on(node: Tree[Token]) -> bool:
-    """Whether an operation needs no bracket of its own: a sum, or the next factor of a product, quotient by quotient."""
-    left, operator = node.children[0], node.children[1]
-    same = isinstance(left, Tree) and left.data == "binary" and left.children[1] == operator
-    return operator in ("+", "-") or (operator != "**" and same)
+        node, depth = stack.pop()
+        deepest = max(deepest, depth)
+        stack += [(child, depth + 1) for child in node.children if isinstance(child, Tree)]
+    return deepest
 
 
 def _lark(start: str) -> Lark:

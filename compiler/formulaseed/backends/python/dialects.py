@@ -58,7 +58,7 @@ _BUILTINS = frozenset(
 _ATTRIBUTES = frozenset({"append", "casefold", "get", "items", "split"})
 
 SEEDS = Dialect(
-    syntax=_SYNTAX,
+    syntax=_SYNTAX | {ast.NamedExpr},
     types=_TYPES,
     modules={"math": frozenset({"ceil", "floor", "log", "pow", "sqrt"})},
     imports={

@@ -7,10 +7,11 @@ since nothing finite comes out of it there, and is caught once, by the outermost
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from formulaseed.backends.python.code import Code, literal
+from formulaseed.backends.python.names import Names
 from formulaseed.domain import builtins
 from formulaseed.domain.builtins import FUNCTIONS, OPERATORS
 from formulaseed.domain.types import BOOLEAN, Base
@@ -23,7 +24,8 @@ class Printed:
     """Code of an expression.
 
     `pending`: its value may still be infinite. `raises`: evaluating it may raise. `floats`: its value is surely a
-    float, never an integer: only a float can be infinite, a large integer fails on the way.
+    float, never an integer: only a float can be infinite, a large integer fails on the way. `depth`: how many brackets
+    stand inside one another.
     """
 
     code: Code
@@ -31,21 +33,37 @@ class Printed:
     pending: bool = False
     raises: bool = False
     floats: bool = False
+    depth: int = 0
 
     def at(self, least: int) -> Code:
         return self.code if self.precedence >= least else Code(f"({self.code})")
+
+    def depth_at(self, least: int) -> int:
+        return self.depth if self.precedence >= least else self.depth + 1
+
+
+class Parts:
+    """The locals that parts of long formulas are computed into: one for each part, however often it is printed."""
+
+    def __init__(self, scope: Names) -> None:
+        self._scope = scope
+        self._named: dict[int, tuple[Expr, Code]] = {}
+
+    def local(self, part: Expr) -> Code:
+        if id(part) not in self._named:
+            self._named[id(part)] = part, self._scope.local("part")
+        return self._named[id(part)][1]
 
 
 class ExpressionPrinter:
     """Prints the expressions of one step; `names` gives the code of every symbol that may occur."""
 
-    def __init__(self, names: Mapping[Symbol, Printed], step: str) -> None:
+    def __init__(self, names: Mapping[Symbol, Printed], step: str, parts: Parts) -> None:
         self.names = names
         self.step = literal(step)
-        self._unchained: set[int] = set()
-        """The operations of chains that cannot be one call."""
-        self._operands: dict[int, Printed] = {}
-        """What was printed for such a chain, so that nothing is printed over and over."""
+        self.parts = parts
+        self._parted: dict[Code, tuple[list[Printed], Printed]] = {}
+        """Code that computes parts first, as these and the operation on them that comes last."""
 
     def finished(self, expression: Expr) -> Printed:
         """The expression as a value that is surely finite, or null, or no number."""
@@ -54,13 +72,12 @@ class ExpressionPrinter:
     def settled(self, printed: Printed) -> Printed:
         if not printed.pending:
             return printed
-        return Printed(Code(f"_finite({printed.code}, {self.step})"), builtins.ATOM, raises=True, floats=printed.floats)
+        before, last = self._parted.get(printed.code, ([], printed))
+        code = Code(f"_finite({last.code}, {self.step})")
+        checked = Printed(code, builtins.ATOM, raises=True, floats=last.floats, depth=last.depth + 1)
+        return self._after(before, checked)
 
     def print(self, expression: Expr) -> Printed:
-        known = self._operands.get(id(expression))
-        return known if known is not None else self._print(expression)
-
-    def _print(self, expression: Expr) -> Printed:
         match expression:
             case nodes.Literal(value):
                 code = literal(value)
@@ -72,10 +89,11 @@ class ExpressionPrinter:
                 name = literal(operand.text if isinstance(operand, nodes.Ref) else "a value")
                 inner = self.finished(operand)
                 code = Code(f"_present({inner.code}, {name}, {self.step})")
-                return Printed(code, builtins.ATOM, raises=True, floats=inner.floats)
+                return Printed(code, builtins.ATOM, raises=True, floats=inner.floats, depth=inner.depth + 1)
             case nodes.Unary(sign, operand):
                 inner = self.print(operand)
-                return replace(inner, code=Code(f"{sign}{inner.at(builtins.UNARY)}"), precedence=builtins.UNARY)
+                code, depth = Code(f"{sign}{inner.at(builtins.UNARY)}"), inner.depth_at(builtins.UNARY)
+                return replace(inner, code=code, precedence=builtins.UNARY, depth=depth)
             case nodes.Binary():
                 return self._binary(expression)
             case nodes.Call():
@@ -86,7 +104,8 @@ class ExpressionPrinter:
                 precedence = builtins.AND if word == "and" else builtins.OR
                 parts = [self.finished(operand) for operand in operands]
                 code = Code(f" {word} ".join(part.at(precedence + 1) for part in parts))
-                return Printed(code, precedence, raises=_any_raises(parts), floats=all(part.floats for part in parts))
+                floats, depth = all(part.floats for part in parts), _deepest(parts, precedence + 1)
+                return Printed(code, precedence, raises=_any_raises(parts), floats=floats, depth=depth)
             case nodes.Not(operand):
                 return self._negation(operand)
             case nodes.Conditional(condition, then, otherwise):
@@ -95,106 +114,125 @@ class ExpressionPrinter:
                     yes, no = self.settled(yes), self.settled(no)
                 code = Code(f"{yes.at(builtins.OR)} if {test.at(builtins.OR)} else {no.code}")
                 pending, floats = yes.pending or no.pending, yes.floats and no.floats
-                return Printed(code, builtins.CONDITIONAL, pending, _any_raises([test, yes, no]), floats)
+                depth = max(_deepest([yes, test], builtins.OR), no.depth)
+                return Printed(code, builtins.CONDITIONAL, pending, _any_raises([test, yes, no]), floats, depth)
             case nodes.List(items):
                 parts = [self.finished(item) for item in items]
                 inside = ", ".join(part.code for part in parts)
                 code = Code(f"({inside},)" if len(parts) == 1 else f"({inside})")
-                return Printed(code, builtins.ATOM, raises=_any_raises(parts))
+                return Printed(code, builtins.ATOM, raises=_any_raises(parts), depth=_deepest(parts) + 1)
 
     def _binary(self, node: nodes.Binary) -> Printed:
-        chain = _chain(node) if id(node) not in self._unchained else []
-        if len(chain) > _LONGEST_NESTED:
-            printed = self._chained(node, chain)
-            if printed is not None:
-                return printed
-            self._unchained.update(map(id, chain))
-        operator = OPERATORS[node.operator]
         left, right = self.print(node.left), self.print(node.right)
+        if left.pending and right.raises:
+            left = self.settled(left)
+        before, (left, right) = self._flat((node.left, node.right), [left, right])
+        return self._after(before, self._operation(node, left, right))
+
+    def _flat(
+        self, operands: Sequence[Expr], printed: Sequence[Printed], late: int = 0
+    ) -> tuple[list[Printed], list[Printed]]:
+        """What is to be computed before an operation, and its operands then: where one is deep, it becomes a part.
+
+        So does one that may raise and stands before `late`, or before the parts of a later one: the first fault is
+        the one to be told.
+        """
+        late = max([late, *(n for n, each in enumerate(printed) if each.code in self._parted or each.depth > _DEEPEST)])
+        before: list[Printed] = []
+        flat = []
+        for place, (operand, each) in enumerate(zip(operands, printed, strict=True)):
+            parts, last = self._parted.get(each.code, ([], each))
+            before += parts
+            if last.depth > _DEEPEST or (place < late and last.raises):
+                local = self.parts.local(operand)
+                before.append(replace(last, code=Code(f"{local} := {last.code}")))
+                last = replace(last, code=local, precedence=builtins.ATOM, raises=False, depth=0)
+            flat.append(last)
+        return before, flat
+
+    def _after(self, before: list[Printed], printed: Printed) -> Printed:
+        """The operation, with the parts that are computed before it: `(part := …, operation on part)[-1]`."""
+        if not before:
+            return printed
+        parts = [*before, printed]
+        code = Code(f"({', '.join(part.code for part in parts)})[-1]")
+        self._parted[code] = before, printed
+        return replace(printed, code=code, precedence=builtins.ATOM, raises=True, depth=_deepest(parts) + 1)
+
+    def _operation(self, node: nodes.Binary, left: Printed, right: Printed) -> Printed:
+        operator = OPERATORS[node.operator]
+        floats = node.operator == "/" or left.floats or right.floats
         if not node.is_safe:
-            floats = node.operator == "/" or left.floats or right.floats
-            return replace(
-                self._helper(operator.helper, [left, right], node.info.ty.base is Base.INTEGER), floats=floats
-            )
-        if node.operator in ("+", "-", "*"):
-            if left.pending and right.raises:
-                left = self.settled(left)
-        else:
+            printed = self._helper(operator.helper, [left, right], node.info.ty.base is Base.INTEGER)
+            return replace(printed, floats=floats)
+        if node.operator not in ("+", "-", "*"):
             right = self.settled(right)
-            if node.operator != "/" or right.raises:
+            if node.operator != "/":
                 left = self.settled(left)
         precedence = operator.precedence
-        if node.operator == "**":
-            code = f"{left.at(builtins.ATOM)} ** {right.at(builtins.UNARY)}"
-        else:
-            code = f"{left.at(precedence)} {node.operator} {right.at(precedence + 1)}"
+        before, behind = (builtins.ATOM, builtins.UNARY) if node.operator == "**" else (precedence, precedence + 1)
+        code = Code(f"{left.at(before)} {node.operator} {right.at(behind)}")
         pending = left.pending or right.pending or node.may_overflow
-        floats = node.operator == "/" or left.floats or right.floats
-        printed = Printed(Code(code), precedence, pending, left.raises or right.raises, floats)
+        depth = max(left.depth_at(before), right.depth_at(behind))
+        printed = Printed(code, precedence, pending, left.raises or right.raises, floats, depth)
         return printed if floats else self.settled(printed)
-
-    def _chained(self, node: nodes.Binary, chain: list[nodes.Binary]) -> Printed | None:
-        """A long chain of one operator as one call, since Python reads no two hundred calls inside one another.
-
-        None where the operators can stand side by side, and where an operand fails in its turn.
-        """
-        operands = []
-        for operand in (chain[-1].left, *(each.right for each in reversed(chain))):
-            self._operands[id(operand)] = self.print(operand)
-            operands.append(self.finished(operand))
-        floats = node.operator == "/" or any(operand.floats for operand in operands)
-        nests = not floats if node.operator == "*" else any(not each.is_safe for each in chain)
-        if not nests or _any_raises(operands[1:]):
-            return None
-        inside = ", ".join(operand.code for operand in operands)
-        code = Code(f"_{_CHAINS[node.operator]}(({inside}), {self.step})")
-        return Printed(code, builtins.ATOM, raises=True, floats=floats)
 
     def _helper(self, name: str | None, arguments: list[Printed], whole: bool) -> Printed:
         if name == "power" and whole:
             name = "whole_power"
-        inside = ", ".join(self.settled(argument).code for argument in arguments)
-        return Printed(Code(f"_{name}({inside}, {self.step})"), builtins.ATOM, raises=True)
+        settled = [self.settled(argument) for argument in arguments]
+        inside = ", ".join(argument.code for argument in settled)
+        return Printed(Code(f"_{name}({inside}, {self.step})"), builtins.ATOM, raises=True, depth=_deepest(settled) + 1)
 
     def _call(self, node: nodes.Call) -> Printed:
-        arguments = [self.print(argument) for argument in node.arguments]
         first = node.arguments[0]
         if isinstance(first, nodes.Literal) and type(first.value).__name__ == node.function:
-            return arguments[0]  # `float(2.5)` and `int(7)` are what they hold
+            return self.print(first)  # `float(2.5)` and `int(7)` are what they hold
+        finished = [self.finished(argument) for argument in node.arguments]
+        hoisted = node.function == "clamp" and _any_raises(finished[1:])  # its code asks for the bounds first
+        before, arguments = self._flat(node.arguments, finished, late=1 if hoisted else 0)
+        return self._after(before, self._called(node, arguments))
+
+    def _called(self, node: nodes.Call, arguments: list[Printed]) -> Printed:
         function = FUNCTIONS[node.function]
         if not node.is_safe:
             floats = node.function in ("log", "sqrt") or any(argument.floats for argument in arguments)
             return replace(self._helper(function.helper, arguments, node.info.ty.base is Base.INTEGER), floats=floats)
-        settled = [self.settled(argument) for argument in arguments]
-        raises = _any_raises(settled)
-        codes = [argument.code for argument in settled]
+        raises = _any_raises(arguments)
+        codes = [argument.code for argument in arguments]
         floats = node.function in ("log", "sqrt", "float") or (
             node.info.ty.base is Base.NUMBER
-            and all(argument.floats for argument in (settled[:1] if node.function == "round" else settled))
+            and all(argument.floats for argument in (arguments[:1] if node.function == "round" else arguments))
         )
         if node.function == "clamp":
             value, low, high = codes
-            return Printed(Code(f"max({low}, min({high}, {value}))"), builtins.ATOM, raises=raises, floats=floats)
+            code = Code(f"max({low}, min({high}, {value}))")
+            return Printed(code, builtins.ATOM, raises=raises, floats=floats, depth=_deepest(arguments) + 2)
         if node.function == "pow":
-            code = Code(f"{settled[0].at(builtins.ATOM)} ** {settled[1].at(builtins.UNARY)}")
-            return Printed(code, builtins.POWER, raises=raises, floats=any(argument.floats for argument in settled))
+            base, exponent = arguments
+            code = Code(f"{base.at(builtins.ATOM)} ** {exponent.at(builtins.UNARY)}")
+            depth = max(base.depth_at(builtins.ATOM), exponent.depth_at(builtins.UNARY))
+            return Printed(code, builtins.POWER, raises=raises, floats=base.floats or exponent.floats, depth=depth)
         if node.function in ("max", "min") and len(codes) == 1:
-            return settled[0]
+            return arguments[0]
         name = f"math.{node.function}" if node.function in ("log", "sqrt", "floor", "ceil") else node.function
-        return Printed(Code(f"{name}({', '.join(codes)})"), builtins.ATOM, raises=raises, floats=floats)
+        code = Code(f"{name}({', '.join(codes)})")
+        return Printed(code, builtins.ATOM, raises=raises, floats=floats, depth=_deepest(arguments) + 1)
 
     def _comparison(self, node: nodes.Comparison) -> Printed:
         operands = [self.finished(operand) for operand in (node.first, *node.rest)]
         if node.is_decided:  # said of any text or number, or a type checker would object to what the seed says
             kind = {Base.INTEGER: "int", Base.NUMBER: "float"}.get(node.first.info.ty.base, "str")
-            code = f"{kind}({operands[0].code})"
+            code, depth = f"{kind}({operands[0].code})", operands[0].depth + 1
             if node.may_be_null:
-                code = f"(None if {operands[0].at(builtins.ADDITIVE)} is None else {code})"
-            operands[0] = replace(operands[0], code=Code(code), precedence=builtins.ATOM)
+                code, depth = f"(None if {operands[0].at(builtins.ADDITIVE)} is None else {code})", depth + 1
+            operands[0] = replace(operands[0], code=Code(code), precedence=builtins.ATOM, depth=depth)
         parts: list[str] = [operands[0].at(builtins.ADDITIVE)]
         for operator, operand, tree in zip(node.operators, operands[1:], node.rest, strict=True):
             parts += [_operator(operator, tree), operand.at(builtins.ADDITIVE)]
-        return Printed(Code(" ".join(parts)), builtins.COMPARISON, raises=_any_raises(operands))
+        code = Code(" ".join(parts))
+        depth = _deepest(operands, builtins.ADDITIVE)
+        return Printed(code, builtins.COMPARISON, raises=_any_raises(operands), depth=depth)
 
     def _negation(self, operand: Expr) -> Printed:
         """`not` in its plainest form: `x not in y`, `x != y`, and nothing for `not not x`."""
@@ -203,22 +241,12 @@ class ExpressionPrinter:
         if isinstance(operand, nodes.Not) and operand.operand.info.ty == BOOLEAN:
             return self.print(operand.operand)
         inner = self.finished(operand)
-        return Printed(Code(f"not {inner.at(builtins.NOT)}"), builtins.NOT, raises=inner.raises)
+        code, depth = Code(f"not {inner.at(builtins.NOT)}"), inner.depth_at(builtins.NOT)
+        return Printed(code, builtins.NOT, raises=inner.raises, depth=depth)
 
 
-_CHAINS = {"*": "multiplied", "/": "divided", "//": "floor_divided", "%": "reduced"}
-"""The helpers for long chains of an operator."""
-_LONGEST_NESTED = 40
-
-
-def _chain(node: nodes.Binary) -> list[nodes.Binary]:
-    """The operation and those on its left that say the same in a row, the outermost first; none for other operators."""
-    found: list[nodes.Binary] = []
-    left: Expr = node
-    while node.operator in _CHAINS and isinstance(left, nodes.Binary) and left.operator == node.operator:
-        found.append(left)
-        left = left.left
-    return found
+_DEEPEST = 10
+"""So many brackets may stand inside one another below an operation: a reader follows no more, Python two hundred."""
 
 
 def _operator(operator: str, right: Expr) -> str:
@@ -230,3 +258,7 @@ def _operator(operator: str, right: Expr) -> str:
 
 def _any_raises(parts: list[Printed]) -> bool:
     return any(part.raises for part in parts)
+
+
+def _deepest(parts: Iterable[Printed], least: int = 0) -> int:
+    return max((part.depth_at(least) for part in parts), default=0)

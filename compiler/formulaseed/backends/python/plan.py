@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from formulaseed.backends.python.code import Code, addresses_a_tool, comment_text, docstring_text, literal
-from formulaseed.backends.python.expressions import Printed
+from formulaseed.backends.python.expressions import Parts, Printed
 from formulaseed.backends.python.names import Names
 from formulaseed.backends.python.statements import StatementPrinter, Vocabulary
 from formulaseed.domain.builtins import ATOM
@@ -306,6 +306,7 @@ class _Planner:
             {name: view.type for name, view in steps.items()} | {s.name: self._type(s.ty, s.name) for s in self.parts},
             {name: table.name for name, table in tables.items()},
             tuple((symbol, row_locals[place]) for symbol, place in places.items()),
+            Parts(scope),
         )
 
 

@@ -61,38 +61,6 @@ def _modulo(a: _Number, b: _Number, step: str) -> _Number:
     return _finite(a % b, step)
 
 
-def _multiplied(factors: tuple[_Number, ...], step: str) -> _Number:
-    """The factors multiplied from left to right."""
-    result = factors[0]
-    for factor in factors[1:]:
-        result = _finite(result * factor, step)
-    return result
-
-
-def _divided(operands: tuple[float, ...], step: str) -> float:
-    """The first operand divided by one after the other."""
-    result = operands[0]
-    for operand in operands[1:]:
-        result = _divide(result, operand, step)
-    return result
-
-
-def _floor_divided(operands: tuple[_Number, ...], step: str) -> _Number:
-    """The same with `//`."""
-    result = operands[0]
-    for operand in operands[1:]:
-        result = _floor_divide(result, operand, step)
-    return result
-
-
-def _reduced(operands: tuple[_Number, ...], step: str) -> _Number:
-    """The same with `%`."""
-    result = operands[0]
-    for operand in operands[1:]:
-        result = _modulo(result, operand, step)
-    return result
-
-
 def _power(a: float, b: float, step: str) -> float:
     """a ** b; an error where the result is no real number or too large."""
     if a == 0 and b < 0:

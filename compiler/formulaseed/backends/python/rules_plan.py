@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from formulaseed.backends.python.code import Code, addresses_a_tool, comment_text, docstring_text, literal
-from formulaseed.backends.python.expressions import ExpressionPrinter, Printed
+from formulaseed.backends.python.expressions import ExpressionPrinter, Parts, Printed
 from formulaseed.backends.python.names import Names
 from formulaseed.backends.python.plan import STYLE, Alias, FieldView
 from formulaseed.domain.builtins import ATOM
@@ -69,12 +69,12 @@ class _Planner:
         self.program = program
         self.bare = bare
         self.globals = Names(_MODULE_NAMES)
+        self.functions = [self.globals.local(_plain(step.name)) for step in program.steps]
         self.aliases: dict[tuple[str, ...], Alias] = {}
 
     def view(self, path: str, sha256: str) -> RulesView:
         program = self.program
-        functions = [self.globals.local(_plain(step.name)) for step in program.steps]
-        fields, locals_ = Names(), Names((*_MODULE_NAMES, *functions))
+        fields, locals_ = Names(), Names((*_MODULE_NAMES, *self.functions))
         names = [fields.field(self.flat(field.name)) for field in program.record]
         given = [
             GivenView(locals_.local(name), self.found(f.name)) for f, name in zip(program.record, names, strict=True)
@@ -102,7 +102,7 @@ class _Planner:
             record=record,
             given=tuple(given),
             rules=tuple(
-                self.rule(step, function, symbols) for step, function in zip(program.steps, functions, strict=True)
+                self.rule(step, function, symbols) for step, function in zip(program.steps, self.functions, strict=True)
             ),
         )
 
@@ -153,12 +153,13 @@ class _Planner:
         result = step.operation.expression
         about = Code("rule") if self.bare else docstring_text(step.description or step.name)
         written = result.arguments[0] if isinstance(result, nodes.Call) else result
+        parts = Parts(Names((*_MODULE_NAMES, *self.functions)))
         return RuleView(
             literal(step.name),
             function,
             about if about.endswith((".", "!", "?", "…")) else Code(f"{about}."),
             Code("") if self.bare else comment_text(expression_text(written)),
-            _code(ExpressionPrinter(symbols, step.name), result),
+            _code(ExpressionPrinter(symbols, step.name, parts), result),
         )
 
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from formulaseed.backends.python.code import Code, addresses_a_tool, comment_text, literal
-from formulaseed.backends.python.expressions import ExpressionPrinter, Printed
+from formulaseed.backends.python.expressions import ExpressionPrinter, Parts, Printed
 from formulaseed.backends.python.schedule import Pass, schedule
 from formulaseed.domain.builtins import AND
 from formulaseed.domain.types import Base
@@ -33,6 +33,7 @@ class Vocabulary:
     tables: Mapping[str, Code]
     row: tuple[tuple[Symbol, Code], ...]
     """The fields of a row, in their order, each with the local that a loop unpacks it into."""
+    parts: Parts
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,9 +155,9 @@ class StatementPrinter:
                 if name in self.lazy:
                     operation = self.filters[name].operation
                     assert isinstance(operation, nodes.Filter)
-                    printed = ExpressionPrinter(symbols, step).finished(operation.condition)
+                    printed = ExpressionPrinter(symbols, step, self.vocabulary.parts).finished(operation.condition)
                     symbols[Symbol(SymbolKind.FILTER, name)] = printed
-        return ExpressionPrinter(symbols, step)
+        return ExpressionPrinter(symbols, step, self.vocabulary.parts)
 
     def _filters_among(self, used: set[Symbol]) -> list[nodes.Step]:
         """The filters that are used, directly or through one another, in the seed's order."""

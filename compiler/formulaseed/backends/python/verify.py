@@ -9,6 +9,7 @@ changed. And but for docstrings it is the tree of the bare module, so no descrip
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
@@ -17,11 +18,14 @@ from formulaseed.backends.python.names import FRAME_NAMES, PYTHON_NAMES
 
 _SIGNS = (ast.expr_context, ast.boolop, ast.operator, ast.unaryop, ast.cmpop)
 
-_PLACED = frozenset({ast.Attribute, ast.Subscript, ast.Call, ast.keyword})
+_PLACED = frozenset({ast.Attribute, ast.Subscript, ast.Call, ast.keyword, ast.NamedExpr})
 """Syntax that is allowed in some forms only."""
 
 _QUIET = ["warnings.catch_warnings()", "warnings.simplefilter('ignore')"]
 """The one context and the first statement in it."""
+
+_PART = re.compile(r"part(_[0-9]+)?")
+"""What a part of a long formula is called."""
 
 _NO_TYPES = frozenset({"annotations", "cached_property"})
 """What is imported from somewhere and is no type."""
@@ -35,13 +39,18 @@ class _Foreign(Exception):
 
 
 def verify(source: str, bare: str, dialect: Dialect = SEEDS) -> str | None:
-    """What is wrong with the module, or None where it is as compiled."""
+    """What is wrong with the module, or None where it is as compiled.
+
+    Raises what Python raises where the module nests deeper than Python reads.
+    """
     for number, line in enumerate(source.split("\n"), 1):
         if not line.isprintable():
             return f"line {number}: there is something that cannot be seen"
     try:
         tree, bare_tree = _parsed(source), _parsed(bare)
-    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+    except (SyntaxError, ValueError) as error:
+        if "too many" in str(error):
+            raise
         return f"it is no Python: {error}"
     fault = foreign(tree, dialect)
     if fault:
@@ -81,6 +90,8 @@ class _Own:
     """What is a function's own: its variables, and the object whose method it is, by the name that this has there."""
 
     variables: Collection[str]
+    parts: Collection[int]
+    """The parts of long formulas, by identity."""
     object: str
     function: str
 
@@ -284,7 +295,8 @@ class _Verifier:
                 raise _Foreign(name, f"the argument `{name.id}` is changed")
             if name.id not in known and not (name.id in self.modules and id(name) in bases):
                 raise _Foreign(name, f"the name `{name.id}` is not defined in the module")
-        own = _Own(stored - arguments, given.args[0].arg if is_method and given.args else "", function.name)
+        parts = {id(part) for node in nodes for part in _parts(node)}
+        own = _Own(stored - arguments, parts, given.args[0].arg if is_method and given.args else "", function.name)
         for node in nodes:
             if type(node) in _PLACED:
                 self._node(node, own)
@@ -341,6 +353,8 @@ class _Verifier:
                     raise _Foreign(node, "only what has a name may be called")
             case ast.keyword(None):
                 raise _Foreign(node, "arguments are unpacked")
+            case ast.NamedExpr() if id(node) not in own.parts:
+                raise _Foreign(node, "only a part of a long formula is named on the way")
 
 
 def _is_text(statement: ast.stmt) -> bool:
@@ -354,6 +368,15 @@ def _keeps(node: ast.Assign) -> bool:
             return True
         case _:
             return False
+
+
+def _parts(node: ast.AST) -> list[ast.expr]:
+    """The parts of `(part := …, part_2 := …, value)[-1]`, which computes them before the value."""
+    match node:
+        case ast.Subscript(ast.Tuple([*parts, _]), ast.UnaryOp(ast.USub(), ast.Constant(1))):
+            return [part for part in parts if isinstance(part, ast.NamedExpr) and _PART.fullmatch(part.target.id)]
+        case _:
+            return []
 
 
 def _without_docstrings(tree: ast.Module) -> ast.Module:

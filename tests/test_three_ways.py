@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import io
+import os
 import tokenize
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -30,14 +31,18 @@ DEPTH = 6
 """How deeply operators stand inside one another, at most."""
 
 
+_EXAMPLES = 5000 if os.environ.get("FORMULASEED_HYPOTHESIS") == "deep" else settings.default.max_examples  # type: ignore[union-attr]
+"""How many stand for a share of 1: in the deep run more than other tests take."""
+
+
 def examples(share: float) -> Callable[[Any], Any]:
-    """So many examples, relative to the profile's number."""
-    return settings(max_examples=max(1, round(settings.default.max_examples * share)))  # type: ignore[union-attr]
+    """So many examples, relative to that number."""
+    return settings(max_examples=max(1, round(_EXAMPLES * share)))
 
 
 def wanted(number: int) -> float:
     """So many formulas at least, which are meant for the normal profile, in the one that runs."""
-    return number * settings.default.max_examples / 100  # type: ignore[union-attr]
+    return number * _EXAMPLES / 100
 
 
 class Writer(FormulaWriter):

@@ -5,7 +5,6 @@ All are one Protocol, so that a live run, a replay and a run that goes on where 
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -18,6 +17,7 @@ from formulaseed.errors import DataError, FormulaSeedError
 from formulaseed.llm.budget import Budget
 from formulaseed.llm.calls import Answer, Call
 from formulaseed.llm.client import Abilities, CallFailed, Client, Limits
+from formulaseed.llm.loop import Loop
 
 Json = Any
 
@@ -45,20 +45,20 @@ class Live:
     tell: Callable[[str], None]
 
     def __post_init__(self) -> None:
-        self._runner = asyncio.Runner()
+        self._loop = Loop()
         self._client: Client | None = None
         self._abilities: dict[str, Abilities] = {}
 
     def ask(self, name: str, call: Call) -> Record:
-        return self._runner.run(self._ask(name, call))
+        return self._loop.run(self._ask(name, call))
 
     def keep(self, name: str, diagnostics: list[dict[str, Json]]) -> None:
         """Nothing is kept here."""
 
     def close(self) -> None:
         if self._client is not None:
-            self._runner.run(self._client.aclose())
-        self._runner.close()
+            self._loop.run(self._client.aclose())
+        self._loop.close()
 
     async def _ask(self, name: str, call: Call) -> Record:
         client = self._client = self._client or Client(LIMITS, self.budget.attempted)

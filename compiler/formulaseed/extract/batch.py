@@ -17,6 +17,7 @@ from formulaseed.extract.base import ReviewText
 from formulaseed.llm.batches import BatchClient, BatchResult
 from formulaseed.llm.calls import Call, params
 from formulaseed.llm.client import Abilities, Attempt, CallFailed, Limits
+from formulaseed.llm.loop import Loop
 
 ROUNDS = 3
 """So often a question is sent where it expires, ends in an error or in an answer of no use."""
@@ -61,7 +62,8 @@ class BatchRun:
 
     def ask(self, source: Source) -> None:
         """Have every question answered, as far as that is possible. Raises `FormulaSeedError` where the API cannot be used."""
-        asyncio.run(self._ask(source))
+        with Loop() as loop:
+            loop.run(self._ask(source))
 
     async def _ask(self, source: Source) -> None:
         for _ in range(ROUNDS):

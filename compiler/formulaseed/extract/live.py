@@ -19,6 +19,7 @@ from formulaseed.extract.store import Stored
 from formulaseed.llm.budget import Budget
 from formulaseed.llm.calls import Call, Usage
 from formulaseed.llm.client import Abilities, Attempt, CallFailed, Client, Limits
+from formulaseed.llm.loop import Loop
 
 REFUSED_AT_FIRST, REFUSED_IN_A_ROW = 5, 50
 """After so many calls in a row that the API calls bad in the same words, before and after the first answer, the rest would
@@ -55,28 +56,28 @@ class LiveExtractor:
         """Why nothing more is asked; empty while all is well."""
 
     def extract_all(self, restaurants: Iterable[Sequence[ReviewText]]) -> Iterator[list[Extraction]]:
-        with asyncio.Runner() as runner:
+        with Loop() as loop:
             window: deque[tuple[int, asyncio.Task[list[Extraction]]]] = deque()
             held = 0
             try:
                 for reviews in restaurants:
-                    task = runner.get_loop().create_task(self._restaurant(reviews))
+                    task = loop.start(self._restaurant(reviews))
                     task.add_done_callback(lambda _: self._done.set())
                     size = max(1, len(reviews))  # restaurants without a review must not pile up either
                     window.append((size, task))
                     self._waiting += len(reviews)
                     held += size
                     while window and (window[0][1].done() or self._is_full(held)):
-                        runner.run(self._progress(window[0][1], held))
+                        loop.run(self._progress(window[0][1], held))
                         if window[0][1].done():
                             size, task = window.popleft()
                             held -= size
                             yield task.result()
                 while window:
-                    runner.run(self._progress(window[0][1]))
+                    loop.run(self._progress(window[0][1]))
                     yield window.popleft()[1].result()
             finally:
-                runner.run(self._close([task for _, task in window]))
+                loop.run(self._close([task for _, task in window]))
 
     def _is_full(self, held: int) -> bool:
         most = self._limits.concurrency

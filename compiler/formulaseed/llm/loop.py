@@ -1,0 +1,63 @@
+"""An event loop for work that comes in pieces, which a Ctrl-C ends between two steps.
+
+asyncio's own runner raises KeyboardInterrupt inside whatever runs where the work is done already and others go on; the
+loop is then good for nothing more, and what must be put in order at the end is not.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import threading
+from collections.abc import Coroutine
+from types import FrameType, TracebackType
+from typing import Any, TypeVar
+
+_Result = TypeVar("_Result")
+
+
+class Loop:
+    """Runs one piece of work after another; what they have started goes on while the next one runs."""
+
+    def __init__(self) -> None:
+        self._runner = asyncio.Runner()
+
+    def __enter__(self) -> Loop:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End what is still under way."""
+        self._runner.close()
+
+    def start(self, work: Coroutine[Any, Any, _Result]) -> asyncio.Task[_Result]:
+        """Begin a piece of work without waiting for it."""
+        return self._runner.get_loop().create_task(work)
+
+    def run(self, work: Coroutine[Any, Any, _Result]) -> _Result:
+        """Wait for a piece of work. A Ctrl-C cancels it and is raised when it has ended; a second one at once."""
+        loop, task = self._runner.get_loop(), self.start(work)
+        is_interrupted = False
+
+        def interrupt(number: int, frame: FrameType | None) -> None:
+            nonlocal is_interrupted
+            if is_interrupted:
+                raise KeyboardInterrupt
+            is_interrupted = True
+            loop.call_soon_threadsafe(task.cancel)
+
+        listens = (
+            threading.current_thread() is threading.main_thread()
+            and signal.getsignal(signal.SIGINT) is signal.default_int_handler
+        )
+        if listens:
+            signal.signal(signal.SIGINT, interrupt)
+        try:
+            return loop.run_until_complete(task)
+        finally:
+            if listens:
+                signal.signal(signal.SIGINT, signal.default_int_handler)
+            if is_interrupted:
+                raise KeyboardInterrupt

@@ -129,15 +129,14 @@ class ExpressionPrinter:
         before, (left, right) = self._flat((node.left, node.right), [left, right])
         return self._after(before, self._operation(node, left, right))
 
-    def _flat(
-        self, operands: Sequence[Expr], printed: Sequence[Printed], late: int = 0
-    ) -> tuple[list[Printed], list[Printed]]:
+    def _flat(self, operands: Sequence[Expr], printed: Sequence[Printed]) -> tuple[list[Printed], list[Printed]]:
         """What is to be computed before an operation, and its operands then: where one is deep, it becomes a part.
 
-        So does one that may raise and stands before `late`, or before the parts of a later one: the first fault is
-        the one to be told.
+        So does one that may raise where parts of a later one follow, since the first fault is the one to be told.
         """
-        late = max([late, *(n for n, each in enumerate(printed) if each.code in self._parted or each.depth > _DEEPEST)])
+        late = max(
+            (n for n, each in enumerate(printed) if each.code in self._parted or each.depth > _DEEPEST), default=0
+        )
         before: list[Printed] = []
         flat = []
         for place, (operand, each) in enumerate(zip(operands, printed, strict=True)):
@@ -189,8 +188,7 @@ class ExpressionPrinter:
         if isinstance(first, nodes.Literal) and type(first.value).__name__ == node.function:
             return self.print(first)  # `float(2.5)` and `int(7)` are what they hold
         finished = [self.finished(argument) for argument in node.arguments]
-        hoisted = node.function == "clamp" and _any_raises(finished[1:])  # its code asks for the bounds first
-        before, arguments = self._flat(node.arguments, finished, late=1 if hoisted else 0)
+        before, arguments = self._flat(node.arguments, finished)
         return self._after(before, self._called(node, arguments))
 
     def _called(self, node: nodes.Call, arguments: list[Printed]) -> Printed:
@@ -206,6 +204,9 @@ class ExpressionPrinter:
         )
         if node.function == "clamp":
             value, low, high = codes
+            if arguments[0].raises and _any_raises(arguments[1:]):  # faults are told in the order of the formula
+                code = Code(f"_clamp({', '.join(codes)})")
+                return Printed(code, builtins.ATOM, raises=True, floats=floats, depth=_deepest(arguments) + 1)
             code = Code(f"max({low}, min({high}, {value}))")
             return Printed(code, builtins.ATOM, raises=raises, floats=floats, depth=_deepest(arguments) + 2)
         if node.function == "pow":

@@ -83,6 +83,11 @@ def _whole_power(a: int, b: int, step: str) -> int:
     return _finite(result, step)
 
 
+def _clamp(value: _Number, low: _Number, high: _Number) -> _Number:
+    """The value, kept between low and high."""
+    return max(low, min(high, value))
+
+
 def _log(value: float, step: str) -> float:
     """The natural logarithm; of 0 or less it is an error."""
     if value <= 0:

@@ -365,6 +365,14 @@ def test_ranges_of_operators_and_functions_hold(operation: Operator | Function, 
     assert value != 0 or not known.nonzero, (values, value, known)
 
 
+@pytest.mark.parametrize("sign", [1, -1])
+def test_a_rounded_quotient_without_a_bound_on_one_side_is_rounded_on_the_other(sign: int) -> None:
+    """What is 0 after rounding must not be taken for a number that one can divide by."""
+    known = ranges.floor_divide(ranges.spanning(sign * 1e-9, sign * 1e301), ranges.Range(1e-9, 1.0))
+    assert known.low <= sign * 1e-9 // 1 <= known.high
+    assert known.may_be_zero
+
+
 # --- what is printed reads back as it was
 
 

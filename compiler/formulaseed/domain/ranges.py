@@ -178,12 +178,14 @@ def _quotient(x: float, y: float) -> float:
 
 def floor_divide(a: Range, b: Range) -> Range:
     exact = divide(a, b)
-    if not exact.is_bounded:
-        return exact
-    low = math.floor(exact.low) - 1.0  # a float's quotient may be rounded up to an integer that it does not reach
+    low, high = exact.low, exact.high
+    if math.isfinite(low):
+        low = math.floor(low) - 1.0  # a float's quotient may be rounded up to an integer that it does not reach
+    if math.isfinite(high):
+        high = float(math.ceil(high))
     if a.low >= 0 and b.low > 0:
         low = max(low, 0.0)
-    return _outward(Range(low, float(math.ceil(exact.high))))
+    return _outward(Range(low, high))
 
 
 def modulo(a: Range, b: Range) -> Range:

@@ -36,7 +36,8 @@ def ended(kitchen: Kitchen, arguments: list[str], *ends: dict[str, Any]) -> list
     )
     assert done.returncode == 0, done.stderr.decode()
     found: list[dict[str, Any]] = json.loads(done.stdout)
-    assert not [print(one["err"]) for one in found if "Traceback" in one["err"]]
+    crashed = [one["err"] for one in found if "Traceback" in one["err"]]
+    assert not crashed, crashed[0]
     return found
 
 

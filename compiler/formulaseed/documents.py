@@ -105,7 +105,7 @@ def refused_module(source: Source, what: str, found: Exception | str) -> SeedErr
     too_many = isinstance(found, SyntaxError) and "too many" in found.msg
     if too_many or isinstance(found, RecursionError | MemoryError):
         message = f"the module made of {what} nests deeper than Python reads"
-        return not_compiled(source, "FS104", message, "split the longest formulas")
+        return not_compiled(source, "FS104", message, "split the longest formulas into several")
     fault = found if isinstance(found, str) else f"the compiler failed with {type(found).__name__}: {found}"
     help = "this is a bug of formulaseed: please report it"
     return not_compiled(source, "FS901", f"the module made of {what} was refused: {fault}", help)

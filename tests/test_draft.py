@@ -26,7 +26,7 @@ from drafts import (
     step_of,
     steps_of,
 )
-from helpers import EXAMPLES, ROOT, TASKS, formulaseed
+from helpers import EXAMPLES, TASKS, formulaseed
 from loopback import Loopback, loopback
 from loopback_script import Ask, Reply, Script, model
 
@@ -110,17 +110,6 @@ def test_a_replay_of_another_text_is_refused_by_name(tmp_path: Path) -> None:
     (folder / "03-seed.json").write_text('{"step": 3}')
     assert "03-seed.json: no call of a draft" in draft(None, "--replay", folder, "--out", "-").err
     assert draft(None, "--replay", tmp_path / "nowhere", "--out", "-").status == 2
-
-
-def test_the_documentation_shows_what_happens(tmp_path: Path) -> None:
-    """The replay in docs/drafting.md is this one, to the letter."""
-    for name in ("tasks", "examples"):
-        (tmp_path / name).symlink_to(ROOT / name)
-    written = (ROOT / "docs" / "drafting.md").read_text(encoding="utf-8")
-    found = formulaseed(
-        "draft", "tasks/g1a_v2/task.md", "--replay", "examples/draft-g1a_v2", "--out", "out/seed.json", cwd=tmp_path
-    )
-    assert f"--out out/seed.json\n{found.err}{found.out}```" in written
 
 
 def test_a_replay_takes_no_settings() -> None:

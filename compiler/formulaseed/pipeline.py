@@ -127,7 +127,7 @@ def parse(document: Document, problems: Problems) -> surface.Program | None:
     return lower_document(document.tree, problems) if document.tree is not None else None
 
 
-def check(program: surface.Program, problems: Problems) -> nodes.Program | None:
+def check(program: surface.Program, problems: Problems) -> nodes.Program:
     return check_program(program, problems)
 
 
@@ -232,11 +232,11 @@ def _analysed(document: Document, problems: Problems) -> Analysis:
             lowered = parse(document, problems)
             checked = check(lowered, problems) if lowered is not None else None
         if lowered is not None and checked is not None:
-            lint(checked, lowered, problems)
+            lint(lowered, checked, problems)
         allow(lowered.allowances if lowered is not None else (), problems)
     except Exception as error:
         tell_bug(error, document, problems)
-    return Analysis(document, lowered, checked, problems.sorted())
+    return Analysis(document, lowered, None if problems.has_errors else checked, problems.sorted())
 
 
 def _analysed_requests(document: Document, problems: Problems) -> RequestsAnalysis:

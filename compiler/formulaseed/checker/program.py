@@ -36,10 +36,9 @@ _DECIDED_SIZE = 200
 """With more terms, filters written out, nothing is concluded from a condition: it takes time."""
 
 
-def check_program(program: surface.Program, problems: Problems) -> nodes.Program | None:
-    checker = _ProgramChecker(program, problems)
-    checked = checker.run()
-    return None if problems.has_errors else checked
+def check_program(program: surface.Program, problems: Problems) -> nodes.Program:
+    """The program with the steps in which there is no error; all of them, where there is none at all."""
+    return _ProgramChecker(program, problems).run()
 
 
 class _ProgramChecker:

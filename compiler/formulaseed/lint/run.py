@@ -1,6 +1,6 @@
-"""Every rule over a checked program, and what the seed allows of their findings.
+"""Every rule over a program, and what the seed allows of their findings.
 
-In: a program without errors, as checked and as written. Out: warnings.
+In: a program as written, and as checked; of one with errors, its sound steps. Out: warnings.
 """
 
 from __future__ import annotations
@@ -16,12 +16,13 @@ from formulaseed.syntax import surface
 from formulaseed.syntax.surface import Allowance
 
 
-def lint(program: nodes.Program, written: surface.Program, problems: Problems) -> None:
+def lint(written: surface.Program, program: nodes.Program, problems: Problems) -> None:
     lint_keywords(written.keywords, problems)
     lint_lookups(written, problems)
-    lint_usage(program, written, problems)
     lint_years(program, problems)
     lint_outcomes(program, problems)
+    if not problems.has_errors:  # a misspelt name makes another look unused
+        lint_usage(program, written, problems)
 
 
 def allow(allowances: tuple[Allowance, ...], problems: Problems) -> None:

@@ -56,9 +56,16 @@ class StatementPrinter:
         self.steps = [s for s in program.steps if not isinstance(s.operation, nodes.Filter)]
         self.symbols = dict(vocabulary.symbols)
         self.lazy: set[str] = set()
-        self.conditions: dict[Expr, Expr] = {}
+        self.conditions: dict[Code, Expr] = {}
+        """The conditions of rows by how they are printed: the same words may be safe behind one guard, and not another."""
         self.raising: set[int] = set()
         """The conditions of rows that may raise, by identity."""
+        self.nullable = {
+            *(Symbol(SymbolKind.EXTRACTION, field.name) for field in program.fields if field.ty.nullable),
+            *(Symbol(SymbolKind.META, field.name) for field in program.meta if field.ty.nullable),
+            *(Symbol(SymbolKind.CONTEXT, field.name) for field in program.context if field.ty.nullable),
+            *(Symbol(SymbolKind.STEP, step.name) for step in self.steps if step.ty.nullable),
+        }
         self._make_filters_lazy()
         self._find_floats()
 
@@ -186,12 +193,13 @@ class StatementPrinter:
     def _conditions(self, step: nodes.Step) -> tuple[Expr, ...]:
         """What must hold for a row to count; equal conditions are one object, so that comparing them takes no time."""
         found = []
+        printer = self._printer(step.owner)
         for condition in nodes.conjuncts(_where(step)):
-            if condition not in self.conditions:
-                self.conditions[condition] = condition
-                if self._printer(step.owner).finished(condition).raises:
-                    self.raising.add(id(condition))
-            found.append(self.conditions[condition])
+            printed = printer.finished(condition)
+            known = self.conditions.setdefault(printed.code, condition)
+            if printed.raises:
+                self.raising.add(id(known))
+            found.append(known)
         return tuple(found)
 
     def _pass(self, item: Pass) -> list[Code]:
@@ -275,7 +283,8 @@ class StatementPrinter:
     ) -> tuple[Expr | None, int]:
         """The condition that most neighbours from `index` on share, and where they end; None where none does.
 
-        One that is not the first of all of them is moved before others, which is only right where none can raise.
+        One that is not the first of all of them is moved before others, which is only right where none can raise, and
+        where it needs none of the others to hold.
         """
         best, best_end = None, index + 1
         for condition in guarded[index].conditions:
@@ -283,9 +292,37 @@ class StatementPrinter:
             while end < len(guarded) and id(condition) in known[end]:
                 end += 1
             is_first = all(g.conditions[0] is condition for g in guarded[index:end])
-            if end > best_end and (is_first or not any(raising[index:end])):
+            if end > best_end and (is_first or (self._stands_alone(condition) and not any(raising[index:end]))):
                 best, best_end = condition, end
         return best, best_end
+
+    def _stands_alone(self, condition: Expr) -> bool:
+        """Whether Python computes it whatever the inputs are: no condition before it keeps it from a fault.
+
+        Where another decides that a row does not count, a sum that is infinite then does no harm.
+        """
+        match condition:
+            case nodes.Ref(Symbol(SymbolKind.FILTER, name)):
+                operation = self.filters[name].operation
+                assert isinstance(operation, nodes.Filter)
+                return name not in self.lazy or self._stands_alone(operation.condition)
+            case nodes.Ref(symbol):
+                return symbol not in self.nullable
+            case nodes.Comparison(first, operators, rest) if all(
+                operator in ("==", "!=") or isinstance(right, nodes.List)
+                for operator, right in zip(operators, rest, strict=True)
+            ):  # which null takes part in
+                return all(
+                    self._stands_alone(operand)
+                    for operand in (first, *rest)
+                    if not (isinstance(operand, nodes.Ref) and operand.symbol in self.nullable)
+                )
+            case nodes.Binary(operator) if operator not in ("+", "-", "*"):
+                return False
+            case nodes.Call() | nodes.Present():
+                return False
+            case _:
+                return all(map(self._stands_alone, nodes.children(condition)))
 
     def _block(self, guarded: _Guarded) -> list[Code]:
         lines = [guarded.comment] if guarded.comment else []

@@ -1,0 +1,148 @@
+"""Aggregates that share conditions: in a module they stand under one `if`, and each keeps the guard that it stands behind."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from formulaseed import EvaluationError, check, compile_seed, load_evaluator
+from formulaseed.testing import reference_evaluate
+from hypothesis import given
+from hypothesis import strategies as st
+
+Json = Any
+
+GUARDS = (
+    "e['useful'] > 0", "0 < e['useful']", "e['useful'] != 0", "e['useful'] >= 0", "0 < e['useful'] < 10", "0 < e['stars'] < 10",
+    "e['stars'] > 1", "n > 0", "n > 1", "e['sev'] == 'a'",
+)  # fmt: skip
+RISKY = (
+    "1 / e['useful'] > 0.5", "10 % e['useful'] > 0.5", "7 // e['useful'] > 1", "log(e['useful']) > 0.5",
+    "sqrt(e['useful']) > 0.5", "e['useful'] ** 0.5 != 1", "10 ** e['useful'] > 50",
+    "e['stars'] * e['stars'] * e['stars'] * e['stars'] > 0.5",
+    "e['useful'] / n > 1", "round(e['stars'] * 1e300) > 1", "e['useful'] + e['stars'] > 2",
+)  # fmt: skip
+OLDER_ROWS = st.lists(
+    st.fixed_dictionaries(
+        {
+            "extraction": st.fixed_dictionaries({"sev": st.sampled_from("ab")}),
+            "meta": st.fixed_dictionaries(
+                {"useful": st.sampled_from((-4, -1, 0, 1, 2, 2000)), "stars": st.sampled_from((0, 1, 2.5, 5, 1e100))}
+            ),
+        }
+    ),
+    max_size=3,
+)
+
+
+@st.composite
+def older_seeds(draw: st.DrawFn) -> Json:
+    """Counts and sums over the same few conditions, in ever other orders; some are asked for behind a guard alone."""
+    conditions = draw(st.lists(st.sampled_from(GUARDS + RISKY), min_size=1, max_size=4, unique=True))
+    conditions.append(draw(st.sampled_from(RISKY)))
+    steps = [{"name": "n", "formula": "sum(1 for e in extractions if e['sev'] == 'a')"}]
+    for number in range(draw(st.integers(2, 4))):
+        chosen = draw(st.permutations(conditions))[: draw(st.integers(1, len(conditions)))]
+        what = draw(st.sampled_from(("1", "e['stars']")))
+        loop = f"sum({what} for e in extractions if {' and '.join(chosen)})"
+        loop += draw(st.sampled_from(("", "", " if n > 0 else 0", " if n > 1 else 0")))
+        steps.append({"name": f"s{number}", "formula": loop})
+    return {
+        "task_name": "Shared",
+        "extraction_fields": [{"name": "sev", "values": ["a", "b"]}],
+        "compute_dag": steps,
+        "output_fields": [step["name"] for step in steps],
+    }
+
+
+NULLABLE = {"fans": "integer", "rank": "number"}
+TESTS = (
+    {"meta.fans": {"!=": None}}, {"meta.fans": {">=": 10}}, {"meta.fans": None}, {"meta.fans": {"!=": None, ">=": 10}},
+    {"meta.rank": {"!=": None}}, {"meta.rank": {"<": 2.5}}, {"meta.stars": {">": 2}},
+    {"$HAS": True}, {"$HAS": False}, {"$BOTH": True},
+)  # fmt: skip
+ROWS = st.lists(
+    st.fixed_dictionaries(
+        {
+            "meta": st.fixed_dictionaries(
+                {
+                    "fans": st.sampled_from((None, 0, 10)),
+                    "rank": st.sampled_from((None, 1, 2.5)),
+                    "stars": st.sampled_from((1, 3)),
+                }
+            )
+        }
+    ),
+    max_size=3,
+)
+
+
+@st.composite
+def newer_seeds(draw: st.DrawFn) -> Json:
+    """Counts over conditions on fields that may be null, with filters that prove that they are not."""
+    filters = [
+        {"name": "HAS", "op": "define_filter", "meta": {"fans": {"!=": None}}},
+        {"name": "BOTH", "op": "define_filter", "where": {"$HAS": True, "meta.rank": {"!=": None}}},
+    ]
+    tests = draw(st.lists(st.sampled_from(TESTS), min_size=1, max_size=4))
+    steps = [
+        {"name": f"S{number}", "op": "count", "where": {k: v for one in draw(st.permutations(tests)) for k, v in one.items()}}
+        for number in range(draw(st.integers(2, 4)))
+    ]  # fmt: skip
+    meta = [{"name": name, "type": ty, "nullable": True} for name, ty in NULLABLE.items()]
+    return {
+        "task_name": "Shared",
+        "extract": {"fields": [], "meta": meta},
+        "compute": [*filters, *steps],
+        "output": [step["name"] for step in steps],
+    }
+
+
+@given(older_seeds(), OLDER_ROWS)
+def test_a_condition_keeps_its_guard(seed: Json, rows: Json) -> None:
+    assert_agree(seed, rows)
+
+
+@given(newer_seeds(), ROWS)
+def test_a_test_of_what_may_be_null_keeps_its_guard(seed: Json, rows: Json) -> None:
+    assert_agree(seed, rows)
+
+
+def assert_agree(seed: Json, rows: Json) -> None:
+    """Module and interpreter, in values and in faults; the module's own evidence fails with no other fault either."""
+    if any(d.severity == "error" for d in check(seed)):
+        return
+    evaluator = load_evaluator(seed)
+    expected = outcome(lambda: reference_evaluate(seed, rows, {}))
+    assert outcome(lambda: evaluator.trace(rows, {})) == expected, compile_seed(seed)
+
+
+def outcome(call: Any) -> object:
+    try:
+        return {name: (type(value), value) for name, value in call().items()}
+    except EvaluationError as error:
+        return error.step, error.kind
+
+
+@pytest.mark.parametrize(
+    ("guard", "risky", "useful"),
+    [
+        ("e['useful'] > 0", "1 / e['useful'] > 0.5", 0),
+        ("e['useful'] > 0", "log(e['useful']) > 0.5", 0),
+        ("e['useful'] >= 0", "e['useful'] ** 0.5 != 1", -4),
+        ("0 < e['useful'] < 10", "10 ** e['useful'] > 0.5", 2000),
+    ],
+)
+def test_the_unguarded_one_fails(guard: str, risky: str, useful: int) -> None:
+    """The same words are safe in one step and not in the next, which is the one that is named."""
+    loops = [f"sum(1 for e in extractions if {condition})" for condition in (f"{guard} and {risky}", risky)]
+    seed = {
+        "task_name": "Shared",
+        "extraction_fields": [],
+        "compute_dag": [{"name": name, "formula": loop} for name, loop in zip("ab", loops, strict=True)],
+        "output_fields": ["a", "b"],
+    }
+    row = {"extraction": {}, "meta": {"useful": useful}}
+    with pytest.raises(EvaluationError) as caught:
+        load_evaluator(seed).evaluate([row], {})
+    assert caught.value.step == "b"

@@ -14,7 +14,7 @@ from unittest import mock
 
 import pytest
 import third_evaluator
-from formulaseed import DataError, EvaluationError, FormulaSeed, load_seed
+from formulaseed import DataError, EvaluationError, FormulaSeed, load_evaluator, load_seed
 from formulaseed.backends.python.verify import verify_source
 from formulaseed.domain import ranges
 from formulaseed.domain.builtins import FUNCTIONS, OPERATORS, Fault, Function, Operator
@@ -371,6 +371,43 @@ def test_a_rounded_quotient_without_a_bound_on_one_side_is_rounded_on_the_other(
     known = ranges.floor_divide(ranges.spanning(sign * 1e-9, sign * 1e301), ranges.Range(1e-9, 1.0))
     assert known.low <= sign * 1e-9 // 1 <= known.high
     assert known.may_be_zero
+
+
+@pytest.mark.parametrize("literal", ["9007199254740992", "9007199254740992.0"])
+@pytest.mark.parametrize(("operator", "result"), [("==", 0), ("!=", 1)])
+def test_a_comparison_that_is_in_no_doubt_is_exact(literal: str, operator: str, result: int) -> None:
+    """An integer among numbers stays what it is, beyond what a float holds too."""
+    rules = [{"when": "N > 0", "then": 2**53 + 1}, {"else": 1.5}]
+    seed = {
+        "task_name": "Exact",
+        "extract": {"fields": []},
+        "compute": [
+            {"name": "N", "op": "count"},
+            {"name": "C", "op": "case", "rules": rules},
+            {"name": "D", "op": "expr", "expr": f"1 if C {operator} {literal} else 0"},
+        ],
+        "output": ["D"],
+    }
+    assert load_evaluator(seed).evaluate([{}], {}) == {"D": result}
+    assert reference_evaluate(seed, [{}], {})["D"] == result
+
+
+def test_what_is_no_number_is_refused_by_the_reference_too() -> None:
+    """NaN, and a parameter beyond its bounds, which are told to the last digit."""
+    seed = {
+        "task_name": "Refused",
+        "parameters": {"DAY": {"type": "integer", "default": 20250101, "minimum": 20240101}},
+        "extract": {"fields": []},
+        "compute": [{"name": "A", "op": "expr", "expr": "context.stars + param.DAY"}],
+        "output": ["A"],
+    }
+    for context, chosen in (({"stars": math.nan}, {}), ({"stars": 4}, {"DAY": 20240100})):
+        with pytest.raises(DataError):
+            reference_evaluate(seed, [], context, chosen)
+        with pytest.raises(DataError):
+            load_evaluator(seed).evaluate([], context, chosen)
+    with pytest.raises(DataError, match=r"`param\.DAY` must be from 20240101 to 9223372036854775807, not 20240100"):
+        load_evaluator(seed).evaluate([], {"stars": 4}, {"DAY": 20240100})
 
 
 # --- what is printed reads back as it was

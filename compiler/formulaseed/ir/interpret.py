@@ -107,9 +107,8 @@ def _read(value: Any, ty: Type, place: str) -> Any:
         raise DataError(f"`{place}` must be of type {ty}, not {repr(value)[:80]}")
     if ty.values is not None and value not in ty.values:
         raise DataError(f"`{place}` must be of type {ty}, not {repr(value)[:80]}")
-    if isinstance(value, int | float) and abs(value) > (
-        limits.INPUT_MAX if ty.base is Base.NUMBER else limits.INTEGER_MAX
-    ):
+    most = limits.INPUT_MAX if ty.base is Base.NUMBER else limits.INTEGER_MAX
+    if isinstance(value, int | float) and not abs(value) <= most:  # NaN is not
         raise DataError(f"`{place}` is out of range: {repr(value)[:80]}")
     return float(value) if ty.base is Base.NUMBER else value
 

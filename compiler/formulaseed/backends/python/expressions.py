@@ -225,6 +225,8 @@ class ExpressionPrinter:
         if node.is_decided:  # said of any text or number, or a type checker would object to what the seed says
             kind = {Base.INTEGER: "int", Base.NUMBER: "float"}.get(node.first.info.ty.base, "str")
             code, depth = f"{kind}({operands[0].code})", operands[0].depth + 1
+            if kind == "float" and not operands[0].floats:  # which would round a large integer
+                code, depth = f"max(({operands[0].code},))", operands[0].depth + 2
             if node.may_be_null:
                 code, depth = f"(None if {operands[0].at(builtins.ADDITIVE)} is None else {code})", depth + 1
             operands[0] = replace(operands[0], code=Code(code), precedence=builtins.ATOM, depth=depth)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from formulaseed import limits
 from formulaseed.backends.python.code import Code, addresses_a_tool, comment_text, docstring_text, literal
 from formulaseed.backends.python.expressions import Parts, Printed
 from formulaseed.backends.python.names import Names
@@ -247,8 +248,9 @@ class _Planner:
         view = self._input(parameter.name, parameter.ty, parameter.description, "param", field)
         read: str = view.read
         if parameter.minimum is not None or parameter.maximum is not None:
-            low = literal(parameter.minimum) if parameter.minimum is not None else Code("-1e100")
-            high = literal(parameter.maximum) if parameter.maximum is not None else Code("1e100")
+            most = limits.INTEGER_MAX if parameter.ty.base is Base.INTEGER else limits.INPUT_MAX
+            low = literal(-most if parameter.minimum is None else parameter.minimum)
+            high = literal(most if parameter.maximum is None else parameter.maximum)
             read = f"_bounded({read}, {low}, {high}, {literal(parameter.name)})"
         read = f"{read} if {literal(parameter.name)} in record else PARAMETERS.{view.name}"
         bounds = "" if self.bare else _bounds_text(parameter)

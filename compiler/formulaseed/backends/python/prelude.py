@@ -227,7 +227,7 @@ def _date_part(record: JsonObject, name: str, part: int, most: int) -> JsonValue
 def _bounded(value: _Number, low: float, high: float, name: str) -> _Number:
     """A parameter inside its bounds, both inclusive."""
     if not low <= value <= high:
-        raise DataError(f"`param.{name}` must be from {low:g} to {high:g}, not {value!r}")
+        raise DataError(f"`param.{name}` must be from {low} to {high}, not {value!r}")
     return value
 
 

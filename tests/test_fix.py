@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from formulaseed import EvaluationError, load_evaluator
+from formulaseed.diagnostics.suggest import is_slip, near
 from formulaseed.pipeline import Analysis, analyse_text, fixed
 from formulaseed.source.text import Source
 from helpers import SEEDS, TASKS, formulaseed, tiny_row, tiny_rows, tiny_seed, write_json, write_lines
@@ -23,7 +24,7 @@ def analysed(text: str) -> Analysis:
 @pytest.mark.parametrize(
     ("written", "misspelt"),
     [
-        ('"expr": "N_MILD + N_MODERATE', '"expr": "N_MLD + N_MODERATE'),
+        ('"expr": "N_MILD + N_MODERATE', '"expr": "N_MLID + N_MODERATE'),
         ("min(20.0, RAW_RISK)", "minn(20.0, RAW_RISKS)"),
         ('"source": "FINAL_RISK_SCORE"', '"source": "FINAL_RISK_SCOR"'),
         ('"extraction.safety_interaction": "betrayal"', '"extraction.safety_interactions": "betrayl"'),
@@ -80,9 +81,50 @@ def test_what_is_not_certain_is_left() -> None:
     assert fixed(before := analysed("{")) is before
 
 
+OPPOSITES = [
+    ("unsafe", "safe"), ("N_UNSAFE", "N_SAFE"), ("not accommodated", "accommodated"), ("MAX_STARS", "MIN_STARS"),
+    ("N_2023", "N_2022"), ("no_shows", "shows"), ("IS_NOT_LOUD", "IS_LOUD"), ("nonsmoking", "smoking"),
+]  # fmt: skip
+OTHERS = [
+    ("$NOT_LOUD", "IS_LOUD"), ("$IS_LOUD", "N_LOUD"), ("GROUP_A", "GROUP_B"), ("slow", "low"), ("done", "one"), ("map", "max"),
+    ("sin", "min"), ("employer", "employee"), ("atypical", "typical"), ("betrayed", "betrayal"), ("lowd", "loud"),
+]  # fmt: skip
+SLIPS = [
+    ("N_MODERATES", "N_MODERATE"), ("yaer", "year"), ("Substring-Max", "substring_max"), ("definefilter", "define_filter"),
+    ("cuont", "count"), ("usefull", "useful"), ("betrayl", "betrayal"), ("mni", "min"), ("modarate", "moderate"),
+    ("god", "good"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("written", "known"), OPPOSITES + OTHERS)
+def test_what_may_be_another_word_is_left(written: str, known: str) -> None:
+    assert not is_slip(written, known, [known, "elsewhere"])
+
+
+@pytest.mark.parametrize(("written", "known"), OPPOSITES)
+def test_no_opposite_is_proposed(written: str, known: str) -> None:
+    assert near(written, [known]) == []
+
+
+@pytest.mark.parametrize(("written", "known"), SLIPS)
+def test_a_slip_is_certain_where_one_name_alone_can_be_meant(written: str, known: str) -> None:
+    assert is_slip(written, known, ["elsewhere", known])
+    assert not is_slip(written, known, [known, known.swapcase()])
+
+
+def test_fix_writes_through_a_link(tmp_path: Path) -> None:
+    (tmp_path / "there").mkdir()
+    target, link = tmp_path / "there" / "seed.json", tmp_path / "seed.json"
+    target.write_text(G1A.read_text(encoding="utf-8").replace("min(20.0, RAW_RISK)", "mni(20.0, RAW_RISK)"), "utf-8")
+    link.symlink_to(target)
+    assert "1 error mended" in formulaseed("check", link, "--fix").err
+    assert link.is_symlink()
+    assert target.read_bytes() == G1A.read_bytes()
+
+
 def test_texts_in_formulas_keep_their_quotes() -> None:
     """A value is mended inside the quotes that it stands in, escaped ones too."""
-    for written, expected in (("'god'", "'good'"), ('\\"god\\"', '\\"good\\"'), ("godd", "'good'")):
+    for written, expected in (("'god'", "'good'"), ('\\"god\\"', '\\"good\\"'), ("goood", "'good'")):
         seed = tiny_seed()
         seed["compute"][2]["expr"] = "1 if extraction.mood == VALUE else 0"
         after = fixed(analysed(json.dumps(seed).replace("VALUE", written)))
@@ -93,7 +135,7 @@ def test_texts_in_formulas_keep_their_quotes() -> None:
 def test_fix_rewrites_the_file(tmp_path: Path) -> None:
     """The command mends the file in place, says so, and tells what is left."""
     text = (
-        G1A.read_text(encoding="utf-8").replace("min(20.0, RAW_RISK)", "min(20.0, RAW_RSK)").replace('"sum"', '"avg"')
+        G1A.read_text(encoding="utf-8").replace("min(20.0, RAW_RISK)", "min(20.0, RAW_RSIK)").replace('"sum"', '"avg"')
     )
     path = tmp_path / "seed.json"
     path.write_text(text, encoding="utf-8")

@@ -23,7 +23,9 @@ from formulaseed.wording import number_of
 @click.argument("seeds", nargs=-1, required=True, metavar="SEED|REQUESTS|RULES...")
 @click.option("--format", "form", type=click.Choice(["text", "json", "sarif"]), default="text",
               help="How to print diagnostics.")  # fmt: skip
-@click.option("--fix", is_flag=True, help="Mend in the files what is certain: names that are meant, the steps' order.")
+@click.option(
+    "--fix", is_flag=True, help="Mend in the files what is certain: slips of the hand in names, the steps' order."
+)
 @reference_option
 @strict_option
 def command(seeds: tuple[str, ...], form: str, fix: bool, reference: str | None, strict: bool) -> None:

@@ -42,11 +42,12 @@ def tell_warnings(seed: FormulaSeed | RequestsFile | RulesFile) -> None:
 
 
 def replace_file(path: Path, text: str) -> None:
-    """Write a file in one go: a reader sees the old one or the new one, never half of one.
+    """Write a file in one go: a reader sees the old one or the new one, never half of one. A link stays a link.
 
     Raises `UnreadableError` where it cannot be written.
     """
     try:
+        path = Path(os.path.realpath(path))
         path.parent.mkdir(parents=True, exist_ok=True)
         mode = path.stat().st_mode & 0o777 if path.exists() else 0o644
         handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".", suffix=".tmp")

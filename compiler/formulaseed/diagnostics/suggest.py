@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -11,6 +12,11 @@ from formulaseed.diagnostics.model import Help
 _LEAST_RATIO = 0.66
 _LEAST_PART = 3
 """So many letters make a part of a name that is worth a suggestion."""
+_NEGATIONS = ("un", "in", "im", "il", "ir", "dis", "non", "not", "no", "without", "anti")
+_OPPOSITES = (
+    {"min", "max"}, {"minimum", "maximum"}, {"least", "most"}, {"lowest", "highest"}, {"low", "high"}, {"first", "last"},
+    {"more", "less"}, {"before", "after"}, {"positive", "negative"}, {"good", "bad"}, {"true", "false"}, {"yes", "no"},
+)  # fmt: skip
 
 _left: ContextVar[list[int] | None] = ContextVar("_left", default=None)
 """How many letters may still be compared; None where there is no limit."""
@@ -52,6 +58,8 @@ def near(name: str, known: Iterable[str]) -> list[str]:
         other = _fold(candidate)
         if other == folded:
             return [candidate]
+        if _says_other(folded, other):
+            continue
         if min(len(folded), len(other)) >= _LEAST_PART:
             if other.startswith(folded):
                 begun.append(candidate)
@@ -80,7 +88,7 @@ def did_you_mean(name: str, known: Iterable[str], *, what: str = "", prefix: str
     names = list(dict.fromkeys(known))
     close = near(name, names)
     if len(close) == 1:
-        return meant(f"{prefix}{close[0]}", certain=_ratio(name, close[0]) >= _LEAST_RATIO)
+        return meant(f"{prefix}{close[0]}", certain=is_slip(name, close[0], names))
     if close:
         *first, last = [f"`{prefix}{n}`" for n in close]
         return f"did you mean {', '.join(first)}{' or ' if first else ''}{last}?"
@@ -97,10 +105,51 @@ def meant(name: str, *, certain: bool = True, more: str = "") -> str:
     return Help(line, name) if certain else line
 
 
-def _ratio(name: str, other: str) -> float:
-    from difflib import SequenceMatcher
+def is_slip(name: str, meant: str, known: Iterable[str]) -> bool:
+    """Whether one of the known names was surely meant: the other is that name with a slip of the hand, and no other name is.
 
-    return SequenceMatcher(None, _fold(name), _fold(other)).ratio()
+    Other case or separators; one letter too many, missing, or changed inside a word; two neighbours that changed places.
+    """
+    slips = [other for other in known if _slipped(_fold(name), _fold(other))]
+    return slips == [meant]
+
+
+def _slipped(name: str, meant: str) -> bool:
+    if name.replace("_", "") == meant.replace("_", ""):
+        return True
+    parts, others = name.split("_"), meant.split("_")
+    differing = [pair for pair in zip(parts, others, strict=False) if pair[0] != pair[1]]
+    return len(parts) == len(others) and len(differing) == 1 and _slipped_word(*differing[0])
+
+
+def _slipped_word(word: str, meant: str) -> bool:
+    """A first letter that is another one, a digit, and a short word make another word."""
+    if not word or word[0] != meant[:1] or not (word + meant).isalpha() or abs(len(word) - len(meant)) > 1:
+        return False
+    start = next((n for n, (a, b) in enumerate(zip(word, meant, strict=False)) if a != b), min(len(word), len(meant)))
+    if len(word) == len(meant):
+        swapped = word[start] + word[start + 1 : start + 2] == meant[start : start + 2][::-1]
+        if swapped and word[start + 2 :] == meant[start + 2 :]:
+            return True
+        return len(word) >= 6 and word[start + 1 :] == meant[start + 1 :] != ""
+    longer, shorter = max(word, meant, key=len), min(word, meant, key=len)
+    doubled = longer[start - 1] == longer[start] and len(shorter) >= _LEAST_PART
+    return longer[start + 1 :] == shorter[start:] and (doubled or len(longer) >= 5)
+
+
+def _says_other(name: str, other: str) -> bool:
+    """Whether a name that looks like another says something else: its opposite, or another number."""
+    numbers = re.findall(r"\d+", name), re.findall(r"\d+", other)
+    if all(numbers) and numbers[0] != numbers[1]:
+        return True
+    words, others = set(name.split("_")), set(other.split("_"))
+    left, right = words - others, others - words
+    if any(pair & left and pair & right for pair in _OPPOSITES):
+        return True
+    if not left | right or len(left) > 1 or len(right) > 1:
+        return bool(left ^ right) and not right and left <= set(_NEGATIONS)
+    one, two = next(iter(left), ""), next(iter(right), "")
+    return any(one == f"{prefix}{two}" or two == f"{prefix}{one}" for prefix in _NEGATIONS)
 
 
 def _fold(name: str) -> str:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
-from formulaseed import limits
+from formulaseed import check, limits
+from formulaseed.diagnostics.model import Problems
 from formulaseed.pipeline import analyse
+from formulaseed.source.text import Source, Span
+from helpers import tiny_seed
 
 Json = dict[str, Any]
 
@@ -76,3 +80,20 @@ def test_unknown_names_get_suggestions_up_to_a_number() -> None:
     wrong = [{"name": f"A{place}", "op": "expr", "expr": f"UNKNOWN_{place}"} for place in range(32)]
     is_general = [help == "mend the unknown names above first" for help in told("FS201", *wrong)]
     assert is_general == [False] * 30 + [True] * 2
+
+
+def test_of_thousands_of_problems_a_thousand_are_told() -> None:
+    """Each with its place; the last says how many others there are. What has errors that are not told is no seed."""
+    names = [" + ".join(f"UNKNOWN_{step}_{place}" for place in range(250)) for step in range(6)]
+    seed = tiny_seed(
+        compute=[{"name": f"S{n}", "op": "expr", "expr": text} for n, text in enumerate(names)], output=["S0"]
+    )
+    found = check(seed)
+    assert len(found) == limits.DIAGNOSTICS + 1
+    assert (found[-1].code, found[-1].severity, found[-1].pointer) == ("FS510", "error", "/compute/4/expr")
+    assert re.fullmatch(r"50\d more problems after the first 1,000 that were found", found[-1].message)
+    source, problems = Source("seed.json", "x" * 2000), Problems()
+    for number in range(1001):
+        code = "FS602" if number < 1000 else "FS201"
+        problems.add(code, Span(source, number, number + 1), "is wrong", "write it")
+    assert problems.has_errors

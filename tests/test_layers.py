@@ -21,7 +21,7 @@ ALLOWED: dict[str, set[str]] = {
     "resources": set(),
     "errors": set(),
     "source": {"limits", "errors"},
-    "diagnostics": {"source", "wording"},
+    "diagnostics": {"source", "wording", "limits"},
     "domain": {"limits"},
     "syntax": {"domain", "diagnostics", "source", "resources", "limits"},
     "ir": {"source", "domain", "errors", "limits", "wording"},

@@ -5,11 +5,13 @@ In: a code, a span, the words. Out: an object that `render` turns into text or J
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
+from formulaseed import limits
 from formulaseed.diagnostics.codes import CODES, Severity
 from formulaseed.source.text import Span
+from formulaseed.wording import number_of
 
 JsonDict = dict[str, str | int]
 
@@ -106,14 +108,22 @@ def printable(text: str) -> str:
 
 
 class Problems:
-    """Gathers diagnostics while a phase runs; `sorted()` gives them in the order of the file."""
+    """Gathers diagnostics while a phase runs; `sorted()` gives them in the order of the file.
+
+    Those over a limit that nobody reads are only counted, and a last diagnostic says so.
+    """
 
     def __init__(self) -> None:
         self._found: dict[Diagnostic, None] = {}
+        self._untold: dict[Severity, list[Span]] = {}
 
     def add(self, code: str, span: Span, message: str, help: str) -> None:
+        severity = CODES[code].severity
+        if len(self._found) >= limits.DIAGNOSTICS:
+            self._untold.setdefault(severity, []).append(span)
+            return
         fix = Fix(span, _as_written(span, help.replacement)) if isinstance(help, Help) else None
-        found = Diagnostic(code, CODES[code].severity, printable(message), span, printable(help), fix)
+        found = Diagnostic(code, severity, printable(message), span, printable(help), fix)
         self._found[found] = None
 
     def discard(self, found: Iterable[Diagnostic]) -> None:
@@ -122,13 +132,22 @@ class Problems:
 
     def extend(self, other: Problems) -> None:
         self._found.update(other._found)
+        for severity, spans in other._untold.items():
+            self._untold.setdefault(severity, []).extend(spans)
 
     @property
     def has_errors(self) -> bool:
-        return any(d.severity == "error" for d in self._found)
+        return "error" in self._untold or any(d.severity == "error" for d in self._found)
 
     def sorted(self) -> tuple[Diagnostic, ...]:
-        return tuple(sorted(self._found, key=lambda d: (d.span.start, d.span.end, d.code)))
+        return (*sorted(self._found, key=lambda d: (d.span.start, d.span.end, d.code)), *self._others())
+
+    def _others(self) -> Iterator[Diagnostic]:
+        """What is told in place of those over the limit."""
+        number = sum(map(len, self._untold.values()))
+        for severity, spans in sorted(self._untold.items())[:1]:  # errors before warnings
+            message = f"{number_of(number, 'more problem')} after the first {limits.DIAGNOSTICS:,} that were found"
+            yield Diagnostic("FS510", severity, message, min(spans, key=lambda span: span.start), "mend those first")
 
 
 def _as_written(span: Span, name: str) -> str:

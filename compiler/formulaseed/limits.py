@@ -37,7 +37,7 @@ SUGGESTIONS = 30
 """After so many unknown names no more near names are looked for: it takes time, and nobody reads them."""
 SUGGESTION_LETTERS = 400_000
 """So many letters of unknown and known names are compared in all."""
-DIAGNOSTICS = 1_000
+DIAGNOSTICS = 5_000
 """Problems of one file that are told; of the others only their number."""
 OUTPUTS = 2_000
 

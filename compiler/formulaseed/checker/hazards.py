@@ -103,13 +103,15 @@ class _Hazards:
             sound = False
             zero = self.operands[0].info.is_constant
             where = "the exponent is negative" if zero else f"{called(self.operands[0])} is 0 and the exponent negative"
-            help = f"guard it: {self.guarded(1, '>= 0') if zero else self.guarded(0, '> 0')}"
+            test = "> 0" if base.low >= 0 or not _is_whole(self.operands[1]) else "!= 0"
+            help = f"guard it: {self.guarded(1, '>= 0') if zero else self.guarded(0, test)}"
             self.tell("FS604", f"this divides by zero where {where}: {self.said_all()}", help)
         if base.low < 0 and not _is_whole(self.operands[1]):
             sound = False
             message = f"a negative number has no power that is no integer: {self.said_all()}"
             self.tell("FS605", message, f"guard it: {self.guarded(0, '>= 0')}")
-        if sound:
+        below_one = self.operands[0].info.ty.base is Base.INTEGER and exponent.high <= 0
+        if sound and not below_one:  # an integer other than 0 then gives 1 at most
             self.size(computed)
 
     def size(self, computed: Range) -> None:

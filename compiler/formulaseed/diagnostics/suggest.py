@@ -153,4 +153,4 @@ def _says_other(name: str, other: str) -> bool:
 
 
 def _fold(name: str) -> str:
-    return name.casefold().replace("-", "_").replace(" ", "_")
+    return name.casefold().replace("-", "_").replace(" ", "_").strip("{}")  # a placeholder is named in its braces

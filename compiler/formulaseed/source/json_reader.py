@@ -122,7 +122,6 @@ _ELLIPSIS = re.compile(r"\.{3}|…")
 _PAIR = r"u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}"
 _ESCAPE = re.compile(rf"\\({_PAIR}|u[0-9a-fA-F]{{4}}|.)")
 _ESCAPES = {'"': '"', "\\": "\\", "/": "/", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
-_NEAR_WORDS = ("true", "false", "none", "null", "nan", "infinity", "inf")
 _WORDS: dict[str, bool | None] = {"true": True, "false": False, "null": None}
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
@@ -215,14 +214,30 @@ class _Reader:
         if word and word.group() in _WORDS:
             self.position = word.end()
             return JsonLiteral(self.span(start, word.end()), _WORDS[word.group()])
-        raise self.no_value(start, word)
+        near = self.near_word(word) if word else None
+        if near is None:
+            raise self.no_value(start, word)
+        return near
+
+    def near_word(self, word: re.Match[str]) -> JsonValue | None:
+        """What Python writes for a value, which is a fault that hides none of those after it; None for another word."""
+        text = word.group()
+        lowered, span = text.lstrip("+-").lower(), self.span(word.start(), word.end())
+        if lowered in ("nan", "infinity", "inf"):
+            self.faults.append(JsonFault("number", span, f"`{text}` is no number in JSON", "write a finite number"))
+        elif text.lower() in ("true", "false", "none", "null"):
+            lowered = "null" if lowered == "none" else lowered
+            self.faults.append(JsonFault("syntax", span, f"`{text}` is Python, not JSON", f"write `{lowered}`"))
+        else:
+            return None
+        self.position = word.end()
+        return JsonLiteral(span, _WORDS[lowered]) if lowered in _WORDS else JsonNumber(span, 0)
 
     def no_value(self, start: int, word: re.Match[str] | None) -> _Stop:
         if start >= len(self.text):
             last = max(len(self.text.rstrip()) - 1, 0)
             return self.syntax(last, start, "the document ends where a value should be", "complete it")
-        near = word is not None and word.group().lstrip("+-").lower() in _NEAR_WORDS
-        if self.pointer == "" and not near and (word or self.text[start] == "`"):
+        if self.pointer == "" and (word or self.text[start] == "`"):
             help = "remove what stands before the first `{`"
             return self.syntax(start, start + 1, "the document does not begin with JSON", help)
         comment = self.comment(start)
@@ -237,12 +252,6 @@ class _Reader:
                 return self.syntax(start, start + 1, "texts stand in double quotes in JSON", help)
             return self.syntax(start, start + 1, f"`{found}` begins no JSON value", "write a JSON value here")
         text = word.group()
-        if text.lstrip("+-").lower() in ("nan", "infinity", "inf"):
-            return self.syntax(start, word.end(), f"`{text}` is no number in JSON", "write a finite number", "number")
-        lowered = text.lower()
-        if lowered in ("true", "false", "none", "null"):
-            right = "null" if lowered in ("none", "null") else lowered
-            return self.syntax(start, word.end(), f"`{text}` is Python, not JSON", f"write `{right}`")
         return self.syntax(start, word.end(), f"`{text}` is no JSON value", f'a text is written "{text}"')
 
     def comment(self, start: int) -> _Stop | None:

@@ -19,7 +19,7 @@ settings.register_profile(
 settings.register_profile(
     "brief", settings.get_profile("fast"), max_examples=10, phases=(Phase.explicit, Phase.generate)
 )
-settings.register_profile("deep", max_examples=2000, deadline=None, suppress_health_check=_SLOW, print_blob=True)
+settings.register_profile("deep", max_examples=1000, deadline=None, suppress_health_check=_SLOW, print_blob=True)
 settings.load_profile(os.environ.get("FORMULASEED_HYPOTHESIS", "fast"))
 
 

@@ -227,7 +227,7 @@ def test_types(text: str, code: str, message: str, listing: Reference) -> None:
     [
         "__import__('os').system('true')", "lambda: 1", "[x for x in y]", "().__class__", "cpu.name.upper()",
         "eval('1')", "exec('1')", "open('x')", "ram_gb; 1", "ram_gb[0]", "a := 1", "import os", "print(1)", "$FILTER",
-        "f'{ram_gb}'", "ram_gb if True", "getattr(cpu, 'x')", "ram_gb is None",
+        "f'{ram_gb}'", "ram_gb if True", "getattr(cpu, 'x')", "cpu.cores is None",
     ],
 )  # fmt: skip
 def test_nothing_but_the_language(text: str, listing: Reference) -> None:

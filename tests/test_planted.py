@@ -17,7 +17,7 @@ MISTAKES = {
     "an operation that is none": ('"name": "N_ALLERGY_REVIEWS", "op": "count"',
                                   '"name": "N_ALLERGY_REVIEWS", "op": "cuont"', "FS504", "`count`"),
     "a function that is none": ("max(0.1, min(1.0, TRUST_RAW))", "max(0.1, mni(1.0, TRUST_RAW))", "FS207", "`min`"),
-    "an operator of another language": ("N_TOTAL_INCIDENTS > 0 else 0\"", "N_TOTAL_INCIDENTS > 0 && 1 else 0\"",
+    "an operator of another language": ("N_TOTAL_INCIDENTS > 0 else 0\"", "N_TOTAL_INCIDENTS > 0 && N_MILD > 0 else 0\"",
                                     "FS103", "`and`"),
     "a text in a sum": ("2025 - MOST_RECENT_YEAR", "'2025' - MOST_RECENT_YEAR", "FS301", "without quotes"),
     "a missing else": ('{"when": "RECENT_RATIO < 0.3 and N_TOTAL_INCIDENTS > 0", "then": 0.7},\n        {"else": 1.0}',

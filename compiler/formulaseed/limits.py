@@ -56,6 +56,8 @@ FORMULA_CHARACTERS = 16_384
 FORMULA_TERMS = 600
 FORMULA_TOKENS = 2_048
 FORMULA_NESTING = 60
+SYNTAX_FAULTS = 8
+"""So many faults of one formula's syntax are told at once."""
 TREE_DEPTH = 280
 
 ENTITIES = 500

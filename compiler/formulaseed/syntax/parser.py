@@ -18,8 +18,10 @@ from formulaseed import limits
 from formulaseed.diagnostics.model import Problems
 from formulaseed.resources import read_resource
 from formulaseed.source.json_reader import JsonString
+from formulaseed.source.text import Span
 from formulaseed.syntax import ast
-from formulaseed.syntax.syntax_errors import explain, told_alone
+from formulaseed.syntax.mending import MendedText, unmended
+from formulaseed.syntax.syntax_errors import SyntaxFault, explain, foreign_signs, told_alone
 
 _SCAN = re.compile(
     r"""(?P<word>(?:and|or|not|in|if|else)\b|[A-Za-z_]\w*(?=\s*\())"""
@@ -56,21 +58,61 @@ def _parse(
     if too_large:
         problems.add("FS104", text.span, too_large, split)
         return None
-    try:
-        tree = _lark(start).parse(text.value, start=start)
-    except UnexpectedInput as error:
-        name = subject.text if isinstance(subject, ast.Name) else None
-        fault = explain(text.value, error, name, older=start == "older")
-        fault = told_alone(fault) if alone else fault
-        problems.add(fault.code, text.inside(fault.start, fault.end), fault.message, fault.help)
-        return None
+    faults = _Faults(problems, alone)
+    name = subject.text if isinstance(subject, ast.Name) else None
+    reading, tree = unmended(text), None
+    while tree is None:
+        try:
+            tree = _lark(start).parse(reading.value, start=start)
+        except UnexpectedInput as error:
+            fault = explain(reading.value, error, name, older=start == "older")
+            if fault.instead is None or not faults.tell(fault, reading):
+                faults.tell_rest(fault, reading)
+                return None
+            reading = reading.mended(fault.start, fault.end, fault.instead)
     if _depth(tree) > limits.TREE_DEPTH:
         message = f"more than {limits.TREE_DEPTH} operations stand inside one another"
         problems.add("FS104", text.span, message, split)
         return None
-    builder = _Builder(text, subject)
+    builder = _Builder(reading, subject)
     expression: ast.Expr = builder.transform(tree)
-    return None if builder.out_of_range(problems) else expression
+    return expression if not builder.out_of_range(problems) and faults.are_mended else None
+
+
+class _Faults:
+    """Tells what is wrong with the syntax of one formula: so many faults at most, and none that a mending made."""
+
+    def __init__(self, problems: Problems, alone: bool) -> None:
+        self.problems = problems
+        self.alone = alone
+        self.left = limits.SYNTAX_FAULTS
+        self.are_mended = True
+        """Whether each was replaced by what was surely meant."""
+        self.postponed: list[tuple[SyntaxFault, Span]] = []
+
+    def tell(self, fault: SyntaxFault, text: MendedText) -> bool:
+        """Tell of a fault, or leave it to the checker; False where there is nothing to tell any more."""
+        if not self.left or text.is_mended(fault.start, fault.end):
+            return False
+        self.left -= 1
+        self.are_mended = self.are_mended and fault.is_certain
+        fault = told_alone(fault) if self.alone else fault
+        found = (fault, text.inside(fault.start, fault.end))
+        if fault.is_told_later:
+            self.postponed.append(found)
+        else:
+            self._add(*found)
+        return True
+
+    def tell_rest(self, last: SyntaxFault, text: MendedText) -> None:
+        """Tell of the fault behind which the text cannot be read, and of what is foreign behind it all the same."""
+        for fault in (last, *foreign_signs(text.value, last.end)):
+            self.tell(fault, text)
+        for found in self.postponed:
+            self._add(*found)
+
+    def _add(self, fault: SyntaxFault, span: Span) -> None:
+        self.problems.add(fault.code, span, fault.message, fault.help)
 
 
 def _over_limit(text: str) -> str | None:
@@ -132,7 +174,7 @@ _STRING_ESCAPES = {"n": "\n", "t": "\t"}
 class _Builder(Transformer_NonRecursive[Token, ast.Expr]):
     """Lark's tree to ours. Every method is named for a rule of the grammar."""
 
-    def __init__(self, text: JsonString, subject: ast.Expr | None) -> None:
+    def __init__(self, text: MendedText, subject: ast.Expr | None) -> None:
         super().__init__()
         self.text = text
         self.subject = subject
@@ -147,7 +189,7 @@ class _Builder(Transformer_NonRecursive[Token, ast.Expr]):
             )
         return bool(self.numbers_out_of_range)
 
-    def span(self, meta: Meta) -> Any:
+    def span(self, meta: Meta) -> Span:
         return self.text.inside(meta.start_pos, meta.end_pos)
 
     def formula(self, meta: Meta, children: list[ast.Expr]) -> ast.Expr:
@@ -252,5 +294,6 @@ class _Builder(Transformer_NonRecursive[Token, ast.Expr]):
 
     def call(self, meta: Meta, children: list[Any]) -> ast.Expr:
         token, arguments = children
-        name = ast.Name(self.text.inside(token.start_pos, token.end_pos), str(token))
+        written = self.text.original(token.start_pos, token.end_pos)
+        name = ast.Name(self.text.inside(token.start_pos, token.end_pos), str(token), written=written)
         return ast.Call(self.span(meta), name, tuple(arguments or ()))

@@ -7,91 +7,51 @@ languages is recognised by what stands at the place; the rest is told by what co
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from unicodedata import normalize
 
 from lark import UnexpectedCharacters, UnexpectedInput, UnexpectedToken
+
+from formulaseed.syntax.foreign import ALONE, AT_A_PLACE, OLDER, QUOTED, SIGNS, TYPEWRITER, Foreign
 
 
 @dataclass(frozen=True, slots=True)
 class SyntaxFault:
+    """What is wrong at the characters `start` to `end`. `instead` and `is_certain` as in `foreign.Foreign`.
+
+    `is_told_later`: where the text can be read with what is there instead, the checker has more to say of it.
+    """
+
     code: str
     start: int
     end: int
     message: str
     help: str
+    instead: str | None = None
+    is_certain: bool = True
+    is_told_later: bool = False
 
-
-_STEP = "give the value a step of its own"
-_FOREIGN: tuple[tuple[str, str, str], ...] = (
-    (r"===?", "`{0}` is not an operator here", "write `==` to compare"),
-    (r"=>|=<", "`{0}` is not an operator", "write `>=` or `<=`"),
-    (r"[-+*/]=|:=", "`{0}` assigns; a formula is one expression", _STEP),
-    (r"=", "`=` assigns; a formula is one expression", f"write `==` to compare, or {_STEP}"),
-    (r"&&?", "`{0}` is not an operator here", "write `and`"),
-    (r"\|\|?", "`{0}` is not an operator here", "write `or`"),
-    (r"!(?!=)", "`!` is not an operator here", "write `not`"),
-    (r"<>", "`<>` is not an operator", "write `!=`"),
-    (r"between\b|BETWEEN\b", "`{0}` is not in the language", "write `1 <= x <= 2`"),
-    (r"like\b|LIKE\b|contains\b|CONTAINS\b", "`{0}` is not in the language", "write `'Thai' in context.categories`"),
-    (r"\^", "`^` is not an operator here", "write `**` for a power"),
-    (r"\?", "`?` is not an operator here", "write `a if condition else b`"),
-    (r"is\s+not\b", "there is no `is not`", "write `!= None`"),
-    (r"is\b", "there is no `is`", "write `== None`"),
-    (r"lambda\b|for\b|while\b|def\b|import\b|return\b|class\b|yield\b|await\b|async\b|with\b|del\b|exec\b|try\b",
-     "`{0}` is not in the language: a formula is one expression", "use the operations and functions of the seed"),
-    (r"then\b", "`then` is not in the language", "write `a if condition else b`"),
-    (r"elif\b", "`elif` is not in the language", "write `a if c1 else b if c2 else d`"),
-    (r"AND\b|And\b", "`{0}` is written in small letters", "write `and`"),
-    (r"OR\b|Or\b", "`{0}` is written in small letters", "write `or`"),
-    (r"NOT\b|Not\b", "`{0}` is written in small letters", "write `not`"),
-    (r"IN\b|In\b", "`{0}` is written in small letters", "write `in`"),
-    (r"\[", "values cannot be indexed", "name the field with a dot, such as `extraction.severity`"),
-    (r"\{|\}", "`{0}` is not in the language", "a list is written ['a', 'b']"),
-    (r"\.", "a dot may only join a namespace and a field", "write `meta.stars`"),
-    (r":", "`:` is not in the language", "write `a if condition else b`"),
-    (r";", "a formula is one expression", "give every value a step of its own"),
-    (r"\$", "`$` stands before the name of a filter", "write `$NAME`"),
-    (r"#.*", "a formula has no comments", "remove it"),
-    (r"\)", "this `)` closes nothing", "remove it"),
-    (r"\]", "this `]` closes nothing", "remove it"),
-    (r"[@~`\\]", "`{0}` is not in the language", "remove it"),
-)  # fmt: skip
-_OLDER: tuple[tuple[str, str, str], ...] = (
-    (r"for\b", "a second loop cannot stand in the first", "write one `for`, with conditions behind `if`"),
-    (r"where\b", "`where` is not in the language", "write `if`"),
-    (r"\.\s*[A-Za-z_]\w*", "values have no methods or attributes", "compare the value itself; a review's field is `e['field']`"),
-    (r":", "values cannot be cut into parts", "use the whole value"),
-)  # fmt: skip
-"""What formulas of the older shape have besides: more of Python than there is."""
-_COMPILED_OLDER = tuple((re.compile(pattern), message, help) for pattern, message, help in _OLDER)
-_COMPILED = tuple((re.compile(pattern), message, help) for pattern, message, help in _FOREIGN)
-
-_TYPEWRITER = {
-    **dict.fromkeys("‘’“”„‚«»", "'"), **dict.fromkeys("−–—", "-"), **dict.fromkeys("×·", "*"), "÷": "/",
-    "≥": ">=", "≤": "<=", "≠": "!=",
-}  # fmt: skip
-"""What a word processor makes of the keyboard's characters."""
 
 _NO_NUMBER = re.compile(
     r"(?<![\w.])(?:[0-9]{1,3}(?:,[0-9]{3})+(?![\w,])|[0-9]+(?:_[0-9]+)+|0[xXbBoO]\w+|0[0-9]+|[0-9]+\.[0-9]+\.[0-9.]+)"
 )
 
-_ALONE = (
-    (_STEP, "write the value itself where it is used"),
-    ("use the operations and functions of the seed", "use the operators and functions of formulas"),
-    ("write `'Thai' in context.categories`", "write `'Pro' in title`"),
-    ("name the field with a dot, such as `extraction.severity`", "name the field with a dot, such as `cpu.cores`"),
-    ("a dot may only join a namespace and a field", "a dot may only join an entity and a field"),
-    ("write `meta.stars`", "write `cpu.cores`"),
-    ("give every value a step of its own", "write one formula for each value"),
-    (": the step's name stands in `name`; to compare write `==`", ", and write the value itself where it is used"),
-    ("write an expression such as `N_MILD + 1`", "write an expression such as `ram_gb * 2.5`"),
-    ("use the operation `case`, or write", "write"),
+_TEXT_OR_SIGN = re.compile(
+    r"""'(?:[^'\\]|\\.)*+'?|"(?:[^"\\]|\\.)*+"?|"""
+    + rf"(?P<sign>{'|'.join(row.pattern.pattern for row in SIGNS)}|{QUOTED.pattern}|[^\W\x00-\x7f]+|[^\x00-\x7f])"
 )
-"""What a formula that stands alone is told, in place of what is said of a seed's."""
+_BRACKET = re.compile(r"""'(?:[^'\\]|\\.)*+'?|"(?:[^"\\]|\\.)*+"?|[(\[]|[)\]]|,""")
+
+_IN_FRONT = {"if": "write `a if condition else b`", "and": "write `a and b`", "or": "write `a or b`"}
+_NOW = re.compile(r"\b(?:datetime|date|time)\b[\w.]*\([^()]*\)$|\b(?i:now|today)\(\)$")
+_NO_CLOCK = "a formula does not know what day it is"
+_A_PARAMETER = "declare the year in `parameters` and write `param.AS_OF_YEAR`"
+_ENDS = "'\")]"
+_CALLED = "functions are called by name, such as `len(context.name)`"
+_WHOLE = "use the value itself"
 
 _WORDS = ("and", "or", "in", "if", "else")
-_JOINED = {"<>": "write `!=`", "===": "write `==` to compare", "<<": "write `<`", ">>": "write `>`"}
 
 _WHAT = (
     ({"NAME", "NUMBER"}, "a value (a name, a number, a text, `(`)"),
@@ -124,29 +84,49 @@ def explain(text: str, error: UnexpectedInput, subject: str | None, *, older: bo
         return _no_comparison(text)
     if position >= len(text):
         return _at_end(text, expected)
-    for pattern, message, help in _COMPILED_OLDER if older else ():
-        match = pattern.match(text, position)
+    for foreign in OLDER if older else ():
+        match = foreign.pattern.match(text, position)
         if match:
-            return SyntaxFault("FS103", position, match.end(), message, help)
+            return _fault(foreign, match)
     return _at(text, position, expected, subject or "x")
+
+
+def foreign_signs(text: str, behind: int) -> Iterator[SyntaxFault]:
+    """The signs and characters from `behind` on that are in no formula, whatever stands around them."""
+    for match in _TEXT_OR_SIGN.finditer(text):
+        if match.lastgroup == "sign" and match.start() >= behind:
+            yield _sign(text, match.start()) or _unknown_character(text, match.start())
+
+
+def _sign(text: str, position: int) -> SyntaxFault | None:
+    """The foreign sign that begins there."""
+    found = ((row, row.pattern.match(text, position)) for row in SIGNS)
+    return next((_fault(row, match) for row, match in found if match), None)
+
+
+def _fault(foreign: Foreign, match: re.Match[str]) -> SyntaxFault:
+    message, help = foreign.told(foreign.message, match), foreign.told(foreign.help, match)
+    return SyntaxFault("FS103", match.start(), match.end(), message, help, foreign.instead, foreign.is_certain)
 
 
 def told_alone(fault: SyntaxFault) -> SyntaxFault:
     """The same fault, told of a formula that stands alone, without a seed around it."""
     message, help = fault.message, fault.help
-    for said, instead in _ALONE:
+    for said, instead in ALONE:
         message, help = message.replace(said, instead), help.replace(said, instead)
     return replace(fault, message=message, help=help)
 
 
 def _no_comparison(text: str) -> SyntaxFault:
     help = "write it like `< 4.0`, or drop `source` and write the whole condition"
+    instead = None
     if text.strip().startswith("="):
         rest = text.strip().lstrip("=")
-        help = f"write `{rest[0]}={rest[1:]}`" if rest[:1] in ("<", ">") else f"write `=={rest}`"
+        instead = f"{rest[0]}={rest[1:]}" if rest[:1] in ("<", ">") else f"=={rest}"
+        help = f"write `{instead}`"
     elif text.strip().lower() in ("else", "default", "otherwise", "_", "*"):
         help = 'write {"else": …} as the last rule'
-    return SyntaxFault("FS101", 0, len(text), "with `source`, `when` starts with a comparison operator", help)
+    return SyntaxFault("FS101", 0, len(text), "with `source`, `when` starts with a comparison operator", help, instead)
 
 
 def _at_end(text: str, expected: set[str]) -> SyntaxFault:
@@ -177,10 +157,11 @@ def _at(text: str, position: int, expected: set[str], subject: str) -> SyntaxFau
         return SyntaxFault("FS103", position, position + 1, message, "give them by position, such as `round(x, 2)`")
     torn = re.compile(r"!\s+=").match(text, position)
     if torn:
-        return SyntaxFault("FS103", position, torn.end(), "the operator is torn apart", "write `!=`")
+        return SyntaxFault("FS103", position, torn.end(), "the operator is torn apart", "write `!=`", "!=")
     if text[position] == "=" and re.search(r"[<>!=]\s+$", text[:position]):
-        sign = f"{before[-1]}="
-        return SyntaxFault("FS103", len(before) - 1, position + 1, "the operator is torn apart", f"write `{sign}`")
+        whole = f"{before[-1]}="
+        help = f"write `{whole}`"
+        return SyntaxFault("FS103", len(before) - 1, position + 1, "the operator is torn apart", help, whole)
     assigned = re.fullmatch(r"\s*([A-Za-z_]\w*)", before)
     if text[position] == "=" and text[position : position + 2] != "==" and assigned:
         help = f"remove `{assigned[1]} =`: the step's name stands in `name`; to compare write `==`"
@@ -188,12 +169,14 @@ def _at(text: str, position: int, expected: set[str], subject: str) -> SyntaxFau
     number = _number(text, position)
     if number is not None:
         return number
-    joined = re.compile(r"<>|<<|>>|===|==>|=>").match(text, max(position - 1, 0)) or re.compile("===").match(
-        text, max(position - 2, 0)
-    )
-    if joined and joined.end() > position:
-        help = _JOINED.get(joined.group(), "write `>=`")
-        return SyntaxFault("FS103", joined.start(), joined.end(), f"`{joined.group()}` is not an operator", help)
+    sign = _sign(text, len(text[:position].rstrip("<>=!")))  # a part of it may have been read
+    if sign is not None and sign.end > position:
+        return sign
+    called = re.compile(r"(?:if|and|or)(?=\s*(\())").match(text, position)
+    if called and "NAME" in expected and _has_arguments(text, called.start(1)):
+        message, help = f"there is no function `{called.group()}`", _IN_FRONT[called.group()]
+        instead = called.group().upper()
+        return SyntaxFault("FS207", position, called.end(), message, help, instead, is_told_later=True)
     begins = re.match(r"\s*(if)\b", text, re.IGNORECASE)
     if begins and not text[begins.end() :].lstrip().startswith("("):
         help = "the value stands first: `a if condition else b`"
@@ -206,13 +189,16 @@ def _at(text: str, position: int, expected: set[str], subject: str) -> SyntaxFau
         found = re.compile(r"\S+").match(text, position)
         help = "write `!=`" if found and found.group().startswith("=") else "write `not in`, or `!=`"
         return SyntaxFault("FS101", len(before) - 3, position + 1, "`not` needs `in` here", help)
-    for pattern, message, help in _COMPILED:
-        match = pattern.match(text, position)
+    if text[position] == ".":
+        return _dot(text, position, before)
+    for foreign in AT_A_PLACE:
+        match = foreign.pattern.match(text, position)
         if match and not (match.group() in ")]" and "NAME" in expected):
-            return SyntaxFault("FS103", position, match.end(), message.format(match.group().strip()), help)
-        if previous and pattern.fullmatch(previous[1]):  # `lambda x`: the name before is the culprit
-            start, word = previous
-            return SyntaxFault("FS103", start, start + len(word), message.format(word), help)
+            return _fault(foreign, match)
+        if previous:  # `lambda x`: the name before is the culprit
+            match = foreign.pattern.fullmatch(text, *previous)
+            if match:
+                return _fault(foreign, match)
     character = text[position]
     escape = re.compile(r"""(['"])(?:(?!\1)[^\\]|\\['"\\nt])*+(\\.)""").match(text, position)
     if escape:
@@ -231,27 +217,66 @@ def _number(text: str, position: int) -> SyntaxFault | None:
     for match in _NO_NUMBER.finditer(text):
         if match.start() < position < match.end():
             plain = match.group().replace(",", "").replace("_", "")
-            help = f"write {int(plain)}" if plain.isdigit() else "write it like 12 or 0.5"
-            return SyntaxFault("FS101", match.start(), match.end(), f"`{match.group()}` is no number here", help)
+            instead = str(int(plain)) if plain.isdigit() else None
+            help = f"write {instead}" if instead else "write it like 12 or 0.5"
+            message = f"`{match.group()}` is no number here"
+            return SyntaxFault("FS101", match.start(), match.end(), message, help, instead)
     return None
 
 
 def _unknown_character(text: str, position: int) -> SyntaxFault:
+    quoted = QUOTED.match(text, position)
+    if quoted:
+        instead = f"'{quoted[1]}'"
+        message = f"`{quoted.group()}` stands in quotes that are not in the language"
+        return SyntaxFault("FS103", position, quoted.end(), message, f"write `{instead}`", instead)
     character = text[position]
     end = position + 1
-    instead = _TYPEWRITER.get(character)
-    help = "remove it"
-    if instead is not None:
-        help = f"write `{instead}`"
+    typed, plain = TYPEWRITER.get(character), normalize("NFKC", character)
+    help, instead = "remove it", ""
+    if typed is not None:
+        help, instead = f"write `{typed}`", f" {typed} "
     elif character.isspace():
-        help = "write a plain space"
+        help, instead = "write a plain space", " "
+    elif plain.isascii() and plain.isprintable() and not character.isalpha():  # `１` and `（`
+        help, instead = f"write `{plain}`", plain
     elif character.isalpha():
         word = re.compile(r"\w+").match(text, position)
         end = word.end() if word else end
-        help = "names use the letters a to z, digits and `_`"
+        help, instead = "names use the letters a to z, digits and `_`", "_"
     found = text[position:end] if text[position:end].isprintable() else ascii(text[position:end])[1:-1]
     name = f" (U+{ord(character):04X})" if end == position + 1 else ""
-    return SyntaxFault("FS103", position, end, f"`{found}`{name} is not in the language", help)
+    message = f"`{found}`{name} is not in the language"
+    if typed == "'":  # without its counterpart
+        return SyntaxFault("FS103", position, end, message, help)
+    return SyntaxFault("FS103", position, end, message, help, instead, is_certain=instead != "_")
+
+
+def _dot(text: str, position: int, before: str) -> SyntaxFault:
+    """A dot that joins no names: a method, an attribute, or a letter of another alphabet behind it."""
+    if re.compile(r"\.\s*[^\W\d_]").match(text, position) and not text[position + 1 :].lstrip()[0].isascii():
+        return _unknown_character(text, len(text) - len(text[position + 1 :].lstrip()))
+    named = re.compile(r"\.\s*([A-Za-z_]\w*)(\s*\()?").match(text, position)
+    now = _NOW.search(before)
+    if now:
+        return SyntaxFault("FS103", now.start(), named.end(1) if named else position + 1, _NO_CLOCK, _A_PARAMETER)
+    if named and (named[2] or before[-1:] in _ENDS):
+        what = "methods" if named[2] else "parts"
+        message, help = f"values have no {what} such as `{named[1]}`", _CALLED if named[2] else _WHOLE
+        return SyntaxFault("FS103", position, named.end(1), message, help)
+    message = "a dot may only join a namespace and a field"
+    return SyntaxFault("FS103", position, position + 1, message, "write `meta.stars`")
+
+
+def _has_arguments(text: str, opened: int) -> bool:
+    """Whether a comma stands in the bracket that opens there."""
+    depth = 0
+    for match in _BRACKET.finditer(text, opened):
+        found = match.group()
+        depth += 1 if found in "([" else -1 if found in ")]" else 0
+        if depth == 0 or (depth == 1 and found == ","):
+            return found == ","
+    return False
 
 
 def _misplaced(text: str, position: int, expected: set[str], before: str, subject: str) -> SyntaxFault:
@@ -279,9 +304,9 @@ def _value_help(found: str, subject: str) -> str:
     return "write a name, a number or a text"
 
 
-def _word_before(text: str, position: int) -> tuple[int, str] | None:
+def _word_before(text: str, position: int) -> tuple[int, int] | None:
     match = re.search(r"([A-Za-z_]\w*)\s+$", text[:position])
-    return (match.start(1), match.group(1)) if match else None
+    return match.span(1) if match else None
 
 
 def _expectation(expected: set[str]) -> str:

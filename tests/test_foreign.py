@@ -5,11 +5,23 @@ Where the help is a rewrite, the formula that it asks for has no errors.
 
 from __future__ import annotations
 
+import builtins
+import math
+import re
+import statistics
 import time
 from typing import Any
 
 import pytest
+from formulaseed.checker.facts import Facts
+from formulaseed.checker.foreign_calls import tell_no_function
+from formulaseed.checker.scope import Scope
+from formulaseed.diagnostics.model import Problems
+from formulaseed.domain.builtins import FUNCTIONS
+from formulaseed.domain.foreign_functions import FOREIGN_FUNCTIONS, form_of
 from formulaseed.pipeline import analyse
+from formulaseed.source.text import Source, Span
+from formulaseed.syntax import ast
 
 SEED: dict[str, Any] = {
     "task_name": "T",
@@ -116,3 +128,94 @@ def test_much_that_is_foreign_is_told_soon() -> None:
         start = time.process_time()
         assert told((sign * 16_384)[:16_000])
         assert time.process_time() - start < 3.0
+
+
+CALLS = {
+    "AND(N > 1, M > 2, N < 5)": "N > 1 and M > 2 and N < 5",
+    "and(N > 1, M > 2 or N > 3)": "N > 1 and (M > 2 or N > 3)",
+    "or(N > 1, M > 2)": "N > 1 or M > 2",
+    "NOT(N > 1 and M > 1)": "not (N > 1 and M > 1)",
+    "xor(N > 1, M > 1)": "(N > 1) != (M > 1)",
+    "isnull(context.tier)": "context.tier == None",
+    "pd.notna(context.tier)": "context.tier != None",
+    "contains(context.name, 'Thai')": "'Thai' in context.name",
+    "BETWEEN(N, 1, 5)": "1 <= N <= 5",
+    "if(N > 0, 1, 0)": "1 if N > 0 else 0",
+    "IF(N > 0 or M > 0, N, M + 1)": "N if N > 0 or M > 0 else M + 1",
+    "IFNULL(context.tier, 2)": "(context.tier or 2)",
+    "lg(N + 1)": "log(N + 1) / log(10)",
+    "mod(N + 1, 3)": "(N + 1) % 3",
+    "np.square(-N)": "(-N) ** 2",
+    "greatest(N, M, 3)": "max(N, M, 3)",
+    "clip(N, 0, 5)": "clamp(N, 0, 5)",
+}
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_a_call_is_rewritten(call: str) -> None:
+    """The help says what to write with the call's own arguments, and that has no errors."""
+    name, is_value = call.partition("(")[0], "> 1" not in call and "context" not in call and "BETWEEN" not in call
+    for text in (call, CALLS[call]):
+        errors = told(text if is_value or "IF" in call else f"1 if {text} else 0")
+        assert errors == ([(name, f"write `{CALLS[call]}`")] if text == call else [])
+
+
+ENTRIES = sorted(
+    {(name, n) for name in FOREIGN_FUNCTIONS for n in (1, 2, 3) if form_of(name, n)} - {("and", 3), ("or", 3)}
+)
+
+
+@pytest.mark.parametrize(("name", "arguments"), ENTRIES)
+def test_what_stands_for_a_call_is_a_formula(name: str, arguments: int) -> None:
+    """Every entry of the table, with numbers or, where these are no operands of it, with texts or conditions."""
+    rewritten = []
+    for operands in (
+        ["(N + 2)", "3", "4"],
+        ["N > 1", "M", "N"],
+        ["N > 1", "M > 2"],
+        ["context.name", "'a'"],
+        ["context.tier"],
+    ):
+        helps = [help for _, help in told(f"int({name.upper()}({', '.join(operands[:arguments])}) == None)")]
+        found = re.fullmatch("write `(.*)`", helps[0]) if len(helps) == 1 else None
+        if found:
+            rewritten.append(found[1])
+    assert any(told(text) == [] or told(f"1 if {text} else 0") == [] for text in rewritten)
+
+
+def test_a_name_that_exists_elsewhere_is_not_taken_for_one_of_ours() -> None:
+    """No function of Python's, SQL's or a spreadsheet's that the table has is met with a near name of ours."""
+    names = {*filter(str.islower, [*dir(builtins), *dir(math), *statistics.__all__]), *FOREIGN_FUNCTIONS} - {*FUNCTIONS}
+    assert len(names) > 250
+    for name in sorted(names - {"and", "or", "not", "if"}):
+        help = help_for_call(name)
+        assert help
+        assert not help.startswith("did you mean"), name
+
+
+def help_for_call(name: str) -> str:
+    problems = Problems()
+    span = Span(Source("", name), 0, len(name))
+    scope = Scope(problems, {}, {}, {}, {}, frozenset())
+    tell_no_function(scope, ast.Name(span, name), (), Facts())
+    (found,) = problems.sorted()
+    return found.help
+
+
+NO_METHODS = {
+    "'{}'.format(N)": (".format", "functions are called by name, such as `len(context.name)`"),
+    "$F.count()": (".count", "functions are called by name, such as `len(context.name)`"),
+    "(N + 1).real": (".real", "use the value itself"),
+    "datetime.now().year": ("datetime.now().year", "declare the year in `parameters` and write `param.AS_OF_YEAR`"),
+    "datetime.now()": ("datetime.now", "declare the year in `parameters` and write `param.AS_OF_YEAR`"),
+    "today()": ("today", "declare the year in `parameters` and write `param.AS_OF_YEAR`"),
+    "count(*)": ("count(*)", "`count` is an operation: give it a step of its own"),
+    "extraction.qualité": ("é", "names use the letters a to z, digits and `_`"),
+    "extraction.été": ("été", "names use the letters a to z, digits and `_`"),
+}
+
+
+@pytest.mark.parametrize("formula", NO_METHODS)
+def test_methods_and_attributes(formula: str) -> None:
+    """What is wrong is told of the method, the clock or the letter, not of the dot before it."""
+    assert told(formula) == [NO_METHODS[formula]]

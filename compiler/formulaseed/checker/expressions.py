@@ -10,11 +10,10 @@ from collections.abc import Sequence
 
 from formulaseed.checker.comparisons import ComparisonChecker, is_null
 from formulaseed.checker.facts import Facts, Narrowing, is_present, range_of
+from formulaseed.checker.foreign_calls import tell_no_function
 from formulaseed.checker.hazards import tell_hazards
 from formulaseed.checker.scope import Scope, error_at
 from formulaseed.checker.wording import arity, called, unquoted_number
-from formulaseed.diagnostics.model import Help
-from formulaseed.diagnostics.suggest import did_you_mean
 from formulaseed.domain import ranges
 from formulaseed.domain.builtins import FUNCTIONS, OPERATORS, Fault, Function
 from formulaseed.domain.ranges import Range
@@ -268,10 +267,9 @@ class ExpressionChecker(ComparisonChecker):
     def _call(self, node: ast.Call, facts: Facts) -> Expr:
         function = FUNCTIONS.get(node.name.text)
         if function is None:
-            self._no_function(node.name)
-            for argument in node.arguments:
-                if not isinstance(argument, ast.List):
-                    self.check(argument, facts)
+            lists = any(isinstance(argument, ast.List) for argument in node.arguments)
+            found = [self.check(argument, facts) for argument in node.arguments if not isinstance(argument, ast.List)]
+            tell_no_function(self.scope, node.name, [] if lists else found, facts)
             return error_at(node.span)
         arguments = node.arguments
         if function.takes_list and len(arguments) == 1 and isinstance(arguments[0], ast.List):
@@ -294,21 +292,6 @@ class ExpressionChecker(ComparisonChecker):
         if function.name == "round" and len(checked) == 2 and not self._digits_are_sound(checked[1]):
             return error_at(node.span)
         return self._applied(function, checked, node.span, facts)
-
-    def _no_function(self, name: ast.Name) -> None:
-        last = name.text.rsplit(".", 1)[-1]
-        help = self.scope.words.aliases.get(last.lower()) or did_you_mean(
-            name.text, FUNCTIONS, what="functions", limit=20
-        )
-        if "." in name.text and last in FUNCTIONS:
-            help = Help(f"write `{last}`", last)
-        elif "." in name.text:
-            help = f"functions are called by name, such as `{self.scope.words.call}`; texts are compared case included"
-            self.problems.add("FS103", name.span, f"values have no methods such as `{last}`", help)
-            return
-        if name.text in self.scope.places:
-            help = f"`{name.text}` is a step; write `{name.text} * (…)` to multiply"
-        self.problems.add("FS207", name.span, f"there is no function `{name.text}`", help)
 
     def _applied(self, function: Function, arguments: list[Expr], span: Span, facts: Facts) -> Expr:
         if function.name == "sum":  # as additions, one by one: Python's own rounds differently from version to version

@@ -6,7 +6,8 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from formulaseed.domain.builtins import ALIASES, Function
+from formulaseed.domain.builtins import Function
+from formulaseed.domain.foreign_functions import CLOCK, FOREIGN_FUNCTIONS
 from formulaseed.domain.types import Base
 from formulaseed.ir import nodes
 from formulaseed.ir.nodes import Expr, Symbol, SymbolKind
@@ -24,20 +25,26 @@ class Words:
     """Help for a text where a number is needed."""
     call: str
     """A call of a function with a text."""
-    aliases: Mapping[str, str]
-    """What to write in place of functions from elsewhere."""
+    functions: Mapping[str, str]
+    """What to write in place of functions from elsewhere; empty where there is nothing like them."""
 
 
 OF_SEEDS = Words(
-    "no step is called", "a text is no number; a `lookup` gives numbers for texts", "len(context.name)", ALIASES
+    "no step is called",
+    "a text is no number; a `lookup` gives numbers for texts",
+    "len(context.name)",
+    FOREIGN_FUNCTIONS,
 )
 OF_DOMAINS = Words(
     "no field is called",
     "a text is no number; compare it: `10 if x == 'a' else 0`",
     "len(name)",
     {
-        **{name: help for name, help in ALIASES.items() if "step" not in help and "operation" not in help},
+        **{name: "" if " step" in help or "operation" in help else help for name, help in FOREIGN_FUNCTIONS.items()},
         **dict.fromkeys(("average", "mean", "avg"), "write `(a + b) / 2`"),
+        **dict.fromkeys(("any", "exists", "some"), "write `a or b`"),
+        **dict.fromkeys(("all", "every"), "write `a and b`"),
+        **dict.fromkeys(CLOCK, "write the year as a number"),
     },
 )
 

@@ -318,22 +318,6 @@ OPERATORS: dict[str, Operator] = {
     )
 }  # fmt: skip
 
-_TERNARY = "write `a if condition else b`"
-_MEAN = "write `(a + b) / 2`, or divide a `sum` step by a `count` step"
-_OR = "write `(x or 0)`"
-
-ALIASES = {
-    "ln": "write `log`", "log10": "write `log(x) / log(10)`", "log2": "write `log(x) / log(2)`", "log1p": "write `log(1 + x)`",
-    "maximum": "write `max`", "greatest": "write `max`", "minimum": "write `min`", "least": "write `min`",
-    "average": _MEAN, "mean": _MEAN, "avg": _MEAN, "exp": "write `2.718281828459045 ** x`",
-    "coalesce": _OR, "ifnull": _OR, "nvl": _OR, "isnull": _OR, "if": _TERNARY, "iif": _TERNARY, "ifelse": _TERNARY,
-    **{name: f"`{name}` is an operation: give it a step of its own" for name in ("count", "lookup", "case")},
-    "sqr": "write `x ** 2`", "square": "write `x ** 2`",
-    "median": "there is no median; use `max`, `min` or a mean",
-    "trunc": "write `int`", "ceiling": "write `ceil`", "absolute": "write `abs`", "power": "write `pow`", "root": "write `sqrt`",
-}  # fmt: skip
-"""Names from elsewhere, with what to write instead."""
-
 _NUMBER_OR_BOOLEAN = frozenset({Base.INTEGER, Base.NUMBER, Base.BOOLEAN})
 
 FUNCTIONS: dict[str, Function] = {

@@ -24,6 +24,11 @@ def operand_text(expression: Expr) -> str:
     return _at(expression, builtins.ADDITIVE)
 
 
+def text_at(expression: Expr, least: int) -> str:
+    """The expression where what stands beside it has the precedence `least`."""
+    return _at(expression, least)
+
+
 def step_text(step: nodes.Step) -> str:
     """What the step does, such as `count where $IS_INCIDENT and meta.year >= 2023`."""
     match step.operation:

@@ -123,6 +123,9 @@ ALONE = (
     ("give every value a step of its own", "write one formula for each value"),
     (": the step's name stands in `name`; to compare write `==`", ", and write the value itself where it is used"),
     ("write an expression such as `N_MILD + 1`", "write an expression such as `ram_gb * 2.5`"),
+    ("`count` is an operation: give it a step of its own", "formulas read the fields of one item, such as `cpu.cores`"),
     ("use the operation `case`, or write", "write"),
+    ("declare the year in `parameters` and write `param.AS_OF_YEAR`", "write the year as a number"),
+    ("`len(context.name)`", "`len(title)`"),
 )
 """What a formula that stands alone is told, in place of what is said of a seed's."""

@@ -13,6 +13,7 @@ from unicodedata import normalize
 
 from lark import UnexpectedCharacters, UnexpectedInput, UnexpectedToken
 
+from formulaseed.domain.foreign_functions import FOREIGN_FUNCTIONS
 from formulaseed.syntax.foreign import ALONE, AT_A_PLACE, OLDER, QUOTED, SIGNS, TYPEWRITER, Foreign
 
 
@@ -177,6 +178,10 @@ def _at(text: str, position: int, expected: set[str], subject: str) -> SyntaxFau
         message, help = f"there is no function `{called.group()}`", _IN_FRONT[called.group()]
         instead = called.group().upper()
         return SyntaxFault("FS207", position, called.end(), message, help, instead, is_told_later=True)
+    counted = re.search(r"\b((?i:count))\s*\($", before)
+    if counted and re.compile(r"\*\s*\)").match(text, position):
+        message, help = f"there is no function `{counted[1]}`", FOREIGN_FUNCTIONS["count"]
+        return SyntaxFault("FS207", counted.start(), text.index(")", position) + 1, message, help)
     begins = re.match(r"\s*(if)\b", text, re.IGNORECASE)
     if begins and not text[begins.end() :].lstrip().startswith("("):
         help = "the value stands first: `a if condition else b`"

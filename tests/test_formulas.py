@@ -100,7 +100,7 @@ def test_the_real_reference() -> None:
                 assert refused(text, reference)[0].code == "FS204"
             else:
                 assert compile_formula(text, reference=reference).evaluate(FULL) is not None
-    assert only("condition == 'nwe'", reference).help == "did you mean `new`?"
+    assert only("condition == 'nwe'", reference).help == "did you mean `'new'`?"
 
 
 # --- guards

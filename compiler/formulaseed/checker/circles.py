@@ -42,3 +42,23 @@ def _entered(
     place = reached[name] = len(reached)
     open_names.append(name)
     return name, place, iter(uses[name])
+
+
+def circle(first: str, second: str, uses: Mapping[str, frozenset[str]]) -> list[str]:
+    """The shortest circle that begins with the use of `second` in `first`: the names in order, each using the next.
+
+    The two are in the same circle.
+    """
+    came_from = {second: first}
+    layer = [second]
+    while first not in came_from:
+        reached = [(inner, outer) for outer in layer for inner in sorted(uses.get(outer, ()))]
+        layer = []
+        for inner, outer in reached:
+            if inner not in came_from:
+                came_from[inner] = outer
+                layer.append(inner)
+    found = [came_from[first]]
+    while found[-1] != first:
+        found.append(came_from[found[-1]])
+    return found[::-1]

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from formulaseed.checker.decided import decided_pair
 from formulaseed.checker.facts import Facts, Narrowing, is_present, range_of, values_of
 from formulaseed.checker.scope import Scope, error_at
-from formulaseed.checker.wording import called, help_for_order, help_for_pair
+from formulaseed.checker.wording import called, help_for_order, help_for_pair, in_quotes
 from formulaseed.diagnostics.suggest import did_you_mean, meant, nearest
 from formulaseed.domain.ranges import described
 from formulaseed.domain.types import BOOLEAN, Base, Value, join
@@ -220,7 +220,9 @@ class ComparisonChecker(ABC):
             text, known, culprit = a.values[0], b.values, left
         other = left if culprit is right else right
         message = f"{called(other)} never is `{text}`"
-        self.problems.add("FS302", culprit.info.span, message, did_you_mean(text, known, what="values"))
+        help, span = did_you_mean(text, known, what="values"), culprit.info.span
+        is_json = bool(span.pointer) and span.source.text.startswith('"', span.start)
+        self.problems.add("FS302", span, message, help if is_json else in_quotes(help))
         return error_at(right.info.span)
 
     def _membership(self, left: Expr, operator: str, node: ast.Expr, facts: Facts) -> tuple[Expr, Expr]:

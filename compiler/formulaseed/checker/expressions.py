@@ -13,14 +13,14 @@ from formulaseed.checker.facts import Facts, Narrowing, is_present, range_of
 from formulaseed.checker.foreign_calls import tell_no_function
 from formulaseed.checker.hazards import tell_hazards
 from formulaseed.checker.scope import Scope, error_at
-from formulaseed.checker.wording import arity, called, unquoted_number
+from formulaseed.checker.wording import arity, called, tested, unquoted_number
 from formulaseed.domain import ranges
 from formulaseed.domain.builtins import FUNCTIONS, OPERATORS, Fault, Function
 from formulaseed.domain.ranges import Range
 from formulaseed.domain.types import BOOLEAN, INTEGER, NUMBER, Base, Type, Value, join, type_of
 from formulaseed.ir import nodes
 from formulaseed.ir.nodes import Expr, Info, SymbolKind
-from formulaseed.ir.text import expression_text, operand_text
+from formulaseed.ir.text import expression_text
 from formulaseed.source.text import Span
 from formulaseed.syntax import ast
 
@@ -83,10 +83,8 @@ class ExpressionChecker(ComparisonChecker):
         found = self.check(node, facts)
         ty = found.info.ty
         if not (ty.is_error or ty.base is Base.BOOLEAN or ty.nullable):
-            nothing = "''" if ty.base is Base.STRING else "0"
             message = f"a condition must be true or false, and {called(found)} is {ty.noun}"
-            help = f"write `{operand_text(found)} != {nothing}`"
-            self.problems.add("FS304", node.span, message, help)
+            self.problems.add("FS304", node.span, message, f"write `{tested(found)}`")
             return error_at(node.span)
         return found
 

@@ -13,6 +13,7 @@ from formulaseed.checker.scope import Scope
 from formulaseed.checker.wording import called
 from formulaseed.domain.ranges import Range, described
 from formulaseed.domain.types import Base
+from formulaseed.ir import nodes
 from formulaseed.ir.nodes import Expr
 from formulaseed.ir.text import expression_text, operand_text
 from formulaseed.source.text import Span
@@ -67,8 +68,14 @@ class _Hazards:
         self.scope.tell(code, self.span, message, help, message)
 
     def guarded(self, index: int, test: str) -> str:
+        """The operation where it has a value: behind the test of an operand, and of all in it that may be null."""
         operand = operand_text(self.operands[index])
-        return f"`{self.text} if {operand if len(operand) <= _SHOWN else '…'} {test} else 0`"
+        nullable = [
+            node.operand for part in self.operands for node in nodes.walk(part) if isinstance(node, nodes.Present)
+        ]
+        tests = [f"{operand_text(each)} != None" for each in dict.fromkeys(nullable)]
+        tests.append(f"{operand if len(operand) <= _SHOWN else '…'} {test}")
+        return f"`{self.text} if {' and '.join(tests)} else 0`"
 
     def said(self, index: int) -> str:
         """An operand with its range, as messages name it."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from formulaseed import limits
-from formulaseed.checker.circles import circles
+from formulaseed.checker.circles import circle, circles
 from formulaseed.checker.wording import OF_SEEDS, Words
 from formulaseed.diagnostics.model import Problems
 from formulaseed.diagnostics.suggest import did_you_mean, meant, nearest
@@ -19,6 +19,23 @@ from formulaseed.ir import nodes
 from formulaseed.ir.nodes import Info, Symbol, SymbolKind
 from formulaseed.source.text import Span
 from formulaseed.syntax import ast
+
+_SECTIONS = (
+    "compute",
+    "compute_dag",
+    "step",
+    "steps",
+    "output",
+    "outputs",
+    "result",
+    "results",
+    "seed",
+    "self",
+    "this",
+)
+"""What a step's name is taken to stand behind."""
+_SHOWN = 6
+"""A longer circle is not shown whole."""
 
 
 @dataclass
@@ -47,6 +64,8 @@ class Scope:
     depths: dict[str, int] = field(default_factory=dict)
     _suggestions: int = limits.SUGGESTIONS
     _told: set[tuple[str, str, str]] = field(default_factory=set)
+    _in_circles: set[tuple[str, str]] = field(default_factory=set)
+    """The uses that were told of as parts of a circle."""
 
     @cached_property
     def _circles(self) -> dict[str, int]:
@@ -142,11 +161,25 @@ class Scope:
         if name == self.current:
             self.tell("FS202", span, f"the step `{name}` uses itself", "use another step's value", name)
         elif self._circles[name] == self._circles.get(self.current):
-            help = "break the circle: compute one of them without the other"
-            self.tell("FS202", span, f"`{self.current}` and `{name}` use each other", help, name)
+            self._circle(name, span)
         else:
             help = f"move the step `{name}` ({self.section}[{self.places[name]}]) before this one"
             self.tell("FS202", span, f"`{name}` is used before its step", help, name)
+
+    def _circle(self, name: str, span: Span) -> None:
+        """Tell that this step and that one use each other, with those between them, once for all of these."""
+        if (self.current, name) in self._in_circles:
+            return
+        self._suggestions -= 1
+        around = circle(self.current, name, self.uses) if self._suggestions >= 0 else [self.current, name]
+        pairs = list(zip(around, [*around[1:], self.current], strict=True))
+        self._in_circles.update(pairs)
+        message, help = f"`{self.current}` and `{name}` use each other", "compute one of them without the other"
+        if len(pairs) > 2:
+            uses = [f"`{a}` uses `{b}`" for a, b in pairs]
+            message = ", ".join(uses if len(uses) <= _SHOWN else [*uses[: _SHOWN - 1], "…", uses[-1]])
+            help = "compute one of them without the next"
+        self.tell("FS202", span, message, f"break the circle: {help}", name)
 
     def filter_depth(self, condition: nodes.Expr) -> int:
         """How many filters stand inside one another where the condition is a filter's."""
@@ -185,12 +218,18 @@ class Scope:
         return did_you_mean(text, before, what="steps defined before this one")
 
     def _help_for_namespace(self, prefix: str, rest: str) -> str:
+        if rest in self.places and rest not in self.filter_names and (prefix in _SECTIONS or self._is_no_field(rest)):
+            later = self.places[rest] > self.places.get(self.current, len(self.places))
+            return meant(rest, more=" its step comes later" if later else "")
         for kind, fields in self.inputs.items():
             if rest in fields:
                 return meant(f"{kind.value}.{rest}")
         kinds = [kind.value for kind in self.inputs]
         close = nearest(prefix, kinds)
         return meant(f"{close}.{rest}") if close else did_you_mean(prefix, kinds, what="namespaces")
+
+    def _is_no_field(self, name: str) -> bool:
+        return not any(name in fields for fields in self.inputs.values())
 
     def _help_for_field(self, kind: SymbolKind, name: str, implied: bool) -> str:
         where = {

@@ -6,12 +6,13 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from formulaseed.diagnostics.model import Help
 from formulaseed.domain.builtins import Function
 from formulaseed.domain.foreign_functions import CLOCK, FOREIGN_FUNCTIONS
 from formulaseed.domain.types import Base
 from formulaseed.ir import nodes
 from formulaseed.ir.nodes import Expr, Symbol, SymbolKind
-from formulaseed.ir.text import expression_text
+from formulaseed.ir.text import expression_text, operand_text, value_text
 from formulaseed.wording import number_of
 
 
@@ -49,6 +50,10 @@ OF_DOMAINS = Words(
 )
 
 
+_NOTHING = ("none", "no", "nothing", "absent", "unknown", "n/a", "na")
+"""Values of enums that say that there is nothing."""
+
+
 def called(found: Expr) -> str:
     """The expression, as a message names it."""
     text = expression_text(found)
@@ -56,9 +61,30 @@ def called(found: Expr) -> str:
 
 
 def unquoted_number(found: Expr) -> str | None:
-    """Help for a number that stands in quotes."""
-    text = found.value.strip() if isinstance(found, nodes.Literal) and isinstance(found.value, str) else ""
-    return f"write {text} without quotes" if re.fullmatch(r"-?[0-9]+(\.[0-9]+)?", text) else None
+    """Help for a number that stands in quotes, here or in the step that is named here."""
+    values = found.info.ty.values or ()
+    text = values[0].strip() if len(values) == 1 else ""
+    if not re.fullmatch(r"-?[0-9]+(\.[0-9]+)?", text):
+        return None
+    where = f" in {called(found)}" if isinstance(found, nodes.Ref) else ""
+    return f"write {text} without quotes{where}"
+
+
+def tested(found: Expr) -> str:
+    """How a value that is neither true nor false is tested: for one that it can have, or for anything but nothing."""
+    ty, text = found.info.ty, operand_text(found)
+    if ty.values and isinstance(found, nodes.Literal):
+        return f"x == {text}"
+    if ty.values:
+        nothing = next((value for value in ty.values if value.lower() in _NOTHING), None)
+        return f"{text} == {value_text(ty.values[-1])}" if nothing is None else f"{text} != {value_text(nothing)}"
+    return f"{text} != ''" if ty.base is Base.STRING else f"{text} != 0"
+
+
+def in_quotes(help: str) -> str:
+    """A help that names texts, for a place in a formula: with the quotes that they need there."""
+    shown = re.sub("`([^`]*)`", lambda match: f"`{value_text(match[1])}`", help)
+    return Help(shown, help.replacement) if isinstance(help, Help) else shown
 
 
 def help_for_order(operand: Expr, other: Expr) -> str:

@@ -91,6 +91,56 @@ def test_a_step_behind_a_section(section: str) -> None:
     assert helps(expr("N + 1"), "FS204") == []
 
 
+def older(*formulas: str) -> list[tuple[str, str]]:
+    """What is underlined of a seed of the older shape, and the help, for each error."""
+    steps = [{"name": f"s{i}", "formula": formula} for i, formula in enumerate(formulas)]
+    seed = {
+        "task_name": "T",
+        "extraction_fields": [{"name": "kind", "values": ["none", "mild"]}, {"name": "size", "type": "integer"}],
+        "compute_dag": steps,
+        "output_fields": [step["name"] for step in steps],
+    }
+    errors = [d for d in check(seed) if d.severity == "error"]
+    return [(d.span.source.text[d.span.start : d.span.end], d.help) for d in errors]
+
+
+OLDER = {
+    "len([e for e in extractions if e['date'] >= 2020])": ("e['date']", "use `e['year']` and `e['month']`"),
+    "len([date for date in extractions if date['review_date'] > 1])": (
+        "date['review_date']", "use `date['review_year']` and `date['review_month']`",
+    ),
+    "max(e['year'] for e in extractions)": (
+        "max(e['year'] for e in extractions)", "write `max((e['year'] for e in extractions), default=0)`",
+    ),
+    "2 * min([r['size'] for r in extractions])": (
+        "min([r['size'] for r in extractions])",
+        "write `min([r['size'] for r in extractions], default=0)`, or guard its use with a count of the same reviews",
+    ),
+    "len([e for e in extractions if e['kind']])": ("e['kind']", "write `e['kind'] != 'none'`"),
+    "len([e for e in extractions if e['kind'] == 'midl'])": ("'midl'", "did you mean `'mild'`?"),
+    "len([e for e in extractions if e['size'] >== 3])": (">==", "write `>=`"),
+    "len([e for e in extractions if AND(e['size'] > 3, e['year'] > 2020)])": (
+        "AND", "write `e['size'] > 3 and e['year'] > 2020`",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("formula", OLDER)
+def test_helps_for_the_older_shape(formula: str) -> None:
+    """They are said in the terms of that shape; a rewriting is accepted there."""
+    (found,) = older(formula)
+    assert found == OLDER[formula]
+    rewriting = re.match("(?:write|did you mean) `([^`]*)`", found[1])
+    if rewriting:
+        call = re.escape(found[0]) + (r"\(.*?\)" if found[0] == "AND" else "")
+        assert older(re.sub(call, rewriting[1], formula)) == []
+
+
+def test_a_step_of_the_older_shape_behind_a_section() -> None:
+    """A step is named alone there, too."""
+    assert older("len(extractions)", "steps.s0 + 1") == [("steps.s0", "did you mean `s0`?")]
+
+
 def circles(uses: dict[str, str]) -> list[str]:
     steps = [{"name": name, "op": "expr", "expr": formula} for name, formula in uses.items()]
     found = check({"task_name": "T", "extract": {"fields": []}, "compute": steps, "output": list(uses)})

@@ -114,8 +114,8 @@ class ExpressionChecker(ComparisonChecker):
         name = found.symbol.name
         step = self.scope.steps[name]
         if isinstance(step.operation, nodes.Extreme) and not step.operation.has_default:
-            help = "give it a `default`, or guard its use with a count of the same reviews"
-            self.scope.tell_default_needed(step, f"`{self.scope.current}` uses it", help)
+            guard = ", or guard its use with a count of the same reviews"
+            self.scope.tell_default_needed(step, f"`{self.scope.current}` uses it", guard)
         else:
             help = f"write `({name} or 0)`, or `… if {name} != None else …`"
             self.scope.tell("FS305", found.info.span, f"`{name}` may be null here", help, name)

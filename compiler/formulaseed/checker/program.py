@@ -225,6 +225,8 @@ class _ProgramChecker:
             return None
         ty, known = found.info.ty.present(), found.info.range or ranges.ANY_NUMBER
         default = operation.default
+        if operation.written is not None:
+            self.scope.calls[step.name.text] = operation.written
         if default is None or default.value is None:
             made = nodes.Extreme(operation.largest, found, where, None, has_default=default is not None)
             return self._made(step, made, ty.or_null(), known)
@@ -403,7 +405,7 @@ class _ProgramChecker:
             elif name.text in self.scope.steps:
                 step = self.scope.steps[name.text]
                 if isinstance(step.operation, nodes.Extreme) and not step.operation.has_default:
-                    self.scope.tell_default_needed(step, "is returned", "give it a `default`")
+                    self.scope.tell_default_needed(step, "is returned")
             elif name.text in self.inputs[SymbolKind.EXTRACTION] and name.text not in self.scope.broken:
                 message = f"`{name.text}` is a field of each review"
                 self.problems.add("FS401", name.span, message, "return a step that counts or sums it")

@@ -8,7 +8,7 @@ from functools import cached_property
 
 from formulaseed import limits
 from formulaseed.checker.circles import circle, circles
-from formulaseed.checker.wording import OF_SEEDS, Words
+from formulaseed.checker.wording import OF_SEEDS, Words, with_default
 from formulaseed.diagnostics.model import Problems
 from formulaseed.diagnostics.suggest import did_you_mean, meant, nearest
 from formulaseed.domain import ranges
@@ -60,6 +60,8 @@ class Scope:
     incomplete: frozenset[str] = frozenset()
     section: str = "compute"
     words: Words = OF_SEEDS
+    calls: dict[str, Span] = field(default_factory=dict)
+    """Where the extremes are written that are written as calls, by their steps."""
     sizes: dict[str, int] = field(default_factory=dict)
     depths: dict[str, int] = field(default_factory=dict)
     _suggestions: int = limits.SUGGESTIONS
@@ -78,13 +80,15 @@ class Scope:
             self._told.add(key)
             self.problems.add(code, span, message, help)
 
-    def tell_default_needed(self, step: nodes.Step, use: str, help: str) -> None:
-        """That an extreme without a default is used unguarded, once for the step."""
+    def tell_default_needed(self, step: nodes.Step, use: str, otherwise: str = "") -> None:
+        """That an extreme without a default is used unguarded, once for the step; `otherwise` is what else would help."""
         if ("", "FS507", step.name) not in self._told:
             self._told.add(("", "FS507", step.name))
             named = f"`{step.name}`" if not step.part_of else "this"
             message = f"{named} has no value where no review matches, and {use}"
-            self.problems.add("FS507", step.span, message, help)
+            call = self.calls.get(step.name)
+            help = "give it a `default`" if call is None else f"write `{with_default(call)}`"
+            self.problems.add("FS507", step.span if call is None else call, message, help + otherwise)
 
     def is_known(self, text: str) -> bool:
         """Whether the name means a step, whatever its state, or has a namespace."""

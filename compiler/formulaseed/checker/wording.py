@@ -13,6 +13,7 @@ from formulaseed.domain.types import Base
 from formulaseed.ir import nodes
 from formulaseed.ir.nodes import Expr, Symbol, SymbolKind
 from formulaseed.ir.text import expression_text, operand_text, value_text
+from formulaseed.source.text import Span
 from formulaseed.wording import number_of
 
 
@@ -50,6 +51,8 @@ OF_DOMAINS = Words(
 )
 
 
+_SHOWN = 80
+"""A longer call is not repeated."""
 _NOTHING = ("none", "no", "nothing", "absent", "unknown", "n/a", "na")
 """Values of enums that say that there is nothing."""
 
@@ -93,7 +96,8 @@ def help_for_order(operand: Expr, other: Expr) -> str:
     if other.info.ty.is_numeric and unquoted_number(operand):
         return unquoted_number(operand) or ""
     if isinstance(operand, nodes.Ref) and operand.symbol == Symbol(SymbolKind.META, "date"):
-        return "use `meta.year` and `meta.month`"
+        year, month = (re.sub(r"date(?=\W*$)", part, operand.text) for part in ("year", "month"))
+        return f"use `{year}` and `{month}`"
     if ty.values is not None and not isinstance(operand, nodes.Literal):
         return f"list the values that match: `in [{', '.join(repr(value) for value in ty.values[-2:])}]`"
     return "texts know `==`, `!=` and `in`" if ty.base is Base.STRING else "true and false know `==` and `!=`"
@@ -117,6 +121,15 @@ def help_for_pair(left: Expr, right: Expr) -> str:
         return f"write one of {values}{', …' if len(ty.values) > 6 else ''}"
     is_number = isinstance(given, int | float) and not isinstance(given, bool)
     return f"write '{given}' in quotes" if is_number else "compare values of one type"
+
+
+def with_default(call: Span) -> str:
+    """The call of `max` or `min` over a loop, as it is with a default."""
+    name, _, rest = call.source.text[call.start : call.end].partition("(")
+    loop = rest.strip().removesuffix(")").strip()
+    if "\\" in loop or len(loop) > _SHOWN or not loop.isprintable():
+        loop = "…"
+    return f"{name.strip()}({loop if loop.startswith('[') and loop.endswith(']') else f'({loop})'}, default=0)"
 
 
 def arity(function: Function) -> str:

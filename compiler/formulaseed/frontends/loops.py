@@ -309,8 +309,8 @@ class FormulaReader:
             return self._invalid(loop.node.element.span, message, help, "FS301")
         where = self.parts.condition(at.guards, loop.conditions, element, call.span)
         if default is None or isinstance(default, ast.Literal):
-            return surface.Extreme(name == "max", element, where, default)
-        found = self._value(surface.Extreme(name == "max", element, where, None), call)
+            return surface.Extreme(name == "max", element, where, default, call.span)
+        found = self._value(surface.Extreme(name == "max", element, where, None, call.span), call)
         some = self._compared(surface.Count(where), call.span, _counting(loop.node))
         return ast.Conditional(call.span, some, found, default)
 

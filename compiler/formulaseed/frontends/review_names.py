@@ -10,7 +10,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from formulaseed.diagnostics.model import Problems
-from formulaseed.diagnostics.suggest import did_you_mean, nearest
+from formulaseed.diagnostics.suggest import did_you_mean, meant, nearest
 from formulaseed.domain.types import Type
 from formulaseed.source.text import Span
 from formulaseed.syntax import ast
@@ -96,6 +96,8 @@ class ReviewNames:
             help = f"did you mean `{close}.{rest}`?" if close else did_you_mean(space, spaces, what="namespaces")
             if close is None and self.inputs.field(rest) is not None:
                 help = self._field_help(rest, loop)
+            elif rest in self.steps:
+                help = meant(rest)
             return self._once("FS204", node.span, f"`{space}` is no namespace", help, node.text)
         if rest not in spaces[space] and self.inputs.field(rest) is not None:
             message = f"`{space}` has no field `{rest}`"

@@ -86,12 +86,16 @@ class Sum:
 
 @tree_node
 class Extreme:
-    """`max` or `min` over the reviews that match. `default` is None where the seed states none."""
+    """`max` or `min` over the reviews that match. `default` is None where the seed states none.
+
+    `written` is where it stands as a call, None where it is an operation of its own.
+    """
 
     largest: bool
     expression: ast.Expr
     where: ast.Expr | None
     default: ast.Literal | None
+    written: Span | None = None
 
 
 @tree_node

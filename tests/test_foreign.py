@@ -83,6 +83,14 @@ MENDED: dict[str, tuple[dict[str, str], str]] = {
         "1 if context.tier != None and context.tier != 3 or context.tier == None else 0",
     ),
     "1 if N is None else 0": ({"is None": "remove the test"}, "1"),
+    "1 if N = = 3 or N ~= M or N ∈ [1, ½] else 0": (
+        {"= =": "write `==`", "~=": "write `!=`", "∈": "write `in`", "½": "write `0.5`"},
+        "1 if N == 3 or N != M or N in [1, 0.5] else 0",
+    ),
+    "=(context.tier ?? 0) * π": (
+        {"=": "remove it", "??": "write `(x or 0)`", "π": "write `3.141592653589793`"},
+        "(context.tier or 0) * 3.141592653589793",
+    ),
     "1,000 * N # thousands": ({"1,000": "write 1000", "# thousands": "remove it"}, "1000 * N"),
     "Ｎ\u00a0 + １２": (
         {"Ｎ": "names use the letters a to z, digits and `_`", "\u00a0": "write a plain space", "１": "write `1`",
@@ -109,6 +117,10 @@ UNMENDED = {
     "qualité + naïve ≤ 3": ["é", "ïve", "≤"],
     "N & & M": ["&", "&"],
     "N ≥": ["≥"],
+    "if (N > 0) 1 else 0": ["if"],
+    "IF (N > 0) √M else 0": ["IF", "√"],
+    "IF(N > 0; 1; 0 ≥ M)": ["IF", "≥"],
+    "IF(N > 0, 1, 0) × 3": ["IF", "×"],
     "SELECT COUNT(*) FROM reviews": ["SELECT"],
     "é " * 20: ["é"] * 8,
     "&& " * 20: ["&&"] * 8,

@@ -224,7 +224,7 @@ class Scope:
     def _help_for_namespace(self, prefix: str, rest: str) -> str:
         if rest in self.places and rest not in self.filter_names and (prefix in _SECTIONS or self._is_no_field(rest)):
             later = self.places[rest] > self.places.get(self.current, len(self.places))
-            return meant(rest, more=" its step comes later" if later else "")
+            return meant(rest, certain=prefix in _SECTIONS, more=" its step comes later" if later else "")
         for kind, fields in self.inputs.items():
             if rest in fields:
                 return meant(f"{kind.value}.{rest}")

@@ -97,7 +97,7 @@ class ReviewNames:
             if close is None and self.inputs.field(rest) is not None:
                 help = self._field_help(rest, loop)
             elif rest in self.steps:
-                help = meant(rest)
+                help = meant(rest, certain=False)
             return self._once("FS204", node.span, f"`{space}` is no namespace", help, node.text)
         if rest not in spaces[space] and self.inputs.field(rest) is not None:
             message = f"`{space}` has no field `{rest}`"

@@ -45,9 +45,11 @@ _A_COUNT = 'count or sum the reviews in a step of its own, such as {{"op": "coun
 SIGNS = (
     _foreign(r"!==", _NO_OPERATOR, "write `!=`", "!="),
     _foreign(r"===", _NO_OPERATOR, "write `==` to compare", "=="),
-    _foreign(r"=+>=?|>==", _NO_OPERATOR, "write `>=`", ">="),
-    _foreign(r"=+<=?|<==", _NO_OPERATOR, "write `<=`", "<="),
-    _foreign(r"<>", _NO_OPERATOR, "write `!=`", "!="),
+    _foreign(r"={1,2}>=?|>==", _NO_OPERATOR, "write `>=`", ">="),
+    _foreign(r"={1,2}<=?|<==", _NO_OPERATOR, "write `<=`", "<="),
+    _foreign(r"<=>", _NO_OPERATOR, "write `==`", "=="),
+    _foreign(r"<>|~=", _NO_OPERATOR, "write `!=`", "!="),
+    _foreign(r"\?\?", _NOT_HERE, "write `(x or 0)`", " or "),
     _foreign(r"<<(?=\s*([\w.]+))", _NO_SHIFT, "write `* 2 ** {1}`", "* 2 **"),
     _foreign(r">>(?=\s*([\w.]+))", _NO_SHIFT, "write `// 2 ** {1}`", "// 2 **"),
     _foreign(r"<<", _NO_SHIFT, "write `* 2 ** n`", "* 2 **"),
@@ -106,6 +108,7 @@ OLDER = (
 TYPEWRITER = {
     **dict.fromkeys("‘’“”„‚«»", "'"), **dict.fromkeys("−–—", "-"), **dict.fromkeys("×·∙⋅", "*"), **dict.fromkeys("÷∕", "/"),
     "≥": ">=", "≤": "<=", "≠": "!=", "∧": "and", "∨": "or", "¬": "not", "²": "** 2", "³": "** 3",
+    "∈": "in", "∉": "not in", "½": "0.5", "¼": "0.25", "¾": "0.75", "π": "3.141592653589793",
 }  # fmt: skip
 """What a word processor makes of the keyboard's characters, and mathematics' own."""
 

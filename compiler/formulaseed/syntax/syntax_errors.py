@@ -44,6 +44,7 @@ _TEXT_OR_SIGN = re.compile(
 )
 _BRACKET = re.compile(r"""'(?:[^'\\]|\\.)*+'?|"(?:[^"\\]|\\.)*+"?|[(\[]|[)\]]|,""")
 
+_SPOKEN = {"√": "write `sqrt(x)`", "∑": "write `sum(a, b)`", "∏": "write `a * b`"}
 _IN_FRONT = {"if": "write `a if condition else b`", "and": "write `a and b`", "or": "write `a or b`"}
 _NOW = re.compile(r"\b(?:datetime|date|time)\b[\w.]*\([^()]*\)$|\b(?i:now|today)\(\)$")
 _NO_CLOCK = "a formula does not know what day it is"
@@ -156,9 +157,13 @@ def _at(text: str, position: int, expected: set[str], subject: str) -> SyntaxFau
     if text[position] == "=" and text[position : position + 2] != "==" and named:
         message = "arguments have no names here"
         return SyntaxFault("FS103", position, position + 1, message, "give them by position, such as `round(x, 2)`")
-    torn = re.compile(r"!\s+=").match(text, position)
+    torn = re.compile(r"([!=])\s+=(?!=)").match(text, position)
     if torn:
-        return SyntaxFault("FS103", position, torn.end(), "the operator is torn apart", "write `!=`", "!=")
+        whole = f"{torn[1]}="
+        return SyntaxFault("FS103", position, torn.end(), "the operator is torn apart", f"write `{whole}`", whole)
+    if text[position] == "=" and not before and text[position : position + 2] != "==":
+        message = "a formula does not begin with `=`"
+        return SyntaxFault("FS103", position, position + 1, message, "remove it", "")
     if text[position] == "=" and re.search(r"[<>!=]\s+$", text[:position]):
         whole = f"{before[-1]}="
         help = f"write `{whole}`"
@@ -183,7 +188,8 @@ def _at(text: str, position: int, expected: set[str], subject: str) -> SyntaxFau
         message, help = f"there is no function `{counted[1]}`", FOREIGN_FUNCTIONS["count"]
         return SyntaxFault("FS207", counted.start(), text.index(")", position) + 1, message, help)
     begins = re.match(r"\s*(if)\b", text, re.IGNORECASE)
-    if begins and not text[begins.end() :].lstrip().startswith("("):
+    opened = begins.end() + len(text[begins.end() :]) - len(text[begins.end() :].lstrip()) if begins else 0
+    if begins and not (text.startswith("(", opened) and _has_arguments(text, opened)):
         help = "the value stands first: `a if condition else b`"
         return SyntaxFault("FS101", begins.start(1), begins.end(1), "a formula does not begin with `if`", help)
     if re.match(r"\s*case\s+when\b", text, re.IGNORECASE):
@@ -241,6 +247,8 @@ def _unknown_character(text: str, position: int) -> SyntaxFault:
     help, instead = "remove it", ""
     if typed is not None:
         help, instead = f"write `{typed}`", f" {typed} "
+    elif character in _SPOKEN:
+        return SyntaxFault("FS103", position, end, f"`{character}` is not in the language", _SPOKEN[character])
     elif character.isspace():
         help, instead = "write a plain space", " "
     elif plain.isascii() and plain.isprintable() and not character.isalpha():  # `１` and `（`

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import builtins
 import math
+import random
 import re
 import statistics
 import time
@@ -22,6 +23,8 @@ from formulaseed.domain.foreign_functions import FOREIGN_FUNCTIONS, form_of
 from formulaseed.pipeline import analyse
 from formulaseed.source.text import Source, Span
 from formulaseed.syntax import ast
+from hypothesis import given
+from hypothesis import strategies as st
 
 SEED: dict[str, Any] = {
     "task_name": "T",
@@ -231,3 +234,30 @@ NO_METHODS = {
 def test_methods_and_attributes(formula: str) -> None:
     """What is wrong is told of the method, the clock or the letter, not of the dot before it."""
     assert told(formula) == [NO_METHODS[formula]]
+
+
+ELSEWHERE = {
+    "!=": ("≠", "<>", "!==", "~="), ">=": ("≥", "=>", ">=="), "<=": ("≤", "=<"), "==": ("=", "===", "= ="), "*": ("×", "·"),
+    "/": ("÷",), "-": ("−", "–"), "and": ("&&", "AND", "And", "∧"), "or": ("||", "OR", "∨"), "not": ("!", "NOT", "¬"),
+    "if": ("IF", "If"), "else": ("ELSE",), "'Thai'": ("“Thai”", "‘Thai’", "«Thai»"), "%": ("mod", "MOD"), "//": ("div",),
+    "in": ("IN", "∈"), "0.5": ("½",), "1000": ("1,000", "1_000"), "**": ("^",),
+}  # fmt: skip
+"""What is written here, and how it is elsewhere."""
+SOUND = (
+    "1 if not N >= 3 and M <= 5 or N != 1000 else 0.5 * N",
+    "N * M - 0.5 if 'Thai' in context.categories and N == M else N / 1000",
+    "( N // 7 + M % 5 ) ** 2 if context.name != 'Thai' else 1 if not N == 0 else 2",
+    "max( N * 0.5 , M - 1 ) if N in [ 1 , 2 ] or N == 1000 else - M",
+)
+
+
+@given(st.sampled_from(SOUND), st.randoms(use_true_random=False))
+def test_each_sign_of_another_language_is_told_and_nothing_else(formula: str, chosen: random.Random) -> None:
+    """A sound formula in which some signs are written as elsewhere has just these errors, each at its place."""
+    written, foreign = [], []
+    for word in formula.split(" "):
+        if word in ELSEWHERE and len(foreign) < 8 and chosen.random() < 0.4:
+            word = chosen.choice(ELSEWHERE[word])
+            foreign.append(word)
+        written.append(word)
+    assert [underlined for underlined, _ in told(" ".join(written))] == foreign

@@ -37,8 +37,9 @@ class MendedText(JsonString):
         return MendedText(self.span, value[:start] + instead + value[end:], self.written, places)
 
     def is_mended(self, start: int, end: int) -> bool:
-        """Whether any of these characters is not the author's."""
-        return self.value[start:end] != self.original(start, end)
+        """Whether any of these characters is not the author's, or none is left of a text that had some."""
+        is_empty = start == end and self.value != self.written.value
+        return is_empty or self.value[start:end] != self.original(start, end)
 
 
 def unmended(text: JsonString) -> MendedText:

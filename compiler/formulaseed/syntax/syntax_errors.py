@@ -251,7 +251,7 @@ def _unknown_character(text: str, position: int) -> SyntaxFault:
         return SyntaxFault("FS103", position, end, f"`{character}` is not in the language", _SPOKEN[character])
     elif character.isspace():
         help, instead = "write a plain space", " "
-    elif plain.isascii() and plain.isprintable() and not character.isalpha():  # `１` and `（`
+    elif len(plain) == 1 and plain.isascii() and plain.isprintable() and not character.isalpha():  # `１` and `（`
         help, instead = f"write `{plain}`", plain
     elif character.isalpha():
         word = re.compile(r"\w+").match(text, position)
@@ -260,7 +260,7 @@ def _unknown_character(text: str, position: int) -> SyntaxFault:
     found = text[position:end] if text[position:end].isprintable() else ascii(text[position:end])[1:-1]
     name = f" (U+{ord(character):04X})" if end == position + 1 else ""
     message = f"`{found}`{name} is not in the language"
-    if typed == "'":  # without its counterpart
+    if typed == "'" or ord(character) < 32:  # a quote without its counterpart, an order to a terminal
         return SyntaxFault("FS103", position, end, message, help)
     return SyntaxFault("FS103", position, end, message, help, instead, is_certain=instead != "_")
 

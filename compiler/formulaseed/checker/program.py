@@ -6,6 +6,7 @@ In: `surface.Program`. Out: `nodes.Program`, or None where there are errors. Rai
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from formulaseed import limits
@@ -72,6 +73,7 @@ class _ProgramChecker:
             self._places(),
             {step.name.text: frozenset(mentioned_names(step)) for step in program.steps},
             frozenset(step.name.text for step in program.steps if step.is_filter),
+            unclear=frozenset(step.name.text for step in program.steps if step.is_filter is None),
         )
 
     def run(self) -> nodes.Program:
@@ -79,17 +81,24 @@ class _ProgramChecker:
         for step in self.program.steps:
             self.scope.current = step.part_of or step.name.text
             checked = self._step(step)
-            for checker in self.checkers:
-                checker.tell_decisions()
-            self.checkers.clear()
+            self._tell_decisions()
             if checked is None:
                 self.scope.broken.add(step.name.text)
                 continue
             steps.append(checked)
             table = self.scope.filters if isinstance(checked.operation, nodes.Filter) else self.scope.steps
             table.setdefault(checked.name, checked)
+        for step in self.program.nameless:  # only for what is wrong in them
+            self.scope.current = step.name.text
+            self._step(step)
+            self._tell_decisions()
         self._output()
         return self._program(tuple(steps))
+
+    def _tell_decisions(self) -> None:
+        for checker in self.checkers:
+            checker.tell_decisions()
+        self.checkers.clear()
 
     def _places(self) -> dict[str, int]:
         places: dict[str, int] = {}
@@ -124,7 +133,9 @@ class _ProgramChecker:
                 return self._const(step, literal)
             case surface.Case():
                 return self._case(step, step.operation)
-            case surface.Broken():
+            case surface.Broken(parts):
+                for part in parts:
+                    self._step(replace(step, operation=part))
                 return None
 
     def _filter(self, step: surface.Step, written: ast.Expr) -> nodes.Step | None:
@@ -190,7 +201,9 @@ class _ProgramChecker:
     def _per_review(self, expression: ast.Expr, where: Expr | None, what: str) -> Expr:
         """A number for each review that matches."""
         facts = Facts()
-        if where is not None and not where.info.ty.is_error:
+        if where is not None and where.info.ty.is_error:
+            facts = facts.contradicted()  # what it excludes is not known: nothing is warned of
+        elif where is not None:
             facts = self.narrowing.assume(where, True, facts)
         checker = self._checker(True)
         found = checker.check(expression, facts)
@@ -221,19 +234,20 @@ class _ProgramChecker:
         where, sound = self._where(operation.where)
         what = "max" if operation.largest else "min"
         found = self._per_review(operation.expression, where, what)
-        if found.info.ty.is_error or not sound:
-            return None
-        ty, known = found.info.ty.present(), found.info.range or ranges.ANY_NUMBER
         default = operation.default
         if operation.written is not None:
             self.scope.calls[step.name.text] = operation.written
-        if default is None or default.value is None:
-            made = nodes.Extreme(operation.largest, found, where, None, has_default=default is not None)
-            return self._made(step, made, ty.or_null(), known)
-        if not isinstance(default.value, int | float) or isinstance(default.value, bool):
+        if default is not None and _is_no_number(default):
             message = f"`default` of `{what}` must be a number"
             self.problems.add("FS301", default.span, message, "write the number that stands for no review")
             return None
+        if found.info.ty.is_error or not sound:
+            return None
+        ty, known = found.info.ty.present(), found.info.range or ranges.ANY_NUMBER
+        if default is None or default.value is None:
+            made = nodes.Extreme(operation.largest, found, where, None, has_default=default is not None)
+            return self._made(step, made, ty.or_null(), known)
+        assert isinstance(default.value, int | float)
         joined = join(ty, type_of(default.value)) or ERROR
         made = nodes.Extreme(operation.largest, found, where, default.value, has_default=True)
         return self._made(step, made, joined, ranges.union(known, ranges.exactly(default.value)))
@@ -245,24 +259,22 @@ class _ProgramChecker:
         if not ty.is_error and ty.base not in (Base.STRING, Base.NULL):
             message = f"a lookup's `source` must be a text, and `{expression_text(source)}` is {ty.noun}"
             self.problems.add("FS301", source.info.span, message, "name a text such as `context.categories`")
-            return None
+            source = error_at(source.info.span)
         source = checker.needed(source, Facts())
-        if operation.match == "substring_max":
-            for entry in operation.table:
-                if isinstance(entry.value.value, bool) or not isinstance(entry.value.value, int | float):
-                    message = "`substring_max` takes the highest value, so every value must be a number"
-                    self.problems.add("FS508", entry.value.span, message, "use `substring_first`, or numbers")
-                    return None
         literals = [entry.value for entry in operation.table]
+        wrong = [value for value in literals if operation.match == "substring_max" and _is_no_number(value)]
+        for value in wrong:
+            message = "`substring_max` takes the highest value, so every value must be a number"
+            self.problems.add("FS508", value.span, message, "use `substring_first`, or numbers")
         if operation.default is not None:
             literals.append(operation.default)
-        if source.info.ty.values is not None and not self._keys_can_match(operation, source):
-            return None
-        joined = self._joined(literals, "a table's values")
+        can_match = source.info.ty.values is None or self._keys_can_match(operation, source)
+        joined = None if wrong else self._joined(literals, "a table's values")
         if operation.default is None:
             message = f"`{step.name.text}` has no `default`: it fails where no key is found"
             self.problems.add("FS601", step.name.span, message, 'give it a "default"')
-        if joined is None or source.info.ty.is_error:
+        is_whole = not any(isinstance(literal, surface.NoLiteral) for literal in literals)
+        if joined is None or source.info.ty.is_error or not can_match or not is_whole:
             return None
         table = tuple((entry.key.text, _given(entry.value)) for entry in operation.table)
         default = operation.default.value if operation.default else None
@@ -270,15 +282,15 @@ class _ProgramChecker:
         return self._made(step, made, joined, _literal_range(literals))
 
     def _keys_can_match(self, operation: surface.Lookup, source: Expr) -> bool:
-        """Whether every key can be found in one of the source's known values; the first that cannot is told."""
-        values = source.info.ty.values or ()
+        """Whether every key can be found in one of the source's known values; those that cannot are told."""
+        values, found = source.info.ty.values or (), True
         for entry in operation.table:
             key = entry.key.text
             if not any(key == value if operation.match == "exact" else key in value for value in values):
                 message = f"`{expression_text(source)}` never is `{key}`"
                 self.problems.add("FS302", entry.key.span, message, did_you_mean(key, values, what="values"))
-                return False
-        return True
+                found = False
+        return found
 
     def _formula(self, step: surface.Step, expression: ast.Expr) -> nodes.Step | None:
         checker = self._checker(False)
@@ -309,15 +321,15 @@ class _ProgramChecker:
         for rule in operation.rules:
             condition = checker.condition(rule.condition, facts)
             if condition.info.ty.is_error:
-                sound = False
+                sound, facts = False, facts.contradicted()  # what it leaves is not known: nothing is warned of
                 continue
             rules.append((condition, rule.then.value))
             reach.rule(condition, rule, facts, checker)
             facts = self.narrowing.assume(condition, False, facts)
-        if sound:
+        literals = [*(rule.then for rule in operation.rules), operation.otherwise]
+        if sound and not any(isinstance(literal, surface.NoLiteral) for literal in literals):
             reach.otherwise(operation.otherwise, facts)
             reach.tell()
-        literals = [*(rule.then for rule in operation.rules), operation.otherwise]
         joined = self._joined(literals, "a case's results")
         if joined is not None and joined.base is Base.NULL:
             self.problems.add("FS301", operation.otherwise.span, "this case is always null", "write values")
@@ -327,15 +339,17 @@ class _ProgramChecker:
         return self._made(step, nodes.Case(tuple(rules), operation.otherwise.value), joined, _literal_range(literals))
 
     def _joined(self, literals: list[ast.Literal], what: str) -> Type | None:
-        """The common type of literals, or None, which is told."""
-        for literal in literals:
-            if isinstance(literal.value, str) and self._is_formula(literal.value):
-                message = f"`{literal.value}` is a formula, and {what} are literals"
-                help = "compute it in an `expr` step, with `a if condition else b` where it depends on something"
-                self.problems.add("FS509", literal.span, message, help)
-                return None
-        joined = type_of(literals[0].value)
-        for literal in literals[1:]:
+        """The common type of literals, or None, which is told. What is none, and was told, fits to all."""
+        given = [literal for literal in literals if not isinstance(literal, surface.NoLiteral)]
+        formulas = [literal for literal in given if isinstance(literal.value, str) and self._is_formula(literal.value)]
+        for literal in formulas:
+            message = f"`{literal.value}` is a formula, and {what} are literals"
+            help = "compute it in an `expr` step, with `a if condition else b` where it depends on something"
+            self.problems.add("FS509", literal.span, message, help)
+        if formulas or not given:
+            return None
+        joined = type_of(given[0].value)
+        for literal in given[1:]:
             following = join(joined, type_of(literal.value))
             if following is None:
                 found = type_of(literal.value).noun
@@ -476,6 +490,10 @@ def _bounds(parameter: surface.Parameter) -> Range:
 def _given(literal: ast.Literal) -> str | int | float | bool:
     assert literal.value is not None
     return literal.value
+
+
+def _is_no_number(literal: ast.Literal) -> bool:
+    return literal.value is not None and (isinstance(literal.value, bool) or not isinstance(literal.value, int | float))
 
 
 def _literal_range(literals: list[ast.Literal]) -> Range | None:

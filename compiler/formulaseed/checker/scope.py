@@ -43,8 +43,9 @@ class Scope:
     """The names that can be used in the step `current`.
 
     `inputs` maps a namespace to its fields; `places` maps every step's name to its index in `section`, `uses` to
-    the names that it mentions. `broken` are the steps in which something is wrong that was told already,
-    `incomplete` the namespaces in which something has no name; what is missing there may be that.
+    the names that it mentions. `broken` are the steps in which something is wrong that was told already, `unclear` those
+    of them that may be filters or values, `incomplete` the namespaces in which something has no name; what is missing
+    there may be that.
     """
 
     problems: Problems
@@ -59,6 +60,7 @@ class Scope:
     current: str = ""
     incomplete: frozenset[str] = frozenset()
     section: str = "compute"
+    unclear: frozenset[str] = frozenset()
     words: Words = OF_SEEDS
     calls: dict[str, Span] = field(default_factory=dict)
     """Where the extremes are written that are written as calls, by their steps."""
@@ -123,7 +125,7 @@ class Scope:
         text, span = name.text, name.span
         if text in self.filters:
             return nodes.Ref(Symbol(SymbolKind.FILTER, text), Info(BOOLEAN, span))
-        if text in self.broken and text in self.filter_names:
+        if text in self.broken and (text in self.filter_names or text in self.unclear):
             pass
         elif text in self.filter_names:
             self._too_early(text, span)

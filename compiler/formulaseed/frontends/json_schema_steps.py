@@ -8,6 +8,7 @@ from formulaseed import limits
 from formulaseed.domain import schema
 from formulaseed.domain.builtins import FUNCTIONS
 from formulaseed.domain.types import Type
+from formulaseed.frontends.cases import ELSE_WORDS, RULE_KEYS
 from formulaseed.frontends.conditions import OPERATOR_IN_TEXT, OPERATORS
 from formulaseed.frontends.json_schema_parts import (
     A_NAME,
@@ -20,7 +21,7 @@ from formulaseed.frontends.json_schema_parts import (
     reference,
     where_key,
 )
-from formulaseed.frontends.operations import ELSE_WORDS, MATCH_MODES, OPERATIONS, RULE_KEYS, step_keys
+from formulaseed.frontends.operations import MATCH_MODES, OPERATIONS, step_keys
 from formulaseed.frontends.shape import NAME
 
 _OPERATIONS = {

@@ -48,7 +48,7 @@ class _Older(Sections):
         output = shape.need(document, "output_fields", "the seed", '"output_fields": the names of the steps to return')
         compute = shape.need(document, "compute_dag", "the seed", '"compute_dag": a list of steps')
         fields = tuple(self.field_list(declared_fields, "`extraction_fields`").values())
-        context = self.declared(document.get("context"), "`context`", schema.CONTEXT)
+        context = self.declared(shape.get(document, "context"), "`context`", schema.CONTEXT)
         parameters = self.parameters()
         returned = self.output(output, "output_fields")
         inputs = Inputs(
@@ -62,7 +62,7 @@ class _Older(Sections):
             task_name=task_name or Named(document.span, "task"),
             version=self.version(),
             description=self.description(),
-            keywords=self.keyword_list(document.get("filter_keywords"), "`filter_keywords`"),
+            keywords=self.keyword_list(shape.get(document, "filter_keywords"), "`filter_keywords`"),
             fields=fields,
             context=context,
             parameters=parameters,
@@ -81,7 +81,7 @@ class _Older(Sections):
         return next(key.value for key in self.document.names() if key.value in NEWER_KEYS)
 
     def prompt(self) -> str:
-        text = self.shape.text(self.document.get("extraction_prompt"), "`extraction_prompt`")
+        text = self.shape.text(self.shape.get(self.document, "extraction_prompt"), "`extraction_prompt`")
         if text is None:
             return ""
         shows_review = False
@@ -118,7 +118,7 @@ class _Older(Sections):
         shape.keys(section, OLDER_STEP_KEYS, "a step")
         self.allow(section)
         name = shape.step_name(shape.need(section, "name", "the step", '"name": such as "n_mild"'))
-        shape.text(section.get("description"), "`description`")
+        shape.text(shape.get(section, "description"), "`description`")
         formula = shape.text(shape.need(section, "formula", "the step", '"formula": such as "n_mild * 2"'), "`formula`")
         expression = parse_older_formula(formula, self.problems) if formula is not None else None
         if name is None:

@@ -10,21 +10,16 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from formulaseed import limits
+from formulaseed.frontends.cases import lower_case
 from formulaseed.frontends.conditions import all_of, lower_conditions
 from formulaseed.frontends.shape import Shape
 from formulaseed.source.json_reader import JsonObject, JsonString, JsonValue
-from formulaseed.source.text import Source, Span
+from formulaseed.source.text import Span
 from formulaseed.syntax import ast, surface
-from formulaseed.syntax.parser import parse_continuation, parse_formula
-from formulaseed.syntax.surface import Broken, Operation
-
-_ANY = ast.Literal(Span(Source("", ""), 0, 0), 0)
-"""Stands for an `else` that is there, though not as it should be."""
-
-ELSE_WORDS = ("else", "otherwise", "default")
+from formulaseed.syntax.parser import parse_formula
+from formulaseed.syntax.surface import Broken, Formula, NoLiteral, Operation
 
 MATCH_MODES = ("exact", "substring_first", "substring_max")
-RULE_KEYS = ("when", "then", "else")
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,10 +36,41 @@ def step_keys(name: str) -> tuple[str, ...]:
 
 
 def lower_operation(name: str, step: JsonObject, shape: Shape) -> Operation:
-    lowering = OPERATIONS[name]
-    shape.keys(step, step_keys(name), f"the operation `{name}`")
+    """The operation of a step whose keys were checked; where something in it is wrong, what of it can be checked."""
     shape.sources(step)
-    return lowering.lower(step, shape)
+    return OPERATIONS[name].lower(step, shape)
+
+
+def lower_unknown(step: JsonObject, shape: Shape) -> Operation:
+    """What stands in a step whose operation is none, as far as its keys show how it is meant."""
+    shape.meant(step, ALL_STEP_KEYS)  # which of them are missing is not known
+    likely = likely_operation(step, shape)
+    if likely is not None:
+        lowered = lower_operation(likely, step, shape)
+        return lowered if isinstance(lowered, Broken) else Broken((lowered,))
+    where = _where(step, shape)
+    given = [(key, value) for key in ("field", "expr") if (value := shape.get(step, key)) is not None]
+    values = [expression for key, value in given if (expression := _formula(value, f"`{key}`", shape))]
+    texts = [value.value for _, value in given if isinstance(value, JsonString)]
+    per_review = where is not None or shape.get(step, "field") is not None
+    per_review = per_review or any(re.search(r"\$|\b(extraction|meta)\.", text) for text in texts)
+    used = [ast.Comparison(value.span, value, ("==",), (ast.Invalid(value.span),)) for value in values]
+    if not per_review:
+        return Broken(tuple(Formula(value) for value in used))
+    tested = all_of([*([where] if where else []), *used])
+    return Broken((surface.Count(tested),) if tested else ())
+
+
+def likely_operation(step: JsonObject, shape: Shape) -> str | None:
+    """The operation that alone has the step's keys."""
+    for name, keys in (
+        ("define_filter", ("extraction", "meta", "context")),
+        ("case", ("rules",)),
+        ("lookup", ("table",)),
+    ):
+        if any(shape.get(step, key) is not None for key in keys):
+            return name
+    return None
 
 
 def _formula(value: JsonValue | None, what: str, shape: Shape) -> ast.Expr | None:
@@ -53,22 +79,31 @@ def _formula(value: JsonValue | None, what: str, shape: Shape) -> ast.Expr | Non
 
 
 def _where(step: JsonObject, shape: Shape) -> ast.Expr | None:
-    where = step.get("where")
+    where = shape.get(step, "where")
     return all_of(lower_conditions(where, "`where`", shape)) if where is not None else None
+
+
+def _literal(value: JsonValue, what: str, shape: Shape) -> ast.Literal:
+    return shape.literal(value, what) or NoLiteral(value.span, None)
+
+
+def _default(step: JsonObject, shape: Shape) -> ast.Literal | None:
+    default = shape.get(step, "default")
+    return _literal(default, "`default`", shape) if default is not None else None
 
 
 def _define_filter(step: JsonObject, shape: Shape) -> Operation:
     conditions: list[ast.Expr] = []
-    for key in ("extraction", "meta", "context", "where"):
-        value = step.get(key)
+    given = [(key, shape.get(step, key)) for key in ("extraction", "meta", "context", "where")]
+    for key, value in given:
         if value is not None:
             conditions += lower_conditions(value, f"`{key}`", shape, None if key == "where" else key)
-    if not any(step.get(key) is not None for key in ("extraction", "meta", "context", "where")):
+    condition = all_of(conditions)
+    if all(value is None for _, value in given):
         place = Span(step.span.source, step.span.start, step.span.start + 1, step.span.pointer)
         help = 'add "extraction": {…}, "meta", "context" or "where"'
         shape.problems.add("FS502", place, "the filter has no conditions", help)
-    condition = all_of(conditions)
-    if condition is None and not shape.problems.has_errors:
+    elif condition is None:
         shape.problems.add("FS502", step.span, "the filter tests nothing", "name a field and its value")
     return surface.Filter(condition) if condition else Broken()
 
@@ -78,28 +113,25 @@ def _count(step: JsonObject, shape: Shape) -> Operation:
 
 
 def _sum(step: JsonObject, shape: Shape) -> Operation:
-    where = _where(step, shape)
     value = shape.need(step, "expr", "the operation `sum`", '"expr": a formula such as "5 - meta.stars"')
-    expression = _formula(value, "`expr`", shape)
-    return surface.Sum(expression, where) if expression else Broken()
+    return surface.Sum(_formula(value, "`expr`", shape) or ast.Invalid(step.span), _where(step, shape))
 
 
 def _extreme(largest: bool) -> Callable[[JsonObject, Shape], Operation]:
     name = "max" if largest else "min"
 
     def lower(step: JsonObject, shape: Shape) -> Operation:
-        where = _where(step, shape)
-        field, formula = step.get("field"), step.get("expr")
+        where, default = _where(step, shape), _default(step, shape)
+        field, formula = shape.get(step, "field"), shape.get(step, "expr")
         if field is not None and formula is not None:
             message = f"`{name}` takes `field` or `expr`, not both"
             shape.problems.add("FS511", formula.span, message, "keep one of the two")
         if field is None and formula is None:
             shape.need(step, "field", f"the operation `{name}`", '"field": "meta.year", or "expr": a formula')
-        default = step.get("default")
-        literal = shape.literal(default, "`default`") if default is not None else None
-        expression = _formula(formula, "`expr`", shape) if formula is not None else _field(field, shape)
-        sound = expression is not None and (default is None or literal is not None)
-        return surface.Extreme(largest, expression, where, literal) if sound and expression else Broken()
+        values = [_formula(formula, "`expr`", shape)] if formula is not None else []
+        values += [_field(field, shape)] if field is not None else []
+        made = [surface.Extreme(largest, value or ast.Invalid(step.span), where, default) for value in values or [None]]
+        return made[0] if len(made) == 1 and not isinstance(default, NoLiteral) else Broken(tuple(made))
 
     return lower
 
@@ -120,51 +152,53 @@ def _single_name(text: JsonString, what: str, help: str, shape: Shape) -> ast.Ex
 
 
 def _source(step: JsonObject, shape: Shape) -> ast.Expr | None:
-    text = shape.text(step.get("source"), "`source`")
-    return (
-        _single_name(text, "`source`", "compute the value in a step of its own and name that", shape) if text else None
-    )
+    """What the step's `source` names; None where it has none."""
+    value = shape.get(step, "source")
+    text = shape.text(value, "`source`")
+    help = "compute the value in a step of its own and name that"
+    found = _single_name(text, "`source`", help, shape) if text else None
+    return found or (ast.Invalid(value.span) if value is not None else None)
 
 
 def _lookup(step: JsonObject, shape: Shape) -> Operation:
     shape.need(step, "source", "the operation `lookup`", '"source": such as "context.categories"')
-    source = _source(step, shape)
-    default = step.get("default")
-    literal = shape.literal(default, "`default`") if default is not None else None
+    source = _source(step, shape) or ast.Invalid(step.span)
     match = shape.text(shape.need(step, "match", "the operation `lookup`", '"match": "exact"'), "`match`")
     mode = shape.choice(match, "match mode", MATCH_MODES) if match else None
     value = shape.need(step, "table", "the operation `lookup`", '"table": {"Thai": 2.0, …}')
     table = shape.object(value, "`table`") if value is not None else None
-    entries = _table(table, shape) if table else None
-    if source is None or mode is None or entries is None:
-        return Broken()
-    return surface.Lookup(source, entries, mode, literal)
+    entries = _table(table, shape) if table else ()
+    made = surface.Lookup(source, entries, mode or "substring_first", _default(step, shape))
+    literals = [*(entry.value for entry in entries), *([made.default] if made.default else [])]
+    sound = mode is not None and bool(entries) and not any(isinstance(literal, NoLiteral) for literal in literals)
+    return made if sound else Broken((made,))
 
 
-def _table(table: JsonObject, shape: Shape) -> tuple[surface.Entry, ...] | None:
+def _table(table: JsonObject, shape: Shape) -> tuple[surface.Entry, ...]:
+    """The entries; none where nothing can be said of them."""
     if len(table.members) > limits.TABLE_ENTRIES:
         shape.too_many(table.span, "`table`", len(table.members), limits.TABLE_ENTRIES)
-        return None
+        return ()
     if not table.members:
         shape.problems.add("FS508", table.span, "the table is empty", 'write entries such as "Thai": 2.0')
-        return None
     entries = []
     for member in table.members:
-        value = shape.literal(member.value, "a table's value")
+        value = _literal(member.value, "a table's value", shape)
         if member.key.value == "":
             help = "every text contains the empty one; remove the entry, or use `default`"
             shape.problems.add("FS508", member.key.span, "the table has an empty key", help)
-        elif value is not None and value.value is None:
+            value = NoLiteral(value.span, None)
+        elif value.value is None and not isinstance(value, NoLiteral):
             shape.problems.add("FS508", value.span, "a table's value cannot be null", "write a number or a text")
-        elif value is not None:
-            entries.append(surface.Entry(surface.Named(member.key.span, member.key.value), value))
-    return tuple(entries) if len(entries) == len(table.members) else None
+            value = NoLiteral(value.span, None)
+        entries.append(surface.Entry(surface.Named(member.key.span, member.key.value), value))
+    return tuple(entries)
 
 
 def _expr(step: JsonObject, shape: Shape) -> Operation:
     value = shape.need(step, "expr", "the operation `expr`", '"expr": a formula such as "N_MILD * 2"')
     expression = _formula(value, "`expr`", shape)
-    return surface.Formula(expression) if expression else Broken()
+    return Formula(expression) if expression else Broken()
 
 
 def _const(step: JsonObject, shape: Shape) -> Operation:
@@ -174,84 +208,7 @@ def _const(step: JsonObject, shape: Shape) -> Operation:
 
 
 def _case(step: JsonObject, shape: Shape) -> Operation:
-    has_source = step.get("source") is not None
-    source = _source(step, shape)
-    if step.get("default") is not None:
-        help = 'write {"else": …} as the last rule'
-        shape.problems.add("FS511", _value(step, "default").span, "a case has no `default`", help)
-    rules_value = shape.need(step, "rules", "the operation `case`", '"rules": [{"when": …, "then": …}, {"else": …}]')
-    items = shape.list(rules_value, "`rules`", limits.CASE_RULES)
-    if rules_value is None or not items:
-        if rules_value is not None and not shape.problems.has_errors:
-            _no_else(rules_value, shape)
-        return Broken()
-    rules: list[surface.Rule] = []
-    otherwise: ast.Literal | None = None
-    sound = not has_source or source is not None
-    for index, item in enumerate(items):
-        rule = shape.object(item, "a rule", 'a rule such as {"when": "N > 2", "then": 1}')
-        if rule is None:
-            sound = False
-        elif rule.get("else") is not None and rule.get("when") is not None:
-            help = 'write {"else": …} as a rule of its own'
-            shape.problems.add("FS511", _value(rule, "else").span, "a rule has `when` or `else`, not both", help)
-            sound, otherwise = False, _ANY
-        elif rule.get("when") is None and any(rule.get(key) is not None for key in ("otherwise", "default")):
-            shape.keys(rule, ("else",), "the `else` rule")
-            sound, otherwise = False, _ANY
-        elif rule.get("else") is not None:
-            shape.keys(rule, ("else",), "the `else` rule")
-            otherwise = shape.literal(_value(rule, "else"), "`else`")
-            if index < len(items) - 1:
-                following = items[index + 1]
-                again = isinstance(following, JsonObject) and following.get("else") is not None
-                message = "the case has two `else`" if again else "rules after `else` are never reached"
-                help = "remove one of them" if again else "move `else` to the end"
-                shape.problems.add("FS506", following.span, message, help)
-                sound = False
-                break
-        elif isinstance(when := rule.get("when"), JsonString) and when.value.strip().lower() in ELSE_WORDS:
-            shape.problems.add("FS506", when.span, "`else` is no condition", 'write {"else": …}')
-            sound, otherwise = False, _ANY
-        else:
-            lowered = _rule(rule, source if has_source else None, has_source, shape)
-            sound = sound and lowered is not None
-            rules += [lowered] if lowered else []
-    if otherwise is None:
-        told = step.get("default") is not None or not all(isinstance(item, JsonObject) for item in items)
-        if not told and not any(isinstance(item, JsonObject) and item.get("else") is not None for item in items):
-            _no_else(rules_value, shape)
-        return Broken()
-    return surface.Case(tuple(rules), otherwise) if sound else Broken()
-
-
-def _no_else(rules: JsonValue, shape: Shape) -> None:
-    help = 'add {"else": …} as the last rule, so that every restaurant gets a value'
-    shape.problems.add("FS506", rules.span, "the case has no `else`", help)
-
-
-def _rule(rule: JsonObject, source: ast.Expr | None, has_source: bool, shape: Shape) -> surface.Rule | None:
-    shape.keys(rule, RULE_KEYS, "a rule")
-    when = shape.text(shape.need(rule, "when", "the rule", '"when": a condition'), "`when`")
-    then = shape.need(rule, "then", "the rule", '"then": a number, a text, true or false')
-    literal = shape.literal(then, "`then`") if then is not None else None
-    if when is None or literal is None or (has_source and source is None):
-        return None
-    if has_source and source is not None:
-        condition = parse_continuation(when, source, shape.problems)
-    elif re.match(r"\s*(?:[<>]|==|!=|in\b|not\s+in\b)", when.value):
-        help = f'add "source": the value to compare, or name it: `N {when.value.strip()}`'
-        shape.problems.add("FS101", when.span, "`when` begins with an operator, and the case has no `source`", help)
-        return None
-    else:
-        condition = parse_formula(when, shape.problems)
-    return surface.Rule(condition, literal) if condition else None
-
-
-def _value(rule: JsonObject, key: str) -> JsonValue:
-    value = rule.get(key)
-    assert value is not None
-    return value
+    return lower_case(step, _source(step, shape), shape)
 
 
 OPERATIONS: dict[str, Lowering] = {
@@ -265,3 +222,4 @@ OPERATIONS: dict[str, Lowering] = {
     "const": Lowering(("value",), _const),
     "case": Lowering(("source", "rules", "default"), _case),
 }
+ALL_STEP_KEYS = tuple(dict.fromkeys(key for name in OPERATIONS for key in step_keys(name)))

@@ -38,13 +38,13 @@ class Sections:
     def __init__(self, document: JsonObject, problems: Problems) -> None:
         self.document = document
         self.problems = problems
-        self.shape = Shape(problems)
+        self.shape = Shape(problems, guesses=True)
         self.incomplete: set[str] = set()
         self.allowances: list[surface.Allowance] = []
 
     def top_keys(self, known: Sequence[str], foreign: Mapping[str, str], marked_by: str) -> None:
         """Tell of keys that are not known; of one of the other shape, which key of this one says it."""
-        self.shape.text(self.document.get("$schema"), "`$schema`")
+        self.shape.text(self.shape.get(self.document, "$schema"), "`$schema`")
         ours: list[str] = []
         for key in self.document.names():
             if key.value in foreign:
@@ -97,14 +97,14 @@ class Sections:
                 self.allowances.append(surface.Allowance(named, reason.value, section.span.pointer))
 
     def version(self) -> str:
-        value = self.document.get("version")
+        value = self.shape.get(self.document, "version")
         if isinstance(value, JsonNumber):
             return str(value.value)
         text = self.shape.text(value, "`version`")
         return text.value if text else ""
 
     def description(self) -> str:
-        text = self.shape.text(self.document.get("description"), "`description`")
+        text = self.shape.text(self.shape.get(self.document, "description"), "`description`")
         return text.value if text else ""
 
     def keyword_list(self, value: JsonValue | None, what: str) -> tuple[Named, ...]:
@@ -145,20 +145,22 @@ class Sections:
         self.allow(section)
         name = shape.name(shape.need(section, "name", "the field", '"name": such as "severity"'), "a field")
         chosen: str | None
-        if self.values_make_an_enum and section.get("type") is None and section.get("values") is not None:
-            chosen = "enum"
+        if self.values_make_an_enum and shape.get(section, "type") is None and shape.get(section, "values") is not None:
+            kind, chosen = None, "enum"
         else:
             kind = shape.text(shape.need(section, "type", "the field", '"type": "enum"'), "`type`")
             chosen = shape.choice(kind, "field type", FIELD_TYPES) if kind else None
-        description = shape.text(section.get("description"), "`description`")
+        description = shape.text(shape.get(section, "description"), "`description`")
         values: tuple[surface.EnumValue, ...] = ()
+        if chosen == "enum" and kind and kind.value != "enum" and shape.get(section, "values") is None:
+            chosen = None  # it may be meant to be something else
         if chosen == "enum":
             values = self.enum_values(shape.need(section, "values", "the enum field", '"values": {"none": "…"}'))
             if not values:
                 chosen = None
-        elif chosen and section.get("values") is not None:
+        elif chosen and shape.get(section, "values") is not None:
             message = f"`values` belong to an enum, and this field is of type `{chosen}`"
-            place = section.get("values")
+            place = shape.get(section, "values")
             assert place is not None
             self.problems.add("FS511", place.span, message, 'write "type": "enum", or remove `values`')
         if name is None:
@@ -166,8 +168,8 @@ class Sections:
         if chosen is None:  # told already, and so are its uses
             return surface.ExtractionField(name, ERROR, "")
         type_ = enum_of(tuple(v.name.text for v in values)) if chosen == "enum" else SCALARS[chosen]
-        default = self.typed_literal(section.get("default"), type_, "`default`")
-        evidence = shape.boolean(section.get("evidence"), "`evidence`")
+        default = self.typed_literal(shape.get(section, "default"), type_, "`default`")
+        evidence = shape.boolean(shape.get(section, "evidence"), "`evidence`")
         told = description.value if description else ""
         return surface.ExtractionField(name, type_, told, values, default, evidence)
 
@@ -243,8 +245,8 @@ class Sections:
             )
             kind = self.shape.text(self.shape.need(section, "type", "the field", '"type": "number"'), "`type`")
             chosen = self.shape.choice(kind, "type", tuple(SCALARS)) if kind else None
-            nullable = self.shape.boolean(section.get("nullable"), "`nullable`")
-            description = self.shape.text(section.get("description"), "`description`")
+            nullable = self.shape.boolean(self.shape.get(section, "nullable"), "`nullable`")
+            description = self.shape.text(self.shape.get(section, "description"), "`description`")
             if name is None:
                 self.incomplete.add(namespace)
                 continue
@@ -259,7 +261,7 @@ class Sections:
         return tuple(declared.values())
 
     def parameters(self) -> tuple[surface.Parameter, ...]:
-        value = self.document.get("parameters")
+        value = self.shape.get(self.document, "parameters")
         section = self.shape.object(value, "`parameters`") if value is not None else None
         if value is not None and section is None:
             self.incomplete.add("param")
@@ -292,7 +294,7 @@ class Sections:
         type_ = SCALARS[chosen]
         bounds: list[int | float | None] = []
         for key in ("minimum", "maximum"):
-            bound = body.get(key)
+            bound = self.shape.get(body, key)
             if bound is not None and not type_.is_numeric:
                 self.problems.add("FS511", bound.span, f"`{key}` belongs to a number", f"remove `{key}`")
                 bound = None
@@ -305,13 +307,11 @@ class Sections:
         elif isinstance(default, int | float) and default_value is not None and _is_outside(default, minimum, maximum):
             message = f"the default {default} is outside the bounds"
             self.problems.add("FS509", default_value.span, message, "widen the bounds, or change the default")
-        if default is None and default_value is not None and not self.problems.has_errors:
-            self.problems.add("FS301", default_value.span, "`default` cannot be null", "write a value")
-        description = shape.text(body.get("description"), "`description`")
+        description = shape.text(self.shape.get(body, "description"), "`description`")
         return surface.Parameter(name, type_, default, minimum, maximum, description.value if description else "")
 
     def review_handling(self) -> surface.ReviewHandling | None:
-        value = self.document.get("review_handling")
+        value = self.shape.get(self.document, "review_handling")
         section = self.shape.object(value, "`review_handling`") if value is not None else None
         if section is None:
             return None

@@ -11,15 +11,20 @@ from formulaseed.diagnostics.model import Problems
 from formulaseed.domain import schema
 from formulaseed.domain.types import enum_of
 from formulaseed.frontends.keys import EXTRACT_KEYS, FILTER_KEYS, NEWER_KEYS, TOP_KEYS
-from formulaseed.frontends.operations import OPERATIONS, lower_operation, step_keys
+from formulaseed.frontends.operations import (
+    ALL_STEP_KEYS,
+    OPERATIONS,
+    likely_operation,
+    lower_operation,
+    lower_unknown,
+    step_keys,
+)
 from formulaseed.frontends.sections import Sections
-from formulaseed.frontends.shape import Shape
+from formulaseed.frontends.shape import Shape, meant_choice
 from formulaseed.source.json_reader import JsonArray, JsonObject, JsonString, JsonValue
 from formulaseed.source.text import Span
 from formulaseed.syntax import surface
 from formulaseed.syntax.surface import Named
-
-_STEP_KEYS = tuple(dict.fromkeys(key for name in OPERATIONS for key in step_keys(name)))
 
 
 def lower_seed(document: JsonObject, problems: Problems) -> surface.Program | None:
@@ -34,7 +39,7 @@ def lower_seed(document: JsonObject, problems: Problems) -> surface.Program | No
 class _Seed(Sections):
     def __init__(self, document: JsonObject, problems: Problems) -> None:
         super().__init__(document, problems)
-        self.spelled: dict[str, str] = {}
+        self.nameless: list[surface.Step] = []
 
     def program(self) -> surface.Program:
         document, shape = self.document, self.shape
@@ -45,9 +50,9 @@ class _Seed(Sections):
         output = shape.need(document, "output", "the seed", '"output": the names of the steps to return')
         compute = shape.need(document, "compute", "the seed", '"compute": a list of steps')
         fields = self.fields(extract)
-        meta = self.declared(extract.get("meta"), "`extract.meta`", schema.META) if extract else ()
-        context = self.declared(document.get("context"), "`context`", schema.CONTEXT)
-        self.spelled = self.spellings(fields, meta, context, compute)
+        meta = self.declared(self.shape.get(extract, "meta"), "`extract.meta`", schema.META) if extract else ()
+        context = self.declared(shape.get(document, "context"), "`context`", schema.CONTEXT)
+        self.shape.spelled = self.spellings(fields, meta, context, compute)
         steps = self.steps(compute)
         return surface.Program(
             task_name=task_name or Named(document.span, "task"),
@@ -61,6 +66,7 @@ class _Seed(Sections):
             review_handling=self.review_handling(),
             passes=self.passes(extract),
             steps=steps,
+            nameless=tuple(self.nameless),
             output=self.output(output, "output"),
             allowances=tuple(self.allowances),
             incomplete=frozenset(self.incomplete),
@@ -68,14 +74,14 @@ class _Seed(Sections):
         )
 
     def keywords(self) -> tuple[Named, ...]:
-        value = self.document.get("filter")
+        value = self.shape.get(self.document, "filter")
         example = 'an object such as {"keywords": ["waiter"]}'
         section = self.shape.object(value, "`filter`", example) if value is not None else None
         if section is None:
             return ()
         self.shape.keys(section, FILTER_KEYS, "`filter`")
         self.allow(section)
-        return self.keyword_list(section.get("keywords"), "`keywords`")
+        return self.keyword_list(self.shape.get(section, "keywords"), "`keywords`")
 
     def extract(self) -> JsonObject | None:
         value = self.shape.need(self.document, "extract", "the seed", '"extract": {"fields": […]}')
@@ -85,7 +91,7 @@ class _Seed(Sections):
         return section
 
     def passes(self, extract: JsonObject | None) -> int:
-        value = extract.get("passes") if extract else None
+        value = self.shape.get(extract, "passes") if extract else None
         return (self.shape.whole(value, "`passes`", 1, limits.PASSES) or 1) if value is not None else 1
 
     def fields(self, extract: JsonObject | None) -> tuple[surface.ExtractionField, ...]:
@@ -94,8 +100,8 @@ class _Seed(Sections):
             return ()
         value = self.shape.need(extract, "fields", "`extract`", '"fields": […]')
         fields = self.field_list(value, "`fields`")
-        if self.shape.boolean(extract.get("validity"), "`validity`"):
-            place = extract.get("validity")
+        if self.shape.boolean(self.shape.get(extract, "validity"), "`validity`"):
+            place = self.shape.get(extract, "validity")
             assert place is not None
             named = Named(place.span, schema.VALIDITY_FIELD)
             self.unique(named, fields, "field")
@@ -119,7 +125,9 @@ class _Seed(Sections):
         spelled |= {f.name.text: f"extraction.{f.name.text}" for f in fields}
         for item in compute.items if isinstance(compute, JsonArray) else ():
             op, name = (item.get("op"), item.get("name")) if isinstance(item, JsonObject) else (None, None)
-            if isinstance(op, JsonString) and op.value == "define_filter" and isinstance(name, JsonString):
+            if not (isinstance(op, JsonString) and isinstance(name, JsonString)):
+                continue
+            if meant_choice(op.value, "operation", OPERATIONS) == "define_filter":
                 spelled[name.value] = f"${name.value}"
         return spelled
 
@@ -127,26 +135,33 @@ class _Seed(Sections):
         steps: list[surface.Step] = []
         if not isinstance(compute, JsonArray):
             self.incomplete.add("compute")
-        for item in self.shape.list(compute, "`compute`", limits.STEPS):
+        for index, item in enumerate(self.shape.list(compute, "`compute`", limits.STEPS)):
             section = self.shape.object(item, "a step", 'an object such as {"name": "N", "op": "count"}')
             if section is not None:
-                steps += self.step(section)
+                steps += self.step(section, index)
         return tuple(steps)
 
-    def step(self, section: JsonObject) -> list[surface.Step]:
-        shape = self.shape
+    def step(self, section: JsonObject, index: int) -> list[surface.Step]:
+        """The step; none where it has no name, and then it is kept apart."""
+        shape, others = self.shape, [key.value for key in section.names() if key.value not in ALL_STEP_KEYS]
         if section.get("op") is None:  # else the operation tells which keys it knows
-            shape.keys(section, _STEP_KEYS, "a step")
-        name = shape.step_name(shape.need(section, "name", "the step", '"name": such as "N_MILD"'))
-        self.allow(section)
+            shape.keys(section, ALL_STEP_KEYS, "a step")
         op = shape.text(shape.need(section, "op", "the step", '"op": such as "count"'), "`op`")
         chosen = shape.choice(op, "operation", tuple(OPERATIONS), "FS504") if op else None
-        before = Problems()
-        before_shape = Shape(before, self.spelled)
-        operation = lower_operation(chosen, section, before_shape) if chosen else surface.Broken()
-        self.problems.extend(before)
+        told = others if section.get("op") is None else ()
+        if chosen is not None:
+            shape.keys(section, step_keys(chosen), f"the operation `{chosen}`", told)
+        else:
+            shape.keys(section, ALL_STEP_KEYS, "a step", told)
+        name = shape.step_name(shape.need(section, "name", "the step", '"name": such as "N_MILD"'))
+        self.allow(section)
+        is_filter: bool | None = chosen == "define_filter"
+        if chosen is None:
+            is_filter = likely_operation(section, shape) == "define_filter" or None
+        operation = lower_operation(chosen, section, shape) if chosen else lower_unknown(section, shape)
+        place = Span(section.span.source, section.span.start, section.span.start + 1, section.span.pointer)
         if name is None:
             self.incomplete.add("compute")
+            self.nameless.append(surface.Step(Named(place, f"compute[{index}]"), place, operation, is_filter))
             return []
-        place = Span(section.span.source, section.span.start, section.span.start + 1, section.span.pointer)
-        return [surface.Step(name, place, operation, chosen == "define_filter")]
+        return [surface.Step(name, place, operation, is_filter)]

@@ -11,7 +11,7 @@ import unicodedata
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from formulaseed import limits
-from formulaseed.diagnostics.model import Problems
+from formulaseed.diagnostics.model import Help, Problems
 from formulaseed.diagnostics.suggest import did_you_mean, meant, nearest
 from formulaseed.domain.schema import RESERVED_WORDS
 from formulaseed.source.json_reader import JsonArray, JsonLiteral, JsonNumber, JsonObject, JsonString, JsonValue
@@ -52,14 +52,16 @@ ALIASES: dict[str, str] = {
 class Shape:
     """Typed access to JSON values; every miss becomes a diagnostic of `problems`.
 
+    With `guesses` a word or key that is surely misspelt is told, and then read as if it were right.
     `spelled` tells for a bare name how a condition writes it: a field with its namespace, a filter with its sign.
     """
 
-    def __init__(self, problems: Problems, spelled: Mapping[str, str] | None = None) -> None:
+    def __init__(self, problems: Problems, *, guesses: bool = False) -> None:
         self.problems = problems
-        self.spelled = spelled or {}
-        self._meant: set[tuple[int, str]] = set()
-        """Keys that an unknown one was probably meant to be: told already, so not told as missing."""
+        self.guesses = guesses
+        self.spelled: Mapping[str, str] = {}
+        self._meant: dict[tuple[int, str], JsonValue | None] = {}
+        """Keys that an unknown one was probably meant to be, with its value: told already, so not told as missing."""
 
     def object(self, value: JsonValue, what: str, example: str = "") -> JsonObject | None:
         if isinstance(value, JsonObject):
@@ -121,13 +123,12 @@ class Shape:
         return None
 
     def choice(self, value: JsonString, what: str, allowed: Collection[str], code: str = "FS509") -> str | None:
+        """One of the words allowed; another is told, and gives the one that it surely means, or None."""
         if value.value in allowed:
             return value.value
-        help = ALIASES.get(value.value.lower()) or did_you_mean(value.value, allowed, what=f"known {what}s", limit=20)
-        if what not in ("operation", "field type", "type"):
-            help = did_you_mean(value.value, allowed, what=f"known {what}s", limit=20)
+        help = _instead(value.value, what, allowed)
         self.problems.add(code, value.span, f"`{value.value}` is no {what}", help)
-        return None
+        return meant_choice(value.value, what, allowed) if self.guesses else None
 
     def keys(self, value: JsonObject, known: Sequence[str], what: str, told: Collection[str] = ()) -> None:
         """Tell of every key that is not known, but for those that were told."""
@@ -138,14 +139,22 @@ class Shape:
                 help = meant(close) if close else f"known keys: {', '.join(f'`{k}`' for k in known)}"
                 self.problems.add("FS501", key.span, f"{what} has no key `{key.value}`", help)
                 if close is not None:
-                    self._meant.add((value.span.start, close))
+                    self._meant.setdefault((value.span.start, close), value.get(key.value))
 
     def meant(self, value: JsonObject, keys: Iterable[str]) -> None:
         """Take these keys for told: none of them is missing as well."""
-        self._meant |= {(value.span.start, key) for key in keys}
+        for key in keys:
+            self._meant.setdefault((value.span.start, key), None)
+
+    def get(self, value: JsonObject, key: str) -> JsonValue | None:
+        """The value of a key; also of one that was told not to be known, and is probably meant to be this one."""
+        found = value.get(key)
+        if found is not None or not self.guesses:
+            return found
+        return self._meant.get((value.span.start, key))
 
     def need(self, value: JsonObject, key: str, what: str, example: str) -> JsonValue | None:
-        found = value.get(key)
+        found = self.get(value, key)
         if found is None and (value.span.start, key) not in self._meant:
             place = Span(value.span.source, value.span.start, value.span.start + 1, value.span.pointer)
             self.problems.add("FS502", place, f"{what} has no `{key}`", f"add {example}")
@@ -191,6 +200,20 @@ class Shape:
         self.problems.add(
             "FS510", place, f"{what} has {found} entries, more than {most}", "split it, or leave some out"
         )
+
+
+def meant_choice(text: str, what: str, allowed: Collection[str]) -> str | None:
+    """The word that is allowed and that was meant, where this is certain."""
+    if text in allowed:
+        return text
+    help = _instead(text, what, allowed)
+    return help.replacement if isinstance(help, Help) and help.replacement in allowed else None
+
+
+def _instead(text: str, what: str, allowed: Collection[str]) -> str:
+    """What to write in place of a word that is not allowed."""
+    instead = ALIASES.get(text.lower()) if what in ("operation", "field type", "type") else None
+    return instead or did_you_mean(text, allowed, what=f"known {what}s", limit=20)
 
 
 def _plain_name(text: str) -> str:

@@ -34,5 +34,7 @@ def _expressions(operation: surface.Operation) -> tuple[object, ...]:
             return (expression,)
         case surface.Case(rules):
             return tuple(rule.condition for rule in rules)
-        case surface.Const() | surface.Broken():
+        case surface.Broken(parts):
+            return tuple(found for part in parts for found in _expressions(part))
+        case surface.Const():
             return ()

@@ -135,8 +135,18 @@ class Case:
 
 
 @tree_node
+class NoLiteral(ast.Literal):
+    """Stands where a literal is missing or wrong, which was told. Only in what is broken."""
+
+
+@tree_node
 class Broken:
-    """A step that could not be lowered; told already. Its name is known, so that uses of it are not errors too."""
+    """A step that could not be lowered whole; told already. Its name is known, so that uses of it are not errors too.
+
+    `parts` are what of it could be lowered, so that what is wrong in them is told as well.
+    """
+
+    parts: tuple[Operation, ...] = ()
 
 
 Operation = Filter | Count | Sum | Extreme | Lookup | Formula | Const | Case | Broken
@@ -149,7 +159,8 @@ class Step:
     name: Named
     span: Span
     operation: Operation
-    is_filter: bool = False
+    is_filter: bool | None = False
+    """None where the operation is none, and does not show what it is meant to be."""
     part_of: str = ""
     description: str = ""
 
@@ -191,6 +202,8 @@ class Program:
     steps: tuple[Step, ...] = ()
     steps_key: str = "compute"
     """Where the steps stand in the document."""
+    nameless: tuple[Step, ...] = ()
+    """Steps without a name that could be used, which was told; named by their places."""
     output: tuple[Named, ...] = ()
     allowances: tuple[Allowance, ...] = ()
     reference: Reference | None = None

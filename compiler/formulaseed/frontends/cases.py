@@ -1,0 +1,141 @@
+"""A case step: its rules, in order, and its `else`.
+
+In: the step's JSON object. Out: a `surface.Case`, whole or as a part of what is broken; every rule is read, whatever
+is wrong with another.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass, field
+
+from formulaseed import limits
+from formulaseed.frontends.shape import Shape
+from formulaseed.source.json_reader import JsonArray, JsonLiteral, JsonNumber, JsonObject, JsonString, JsonValue
+from formulaseed.syntax import ast, surface
+from formulaseed.syntax.parser import parse_continuation, parse_formula
+from formulaseed.syntax.surface import Broken, NoLiteral, Operation
+
+ELSE_WORDS = ("else", "otherwise", "default")
+RULE_KEYS = ("when", "then", "else")
+
+
+def lower_case(step: JsonObject, source: ast.Expr | None, shape: Shape) -> Operation:
+    """The case. `source` is what its rules compare, None where it has none."""
+    if (default := shape.get(step, "default")) is not None:
+        help = 'write {"else": …} as the last rule'
+        shape.problems.add("FS511", default.span, "a case has no `default`", help)
+    rules = shape.need(step, "rules", "the operation `case`", '"rules": [{"when": …, "then": …}, {"else": …}]')
+    items = (rules,) if isinstance(rules, JsonObject) else shape.list(rules, "`rules`", limits.CASE_RULES)
+    if isinstance(rules, JsonObject):
+        shape.wrong_type(rules, "`rules`", "a list", '[{"when": …, "then": …}, {"else": …}]')
+    reader = _Rules(shape, source, is_sound=isinstance(rules, JsonArray) and len(items) > 0)
+    for index, item in enumerate(items):
+        reader.read(item, is_last=index == len(items) - 1)
+    if reader.otherwise is None:
+        is_whole = isinstance(rules, JsonArray) and len(items) == len(rules.items)
+        if rules is not None and is_whole and default is None and all(isinstance(item, JsonObject) for item in items):
+            help = 'add {"else": …} as the last rule, so that every restaurant gets a value'
+            shape.problems.add("FS506", rules.span, "the case has no `else`", help)
+        reader.is_sound = False
+    made = surface.Case(tuple(reader.rules), reader.otherwise or NoLiteral(step.span, None))
+    if reader.is_sound:
+        return made
+    return Broken((made, *([surface.Formula(source)] if source is not None else [])))
+
+
+@dataclass(slots=True)
+class _Rules:
+    """The rules read so far."""
+
+    shape: Shape
+    source: ast.Expr | None
+    is_sound: bool
+    rules: list[surface.Rule] = field(default_factory=list)
+    otherwise: ast.Literal | None = None
+    _told_order: bool = False
+
+    def read(self, item: JsonValue, *, is_last: bool) -> None:
+        """The next of the rules."""
+        rule = self.shape.object(item, "a rule", 'a rule such as {"when": "N > 2", "then": 1}')
+        if rule is None:
+            self.is_sound = False
+            return
+        when, is_else = rule.get("when"), False
+        if when is None and any(rule.get(key) is not None for key in ELSE_WORDS):
+            self.shape.keys(rule, ("else",), "the `else` rule")
+            value, is_else = self.shape.get(rule, "else"), True
+        elif _is_else_word(when, is_last=is_last and self.otherwise is None):
+            assert when is not None
+            self.shape.keys(rule, RULE_KEYS, "a rule")
+            value, is_else = self.shape.get(rule, "then"), True
+            written = plain_text(value) or "…"
+            word = when.value if isinstance(when, JsonString) else "true"
+            self.shape.problems.add("FS506", when.span, f"`{word}` is no condition", f'write {{"else": {written}}}')
+            self.is_sound = False
+        if is_else:
+            self._follows_else(item, "the case has two `else`", "remove one of them", always=True)
+            self.otherwise = self._literal(value, "`else`", rule)
+            return
+        self._follows_else(item, "rules after `else` are never reached", "move `else` to the end")
+        self.rules.append(self._rule(rule))
+        if (otherwise := rule.get("else")) is not None:
+            help = 'write {"else": …} as a rule of its own'
+            self.shape.problems.add("FS511", otherwise.span, "a rule has `when` or `else`, not both", help)
+            self.otherwise, self.is_sound = self._literal(otherwise, "`else`", rule), False
+
+    def _follows_else(self, item: JsonValue, message: str, help: str, *, always: bool = False) -> None:
+        """Tell that the item stands behind an `else`: of rules once."""
+        if self.otherwise is not None:
+            if always or not self._told_order:
+                self.shape.problems.add("FS506", item.span, message, help)
+            self._told_order, self.is_sound = self._told_order or not always, False
+
+    def _literal(self, value: JsonValue | None, what: str, rule: JsonObject) -> ast.Literal:
+        found = self.shape.literal(value, what) if value is not None else None
+        self.is_sound = self.is_sound and found is not None
+        return found or NoLiteral(rule.span, None)
+
+    def _rule(self, rule: JsonObject) -> surface.Rule:
+        shape = self.shape
+        shape.keys(rule, RULE_KEYS, "a rule")
+        when = shape.need(rule, "when", "the rule", '"when": a condition')
+        then = shape.need(rule, "then", "the rule", '"then": a number, a text, true or false')
+        condition = self._condition(when) if when is not None else None
+        self.is_sound = self.is_sound and condition is not None
+        return surface.Rule(condition or ast.Invalid(rule.span), self._literal(then, "`then`", rule))
+
+    def _condition(self, when: JsonValue) -> ast.Expr | None:
+        shape, source = self.shape, self.source
+        if source is not None and isinstance(when, JsonNumber | JsonLiteral):
+            written = when.value if isinstance(when, JsonNumber) else str(when.value)
+            shape.wrong_type(when, "`when`", "a comparison", f'"== {written}"')
+            return None
+        text = shape.text(when, "`when`")
+        if text is None:
+            return None
+        if source is not None:
+            return parse_continuation(text, source, shape.problems)
+        if not re.match(r"\s*(?:[<>]|==|!=|in\b|not\s+in\b)", text.value):
+            return parse_formula(text, shape.problems)
+        help = f'add "source": the value to compare, or name it: `N {text.value.strip()}`'
+        shape.problems.add("FS101", text.span, "`when` begins with an operator, and the case has no `source`", help)
+        self.is_sound = False
+        return parse_continuation(text, ast.Invalid(text.span), shape.problems)
+
+
+def _is_else_word(when: JsonValue | None, *, is_last: bool) -> bool:
+    """Whether a condition stands for `else`; `true` does as the last of the rules."""
+    if isinstance(when, JsonLiteral):
+        return when.value is True and is_last
+    word = when.value.strip().lower() if isinstance(when, JsonString) else ""
+    return word in ELSE_WORDS or (word == "true" and is_last)
+
+
+def plain_text(value: JsonValue | None) -> str:
+    """A short literal as it is written in JSON; empty for anything else."""
+    if isinstance(value, JsonString | JsonNumber | JsonLiteral):
+        written = json.dumps(value.value, ensure_ascii=False)
+        return written if len(written) <= 40 else ""
+    return ""

@@ -1,0 +1,183 @@
+"""A mistake in the structure of a seed hides no other, and nothing that follows from it is told."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from formulaseed.diagnostics.model import Diagnostic
+from formulaseed.pipeline import analyse_text
+from formulaseed.source.text import Source
+
+FIELDS: list[dict[str, Any]] = [
+    {"name": "noise", "type": "enum", "values": ["none", "some", "lots"]},
+    {"name": "nights", "type": "integer"},
+    {"name": "slept", "type": "boolean"},
+]
+STEPS: list[dict[str, Any]] = [
+    {"name": "IS_LOUD", "op": "define_filter", "extraction": {"noise": "lots"}},
+    {"name": "N", "op": "count"},
+    {"name": "N_LOUD", "op": "count", "where": {"$IS_LOUD": True}},
+]
+
+
+def seed_with(*steps: object, **changes: object) -> dict[str, Any]:
+    seed: dict[str, Any] = {
+        "task_name": "Noise",
+        "parameters": {"CUT": {"type": "number", "default": 0.5}},
+        "extract": {"fields": FIELDS},
+        "compute": [*STEPS, *steps],
+        "output": ["N", "N_LOUD"],
+    }
+    return {**seed, **changes}
+
+
+def errors_of(seed: object) -> list[Diagnostic]:
+    source = Source("seed.json", json.dumps(seed, ensure_ascii=False))
+    return [d for d in analyse_text(source).diagnostics if d.severity == "error"]
+
+
+def told(seed: object) -> list[str]:
+    """Each error as its code and what it underlines, in the order of the file."""
+    found = errors_of(seed)
+    return [f"{d.code} {d.span.source.text[d.span.start : d.span.end].strip(chr(34))}" for d in found]
+
+
+RULES = [{"when": "N > 1", "then": 1}, {"else": 0}]
+WRONG_WHERE = {"extraction.noisy": "lots", "meta.satrs": {">": 3}}
+IN_WHERE = ["FS204 extraction.noisy", "FS204 meta.satrs"]
+HIDING: dict[str, tuple[dict[str, Any], list[str]]] = {
+    "a formula that ends too early": ({"op": "sum", "expr": "nn +", "where": WRONG_WHERE}, ["FS102 +", *IN_WHERE]),
+    "an operation in capitals": ({"op": "Count", "where": WRONG_WHERE}, ["FS504 Count", *IN_WHERE]),
+    "a misspelt operation": ({"op": "cuont", "where": WRONG_WHERE}, ["FS504 cuont", *IN_WHERE]),
+    "an operation that is none": (
+        {"op": "average", "field": "meta.yaer", "where": WRONG_WHERE},
+        ["FS504 average", "FS204 meta.yaer", *IN_WHERE],
+    ),
+    "an unknown operation over steps": ({"op": "hypotenuse", "expr": "N + FOO"}, ["FS504 hypotenuse", "FS201 FOO"]),
+    "an unknown operation over reviews": (
+        {"op": "hypotenuse", "expr": "extraction.nigths + N"},
+        ["FS504 hypotenuse", "FS204 extraction.nigths"],
+    ),
+    "no operation": ({"where": WRONG_WHERE}, ["FS502 {", *IN_WHERE]),
+    "no operation, and rules": (
+        {"rules": [{"when": "FOO > 1", "then": 1}, {"else": "N"}]},
+        ["FS502 {", "FS201 FOO", "FS509 N"],
+    ),
+    "a key from elsewhere": (
+        {"op": "sum", "formula": "extraction.nigths", "where": WRONG_WHERE},
+        ["FS501 formula", "FS204 extraction.nigths", *IN_WHERE],
+    ),
+    "a key in the plural": ({"op": "max", "fields": "meta.yaer", "default": 0}, ["FS501 fields", "FS204 meta.yaer"]),
+    "another word for the conditions": ({"op": "count", "filter": WRONG_WHERE}, ["FS501 filter", *IN_WHERE]),
+    "a field and a formula": (
+        {"op": "max", "field": "meta.yaer", "expr": "meta.satrs", "default": "x"},
+        ["FS204 meta.yaer", "FS204 meta.satrs", "FS511 meta.satrs", "FS301 x"],
+    ),
+    "a match mode that is none": (
+        {"op": "lookup", "source": "context.category", "match": "contains", "table": {"a": 1, "b": "x"}, "default": [0]},
+        ["FS204 context.category", "FS509 contains", "FS301 x", "FS503 [0]"],
+    ),
+    "a table that is a list": (
+        {"op": "lookup", "source": "context.category", "match": "exact", "table": ["a"], "default": "N"},
+        ["FS204 context.category", 'FS503 ["a"]', "FS509 N"],
+    ),
+    "a source that is a number": (
+        {"op": "lookup", "source": "context.stars", "match": "substring_max", "table": {"a": "x", "b": "y"}, "default": 0},
+        ["FS301 context.stars", "FS508 x", "FS508 y"],
+    ),
+    "a case without else": (
+        {"op": "case", "source": "FOO", "rules": [{"when": "< BAR", "then": "N"}]},
+        ["FS201 FOO", 'FS506 [{"when": "< BAR", "then": "N"}]', "FS201 BAR", "FS509 N"],
+    ),
+    "a rule that ends too early": (
+        {"op": "case", "rules": [{"when": "N >", "then": 1}, {"when": "FOO > 3", "then": 2}, {"when": "N < 'a'", "then": "b"}, {"else": 0}]},
+        ["FS102 >", "FS201 FOO", "FS301 'a'", "FS301 b"],
+    ),
+    "no rule that can be read": ({"op": "case", "source": "FOO", "rules": [{"when": "<", "then": 1}, {"else": 0}]}, ["FS201 FOO", "FS102 <"]),
+    "rules in no list": ({"op": "case", "rules": {"when": "FOO > 1", "then": "N"}}, ['FS503 {"when": "FOO > 1", "then": "N"}', "FS201 FOO", "FS509 N"]),
+    "a rule with `if`": (
+        {"op": "case", "rules": [{"if": "FOO > 1", "then": "N"}, {"otherwise": "N_LOUD"}]},
+        ["FS501 if", "FS201 FOO", "FS509 N", "FS501 otherwise", "FS509 N_LOUD"],
+    ),
+    "rules behind `else`": (
+        {"op": "case", "rules": [{"else": 0}, {"when": "FOO > 1", "then": 1}, {"when": "BAR > 1", "then": 2}, {"else": 3}]},
+        ['FS506 {"when": "FOO > 1", "then": 1}', "FS201 FOO", "FS201 BAR", 'FS506 {"else": 3}'],
+    ),
+    "`else` in a rule": ({"op": "case", "rules": [{"when": "FOO > 1", "then": "N", "else": "N"}]}, ["FS201 FOO", "FS509 N", "FS509 N", "FS511 N"]),
+    "`true` as the last rule": (
+        {"op": "case", "rules": [{"when": "FOO > 1", "then": 1}, {"when": True, "then": "N"}]},
+        ["FS201 FOO", "FS506 true", "FS509 N"],
+    ),
+    "a rule without a source": ({"op": "case", "rules": [{"when": "> FOO", "then": 1}, {"else": 0}]}, ["FS101 > FOO", "FS201 FOO"]),
+    "conditions joined by `or`": ({"op": "count", "where": {"or": [WRONG_WHERE, {"$LOUD": True}]}}, ["FS505 or", *IN_WHERE, "FS201 $LOUD"]),
+    "an operator that is none": (
+        {"op": "count", "where": {"meta.satrs": {"gte": 3, "between": [1, 2]}, "extraction.noise": {"not in": ["lotz"]}}},
+        ["FS204 meta.satrs", "FS505 gte", "FS505 between", "FS505 not in", "FS302 lotz"],
+    ),
+    "an operator in the key": ({"op": "count", "where": {"meta.satrs >=": "a"}}, ["FS505 meta.satrs >=", "FS204 meta.satrs"]),
+    "a namespace that is not needed": (
+        {"op": "define_filter", "extraction": {"extraction.noise": "lotz"}},
+        ["FS204 extraction.noise", "FS302 lotz"],
+    ),
+    "a field without its namespace": ({"op": "count", "where": {"noise": "lotz"}}, ["FS204 noise", "FS302 lotz"]),
+    "a list in place of one value": ({"op": "count", "where": {"extraction.noise": ["lots", "lotz"]}}, ['FS503 ["lots", "lotz"]', "FS302 lotz"]),
+    "a text in place of a list": ({"op": "count", "where": {"extraction.noise": {"in": "lotz"}}}, ["FS302 lotz", "FS503 lotz"]),
+    "nothing said of a field": ({"op": "count", "where": {"meta.satrs": {}}}, ["FS204 meta.satrs", "FS505 {}"]),
+}  # fmt: skip
+"""Each a step, and its errors: the mistake itself and those that it once hid."""
+
+
+@pytest.mark.parametrize("name", HIDING)
+def test_a_step(name: str) -> None:
+    """Nothing in the step is hidden, and nothing is told of the steps that use it."""
+    step, expected = HIDING[name]
+    assert sorted(told(seed_with({"name": "X", **step}))) == sorted(expected)
+    is_filter = step.get("op") == "define_filter"
+    use = {"name": "Y", "op": "count", "where": {"$X": True}} if is_filter else {"name": "Y", "op": "expr", "expr": "X"}
+    assert sorted(told(seed_with({"name": "X", **step}, use, output=["Y"]))) == sorted(expected)
+
+
+@pytest.mark.parametrize("name", HIDING)
+def test_a_step_without_a_name(name: str) -> None:
+    step, expected = HIDING[name]
+    found = told(seed_with(step))
+    assert sorted(found) == sorted([*expected, "FS502 {"])
+
+
+def test_two_steps_without_a_name() -> None:
+    """The same mistake in both is told of both; a step can be used whatever they are."""
+    step = {"op": "sum", "expr": "extraction.nigths", "where": {"$IS_LOUD": True}}
+    found = errors_of(seed_with(step, step))
+    assert [(d.code, d.pointer) for d in found] == [
+        ("FS502", "/compute/3"),
+        ("FS204", "/compute/3/expr"),
+        ("FS502", "/compute/4"),
+        ("FS204", "/compute/4/expr"),
+    ]
+
+
+def test_of_an_unknown_operation_nothing_follows() -> None:
+    """It may be a filter or a value: neither use is an error."""
+    uses = [{"name": "A", "op": "count", "where": {"$X": True}}, {"name": "B", "op": "expr", "expr": "X + 1"}]
+    assert told(seed_with({"name": "X", "op": "hypotenuse"}, *uses, output=["A", "B"])) == ["FS504 hypotenuse"]
+    filter_step = {"name": "X", "op": "filter", "extraction": {"noise": "lots"}}
+    assert told(seed_with(filter_step, uses[0], output=["A"])) == ["FS504 filter"]
+
+
+def test_what_a_broken_condition_would_exclude_is_not_warned_of() -> None:
+    """Where a guard cannot be read, nothing is said of what it may guard."""
+    steps = [
+        {"name": "A", "op": "sum", "expr": "1 / meta.useful", "where": {"meta.useful": {"above": 0}}},
+        {
+            "name": "B",
+            "op": "case",
+            "rules": [{"when": "N ==", "then": 0}, {"when": "1 / N > 2", "then": 1}, {"else": 2}],
+        },
+    ]
+    source = Source("seed.json", json.dumps(seed_with(*steps)))
+    codes = {
+        d.code for d in analyse_text(source).diagnostics if d.span.pointer.startswith(("/compute/3", "/compute/4"))
+    }
+    assert codes == {"FS505", "FS102"}

@@ -76,7 +76,13 @@ HIDING: dict[str, tuple[dict[str, Any], list[str]]] = {
         ["FS204 meta.yaer", "FS204 meta.satrs", "FS511 meta.satrs", "FS301 x"],
     ),
     "a match mode that is none": (
-        {"op": "lookup", "source": "context.category", "match": "contains", "table": {"a": 1, "b": "x"}, "default": [0]},
+        {
+            "op": "lookup",
+            "source": "context.category",
+            "match": "contains",
+            "table": {"a": 1, "b": "x"},
+            "default": [0],
+        },
         ["FS204 context.category", "FS509 contains", "FS301 x", "FS503 [0]"],
     ),
     "a table that is a list": (
@@ -84,7 +90,13 @@ HIDING: dict[str, tuple[dict[str, Any], list[str]]] = {
         ["FS204 context.category", 'FS503 ["a"]', "FS509 N"],
     ),
     "a source that is a number": (
-        {"op": "lookup", "source": "context.stars", "match": "substring_max", "table": {"a": "x", "b": "y"}, "default": 0},
+        {
+            "op": "lookup",
+            "source": "context.stars",
+            "match": "substring_max",
+            "table": {"a": "x", "b": "y"},
+            "default": 0,
+        },
         ["FS301 context.stars", "FS508 x", "FS508 y"],
     ),
     "a case without else": (
@@ -92,40 +104,78 @@ HIDING: dict[str, tuple[dict[str, Any], list[str]]] = {
         ["FS201 FOO", 'FS506 [{"when": "< BAR", "then": "N"}]', "FS201 BAR", "FS509 N"],
     ),
     "a rule that ends too early": (
-        {"op": "case", "rules": [{"when": "N >", "then": 1}, {"when": "FOO > 3", "then": 2}, {"when": "N < 'a'", "then": "b"}, {"else": 0}]},
+        {
+            "op": "case",
+            "rules": [
+                {"when": "N >", "then": 1},
+                {"when": "FOO > 3", "then": 2},
+                {"when": "N < 'a'", "then": "b"},
+                {"else": 0},
+            ],
+        },
         ["FS102 >", "FS201 FOO", "FS301 'a'", "FS301 b"],
     ),
-    "no rule that can be read": ({"op": "case", "source": "FOO", "rules": [{"when": "<", "then": 1}, {"else": 0}]}, ["FS201 FOO", "FS102 <"]),
-    "rules in no list": ({"op": "case", "rules": {"when": "FOO > 1", "then": "N"}}, ['FS503 {"when": "FOO > 1", "then": "N"}', "FS201 FOO", "FS509 N"]),
+    "no rule that can be read": (
+        {"op": "case", "source": "FOO", "rules": [{"when": "<", "then": 1}, {"else": 0}]},
+        ["FS201 FOO", "FS102 <"],
+    ),
+    "rules in no list": (
+        {"op": "case", "rules": {"when": "FOO > 1", "then": "N"}},
+        ['FS503 {"when": "FOO > 1", "then": "N"}', "FS201 FOO", "FS509 N"],
+    ),
     "a rule with `if`": (
         {"op": "case", "rules": [{"if": "FOO > 1", "then": "N"}, {"otherwise": "N_LOUD"}]},
         ["FS501 if", "FS201 FOO", "FS509 N", "FS501 otherwise", "FS509 N_LOUD"],
     ),
     "rules behind `else`": (
-        {"op": "case", "rules": [{"else": 0}, {"when": "FOO > 1", "then": 1}, {"when": "BAR > 1", "then": 2}, {"else": 3}]},
+        {
+            "op": "case",
+            "rules": [{"else": 0}, {"when": "FOO > 1", "then": 1}, {"when": "BAR > 1", "then": 2}, {"else": 3}],
+        },
         ['FS506 {"when": "FOO > 1", "then": 1}', "FS201 FOO", "FS201 BAR", 'FS506 {"else": 3}'],
     ),
-    "`else` in a rule": ({"op": "case", "rules": [{"when": "FOO > 1", "then": "N", "else": "N"}]}, ["FS201 FOO", "FS509 N", "FS509 N", "FS511 N"]),
+    "`else` in a rule": (
+        {"op": "case", "rules": [{"when": "FOO > 1", "then": "N", "else": "N"}]},
+        ["FS201 FOO", "FS509 N", "FS509 N", "FS511 N"],
+    ),
     "`true` as the last rule": (
         {"op": "case", "rules": [{"when": "FOO > 1", "then": 1}, {"when": True, "then": "N"}]},
         ["FS201 FOO", "FS506 true", "FS509 N"],
     ),
-    "a rule without a source": ({"op": "case", "rules": [{"when": "> FOO", "then": 1}, {"else": 0}]}, ["FS101 > FOO", "FS201 FOO"]),
-    "conditions joined by `or`": ({"op": "count", "where": {"or": [WRONG_WHERE, {"$LOUD": True}]}}, ["FS505 or", *IN_WHERE, "FS201 $LOUD"]),
+    "a rule without a source": (
+        {"op": "case", "rules": [{"when": "> FOO", "then": 1}, {"else": 0}]},
+        ["FS101 > FOO", "FS201 FOO"],
+    ),
+    "conditions joined by `or`": (
+        {"op": "count", "where": {"or": [WRONG_WHERE, {"$LOUD": True}]}},
+        ["FS505 or", *IN_WHERE, "FS201 $LOUD"],
+    ),
     "an operator that is none": (
-        {"op": "count", "where": {"meta.satrs": {"gte": 3, "between": [1, 2]}, "extraction.noise": {"not in": ["lotz"]}}},
+        {
+            "op": "count",
+            "where": {"meta.satrs": {"gte": 3, "between": [1, 2]}, "extraction.noise": {"not in": ["lotz"]}},
+        },
         ["FS204 meta.satrs", "FS505 gte", "FS505 between", "FS505 not in", "FS302 lotz"],
     ),
-    "an operator in the key": ({"op": "count", "where": {"meta.satrs >=": "a"}}, ["FS505 meta.satrs >=", "FS204 meta.satrs"]),
+    "an operator in the key": (
+        {"op": "count", "where": {"meta.satrs >=": "a"}},
+        ["FS505 meta.satrs >=", "FS204 meta.satrs"],
+    ),
     "a namespace that is not needed": (
         {"op": "define_filter", "extraction": {"extraction.noise": "lotz"}},
         ["FS204 extraction.noise", "FS302 lotz"],
     ),
     "a field without its namespace": ({"op": "count", "where": {"noise": "lotz"}}, ["FS204 noise", "FS302 lotz"]),
-    "a list in place of one value": ({"op": "count", "where": {"extraction.noise": ["lots", "lotz"]}}, ['FS503 ["lots", "lotz"]', "FS302 lotz"]),
-    "a text in place of a list": ({"op": "count", "where": {"extraction.noise": {"in": "lotz"}}}, ["FS302 lotz", "FS503 lotz"]),
+    "a list in place of one value": (
+        {"op": "count", "where": {"extraction.noise": ["lots", "lotz"]}},
+        ['FS503 ["lots", "lotz"]', "FS302 lotz"],
+    ),
+    "a text in place of a list": (
+        {"op": "count", "where": {"extraction.noise": {"in": "lotz"}}},
+        ["FS302 lotz", "FS503 lotz"],
+    ),
     "nothing said of a field": ({"op": "count", "where": {"meta.satrs": {}}}, ["FS204 meta.satrs", "FS505 {}"]),
-}  # fmt: skip
+}
 """Each a step, and its errors: the mistake itself and those that it once hid."""
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from formulaseed import limits
@@ -27,9 +28,12 @@ def lower_case(step: JsonObject, source: ast.Expr | None, shape: Shape) -> Opera
         help = 'write {"else": …} as the last rule'
         shape.problems.add("FS511", default.span, "a case has no `default`", help)
     rules = shape.need(step, "rules", "the operation `case`", '"rules": [{"when": …, "then": …}, {"else": …}]')
-    items = (rules,) if isinstance(rules, JsonObject) else shape.list(rules, "`rules`", limits.CASE_RULES)
+    items: Sequence[JsonValue]
     if isinstance(rules, JsonObject):
         shape.wrong_type(rules, "`rules`", "a list", '[{"when": …, "then": …}, {"else": …}]')
+        items = (rules,) if rules.get("when") is not None else ()
+    else:
+        items = shape.list(rules, "`rules`", limits.CASE_RULES)
     reader = _Rules(shape, source, is_sound=isinstance(rules, JsonArray) and len(items) > 0)
     for index, item in enumerate(items):
         reader.read(item, is_last=index == len(items) - 1)

@@ -124,6 +124,8 @@ def _filter_use(subject: ast.FilterName, value: JsonValue, shape: Shape) -> list
         message = f"no filter is called `${subject.text}`"
         shape.problems.add("FS201", subject.span, message, meant(spelled))
         return _field_test(ast.Name(subject.span, spelled), value, shape)
+    if nearest(subject.text, [bare for bare, text in shape.spelled.items() if text.startswith("$")]) is None:
+        return [subject, ast.Invalid(value.span)]  # told where names are looked up: it is no filter
     message = f"the filter `${subject.text}` is tested with true or false"
     shape.problems.add("FS503", value.span, message, "write true, or false for its opposite")
     return [subject, ast.Invalid(value.span)]

@@ -44,10 +44,9 @@ def lower_operation(name: str, step: JsonObject, shape: Shape) -> Operation:
 def lower_unknown(step: JsonObject, shape: Shape) -> Operation:
     """What stands in a step whose operation is none, as far as its keys show how it is meant."""
     shape.meant(step, ALL_STEP_KEYS)  # which of them are missing is not known
-    likely = likely_operation(step, shape)
+    likely = _likely_operation(step, shape)
     if likely is not None:
-        lowered = lower_operation(likely, step, shape)
-        return lowered if isinstance(lowered, Broken) else Broken((lowered,))
+        return lower_operation(likely, step, shape)
     where = _where(step, shape)
     given = [(key, value) for key in ("field", "expr") if (value := shape.get(step, key)) is not None]
     values = [expression for key, value in given if (expression := _formula(value, f"`{key}`", shape))]
@@ -61,7 +60,7 @@ def lower_unknown(step: JsonObject, shape: Shape) -> Operation:
     return Broken((surface.Count(tested),) if tested else ())
 
 
-def likely_operation(step: JsonObject, shape: Shape) -> str | None:
+def _likely_operation(step: JsonObject, shape: Shape) -> str | None:
     """The operation that alone has the step's keys."""
     for name, keys in (
         ("define_filter", ("extraction", "meta", "context")),

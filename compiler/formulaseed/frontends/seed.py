@@ -14,7 +14,6 @@ from formulaseed.frontends.keys import EXTRACT_KEYS, FILTER_KEYS, NEWER_KEYS, TO
 from formulaseed.frontends.operations import (
     ALL_STEP_KEYS,
     OPERATIONS,
-    likely_operation,
     lower_operation,
     lower_unknown,
     step_keys,
@@ -155,10 +154,10 @@ class _Seed(Sections):
             shape.keys(section, ALL_STEP_KEYS, "a step", told)
         name = shape.step_name(shape.need(section, "name", "the step", '"name": such as "N_MILD"'))
         self.allow(section)
-        is_filter: bool | None = chosen == "define_filter"
-        if chosen is None:
-            is_filter = likely_operation(section, shape) == "define_filter" or None
         operation = lower_operation(chosen, section, shape) if chosen else lower_unknown(section, shape)
+        is_filter: bool | None = chosen == "define_filter"
+        if op is None or op.value != chosen:  # from what it was taken for nothing follows
+            operation, is_filter = surface.Broken((operation,)), None
         place = Span(section.span.source, section.span.start, section.span.start + 1, section.span.pointer)
         if name is None:
             self.incomplete.add("compute")

@@ -231,3 +231,80 @@ def test_what_a_broken_condition_would_exclude_is_not_warned_of() -> None:
         d.code for d in analyse_text(source).diagnostics if d.span.pointer.startswith(("/compute/3", "/compute/4"))
     }
     assert codes == {"FS505", "FS102"}
+
+
+def test_sections_of_another_shape_are_read() -> None:
+    """A list in place of `extract`, and an object in place of a list: told with what to write, and read all the same."""
+    wrong = [
+        {"name": "noise", "type": "enums", "values": ["lots"]},
+        {"name": "nights", "type": "integer", "default": "x"},
+    ]
+    count = {"name": "X", "op": "count", "where": {"extraction.noise": "lotz", "extraction.nigths": 1}}
+    inside = ["FS509 enums", "FS301 x", "FS302 lotz", "FS204 extraction.nigths"]
+    (error, *others) = errors_of(seed_with(count, extract=wrong))
+    assert (error.code, error.pointer, error.help) == ("FS503", "/extract", 'write {"fields": […]}')
+    assert sorted(d.code for d in others) == sorted(text.split()[0] for text in inside)
+    named = {str(field["name"]): {key: field[key] for key in field if key != "name"} for field in wrong}
+    (error, *others) = errors_of(seed_with(count, extract={"fields": named}))
+    assert (error.code, error.pointer) == ("FS503", "/extract/fields")
+    assert error.help == 'write [{"name": …, "type": …}, …]'
+    assert sorted(d.code for d in others) == sorted(text.split()[0] for text in inside)
+
+
+@pytest.mark.parametrize("key", ["seed", "formula_seed", "Noise"])
+def test_a_wrapped_seed(key: str) -> None:
+    """One error says to unwrap it, and what is wrong inside is told too."""
+    (error,) = errors_of({key: seed_with()})
+    assert (error.code, error.help) == ("FS501", f'write {{"task_name": …}} itself, without `{key}` around it')
+    assert told({key: seed_with({"name": "X", "op": "expr", "expr": "FOO"})}) == [f"FS501 {key}", "FS201 FOO"]
+    older = {
+        "task_name": "T",
+        "extraction_fields": [],
+        "compute_dag": [{"name": "n", "formula": "1"}],
+        "output_fields": ["n"],
+    }
+    assert told({key: older}) == [f"FS501 {key}"]
+
+
+@pytest.mark.parametrize(
+    ("step", "key", "right"),
+    [
+        ({"id": "X", "op": "count"}, "id", "name"),
+        ({"name": "X", "op": "expr", "value": "N + 1"}, "value", "expr"),
+        ({"name": "X", "op": "const", "expr": "3"}, "expr", "value"),
+        ({"name": "X", "op": "const", "formula": "3"}, "formula", "value"),
+        ({"name": "X", "op": "sum", "field": "meta.stars"}, "field", "expr"),
+        ({"name": "X", "op": "lookup", "field": "context.city", "match": "exact", "table": {"a": 1}, "default": 0},
+         "field", "source"),
+        ({"name": "X", "op": "case", "rules": [{"when": "N > 1", "value": 1}, {"else": 0}]}, "value", "then"),
+    ],
+)  # fmt: skip
+def test_a_key_from_elsewhere_is_one_error(step: dict[str, Any], key: str, right: str) -> None:
+    (error,) = errors_of(seed_with(step, output=["X"]))
+    assert (error.code, error.help) == ("FS501", f"did you mean `{right}`?")
+    assert error.pointer.endswith(key)
+
+
+@pytest.mark.parametrize(
+    ("field", "key", "right"),
+    [
+        ({"id": "a", "type": "integer"}, "id", "name"),
+        ({"field": "a", "type": "integer"}, "field", "name"),
+        ({"name": "a", "kind": "integer"}, "kind", "type"),
+        ({"name": "a", "type": "enum", "options": ["x"]}, "options", "values"),
+    ],
+)
+def test_a_key_from_elsewhere_in_a_field(field: dict[str, Any], key: str, right: str) -> None:
+    """What uses the field is checked with it."""
+    value = "x" if "options" in field else 3
+    step = {"name": "X", "op": "count", "where": {"extraction.a": value}}
+    (error,) = errors_of(seed_with(step, extract={"fields": [*FIELDS, field]}))
+    assert (error.code, error.help) == ("FS501", f"did you mean `{right}`?")
+    assert error.pointer.endswith(key)
+
+
+def test_a_key_that_is_there_is_not_asked_for() -> None:
+    """A count with a field has its name already."""
+    (error,) = errors_of(seed_with({"name": "X", "op": "count", "field": "meta.stars"}))
+    assert error.code == "FS501"
+    assert error.help.startswith("known keys")

@@ -7,15 +7,16 @@ from collections.abc import Mapping
 from typing import Any
 
 from formulaseed.diagnostics.model import Problems
-from formulaseed.frontends.keys import is_older
+from formulaseed.frontends.keys import OLDER_TOP_KEYS, TOP_KEYS, is_older
 from formulaseed.frontends.older import lower_older_seed
 from formulaseed.frontends.seed import lower_seed
-from formulaseed.source.json_reader import JsonObject, JsonValue, json_lines
+from formulaseed.source.json_reader import JsonObject, JsonValue, Member, json_lines
 from formulaseed.source.text import Source
 from formulaseed.syntax import surface
 
 _REQUEST = {"gold_restaurant", "structure", "shorthand", "scenario"}
 _SEED = {"task_name", "compute", "extract", "output", "compute_dag"}
+_SEED_KEYS = {*TOP_KEYS, *OLDER_TOP_KEYS}
 _ENDINGS = (".jsonl", ".jsonl.gz", ".ndjson")
 
 
@@ -24,9 +25,24 @@ def lower_document(document: JsonValue, problems: Problems) -> surface.Program |
     if not isinstance(document, JsonObject):
         problems.add("FS008", document.span, "a seed is a JSON object", 'begin with {"task_name": …}')
         return None
+    wrapped = _wrapped(document)
+    if wrapped is not None:
+        key = wrapped.key
+        message = f"the seed stands under `{key.value}`"
+        problems.add("FS501", key.span, message, f'write {{"task_name": …}} itself, without `{key.value}` around it')
+        return lower_document(wrapped.value, problems)
     if is_older([key.value for key in document.names()]):
         return lower_older_seed(document, problems)
     return lower_seed(document, problems)
+
+
+def _wrapped(document: JsonObject) -> Member | None:
+    """The one key of a document that holds the seed where it alone should stand."""
+    if len(document.members) != 1:
+        return None
+    (member,) = document.members
+    inner = {key.value for key in member.value.names()} if isinstance(member.value, JsonObject) else set()
+    return member if len(inner & _SEED_KEYS) >= 2 and member.key.value not in _SEED_KEYS else None
 
 
 def holds_requests(source: Source) -> bool:

@@ -123,11 +123,17 @@ class Sections:
 
     def field_list(self, value: JsonValue | None, what: str) -> dict[str, surface.ExtractionField]:
         """The extraction fields by name."""
-        if not _is_list(value, limits.FIELDS):
-            self.incomplete.add("extraction")
         fields: dict[str, surface.ExtractionField] = {}
-        for item in self.shape.list(value, what, limits.FIELDS):
-            field = self.field(item)
+        items: list[tuple[JsonString | None, JsonValue]]
+        if isinstance(value, JsonObject) and len(value.members) <= limits.FIELDS:
+            self.shape.wrong_type(value, what, "a list", '[{"name": …, "type": …}, …]')
+            items = [(member.key, member.value) for member in value.members]
+        else:
+            items = [(None, item) for item in self.shape.list(value, what, limits.FIELDS)]
+            if not _is_list(value, limits.FIELDS):
+                self.incomplete.add("extraction")
+        for key, item in items:
+            field = self.field(item, key)
             if field is None:
                 self.incomplete.add("extraction")
             else:
@@ -135,7 +141,8 @@ class Sections:
                 fields.setdefault(field.name.text, field)
         return fields
 
-    def field(self, item: JsonValue) -> surface.ExtractionField | None:
+    def field(self, item: JsonValue, key: JsonString | None = None) -> surface.ExtractionField | None:
+        """The field; `key` is its name where it stands under one."""
         shape = self.shape
         section = shape.object(item, "a field")
         if section is None:
@@ -143,7 +150,9 @@ class Sections:
         shape.keys(section, FIELD_KEYS, "a field")
         shape.sources(section)
         self.allow(section)
-        name = shape.name(shape.need(section, "name", "the field", '"name": such as "severity"'), "a field")
+        given = shape.get(section, "name") or key
+        given = given or shape.need(section, "name", "the field", '"name": such as "severity"')
+        name = shape.name(given, "a field")
         chosen: str | None
         if self.values_make_an_enum and shape.get(section, "type") is None and shape.get(section, "values") is not None:
             kind, chosen = None, "enum"

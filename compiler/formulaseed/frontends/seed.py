@@ -20,7 +20,7 @@ from formulaseed.frontends.operations import (
 )
 from formulaseed.frontends.sections import Sections
 from formulaseed.frontends.shape import Shape, meant_choice
-from formulaseed.source.json_reader import JsonArray, JsonObject, JsonString, JsonValue
+from formulaseed.source.json_reader import JsonArray, JsonObject, JsonString, JsonValue, Member
 from formulaseed.source.text import Span
 from formulaseed.syntax import surface
 from formulaseed.syntax.surface import Named
@@ -83,8 +83,11 @@ class _Seed(Sections):
         return self.keyword_list(self.shape.get(section, "keywords"), "`keywords`")
 
     def extract(self) -> JsonObject | None:
+        """The section; also where its fields stand in its place, which is told."""
         value = self.shape.need(self.document, "extract", "the seed", '"extract": {"fields": […]}')
-        section = self.shape.object(value, "`extract`") if value is not None else None
+        section = self.shape.object(value, "`extract`", '{"fields": […]}') if value is not None else None
+        if isinstance(value, JsonArray):
+            return JsonObject(value.span, (Member(JsonString(value.span, "fields"), value),))
         if section is not None:
             self.shape.keys(section, EXTRACT_KEYS, "`extract`")
         return section

@@ -23,13 +23,14 @@ NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 KEY_ALIASES: dict[str, tuple[str, ...]] = {
-    "formula": ("expr",), "expression": ("expr", "formula"), "expr": ("formula",), "if": ("when",),
+    "formula": ("expr", "value"), "expression": ("expr", "formula", "value"), "expr": ("formula", "value"), "if": ("when",),
     "condition": ("when", "where"), "conditions": ("where", "rules", "args"), "filter": ("where",),
     "fields": ("field",), "values": ("table", "value"),
     "mapping": ("table",), "map": ("table",), "result": ("then", "value"), "otherwise": ("else", "default"),
     "steps": ("compute",), "outputs": ("output",), "keyword": ("keywords",), "desc": ("description",),
-    "field": ("expr",), "mode": ("match",), "operation": ("op",), "type": ("op", "kind"), "kind": ("op", "type"),
-    "step": ("name",), "id": ("name",), "value": ("then",), "default": ("else",),
+    "field": ("expr", "source", "name"), "mode": ("match",), "operation": ("op",), "type": ("op", "kind"), "kind": ("op", "type"),
+    "step": ("name",), "id": ("name",), "options": ("values",), "choices": ("values",),
+    "value": ("then", "expr"), "default": ("else",),
     "min": ("minimum",), "max": ("maximum",), "cases": ("rules",), "input": ("source",),
     "children": ("args",), "operands": ("args",), "name": ("aspect",),
     "regex": ("pattern",), "gold": ("gold_restaurant",), "persona": ("scenario",), "query": ("text",),
@@ -134,7 +135,8 @@ class Shape:
         """Tell of every key that is not known, but for those that were told."""
         for key in value.names():
             if key.value not in known and key.value not in told:
-                close = next((k for k in KEY_ALIASES.get(key.value.lower(), ()) if k in known), None)
+                aliases = KEY_ALIASES.get(key.value.lower(), ())
+                close = next((k for k in aliases if k in known and value.get(k) is None), None)
                 close = close or nearest(key.value, known)
                 help = meant(close) if close else f"known keys: {', '.join(f'`{k}`' for k in known)}"
                 self.problems.add("FS501", key.span, f"{what} has no key `{key.value}`", help)

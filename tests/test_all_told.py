@@ -274,11 +274,14 @@ def test_a_wrapped_seed(key: str) -> None:
         ({"name": "X", "op": "const", "expr": "3"}, "expr", "value"),
         ({"name": "X", "op": "const", "formula": "3"}, "formula", "value"),
         ({"name": "X", "op": "sum", "field": "meta.stars"}, "field", "expr"),
-        ({"name": "X", "op": "lookup", "field": "context.city", "match": "exact", "table": {"a": 1}, "default": 0},
-         "field", "source"),
+        (
+            {"name": "X", "op": "lookup", "field": "context.city", "match": "exact", "table": {"a": 1}, "default": 0},
+            "field",
+            "source",
+        ),
         ({"name": "X", "op": "case", "rules": [{"when": "N > 1", "value": 1}, {"else": 0}]}, "value", "then"),
     ],
-)  # fmt: skip
+)
 def test_a_key_from_elsewhere_is_one_error(step: dict[str, Any], key: str, right: str) -> None:
     (error,) = errors_of(seed_with(step, output=["X"]))
     assert (error.code, error.help) == ("FS501", f"did you mean `{right}`?")
@@ -308,3 +311,111 @@ def test_a_key_that_is_there_is_not_asked_for() -> None:
     (error,) = errors_of(seed_with({"name": "X", "op": "count", "field": "meta.stars"}))
     assert error.code == "FS501"
     assert error.help.startswith("known keys")
+
+
+def where(**conditions: object) -> dict[str, Any]:
+    return {"name": "X", "op": "count", "where": conditions}
+
+
+HELPS: dict[str, tuple[dict[str, Any], str, str]] = {
+    "an operator in a text": (where(**{"extraction.noise": "!= lots"}), "FS505", 'write {"!=": "lots"}'),
+    "a quoted text behind it": (where(**{"extraction.noise": "!= 'lots'"}), "FS505", 'write {"!=": "lots"}'),
+    "a number behind it": (where(**{"meta.stars": ">= 3.5"}), "FS505", 'write {">=": 3.5}'),
+    "equality in a text": (where(**{"extraction.noise": "== lots"}), "FS505", 'write "lots"'),
+    "a namespace twice": (where(**{"extraction.extraction.noise": "lots"}), "FS204", "write `extraction.noise`"),
+    "a step tested by reviews": (
+        where(N={">": 2}),
+        "FS205",
+        "test it in the rules of a `case`, or in the formula of an `expr`",
+    ),
+    "a number where a comparison is needed": (
+        {"name": "X", "op": "case", "source": "N", "rules": [{"when": 3, "then": 1}, {"else": 0}]},
+        "FS503",
+        'write "== 3"',
+    ),
+    "a step with a sign": (
+        {"name": "X", "op": "case", "source": "$N", "rules": [{"when": "> 3", "then": 1}, {"else": 0}]},
+        "FS509",
+        "write `N`",
+    ),
+    "a field with a sign": (
+        {"name": "X", "op": "lookup", "source": "$context.city", "match": "exact", "table": {"a": 1}, "default": 0},
+        "FS509",
+        "write `context.city`",
+    ),
+    "not_in": (
+        where(**{"extraction.noise": {"not_in": ["lots"]}}),
+        "FS505",
+        'define a filter with `in` and use it as `"$NAME": false`',
+    ),
+    "at least": (where(**{"meta.stars": {"≥": 3}}), "FS505", "write `>=`"),
+    "at most": (where(**{"meta.stars": {"≤": 3}}), "FS505", "write `<=`"),
+    "unequal": (where(**{"meta.stars": {"≠": 3}}), "FS505", "write `!=`"),
+    "between": (where(**{"meta.stars": {"between": [2, 4]}}), "FS505", 'write {">=": 2, "<=": 4}'),
+    "a filter alone": ({"name": "X", "op": "count", "where": "$IS_LOUD"}, "FS503", 'write {"$IS_LOUD": true}'),
+    "a filter without its sign": (
+        {"name": "X", "op": "count", "where": "IS_LOUD"},
+        "FS503",
+        'write {"$IS_LOUD": true}',
+    ),
+    "a list of filters": ({"name": "X", "op": "count", "where": ["$IS_LOUD"]}, "FS503", 'write {"$IS_LOUD": true}'),
+    "a list of objects": (
+        {"name": "X", "op": "count", "where": [{"$IS_LOUD": True}, {"meta.stars": 3}]},
+        "FS503",
+        "write one object with all the conditions",
+    ),
+    "a parameter as a text": (where(**{"meta.stars": {">=": "CUT"}}), "FS505", "write `param.CUT`"),
+    "a step as a value": (
+        where(**{"meta.stars": {">=": "N"}}),
+        "FS505",
+        "compare them in a formula, such as the `expr` of a `sum`: `int(meta.stars > N)`",
+    ),
+    "`true` as the last rule": (
+        {"name": "X", "op": "case", "rules": [{"when": "N > 3", "then": 1}, {"when": "true", "then": 0}]},
+        "FS506",
+        'write {"else": 0}',
+    ),
+    "dates in an order": (
+        where(**{"meta.date": {">=": "2020-01-01", "<": "2021-01-01"}}),
+        "FS301",
+        "use `meta.year` and `meta.month`",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", HELPS)
+def test_one_error_with_the_help_that_mends_it(name: str) -> None:
+    step, code, help = HELPS[name]
+    (error,) = errors_of(seed_with(step, output=["X"]))
+    assert (error.code, error.help) == (code, help)
+
+
+def test_the_keywords_of_the_other_shape() -> None:
+    (error,) = errors_of(seed_with(filter_keywords=["noise"]))
+    assert (error.code, error.help) == ("FS511", 'write "filter": {"keywords": […]}')
+
+
+def test_a_value_behind_an_operator_is_not_lost_to_a_fix() -> None:
+    """What is wrong in the text behind an operator is told when the operator stands where it belongs: no fix drops it."""
+    assert told(seed_with(where(**{"extraction.noise": "!= lotz"}))) == ["FS505 != lotz"]
+
+
+@pytest.mark.parametrize(
+    ("condition", "reason"),
+    [
+        (2.5, "`extraction.nights` is an integer"),
+        ({"!=": 2.5}, "`extraction.nights` is an integer"),
+        ({"in": [2.5, 0.25]}, "`extraction.nights` is an integer"),
+    ],
+)
+def test_an_integer_is_never_a_fraction(condition: object, reason: str) -> None:
+    source = Source("seed.json", json.dumps(seed_with(where(**{"extraction.nights": condition}), output=["X"])))
+    found = [d for d in analyse_text(source).diagnostics if d.code in ("FS603", "FS610")]
+    assert len(found) == 1
+    assert reason in found[0].message
+
+
+@pytest.mark.parametrize("condition", [2, 2.0, {"in": [2.5, 3]}, {">": 2.5}])
+def test_an_integer_may_be_a_whole_number(condition: object) -> None:
+    source = Source("seed.json", json.dumps(seed_with(where(**{"extraction.nights": condition}), output=["X"])))
+    assert not [d for d in analyse_text(source).diagnostics if d.code in ("FS603", "FS610")]

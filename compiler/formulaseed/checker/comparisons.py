@@ -9,7 +9,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from formulaseed.checker.decided import decided_pair
+from formulaseed.checker.decided import decided_pair, is_whole_and_fraction
 from formulaseed.checker.facts import Facts, Narrowing, is_present, range_of, values_of
 from formulaseed.checker.scope import Scope, error_at
 from formulaseed.checker.wording import called, help_for_order, help_for_pair, in_quotes
@@ -124,6 +124,7 @@ class ComparisonChecker(ABC):
         if result is None:
             return
         sides = right.items if isinstance(right, nodes.List) else (right,)
+        reason = reason or whole_text(left, right)
         parts = [known_text(side, facts) for side in (left, *sides) if not side.info.is_constant]
         reason = reason or " and ".join(dict.fromkeys(parts)) or "both sides are constants"
         here, there = left.info.span, right.info.span
@@ -180,7 +181,8 @@ class ComparisonChecker(ABC):
             ty = operand.info.ty
             if not (ty.is_numeric or ty.base is Base.NULL):
                 message = f"`{operator}` orders numbers, and {called(operand)} is {ty.noun}"
-                self.problems.add("FS301", operand.info.span, message, help_for_order(operand, other))
+                once = f"{operand.info.span.pointer} {operand.info.span.start}"
+                self.scope.tell("FS301", operand.info.span, message, help_for_order(operand, other), once)
                 return left, error_at(operand.info.span)
         return self.needed(left, facts), self.needed(right, facts)
 
@@ -245,6 +247,15 @@ class ComparisonChecker(ABC):
                 self.problems.add("FS301", operand.info.span, message, "write a list: `x in [1, 2]`")
                 return left, error_at(node.span)
         return self.needed(left, facts), self.needed(right, facts)
+
+
+def whole_text(left: Expr, right: Expr) -> str:
+    """Why an integer equals none of the numbers that it is compared with; empty where it may."""
+    sides = right.items if isinstance(right, nodes.List) else (right,)
+    for whole, others in ((left, sides), (right, (left,))):
+        if all(is_whole_and_fraction(whole, other) for other in others):
+            return f"{called(whole)} is an integer"
+    return ""
 
 
 def known_text(found: Expr, facts: Facts) -> str:

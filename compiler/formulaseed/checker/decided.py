@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from formulaseed.checker.facts import Facts, Narrowing, range_of, values_of
 from formulaseed.domain import ranges
+from formulaseed.domain.types import Base
 from formulaseed.ir import nodes
 from formulaseed.ir.nodes import Expr, Symbol, SymbolKind
 
@@ -52,6 +53,8 @@ def decided_pair(left: Expr, operator: str, right: Expr, facts: Facts) -> bool |
     a, b = range_of(left, facts), range_of(right, facts)
     nullable = left.info.ty.nullable or right.info.ty.nullable
     both_may_be_null = left.info.ty.nullable and right.info.ty.nullable
+    if operator in ("==", "!=") and (is_whole_and_fraction(left, right) or is_whole_and_fraction(right, left)):
+        return operator == "!="
     if a is not None and b is not None:
         found = ranges.compared(operator, a, b)
         return None if both_may_be_null or (nullable and found is (operator == "==")) else found
@@ -63,6 +66,12 @@ def decided_pair(left: Expr, operator: str, right: Expr, facts: Facts) -> bool |
     if len(mine) == len(other) == 1 and not nullable:
         return operator == "=="
     return None
+
+
+def is_whole_and_fraction(left: Expr, right: Expr) -> bool:
+    """Whether an integer is compared with a number that is none: null or not, the two are never equal."""
+    value = right.info.constant if right.info.is_constant else None
+    return left.info.ty.base is Base.INTEGER and isinstance(value, float) and not value.is_integer()
 
 
 def _logical(is_and: bool, operands: tuple[Expr, ...], facts: Facts, narrowing: Narrowing) -> bool | None:

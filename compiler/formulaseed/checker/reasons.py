@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from formulaseed.checker.comparisons import Decision, known_text
+from formulaseed.checker.comparisons import Decision, known_text, whole_text
 from formulaseed.checker.decided import decided, decided_pair
 from formulaseed.checker.facts import Facts, Narrowing, range_of, values_of
 from formulaseed.domain.ranges import is_any
@@ -89,6 +89,9 @@ def _of_chain(condition: nodes.Comparison, facts: Facts) -> Iterator[str]:
         if decided_pair(left, operator, right, facts) is False:
             sides = [left, right]
             break
+    if len(sides) == 2 and (reason := whole_text(*sides)):
+        yield reason
+        return
     tested = [item for side in sides for item in (side.items if isinstance(side, nodes.List) else (side,))]
     yield from _known([side for side in tested if not side.info.is_constant], facts)
 

@@ -5,13 +5,14 @@ Source: the specification's sections on filters and filter operators.
 
 from __future__ import annotations
 
+import json
 import re
 
 from formulaseed import limits
 from formulaseed.diagnostics.model import Help
 from formulaseed.diagnostics.suggest import did_you_mean, meant, nearest
 from formulaseed.frontends.shape import Shape
-from formulaseed.source.json_reader import JsonArray, JsonLiteral, JsonObject, JsonString, JsonValue, Member
+from formulaseed.source.json_reader import JsonArray, JsonLiteral, JsonNumber, JsonObject, JsonString, JsonValue, Member
 from formulaseed.source.text import Span
 from formulaseed.syntax import ast
 
@@ -20,14 +21,15 @@ _IN_KEY = re.compile(r"([$\w.]+)\s*(>=|<=|!=|>|<|==)")
 OPERATORS = ("in", ">=", ">", "<=", "<", "!=")
 _LISTED = ("in", "not in")
 _PARAMETER = re.compile(r"param\.[A-Za-z_][A-Za-z0-9_]*")
+_NOT_IN = ("not in", "not_in", "notin", "nin", "$nin", "!in")
 _INSTEAD: dict[str, str] = {
     "==": "write the value alone, without an operator",
     "=": "write the value alone, without an operator",
     "eq": "write the value alone, without an operator",
-    "not in": 'define a filter with `in` and use it as `"$NAME": false`',
-    **dict.fromkeys(("gte", "ge", "$gte", "min"), Help("write `>=`", ">=")),
-    **dict.fromkeys(("lte", "le", "$lte", "max"), Help("write `<=`", "<=")),
-    **dict.fromkeys(("ne", "neq", "$ne", "<>", "not"), Help("write `!=`", "!=")),
+    **dict.fromkeys(_NOT_IN, 'define a filter with `in` and use it as `"$NAME": false`'),
+    **dict.fromkeys(("gte", "ge", "$gte", "≥", "=>", "min"), Help("write `>=`", ">=")),
+    **dict.fromkeys(("lte", "le", "$lte", "≤", "=<", "max"), Help("write `<=`", "<=")),
+    **dict.fromkeys(("ne", "neq", "$ne", "<>", "≠", "not"), Help("write `!=`", "!=")),
     **dict.fromkeys(("gt", "$gt"), Help("write `>`", ">")),
     **dict.fromkeys(("lt", "$lt"), Help("write `<`", "<")),
     "$in": Help("write `in`", "in"),
@@ -35,8 +37,10 @@ _INSTEAD: dict[str, str] = {
     "contains": "texts are tested with `in` in a formula: `'Thai' in context.categories`",
 }
 
-_MEANT = {"==": "==", "=": "==", "eq": "==", "not in": "not in"}
+_MEANT = {"==": "==", "=": "==", "eq": "==", **dict.fromkeys(_NOT_IN, "not in")}
 """Operators that conditions do not have, with those of formulas that they are read as."""
+_ORDER = (">=", ">", "<=", "<")
+_TWO_SPACES = re.compile(r"(?:extraction|meta|context)\.((?:extraction|meta|context)\.\w+)")
 _JUNCTIONS = ("and", "or", "not", "all", "any", "$and", "$or", "$not")
 
 
@@ -45,9 +49,9 @@ def lower_conditions(value: JsonValue, what: str, shape: Shape, namespace: str |
 
     With a `namespace` the keys are bare field names of it, else they carry their prefix.
     """
-    members = shape.object(value, what, 'an object such as {"meta.year": {">=": 2020}}')
-    if members is None:
-        return [ast.Invalid(value.span)]
+    if not isinstance(value, JsonObject):
+        return _no_object(value, what, shape)
+    members = value
     if len(members.members) > limits.CONDITIONS:
         shape.too_many(value.span, what, len(members.members), limits.CONDITIONS)
         return [ast.Invalid(value.span)]
@@ -65,6 +69,23 @@ def lower_conditions(value: JsonValue, what: str, shape: Shape, namespace: str |
             else:
                 conditions += _field_test(subject, member.value, shape)
     return conditions
+
+
+def _no_object(value: JsonValue, what: str, shape: Shape) -> list[ast.Expr]:
+    """Tell of conditions that are no object; the filters that they name are read all the same, and objects in a list."""
+    items = value.items if isinstance(value, JsonArray) else (value,)
+    objects = [item for item in items if isinstance(item, JsonObject)]
+    texts = [item for item in items if isinstance(item, JsonString)]
+    named = [(text, text.value.lstrip("$")) for text in texts]
+    filters = [ast.FilterName(text.span, bare) for text, bare in named if shape.spelled.get(bare) == f"${bare}"]
+    example = 'an object such as {"meta.year": {">=": 2020}}'
+    if filters and len(filters) == len(items):
+        example = json.dumps({f"${name.text}": True for name in filters[:5]})
+    elif len(objects) > 1:
+        example = "one object with all the conditions"
+    shape.wrong_type(value, what, "an object", example)
+    found = [condition for item in objects for condition in lower_conditions(item, what, shape)]
+    return [*found, *filters, ast.Invalid(value.span)]
 
 
 def all_of(conditions: list[ast.Expr]) -> ast.Expr | None:
@@ -102,8 +123,18 @@ def _subject(key: JsonString, namespace: str | None, shape: Shape) -> ast.Name |
         return ast.Name(key.span, f"{namespace}.{text}", implied=True)
     if text.startswith("$"):
         return ast.FilterName(key.span, text[1:])
+    twice = _TWO_SPACES.fullmatch(text)
+    if twice:
+        shape.problems.add("FS204", key.span, f"`{text}` has two namespaces", Help(f"write `{twice[1]}`", twice[1]))
+        return ast.Name(key.inside(*twice.span(1)), twice[1])
     if "." in text:
         return ast.Name(key.span, text)
+    if text in shape.steps:
+        message = f"`{text}` is a step, with one value for all reviews: no review can be tested by it"
+        shape.problems.add(
+            "FS205", key.span, message, "test it in the rules of a `case`, or in the formula of an `expr`"
+        )
+        return ast.Invalid(key.span)
     close = nearest(text, shape.spelled)
     help = f"write `extraction.{text}`, `meta.{text}`, `context.{text}` or `${text}`"
     if close is not None:
@@ -150,19 +181,38 @@ def _field_test(subject: ast.Name | ast.Invalid, value: JsonValue, shape: Shape)
         return [_unsaid(subject, value.span)]
     tests: list[ast.Expr] = []
     for member in value.members:
-        operator: str | None = member.key.value
-        if operator not in OPERATORS:
-            help = _INSTEAD.get(member.key.value.strip().lower()) or did_you_mean(
-                member.key.value, OPERATORS, what="operators"
-            )
-            shape.problems.add("FS505", member.key.span, f"`{operator}` is no operator of conditions", help)
-            operator = _MEANT.get(member.key.value.strip().lower()) or getattr(help, "replacement", None)
-        if operator is None:
-            tests.append(_unsaid(subject, member.value.span))
-        else:
-            operand = _listed(member.value, shape) if operator in _LISTED else _operand(member.value, shape)
+        operator = member.key.value
+        order = operator in _ORDER
+        if operator in OPERATORS:
+            operand = _listed(member.value, shape) if operator == "in" else _operand(member.value, shape, order=order)
             tests.append(ast.Comparison(subject.span, subject, (operator,), (operand,)))
+        else:
+            tests += _other_test(subject, member, shape)
     return tests
+
+
+def _other_test(subject: ast.Name | ast.Invalid, member: Member, shape: Shape) -> list[ast.Expr]:
+    """Tell of an operator that conditions do not have, and read what it surely means."""
+    operator, value = member.key.value.strip().lower(), member.value
+    ends = _ends(value) if operator == "between" else None
+    help = _INSTEAD.get(operator) or did_you_mean(member.key.value, OPERATORS, what="operators")
+    if ends is not None:
+        help = f'write {{">=": {ends[0].value}, "<=": {ends[1].value}}}'
+    shape.problems.add("FS505", member.key.span, f"`{member.key.value}` is no operator of conditions", help)
+    if ends is not None:
+        low, high = (_operand(end, shape) for end in ends)
+        return [ast.Comparison(subject.span, subject, (sign,), (end,)) for sign, end in ((">=", low), ("<=", high))]
+    meant_operator = _MEANT.get(operator) or (help.replacement if isinstance(help, Help) else None)
+    if meant_operator is None:
+        return [_unsaid(subject, value.span)]
+    operand = _listed(value, shape) if meant_operator in _LISTED else _operand(value, shape)
+    return [ast.Comparison(subject.span, subject, (meant_operator,), (operand,))]
+
+
+def _ends(value: JsonValue) -> tuple[JsonNumber, JsonNumber] | None:
+    """The two numbers of a list of two."""
+    numbers = [item for item in value.items if isinstance(item, JsonNumber)] if isinstance(value, JsonArray) else []
+    return (numbers[0], numbers[1]) if isinstance(value, JsonArray) and len(value.items) == len(numbers) == 2 else None
 
 
 def _unsaid(subject: ast.Name | ast.Invalid, span: Span) -> ast.Expr:
@@ -174,11 +224,21 @@ def _misplaced_text(subject: str, value: JsonString, shape: Shape) -> tuple[str,
     """What is wrong with a text that says more than a value, and what to write; None for a plain value."""
     operator = OPERATOR_IN_TEXT.fullmatch(value.value)
     if operator:
-        return f"the operator `{operator[1]}` stands in a text", f'write {{"{operator[1]}": {operator[2]}}}'
+        operand = _plain_value(operator[2])
+        help = f"write {operand}" if operator[1] == "==" else f'write {{"{operator[1]}": {operand}}}'
+        return f"the operator `{operator[1]}` stands in a text", help
     if value.value in shape.spelled.values() and "." in value.value:
         help = f'compare them in a formula: "expr": "int({subject} == {value.value})"'
         return "a condition compares with a value, not with another field", help
     return None
+
+
+def _plain_value(text: str) -> str:
+    """What a formula's text says as one value, in JSON."""
+    text = text.strip()
+    if re.fullmatch(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?|true|false|null", text):
+        return text
+    return json.dumps(text.strip("'\""), ensure_ascii=False)
 
 
 def _listed(value: JsonValue, shape: Shape) -> ast.Expr:
@@ -198,8 +258,16 @@ def _listed(value: JsonValue, shape: Shape) -> ast.Expr:
     return ast.List(value.span, tuple(_operand(item, shape) for item in items)) if items else ast.Invalid(value.span)
 
 
-def _operand(value: JsonValue, shape: Shape) -> ast.Expr:
-    """A literal, or `param.NAME` for the value of a parameter."""
+def _operand(value: JsonValue, shape: Shape, *, order: bool = False) -> ast.Expr:
+    """A literal, or `param.NAME` for the value of a parameter; `order` where only a number has a meaning."""
+    if order and isinstance(value, JsonString) and value.value in shape.parameters:
+        named = f"param.{value.value}"
+        shape.problems.add("FS505", value.span, f"`{value.value}` is a text here", Help(f"write `{named}`", named))
+        return ast.Name(value.span, named)
+    if order and isinstance(value, JsonString) and value.value in shape.steps:
+        help = f"compare them in a formula, such as the `expr` of a `sum`: `int(meta.stars > {value.value})`"
+        shape.problems.add("FS505", value.span, "a condition compares with a value, not with a step", help)
+        return ast.Invalid(value.span)
     if isinstance(value, JsonString) and _PARAMETER.fullmatch(value.value):
         return ast.Name(value.span, value.value)
     if isinstance(value, JsonString) and "." in value.value and value.value in shape.spelled.values():

@@ -30,6 +30,13 @@ OLDER_KEYS = {
     "output": "output_fields",
 }
 """The keys that only the newer shape has, each with the one that says it in the older shape."""
+WRITTEN = {
+    "filter_keywords": '"filter": {"keywords": […]}',
+    "extraction_fields": '"extract": {"fields": […]}',
+    "filter": '"filter_keywords": […]',
+    "extract": '"extraction_fields": […]',
+}
+"""How the other shape writes what these keys of one shape say, where it is more than another key."""
 FILTER_KEYS = ("keywords", "allow")
 EXTRACT_KEYS = ("fields", "meta", "passes", "validity")
 FIELD_KEYS = ("name", "type", "values", "description", "default", "evidence", "sources", "allow")

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from formulaseed import limits
+from formulaseed.diagnostics.model import Help
 from formulaseed.frontends.cases import lower_case
 from formulaseed.frontends.conditions import all_of, lower_conditions
 from formulaseed.frontends.shape import Shape
@@ -143,6 +144,11 @@ def _field(value: JsonValue | None, shape: Shape) -> ast.Expr | None:
 
 
 def _single_name(text: JsonString, what: str, help: str, shape: Shape) -> ast.Expr | None:
+    bare = text.value[1:]
+    if re.fullmatch(r"\$[A-Za-z_][\w.]*", text.value) and shape.spelled.get(bare) != text.value:
+        message = f"`$` stands before filters, and {what} takes a value"
+        shape.problems.add("FS509", text.span, message, Help(f"write `{bare}`", bare))
+        return ast.Name(text.span, bare)
     expression = parse_formula(text, shape.problems)
     if expression is None or isinstance(expression, ast.Name):
         return expression

@@ -22,6 +22,7 @@ from formulaseed.frontends.keys import (
     REVIEW_HANDLING_KEYS,
     SCALARS,
     STRATEGIES,
+    WRITTEN,
 )
 from formulaseed.frontends.shape import Shape
 from formulaseed.source.json_reader import JsonArray, JsonNumber, JsonObject, JsonString, JsonValue
@@ -49,7 +50,9 @@ class Sections:
         for key in self.document.names():
             if key.value in foreign:
                 message = f"`{key.value}` belongs to the other shape of seeds, and this one has `{marked_by}`"
-                self.problems.add("FS511", key.span, message, f"write `{foreign[key.value]}`")
+                self.problems.add(
+                    "FS511", key.span, message, f"write {WRITTEN.get(key.value) or f'`{foreign[key.value]}`'}"
+                )
                 ours.append(foreign[key.value])
         self.shape.keys(self.document, known, "the seed", foreign)
         self.shape.meant(self.document, ours)

@@ -51,7 +51,12 @@ class _Seed(Sections):
         fields = self.fields(extract)
         meta = self.declared(self.shape.get(extract, "meta"), "`extract.meta`", schema.META) if extract else ()
         context = self.declared(shape.get(document, "context"), "`context`", schema.CONTEXT)
-        self.shape.spelled = self.spellings(fields, meta, context, compute)
+        parameters = self.parameters()
+        shape.spelled = self.spellings(fields, meta, context, compute)
+        shape.parameters = frozenset(parameter.name.text for parameter in parameters)
+        written = compute.items if isinstance(compute, JsonArray) else ()
+        names = [item.get("name") for item in written if isinstance(item, JsonObject)]
+        shape.steps = {name.value for name in names if isinstance(name, JsonString)} - shape.spelled.keys()
         steps = self.steps(compute)
         return surface.Program(
             task_name=task_name or Named(document.span, "task"),
@@ -61,7 +66,7 @@ class _Seed(Sections):
             fields=fields,
             meta=meta,
             context=context,
-            parameters=self.parameters(),
+            parameters=parameters,
             review_handling=self.review_handling(),
             passes=self.passes(extract),
             steps=steps,

@@ -54,13 +54,16 @@ class Shape:
     """Typed access to JSON values; every miss becomes a diagnostic of `problems`.
 
     With `guesses` a word or key that is surely misspelt is told, and then read as if it were right.
-    `spelled` tells for a bare name how a condition writes it: a field with its namespace, a filter with its sign.
+    `spelled` tells for a bare name how a condition writes it: a field with its namespace, a filter with its sign;
+    `steps` are the names of the other steps, `parameters` those of the parameters.
     """
 
     def __init__(self, problems: Problems, *, guesses: bool = False) -> None:
         self.problems = problems
         self.guesses = guesses
         self.spelled: Mapping[str, str] = {}
+        self.steps: Collection[str] = ()
+        self.parameters: Collection[str] = ()
         self._meant: dict[tuple[int, str], JsonValue | None] = {}
         """Keys that an unknown one was probably meant to be, with its value: told already, so not told as missing."""
 

@@ -251,6 +251,35 @@ def test_sections_of_another_shape_are_read() -> None:
     assert sorted(d.code for d in others) == sorted(text.split()[0] for text in inside)
 
 
+def test_steps_and_declared_fields_under_their_names() -> None:
+    """An object in place of a list, for steps and the fields of the context: one error each, and all of it is read."""
+    wrong = {
+        "X": {"op": "expr", "expr": "context.price + FOO"},
+        "Y": {"op": "cuont"},
+        "Z": {"op": "expr", "expr": "X + Y"},
+    }
+    steps = {step["name"]: {key: step[key] for key in step if key != "name"} for step in STEPS}
+    seed = seed_with(compute={**steps, **wrong}, context={"price": {"type": "integer"}}, output=["X", "Z", "N_LOUT"])
+    found = errors_of(seed)
+    assert [(d.code, d.pointer) for d in found] == [
+        ("FS503", "/compute"),
+        ("FS201", "/compute/X/expr"),
+        ("FS504", "/compute/Y/op"),
+        ("FS201", "/output/2"),
+        ("FS503", "/context"),
+    ]
+    assert found[0].help == 'write [{"name": …, "op": …}, …]'
+
+
+def test_a_seed_in_a_list() -> None:
+    (error,) = errors_of([seed_with()])
+    assert (error.code, error.help) == ("FS008", 'write {"task_name": …} itself, without `[` and `]`')
+    assert [text.split()[0] for text in told([seed_with({"name": "X", "op": "expr", "expr": "FOO"})])] == [
+        "FS008",
+        "FS201",
+    ]
+
+
 @pytest.mark.parametrize("key", ["seed", "formula_seed", "Noise"])
 def test_a_wrapped_seed(key: str) -> None:
     """One error says to unwrap it, and what is wrong inside is told too."""

@@ -10,7 +10,7 @@ from formulaseed.diagnostics.model import Problems
 from formulaseed.frontends.keys import OLDER_TOP_KEYS, TOP_KEYS, is_older
 from formulaseed.frontends.older import lower_older_seed
 from formulaseed.frontends.seed import lower_seed
-from formulaseed.source.json_reader import JsonObject, JsonValue, Member, json_lines
+from formulaseed.source.json_reader import JsonArray, JsonObject, JsonValue, Member, json_lines
 from formulaseed.source.text import Source
 from formulaseed.syntax import surface
 
@@ -22,6 +22,12 @@ _ENDINGS = (".jsonl", ".jsonl.gz", ".ndjson")
 
 def lower_document(document: JsonValue, problems: Problems) -> surface.Program | None:
     """Lower a seed of either shape; None where so little of it is there that nothing more can be said."""
+    only = document.items[0] if isinstance(document, JsonArray) and len(document.items) == 1 else None
+    if isinstance(only, JsonObject) and len({key.value for key in only.names()} & _SEED_KEYS) >= 2:
+        problems.add(
+            "FS008", document.span, "a seed is a JSON object", 'write {"task_name": …} itself, without `[` and `]`'
+        )
+        return lower_document(only, problems)
     if not isinstance(document, JsonObject):
         problems.add("FS008", document.span, "a seed is a JSON object", 'begin with {"task_name": …}')
         return None

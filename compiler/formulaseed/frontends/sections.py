@@ -127,15 +127,7 @@ class Sections:
     def field_list(self, value: JsonValue | None, what: str) -> dict[str, surface.ExtractionField]:
         """The extraction fields by name."""
         fields: dict[str, surface.ExtractionField] = {}
-        items: list[tuple[JsonString | None, JsonValue]]
-        if isinstance(value, JsonObject) and len(value.members) <= limits.FIELDS:
-            self.shape.wrong_type(value, what, "a list", '[{"name": …, "type": …}, …]')
-            items = [(member.key, member.value) for member in value.members]
-        else:
-            items = [(None, item) for item in self.shape.list(value, what, limits.FIELDS)]
-            if not _is_list(value, limits.FIELDS):
-                self.incomplete.add("extraction")
-        for key, item in items:
+        for key, item in self.named_items(value, what, limits.FIELDS, '{"name": …, "type": …}', "extraction"):
             field = self.field(item, key)
             if field is None:
                 self.incomplete.add("extraction")
@@ -143,6 +135,23 @@ class Sections:
                 self.unique(field.name, fields, "field")
                 fields.setdefault(field.name.text, field)
         return fields
+
+    def named_items(
+        self, value: JsonValue | None, what: str, most: int, example: str, section: str
+    ) -> list[tuple[JsonString | None, JsonValue]]:
+        """The items of a list; also of an object that has them under their names, which is told.
+
+        Where it is neither, the section is incomplete.
+        """
+        if isinstance(value, JsonObject):
+            self.shape.wrong_type(value, what, "a list", f"[{example}, …]")
+            if len(value.members) <= most and all(isinstance(member.value, JsonObject) for member in value.members):
+                return [(member.key, member.value) for member in value.members]
+            self.incomplete.add(section)
+            return []
+        if not (isinstance(value, JsonArray) and len(value.items) <= most):
+            self.incomplete.add(section)
+        return [(None, item) for item in self.shape.list(value, what, most)]
 
     def field(self, item: JsonValue, key: JsonString | None = None) -> surface.ExtractionField | None:
         """The field; `key` is its name where it stands under one."""
@@ -243,18 +252,17 @@ class Sections:
     ) -> tuple[surface.DeclaredField, ...]:
         declared: dict[str, surface.DeclaredField] = {}
         namespace = what.strip("`").rsplit(".", 1)[-1]
-        if value is not None and not _is_list(value, limits.FIELDS):
-            self.incomplete.add(namespace)
-        for item in self.shape.list(value, what, limits.FIELDS):
+        written = self.named_items(value, what, limits.FIELDS, '{"name": …, "type": …}', namespace) if value else []
+        for key, item in written:
             section = self.shape.object(item, "a declared field")
             if section is None:
                 self.incomplete.add(namespace)
                 continue
             self.shape.keys(section, DECLARED_KEYS, "a declared field")
             self.allow(section)
-            name = self.shape.name(
-                self.shape.need(section, "name", "the field", '"name": such as "severity"'), "a field"
-            )
+            given = self.shape.get(section, "name") or key
+            given = given or self.shape.need(section, "name", "the field", '"name": such as "severity"')
+            name = self.shape.name(given, "a field")
             kind = self.shape.text(self.shape.need(section, "type", "the field", '"type": "number"'), "`type`")
             chosen = self.shape.choice(kind, "type", tuple(SCALARS)) if kind else None
             nullable = self.shape.boolean(self.shape.get(section, "nullable"), "`nullable`")
@@ -357,7 +365,3 @@ class Sections:
 
 def _is_outside(value: float, minimum: float | None, maximum: float | None) -> bool:
     return (minimum is not None and value < minimum) or (maximum is not None and value > maximum)
-
-
-def _is_list(value: JsonValue | None, most: int) -> bool:
-    return isinstance(value, JsonArray) and len(value.items) <= most

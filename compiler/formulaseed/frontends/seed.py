@@ -6,6 +6,8 @@ formulas are not looked up here.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from formulaseed import limits
 from formulaseed.diagnostics.model import Problems
 from formulaseed.domain import schema
@@ -52,12 +54,12 @@ class _Seed(Sections):
         meta = self.declared(self.shape.get(extract, "meta"), "`extract.meta`", schema.META) if extract else ()
         context = self.declared(shape.get(document, "context"), "`context`", schema.CONTEXT)
         parameters = self.parameters()
-        shape.spelled = self.spellings(fields, meta, context, compute)
+        written = self.named_items(compute, "`compute`", limits.STEPS, '{"name": …, "op": …}', "compute")
+        shape.spelled = self.spellings(fields, meta, context, [item for _, item in written])
         shape.parameters = frozenset(parameter.name.text for parameter in parameters)
-        written = compute.items if isinstance(compute, JsonArray) else ()
-        names = [item.get("name") for item in written if isinstance(item, JsonObject)]
+        names = [item.get("name") or key for key, item in written if isinstance(item, JsonObject)]
         shape.steps = {name.value for name in names if isinstance(name, JsonString)} - shape.spelled.keys()
-        steps = self.steps(compute)
+        steps = self.steps(written)
         return surface.Program(
             task_name=task_name or Named(document.span, "task"),
             version=self.version(),
@@ -124,13 +126,13 @@ class _Seed(Sections):
         fields: tuple[surface.ExtractionField, ...],
         meta: tuple[surface.DeclaredField, ...],
         context: tuple[surface.DeclaredField, ...],
-        compute: JsonValue | None,
+        compute: Sequence[JsonValue],
     ) -> dict[str, str]:
         """How a condition writes each field and filter, by its bare name."""
         spelled = {name: f"context.{name}" for name in (*schema.CONTEXT, *(f.name.text for f in context))}
         spelled |= {name: f"meta.{name}" for name in (*schema.META, *(f.name.text for f in meta))}
         spelled |= {f.name.text: f"extraction.{f.name.text}" for f in fields}
-        for item in compute.items if isinstance(compute, JsonArray) else ():
+        for item in compute:
             op, name = (item.get("op"), item.get("name")) if isinstance(item, JsonObject) else (None, None)
             if not (isinstance(op, JsonString) and isinstance(name, JsonString)):
                 continue
@@ -138,18 +140,16 @@ class _Seed(Sections):
                 spelled[name.value] = f"${name.value}"
         return spelled
 
-    def steps(self, compute: JsonValue | None) -> tuple[surface.Step, ...]:
+    def steps(self, written: Sequence[tuple[JsonString | None, JsonValue]]) -> tuple[surface.Step, ...]:
         steps: list[surface.Step] = []
-        if not isinstance(compute, JsonArray):
-            self.incomplete.add("compute")
-        for index, item in enumerate(self.shape.list(compute, "`compute`", limits.STEPS)):
+        for index, (key, item) in enumerate(written):
             section = self.shape.object(item, "a step", 'an object such as {"name": "N", "op": "count"}')
             if section is not None:
-                steps += self.step(section, index)
+                steps += self.step(section, index, key)
         return tuple(steps)
 
-    def step(self, section: JsonObject, index: int) -> list[surface.Step]:
-        """The step; none where it has no name, and then it is kept apart."""
+    def step(self, section: JsonObject, index: int, key: JsonString | None) -> list[surface.Step]:
+        """The step; none where it has no name, and then it is kept apart. `key` is its name where it stands under one."""
         shape, others = self.shape, [key.value for key in section.names() if key.value not in ALL_STEP_KEYS]
         if section.get("op") is None:  # else the operation tells which keys it knows
             shape.keys(section, ALL_STEP_KEYS, "a step")
@@ -160,7 +160,8 @@ class _Seed(Sections):
             shape.keys(section, step_keys(chosen), f"the operation `{chosen}`", told)
         else:
             shape.keys(section, ALL_STEP_KEYS, "a step", told)
-        name = shape.step_name(shape.need(section, "name", "the step", '"name": such as "N_MILD"'))
+        given = shape.get(section, "name") or key
+        name = shape.step_name(given or shape.need(section, "name", "the step", '"name": such as "N_MILD"'))
         self.allow(section)
         operation = lower_operation(chosen, section, shape) if chosen else lower_unknown(section, shape)
         is_filter: bool | None = chosen == "define_filter"

@@ -85,6 +85,16 @@ HIDING: dict[str, tuple[dict[str, Any], list[str]]] = {
         },
         ["FS204 context.category", "FS509 contains", "FS301 x", "FS503 [0]"],
     ),
+    "texts among numbers": (
+        {
+            "op": "lookup",
+            "source": "context.city",
+            "match": "exact",
+            "table": {"a": "x", "b": 1, "c": "y", "d": 2},
+            "default": 0,
+        },
+        ["FS301 x", "FS301 y"],
+    ),
     "a table that is a list": (
         {"op": "lookup", "source": "context.category", "match": "exact", "table": ["a"], "default": "N"},
         ["FS204 context.category", 'FS503 ["a"]', "FS509 N"],

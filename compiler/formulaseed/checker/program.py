@@ -5,7 +5,6 @@ In: `surface.Program`. Out: `nodes.Program`, or None where there are errors. Rai
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -14,13 +13,13 @@ from formulaseed.checker.decided import decided
 from formulaseed.checker.expressions import ExpressionChecker
 from formulaseed.checker.facts import Facts, Narrowing
 from formulaseed.checker.hazards import tell_large_sum
+from formulaseed.checker.literals import given_value, is_no_number, joined_type, literal_range
 from formulaseed.checker.reach import Reach
 from formulaseed.checker.reasons import reason_of
 from formulaseed.checker.scope import Scope, error_at
 from formulaseed.diagnostics.model import Problems
 from formulaseed.diagnostics.suggest import did_you_mean
 from formulaseed.domain import ranges, schema
-from formulaseed.domain.builtins import FUNCTIONS
 from formulaseed.domain.ranges import Range
 from formulaseed.domain.types import BOOLEAN, ERROR, INTEGER, Base, Type, Value, join, type_of
 from formulaseed.ir import nodes
@@ -237,7 +236,7 @@ class _ProgramChecker:
         default = operation.default
         if operation.written is not None:
             self.scope.calls[step.name.text] = operation.written
-        if default is not None and _is_no_number(default):
+        if default is not None and is_no_number(default):
             message = f"`default` of `{what}` must be a number"
             self.problems.add("FS301", default.span, message, "write the number that stands for no review")
             return None
@@ -262,24 +261,24 @@ class _ProgramChecker:
             source = error_at(source.info.span)
         source = checker.needed(source, Facts())
         literals = [entry.value for entry in operation.table]
-        wrong = [value for value in literals if operation.match == "substring_max" and _is_no_number(value)]
+        wrong = [value for value in literals if operation.match == "substring_max" and is_no_number(value)]
         for value in wrong:
             message = "`substring_max` takes the highest value, so every value must be a number"
             self.problems.add("FS508", value.span, message, "use `substring_first`, or numbers")
         if operation.default is not None:
             literals.append(operation.default)
         can_match = source.info.ty.values is None or self._keys_can_match(operation, source)
-        joined = None if wrong else self._joined(literals, "a table's values")
+        joined = None if wrong else joined_type(literals, "a table's values", self.scope)
         if operation.default is None:
             message = f"`{step.name.text}` has no `default`: it fails where no key is found"
             self.problems.add("FS601", step.name.span, message, 'give it a "default"')
         is_whole = not any(isinstance(literal, surface.NoLiteral) for literal in literals)
         if joined is None or source.info.ty.is_error or not can_match or not is_whole:
             return None
-        table = tuple((entry.key.text, _given(entry.value)) for entry in operation.table)
+        table = tuple((entry.key.text, given_value(entry.value)) for entry in operation.table)
         default = operation.default.value if operation.default else None
         made = nodes.Lookup(source, table, operation.match, operation.default is not None, default)
-        return self._made(step, made, joined, _literal_range(literals))
+        return self._made(step, made, joined, literal_range(literals))
 
     def _keys_can_match(self, operation: surface.Lookup, source: Expr) -> bool:
         """Whether every key can be found in one of the source's known values; those that cannot are told."""
@@ -310,8 +309,8 @@ class _ProgramChecker:
         if literal.value is None:
             self.problems.add("FS301", literal.span, "a constant cannot be null", "write a value")
             return None
-        ty = self._joined([literal], "constants")
-        return self._made(step, nodes.Const(literal.value), ty, _literal_range([literal])) if ty else None
+        ty = joined_type([literal], "constants", self.scope)
+        return self._made(step, nodes.Const(literal.value), ty, literal_range([literal])) if ty else None
 
     def _case(self, step: surface.Step, operation: surface.Case) -> nodes.Step | None:
         checker, facts = self._checker(False), Facts()
@@ -330,45 +329,13 @@ class _ProgramChecker:
         if sound and not any(isinstance(literal, surface.NoLiteral) for literal in literals):
             reach.otherwise(operation.otherwise, facts)
             reach.tell()
-        joined = self._joined(literals, "a case's results")
+        joined = joined_type(literals, "a case's results", self.scope)
         if joined is not None and joined.base is Base.NULL:
             self.problems.add("FS301", operation.otherwise.span, "this case is always null", "write values")
             return None
         if joined is None or not sound:
             return None
-        return self._made(step, nodes.Case(tuple(rules), operation.otherwise.value), joined, _literal_range(literals))
-
-    def _joined(self, literals: list[ast.Literal], what: str) -> Type | None:
-        """The common type of literals, or None, which is told. What is none, and was told, fits to all."""
-        given = [literal for literal in literals if not isinstance(literal, surface.NoLiteral)]
-        formulas = [literal for literal in given if isinstance(literal.value, str) and self._is_formula(literal.value)]
-        for literal in formulas:
-            message = f"`{literal.value}` is a formula, and {what} are literals"
-            help = "compute it in an `expr` step, with `a if condition else b` where it depends on something"
-            self.problems.add("FS509", literal.span, message, help)
-        if formulas or not given:
-            return None
-        joined = type_of(given[0].value)
-        for literal in given[1:]:
-            following = join(joined, type_of(literal.value))
-            if following is None:
-                found = type_of(literal.value).noun
-                message = f"{what} are of different types: first {joined.noun}, and this is {found}"
-                self.problems.add("FS301", literal.span, message, f"write {joined.noun} here, or change the others")
-                return None
-            joined = following
-        return joined
-
-    def _is_formula(self, text: str) -> bool:
-        """Whether a text that stands for a value was meant to be computed: it is made of known names and operators."""
-        words = re.findall(r"[A-Za-z_][\w.]*", text)
-        if not words or re.search(r"[^\w.\s()+*/%-]", text):
-            return False
-        kinds = {kind.value: fields for kind, fields in self.inputs.items()}
-        dotted = [word.split(".", 1) for word in words if "." in word]
-        bare = [word for word in words if "." not in word]
-        known = all(len(parts) == 2 and parts[1] in kinds.get(parts[0], {}) for parts in dotted)
-        return known and all(word in self.scope.places or (word in FUNCTIONS and "(" in text) for word in bare)
+        return self._made(step, nodes.Case(tuple(rules), operation.otherwise.value), joined, literal_range(literals))
 
     # --- what narrowing asks of the steps so far
 
@@ -485,25 +452,3 @@ def _bounds(parameter: surface.Parameter) -> Range:
     low = any_value.low if parameter.minimum is None else ranges.at_most(parameter.minimum)
     high = any_value.high if parameter.maximum is None else -ranges.at_most(-parameter.maximum)
     return Range(low, high) if low <= high else any_value
-
-
-def _given(literal: ast.Literal) -> str | int | float | bool:
-    assert literal.value is not None
-    return literal.value
-
-
-def _is_no_number(literal: ast.Literal) -> bool:
-    return literal.value is not None and (isinstance(literal.value, bool) or not isinstance(literal.value, int | float))
-
-
-def _literal_range(literals: list[ast.Literal]) -> Range | None:
-    known: Range | None = None
-    for literal in literals:
-        value = literal.value
-        if value is None:
-            continue
-        if isinstance(value, bool) or not isinstance(value, int | float):
-            return None
-        this = ranges.exactly(value)
-        known = this if known is None else ranges.union(known, this)
-    return known

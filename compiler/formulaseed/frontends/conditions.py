@@ -73,7 +73,7 @@ def lower_conditions(value: JsonValue, what: str, shape: Shape, namespace: str |
 
 def _no_object(value: JsonValue, what: str, shape: Shape) -> list[ast.Expr]:
     """Tell of conditions that are no object; the filters that they name are read all the same, and objects in a list."""
-    items = value.items if isinstance(value, JsonArray) else (value,)
+    items = value.items[: limits.CONDITIONS] if isinstance(value, JsonArray) else (value,)
     objects = [item for item in items if isinstance(item, JsonObject)]
     texts = [item for item in items if isinstance(item, JsonString)]
     named = [(text, text.value.lstrip("$")) for text in texts]
@@ -107,7 +107,7 @@ def _junction(member: Member, shape: Shape) -> list[ast.Expr]:
     """Tell of `and`, `or` and the like; what they join is read all the same."""
     help = 'all conditions of an object must hold; a filter is negated by "$NAME": false'
     shape.problems.add("FS505", member.key.span, f"conditions know no `{member.key.value}`", help)
-    items = member.value.items if isinstance(member.value, JsonArray) else (member.value,)
+    items = member.value.items[: limits.CONDITIONS] if isinstance(member.value, JsonArray) else (member.value,)
     each = [all_of(lower_conditions(item, "a condition", shape)) for item in items if isinstance(item, JsonObject)]
     found = [condition for condition in each if condition is not None]
     return [ast.Logical(member.key.span, "or", (*found, ast.Invalid(member.key.span)))]

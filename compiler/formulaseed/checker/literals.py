@@ -45,13 +45,15 @@ def _are_mixed(given: Sequence[ast.Literal], what: str, scope: Scope) -> bool:
         ty = type_of(literal.value)
         if literal.value is not None:
             sorts.setdefault(Base.NUMBER if ty.is_numeric else ty.base, []).append(literal)
-    most = max(sorts.values(), key=len, default=[])
+    if len(sorts) <= 1:
+        return False
+    most = max(sorts.values(), key=len)
+    expected = _common(most).noun
+    place = "first" if most is next(iter(sorts.values())) else "mostly"
     for literal in (literal for sort in sorts.values() if sort is not most for literal in sort):
-        expected, found = _common(most).noun, type_of(literal.value).noun
-        place = "first" if most is next(iter(sorts.values())) else "mostly"
-        message = f"{what} are of different types: {place} {expected}, and this is {found}"
+        message = f"{what} are of different types: {place} {expected}, and this is {type_of(literal.value).noun}"
         scope.problems.add("FS301", literal.span, message, f"write {expected} here, or change the others")
-    return len(sorts) > 1
+    return True
 
 
 def _is_formula(text: str, scope: Scope) -> bool:

@@ -403,10 +403,10 @@ HELPS: dict[str, tuple[dict[str, Any], str, str]] = {
         "FS503",
         "write one object with all the conditions",
     ),
-    "a parameter as a text": (where(**{"meta.stars": {">=": "CUT"}}), "FS505", "write `param.CUT`"),
+    "a parameter as a text": (where(**{"meta.stars": {">=": "CUT"}}), "FS301", "write `param.CUT`"),
     "a step as a value": (
         where(**{"meta.stars": {">=": "N"}}),
-        "FS505",
+        "FS301",
         "compare them in a formula, such as the `expr` of a `sum`: `int(meta.stars > N)`",
     ),
     "`true` as the last rule": (

@@ -262,11 +262,11 @@ def _operand(value: JsonValue, shape: Shape, *, order: bool = False) -> ast.Expr
     """A literal, or `param.NAME` for the value of a parameter; `order` where only a number has a meaning."""
     if order and isinstance(value, JsonString) and value.value in shape.parameters:
         named = f"param.{value.value}"
-        shape.problems.add("FS505", value.span, f"`{value.value}` is a text here", Help(f"write `{named}`", named))
+        shape.problems.add("FS301", value.span, f"`{value.value}` is a text here", Help(f"write `{named}`", named))
         return ast.Name(value.span, named)
     if order and isinstance(value, JsonString) and value.value in shape.steps:
         help = f"compare them in a formula, such as the `expr` of a `sum`: `int(meta.stars > {value.value})`"
-        shape.problems.add("FS505", value.span, "a condition compares with a value, not with a step", help)
+        shape.problems.add("FS301", value.span, "a condition compares with a value, not with a step", help)
         return ast.Invalid(value.span)
     if isinstance(value, JsonString) and _PARAMETER.fullmatch(value.value):
         return ast.Name(value.span, value.value)

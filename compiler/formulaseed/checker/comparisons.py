@@ -13,7 +13,7 @@ from formulaseed.checker.decided import decided_pair, is_whole_and_fraction
 from formulaseed.checker.facts import Facts, Narrowing, is_present, range_of, values_of
 from formulaseed.checker.scope import Scope, error_at
 from formulaseed.checker.wording import called, help_for_order, help_for_pair, in_quotes
-from formulaseed.diagnostics.suggest import did_you_mean, meant, nearest
+from formulaseed.diagnostics.suggest import did_you_mean, is_slip, meant, nearest
 from formulaseed.domain.ranges import described
 from formulaseed.domain.types import BOOLEAN, Base, Value, join
 from formulaseed.ir import nodes
@@ -156,7 +156,8 @@ class ComparisonChecker(ABC):
         close = nearest(right.text, left.info.ty.values)
         if close is None:
             return None
-        help = meant(f"'{close}'", more=" a text stands in quotes")
+        certain = is_slip(right.text, close, left.info.ty.values)
+        help = meant(f"'{close}'", certain=certain, more=" a text stands in quotes")
         self.scope.tell("FS201", right.span, f"{self.scope.words.unknown} `{right.text}`", help, right.text)
         return error_at(right.span)
 

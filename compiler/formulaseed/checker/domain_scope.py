@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from formulaseed import limits
 from formulaseed.checker.scope import Scope, error_at
 from formulaseed.checker.wording import OF_DOMAINS, Words
-from formulaseed.diagnostics.suggest import did_you_mean, meant, nearest
+from formulaseed.diagnostics.suggest import did_you_mean, is_slip, meant, nearest
 from formulaseed.domain import ranges
 from formulaseed.domain.builtins import FUNCTIONS
 from formulaseed.domain.reference import CUSTOM, Reference
@@ -92,14 +92,14 @@ class DomainScope(Scope):
             return meant(elsewhere[0])
         key = nearest(last, by_key) if rest.startswith(f"{CUSTOM}.") else None
         if key is not None:
-            return meant(f"{entity}.{by_key[key]}")
+            return meant(f"{entity}.{by_key[key]}", certain=is_slip(last, key, by_key))
         return did_you_mean(rest, own, what="fields", prefix=f"{entity}.")
 
     def _help_for_entity(self, entity: str, rest: str) -> str:
         names = [each.name for each in self.reference.entities]
         close = nearest(entity, names)
         if close is not None and self.reference.full_name(f"{close}.{rest}"):
-            return meant(f"{close}.{rest}")
+            return meant(f"{close}.{rest}", certain=is_slip(entity, close, names))
         elsewhere = self._called(rest.rpartition(".")[2])
         if elsewhere:
             return meant(elsewhere[0])
@@ -121,7 +121,7 @@ class DomainScope(Scope):
         names = dict(_by_last_name(self.reference, self.reference.types))
         close = nearest(text, names)
         if close is not None:
-            return meant(names[close])
+            return meant(names[close], certain=is_slip(text, close, names))
         entity = nearest(text, [each.name for each in self.reference.entities])
         if entity is not None:
             return f"write a field of `{entity}`, such as `{next(iter(self.reference.names_of(entity)), entity)}`"

@@ -10,7 +10,7 @@ from formulaseed import limits
 from formulaseed.checker.circles import circle, circles
 from formulaseed.checker.wording import OF_SEEDS, Words, with_default
 from formulaseed.diagnostics.model import Problems
-from formulaseed.diagnostics.suggest import did_you_mean, meant, nearest
+from formulaseed.diagnostics.suggest import did_you_mean, is_slip, meant, nearest
 from formulaseed.domain import ranges
 from formulaseed.domain.builtins import FUNCTIONS
 from formulaseed.domain.ranges import Range
@@ -216,9 +216,10 @@ class Scope:
         before = [name for name, place in self.places.items() if place < here and name not in self.filter_names]
         close = nearest(text, before)
         if close is None:
-            later = nearest(text, [name for name in self.places if name not in self.filter_names])
+            steps = [name for name in self.places if name not in self.filter_names]
+            later = nearest(text, steps)
             if later is not None and later != self.current:
-                return meant(later, more=" its step comes later")
+                return meant(later, certain=is_slip(text, later, steps), more=" its step comes later")
             if any(text in (ty.values or ()) for ty in self.inputs[SymbolKind.EXTRACTION].values()):
                 return meant(f"'{text}'", more=" a text stands in quotes")
         return did_you_mean(text, before, what="steps defined before this one")
@@ -232,7 +233,9 @@ class Scope:
                 return meant(f"{kind.value}.{rest}")
         kinds = [kind.value for kind in self.inputs]
         close = nearest(prefix, kinds)
-        return meant(f"{close}.{rest}") if close else did_you_mean(prefix, kinds, what="namespaces")
+        if close is not None:
+            return meant(f"{close}.{rest}", certain=is_slip(prefix, close, kinds))
+        return did_you_mean(prefix, kinds, what="namespaces")
 
     def _is_no_field(self, name: str) -> bool:
         return not any(name in fields for fields in self.inputs.values())

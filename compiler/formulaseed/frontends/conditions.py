@@ -10,7 +10,7 @@ import re
 
 from formulaseed import limits
 from formulaseed.diagnostics.model import Help
-from formulaseed.diagnostics.suggest import did_you_mean, meant, nearest
+from formulaseed.diagnostics.suggest import did_you_mean, is_slip, meant, nearest
 from formulaseed.frontends.shape import Shape
 from formulaseed.source.json_reader import JsonArray, JsonLiteral, JsonNumber, JsonObject, JsonString, JsonValue, Member
 from formulaseed.source.text import Span
@@ -138,7 +138,7 @@ def _subject(key: JsonString, namespace: str | None, shape: Shape) -> ast.Name |
     close = nearest(text, shape.spelled)
     help = f"write `extraction.{text}`, `meta.{text}`, `context.{text}` or `${text}`"
     if close is not None:
-        help = meant(shape.spelled[close])
+        help = meant(shape.spelled[close], certain=is_slip(text, close, shape.spelled))
     shape.problems.add("FS204", key.span, f"`{text}` has no namespace", help)
     return _spelled(shape.spelled[close], key.span) if close is not None else ast.Invalid(key.span)
 

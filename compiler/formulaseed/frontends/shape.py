@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from formulaseed import limits
 from formulaseed.diagnostics.model import Help, Problems
-from formulaseed.diagnostics.suggest import did_you_mean, meant, nearest
+from formulaseed.diagnostics.suggest import did_you_mean, is_slip, meant, nearest
 from formulaseed.domain.schema import RESERVED_WORDS
 from formulaseed.source.json_reader import JsonArray, JsonLiteral, JsonNumber, JsonObject, JsonString, JsonValue
 from formulaseed.source.text import Span
@@ -139,9 +139,11 @@ class Shape:
         for key in value.names():
             if key.value not in known and key.value not in told:
                 aliases = KEY_ALIASES.get(key.value.lower(), ())
-                close = next((k for k in aliases if k in known and value.get(k) is None), None)
-                close = close or nearest(key.value, known)
-                help = meant(close) if close else f"known keys: {', '.join(f'`{k}`' for k in known)}"
+                alias = next((k for k in aliases if k in known and value.get(k) is None), None)
+                close = alias or nearest(key.value, known)
+                help = f"known keys: {', '.join(f'`{k}`' for k in known)}"
+                if close is not None:
+                    help = meant(close, certain=alias is not None or is_slip(key.value, close, known))
                 self.problems.add("FS501", key.span, f"{what} has no key `{key.value}`", help)
                 if close is not None:
                     self._meant.setdefault((value.span.start, close), value.get(key.value))

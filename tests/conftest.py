@@ -7,6 +7,7 @@ times, tries few, and looks for no smaller ones. No test but those marked `live`
 from __future__ import annotations
 
 import os
+import signal
 from pathlib import Path
 
 import pytest
@@ -21,6 +22,11 @@ settings.register_profile(
 )
 settings.register_profile("deep", max_examples=1000, deadline=None, suppress_health_check=_SLOW, print_blob=True)
 settings.load_profile(os.environ.get("FORMULASEED_HYPOTHESIS", "fast"))
+
+if (
+    signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+):  # as in the background of a script: tests, and what they start, know Ctrl-C
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

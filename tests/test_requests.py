@@ -233,7 +233,7 @@ def test_warnings_are_errors_with_strict(tmp_path: Path) -> None:
 
 def test_fix_mends_what_is_certain(tmp_path: Path) -> None:
     """Keys, kinds and ids that are surely meant are written into the file."""
-    wrong = request("R1", {"kind": "item_mete", "paths": ["attributes", "HasTV"], "true": "False"})
+    wrong = request("R1", {"kind": "item_metaa", "paths": ["attributes", "HasTV"], "true": "False"})
     path = write_lines(tmp_path / "requests.jsonl", wrong, request("R02"))
     done = formulaseed("check", "--fix", path)
     assert done.status == 0, done.out + done.err

@@ -139,7 +139,7 @@ def _slipped_word(word: str, meant: str) -> bool:
 
 def _says_other(name: str, other: str) -> bool:
     """Whether a name that looks like another says something else: its opposite, or another number."""
-    numbers = re.findall(r"\d+", name), re.findall(r"\d+", other)
+    numbers = [[digits.lstrip("0") for digits in re.findall(r"\d+", each)] for each in (name, other)]
     if all(numbers) and numbers[0] != numbers[1]:
         return True
     words, others = set(name.split("_")), set(other.split("_"))

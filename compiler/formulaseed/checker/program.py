@@ -1,6 +1,6 @@
 """A surface program to a checked one: every step in order, then what the whole shows.
 
-In: `surface.Program`. Out: `nodes.Program`, or None where there are errors. Raises nothing for a user's mistake.
+In: `surface.Program`. Out: `nodes.Program`, with the steps in which there is no error. Raises nothing for a user's mistake.
 """
 
 from __future__ import annotations

@@ -9,6 +9,7 @@ import pytest
 from formulaseed.diagnostics.model import Diagnostic
 from formulaseed.pipeline import analyse_text
 from formulaseed.source.text import Source
+from formulaseed.testing import reference_evaluate
 
 FIELDS: list[dict[str, Any]] = [
     {"name": "noise", "type": "enum", "values": ["none", "some", "lots"]},
@@ -458,3 +459,133 @@ def test_an_integer_is_never_a_fraction(condition: object, reason: str) -> None:
 def test_an_integer_may_be_a_whole_number(condition: object) -> None:
     source = Source("seed.json", json.dumps(seed_with(where(**{"extraction.nights": condition}), output=["X"])))
     assert not [d for d in analyse_text(source).diagnostics if d.code in ("FS603", "FS610")]
+
+
+IN_WORDS: dict[str, dict[str, Any]] = {
+    "extraction.noise == 'lots'": {"extraction.noise": "lots"},
+    "'lots' == extraction.noise": {"extraction.noise": "lots"},
+    "noise == 'lots' and slept": {"extraction.noise": "lots", "extraction.slept": True},
+    "not slept and 2 <= nights < 9": {"extraction.slept": False, "extraction.nights": {">=": 2, "<": 9}},
+    "noise == 'lots' or noise == 'some'": {"extraction.noise": {"in": ["lots", "some"]}},
+    "noise in ['lots', 'some'] and meta.stars >= param.CUT": {
+        "extraction.noise": {"in": ["lots", "some"]},
+        "meta.stars": {">=": "param.CUT"},
+    },
+    "$IS_LOUD and meta.stars != 3": {"$IS_LOUD": True, "meta.stars": {"!=": 3}},
+    "not IS_LOUD": {"$IS_LOUD": False},
+    "(meta.year >= 2020 and (meta.useful > 0 and slept == false))": {
+        "meta.year": {">=": 2020},
+        "meta.useful": {">": 0},
+        "extraction.slept": False,
+    },
+}
+ROWS = [
+    {
+        "extraction": {"noise": noise, "nights": nights, "slept": slept},
+        "meta": {"stars": stars, "useful": stars - 2, "year": 2018 + nights},
+    }
+    for noise in ("none", "some", "lots")
+    for nights in (1, 2, 8, 9)
+    for slept in (True, False)
+    for stars in (0, 1, 3, 5)
+]
+
+
+@pytest.mark.parametrize("text", IN_WORDS)
+def test_conditions_written_as_a_formula(text: str) -> None:
+    """One error, with the object that selects the same reviews."""
+    (error,) = errors_of(seed_with({"name": "X", "op": "count", "where": text}, output=["X"]))
+    assert (error.code, error.help.split(" ")[0]) == ("FS503", "write")
+    written = json.loads(error.help.removeprefix("write "))
+    assert written == IN_WORDS[text]
+    spelled = text.replace("noise", "extraction.noise").replace("extraction.extraction", "extraction")
+    for name in ("slept", "nights"):
+        spelled = spelled.replace(name, f"extraction.{name}")
+    seed = seed_with(
+        {"name": "X", "op": "count", "where": written},
+        {"name": "Y", "op": "sum", "expr": f"int({spelled.replace('not IS_', 'not $IS_')})"},
+        output=["X", "Y"],
+    )
+    result = reference_evaluate(seed, ROWS, {})
+    assert result["X"] == result["Y"]
+    assert 0 < result["X"] < len(ROWS)
+
+
+@pytest.mark.parametrize(
+    ("step", "expected"),
+    [
+        (
+            {"op": "count", "where": "extraction.noise == 'lotz' and meta.satrs > 3"},
+            ["FS302 'lotz'", "FS204 meta.satrs"],
+        ),
+        ({"op": "count", "where": ["$IS_LOUD", "extraction.nigths > 3"]}, ["FS204 extraction.nigths"]),
+        ({"op": "count", "where": ["$IS_LOUD", "extraction.nights > 3"]}, []),
+        ({"op": "define_filter", "extraction": "noise == 'lotz'"}, ["FS302 'lotz'"]),
+        ({"op": "define_filter", "extraction": [{"noise": "lotz"}]}, ["FS302 lotz"]),
+        ({"op": "count", "where": "extraction.noise == 'lots' or meta.satrs > 3"}, ["FS204 meta.satrs"]),
+        ({"op": "count", "where": "lots and lots of noise"}, []),
+        ({"op": "count", "where": "slept"}, []),
+    ],
+)
+def test_what_conditions_in_words_say_is_checked(step: dict[str, Any], expected: list[str]) -> None:
+    found = told(seed_with({"name": "X", **step}))
+    assert found[0].startswith("FS503 ")
+    assert sorted(found[1:]) == sorted(expected)
+
+
+def test_a_formula_that_no_object_says() -> None:
+    """`or` over several fields: the help says where it goes, and that compiles."""
+    text = "extraction.noise == 'lots' or meta.stars > 3"
+    (error,) = errors_of(seed_with({"name": "X", "op": "count", "where": text}))
+    assert error.help == (
+        'write an object, all of whose conditions must hold; `or` goes into a `sum`, as "expr": "int(… or …)"'
+    )
+    assert not errors_of(seed_with({"name": "X", "op": "sum", "expr": f"int({text})"}))
+
+
+def test_fields_in_extract_itself() -> None:
+    """Fields under their names, without a list around them: one error, and all of them are read."""
+    wrong = {"noise": {"type": "enum", "values": ["lots"]}, "nights": {"type": "integer", "default": "x"}, "passes": 3}
+    count = {"name": "X", "op": "count", "where": {"extraction.noise": "lotz", "extraction.nigths": 1}}
+    (error, *others) = errors_of(seed_with(count, extract=wrong))
+    assert (error.code, error.pointer) == ("FS502", "/extract/noise")
+    assert error.help == 'write "fields": [{"name": "noise", …}, …]'
+    assert sorted(d.code for d in others) == ["FS204", "FS301", "FS302"]
+
+
+def test_parameters_in_a_list() -> None:
+    """A list that tells the names: one error, and all of them are read."""
+    seed = seed_with(
+        {"name": "X", "op": "expr", "expr": "N * param.CUTT"},
+        parameters=[{"name": "CUT", "type": "number", "default": "x"}],
+    )
+    assert told(seed)[1:] == ["FS301 x", "FS204 param.CUTT"]
+    assert errors_of(seed)[0].help == 'write {"CUT": {"type": "integer", "default": 2025}}'
+
+
+def test_sections_under_the_keys_of_the_other_shape() -> None:
+    """Each key is told, and what stands under it is read all the same."""
+    seed = seed_with(extraction_fields=[{"name": "noise", "type": "enums", "values": ["lots"]}], output_fields=["NN"])
+    del seed["extract"], seed["output"]
+    seed["filter_keywords"] = ["loud", "loud"]
+    assert sorted(told(seed)) == sorted(
+        [
+            "FS511 extraction_fields",
+            "FS511 output_fields",
+            "FS511 filter_keywords",
+            "FS509 enums",
+            "FS201 NN",
+            "FS203 loud",
+        ]
+    )
+    older = {
+        "task_name": "T",
+        "filter": {"keywords": ["loud", "loud"]},
+        "extract": {"fields": [{"name": "noise", "values": {"lots": "x"}}]},
+        "extraction_prompt": "Read: {review_text}",
+        "compute_dag": [{"name": "n", "formula": "sum(1 for e in extractions if e['noise'] == 'lotz')"}],
+        "output": ["n", "m"],
+    }
+    assert sorted(told(older)) == sorted(
+        ["FS511 filter", "FS203 loud", "FS511 extract", "FS302 'lotz'", "FS511 output", "FS201 m"]
+    )

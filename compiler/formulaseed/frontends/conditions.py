@@ -7,14 +7,17 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 
 from formulaseed import limits
-from formulaseed.diagnostics.model import Help
+from formulaseed.diagnostics.model import Help, Problems
 from formulaseed.diagnostics.suggest import did_you_mean, is_slip, meant, nearest
+from formulaseed.frontends.entries import entries_of
 from formulaseed.frontends.shape import Shape
 from formulaseed.source.json_reader import JsonArray, JsonLiteral, JsonNumber, JsonObject, JsonString, JsonValue, Member
 from formulaseed.source.text import Span
 from formulaseed.syntax import ast
+from formulaseed.syntax.parser import parse_formula
 
 OPERATOR_IN_TEXT = re.compile(r"\s*(>=|<=|!=|>|<|==)\s*(\S.*)")
 _IN_KEY = re.compile(r"([$\w.]+)\s*(>=|<=|!=|>|<|==)")
@@ -41,6 +44,8 @@ _MEANT = {"==": "==", "=": "==", "eq": "==", **dict.fromkeys(_NOT_IN, "not in")}
 """Operators that conditions do not have, with those of formulas that they are read as."""
 _ORDER = (">=", ">", "<=", "<")
 _TWO_SPACES = re.compile(r"(?:extraction|meta|context)\.((?:extraction|meta|context)\.\w+)")
+_SHOWN = 200
+"""Help that would show more characters than this gives an example."""
 _JUNCTIONS = ("and", "or", "not", "all", "any", "$and", "$or", "$not")
 
 
@@ -50,7 +55,7 @@ def lower_conditions(value: JsonValue, what: str, shape: Shape, namespace: str |
     With a `namespace` the keys are bare field names of it, else they carry their prefix.
     """
     if not isinstance(value, JsonObject):
-        return _no_object(value, what, shape)
+        return _no_object(value, what, shape, namespace)
     members = value
     if len(members.members) > limits.CONDITIONS:
         shape.too_many(value.span, what, len(members.members), limits.CONDITIONS)
@@ -71,21 +76,62 @@ def lower_conditions(value: JsonValue, what: str, shape: Shape, namespace: str |
     return conditions
 
 
-def _no_object(value: JsonValue, what: str, shape: Shape) -> list[ast.Expr]:
-    """Tell of conditions that are no object; the filters that they name are read all the same, and objects in a list."""
+def _no_object(value: JsonValue, what: str, shape: Shape, namespace: str | None) -> list[ast.Expr]:
+    """Tell of conditions that are no object; what they say is read all the same: objects in a list, filters, formulas."""
     items = value.items[: limits.CONDITIONS] if isinstance(value, JsonArray) else (value,)
     objects = [item for item in items if isinstance(item, JsonObject)]
     texts = [item for item in items if isinstance(item, JsonString)]
-    named = [(text, text.value.lstrip("$")) for text in texts]
-    filters = [ast.FilterName(text.span, bare) for text, bare in named if shape.spelled.get(bare) == f"${bare}"]
+    said = [condition for text in texts if (condition := _in_words(text, namespace, shape)) is not None]
     example = 'an object such as {"meta.year": {">=": 2020}}'
-    if filters and len(filters) == len(items):
-        example = json.dumps({f"${name.text}": True for name in filters[:5]})
+    if said and len(said) == len(items):
+        example = _as_object(said, namespace) or example
     elif len(objects) > 1:
         example = "one object with all the conditions"
     shape.wrong_type(value, what, "an object", example)
-    found = [condition for item in objects for condition in lower_conditions(item, what, shape)]
-    return [*found, *filters, ast.Invalid(value.span)]
+    found = [condition for item in objects for condition in lower_conditions(item, what, shape, namespace)]
+    return [*found, *said, ast.Invalid(value.span)]
+
+
+def _in_words(text: JsonString, namespace: str | None, shape: Shape) -> ast.Expr | None:
+    """The condition that a text says: a filter's name, or a formula. None where it says something else, or nothing."""
+    bare = text.value.lstrip("$")
+    if shape.spelled.get(bare) == f"${bare}":
+        return ast.FilterName(text.span, bare)
+    formula = parse_formula(text, Problems())
+    found = _with_namespaces(formula, namespace, shape) if formula is not None else None
+    return found if isinstance(found, ast.Comparison | ast.Logical | ast.Not | ast.FilterName) else None
+
+
+def _with_namespaces(node: ast.Expr, namespace: str | None, shape: Shape) -> ast.Expr:
+    """The condition with the namespaces that it leaves out: told with the whole, so not told as well."""
+    match node:
+        case ast.Logical(_, _, operands):
+            return replace(node, operands=tuple([_with_namespaces(part, namespace, shape) for part in operands]))
+        case ast.Not(_, operand):
+            return replace(node, operand=_with_namespaces(operand, namespace, shape))
+        case ast.Comparison(_, first, _, rest):
+            others = tuple([_with_namespaces(part, namespace, shape) for part in rest])
+            return replace(node, first=_with_namespaces(first, namespace, shape), rest=others)
+        case ast.Name(span, text) if "." not in text:
+            if namespace is not None:
+                return ast.Name(span, f"{namespace}.{text}", implied=True)
+            return _spelled(shape.spelled[text], span) if text in shape.spelled else node
+    return node
+
+
+def _as_object(conditions: list[ast.Expr], namespace: str | None) -> str | None:
+    """What to write for conditions that stand in texts; None where an example says more."""
+    whole = all_of(conditions)
+    entries = entries_of(whole) if whole is not None else None
+    if entries is None:
+        has_or = any(isinstance(part, ast.Logical) for part in ast.conjuncts(whole))
+        instead = 'an object, all of whose conditions must hold; `or` goes into a `sum`, as "expr": "int(… or …)"'
+        return instead if has_or else None
+    prefix = f"{namespace}." if namespace is not None else ""
+    if not all(key.startswith(prefix) for key in entries):
+        return None
+    written = json.dumps({key.removeprefix(prefix): asked for key, asked in entries.items()}, ensure_ascii=False)
+    return written if len(written) <= _SHOWN else None
 
 
 def all_of(conditions: list[ast.Expr]) -> ast.Expr | None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from formulaseed.diagnostics.model import Problems
 from formulaseed.domain.types import Base
-from formulaseed.frontends.parts import Aggregate, Parts, conjuncts, enclosed
+from formulaseed.frontends.parts import Aggregate, Parts, enclosed
 from formulaseed.frontends.review_names import EXTRACTIONS, Inputs, ReviewNames
 from formulaseed.source.text import Span
 from formulaseed.syntax import ast, surface
@@ -251,7 +251,7 @@ class FormulaReader:
         variable, source = node.variable, node.source
         inside = _At(loop=variable.text)
         conditions = [self.condition(condition, inside) for condition in node.conditions]
-        flat = [part for condition in conditions for part in conjuncts(condition)]
+        flat = [part for condition in conditions for part in ast.conjuncts(condition)]
         loop: _Loop | None = _Loop(node, flat, inside)
         if at.loop is not None:
             help = "give the inner loop a step of its own before this one, and use that"
@@ -284,7 +284,7 @@ class FormulaReader:
         test = self.condition(loop.node.element, loop.inside)
         tested = enclosed(loop.node.element)
         if name == "any":
-            return self._there_are(loop.behind(conjuncts(test)), call.span, at, _counting(loop.node, tested))
+            return self._there_are(loop.behind(ast.conjuncts(test)), call.span, at, _counting(loop.node, tested))
         negated = loop.behind([ast.Not(test.span, test)])
         return self._there_are(negated, call.span, at, _counting(loop.node, f"not {tested}"), "==")
 

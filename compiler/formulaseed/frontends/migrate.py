@@ -11,19 +11,15 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from formulaseed.domain.builtins import FUNCTIONS, MIRRORED, NEGATED
+from formulaseed.domain.builtins import FUNCTIONS, NEGATED
 from formulaseed.domain.types import Value
-from formulaseed.frontends.parts import conjuncts
+from formulaseed.frontends.entries import Object, Test, comparison, is_simple, merge, pairs
 from formulaseed.source.json_reader import Plain
 from formulaseed.source.text import Span
 from formulaseed.syntax import ast, surface
 from formulaseed.syntax.printer import formula_text
 
 _KEPT = ("task_name", "version", "description", "parameters", "context", "review_handling", "allow")
-_SPACES = ("extraction.", "meta.", "context.")
-Object = dict[str, Plain]
-Test = tuple[str, Plain]
-"""One entry of a condition object: a field or filter, and what is asked of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,9 +146,9 @@ class _Writer:
     def _where(self, where: ast.Expr | None) -> tuple[Object, ast.Expr | None]:
         """The condition as `where`, as far as it goes, and the rest, which is asked after it."""
         tests: list[Test] = []
-        parts = conjuncts(where)
+        parts = ast.conjuncts(where)
         for index, part in enumerate(parts):
-            found = self._tests(part, True) if _is_simple(part) else None
+            found = self._tests(part, True) if is_simple(part) else None
             if found is None:
                 rest = parts[index:]
                 whole = rest[0] if len(rest) == 1 else ast.Logical(rest[0].span, "and", tuple(rest))
@@ -174,9 +170,9 @@ class _Writer:
                 found = [test for o in operands for test in self._tests(o, truth if all_of_them else not truth)]
                 return found if all_of_them else [self._filtered(found, False)]
             case ast.Comparison(_, _, operators, _) if len(operators) > 1:
-                return self._tests(_pairs(condition), truth)
+                return self._tests(pairs(condition), truth)
             case ast.Comparison():
-                subject, operator, value = _comparison(condition)
+                subject, operator, value = comparison(condition)
                 if operator in ("in", "not in"):
                     test: Test = (subject, {"in": value})
                     return [test] if (operator == "in") is truth else [self._filtered([test], False)]
@@ -203,12 +199,7 @@ class _Writer:
         """One object; a key that is asked twice in a way that one entry cannot say is asked in a filter."""
         merged: Object = {}
         for key, test in tests:
-            known = merged.get(key)
-            if key not in merged or known == test:
-                merged[key] = test
-            elif isinstance(known, dict) and isinstance(test, dict) and not known.keys() & test.keys():
-                merged[key] = {**known, **test}
-            else:
+            if not merge(merged, (key, test)):
                 name, truth = self._filtered([(key, test)], True)
                 merged[name] = truth
         return merged
@@ -223,77 +214,3 @@ def _rules(expression: ast.Expr) -> Iterator[tuple[ast.Expr | None, Value]]:
     if isinstance(expression, ast.Literal):
         yield from found
         yield None, expression.value
-
-
-def _is_simple(condition: ast.Expr) -> bool:
-    """Whether condition objects and filters can say it."""
-    stack = [condition]
-    while stack:
-        part = stack.pop()
-        match part:
-            case ast.Not(_, operand):
-                stack.append(operand)
-            case ast.Logical(_, _, operands):
-                stack.extend(operands)
-            case ast.Name(_, text):
-                if not text.startswith(_SPACES):
-                    return False
-            case ast.Comparison(_, _, operators, _) if len(operators) > 1:
-                stack.append(_pairs(part))
-            case ast.Comparison(_, first, operators, rest):
-                if not (_is_test(first, operators[0], rest[0]) or _is_mirrored(part)):
-                    return False
-            case _:
-                return False
-    return True
-
-
-def _pairs(chain: ast.Comparison) -> ast.Expr:
-    """`a < b < c` as `a < b and b < c`."""
-    operands = (chain.first, *chain.rest)
-    pairs = zip(operands, chain.operators, chain.rest, strict=False)
-    return ast.Logical(
-        chain.span, "and", tuple([ast.Comparison(chain.span, left, (sign,), (right,)) for left, sign, right in pairs])
-    )
-
-
-def _is_test(subject: ast.Expr, operator: str, value: ast.Expr) -> bool:
-    items = value.items if isinstance(value, ast.List) else (value,)
-    is_list = operator in ("in", "not in")
-    return (
-        isinstance(subject, ast.Name)
-        and subject.text.startswith(_SPACES)
-        and isinstance(value, ast.List) is is_list
-        and all(_is_value(item) for item in items)
-    )
-
-
-def _is_mirrored(comparison: ast.Comparison) -> bool:
-    operator = MIRRORED.get(comparison.operators[0])
-    return operator is not None and _is_test(comparison.rest[0], operator, comparison.first)
-
-
-def _is_value(node: ast.Expr) -> bool:
-    """A literal or parameter; no text that a condition would take for something else."""
-    if isinstance(node, ast.Name):
-        return node.text.startswith("param.")
-    value = node.value if isinstance(node, ast.Literal) else ...
-    if isinstance(value, str):
-        return "." not in value and not re.match(r"\s*[<>=!]", value)
-    return value is not ...
-
-
-def _comparison(node: ast.Comparison) -> tuple[str, str, Plain]:
-    """Subject, operator and value of a simple comparison."""
-    subject, operator, value = node.first, node.operators[0], node.rest[0]
-    if not _is_test(subject, operator, value):
-        subject, operator, value = value, MIRRORED[operator], subject
-    assert isinstance(subject, ast.Name)
-    if isinstance(value, ast.List):
-        return subject.text, operator, [_value(item) for item in value.items]
-    return subject.text, operator, _value(value)
-
-
-def _value(node: ast.Expr) -> Plain:
-    assert isinstance(node, ast.Name | ast.Literal)
-    return node.text if isinstance(node, ast.Name) else node.value

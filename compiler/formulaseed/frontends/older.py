@@ -17,7 +17,7 @@ from formulaseed.frontends.loops import FormulaReader, Written
 from formulaseed.frontends.review_names import Inputs
 from formulaseed.frontends.sections import Sections
 from formulaseed.frontends.shape import Shape
-from formulaseed.source.json_reader import JsonArray, JsonObject, JsonValue
+from formulaseed.source.json_reader import JsonArray, JsonObject, JsonValue, Member
 from formulaseed.source.text import Span
 from formulaseed.syntax import surface
 from formulaseed.syntax.parser import parse_older_formula
@@ -75,6 +75,12 @@ class _Older(Sections):
             incomplete=frozenset(self.incomplete),
             span=document.span,
         )
+
+    def as_ours(self, member: Member) -> JsonValue | None:
+        inner = {"filter": "keywords", "extract": "fields"}.get(member.key.value)
+        if inner is None:
+            return super().as_ours(member)
+        return member.value.get(inner) if isinstance(member.value, JsonObject) else None
 
     def marking_key(self) -> str:
         """The first key that makes this a seed of the older shape."""

@@ -44,7 +44,7 @@ def lower_operation(name: str, step: JsonObject, shape: Shape) -> Operation:
 
 def lower_unknown(step: JsonObject, shape: Shape) -> Operation:
     """What stands in a step whose operation is none, as far as its keys show how it is meant."""
-    shape.meant(step, ALL_STEP_KEYS)  # which of them are missing is not known
+    shape.meant(step, dict.fromkeys(ALL_STEP_KEYS))  # which of them are missing is not known
     likely = _likely_operation(step, shape)
     if likely is not None:
         return lower_operation(likely, step, shape)

@@ -129,7 +129,7 @@ class Parts:
         """Remember what later formulas may ask of a step."""
         match operation:
             case surface.Count(where):
-                self._counted[name] = frozenset(_key(part) for part in conjuncts(where))
+                self._counted[name] = frozenset(_key(part) for part in ast.conjuncts(where))
                 self._kinds[name] = Base.NUMBER
             case surface.Sum():
                 self._kinds[name] = Base.NUMBER
@@ -175,8 +175,8 @@ class Parts:
 
     def asks_for(self, guard: ast.Expr, where: ast.Expr | None, known: Sequence[ast.Expr]) -> bool:
         """Whether the guard says that there are reviews which match exactly this, what is known already aside."""
-        held = frozenset(_key(part) for condition in known for part in conjuncts(condition))
-        return self._asked(guard) == frozenset(_key(part) for part in conjuncts(where)) - held
+        held = frozenset(_key(part) for condition in known for part in ast.conjuncts(condition))
+        return self._asked(guard) == frozenset(_key(part) for part in ast.conjuncts(where)) - held
 
     def _is_needless(self, guard: ast.Expr, conditions: Sequence[ast.Expr]) -> bool:
         """Whether the guard only says that there are reviews which match: without any, nothing can fail."""
@@ -197,19 +197,6 @@ class Parts:
         if not isinstance(counted, ast.Name) or not isinstance(against, ast.Literal):
             return None
         return self._counted.get(counted.text) if against.value == bounds.get(test.operators[0]) else None
-
-
-def conjuncts(where: ast.Expr | None) -> list[ast.Expr]:
-    """What must hold for a condition to hold, as a flat list."""
-    found: list[ast.Expr] = []
-    stack = [where] if where is not None else []
-    while stack:
-        part = stack.pop()
-        if isinstance(part, ast.Logical) and part.operator == "and":
-            stack.extend(reversed(part.operands))
-        else:
-            found.append(part)
-    return found
 
 
 def _walk(node: ast.Expr) -> Iterator[ast.Expr]:

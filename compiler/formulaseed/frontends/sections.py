@@ -25,7 +25,7 @@ from formulaseed.frontends.keys import (
     WRITTEN,
 )
 from formulaseed.frontends.shape import Shape
-from formulaseed.source.json_reader import JsonArray, JsonNumber, JsonObject, JsonString, JsonValue
+from formulaseed.source.json_reader import JsonArray, JsonNumber, JsonObject, JsonString, JsonValue, Member
 from formulaseed.syntax import surface
 from formulaseed.syntax.surface import Named
 
@@ -46,16 +46,21 @@ class Sections:
     def top_keys(self, known: Sequence[str], foreign: Mapping[str, str], marked_by: str) -> None:
         """Tell of keys that are not known; of one of the other shape, which key of this one says it."""
         self.shape.text(self.shape.get(self.document, "$schema"), "`$schema`")
-        ours: list[str] = []
-        for key in self.document.names():
+        ours: dict[str, JsonValue | None] = {}
+        for member in self.document.members:
+            key = member.key
             if key.value in foreign:
                 message = f"`{key.value}` belongs to the other shape of seeds, and this one has `{marked_by}`"
                 self.problems.add(
                     "FS511", key.span, message, f"write {WRITTEN.get(key.value) or f'`{foreign[key.value]}`'}"
                 )
-                ours.append(foreign[key.value])
+                ours[foreign[key.value]] = self.as_ours(member) or ours.get(foreign[key.value])
         self.shape.keys(self.document, known, "the seed", foreign)
         self.shape.meant(self.document, ours)
+
+    def as_ours(self, member: Member) -> JsonValue | None:
+        """What a key of the other shape has, as the value of the key of this one that says it; None where it is not."""
+        return member.value if member.key.value in ("output", "output_fields") else None
 
     def task_name(self) -> Named | None:
         value = self.shape.need(self.document, "task_name", "the seed", '"task_name": such as "G1a-v2"')
@@ -171,6 +176,8 @@ class Sections:
         else:
             kind = shape.text(shape.need(section, "type", "the field", '"type": "enum"'), "`type`")
             chosen = shape.choice(kind, "field type", FIELD_TYPES) if kind else None
+            if shape.get(section, "type") is None and shape.get(section, "values") is not None:
+                chosen = "enum"  # what the help says to write
         description = shape.text(shape.get(section, "description"), "`description`")
         values: tuple[surface.EnumValue, ...] = ()
         if chosen == "enum" and kind and kind.value != "enum" and shape.get(section, "values") is None:
@@ -282,7 +289,11 @@ class Sections:
 
     def parameters(self) -> tuple[surface.Parameter, ...]:
         value = self.shape.get(self.document, "parameters")
-        section = self.shape.object(value, "`parameters`") if value is not None else None
+        listed = _under_their_names(value) if isinstance(value, JsonArray) else None
+        shown = next(listed.names()).value if listed is not None else "AS_OF_YEAR"
+        example = f'{{"{shown}": {{"type": "integer", "default": 2025}}}}'
+        section = self.shape.object(value, "`parameters`", example) if value is not None else None
+        section = section or listed
         if value is not None and section is None:
             self.incomplete.add("param")
         if section is None:
@@ -361,6 +372,23 @@ class Sections:
         if name.text in taken:
             help = "remove one of them" if what == "output" else "rename or remove one of them"
             self.problems.add("FS203", name.span, f"the {what} `{name.text}` is there already", help)
+
+
+def wrapped(key: str, value: JsonValue) -> JsonObject:
+    """An object that has the value under the key, and its place."""
+    return JsonObject(value.span, (Member(JsonString(value.span, key), value),))
+
+
+def _under_their_names(items: JsonArray) -> JsonObject | None:
+    """A list of objects that tell their names as an object that has them under these; None where one does not, or for none."""
+    members: list[Member] = []
+    for item in items.items:
+        name = item.get("name") if isinstance(item, JsonObject) else None
+        if not (isinstance(item, JsonObject) and isinstance(name, JsonString)):
+            return None
+        rest = tuple([member for member in item.members if member.key.value != "name"])
+        members.append(Member(name, JsonObject(item.span, rest)))
+    return JsonObject(items.span, tuple(members)) if members else None
 
 
 def _is_outside(value: float, minimum: float | None, maximum: float | None) -> bool:

@@ -20,7 +20,7 @@ from formulaseed.frontends.operations import (
     lower_unknown,
     step_keys,
 )
-from formulaseed.frontends.sections import Sections
+from formulaseed.frontends.sections import Sections, wrapped
 from formulaseed.frontends.shape import Shape, meant_choice
 from formulaseed.source.json_reader import JsonArray, JsonObject, JsonString, JsonValue, Member
 from formulaseed.source.text import Span
@@ -79,6 +79,10 @@ class _Seed(Sections):
             span=document.span,
         )
 
+    def as_ours(self, member: Member) -> JsonValue | None:
+        inner = {"filter_keywords": "keywords", "extraction_fields": "fields"}.get(member.key.value)
+        return wrapped(inner, member.value) if inner is not None else super().as_ours(member)
+
     def keywords(self) -> tuple[Named, ...]:
         value = self.shape.get(self.document, "filter")
         example = 'an object such as {"keywords": ["waiter"]}'
@@ -94,10 +98,19 @@ class _Seed(Sections):
         value = self.shape.need(self.document, "extract", "the seed", '"extract": {"fields": […]}')
         section = self.shape.object(value, "`extract`", '{"fields": […]}') if value is not None else None
         if isinstance(value, JsonArray):
-            return JsonObject(value.span, (Member(JsonString(value.span, "fields"), value),))
-        if section is not None:
+            return wrapped("fields", value)
+        if section is None:
+            return None
+        fields = [member for member in section.members if _is_field(member)]
+        if section.get("fields") is not None or not fields:
             self.shape.keys(section, EXTRACT_KEYS, "`extract`")
-        return section
+            return section
+        first = fields[0].key
+        help = f'write "fields": [{{"name": "{first.value}", …}}, …]'
+        self.problems.add("FS502", first.span, "fields stand in `extract` itself, not in a list `fields`", help)
+        self.shape.keys(section, EXTRACT_KEYS, "`extract`", [member.key.value for member in fields])
+        listed = JsonArray(section.span, tuple([_with_name(member) for member in fields]))
+        return JsonObject(section.span, (*wrapped("fields", listed).members, *section.members))
 
     def passes(self, extract: JsonObject | None) -> int:
         value = self.shape.get(extract, "passes") if extract else None
@@ -173,3 +186,18 @@ class _Seed(Sections):
             self.nameless.append(surface.Step(Named(place, f"compute[{index}]"), place, operation, is_filter))
             return []
         return [surface.Step(name, place, operation, is_filter)]
+
+
+def _is_field(member: Member) -> bool:
+    """Whether a member of `extract` is a field under its name."""
+    if member.key.value in EXTRACT_KEYS or not isinstance(member.value, JsonObject):
+        return False
+    return any(key.value in ("type", "values") for key in member.value.names())
+
+
+def _with_name(member: Member) -> JsonValue:
+    """What stands under a name, with the name in it."""
+    value = member.value
+    if not isinstance(value, JsonObject) or value.get("name") is not None:
+        return value
+    return JsonObject(value.span, (Member(JsonString(member.key.span, "name"), member.key), *value.members))

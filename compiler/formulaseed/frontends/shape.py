@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from formulaseed import limits
 from formulaseed.diagnostics.model import Help, Problems
@@ -148,10 +148,10 @@ class Shape:
                 if close is not None:
                     self._meant.setdefault((value.span.start, close), value.get(key.value))
 
-    def meant(self, value: JsonObject, keys: Iterable[str]) -> None:
-        """Take these keys for told: none of them is missing as well."""
-        for key in keys:
-            self._meant.setdefault((value.span.start, key), None)
+    def meant(self, value: JsonObject, keys: Mapping[str, JsonValue | None]) -> None:
+        """Take these keys for told: none of them is missing as well. Of some the value is known: it stands elsewhere."""
+        for key, found in keys.items():
+            self._meant.setdefault((value.span.start, key), found)
 
     def get(self, value: JsonObject, key: str) -> JsonValue | None:
         """The value of a key; also of one that was told not to be known, and is probably meant to be this one."""

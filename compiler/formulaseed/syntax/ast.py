@@ -152,3 +152,16 @@ Expr = (
     | Older
     | Invalid
 )
+
+
+def conjuncts(condition: Expr | None) -> list[Expr]:
+    """What must hold for a condition to hold, as a flat list."""
+    found: list[Expr] = []
+    stack = [condition] if condition is not None else []
+    while stack:
+        part = stack.pop()
+        if isinstance(part, Logical) and part.operator == "and":
+            stack.extend(reversed(part.operands))
+        else:
+            found.append(part)
+    return found

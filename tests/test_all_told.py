@@ -589,3 +589,35 @@ def test_sections_under_the_keys_of_the_other_shape() -> None:
     assert sorted(told(older)) == sorted(
         ["FS511 filter", "FS203 loud", "FS511 extract", "FS302 'lotz'", "FS511 output", "FS201 m"]
     )
+
+
+def test_a_key_that_stands_twice_is_told_once() -> None:
+    """The reader tells it; values of an enum, entries of a table, and parameters do not tell it again."""
+    seed = seed_with(
+        {
+            "name": "X",
+            "op": "lookup",
+            "source": "context.name",
+            "match": "substring_max",
+            "table": {"a": 1},
+            "default": 0,
+        },
+        extract={"fields": [*FIELDS, {"name": "mood", "type": "enum", "values": {"calm": "x"}}]},
+    )
+    text = json.dumps(seed)
+    for once in ('"calm": "x"', '"a": 1', '"CUT": {"type": "number", "default": 0.5}'):
+        assert once in text
+        text = text.replace(once, f"{once}, {once}")
+    found = analyse_text(Source("seed.json", text)).diagnostics
+    assert [d.code for d in found if d.code != "FS602"] == ["FS005", "FS005", "FS005"]
+
+
+def test_a_filter_of_a_misspelt_operation_is_near() -> None:
+    """What is meant to be a filter is proposed where a filter is misspelt."""
+    found = errors_of(
+        seed_with({"name": "is_new", "op": "filter", "meta": {"year": {">": 2020}}}, where(**{"$is_nwe": True}))
+    )
+    assert [(d.code, d.help) for d in found] == [
+        ("FS504", "did you mean `define_filter`?"),
+        ("FS201", "did you mean `$is_new`?"),
+    ]

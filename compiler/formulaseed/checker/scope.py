@@ -133,7 +133,8 @@ class Scope:
             help = "`$` stands before the name of a `define_filter` step only"
             self.tell("FS205", span, f"`{text}` is a value, not a filter", help, text)
         else:
-            others = [name for name in self.places if name in self.filter_names and name != self.current]
+            filters = self.filter_names | self.unclear
+            others = [name for name in self.places if name in filters and name != self.current]
             help = did_you_mean(text, others, what="filters", prefix="$")
             self.tell("FS201", span, f"no filter is called `${text}`", help, f"${text}")
         return error_at(span)

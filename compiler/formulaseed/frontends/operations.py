@@ -186,7 +186,7 @@ def _table(table: JsonObject, shape: Shape) -> tuple[surface.Entry, ...]:
         return ()
     if not table.members:
         shape.problems.add("FS508", table.span, "the table is empty", 'write entries such as "Thai": 2.0')
-    entries = []
+    entries: dict[str, surface.Entry] = {}
     for member in table.members:
         value = _literal(member.value, "a table's value", shape)
         if member.key.value == "":
@@ -196,8 +196,9 @@ def _table(table: JsonObject, shape: Shape) -> tuple[surface.Entry, ...]:
         elif value.value is None and not isinstance(value, NoLiteral):
             shape.problems.add("FS508", value.span, "a table's value cannot be null", "write a number or a text")
             value = NoLiteral(value.span, None)
-        entries.append(surface.Entry(surface.Named(member.key.span, member.key.value), value))
-    return tuple(entries)
+        entry = surface.Entry(surface.Named(member.key.span, member.key.value), value)
+        entries.setdefault(member.key.value, entry)  # a key that stands twice was told by the reader
+    return tuple(entries.values())
 
 
 def _expr(step: JsonObject, shape: Shape) -> Operation:

@@ -222,7 +222,8 @@ class Sections:
             self.problems.add("FS509", value.span, "the enum has no values", "list at least one")
         for key, description in pairs:
             if key.value in found:
-                self.problems.add("FS203", key.span, f"the value `{key.value}` stands twice", "remove one of them")
+                if isinstance(value, JsonArray):  # of an object's keys the reader has told it
+                    self.problems.add("FS203", key.span, f"the value `{key.value}` stands twice", "remove one of them")
             elif not key.value:
                 self.problems.add("FS509", key.span, "an enum's value cannot be empty", "name it, such as `none`")
             else:

@@ -415,6 +415,46 @@ HELPS: dict[str, tuple[dict[str, Any], str, str]] = {
         "FS506",
         'write {"else": 0}',
     ),
+    "a condition in an object": (
+        {"name": "X", "op": "case", "rules": [{"when": {"N": {">": 3}}, "then": 1}, {"else": 0}]},
+        "FS503",
+        'write "N > 3"',
+    ),
+    "a comparison in an object": (
+        {"name": "X", "op": "case", "source": "N", "rules": [{"when": {">": 3}, "then": 1}, {"else": 0}]},
+        "FS503",
+        'write "> 3"',
+    ),
+    "rules in an object": (
+        {"name": "X", "op": "case", "source": "N", "rules": {"> 4": "High", "else": "Low"}},
+        "FS503",
+        'write [{"when": "> 4", "then": "High"}, {"else": …}]',
+    ),
+    "a rule in a list": (
+        {"name": "X", "op": "case", "source": "N", "rules": [["> 4", "High"], {"else": "Low"}]},
+        "FS503",
+        'write {"when": "> 4", "then": "High"}',
+    ),
+    "a number alone": (
+        {"name": "X", "op": "case", "source": "N", "rules": [{"when": "4", "then": 1}, {"else": 0}]},
+        "FS101",
+        "write a comparison: `== 4`, or `< 4`",
+    ),
+    "a text alone": (
+        {"name": "X", "op": "case", "source": "context.city", "rules": [{"when": "York", "then": 1}, {"else": 0}]},
+        "FS101",
+        "write `== 'York'` if it is a text",
+    ),
+    "the source before its comparison": (
+        {"name": "X", "op": "case", "source": "N", "rules": [{"when": "N > 3", "then": 1}, {"else": 0}]},
+        "FS101",
+        "leave `N` out: write `> 3`",
+    ),
+    "a field in a list": (
+        {"name": "X", "op": "max", "field": ["meta.year"], "default": 0},
+        "FS503",
+        'write "meta.year"',
+    ),
     "dates in an order": (
         where(**{"meta.date": {">=": "2020-01-01", "<": "2021-01-01"}}),
         "FS301",
@@ -620,4 +660,18 @@ def test_a_filter_of_a_misspelt_operation_is_near() -> None:
     assert [(d.code, d.help) for d in found] == [
         ("FS504", "did you mean `define_filter`?"),
         ("FS201", "did you mean `$is_new`?"),
+    ]
+
+
+def test_a_text_or_list_in_place_of_the_other() -> None:
+    """Each is told with what to write, and read all the same."""
+    fields = [{"name": "mood", "type": "enum", "values": "calm | loud"}, {"name": "sort", "type": ["a", "b"]}]
+    seed = seed_with(filter=["loud", "loud"], extract={"fields": [*FIELDS, *fields]}, output="NN")
+    assert [(d.code, d.pointer, d.help) for d in errors_of(seed)] == [
+        ("FS503", "/extract/fields/3/values", 'write ["calm", "loud"]'),
+        ("FS503", "/extract/fields/4/type", 'write "type": "enum", "values": […]'),
+        ("FS201", "/output", "did you mean `N`?"),
+        ("FS503", "/output", 'write ["NN"]'),
+        ("FS503", "/filter", 'write {"keywords": […]}'),
+        ("FS203", "/filter/1", "remove one of them"),
     ]

@@ -12,13 +12,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from formulaseed import limits
-from formulaseed.frontends.shape import Shape
+from formulaseed.frontends.shape import Shape, short_text
 from formulaseed.source.json_reader import JsonArray, JsonLiteral, JsonNumber, JsonObject, JsonString, JsonValue
 from formulaseed.syntax import ast, surface
 from formulaseed.syntax.parser import parse_continuation, parse_formula
+from formulaseed.syntax.printer import formula_text
 from formulaseed.syntax.surface import Broken, NoLiteral, Operation
 
 ELSE_WORDS = ("else", "otherwise", "default")
+ORDERS = (">=", ">", "<=", "<", "!=")
 RULE_KEYS = ("when", "then", "else")
 
 
@@ -30,7 +32,7 @@ def lower_case(step: JsonObject, source: ast.Expr | None, shape: Shape) -> Opera
     rules = shape.need(step, "rules", "the operation `case`", '"rules": [{"when": …, "then": …}, {"else": …}]')
     items: Sequence[JsonValue]
     if isinstance(rules, JsonObject):
-        shape.wrong_type(rules, "`rules`", "a list", '[{"when": …, "then": …}, {"else": …}]')
+        shape.wrong_type(rules, "`rules`", "a list", _as_rules(rules))
         items = (rules,) if rules.get("when") is not None else ()
     else:
         items = shape.list(rules, "`rules`", limits.CASE_RULES)
@@ -62,7 +64,7 @@ class _Rules:
 
     def read(self, item: JsonValue, *, is_last: bool) -> None:
         """The next of the rules."""
-        rule = self.shape.object(item, "a rule", 'a rule such as {"when": "N > 2", "then": 1}')
+        rule = self.shape.object(item, "a rule", _as_rule(item) or 'a rule such as {"when": "N > 2", "then": 1}')
         if rule is None:
             self.is_sound = False
             return
@@ -74,7 +76,7 @@ class _Rules:
             assert when is not None
             self.shape.keys(rule, RULE_KEYS, "a rule")
             value, is_else = self.shape.get(rule, "then"), True
-            written = plain_text(value) or "…"
+            written = short_text(value) or "…"
             word = when.value if isinstance(when, JsonString) else "true"
             self.shape.problems.add("FS506", when.span, f"`{word}` is no condition", f'write {{"else": {written}}}')
             self.is_sound = False
@@ -116,6 +118,9 @@ class _Rules:
             written = when.value if isinstance(when, JsonNumber) else str(when.value)
             shape.wrong_type(when, "`when`", "a comparison", f'"== {written}"')
             return None
+        if isinstance(when, JsonObject):
+            shape.wrong_type(when, "`when`", "a text", _as_formula(when))
+            return None
         text = shape.text(when, "`when`")
         if text is None:
             return None
@@ -137,9 +142,34 @@ def _is_else_word(when: JsonValue | None, *, is_last: bool) -> bool:
     return word in ELSE_WORDS or (word == "true" and is_last)
 
 
-def plain_text(value: JsonValue | None) -> str:
-    """A short literal as it is written in JSON; empty for anything else."""
-    if isinstance(value, JsonString | JsonNumber | JsonLiteral):
-        written = json.dumps(value.value, ensure_ascii=False)
-        return written if len(written) <= 40 else ""
-    return ""
+def _as_rules(rules: JsonObject) -> str:
+    """What to write for rules in an object: the first of them, where it stands under its condition."""
+    first = rules.members[0] if rules.members else None
+    then = short_text(first.value) if first is not None and first.key.value not in RULE_KEYS else ""
+    when = short_text(first.key) if first is not None and then else "…"
+    return f'[{{"when": {when}, "then": {then or "…"}}}, {{"else": …}}]'
+
+
+def _as_rule(item: JsonValue) -> str:
+    """What to write for a condition and its result in a list."""
+    parts = [short_text(part) for part in item.items] if isinstance(item, JsonArray) else []
+    if len(parts) == 2 and parts[0].strip('"').lower() in ELSE_WORDS:
+        return f'{{"else": {parts[1]}}}' if parts[1] else ""
+    return f'{{"when": {parts[0]}, "then": {parts[1]}}}' if len(parts) == 2 and all(parts) else ""
+
+
+def _as_formula(when: JsonObject) -> str:
+    """What to write for a condition in an object, as in `where`."""
+    member = when.members[0] if len(when.members) == 1 else None
+    subject, value = (member.key.value.removeprefix("$"), member.value) if member is not None else ("", None)
+    sign = "=="
+    if isinstance(value, JsonObject) and len(value.members) == 1:
+        sign, value = value.members[0].key.value, value.members[0].value
+    elif subject in ORDERS:
+        subject, sign = "", subject
+    if sign not in (*ORDERS, "==") or not short_text(value):
+        return 'a formula such as "N > 3 and M < 2"'
+    assert isinstance(value, JsonString | JsonNumber | JsonLiteral)
+    return json.dumps(
+        f"{subject} {sign} {formula_text(ast.Literal(value.span, value.value))}".strip(), ensure_ascii=False
+    )

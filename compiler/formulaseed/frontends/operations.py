@@ -171,7 +171,7 @@ def _lookup(step: JsonObject, shape: Shape) -> Operation:
     match = shape.text(shape.need(step, "match", "the operation `lookup`", '"match": "exact"'), "`match`")
     mode = shape.choice(match, "match mode", MATCH_MODES) if match else None
     value = shape.need(step, "table", "the operation `lookup`", '"table": {"Thai": 2.0, …}')
-    table = shape.object(value, "`table`") if value is not None else None
+    table = shape.object(value, "`table`", '{"Thai": 2.0, …}') if value is not None else None
     entries = _table(table, shape) if table else ()
     made = surface.Lookup(source, entries, mode or "substring_first", _default(step, shape))
     literals = [*(entry.value for entry in entries), *([made.default] if made.default else [])]

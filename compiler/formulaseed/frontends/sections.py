@@ -6,6 +6,8 @@ written, and under which keys the sections stand, is for each front end to say.
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
@@ -24,6 +26,7 @@ from formulaseed.frontends.keys import (
     STRATEGIES,
     WRITTEN,
 )
+from formulaseed.frontends.reshaped import under_their_names
 from formulaseed.frontends.shape import Shape
 from formulaseed.source.json_reader import JsonArray, JsonNumber, JsonObject, JsonString, JsonValue, Member
 from formulaseed.syntax import surface
@@ -117,7 +120,7 @@ class Sections:
 
     def keyword_list(self, value: JsonValue | None, what: str) -> tuple[Named, ...]:
         keywords: dict[str, Named] = {}
-        for item in self.shape.list(value, what, limits.KEYWORDS):
+        for item in self.texts(value, what, limits.KEYWORDS):
             text = self.shape.text(item, "a keyword")
             if text is None:
                 continue
@@ -128,6 +131,11 @@ class Sections:
                 self.problems.add("FS203", text.span, f"the keyword `{text.value}` stands twice", "remove one of them")
             keywords.setdefault(text.value, Named(text.span, text.value))
         return tuple(keywords.values())
+
+    def texts(self, value: JsonValue | None, what: str, most: int) -> Sequence[JsonValue]:
+        """The items of a list of texts; also a single text, which is told."""
+        items = self.shape.list(value, what, most)
+        return (value,) if isinstance(value, JsonString) else items
 
     def field_list(self, value: JsonValue | None, what: str) -> dict[str, surface.ExtractionField]:
         """The extraction fields by name."""
@@ -174,7 +182,11 @@ class Sections:
         if self.values_make_an_enum and shape.get(section, "type") is None and shape.get(section, "values") is not None:
             kind, chosen = None, "enum"
         else:
-            kind = shape.text(shape.need(section, "type", "the field", '"type": "enum"'), "`type`")
+            written = shape.need(section, "type", "the field", '"type": "enum"')
+            if isinstance(written, JsonArray):
+                shape.wrong_type(written, "`type`", "a text", '"type": "enum", "values": […]')
+                written = None
+            kind = shape.text(written, "`type`")
             chosen = shape.choice(kind, "field type", FIELD_TYPES) if kind else None
             if shape.get(section, "type") is None and shape.get(section, "values") is not None:
                 chosen = "enum"  # what the help says to write
@@ -213,7 +225,9 @@ class Sections:
         elif value is None:
             return ()
         else:
-            self.shape.wrong_type(value, "`values`", "an object of descriptions or a list")
+            words = re.split(r"\s*[|,;/]\s*", value.value.strip()) if isinstance(value, JsonString) else []
+            example = json.dumps(words, ensure_ascii=False) if 1 < len(words) <= 20 and all(words) else ""
+            self.shape.wrong_type(value, "`values`", "an object of descriptions or a list", example)
             return ()
         if len(pairs) > limits.ENUM_VALUES:
             self.shape.too_many(value.span, "`values`", len(pairs), limits.ENUM_VALUES)
@@ -290,7 +304,7 @@ class Sections:
 
     def parameters(self) -> tuple[surface.Parameter, ...]:
         value = self.shape.get(self.document, "parameters")
-        listed = _under_their_names(value) if isinstance(value, JsonArray) else None
+        listed = under_their_names(value) if isinstance(value, JsonArray) else None
         shown = next(listed.names()).value if listed is not None else "AS_OF_YEAR"
         example = f'{{"{shown}": {{"type": "integer", "default": 2025}}}}'
         section = self.shape.object(value, "`parameters`", example) if value is not None else None
@@ -357,7 +371,7 @@ class Sections:
         return surface.ReviewHandling(most, chosen) if most and chosen else None
 
     def output(self, value: JsonValue | None, key: str) -> tuple[Named, ...]:
-        items = self.shape.list(value, f"`{key}`", limits.OUTPUTS)
+        items = self.texts(value, f"`{key}`", limits.OUTPUTS)
         if isinstance(value, JsonArray) and not value.items:
             self.problems.add("FS502", value.span, f"`{key}` names no step", "name the steps to return")
         names: dict[str, Named] = {}
@@ -373,23 +387,6 @@ class Sections:
         if name.text in taken:
             help = "remove one of them" if what == "output" else "rename or remove one of them"
             self.problems.add("FS203", name.span, f"the {what} `{name.text}` is there already", help)
-
-
-def wrapped(key: str, value: JsonValue) -> JsonObject:
-    """An object that has the value under the key, and its place."""
-    return JsonObject(value.span, (Member(JsonString(value.span, key), value),))
-
-
-def _under_their_names(items: JsonArray) -> JsonObject | None:
-    """A list of objects that tell their names as an object that has them under these; None where one does not, or for none."""
-    members: list[Member] = []
-    for item in items.items:
-        name = item.get("name") if isinstance(item, JsonObject) else None
-        if not (isinstance(item, JsonObject) and isinstance(name, JsonString)):
-            return None
-        rest = tuple([member for member in item.members if member.key.value != "name"])
-        members.append(Member(name, JsonObject(item.span, rest)))
-    return JsonObject(items.span, tuple(members)) if members else None
 
 
 def _is_outside(value: float, minimum: float | None, maximum: float | None) -> bool:

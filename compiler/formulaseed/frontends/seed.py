@@ -20,7 +20,8 @@ from formulaseed.frontends.operations import (
     lower_unknown,
     step_keys,
 )
-from formulaseed.frontends.sections import Sections, wrapped
+from formulaseed.frontends.reshaped import with_name, wrapped
+from formulaseed.frontends.sections import Sections
 from formulaseed.frontends.shape import Shape, meant_choice
 from formulaseed.source.json_reader import JsonArray, JsonObject, JsonString, JsonValue, Member
 from formulaseed.source.text import Span
@@ -86,7 +87,11 @@ class _Seed(Sections):
     def keywords(self) -> tuple[Named, ...]:
         value = self.shape.get(self.document, "filter")
         example = 'an object such as {"keywords": ["waiter"]}'
+        if isinstance(value, JsonArray):
+            example = '{"keywords": […]}'
         section = self.shape.object(value, "`filter`", example) if value is not None else None
+        if isinstance(value, JsonArray):
+            return self.keyword_list(value, "`keywords`")
         if section is None:
             return ()
         self.shape.keys(section, FILTER_KEYS, "`filter`")
@@ -109,7 +114,7 @@ class _Seed(Sections):
         help = f'write "fields": [{{"name": "{first.value}", …}}, …]'
         self.problems.add("FS502", first.span, "fields stand in `extract` itself, not in a list `fields`", help)
         self.shape.keys(section, EXTRACT_KEYS, "`extract`", [member.key.value for member in fields])
-        listed = JsonArray(section.span, tuple([_with_name(member) for member in fields]))
+        listed = JsonArray(section.span, tuple([with_name(member) for member in fields]))
         return JsonObject(section.span, (*wrapped("fields", listed).members, *section.members))
 
     def passes(self, extract: JsonObject | None) -> int:
@@ -193,11 +198,3 @@ def _is_field(member: Member) -> bool:
     if member.key.value in EXTRACT_KEYS or not isinstance(member.value, JsonObject):
         return False
     return any(key.value in ("type", "values") for key in member.value.names())
-
-
-def _with_name(member: Member) -> JsonValue:
-    """What stands under a name, with the name in it."""
-    value = member.value
-    if not isinstance(value, JsonObject) or value.get("name") is not None:
-        return value
-    return JsonObject(value.span, (Member(JsonString(member.key.span, "name"), member.key), *value.members))

@@ -6,6 +6,7 @@ has been told. Knows nothing of any one format.
 
 from __future__ import annotations
 
+import json
 import re
 import unicodedata
 from collections.abc import Collection, Mapping, Sequence
@@ -197,9 +198,7 @@ class Shape:
 
     def wrong_type(self, value: JsonValue, what: str, expected: str, example: str = "") -> None:
         message = f"{what} must be {expected}, not {_kind(value)}"
-        help = f"write {example}" if example else f"write {expected}"
-        if expected == "a text" and isinstance(value, JsonNumber):
-            help = f'write "{value.value}"'
+        help = f"write {example or _as_expected(value, expected) or expected}"
         self.problems.add("FS503", value.span, message, help)
 
     def too_many(self, span: Span, what: str, found: int, most: int) -> None:
@@ -207,6 +206,25 @@ class Shape:
         self.problems.add(
             "FS510", place, f"{what} has {found} entries, more than {most}", "split it, or leave some out"
         )
+
+
+def _as_expected(value: JsonValue, expected: str) -> str:
+    """A short value as one of the expected kind; empty where it is not clear how."""
+    if expected == "a text" and isinstance(value, JsonNumber):
+        return f'"{value.value}"'
+    if expected == "a text" and isinstance(value, JsonArray) and len(value.items) == 1:
+        return short_text(value.items[0]) if isinstance(value.items[0], JsonString) else ""
+    if expected == "a list" and isinstance(value, JsonString):
+        return f"[{written}]" if (written := short_text(value)) else ""
+    return ""
+
+
+def short_text(value: JsonValue | None) -> str:
+    """A short literal as it is written in JSON; empty for anything else."""
+    if isinstance(value, JsonString | JsonNumber | JsonLiteral):
+        written = json.dumps(value.value, ensure_ascii=False)
+        return written if len(written) <= 40 else ""
+    return ""
 
 
 def meant_choice(text: str, what: str, allowed: Collection[str]) -> str | None:

@@ -83,7 +83,7 @@ def explain(text: str, error: UnexpectedInput, subject: str | None, *, older: bo
     if not text.strip():
         return SyntaxFault("FS102", 0, len(text), "the formula is empty", "write an expression such as `N_MILD + 1`")
     if subject is not None and not re.match(r"\s*(==|!=|<|>|in\b|not\s+in\b)", text):
-        return _no_comparison(text)
+        return _no_comparison(text, subject)
     if position >= len(text):
         return _at_end(text, expected)
     for foreign in OLDER if older else ():
@@ -119,16 +119,27 @@ def told_alone(fault: SyntaxFault) -> SyntaxFault:
     return replace(fault, message=message, help=help)
 
 
-def _no_comparison(text: str) -> SyntaxFault:
+def _no_comparison(text: str, subject: str) -> SyntaxFault:
+    message = "with `source`, `when` starts with a comparison operator"
     help = "write it like `< 4.0`, or drop `source` and write the whole condition"
-    instead = None
-    if text.strip().startswith("="):
-        rest = text.strip().lstrip("=")
+    instead, bare = None, text.strip()
+    named = re.match(rf"\s*{re.escape(subject)}\s*(?=[<>=!])", text)
+    if named:
+        return SyntaxFault(
+            "FS101", 0, named.end(), message, f"leave `{subject}` out: write `{text[named.end() :]}`", ""
+        )
+    if bare.startswith("="):
+        rest = bare.lstrip("=")
         instead = f"{rest[0]}={rest[1:]}" if rest[:1] in ("<", ">") else f"=={rest}"
         help = f"write `{instead}`"
-    elif text.strip().lower() in ("else", "default", "otherwise", "_", "*"):
+    elif bare.lower() in ("else", "default", "otherwise", "_", "*"):
         help = 'write {"else": …} as the last rule'
-    return SyntaxFault("FS101", 0, len(text), "with `source`, `when` starts with a comparison operator", help, instead)
+    elif re.fullmatch(r"-?[0-9]+(\.[0-9]+)?|'[^']*'", bare):
+        instead = f"== {bare}"
+        help = f"write `{instead}`" if "'" in bare else f"write a comparison: `{instead}`, or `< {bare}`"
+    elif re.fullmatch(r"\w[\w -]*", bare) and not re.search(r"\b(and|or|not|in|if)\b", bare):
+        help = f"write `== '{bare}'` if it is a text"
+    return SyntaxFault("FS101", 0, len(text), message, help, instead)
 
 
 def _at_end(text: str, expected: set[str]) -> SyntaxFault:

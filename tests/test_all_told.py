@@ -666,12 +666,23 @@ def test_a_filter_of_a_misspelt_operation_is_near() -> None:
 def test_a_text_or_list_in_place_of_the_other() -> None:
     """Each is told with what to write, and read all the same."""
     fields = [{"name": "mood", "type": "enum", "values": "calm | loud"}, {"name": "sort", "type": ["a", "b"]}]
-    seed = seed_with(filter=["loud", "loud"], extract={"fields": [*FIELDS, *fields]}, output="NN")
+    seed = seed_with(filter=["loud", "loud"], extract={"fields": [*FIELDS, *fields]}, output="N, NN")
     assert [(d.code, d.pointer, d.help) for d in errors_of(seed)] == [
         ("FS503", "/extract/fields/3/values", 'write ["calm", "loud"]'),
         ("FS503", "/extract/fields/4/type", 'write "type": "enum", "values": […]'),
+        ("FS503", "/output", 'write ["N", "NN"]'),
         ("FS201", "/output", "did you mean `N`?"),
-        ("FS503", "/output", 'write ["NN"]'),
         ("FS503", "/filter", 'write {"keywords": […]}'),
         ("FS203", "/filter/1", "remove one of them"),
     ]
+
+
+def test_a_long_text_is_not_repeated_in_full() -> None:
+    """What a message quotes is cut short where nobody would read it."""
+    long = "N" * 100_000
+    (error,) = errors_of(seed_with(output=[long]))
+    assert error.message == f"no step is called `{'N' * 80}…`"
+    seed = seed_with({"name": "X", "op": "expr", "expr": f"N + {long}"}, {"name": "Y", "op": long}, where(**{long: 1}))
+    for diagnostic in errors_of(seed):
+        assert len(diagnostic.message) < 1_100
+        assert len(diagnostic.help) < 1_100

@@ -39,6 +39,8 @@ SUGGESTION_LETTERS = 400_000
 """So many letters of unknown and known names are compared in all."""
 DIAGNOSTICS = 5_000
 """Problems of one file that are told; of the others only their number."""
+MESSAGE_CHARACTERS = 1_000
+"""What a longer message quotes is cut short."""
 OUTPUTS = 2_000
 
 REQUESTS = 1_000

@@ -5,6 +5,7 @@ In: a code, a span, the words. Out: an object that `render` turns into text or J
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
@@ -123,7 +124,7 @@ class Problems:
             self._untold.setdefault(severity, []).append(span)
             return
         fix = Fix(span, _as_written(span, help.replacement)) if isinstance(help, Help) else None
-        found = Diagnostic(code, severity, printable(message), span, printable(help), fix)
+        found = Diagnostic(code, severity, _readable(message), span, _readable(help), fix)
         self._found[found] = None
 
     def discard(self, found: Iterable[Diagnostic]) -> None:
@@ -148,6 +149,13 @@ class Problems:
         for severity, spans in sorted(self._untold.items())[:1]:  # errors before warnings
             message = f"{number_of(number, 'more problem')} after the first {limits.DIAGNOSTICS:,} that were found"
             yield Diagnostic("FS510", severity, message, min(spans, key=lambda span: span.start), "mend those first")
+
+
+def _readable(text: str) -> str:
+    """The text on one line, with what it quotes cut short where it would be too long to be read."""
+    if len(text) > limits.MESSAGE_CHARACTERS:
+        text = re.sub(r"`([^`]{80})[^`]+`", r"`\1…`", text)
+    return printable(text if len(text) <= limits.MESSAGE_CHARACTERS else f"{text[: limits.MESSAGE_CHARACTERS]}…")
 
 
 def _as_written(span: Span, name: str) -> str:

@@ -2,12 +2,34 @@
 
 from __future__ import annotations
 
-from formulaseed.source.json_reader import JsonArray, JsonObject, JsonString, JsonValue, Member
+import json
+import re
+
+from formulaseed.source.json_reader import JsonArray, JsonObject, JsonString, JsonValue, Member, PlainText, plain
+
+_LONG = 1000
+"""Finding the place of a word in a text with escapes takes time in proportion to the text."""
 
 
 def wrapped(key: str, value: JsonValue) -> JsonObject:
     """An object that has the value under the key, and its place."""
     return JsonObject(value.span, (Member(JsonString(value.span, key), value),))
+
+
+def words_of(text: JsonString) -> JsonArray:
+    """The words of a text, between commas or bars, as a list; none in a text that is no list of names."""
+    if len(text.value) > _LONG:
+        return JsonArray(text.span, ())
+    found = [match for match in re.finditer(r"[^,|]+", text.value) if match.group().strip()]
+    return JsonArray(
+        text.span, tuple([PlainText(text.inside(*match.span()), match.group().strip()) for match in found])
+    )
+
+
+def shown(items: JsonArray) -> str:
+    """A short list as it is written in JSON; empty for a longer one."""
+    written = json.dumps(plain(items), ensure_ascii=False)
+    return written if items.items and len(written) <= 100 else ""
 
 
 def under_their_names(items: JsonArray) -> JsonObject | None:

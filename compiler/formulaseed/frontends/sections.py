@@ -6,8 +6,6 @@ written, and under which keys the sections stand, is for each front end to say.
 
 from __future__ import annotations
 
-import json
-import re
 from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
@@ -26,7 +24,7 @@ from formulaseed.frontends.keys import (
     STRATEGIES,
     WRITTEN,
 )
-from formulaseed.frontends.reshaped import under_their_names
+from formulaseed.frontends.reshaped import shown, under_their_names, words_of
 from formulaseed.frontends.shape import Shape
 from formulaseed.source.json_reader import JsonArray, JsonNumber, JsonObject, JsonString, JsonValue, Member
 from formulaseed.syntax import surface
@@ -133,9 +131,12 @@ class Sections:
         return tuple(keywords.values())
 
     def texts(self, value: JsonValue | None, what: str, most: int) -> Sequence[JsonValue]:
-        """The items of a list of texts; also a single text, which is told."""
-        items = self.shape.list(value, what, most)
-        return (value,) if isinstance(value, JsonString) else items
+        """The items of a list of texts; also the words of a single text, which is told."""
+        if not isinstance(value, JsonString):
+            return self.shape.list(value, what, most)
+        words = words_of(value)
+        self.shape.wrong_type(value, what, "a list", shown(words))
+        return words.items[:most]
 
     def field_list(self, value: JsonValue | None, what: str) -> dict[str, surface.ExtractionField]:
         """The extraction fields by name."""
@@ -225,8 +226,8 @@ class Sections:
         elif value is None:
             return ()
         else:
-            words = re.split(r"\s*[|,;/]\s*", value.value.strip()) if isinstance(value, JsonString) else []
-            example = json.dumps(words, ensure_ascii=False) if 1 < len(words) <= 20 and all(words) else ""
+            words = words_of(value) if isinstance(value, JsonString) else None
+            example = shown(words) if words is not None else ""
             self.shape.wrong_type(value, "`values`", "an object of descriptions or a list", example)
             return ()
         if len(pairs) > limits.ENUM_VALUES:

@@ -229,6 +229,11 @@ class ExpressionChecker(ComparisonChecker):
                 if left.base is Base.NULL:
                     continue
             ty = join(left, ty) if ty is not None else None
+            if mine is not None and left.is_numeric:  # of the left one only what decides is ever the result
+                mine = (
+                    ranges.where_false(mine) if truth else ranges.where_true(mine, is_whole=left.base is Base.INTEGER)
+                )
+                mine = mine or known
             known = ranges.union(mine, known) if mine and known else None
         if ty is None:
             names = " and ".join(dict.fromkeys(operand.info.ty.noun for operand in operands))

@@ -139,6 +139,18 @@ def union(left: Range, right: Range) -> Range:
     return Range(min(left.low, right.low), max(left.high, right.high), nonzero)
 
 
+def where_true(a: Range, *, is_whole: bool) -> Range:
+    """What of it counts as true: all but 0."""
+    step = 1.0 if is_whole else 0.0
+    low, high = step if a.low == 0 else a.low, -step if a.high == 0 else a.high
+    return Range(low, high, nonzero=True) if low <= high else a
+
+
+def where_false(a: Range) -> Range | None:
+    """What of it counts as false: 0, if it is among it."""
+    return Range(0.0, 0.0) if a.may_be_zero else None
+
+
 def intersection(left: Range, right: Range) -> Range:
     """What both allow. Where they contradict each other the code is never reached, so either will do."""
     low, high = max(left.low, right.low), min(left.high, right.high)

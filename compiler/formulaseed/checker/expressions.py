@@ -96,7 +96,8 @@ class ExpressionChecker(ComparisonChecker):
             return error_at(info.span)
         if ty.is_error or not ty.nullable or is_present(found, facts):
             return found
-        if (facts.implied and found in facts.implied) or self.scope.is_implied(found, facts.present):
+        is_implied = facts.impossible or (bool(facts.implied) and found in facts.implied)  # or never reached
+        if is_implied or self.scope.is_implied(found, facts.present):
             return nodes.Present(found, Info(ty.present(), info.span, info.range))
         if isinstance(found, nodes.Ref) and found.symbol.kind is SymbolKind.STEP:
             self._default_needed(found)

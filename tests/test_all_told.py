@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import time
 from typing import Any
 
 import pytest
-from formulaseed.diagnostics.model import Diagnostic
+from formulaseed.diagnostics.model import Diagnostic, Problems
 from formulaseed.pipeline import analyse_text
-from formulaseed.source.text import Source
+from formulaseed.source.text import Source, Span
 from formulaseed.testing import reference_evaluate
 
 FIELDS: list[dict[str, Any]] = [
@@ -425,6 +426,41 @@ HELPS: dict[str, tuple[dict[str, Any], str, str]] = {
         "FS503",
         'write "> 3"',
     ),
+    "equality in an object": (
+        {"name": "X", "op": "case", "source": "N", "rules": [{"when": {"==": 3}, "then": 1}, {"else": 0}]},
+        "FS503",
+        'write "== 3"',
+    ),
+    "the source in an object": (
+        {"name": "X", "op": "case", "source": "N", "rules": [{"when": {"N": {">=": 3}}, "then": 1}, {"else": 0}]},
+        "FS503",
+        'write ">= 3"',
+    ),
+    "a comparison in an object, of nothing": (
+        {"name": "X", "op": "case", "rules": [{"when": {">=": 3}, "then": 1}, {"else": 0}]},
+        "FS503",
+        'write a formula such as "N > 3 and M < 2"',
+    ),
+    "a filter in a rule": (
+        {"name": "X", "op": "case", "rules": [{"when": {"$IS_LOUD": True}, "then": 1}, {"else": 0}]},
+        "FS503",
+        'write a formula such as "N > 3 and M < 2"',
+    ),
+    "an assignment to the source": (
+        {"name": "X", "op": "case", "source": "N", "rules": [{"when": "N = 3", "then": 1}, {"else": 0}]},
+        "FS101",
+        "leave `N` out: write `== 3`",
+    ),
+    "the source in a list": (
+        {"name": "X", "op": "case", "source": "N", "rules": [{"when": "N in [1, 2]", "then": 1}, {"else": 0}]},
+        "FS101",
+        "leave `N` out: write `in [1, 2]`",
+    ),
+    "a negative number alone": (
+        {"name": "X", "op": "case", "source": "N", "rules": [{"when": "-3", "then": 1}, {"else": 0}]},
+        "FS101",
+        "write a comparison: `== -3`, or `< -3`",
+    ),
     "rules in an object": (
         {"name": "X", "op": "case", "source": "N", "rules": {"> 4": "High", "else": "Low"}},
         "FS503",
@@ -564,6 +600,13 @@ def test_conditions_written_as_a_formula(text: str) -> None:
         ({"op": "define_filter", "extraction": [{"noise": "lotz"}]}, ["FS302 lotz"]),
         ({"op": "count", "where": "extraction.noise == 'lots' or meta.satrs > 3"}, ["FS204 meta.satrs"]),
         ({"op": "count", "where": "lots and lots of noise"}, []),
+        ({"op": "count", "where": "year - 1 >= 2020"}, []),
+        ({"op": "define_filter", "extraction": "nights + 1 > 2"}, []),
+        ({"op": "define_filter", "extraction": "noise == lots"}, ["FS201 lots"]),
+        (
+            {"op": "count", "where": "extraction.nights and meta.year > 3"},
+            ["FS301 extraction.nights and meta.year > 3"],
+        ),
         ({"op": "count", "where": "slept"}, []),
     ],
 )
@@ -600,7 +643,9 @@ def test_parameters_in_a_list() -> None:
         parameters=[{"name": "CUT", "type": "number", "default": "x"}],
     )
     assert told(seed)[1:] == ["FS301 x", "FS204 param.CUTT"]
-    assert errors_of(seed)[0].help == 'write {"CUT": {"type": "integer", "default": 2025}}'
+    assert errors_of(seed)[0].help == 'write {"CUT": {…}, …}'
+    twice = [{"name": "CUT", "type": "number", "default": 1}] * 2
+    assert told(seed_with(parameters=twice))[1:] == ["FS203 CUT"]
 
 
 def test_sections_under_the_keys_of_the_other_shape() -> None:
@@ -686,3 +731,53 @@ def test_a_long_text_is_not_repeated_in_full() -> None:
     for diagnostic in errors_of(seed):
         assert len(diagnostic.message) < 1_100
         assert len(diagnostic.help) < 1_100
+
+
+def test_what_only_an_object_can_be() -> None:
+    """A text in place of steps, fields or rules has no words that could stand in a list."""
+    for seed in (
+        seed_with(compute="N", output=["N"]),
+        seed_with(extract={"fields": "noise"}, compute=[], output=["N"]),
+    ):
+        (error, *_) = [error for error in errors_of(seed) if error.code == "FS503"]
+        assert error.help == "write a list"
+    (error,) = errors_of(seed_with(filter={"keywords": ""}))
+    assert error.help == "write a list"
+    field = {"name": "sort", "type": ["integer"]}
+    (error,) = errors_of(seed_with(extract={"fields": [*FIELDS, field]}))
+    assert error.help == 'write "integer"'
+
+
+def test_quotations_are_cut_and_nothing_else() -> None:
+    long = "b" * 2000
+    problems = Problems()
+    problems.add("FS201", Span(Source("s", ""), 0, 0), f"`a` {'words ' * 20}`{long}` end", f"`{long}`, `c` and `d`")
+    (found,) = problems.sorted()
+    assert found.message == f"`a` {'words ' * 20}`{'b' * 80}…` end"
+    assert found.help == f"`{'b' * 80}…`, `c` and `d`"
+
+
+LARGE = {
+    "values in texts": seed_with(
+        extract={"fields": [{"name": f"f{n}", "type": "enum", "values": "\t" + "a," * 499} for n in range(500)]}
+    ),
+    "fields in `extract`": seed_with(extract={f"a{n}": {"type": 0} for n in range(40_000)}),
+    "formulas in a list": seed_with(
+        where_in_words := {
+            "name": "X",
+            "op": "count",
+            "where": [" and ".join(f"meta.stars + {n} > 0" for n in range(140))] * 64,
+        }
+    ),
+    "alternatives in a list": seed_with(
+        {**where_in_words, "where": [" and ".join(["(meta.stars > 0" + " or meta.stars > -1" * 49 + ")"] * 9)] * 64}
+    ),
+}
+
+
+@pytest.mark.parametrize("name", LARGE)
+def test_a_large_seed_is_told_in_time(name: str) -> None:
+    """What is wrong in a hundred places takes no more time than what is right there."""
+    before = time.process_time()
+    assert errors_of(LARGE[name])
+    assert time.process_time() - before < 15

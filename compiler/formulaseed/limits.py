@@ -28,6 +28,8 @@ STEPS = 2_000
 CASE_RULES = 1_000
 TABLE_ENTRIES = 10_000
 CONDITIONS = 256
+WORDED_CONDITIONS = 4_000
+"""Characters of conditions that are written as formulas, up to which what they say is read."""
 LIST_ITEMS = 1_000
 FILTER_SIZE = 5_000
 """Terms of a filter with the filters that it uses written out: each mention of one counts in full."""

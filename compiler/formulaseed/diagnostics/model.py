@@ -5,7 +5,6 @@ In: a code, a span, the words. Out: an object that `render` turns into text or J
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
@@ -153,9 +152,12 @@ class Problems:
 
 def _readable(text: str) -> str:
     """The text on one line, with what it quotes cut short where it would be too long to be read."""
+    text = printable(text)
     if len(text) > limits.MESSAGE_CHARACTERS:
-        text = re.sub(r"`([^`]{80})[^`]+`", r"`\1…`", text)
-    return printable(text if len(text) <= limits.MESSAGE_CHARACTERS else f"{text[: limits.MESSAGE_CHARACTERS]}…")
+        parts = text.split("`")  # every second one is a quotation
+        quoted = {place: f"{part[:80]}…" for place, part in enumerate(parts) if place % 2 and len(part) > 81}
+        text = "`".join(quoted.get(place, part) for place, part in enumerate(parts))
+    return text if len(text) <= limits.MESSAGE_CHARACTERS else f"{text[: limits.MESSAGE_CHARACTERS]}…"
 
 
 def _as_written(span: Span, name: str) -> str:

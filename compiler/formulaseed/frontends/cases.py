@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from formulaseed import limits
-from formulaseed.frontends.shape import Shape, short_text
+from formulaseed.frontends.shape import NAME, Shape, short_text
 from formulaseed.source.json_reader import JsonArray, JsonLiteral, JsonNumber, JsonObject, JsonString, JsonValue
 from formulaseed.syntax import ast, surface
 from formulaseed.syntax.parser import parse_continuation, parse_formula
@@ -20,7 +20,7 @@ from formulaseed.syntax.printer import formula_text
 from formulaseed.syntax.surface import Broken, NoLiteral, Operation
 
 ELSE_WORDS = ("else", "otherwise", "default")
-ORDERS = (">=", ">", "<=", "<", "!=")
+ORDERS = (">=", ">", "<=", "<", "!=", "==")
 RULE_KEYS = ("when", "then", "else")
 
 
@@ -119,7 +119,7 @@ class _Rules:
             shape.wrong_type(when, "`when`", "a comparison", f'"== {written}"')
             return None
         if isinstance(when, JsonObject):
-            shape.wrong_type(when, "`when`", "a text", _as_formula(when))
+            shape.wrong_type(when, "`when`", "a text", _as_formula(when, source))
             return None
         text = shape.text(when, "`when`")
         if text is None:
@@ -158,17 +158,21 @@ def _as_rule(item: JsonValue) -> str:
     return f'{{"when": {parts[0]}, "then": {parts[1]}}}' if len(parts) == 2 and all(parts) else ""
 
 
-def _as_formula(when: JsonObject) -> str:
-    """What to write for a condition in an object, as in `where`."""
+def _as_formula(when: JsonObject, source: ast.Expr | None) -> str:
+    """What to write for a condition in an object, as in `where`: with a source the comparison alone."""
     member = when.members[0] if len(when.members) == 1 else None
-    subject, value = (member.key.value.removeprefix("$"), member.value) if member is not None else ("", None)
-    sign = "=="
-    if isinstance(value, JsonObject) and len(value.members) == 1:
-        sign, value = value.members[0].key.value, value.members[0].value
-    elif subject in ORDERS:
-        subject, sign = "", subject
-    if sign not in (*ORDERS, "==") or not short_text(value):
-        return 'a formula such as "N > 3 and M < 2"'
+    subject, asked = (member.key.value, member.value) if member is not None else ("", when)
+    if source is not None and subject in ORDERS:
+        subject, asked = "", when
+    inner = asked.members[0] if isinstance(asked, JsonObject) and len(asked.members) == 1 else None
+    sign, value = (inner.key.value, inner.value) if inner is not None else ("==", asked)
+    if source is not None:
+        subject = "" if isinstance(source, ast.Name) and source.text == subject else subject
+        is_clear = not subject
+    else:
+        is_clear = NAME.fullmatch(subject) is not None and subject not in ELSE_WORDS
+    if not (is_clear and sign in ORDERS and short_text(value)):
+        return 'a comparison such as "> 3"' if source is not None else 'a formula such as "N > 3 and M < 2"'
     assert isinstance(value, JsonString | JsonNumber | JsonLiteral)
     return json.dumps(
         f"{subject} {sign} {formula_text(ast.Literal(value.span, value.value))}".strip(), ensure_ascii=False

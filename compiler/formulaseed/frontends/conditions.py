@@ -81,10 +81,12 @@ def _no_object(value: JsonValue, what: str, shape: Shape, namespace: str | None)
     items = value.items[: limits.CONDITIONS] if isinstance(value, JsonArray) else (value,)
     objects = [item for item in items if isinstance(item, JsonObject)]
     texts = [item for item in items if isinstance(item, JsonString)]
-    said = [condition for text in texts if (condition := _in_words(text, namespace, shape)) is not None]
+    said: list[ast.Expr] = []
+    if sum(len(text.value) for text in texts) <= limits.WORDED_CONDITIONS:
+        said = [condition for text in texts if (condition := _in_words(text, namespace, shape)) is not None]
     example = 'an object such as {"meta.year": {">=": 2020}}'
     if said and len(said) == len(items):
-        example = _as_object(said, namespace) or example
+        example = _as_object(said, namespace, shape) or example
     elif len(objects) > 1:
         example = "one object with all the conditions"
     shape.wrong_type(value, what, "an object", example)
@@ -103,7 +105,10 @@ def _in_words(text: JsonString, namespace: str | None, shape: Shape) -> ast.Expr
 
 
 def _with_namespaces(node: ast.Expr, namespace: str | None, shape: Shape) -> ast.Expr:
-    """The condition with the namespaces that it leaves out: told with the whole, so not told as well."""
+    """The condition with the namespaces that it leaves out: told with the whole, so not told as well.
+
+    Only known names get one: another may be a text without quotes.
+    """
     match node:
         case ast.Logical(_, _, operands):
             return replace(node, operands=tuple([_with_namespaces(part, namespace, shape) for part in operands]))
@@ -111,18 +116,29 @@ def _with_namespaces(node: ast.Expr, namespace: str | None, shape: Shape) -> ast
             return replace(node, operand=_with_namespaces(operand, namespace, shape))
         case ast.Comparison(_, first, _, rest):
             others = tuple([_with_namespaces(part, namespace, shape) for part in rest])
-            return replace(node, first=_with_namespaces(first, namespace, shape), rest=others)
-        case ast.Name(span, text) if "." not in text:
-            if namespace is not None:
+            first = _with_namespaces(first, namespace, shape)
+            if namespace is not None and isinstance(first, ast.Name) and "." not in first.text:
+                first = ast.Name(first.span, f"{namespace}.{first.text}", implied=True)
+            return replace(node, first=first, rest=others)
+        case ast.Unary(_, _, operand):
+            return replace(node, operand=_with_namespaces(operand, namespace, shape))
+        case ast.Binary(_, _, left, right):
+            left = _with_namespaces(left, namespace, shape)
+            return replace(node, left=left, right=_with_namespaces(right, namespace, shape))
+        case ast.Call(_, _, arguments):
+            return replace(node, arguments=tuple([_with_namespaces(part, namespace, shape) for part in arguments]))
+        case ast.Name(span, text) if text in shape.spelled:
+            spelled = shape.spelled[text]
+            if namespace is not None and not spelled.startswith("$"):
                 return ast.Name(span, f"{namespace}.{text}", implied=True)
-            return _spelled(shape.spelled[text], span) if text in shape.spelled else node
+            return _spelled(spelled, span)
     return node
 
 
-def _as_object(conditions: list[ast.Expr], namespace: str | None) -> str | None:
+def _as_object(conditions: list[ast.Expr], namespace: str | None, shape: Shape) -> str | None:
     """What to write for conditions that stand in texts; None where an example says more."""
     whole = all_of(conditions)
-    entries = entries_of(whole) if whole is not None else None
+    entries = entries_of(whole, shape.flags) if whole is not None else None
     if entries is None:
         has_or = any(isinstance(part, ast.Logical) for part in ast.conjuncts(whole))
         instead = 'an object, all of whose conditions must hold; `or` goes into a `sum`, as "expr": "int(… or …)"'

@@ -6,6 +6,7 @@ In: a condition. Out: the object that says it, as far as objects can: all of the
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 
 from formulaseed.domain.builtins import MIRRORED
 from formulaseed.source.json_reader import Plain
@@ -17,12 +18,15 @@ Test = tuple[str, Plain]
 _SPACES = ("extraction.", "meta.", "context.")
 
 
-def entries_of(condition: ast.Expr) -> Object | None:
-    """The object that says the condition; None where it takes more than one object, or none can."""
+def entries_of(condition: ast.Expr, flags: Collection[str]) -> Object | None:
+    """The object that says the condition; None where it takes more than one object, or none can.
+
+    `flags` are the fields that are true or false.
+    """
     merged: Object = {}
     for part in ast.conjuncts(condition):
         for single in ast.conjuncts(pairs(part) if isinstance(part, ast.Comparison) else part):
-            test = _entry(single)
+            test = _entry(single, flags)
             if test is None or not merge(merged, test):
                 return None
     return merged
@@ -41,13 +45,13 @@ def merge(entries: Object, test: Test) -> bool:
     return True
 
 
-def _entry(condition: ast.Expr) -> Test | None:
+def _entry(condition: ast.Expr, flags: Collection[str]) -> Test | None:
     """The one entry that says a condition."""
     truth = not isinstance(condition, ast.Not)
     match condition.operand if isinstance(condition, ast.Not) else condition:
         case ast.FilterName(_, text):
             return f"${text}", truth
-        case ast.Name(_, text) if text.startswith(_SPACES):
+        case ast.Name(_, text) if text in flags:
             return text, truth
         case ast.Comparison() as single if truth and is_simple(single):
             subject, operator, value = comparison(single)
@@ -64,7 +68,7 @@ def _one_of(operands: tuple[ast.Expr, ...]) -> Test | None:
     found: list[Plain] = []
     subjects: set[str] = set()
     for operand in operands:
-        entry = _entry(operand) if isinstance(operand, ast.Comparison) else None
+        entry = _entry(operand, ()) if isinstance(operand, ast.Comparison) else None
         subject, asked = entry or ("", None)
         values = asked.get("in") if isinstance(asked, dict) else [asked]
         if entry is None or not isinstance(values, list):

@@ -80,7 +80,9 @@ class _Older(Sections):
         inner = {"filter": "keywords", "extract": "fields"}.get(member.key.value)
         if inner is None:
             return super().as_ours(member)
-        return member.value.get(inner) if isinstance(member.value, JsonObject) else None
+        if isinstance(member.value, JsonObject):
+            return member.value.get(inner)
+        return member.value if isinstance(member.value, JsonArray) else None
 
     def marking_key(self) -> str:
         """The first key that makes this a seed of the older shape."""

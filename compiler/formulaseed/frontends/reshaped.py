@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 
-from formulaseed.source.json_reader import JsonArray, JsonObject, JsonString, JsonValue, Member, PlainText, plain
+from formulaseed.source.json_reader import JsonArray, JsonObject, JsonString, JsonValue, Member, PlainText
 
 _LONG = 1000
 """Finding the place of a word in a text with escapes takes time in proportion to the text."""
@@ -16,20 +16,22 @@ def wrapped(key: str, value: JsonValue) -> JsonObject:
     return JsonObject(value.span, (Member(JsonString(value.span, key), value),))
 
 
-def words_of(text: JsonString) -> JsonArray:
-    """The words of a text, between commas or bars, as a list; none in a text that is no list of names."""
+def words_of(text: JsonString) -> tuple[JsonString, ...]:
+    """The words of a text, between commas or bars; none in a text that is too long to be a list of names."""
+    return tuple([PlainText(text.inside(*match.span()), match.group().strip()) for match in _words(text)])
+
+
+def shown_words(text: JsonString) -> str:
+    """The words of a text as a list in JSON; empty where it would be long."""
+    words = [match.group().strip() for match in _words(text)]
+    written = json.dumps(words, ensure_ascii=False)
+    return written if words and len(written) <= 100 else ""
+
+
+def _words(text: JsonString) -> list[re.Match[str]]:
     if len(text.value) > _LONG:
-        return JsonArray(text.span, ())
-    found = [match for match in re.finditer(r"[^,|]+", text.value) if match.group().strip()]
-    return JsonArray(
-        text.span, tuple([PlainText(text.inside(*match.span()), match.group().strip()) for match in found])
-    )
-
-
-def shown(items: JsonArray) -> str:
-    """A short list as it is written in JSON; empty for a longer one."""
-    written = json.dumps(plain(items), ensure_ascii=False)
-    return written if items.items and len(written) <= 100 else ""
+        return []
+    return [match for match in re.finditer(r"[^,|]+", text.value) if match.group().strip()]
 
 
 def under_their_names(items: JsonArray) -> JsonObject | None:

@@ -24,8 +24,8 @@ from formulaseed.frontends.keys import (
     STRATEGIES,
     WRITTEN,
 )
-from formulaseed.frontends.reshaped import shown, under_their_names, words_of
-from formulaseed.frontends.shape import Shape
+from formulaseed.frontends.reshaped import shown_words, under_their_names, words_of
+from formulaseed.frontends.shape import Shape, short_text
 from formulaseed.source.json_reader import JsonArray, JsonNumber, JsonObject, JsonString, JsonValue, Member
 from formulaseed.syntax import surface
 from formulaseed.syntax.surface import Named
@@ -134,9 +134,8 @@ class Sections:
         """The items of a list of texts; also the words of a single text, which is told."""
         if not isinstance(value, JsonString):
             return self.shape.list(value, what, most)
-        words = words_of(value)
-        self.shape.wrong_type(value, what, "a list", shown(words))
-        return words.items[:most]
+        self.shape.wrong_type(value, what, "a list", shown_words(value))
+        return words_of(value)[:most]
 
     def field_list(self, value: JsonValue | None, what: str) -> dict[str, surface.ExtractionField]:
         """The extraction fields by name."""
@@ -184,7 +183,7 @@ class Sections:
             kind, chosen = None, "enum"
         else:
             written = shape.need(section, "type", "the field", '"type": "enum"')
-            if isinstance(written, JsonArray):
+            if isinstance(written, JsonArray) and len(written.items) > 1 and shape.get(section, "values") is None:
                 shape.wrong_type(written, "`type`", "a text", '"type": "enum", "values": […]')
                 written = None
             kind = shape.text(written, "`type`")
@@ -226,8 +225,7 @@ class Sections:
         elif value is None:
             return ()
         else:
-            words = words_of(value) if isinstance(value, JsonString) else None
-            example = shown(words) if words is not None else ""
+            example = shown_words(value) if isinstance(value, JsonString) else ""
             self.shape.wrong_type(value, "`values`", "an object of descriptions or a list", example)
             return ()
         if len(pairs) > limits.ENUM_VALUES:
@@ -306,8 +304,8 @@ class Sections:
     def parameters(self) -> tuple[surface.Parameter, ...]:
         value = self.shape.get(self.document, "parameters")
         listed = under_their_names(value) if isinstance(value, JsonArray) else None
-        shown = next(listed.names()).value if listed is not None else "AS_OF_YEAR"
-        example = f'{{"{shown}": {{"type": "integer", "default": 2025}}}}'
+        first = short_text(next(listed.names())) if listed is not None else ""
+        example = f"{{{first}: {{…}}, …}}" if first else '{"AS_OF_YEAR": {"type": "integer", "default": 2025}}'
         section = self.shape.object(value, "`parameters`", example) if value is not None else None
         section = section or listed
         if value is not None and section is None:
@@ -318,13 +316,15 @@ class Sections:
             self.shape.too_many(section.span, "`parameters`", len(section.members), limits.PARAMETERS)
             self.incomplete.add("param")
             return ()
-        found = []
+        found: list[surface.Parameter] = []
         for member in section.members:
             name = self.shape.name(member.key, "a parameter")
             body = self.shape.object(member.value, "a parameter", '{"type": "integer", "default": 2025}')
             if name is None:
                 self.incomplete.add("param")
             else:
+                if listed is not None:  # of an object's keys the reader has told it
+                    self.unique(name, {known.name.text: known for known in found}, "parameter")
                 parameter = self.parameter(name, body) if body else None
                 found.append(parameter or surface.Parameter(name, ERROR, None, None, None, ""))
         return tuple(found)

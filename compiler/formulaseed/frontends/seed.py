@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from formulaseed import limits
 from formulaseed.diagnostics.model import Problems
 from formulaseed.domain import schema
-from formulaseed.domain.types import enum_of
+from formulaseed.domain.types import BOOLEAN, enum_of
 from formulaseed.frontends.keys import EXTRACT_KEYS, FILTER_KEYS, NEWER_KEYS, TOP_KEYS
 from formulaseed.frontends.operations import (
     ALL_STEP_KEYS,
@@ -57,6 +57,12 @@ class _Seed(Sections):
         parameters = self.parameters()
         written = self.named_items(compute, "`compute`", limits.STEPS, '{"name": …, "op": …}', "compute")
         shape.spelled = self.spellings(fields, meta, context, [item for _, item in written])
+        shape.flags = frozenset(
+            f"{space}.{field.name.text}"
+            for space, declared in (("extraction", fields), ("meta", meta), ("context", context))
+            for field in declared
+            if field.type.base is BOOLEAN.base
+        )
         shape.parameters = frozenset(parameter.name.text for parameter in parameters)
         names = [item.get("name") or key for key, item in written if isinstance(item, JsonObject)]
         shape.steps = {name.value for name in names if isinstance(name, JsonString)} - shape.spelled.keys()
@@ -113,7 +119,11 @@ class _Seed(Sections):
         first = fields[0].key
         help = f'write "fields": [{{"name": "{first.value}", …}}, …]'
         self.problems.add("FS502", first.span, "fields stand in `extract` itself, not in a list `fields`", help)
-        self.shape.keys(section, EXTRACT_KEYS, "`extract`", [member.key.value for member in fields])
+        self.shape.keys(section, EXTRACT_KEYS, "`extract`", {member.key.value for member in fields})
+        if len(fields) > limits.FIELDS:
+            self.shape.too_many(section.span, "`extract`", len(fields), limits.FIELDS)
+            self.incomplete.add("extraction")
+            fields = []
         listed = JsonArray(section.span, tuple([with_name(member) for member in fields]))
         return JsonObject(section.span, (*wrapped("fields", listed).members, *section.members))
 

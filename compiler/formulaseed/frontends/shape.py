@@ -56,6 +56,7 @@ class Shape:
 
     With `guesses` a word or key that is surely misspelt is told, and then read as if it were right.
     `spelled` tells for a bare name how a condition writes it: a field with its namespace, a filter with its sign;
+    `flags` are the fields that are true or false, with their namespaces;
     `steps` are the names of the other steps, `parameters` those of the parameters.
     """
 
@@ -63,6 +64,7 @@ class Shape:
         self.problems = problems
         self.guesses = guesses
         self.spelled: Mapping[str, str] = {}
+        self.flags: Collection[str] = ()
         self.steps: Collection[str] = ()
         self.parameters: Collection[str] = ()
         self._meant: dict[tuple[int, str], JsonValue | None] = {}
@@ -214,8 +216,6 @@ def _as_expected(value: JsonValue, expected: str) -> str:
         return f'"{value.value}"'
     if expected == "a text" and isinstance(value, JsonArray) and len(value.items) == 1:
         return short_text(value.items[0]) if isinstance(value.items[0], JsonString) else ""
-    if expected == "a list" and isinstance(value, JsonString):
-        return f"[{written}]" if (written := short_text(value)) else ""
     return ""
 
 

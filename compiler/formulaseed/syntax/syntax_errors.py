@@ -119,27 +119,33 @@ def told_alone(fault: SyntaxFault) -> SyntaxFault:
     return replace(fault, message=message, help=help)
 
 
+_COMPARES = re.compile(r"==|!=|<=|>=|<(?!>)|>|in\b|not\s+in\b")
+
+
 def _no_comparison(text: str, subject: str) -> SyntaxFault:
+    """A `when` that does not begin with a comparison operator, though there is a `source`."""
     message = "with `source`, `when` starts with a comparison operator"
     help = "write it like `< 4.0`, or drop `source` and write the whole condition"
-    instead, bare = None, text.strip()
-    named = re.match(rf"\s*{re.escape(subject)}\s*(?=[<>=!])", text)
-    if named:
-        return SyntaxFault(
-            "FS101", 0, named.end(), message, f"leave `{subject}` out: write `{text[named.end() :]}`", ""
-        )
+    named = re.match(rf"\s*{re.escape(subject)}(?!\w)\s*", text)
+    bare, without = text[named.end() if named else 0 :].strip(), f"leave `{subject}` out: " if named else ""
+    if named and _COMPARES.match(bare):
+        return SyntaxFault("FS101", 0, named.end(), message, f"{without}write `{bare}`", "")
+    instead, is_certain = None, True
     if bare.startswith("="):
         rest = bare.lstrip("=")
         instead = f"{rest[0]}={rest[1:]}" if rest[:1] in ("<", ">") else f"=={rest}"
-        help = f"write `{instead}`"
+        help = f"{without}write `{instead}`"
     elif bare.lower() in ("else", "default", "otherwise", "_", "*"):
         help = 'write {"else": …} as the last rule'
-    elif re.fullmatch(r"-?[0-9]+(\.[0-9]+)?|'[^']*'", bare):
+    elif re.fullmatch(r"'[^']*'", bare) and not named:
         instead = f"== {bare}"
-        help = f"write `{instead}`" if "'" in bare else f"write a comparison: `{instead}`, or `< {bare}`"
-    elif re.fullmatch(r"\w[\w -]*", bare) and not re.search(r"\b(and|or|not|in|if)\b", bare):
+        help = f"write `{instead}`"
+    elif re.fullmatch(r"-?[0-9]+(\.[0-9]+)?", bare) and not named:
+        instead, is_certain = f"== {bare}", False
+        help = f"write a comparison: `{instead}`, or `< {bare}`"
+    elif re.fullmatch(r"\w[\w -]*", bare) and not named and not re.search(r"\b(and|or|not|in|if)\b", bare):
         help = f"write `== '{bare}'` if it is a text"
-    return SyntaxFault("FS101", 0, len(text), message, help, instead)
+    return SyntaxFault("FS101", 0, len(text), message, help, instead, is_certain)
 
 
 def _at_end(text: str, expected: set[str]) -> SyntaxFault:

@@ -84,13 +84,13 @@ def test_unknown_names_get_suggestions_up_to_a_number() -> None:
 
 def test_of_more_problems_than_anybody_reads_the_first_are_told() -> None:
     """Each with its place; the last says how many others there are. What has errors that are not told is no seed."""
-    names = [" + ".join(f"UNKNOWN_{step}_{place}" for place in range(250)) for step in range(24)]
+    names = [" + ".join(f"UNKNOWN_{step}_{place}" for place in range(100)) for step in range(60)]
     seed = tiny_seed(
         compute=[{"name": f"S{n}", "op": "expr", "expr": text} for n, text in enumerate(names)], output=["S0"]
     )
     found = check(seed)
     assert len(found) == limits.DIAGNOSTICS + 1
-    assert (found[-1].code, found[-1].severity, found[-1].pointer) == ("FS510", "error", "/compute/20/expr")
+    assert (found[-1].code, found[-1].severity, found[-1].pointer) == ("FS510", "error", "/compute/50/expr")
     assert re.fullmatch(r"1,0\d\d more problems after the first 5,000 that were found", found[-1].message)
     source, problems = Source("seed.json", "x" * 5001), Problems()
     for number in range(5001):

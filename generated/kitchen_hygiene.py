@@ -513,7 +513,7 @@ def parse_parameters(record: JsonObject) -> Parameters:
     _known(record, ("AS_OF_YEAR",))
     return Parameters(
         (
-            _bounded(_integer(record.get("AS_OF_YEAR"), "param.AS_OF_YEAR"), 2000, 2100, "AS_OF_YEAR")
+            _bounded(_integer(record.get("AS_OF_YEAR"), "param.AS_OF_YEAR"), 2000, 2100, "param.AS_OF_YEAR")
             if "AS_OF_YEAR" in record
             else PARAMETERS.AS_OF_YEAR
         ),
@@ -590,10 +590,10 @@ def _date_part(record: JsonObject, name: str, part: int, most: int) -> JsonValue
     raise _refused("meta.date", "a date, YYYY-MM-DD", date)
 
 
-def _bounded(value: _Number, low: float, high: float, name: str) -> _Number:
-    """A parameter inside its bounds, both inclusive."""
+def _bounded(value: _Number, low: float, high: float, place: str) -> _Number:
+    """A field or parameter inside its bounds, both inclusive."""
     if not low <= value <= high:
-        raise DataError(f"`param.{name}` must be from {low} to {high}, not {value!r}")
+        raise DataError(f"`{place}` must be from {low} to {high}, not {value!r}")
     return value
 
 

@@ -445,12 +445,12 @@ def parse_parameters(record: JsonObject) -> Parameters:
     )
     return Parameters(
         (
-            _bounded(_integer(record.get("RECENT_FROM"), "param.RECENT_FROM"), 2000, 2100, "RECENT_FROM")
+            _bounded(_integer(record.get("RECENT_FROM"), "param.RECENT_FROM"), 2000, 2100, "param.RECENT_FROM")
             if "RECENT_FROM" in record
             else PARAMETERS.RECENT_FROM
         ),
         (
-            _bounded(_integer(record.get("MIN_REVIEWS"), "param.MIN_REVIEWS"), 1, 1000, "MIN_REVIEWS")
+            _bounded(_integer(record.get("MIN_REVIEWS"), "param.MIN_REVIEWS"), 1, 1000, "param.MIN_REVIEWS")
             if "MIN_REVIEWS" in record
             else PARAMETERS.MIN_REVIEWS
         ),
@@ -527,10 +527,10 @@ def _date_part(record: JsonObject, name: str, part: int, most: int) -> JsonValue
     raise _refused("meta.date", "a date, YYYY-MM-DD", date)
 
 
-def _bounded(value: _Number, low: float, high: float, name: str) -> _Number:
-    """A parameter inside its bounds, both inclusive."""
+def _bounded(value: _Number, low: float, high: float, place: str) -> _Number:
+    """A field or parameter inside its bounds, both inclusive."""
     if not low <= value <= high:
-        raise DataError(f"`param.{name}` must be from {low} to {high}, not {value!r}")
+        raise DataError(f"`{place}` must be from {low} to {high}, not {value!r}")
     return value
 
 

@@ -7,6 +7,7 @@ with; shares nothing with them but the tree and the table of operators and funct
 from __future__ import annotations
 
 import operator
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -17,6 +18,7 @@ from formulaseed.domain.types import Base, Type, Value
 from formulaseed.errors import DataError, EvaluationError
 from formulaseed.ir import nodes
 from formulaseed.ir.nodes import Expr, Symbol, SymbolKind
+from formulaseed.ir.three_valued import value_at
 
 _COMPARE: dict[str, Callable[[Any, Any], bool]] = {
     "==": operator.eq,
@@ -34,6 +36,8 @@ _KINDS = {
     Base.BOOLEAN: (bool,),
     Base.STRING: (str,),
 }
+_NUMERAL = re.compile(r"-?[0-9]{1,15}(\.[0-9]{1,15})?")
+"""A number as Yelp's attributes write it, in a string."""
 Values = dict[Symbol, Any]
 
 
@@ -92,10 +96,14 @@ def _inputs(
 
 
 def _input(given: Mapping[str, Any], kind: SymbolKind, field: nodes.InputField | nodes.ExtractionField) -> Any:
-    value = given.get(field.name)
-    if value is None and isinstance(field, nodes.ExtractionField):
-        value = field.default
-    return _read(value, field.ty, f"{kind.value}.{field.name}")
+    value, place = given.get(field.name), f"{kind.value}.{field.name}"
+    if isinstance(field, nodes.ExtractionField):
+        return _within(_read(field.default if value is None else value, field.ty, place), field, place)
+    if value is None and field.path:
+        value = value_at(given, field.path)
+        if isinstance(value, str) and field.ty.is_numeric and _NUMERAL.fullmatch(value):
+            value = float(value) if "." in value else int(value)
+    return _read(value, field.ty, place)
 
 
 def _read(value: Any, ty: Type, place: str) -> Any:
@@ -114,12 +122,15 @@ def _read(value: Any, ty: Type, place: str) -> Any:
 
 
 def _parameter(parameter: nodes.Parameter, value: Any) -> Any:
-    given = nodes.InputField(parameter.name, parameter.ty, "")
-    read = _input({parameter.name: value}, SymbolKind.PARAMETER, given)
-    low, high = parameter.minimum, parameter.maximum
-    if (low is not None and read < low) or (high is not None and read > high):
-        raise DataError(f"`param.{parameter.name}` is out of bounds: {value!r}")
-    return read
+    place = f"param.{parameter.name}"
+    return _within(_read(value, parameter.ty, place), parameter, place)
+
+
+def _within(value: Any, field: nodes.ExtractionField | nodes.Parameter, place: str) -> Any:
+    low, high = field.minimum, field.maximum
+    if (low is not None and value < low) or (high is not None and value > high):
+        raise DataError(f"`{place}` is out of bounds: {value!r}")
+    return value
 
 
 @dataclass

@@ -335,7 +335,7 @@ class EnumValue:
 
 @tree_node
 class ExtractionField:
-    """`evidence`: a quote from the review is asked for."""
+    """`evidence`: a quote from the review is asked for. `minimum` and `maximum` bound a number, both inclusive."""
 
     name: str
     ty: Type
@@ -343,15 +343,22 @@ class ExtractionField:
     values: tuple[EnumValue, ...]
     default: Value
     evidence: bool = False
+    minimum: int | float | None = None
+    maximum: int | float | None = None
 
 
 @tree_node
 class InputField:
-    """A field of `meta.*` or `context.*`, or of a domain's record by its full name."""
+    """A field of `meta.*` or `context.*`, or of a domain's record by its full name.
+
+    `path` leads to its value in the business object; empty for a field under its own name.
+    """
 
     name: str
     ty: Type
     description: str
+    values: tuple[EnumValue, ...] = ()
+    path: tuple[str, ...] = ()
 
 
 @tree_node

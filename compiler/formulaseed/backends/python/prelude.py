@@ -3,7 +3,10 @@
 Typed and tested like everything else; standard library only. Each name is private to the module it lands in.
 """
 
+import ast
 import math
+import re
+import warnings
 from collections.abc import Mapping, Sequence
 from typing import TypeAlias, TypeVar
 
@@ -16,6 +19,7 @@ _Default = TypeVar("_Default")
 _Value = TypeVar("_Value", bound=str)
 
 _LARGEST = 1.7976931348623157e308
+_ATTRIBUTE_CHARACTERS = 2_000
 
 
 class EvaluationError(Exception):
@@ -184,6 +188,46 @@ def _number(value: JsonValue, place: str) -> float:
     raise _refused(place, "a number from -1e100 to 1e100", value)
 
 
+def _value_at(record: JsonObject, name: str, path: tuple[str, ...]) -> JsonValue:
+    """A field's value: under its own name, else at a path, where strings are read as Yelp writes attributes."""
+    own = record.get(name)
+    return own if own is not None else _attribute_at(record, path)
+
+
+def _numeral_at(record: JsonObject, name: str, path: tuple[str, ...]) -> JsonValue:
+    """The same for a number, which Yelp writes as a string: "2"."""
+    value = _value_at(record, name, path)
+    if isinstance(value, str) and re.fullmatch("-?[0-9]{1,15}([.][0-9]{1,15})?", value):
+        return float(value) if "." in value else int(value)
+    return value
+
+
+def _attribute_at(record: JsonObject, path: tuple[str, ...]) -> JsonValue:
+    """The value at a path, the first string on the way read as Yelp writes attributes; None where there is none."""
+    found: JsonValue = record
+    was_read = False
+    for key in path:
+        if isinstance(found, str) and not was_read:
+            found, was_read = _read_attribute(found), True
+        found = found.get(key) if isinstance(found, dict) else None
+    return _read_attribute(found) if isinstance(found, str) and not was_read else found
+
+
+def _read_attribute(text: str) -> JsonValue:
+    """What a string of Yelp's attributes says: `True`, `u'free'`, `{'casual': True}`; any other is itself."""
+    if text in ("True", "False", "None"):
+        return text == "True" if text != "None" else None
+    if not text.startswith(("{", "'", '"', "u'", 'u"')) or len(text) > _ATTRIBUTE_CHARACTERS:
+        return text
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            value: JsonValue = ast.literal_eval(text)
+    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
+        return text
+    return value if isinstance(value, str | dict) else text
+
+
 def _inside(record: JsonObject, path: tuple[str, ...]) -> JsonValue:
     """The value at a path of objects inside one another; null where one of them is missing."""
     section = record
@@ -224,10 +268,10 @@ def _date_part(record: JsonObject, name: str, part: int, most: int) -> JsonValue
     raise _refused("meta.date", "a date, YYYY-MM-DD", date)
 
 
-def _bounded(value: _Number, low: float, high: float, name: str) -> _Number:
-    """A parameter inside its bounds, both inclusive."""
+def _bounded(value: _Number, low: float, high: float, place: str) -> _Number:
+    """A field or parameter inside its bounds, both inclusive."""
     if not low <= value <= high:
-        raise DataError(f"`param.{name}` must be from {low} to {high}, not {value!r}")
+        raise DataError(f"`{place}` must be from {low} to {high}, not {value!r}")
     return value
 
 

@@ -4,13 +4,11 @@ A condition is 1 (satisfied), 0 (unknown) or -1 (not satisfied). Nothing of the 
 read with `ast.literal_eval`.
 """
 
-import ast
 import re
-import warnings
 from collections.abc import Mapping, Sequence
 from typing import Literal, NamedTuple, TypeAlias
 
-from formulaseed.backends.python.prelude import DataError, JsonObject, JsonValue
+from formulaseed.backends.python.prelude import DataError, JsonObject, JsonValue, _attribute_at, _read_attribute
 from formulaseed.domain.scanning import _Automaton
 
 Truth: TypeAlias = Literal[-1, 0, 1]
@@ -20,7 +18,6 @@ Circle: TypeAlias = tuple[tuple[str, ...], int]
 Weight: TypeAlias = tuple[Path, float, int]
 Program: TypeAlias = tuple[str, tuple["str | tuple[int, ...]", ...]]
 
-_ATTRIBUTE_CHARACTERS = 2_000
 _HOURS = r"\s*([0-9]{1,2}):([0-9]{1,2})\s*-\s*([0-9]{1,2}):([0-9]{1,2})\s*"
 
 
@@ -109,32 +106,6 @@ def _attribute(place: Restaurant, path: Path, **rules: Scalar) -> Truth:
         if _matches(value, rules[name]):
             return 1 if name == "true" else -1 if name == "false" else 0
     return -1 if compared == ["true"] else 0
-
-
-def _attribute_at(business: JsonObject, path: Path) -> JsonValue:
-    """The value at a path, the first text on the way read as Yelp writes attributes; None where there is none."""
-    found: JsonValue = business
-    was_read = False
-    for key in path:
-        if isinstance(found, str) and not was_read:
-            found, was_read = _read_attribute(found), True
-        found = found.get(key) if isinstance(found, dict) else None
-    return _read_attribute(found) if isinstance(found, str) and not was_read else found
-
-
-def _read_attribute(text: str) -> JsonValue:
-    """What a text of Yelp's attributes says: `True`, `u'free'`, `{'casual': True}`; other texts are themselves."""
-    if text in ("True", "False", "None"):
-        return text == "True" if text != "None" else None
-    if not text.startswith(("{", "'", '"', "u'", 'u"')) or len(text) > _ATTRIBUTE_CHARACTERS:
-        return text
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            value: JsonValue = ast.literal_eval(text)
-    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
-        return text
-    return value if isinstance(value, str | dict) else text
 
 
 def _contains(value: JsonValue, expected: Scalar) -> bool:

@@ -30,7 +30,7 @@ class Dialect:
     """Those that are no field of the module's own classes."""
     bases: Names
     """What records and errors are made of."""
-    caught: str
+    caught: Names
     """What handlers catch."""
     objects: Names = frozenset()
     """The classes without a base, which have methods, and fields that their methods change."""
@@ -55,6 +55,8 @@ _BUILTINS = frozenset(
         "ValueError",
     }
 )  # fmt: skip
+_UNPRINTABLE = "(ValueError, RecursionError)"
+"""What printing a value raises."""
 _ATTRIBUTES = frozenset({"append", "casefold", "get", "items", "split"})
 
 SEEDS = Dialect(
@@ -69,7 +71,7 @@ SEEDS = Dialect(
     builtins=_BUILTINS | {"abs", "round", "super", "Exception"},
     attributes=_ATTRIBUTES | {"bit_length", "is_integer", "isdecimal", "join", "kind", "message", "operands", "step"},
     bases=frozenset({"NamedTuple", "Exception", "ValueError"}),
-    caught="OverflowError",
+    caught=frozenset({"OverflowError", _UNPRINTABLE}),
 )
 
 REQUESTS = Dialect(
@@ -89,7 +91,7 @@ REQUESTS = Dialect(
     builtins=_BUILTINS | {"all", "frozenset", "range", "reversed", "set", "sorted", "sum"},
     attributes=_ATTRIBUTES | {"clear", "match", "search", "start", "startswith", "values"},
     bases=frozenset({"NamedTuple", "ValueError"}),
-    caught="(ValueError, SyntaxError, TypeError, MemoryError, RecursionError)",
+    caught=frozenset({"(ValueError, SyntaxError, TypeError, MemoryError, RecursionError)", _UNPRINTABLE}),
     objects=frozenset({"Evidence", "_Automaton"}),
     rest="rules",
     table="REQUESTS",

@@ -488,6 +488,31 @@ def evaluate(place: Restaurant, known: Background) -> dict[str, Truth]:
 
 JsonValue: TypeAlias = "str | int | float | bool | Sequence[JsonValue] | Mapping[str, JsonValue] | None"
 JsonObject: TypeAlias = Mapping[str, JsonValue]
+
+
+def _shown(value: JsonValue) -> str:
+    """Quote the beginning of a value; Python prints neither integers of 5,000 digits nor lists 1,000 deep."""
+    try:
+        return repr(value)[:80]
+    except (ValueError, RecursionError):
+        return "an integer of thousands of digits" if isinstance(value, int) else "a value too large to print"
+
+
+def _unreadable(value: JsonValue, depth: int = 1) -> str:
+    """Return why a value cannot be compared with anything, or an empty string where it can."""
+    if isinstance(value, int):
+        return "" if -1e100 <= value <= 1e100 else "holds a number beyond 1e100"
+    if not isinstance(value, list | dict):
+        return ""
+    if depth > 64:
+        return "nests more than 64 levels deep"
+    for inner in value.values() if isinstance(value, dict) else value:
+        reason = _unreadable(inner, depth + 1)
+        if reason:
+            return reason
+    return ""
+
+
 _ATTRIBUTE_CHARACTERS = 2_000
 
 
@@ -550,10 +575,13 @@ class Background(NamedTuple):
 
 def parse_restaurant(record: JsonObject, reviews: Sequence[JsonObject] = ()) -> Restaurant:
     """A restaurant from its JSON: business fields under `business` or on the top level, reviews inside or beside."""
-    inner = record.get("business")
-    business = {**record, **inner} if isinstance(inner, dict) else record
-    own = record.get("reviews")
-    found: list[JsonValue] = list(own) if isinstance(own, list) else []
+    inner, own = record.get("business"), record.get("reviews")
+    fields, listed = inner if isinstance(inner, dict) else {}, own if isinstance(own, list) else []
+    business = {**record, **fields}
+    for name, value in business.items():
+        if value is not fields and value is not listed and _unreadable(value):
+            raise DataError(f"`{name}` {_unreadable(value)}")
+    found: list[JsonValue] = list(listed)
     found += reviews
     return Restaurant(business, tuple(_review(review, place) for place, review in enumerate(found)))
 
@@ -563,8 +591,11 @@ def parse_background(judgements: Sequence[JsonObject] | None = None, social: Jso
     judged: dict[tuple[str, str], str] | None = None
     if judgements is not None:
         judged = {}
-        for line in judgements:
-            judged[str(line.get("review_id")), str(line.get("aspect"))] = str(line.get("judgement"))
+        for place, line in enumerate(judgements):
+            review_id, aspect, judgement = line.get("review_id"), line.get("aspect"), line.get("judgement")
+            if not (isinstance(review_id, str) and isinstance(aspect, str) and isinstance(judgement, str)):
+                raise DataError(f"`judgements[{place}]` must have the texts `review_id`, `aspect` and `judgement`")
+            judged[review_id, aspect] = judgement
     friends: dict[str, frozenset[str]] = {}
     graph = social.get("friend_graph") if social is not None else None
     for person, others in graph.items() if isinstance(graph, dict) else ():
@@ -577,14 +608,20 @@ def parse_background(judgements: Sequence[JsonObject] | None = None, social: Jso
 
 def _review(review: JsonValue, place: int) -> JsonObject:
     if not isinstance(review, dict):
-        raise DataError(f"`reviews[{place}]` must be an object, not {repr(review)[:80]}")
+        raise DataError(f"`reviews[{place}]` must be an object, not {_shown(review)}")
     if not isinstance(review.get("review_id"), str):
-        raise DataError(f"`reviews[{place}].review_id` must be a text, not {repr(review.get('review_id'))[:80]}")
+        raise DataError(f"`reviews[{place}].review_id` must be a text, not {_shown(review.get('review_id'))}")
     if not isinstance(review.get("text"), str):
-        raise DataError(f"`reviews[{place}].text` must be a text, not {repr(review.get('text'))[:80]}")
+        raise DataError(f"`reviews[{place}].text` must be a text, not {_shown(review.get('text'))}")
     stars = review.get("stars")
     if stars is not None and (isinstance(stars, bool) or not isinstance(stars, int | float)):
-        raise DataError(f"`reviews[{place}].stars` must be a number, not {repr(stars)[:80]}")
+        raise DataError(f"`reviews[{place}].stars` must be a number, not {_shown(stars)}")
+    person = _at(review, ("user", "name"))
+    if person is not None and not isinstance(person, str):
+        raise DataError(f"`reviews[{place}].user.name` must be a text, not {_shown(person)}")
+    for name, value in review.items():
+        if _unreadable(value):
+            raise DataError(f"`reviews[{place}].{name}` {_unreadable(value)}")
     return review
 
 

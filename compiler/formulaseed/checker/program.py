@@ -184,7 +184,7 @@ class _ProgramChecker:
             output=tuple(name.text for name in program.output),
             extraction_prompt=program.extraction_prompt,
             record=_record(program.reference, steps) if program.reference is not None else (),
-            root=program.reference.root if program.reference is not None else "",
+            reference=program.reference,
         )
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from formulaseed.domain.json_values import _shown
 from formulaseed.errors import DataError
 from formulaseed.limits import INPUT_MAX, INTEGER_MAX
 
@@ -58,14 +58,14 @@ def legal(field: Field, value: Any) -> FieldValue:
     if field.type == "integer" and isinstance(value, float) and value.is_integer():
         value = int(value)
     if type(value) not in _KINDS[field.type]:
-        raise DataError(f"`{field.name}` must be of type {field.type}, not {repr(value)[:80]}")
+        raise DataError(f"`{field.name}` must be of type {field.type}, not {_shown(value)}")
     allowed = [name for name, _ in field.values]
     if field.type == "enum" and value not in allowed:
-        raise DataError(f"`{field.name}` must be one of {', '.join(allowed)}, not {repr(value)[:80]}")
+        raise DataError(f"`{field.name}` must be one of {', '.join(allowed)}, not {_shown(value)}")
     found: FieldValue = value
     if not isinstance(found, str | bool):
         most = INTEGER_MAX if field.type == "integer" else INPUT_MAX
-        if not math.isfinite(found) or abs(found) > most:
+        if not -most <= found <= most:  # NaN is not
             raise DataError(f"`{field.name}` must be a number between -{most:g} and {most:g}")
         if not field.allows(found):
             raise DataError(f"`{field.name}` must be {field.bounds}, not {found!r}")

@@ -55,6 +55,8 @@ _BUILTINS = frozenset(
         "ValueError",
     }
 )  # fmt: skip
+_UNPRINTABLE = "(ValueError, RecursionError)"
+"""What printing a value raises."""
 _ATTRIBUTES = frozenset({"append", "casefold", "get", "items", "split"})
 
 _ATTRIBUTE_READING: Mapping[str, Names] = {
@@ -81,7 +83,7 @@ SEEDS = Dialect(
     attributes=_ATTRIBUTES
     | {"bit_length", "is_integer", "isdecimal", "join", "kind", "message", "operands", "startswith", "step"},
     bases=frozenset({"NamedTuple", "Exception", "ValueError"}),
-    caught=frozenset({"OverflowError", _UNREADABLE}),
+    caught=frozenset({"OverflowError", _UNPRINTABLE, _UNREADABLE}),
 )
 
 REQUESTS = Dialect(
@@ -100,7 +102,7 @@ REQUESTS = Dialect(
     builtins=_BUILTINS | {"all", "frozenset", "range", "reversed", "set", "sorted", "sum"},
     attributes=_ATTRIBUTES | {"clear", "match", "search", "start", "startswith", "values"},
     bases=frozenset({"NamedTuple", "ValueError"}),
-    caught=frozenset({_UNREADABLE}),
+    caught=frozenset({_UNPRINTABLE, _UNREADABLE}),
     objects=frozenset({"Evidence", "_Automaton"}),
     rest="rules",
     table="REQUESTS",

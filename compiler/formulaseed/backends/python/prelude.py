@@ -7,11 +7,10 @@ import ast
 import math
 import re
 import warnings
-from collections.abc import Mapping, Sequence
-from typing import TypeAlias, TypeVar
+from collections.abc import Mapping
+from typing import TypeVar
 
-JsonValue: TypeAlias = "str | int | float | bool | Sequence[JsonValue] | Mapping[str, JsonValue] | None"
-JsonObject: TypeAlias = Mapping[str, JsonValue]
+from formulaseed.domain.json_values import JsonObject, JsonValue, _shown
 
 _Number = TypeVar("_Number", int, float)
 _Found = TypeVar("_Found")
@@ -133,14 +132,14 @@ def _substring_max(table: Mapping[str, _Number], source: str, default: _Default)
 def _found(value: _Found | None, source: str, step: str) -> _Found:
     """The value that a lookup without a default has found."""
     if value is None:
-        raise EvaluationError(step, "lookup", f"no key of the table is found in {source!r}", (source,))
+        raise EvaluationError(step, "lookup", f"no key of the table is found in {_shown(source)}", (source,))
     return value
 
 
 def _refused(place: str, expected: str, value: JsonValue) -> DataError:
     if value is None:
         return DataError(f"`{place}` is missing; it must be {expected}")
-    return DataError(f"`{place}` must be {expected}, not {repr(value)[:80]}")
+    return DataError(f"`{place}` must be {expected}, not {_shown(value)}")
 
 
 def _object(record: JsonObject, name: str) -> JsonObject:
@@ -150,7 +149,7 @@ def _object(record: JsonObject, name: str) -> JsonObject:
         return section
     if name not in record:
         return {}
-    raise DataError(f"`{name}` must be an object, not {repr(section)[:80]}")
+    raise DataError(f"`{name}` must be an object, not {_shown(section)}")
 
 
 def _choice(values: Mapping[str, _Value], value: JsonValue, place: str) -> _Value:
@@ -236,14 +235,14 @@ def _inside(record: JsonObject, path: tuple[str, ...]) -> JsonValue:
         if found is None:
             return None
         if not isinstance(found, dict):
-            raise DataError(f"`{name}` must be an object or null, not {repr(found)[:80]}")
+            raise DataError(f"`{name}` must be an object or null, not {_shown(found)}")
         section = found
     return section.get(path[-1])
 
 
 def _either(inside: JsonValue, direct: JsonValue, name: str) -> JsonValue:
     """A field that may be given inside its entity or without it."""
-    if inside is not None and direct is not None and inside != direct:
+    if isinstance(inside, str | int | float) and direct is not None and inside != direct:
         raise DataError(f"`{name}` is given twice, with different values")
     return direct if inside is None else inside
 
@@ -253,7 +252,13 @@ def _is_there(record: JsonObject, name: str) -> bool | None:
     found = record.get(name)
     if found is None or isinstance(found, dict):
         return None if found is None else True
-    raise DataError(f"`{name}` must be an object or null, not {repr(found)[:80]}")
+    raise DataError(f"`{name}` must be an object or null, not {_shown(found)}")
+
+
+def _prefixed(record: JsonObject, path: tuple[str, ...]) -> JsonValue:
+    """Read a field that is given inside its entity only: without it, its name is that of another entity."""
+    _is_there(record, path[1])
+    return _inside(record, path)
 
 
 def _date_part(record: JsonObject, name: str, part: int, most: int) -> JsonValue:
@@ -271,7 +276,7 @@ def _date_part(record: JsonObject, name: str, part: int, most: int) -> JsonValue
 def _bounded(value: _Number, low: float, high: float, place: str) -> _Number:
     """A field or parameter inside its bounds, both inclusive."""
     if not low <= value <= high:
-        raise DataError(f"`{place}` must be from {low} to {high}, not {value!r}")
+        raise DataError(f"`{place}` must be from {low} to {high}, not {_shown(value)}")
     return value
 
 

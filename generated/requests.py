@@ -16,6 +16,7 @@ from typing import Final, Literal, NamedTuple, TypeAlias
 
 NAME: Final = "requests"
 REQUESTS_SHA256: Final = "b16c5933660463d12cd7320794e302a92c4d2ec3a24c6605fedef442f9087eb4"
+BODY_SHA256: Final = "fcaf5c7a49319f467014cc3a06e40ee1d623da0e3a0a8bc8e07aa30b3a9175af"
 
 
 class Evidence:

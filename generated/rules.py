@@ -11,6 +11,7 @@ from typing import Final, Literal, NamedTuple, TypeAlias, TypeVar
 
 NAME: Final = "rules"
 RULES_SHA256: Final = "5f2415515bd182b49bbd68faeccfdf0b495b1ed70b41485e8adf055b985e094c"
+BODY_SHA256: Final = "b95b87a639591ddec3a2de563b12596fa4404e87433b435ba177a593d613bdb8"
 RULES: Final = (
     "basic_ram_valuation",
     "cpu_performance",

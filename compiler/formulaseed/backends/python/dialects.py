@@ -30,8 +30,8 @@ class Dialect:
     """Those that are no field of the module's own classes."""
     bases: Names
     """What records and errors are made of."""
-    caught: str
-    """What handlers catch."""
+    caught: Names
+    """What handlers catch: each as it is written, a name or a tuple of names."""
     objects: Names = frozenset()
     """The classes without a base, which have methods, and fields that their methods change."""
     rest: str = ""
@@ -55,21 +55,39 @@ _BUILTINS = frozenset(
         "ValueError",
     }
 )  # fmt: skip
-_ATTRIBUTES = frozenset({"append", "casefold", "get", "items", "split"})
+_ATTRIBUTES = frozenset({"append", "casefold", "get", "items"})
 
 SEEDS = Dialect(
-    syntax=_SYNTAX | {ast.NamedExpr},
+    syntax=_SYNTAX | {ast.ListComp, ast.NamedExpr},
     types=_TYPES,
-    modules={"math": frozenset({"ceil", "floor", "log", "pow", "sqrt"})},
+    modules={
+        "datetime": frozenset({"datetime"}),
+        "math": frozenset({"ceil", "floor", "log", "pow", "sqrt"}),
+        "re": frozenset({"fullmatch"}),
+    },
     imports={
         "__future__": frozenset({"annotations"}),
         "collections.abc": frozenset({"Iterable", "Mapping", "Sequence"}),
         "typing": frozenset({"Final", "Literal", "NamedTuple", "TypeAlias", "TypeVar"}),
     },
-    builtins=_BUILTINS | {"abs", "round", "super", "Exception"},
-    attributes=_ATTRIBUTES | {"bit_length", "is_integer", "isdecimal", "join", "kind", "message", "operands", "step"},
+    builtins=_BUILTINS | {"abs", "range", "round", "super", "Exception"},
+    attributes=_ATTRIBUTES
+    | {
+        "bit_length",
+        "fromisoformat",
+        "is_integer",
+        "isdecimal",
+        "join",
+        "kind",
+        "message",
+        "month",
+        "operands",
+        "replace",
+        "step",
+        "year",
+    },
     bases=frozenset({"NamedTuple", "Exception", "ValueError"}),
-    caught="OverflowError",
+    caught=frozenset({"OverflowError", "ValueError"}),
 )
 
 REQUESTS = Dialect(
@@ -87,9 +105,9 @@ REQUESTS = Dialect(
         "typing": frozenset({"Final", "Literal", "NamedTuple", "TypeAlias"}),
     },
     builtins=_BUILTINS | {"all", "frozenset", "range", "reversed", "set", "sorted", "sum"},
-    attributes=_ATTRIBUTES | {"clear", "match", "search", "start", "startswith", "values"},
+    attributes=_ATTRIBUTES | {"clear", "match", "search", "split", "start", "startswith", "values"},
     bases=frozenset({"NamedTuple", "ValueError"}),
-    caught="(ValueError, SyntaxError, TypeError, MemoryError, RecursionError)",
+    caught=frozenset({"(ValueError, SyntaxError, TypeError, MemoryError, RecursionError)"}),
     objects=frozenset({"Evidence", "_Automaton"}),
     rest="rules",
     table="REQUESTS",

@@ -14,7 +14,7 @@ from typing import Final, Literal, NamedTuple, TypeAlias, TypeVar
 TASK_NAME: Final = "Date-night"
 SEED_VERSION: Final[str | None] = "1.0"
 SEED_SHA256: Final = "add145cb76a9275d71f833eb5188a104af6f17774135554b3acf3eda1e1e68d6"
-BODY_SHA256: Final = "be929d347b6380f999f13b3fa4bebeaf5962aa18b76ddf781127b7456edffd86"
+BODY_SHA256: Final = "58c8889d30fdf39f5481fcb6a8584323d07755275d4440848e23fb9ce3d6cc9f"
 KEYWORDS: Final[tuple[str, ...]] = (
     "date night",
     "first date",
@@ -581,7 +581,9 @@ def _similar(name: str, key: str) -> bool:
     a, b = _folded(name), _folded(key)
     if len(a) < 4 or abs(len(a) - len(b)) > 1 or (a[0] != b[0] and a[-1] != b[-1]):
         return a == b
-    return [c for c in a if c.isdecimal()] == [c for c in b if c.isdecimal()] and any(
+    if "".join(c for c in a if c.isdecimal()) != "".join(c for c in b if c.isdecimal()):
+        return False
+    return any(
         a[:i] == b[:i]
         and (b[i + 1 :] in (a[i:], a[i + 1 :]) or b[i:] in (a[i + 1 :], a[i + 1 : i + 2] + a[i : i + 1] + a[i + 2 :]))
         for i in range(len(a) + 1)

@@ -15,7 +15,7 @@ from typing import Final, Literal, NamedTuple, TypeAlias, TypeVar
 TASK_NAME: Final = "G1a-v2"
 SEED_VERSION: Final[str | None] = None
 SEED_SHA256: Final = "5f8d0b3bd5058c9f52adb7bf1fdabc975dc6225715aa39d7476959772221b286"
-BODY_SHA256: Final = "60d6e6d92cbd29e85a7fae0a6d68af09d0b417a1c9631aab45415c85db3aa8b0"
+BODY_SHA256: Final = "9e543694c4f8d0282531333295f19d4a06ffba941bf0a9b6b5548552fb3e3094"
 KEYWORDS: Final[tuple[str, ...]] = (
     "allergy",
     "allergic",
@@ -607,7 +607,9 @@ def _similar(name: str, key: str) -> bool:
     a, b = _folded(name), _folded(key)
     if len(a) < 4 or abs(len(a) - len(b)) > 1 or (a[0] != b[0] and a[-1] != b[-1]):
         return a == b
-    return [c for c in a if c.isdecimal()] == [c for c in b if c.isdecimal()] and any(
+    if "".join(c for c in a if c.isdecimal()) != "".join(c for c in b if c.isdecimal()):
+        return False
+    return any(
         a[:i] == b[:i]
         and (b[i + 1 :] in (a[i:], a[i + 1 :]) or b[i:] in (a[i + 1 :], a[i + 1 : i + 2] + a[i : i + 1] + a[i + 2 :]))
         for i in range(len(a) + 1)

@@ -15,7 +15,7 @@ from typing import Final, Literal, NamedTuple, TypeAlias, TypeVar
 TASK_NAME: Final = "Kitchen-hygiene"
 SEED_VERSION: Final[str | None] = "1.0"
 SEED_SHA256: Final = "8a696dd8f2b2b999adaf3f3e5e2812abae119262f28c93f5b8a6311506dbc108"
-BODY_SHA256: Final = "fe9e8a27858270c90fac399f41b53ceddfd1fde5ca63439dc25b1500cc2a5225"
+BODY_SHA256: Final = "4449d49e773d3e99915c2a83b12ff0094b82fa1c2be78ab08d9b40ef68818acc"
 KEYWORDS: Final[tuple[str, ...]] = (
     "clean",
     "dirty",
@@ -678,7 +678,9 @@ def _similar(name: str, key: str) -> bool:
     a, b = _folded(name), _folded(key)
     if len(a) < 4 or abs(len(a) - len(b)) > 1 or (a[0] != b[0] and a[-1] != b[-1]):
         return a == b
-    return [c for c in a if c.isdecimal()] == [c for c in b if c.isdecimal()] and any(
+    if "".join(c for c in a if c.isdecimal()) != "".join(c for c in b if c.isdecimal()):
+        return False
+    return any(
         a[:i] == b[:i]
         and (b[i + 1 :] in (a[i:], a[i + 1 :]) or b[i:] in (a[i + 1 :], a[i + 1 : i + 2] + a[i : i + 1] + a[i + 2 :]))
         for i in range(len(a) + 1)

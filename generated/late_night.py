@@ -15,7 +15,7 @@ from typing import Final, Literal, NamedTuple, TypeAlias, TypeVar
 TASK_NAME: Final = "Late-night"
 SEED_VERSION: Final[str | None] = "1.0"
 SEED_SHA256: Final = "610e051e9bc14a1c4548c0bac66d58904d2003329f738e0316352dbd9992313b"
-BODY_SHA256: Final = "7180d11319a7dcd9c1470b2db9a5ccafe624bc8d8c198b13acb2935d44f24c0b"
+BODY_SHA256: Final = "b2de91fa42cedc6e1efc9d02a2c363faceb8429d2ddd77d13bd820877b8c0b0d"
 KEYWORDS: Final[tuple[str, ...]] = ()
 OUTPUT: Final = (
     "N_LATE",
@@ -562,7 +562,9 @@ def _similar(name: str, key: str) -> bool:
     a, b = _folded(name), _folded(key)
     if len(a) < 4 or abs(len(a) - len(b)) > 1 or (a[0] != b[0] and a[-1] != b[-1]):
         return a == b
-    return [c for c in a if c.isdecimal()] == [c for c in b if c.isdecimal()] and any(
+    if "".join(c for c in a if c.isdecimal()) != "".join(c for c in b if c.isdecimal()):
+        return False
+    return any(
         a[:i] == b[:i]
         and (b[i + 1 :] in (a[i:], a[i + 1 :]) or b[i:] in (a[i + 1 :], a[i + 1 : i + 2] + a[i : i + 1] + a[i + 2 :]))
         for i in range(len(a) + 1)

@@ -13,7 +13,7 @@ from typing import Final, Literal, NamedTuple, TypeAlias, TypeVar
 TASK_NAME: Final = "Neighborhood-rivals"
 SEED_VERSION: Final[str | None] = "1.0"
 SEED_SHA256: Final = "8ac6951934118d9bb38a0b2055b0ae9ab9f38c88e556e5740660fb0982192217"
-BODY_SHA256: Final = "29907e0f0456d8326f447344e196ccc7bea086fcb76cfbdf4e6f99fc3c1919be"
+BODY_SHA256: Final = "acad4ea14b529779903af62b0a16139236eee24f89cc249b9a0542fbdc288a8a"
 KEYWORDS: Final[tuple[str, ...]] = (
     "better than",
     "worse than",
@@ -556,7 +556,9 @@ def _similar(name: str, key: str) -> bool:
     a, b = _folded(name), _folded(key)
     if len(a) < 4 or abs(len(a) - len(b)) > 1 or (a[0] != b[0] and a[-1] != b[-1]):
         return a == b
-    return [c for c in a if c.isdecimal()] == [c for c in b if c.isdecimal()] and any(
+    if "".join(c for c in a if c.isdecimal()) != "".join(c for c in b if c.isdecimal()):
+        return False
+    return any(
         a[:i] == b[:i]
         and (b[i + 1 :] in (a[i:], a[i + 1 :]) or b[i:] in (a[i + 1 :], a[i + 1 : i + 2] + a[i : i + 1] + a[i + 2 :]))
         for i in range(len(a) + 1)

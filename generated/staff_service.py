@@ -14,7 +14,7 @@ from typing import Final, Literal, NamedTuple, TypeAlias, TypeVar
 TASK_NAME: Final = "Staff-service"
 SEED_VERSION: Final[str | None] = "1.0"
 SEED_SHA256: Final = "9f35640b6d65958735c4e409dfe1801bbd36a1ba43c0e54bb0a8bf7779a84afb"
-BODY_SHA256: Final = "74f0bf4a8c446085ded0f056ad4b8a02d59b7a6208a30673b2bcdbaa7f753014"
+BODY_SHA256: Final = "313a4d25da3bac5789dae8e474626720d82be0bd857b4306e5b7efff3b76a4d8"
 KEYWORDS: Final[tuple[str, ...]] = (
     "service",
     "staff",
@@ -589,7 +589,9 @@ def _similar(name: str, key: str) -> bool:
     a, b = _folded(name), _folded(key)
     if len(a) < 4 or abs(len(a) - len(b)) > 1 or (a[0] != b[0] and a[-1] != b[-1]):
         return a == b
-    return [c for c in a if c.isdecimal()] == [c for c in b if c.isdecimal()] and any(
+    if "".join(c for c in a if c.isdecimal()) != "".join(c for c in b if c.isdecimal()):
+        return False
+    return any(
         a[:i] == b[:i]
         and (b[i + 1 :] in (a[i:], a[i + 1 :]) or b[i:] in (a[i + 1 :], a[i + 1 : i + 2] + a[i : i + 1] + a[i + 2 :]))
         for i in range(len(a) + 1)

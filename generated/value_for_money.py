@@ -14,7 +14,7 @@ from typing import Final, Literal, NamedTuple, TypeAlias, TypeVar
 TASK_NAME: Final = "Value-for-money"
 SEED_VERSION: Final[str | None] = "1.0"
 SEED_SHA256: Final = "a54a70fc660aaf6aacbf14440eedd9d610ee7401ea5c0d5cd6fdbe3d2ac65e14"
-BODY_SHA256: Final = "2f12f4fce257b00a6f876121b20c2ecbbb3c43841caf110e49803f98184b09fe"
+BODY_SHA256: Final = "cd50402545a0fa571721658cdc1566e806c28a93844756e0db96ded5367841a2"
 KEYWORDS: Final[tuple[str, ...]] = (
     "price",
     "pricing",
@@ -546,7 +546,9 @@ def _similar(name: str, key: str) -> bool:
     a, b = _folded(name), _folded(key)
     if len(a) < 4 or abs(len(a) - len(b)) > 1 or (a[0] != b[0] and a[-1] != b[-1]):
         return a == b
-    return [c for c in a if c.isdecimal()] == [c for c in b if c.isdecimal()] and any(
+    if "".join(c for c in a if c.isdecimal()) != "".join(c for c in b if c.isdecimal()):
+        return False
+    return any(
         a[:i] == b[:i]
         and (b[i + 1 :] in (a[i:], a[i + 1 :]) or b[i:] in (a[i + 1 :], a[i + 1 : i + 2] + a[i : i + 1] + a[i + 2 :]))
         for i in range(len(a) + 1)

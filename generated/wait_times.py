@@ -15,7 +15,7 @@ from typing import Final, Literal, NamedTuple, TypeAlias, TypeVar
 TASK_NAME: Final = "Wait-times"
 SEED_VERSION: Final[str | None] = "1.0"
 SEED_SHA256: Final = "ebbf470fd48f061d8f89653270e9bd0cb698d58ce8d6be2a2a6fc91f05d90ef6"
-BODY_SHA256: Final = "9643defa139132b3898ebe8f0d4db76a0ad5497ae85e1b6460c3d8e46abaf29c"
+BODY_SHA256: Final = "7f91991cd23c83ef16971e8d975e130db987dc71ff4beb102dab5622b2ca3541"
 KEYWORDS: Final[tuple[str, ...]] = (
     "wait",
     "minute",
@@ -609,7 +609,9 @@ def _similar(name: str, key: str) -> bool:
     a, b = _folded(name), _folded(key)
     if len(a) < 4 or abs(len(a) - len(b)) > 1 or (a[0] != b[0] and a[-1] != b[-1]):
         return a == b
-    return [c for c in a if c.isdecimal()] == [c for c in b if c.isdecimal()] and any(
+    if "".join(c for c in a if c.isdecimal()) != "".join(c for c in b if c.isdecimal()):
+        return False
+    return any(
         a[:i] == b[:i]
         and (b[i + 1 :] in (a[i:], a[i + 1 :]) or b[i:] in (a[i + 1 :], a[i + 1 : i + 2] + a[i : i + 1] + a[i + 2 :]))
         for i in range(len(a) + 1)

@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TextIO, TypeVar
 
@@ -16,6 +17,7 @@ from formulaseed.api import load_evaluator
 from formulaseed.cli.seeds import tell_warnings
 from formulaseed.diagnostics.model import printable
 from formulaseed.errors import DataError, UnreadableError
+from formulaseed.ir import nodes
 from formulaseed.modules import load_module
 from formulaseed.pipeline import FormulaSeed, load_seed
 from formulaseed.runtime.evaluator import Evaluator
@@ -39,41 +41,56 @@ def allow_edited_option(function: F) -> F:
     return decorated
 
 
-def loaded(path: str, *, strict: bool = False, allow_edited: bool = False) -> tuple[Evaluator, FormulaSeed | None]:
-    """The evaluator of a seed or of a module, and the seed where it is at hand; a seed's warnings go to standard error.
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """A seed or a module as a command is given it. `absence` says why the seed itself is not at hand."""
+
+    evaluator: Evaluator
+    seed: FormulaSeed | None
+    absence: str = ""
+
+    @property
+    def program(self) -> nodes.Program:
+        """The seed's program. Raises `UsageError` for a module without its seed."""
+        if self.seed is None:
+            raise click.UsageError(self.absence)
+        return self.seed.program
+
+
+def load(path: str, *, strict: bool = False, allow_edited: bool = False) -> Loaded:
+    """Load a seed or a module; what there is to know about either goes to standard error.
 
     Raises `UnreadableError` for a module that is not as compiled, unless that is allowed.
     """
     if Path(path).suffix != ".py":
         seed = load_seed(path)
         tell_warnings(seed)
-        return load_evaluator(seed, strict=strict), seed
+        return Loaded(load_evaluator(seed, strict=strict), seed)
     file = load_module(Path(path))
+    found = _shown(file.seed_path) if file.seed_path is not None else ""
     if file.fault and not allow_edited:
-        again = f"compile {_shown(file.seed_path)} again" if file.seed_path is not None else "compile its seed again"
+        again = f"compile {found or 'its seed'} again"
         raise UnreadableError(f"{path} {file.fault}: {again}, or pass --allow-edited")
     if file.fault:
         click.echo(f"{printable(path)} {file.fault}", err=True)
-    if file.seed_path is not None and file.seed is None:
-        click.echo(f"{printable(_shown(file.seed_path))} has changed since {printable(path)} was compiled", err=True)
-    return file.evaluator(strict=strict), file.seed
+    if found and file.seed is None:
+        click.echo(f"{printable(found)} has changed since {printable(path)} was compiled", err=True)
+    return Loaded(file.evaluator(strict=strict), file.seed, _absence(path, found))
 
 
-def seed_of(path: str) -> FormulaSeed:
-    """The seed itself, also where its module is given: the header names it, and the hashes must agree."""
+def load_program(path: str) -> nodes.Program:
+    """The program of a seed, also where its module is given: the header names it, and the hashes must agree."""
     if Path(path).suffix != ".py":
-        return load_seed(path)
-    return at_hand(path, load_module(Path(path)).seed)
+        return load_seed(path).program
+    file = load_module(Path(path))
+    found = _shown(file.seed_path) if file.seed_path is not None else ""
+    return Loaded(file.evaluator(), file.seed, _absence(path, found)).program
 
 
-def at_hand(path: str, seed: FormulaSeed | None) -> FormulaSeed:
-    """The seed of a command that needs more than its module."""
-    if seed is None:
-        message = (
-            f"{path} names no seed that can be found from there, as it was compiled; pass the seed, or compile it again"
-        )
-        raise click.UsageError(message)
-    return seed
+def _absence(path: str, seed_path: str) -> str:
+    if not seed_path:
+        return f"{path} names no seed that can be found from there; pass the seed instead"
+    return f"{path} was compiled from another version of {seed_path}; compile it again"
 
 
 def _shown(path: Path) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from formulaseed.cli.common import allow_edited_option, finish, loaded, param_option, parameters_of, reported
+from formulaseed.cli.common import allow_edited_option, finish, load, param_option, parameters_of, reported
 from formulaseed.runtime.evaluation import evaluate_lines
 from formulaseed.runtime.jsonl import read_lines
 from formulaseed.runtime.results import Counted, Failures, result_writer
@@ -26,7 +26,7 @@ def command(
 
     Exit status 3 where some restaurants failed: they are listed, and the others are written.
     """
-    evaluator, _ = loaded(seed, strict=strict, allow_edited=allow_edited)
+    evaluator = load(seed, strict=strict, allow_edited=allow_edited).evaluator
     parameters = parameters_of(evaluator, params)
     failures, counted = Failures(), Counted()
     lines = read_lines(rows)

@@ -9,9 +9,8 @@ import click
 
 from formulaseed.cli.common import (
     allow_edited_option,
-    at_hand,
     finish,
-    loaded,
+    load,
     param_option,
     parameters_of,
     reported,
@@ -100,8 +99,8 @@ def command(
     """
     if extractor != "anthropic":
         _only_for_models(model_options)
-    evaluator, found = loaded(seed, allow_edited=allow_edited)
-    program = at_hand(seed, found).program
+    loaded = load(seed, allow_edited=allow_edited)
+    evaluator, program = loaded.evaluator, loaded.program
     options = RunOptions(on_error, trace, limit, parameters_of(evaluator, params), program.review_handling)
     inputs = (contexts, restaurants, reviews, extractions)
     source = _source(contexts, restaurants, reviews)

@@ -20,7 +20,9 @@ def _similar(name: str, key: str) -> bool:
     a, b = _folded(name), _folded(key)
     if len(a) < 4 or abs(len(a) - len(b)) > 1 or (a[0] != b[0] and a[-1] != b[-1]):
         return a == b
-    return [c for c in a if c.isdecimal()] == [c for c in b if c.isdecimal()] and any(
+    if "".join(c for c in a if c.isdecimal()) != "".join(c for c in b if c.isdecimal()):
+        return False
+    return any(
         a[:i] == b[:i]
         and (b[i + 1 :] in (a[i:], a[i + 1 :]) or b[i:] in (a[i + 1 :], a[i + 1 : i + 2] + a[i : i + 1] + a[i + 2 :]))
         for i in range(len(a) + 1)

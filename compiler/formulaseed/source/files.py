@@ -48,7 +48,7 @@ def holds(path: Path, text: str) -> bool | None:
 
 def shown_bytes(count: int) -> str:
     """A limit for people: `64 MiB`."""
-    return f"{count // 1024**2} MiB" if count >= 1024**2 else f"{count // 1024} KiB"
+    return f"{count // 1024**2} MiB" if count >= 1024**2 else f"{count:,} bytes"
 
 
 def _read_stdin(most: int) -> bytes:

@@ -58,7 +58,7 @@ _BUILTINS = frozenset(
 _ATTRIBUTES = frozenset({"append", "casefold", "get", "items"})
 
 SEEDS = Dialect(
-    syntax=_SYNTAX | {ast.ListComp, ast.NamedExpr},
+    syntax=_SYNTAX | {ast.NamedExpr},
     types=_TYPES,
     modules={
         "datetime": frozenset({"datetime"}),

@@ -10,7 +10,7 @@ import hashlib
 import re
 
 NAME = "BODY_SHA256"
-_LINE = re.compile(rf'^{NAME}: Final = "([0-9a-f]*)"\n', re.MULTILINE)
+_LINE = re.compile(rf'^{NAME}: Final = "([^"\n]*)"\n', re.MULTILINE)
 
 
 def sealed(source: str) -> str:

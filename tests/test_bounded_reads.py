@@ -16,7 +16,7 @@ from formulaseed import DataError, limits, validate_requests
 from formulaseed.errors import UnreadableError
 from formulaseed.runtime import jsonl
 from formulaseed.source.files import holds, read_bytes, read_whole
-from helpers import ROOT, Outcome, formulaseed, tiny_rows, tiny_seed, write_json, write_lines
+from helpers import ROOT, Outcome, tiny_rows, tiny_seed, write_json, write_lines
 
 G1A = ROOT / "tasks" / "g1a_v2" / "seed.json"
 MEMORY = 1024**3

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from formulaseed import load_evaluator, load_seed
-from helpers import EXAMPLES, formulaseed, tiny_row, tiny_rows, tiny_seed, write_json, write_lines
+from helpers import ROOT, TASKS, formulaseed, tiny_row, tiny_rows, tiny_seed, write_json, write_lines
 
 KEYS = ["seed_sha256", "seed_version", "parameters", "extractor", "prompt_sha256"]
 REVIEW = {"review_id": "r1", "text": "Good soup", "stars": 4, "date": "2020-02-29"}
@@ -78,10 +78,9 @@ def test_from_python() -> None:
         "extractor": "mine",
         "prompt_sha256": None,
     }
-    assert load_evaluator(TASK := EXAMPLES.parent / "tasks" / "g1a_v2" / "seed.json").provenance().parameters == {}
-    assert (
-        load_evaluator(EXAMPLES.parent / "generated" / "g1a_v2.py").provenance().seed_sha256 == load_seed(TASK).sha256
-    )
+    task, module = TASKS / "g1a_v2" / "seed.json", ROOT / "generated" / "g1a_v2.py"
+    assert load_evaluator(task).provenance() == load_evaluator(module).provenance()
+    assert load_evaluator(module).provenance().seed_sha256 == load_seed(task).sha256
 
 
 # --- the closing line

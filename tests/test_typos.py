@@ -1,4 +1,4 @@
-"""A key that is a typo of a field never leaves the field to its default: rows, contexts, records, three evaluators, `--strict`."""
+"""A key that is a typo of a field never leaves the field to its default: rows, contexts, files, both evaluators, `--strict`."""
 
 from __future__ import annotations
 
@@ -102,7 +102,8 @@ def test_null_says_that_nothing_is_meant() -> None:
 def test_declared_names_are_no_typos_of_one_another() -> None:
     """`score_1` may be there without `score_2`, and names that the seed declares may be as near as they like."""
     assert given([{**ROW, "extraction": without(VALUES, "score_2")}], CONTEXT)["SCORE"] == 1.5
-    near = {**SEED, "extract": {"fields": [{"name": name, "type": "integer", "default": 7} for name in ("star", "stars")]},
+    fields = [{"name": name, "type": "integer", "default": 7} for name in ("star", "stars")]
+    near = {**SEED, "extract": {"fields": fields},
             "compute": [{"name": "S", "op": "sum", "expr": "extraction.star * 10 + extraction.stars"}], "output": ["S"]}  # fmt: skip
     row = {"extraction": {"stars": 1}}
     assert load_evaluator(near).evaluate([row], {}) == reference_evaluate(near, [row], {}) == {"S": 71}

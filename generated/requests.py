@@ -16,6 +16,7 @@ from typing import Final, Literal, NamedTuple, TypeAlias
 
 NAME: Final = "requests"
 REQUESTS_SHA256: Final = "b16c5933660463d12cd7320794e302a92c4d2ec3a24c6605fedef442f9087eb4"
+BODY_SHA256: Final = "575b6bad8249a26b97238c5f2b19f2dd8e29b871397d6471b1b7d6fc0908fea1"
 
 
 class Evidence:

@@ -11,6 +11,7 @@ from typing import Final, Literal, NamedTuple, TypeAlias, TypeVar
 
 NAME: Final = "rules"
 RULES_SHA256: Final = "5f2415515bd182b49bbd68faeccfdf0b495b1ed70b41485e8adf055b985e094c"
+BODY_SHA256: Final = "cc89b734e4af7807080477304d76dc6753aacfcb808efbbb168d17f8a72edcca"
 RULES: Final = (
     "basic_ram_valuation",
     "cpu_performance",

@@ -373,8 +373,8 @@ HARMFUL = {
 
 
 def code_alone(source: str) -> str:
-    """The module's code: no comments, no docstrings."""
-    tree = ast.parse(source.encode())
+    """The module's code: no comments, no docstrings, no hash of its text."""
+    tree = ast.parse("".join(line for line in source.splitlines(True) if not line.startswith("BODY_SHA256")).encode())
     for node in ast.walk(tree):
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and ast.get_docstring(node) is not None:
             node.body = node.body[1:]

@@ -13,7 +13,7 @@ import click
 from formulaseed.cli.seeds import replace_file
 from formulaseed.diagnostics.model import Problems, printable
 from formulaseed.domain.reference import DatabaseLayout, Reference
-from formulaseed.errors import SeedError, UnreadableError, reason_of
+from formulaseed.errors import SeedError
 from formulaseed.formulas import read_reference
 from formulaseed.frontends.reference_file import lower_layout, lower_reference
 from formulaseed.reference.document import document_text, reference_json
@@ -21,6 +21,7 @@ from formulaseed.reference.markdown import reference_markdown
 from formulaseed.reference.prompt import BudgetError, estimated_tokens, reference_prompt
 from formulaseed.reference.restaurant import restaurant_reference
 from formulaseed.reference.versions import bumped, change
+from formulaseed.source.files import holds
 
 
 @click.command("reference")
@@ -151,12 +152,7 @@ def _text(text: str, out: str | None, only_check: bool) -> int:
         click.echo(text, nl=False)
         return 0
     if only_check:
-        try:
-            current = Path(out).read_bytes() == text.encode()
-        except FileNotFoundError:
-            current = False
-        except (OSError, ValueError) as error:
-            raise UnreadableError(f"cannot read {out}: {reason_of(error)}") from None
+        current = holds(Path(out), text)
         click.echo(f"{out}: {'current' if current else 'stale; run the command without --check'}")
         return 0 if current else 1
     replace_file(Path(out), text)

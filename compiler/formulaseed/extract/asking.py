@@ -88,6 +88,17 @@ class Questionnaire:
         """Names this questionnaire: the same for the same fields, prompt, model and effort."""
         return self._head.hexdigest()[:_KEY_LETTERS]
 
+    @property
+    def extractor(self) -> str:
+        """What results call an extractor that asks this."""
+        return f"anthropic:{self.model}"
+
+    @property
+    def prompt_sha256(self) -> str:
+        """The hash, in hex, of all that is sent beside a review: the prompts and the answer's schema."""
+        sent = {"system": self.system, "schema": self.schema, "user": self._own_prompt}
+        return hashlib.sha256(_json(sent).encode()).hexdigest()
+
     def questions(self, review: ReviewText) -> list[Question]:
         """One for each pass; none where the seed has no fields."""
         if not self.fields:

@@ -14,8 +14,10 @@ from typing import Any
 
 from formulaseed import limits
 from formulaseed.domain.builtins import FUNCTIONS, OPERATORS, Fault, finite
+from formulaseed.domain.dates import _iso_date
 from formulaseed.domain.json_values import _shown
 from formulaseed.domain.types import Base, Type, Value
+from formulaseed.domain.typos import _similar, _typo_of
 from formulaseed.errors import DataError, EvaluationError
 from formulaseed.ir import nodes
 from formulaseed.ir.nodes import Expr, Symbol, SymbolKind
@@ -64,7 +66,7 @@ def interpret(
         if name not in known:
             raise DataError(f"there is no parameter `{name}`")
         shared[Symbol(SymbolKind.PARAMETER, name)] = _parameter(known[name], value)
-    shared.update(_inputs(program.context, SymbolKind.CONTEXT, object_of(context, "the context"), used))
+    shared.update(_inputs(program, SymbolKind.CONTEXT, program.context, object_of(context, "the context"), used))
     for given in program.record:
         value = (record or {}).get(given.name)
         if value is None and not given.ty.nullable:
@@ -91,37 +93,67 @@ def object_of(value: Any, what: str) -> Mapping[str, Any]:
 
 
 def _row(program: nodes.Program, row: Mapping[str, Any], used: frozenset[Symbol]) -> Values:
-    kinds = {symbol.kind for symbol in used}  # a section of which nothing is used is not looked at
-    extraction = object_of(row.get("extraction", {}), "`extraction`") if SymbolKind.EXTRACTION in kinds else {}
-    meta = dict(object_of(row.get("meta", {}), "`meta`")) if SymbolKind.META in kinds else {}
-    meta = {name: value for name, value in meta.items() if value is not None}
-    for part, (name, most) in enumerate((("year", 9999), ("month", 12))):
-        if Symbol(SymbolKind.META, name) in used and name not in meta and isinstance(meta.get("date"), str):
-            parts = meta["date"][:10].split("-")
-            if len(parts) != 3 or not parts[part].isdecimal() or not 1 <= int(parts[part]) <= most:
-                raise DataError("`meta.date` must be YYYY-MM-DD")
-            meta[name] = int(parts[part])
-    values = _inputs(program.fields, SymbolKind.EXTRACTION, extraction, used)
-    return {**values, **_inputs(program.meta, SymbolKind.META, meta, used)}
+    values: Values = {}
+    if any(Symbol(SymbolKind.EXTRACTION, field.name) in used for field in program.fields):
+        values |= _inputs(program, SymbolKind.EXTRACTION, program.fields, _section(row, "extraction"), used)
+    if any(Symbol(SymbolKind.META, field.name) in used for field in program.meta):
+        meta = _dated(_section(row, "meta"), used)
+        values |= _inputs(program, SymbolKind.META, program.meta, meta, used)
+    return values
+
+
+def _section(row: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    typo = next((key for key in row if _similar(name, key) or key.casefold().startswith(name)), None)
+    if name not in row and typo is not None:
+        raise DataError(f"`{name}` is missing, but there is `{typo[:80]}`")
+    return object_of(row.get(name, {}), f"`{name}`")
+
+
+def _dated(meta: Mapping[str, Any], used: frozenset[Symbol]) -> Mapping[str, Any]:
+    """The metadata with what the date says of year and month, as far as these are in use."""
+    parts = [part for part in ("year", "month") if Symbol(SymbolKind.META, part) in used]
+    if meta.get("date") is None or not (parts or Symbol(SymbolKind.META, "date") in used):
+        return meta
+    found = _iso_date(meta["date"]) if isinstance(meta["date"], str) else None
+    if found is None:
+        raise DataError("`meta.date` must be an ISO date or date-time")
+    of_date = dict(zip(("year", "month"), found, strict=True))
+    for part in parts:
+        given = meta.get(part)
+        if given is not None and given != of_date[part]:
+            raise DataError(f"`meta.{part}` is not that of `meta.date`")
+        if given is None:
+            meta = {**meta, part: of_date[part]}
+    return meta
 
 
 def _inputs(
-    fields: Iterable[nodes.InputField | nodes.ExtractionField],
+    program: nodes.Program,
     kind: SymbolKind,
+    fields: Iterable[nodes.InputField | nodes.ExtractionField],
     given: Mapping[str, Any],
     used: frozenset[Symbol],
 ) -> Values:
-    return {Symbol(kind, f.name): _input(given, kind, f) for f in fields if Symbol(kind, f.name) in used}
+    known = program.inputs(kind)
+    return {Symbol(kind, f.name): _input(given, kind, f, known) for f in fields if Symbol(kind, f.name) in used}
 
 
-def _input(given: Mapping[str, Any], kind: SymbolKind, field: nodes.InputField | nodes.ExtractionField) -> Any:
+def _input(
+    given: Mapping[str, Any],
+    kind: SymbolKind,
+    field: nodes.InputField | nodes.ExtractionField,
+    known: tuple[str, ...],
+) -> Any:
     value, place = given.get(field.name), f"{kind.value}.{field.name}"
-    if isinstance(field, nodes.ExtractionField):
-        return _within(_read(field.default if value is None else value, field.ty, place), field, place)
-    if value is None and field.path:
+    if isinstance(field, nodes.InputField) and value is None and field.path:
         value = value_at(given, field.path)
         if isinstance(value, str) and field.ty.is_numeric and _NUMERAL.fullmatch(value):
             value = float(value) if "." in value else int(value)
+    typo = _typo_of(field.name, given, known) if value is None and field.name not in given else None
+    if typo is not None:
+        raise DataError(f"`{place}` is missing, but there is `{typo[:80]}`")
+    if isinstance(field, nodes.ExtractionField):
+        return _within(_read(field.default if value is None else value, field.ty, place), field, place)
     return _read(value, field.ty, place)
 
 

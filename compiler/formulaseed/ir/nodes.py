@@ -6,7 +6,7 @@ wherever they stand; what is known of them (`info`) does not count.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING
@@ -43,6 +43,10 @@ class SymbolKind(Enum):
     """A field of a domain's entity, or a whole entity, by its full name."""
     STEP = "step"
     FILTER = "filter"
+
+
+INPUT_KINDS = (SymbolKind.EXTRACTION, SymbolKind.META, SymbolKind.CONTEXT, SymbolKind.PARAMETER)
+"""What is given from outside: the namespaces of fields and parameters."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -402,6 +406,16 @@ class Program:
     """The fields in use where the steps are formulas over the entities of a domain."""
     reference: Reference | None = None
     """What names mean in that domain."""
+
+    def inputs(self, kind: SymbolKind) -> tuple[str, ...]:
+        """The names of all fields or parameters of one of the `INPUT_KINDS`, used or not."""
+        fields: dict[SymbolKind, Iterable[ExtractionField | InputField | Parameter]] = {
+            SymbolKind.EXTRACTION: self.fields,
+            SymbolKind.META: self.meta,
+            SymbolKind.CONTEXT: self.context,
+            SymbolKind.PARAMETER: self.parameters,
+        }
+        return tuple(field.name for field in fields[kind])
 
     def spelled(self, field: str) -> str:
         """The full name of a record's field as formulas rather write it: one of the root without its prefix."""

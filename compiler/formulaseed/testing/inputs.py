@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from formulaseed import limits
 from formulaseed.domain.types import Base, Type
+from formulaseed.domain.typos import _typo_of
 from formulaseed.ir import nodes
 from formulaseed.ir.nodes import Symbol, SymbolKind
 from formulaseed.pipeline import FormulaSeed, SeedLike, load_seed
@@ -128,10 +129,10 @@ def _mentioned(program: nodes.Program) -> Iterator[JsonValue]:
 
 
 def _record(values: Mapping[str, st.SearchStrategy[Any]], needed: set[str]) -> st.SearchStrategy[dict[str, Any]]:
-    """An object with the needed fields, some of the others, and sometimes a field that nobody knows."""
+    """An object with the needed fields, some of the others, and sometimes a field that nobody knows or takes for a typo."""
     stranger = "surplus"
-    while stranger in values:
-        stranger += "_"
+    while _typo_of(stranger, values) is not None:
+        stranger += "_surplus"
     required = {name: value for name, value in values.items() if name in needed}
     optional = {name: value for name, value in values.items() if name not in needed}
     return st.fixed_dictionaries(required, optional={**optional, stranger: st.just(1)})

@@ -57,7 +57,7 @@ _BUILTINS = frozenset(
 )  # fmt: skip
 _UNPRINTABLE = "(ValueError, RecursionError)"
 """What printing a value raises."""
-_ATTRIBUTES = frozenset({"append", "casefold", "get", "items", "split"})
+_ATTRIBUTES = frozenset({"append", "casefold", "get", "items"})
 
 _ATTRIBUTE_READING: Mapping[str, Names] = {
     "ast": frozenset({"literal_eval"}),
@@ -71,6 +71,7 @@ SEEDS = Dialect(
     types=_TYPES,
     modules={
         **_ATTRIBUTE_READING,
+        "datetime": frozenset({"datetime"}),
         "math": frozenset({"ceil", "floor", "log", "pow", "sqrt"}),
         "re": frozenset({"fullmatch"}),
     },
@@ -79,11 +80,25 @@ SEEDS = Dialect(
         "collections.abc": frozenset({"Iterable", "Mapping", "Sequence"}),
         "typing": frozenset({"Final", "Literal", "NamedTuple", "TypeAlias", "TypeVar"}),
     },
-    builtins=_BUILTINS | {"abs", "round", "super", "Exception"},
+    builtins=_BUILTINS | {"abs", "range", "round", "super", "Exception"},
     attributes=_ATTRIBUTES
-    | {"bit_length", "is_integer", "isdecimal", "join", "kind", "message", "operands", "startswith", "step"},
+    | {
+        "bit_length",
+        "fromisoformat",
+        "is_integer",
+        "isdecimal",
+        "join",
+        "kind",
+        "message",
+        "month",
+        "operands",
+        "replace",
+        "startswith",
+        "step",
+        "year",
+    },
     bases=frozenset({"NamedTuple", "Exception", "ValueError"}),
-    caught=frozenset({"OverflowError", _UNPRINTABLE, _UNREADABLE}),
+    caught=frozenset({"OverflowError", "ValueError", _UNPRINTABLE, _UNREADABLE}),
 )
 
 REQUESTS = Dialect(
@@ -100,7 +115,7 @@ REQUESTS = Dialect(
         "typing": frozenset({"Final", "Literal", "NamedTuple", "TypeAlias"}),
     },
     builtins=_BUILTINS | {"all", "frozenset", "range", "reversed", "set", "sorted", "sum"},
-    attributes=_ATTRIBUTES | {"clear", "match", "search", "start", "startswith", "values"},
+    attributes=_ATTRIBUTES | {"clear", "match", "search", "split", "start", "startswith", "values"},
     bases=frozenset({"NamedTuple", "ValueError"}),
     caught=frozenset({_UNPRINTABLE, _UNREADABLE}),
     objects=frozenset({"Evidence", "_Automaton"}),

@@ -16,22 +16,23 @@ from formulaseed.backends.python.statements import StatementPrinter, Vocabulary
 from formulaseed.domain.builtins import ATOM
 from formulaseed.domain.types import Base, Type
 from formulaseed.ir import nodes
-from formulaseed.ir.nodes import Symbol, SymbolKind
+from formulaseed.ir.nodes import INPUT_KINDS, Symbol, SymbolKind
 
 STYLE = "2026-11"
 """The dated name of the way in which modules are written. A new one changes no module until it is asked for."""
 
 _LOCAL_NAMES = (
-    "annotations", "rows", "context", "parameters", "position", "counted", "noted", "ast", "math", "re", "warnings",
+    "annotations", "rows", "context", "parameters", "position", "counted", "noted", "ast", "datetime", "math", "re", "warnings",
     "PARAMETERS",
 )  # fmt: skip
 """What `trace` and `evidence` use themselves."""
 
 _MODULE_NAMES = (
-    "TASK_NAME", "SEED_SHA256", "KEYWORDS", "OUTPUT", "STEPS", "Row", "Context", "Result", "Steps", "Parameters", "PARAMETERS",
+    "TASK_NAME", "SEED_VERSION", "SEED_SHA256", "BODY_SHA256", "KEYWORDS", "OUTPUT", "STEPS", "INPUTS",
+    "Row", "Context", "Result", "Steps", "Parameters", "PARAMETERS",
     "is_relevant", "parse_row", "parse_context", "parse_parameters", "evaluate", "trace", "evidence", "EvaluationError",
     "DataError", "JsonValue", "JsonObject", "Final", "Iterable", "Mapping", "Sequence", "Literal", "NamedTuple",
-    "TypeAlias", "TypeVar", "annotations", "ast", "math", "re", "warnings",
+    "TypeAlias", "TypeVar", "annotations", "ast", "datetime", "math", "re", "warnings",
     "rows", "row", "context", "parameters", "record", "text", "folded",
     "keyword", "noted", "position", "counted", "extraction", "meta",
 )  # fmt: skip
@@ -50,14 +51,13 @@ class Alias:
 
 @dataclass(frozen=True, slots=True)
 class FieldView:
-    """A field of a record: name, type, how it is read, a comment, a default, its key in JSON."""
+    """A field of a record: name, type, how it is read, a comment, a default."""
 
     name: Code
     type: Code
     read: Code = Code("")
     comment: Code = Code("")
     default: Code = Code("")
-    key: Code = Code("")
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +74,7 @@ class ModuleView:
     about: Code
     header: tuple[Code, ...]
     task_name: Code
+    version: Code
     sha256: Code
     keywords: tuple[Code, ...]
     fold_keywords: bool
@@ -87,6 +88,8 @@ class ModuleView:
     steps: tuple[FieldView, ...]
     result: tuple[FieldView, ...]
     step_names: tuple[Code, ...]
+    inputs: tuple[tuple[Code, tuple[Code, ...]], ...]
+    """The names of all fields that the seed knows, by their sections in JSON."""
     output: tuple[Code, ...]
     parses_extraction: bool
     parses_meta: bool
@@ -144,6 +147,7 @@ class _Planner:
             about=self._docstring(program.description),
             header=self._header(path),
             task_name=literal(program.task_name),
+            version=literal(program.version or None),
             sha256=literal(sha256),
             keywords=tuple(literal(keyword) for keyword in program.keywords),
             fold_keywords=any(keyword != keyword.casefold() for keyword in program.keywords),
@@ -156,6 +160,9 @@ class _Planner:
             steps=steps,
             result=tuple(by_name[name] for name in program.output),
             step_names=tuple(literal(s.name) for s in self.steps),
+            inputs=tuple(
+                (literal(kind.value), tuple(literal(name) for name in program.inputs(kind))) for kind in INPUT_KINDS
+            ),
             output=tuple(literal(name) for name in program.output),
             parses_extraction=bool(self.fields),
             parses_meta=bool(self.meta),
@@ -234,7 +241,7 @@ class _Planner:
             view = self._input(field.name, field.ty, field.description, "extraction", names.field(name))
             view = replace(view, read=_within(view.read, field, f"extraction.{field.name}"))
             if field.default is not None:
-                absent = f"extraction.get({literal(field.name)}) is None"
+                absent = _left_out("extraction", field.name, f"extraction.get({literal(field.name)})")
                 view = replace(view, read=Code(f"{literal(field.default)} if {absent} else {view.read}"))
             views.append(view)
         extraction_names = {f.name for f in self.fields}
@@ -263,15 +270,16 @@ class _Planner:
         value: str = local if local is not None else f"{'record' if section == 'param' else section}.get({key})"
         given = value
         if section == "meta" and name in ("year", "month"):
-            part, most = (0, 9999) if name == "year" else (1, 12)
-            given = f"_date_part(meta, {key}, {part}, {most})"
+            given = f"_date_part(meta, {key})"
             value = given
         if ty.values is not None:
             read = f"_choice({self._alias(ty.values, name).table}, {given}, {place})"
+        elif section == "meta" and name == "date":
+            read = f"_date({given}, {place})"
         else:
             reader = {Base.INTEGER: "integer", Base.NUMBER: "number", Base.BOOLEAN: "boolean", Base.STRING: "string"}
             read = f"_{reader[ty.base]}({given}, {place})"
-        return Code(f"None if {value} is None else {read}" if ty.nullable else read)
+        return Code(f"None if {_left_out(section, name, value)} else {read}" if ty.nullable else read)
 
     def _parameter(self, parameter: nodes.Parameter, field: Code) -> FieldView:
         view = self._input(parameter.name, parameter.ty, parameter.description, "param", field)
@@ -279,7 +287,7 @@ class _Planner:
         read = Code(f"{read} if {literal(parameter.name)} in record else PARAMETERS.{view.name}")
         bounds = "" if self.bare else _bounds_text(parameter)
         comment = Code(". ".join(part for part in (view.comment, bounds) if part))
-        return FieldView(view.name, view.type, read, comment, literal(parameter.default), literal(parameter.name))
+        return FieldView(view.name, view.type, read, comment, literal(parameter.default))
 
     # --- tables and names
 
@@ -344,6 +352,11 @@ def _within(read: Code, field: nodes.ExtractionField | nodes.Parameter, place: s
     low = literal(-most if field.minimum is None else field.minimum)
     high = literal(most if field.maximum is None else field.maximum)
     return Code(f"_bounded({read}, {low}, {high}, {literal(place)})")
+
+
+def _left_out(section: str, name: str, value: str) -> str:
+    """The condition under which a field is not given; a key that is a typo of it is looked for only then."""
+    return f"{value} is None and _left_out({section}, {literal(section)}, {literal(name)}, INPUTS)"
 
 
 def _bounds_text(parameter: nodes.Parameter) -> str:

@@ -10,7 +10,9 @@ import warnings
 from collections.abc import Mapping
 from typing import TypeVar
 
+from formulaseed.domain.dates import _iso_date
 from formulaseed.domain.json_values import JsonObject, JsonValue, _shown
+from formulaseed.domain.typos import _similar, _typo_of
 
 _Number = TypeVar("_Number", int, float)
 _Found = TypeVar("_Found")
@@ -143,13 +145,25 @@ def _refused(place: str, expected: str, value: JsonValue) -> DataError:
 
 
 def _object(record: JsonObject, name: str) -> JsonObject:
-    """A section of a JSON row; an absent one is empty."""
+    """A section of a JSON row. An absent one is empty, but for a key that is a typo of it or begins with it."""
     section = record.get(name)
     if isinstance(section, dict):
         return section
-    if name not in record:
-        return {}
-    raise DataError(f"`{name}` must be an object, not {_shown(section)}")
+    if name in record:
+        raise DataError(f"`{name}` must be an object, not {_shown(section)}")
+    for key in record:
+        if _similar(name, key) or key.casefold()[: len(name)] == name:
+            raise DataError(f"`{name}` is missing, but there is `{key[:80]}`: rename it")
+    return {}
+
+
+def _left_out(record: JsonObject, section: str, name: str, inputs: Mapping[str, tuple[str, ...]]) -> bool:
+    """True for a field that is null or absent. Raises DataError where a key is a typo of an absent one."""
+    typo = None if name in record else _typo_of(name, record, inputs[section])
+    if typo is not None:
+        fix = f"rename it, or give `{name}` as null"
+        raise DataError(f"`{section}.{name}` is missing, but there is `{typo[:80]}`: {fix}")
+    return True
 
 
 def _choice(values: Mapping[str, _Value], value: JsonValue, place: str) -> _Value:
@@ -261,16 +275,31 @@ def _prefixed(record: JsonObject, path: tuple[str, ...]) -> JsonValue:
     return _inside(record, path)
 
 
-def _date_part(record: JsonObject, name: str, part: int, most: int) -> JsonValue:
-    """`meta.year` or `meta.month`: as given, else the part of the date, YYYY-MM-DD."""
-    value = record.get(name)
-    date = record.get("date")
-    if value is not None or not isinstance(date, str):
-        return value
-    parts = date[:10].split("-")
-    if len(parts) == 3 and parts[part].isdecimal() and 1 <= int(parts[part]) <= most:
-        return int(parts[part])
-    raise _refused("meta.date", "a date, YYYY-MM-DD", date)
+def _year_and_month(value: JsonValue, place: str) -> tuple[int, int]:
+    found = _iso_date(value) if isinstance(value, str) else None
+    if found is None:
+        raise _refused(place, "an ISO date such as 2018-04-14 or 2018-04-14 12:18:05", value)
+    return found
+
+
+def _date(value: JsonValue, place: str) -> str:
+    """An ISO date or date-time, as it is given."""
+    _year_and_month(value, place)
+    return _string(value, place)
+
+
+def _date_part(meta: JsonObject, name: str) -> JsonValue:
+    """`meta.year` or `meta.month`: as given, else the date's; where both are given they must agree."""
+    given, date = meta.get(name), meta.get("date")
+    if date is None:
+        return given
+    year, month = _year_and_month(date, "meta.date")
+    part = year if name == "year" else month
+    if given is None:
+        return part
+    if _integer(given, f"meta.{name}") != part:
+        raise DataError(f"`meta.{name}` is {given!r}, but `meta.date` is {date!r}")
+    return given
 
 
 def _bounded(value: _Number, low: float, high: float, place: str) -> _Number:

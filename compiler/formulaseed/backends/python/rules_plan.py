@@ -21,7 +21,8 @@ from formulaseed.ir.text import expression_text
 from formulaseed.wording import number_of
 
 _MODULE_NAMES = (
-    "NAME", "RULES_SHA256", "RULES", "Record", "evaluate", "parse_record", "EvaluationError", "DataError", "JsonValue",
+    "NAME", "RULES_SHA256", "BODY_SHA256", "RULES", "Record", "evaluate", "parse_record", "EvaluationError", "DataError",
+    "JsonValue",
     "JsonObject", "Final", "Mapping", "Sequence", "Literal", "NamedTuple", "TypeAlias", "TypeVar", "annotations", "math",
     "record",
 )  # fmt: skip

@@ -14,8 +14,8 @@ from typing import Any, TextIO, TypeVar
 import click
 
 from formulaseed.api import load_evaluator
+from formulaseed.cli.output import say
 from formulaseed.cli.seeds import tell_warnings
-from formulaseed.diagnostics.model import printable
 from formulaseed.errors import DataError, FormulaSeedError
 from formulaseed.pipeline import FormulaSeed, load_seed, locate
 from formulaseed.runtime.evaluator import Evaluator
@@ -97,7 +97,7 @@ def reported(failures: Failures) -> Iterator[None]:
         yield
     finally:
         for line in failures.lines:
-            click.echo(f"failed: {printable(line)}", err=True)
+            say(f"failed: {line}", err=True)
 
 
 def finish(status: int) -> None:

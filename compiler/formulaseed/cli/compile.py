@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from formulaseed.cli.output import emit, say, show
 from formulaseed.cli.seeds import reference_option, replace_file, strict_option, tell_warnings
 from formulaseed.diagnostics.render import render_text, summary
 from formulaseed.errors import SeedError, UnreadableError
@@ -50,21 +51,21 @@ def command(
             loaded = load_file(seed, strict=strict, reference=reference)
             source = _compiled(loaded, target)
         except SeedError as error:
-            click.echo(render_text(error.diagnostics), err=True)
-            click.echo(f"{seed}: {summary(error.diagnostics)}; not compiled", err=True)
+            show(render_text(error.diagnostics), err=True)
+            say(f"{seed}: {summary(error.diagnostics)}; not compiled", err=True)
             status = max(status, 1)
             continue
         except UnreadableError as error:
-            click.echo(f"formulaseed: {error}", err=True)
+            say(f"formulaseed: {error}", err=True)
             status = 2
             continue
         tell_warnings(loaded)
         if to_stdout:
-            click.echo(source, nl=False)
+            emit(source)
             continue
         path = Path(out) / f"{module_name(loaded.task_name if isinstance(loaded, FormulaSeed) else loaded.name)}.py"
         if path in written:
-            click.echo(f"{seed}: {written[path]} has the same module, {path}; rename one of the tasks", err=True)
+            say(f"{seed}: {written[path]} has the same module, {path}; rename one of the tasks", err=True)
             status = max(status, 1)
             continue
         written[path] = seed
@@ -72,7 +73,7 @@ def command(
             status = max(status, _check(path, source, seed))
         else:
             replace_file(path, source)
-            click.echo(str(path))
+            say(str(path))
     sys.exit(status)
 
 
@@ -90,12 +91,12 @@ def _check(path: Path, source: str, seed: str) -> int:
     try:
         current = path.read_bytes()
     except FileNotFoundError:
-        click.echo(f"{path}: missing; run `formulaseed compile {seed}`")
+        say(f"{path}: missing; run `formulaseed compile {seed}`")
         return 1
     except OSError as error:
         raise UnreadableError(f"cannot read {path}: {error.strerror}") from None
     if current == source.encode():
-        click.echo(f"{path}: current")
+        say(f"{path}: current")
         return 0
-    click.echo(f"{path}: not what {seed} compiles to; run `formulaseed compile {seed}`")
+    say(f"{path}: not what {seed} compiles to; run `formulaseed compile {seed}`")
     return 1

@@ -8,6 +8,7 @@ from typing import Any, Literal
 import click
 
 from formulaseed.cli.common import evaluator_of, finish, param_option, parameters_of, reported, seed_of
+from formulaseed.cli.output import say
 from formulaseed.cli.progress import Progress, progress
 from formulaseed.extract.base import Extractor, TextExtractor, fields_of
 from formulaseed.ir import nodes
@@ -106,7 +107,7 @@ def command(
         results = run_restaurants(evaluator, chosen, source(failures), options, failures)
         with progress("restaurant", quiet=quiet) as shown:
             counted = written(results, out, inputs, shown)
-    click.echo(counted.told(chosen.name), err=True)
+    say(counted.told(chosen.name), err=True)
     finish(failures.status)
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from formulaseed.cli.output import emit, say
 from formulaseed.cli.seeds import replace_file
 from formulaseed.errors import UnreadableError, reason_of
 from formulaseed.frontends.json_schema import seed_schema
@@ -27,10 +28,10 @@ def command(out: str | None, current: str | None) -> None:
         except (OSError, ValueError) as error:
             raise UnreadableError(f"cannot read {current}: {reason_of(error)}") from None
         is_current = written == text.encode()
-        click.echo(f"{current}: {'current' if is_current else f'stale; run `formulaseed schema --out {current}`'}")
+        say(f"{current}: {'current' if is_current else f'stale; run `formulaseed schema --out {current}`'}")
         sys.exit(0 if is_current else 1)
     if out is None:
-        click.echo(text, nl=False)
+        emit(text)
         return
     replace_file(Path(out), text)
-    click.echo(out)
+    say(out)

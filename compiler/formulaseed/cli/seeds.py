@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from formulaseed.diagnostics.model import printable
+from formulaseed.cli.output import say
 from formulaseed.diagnostics.render import summary
 from formulaseed.errors import UnreadableError
 
@@ -37,8 +37,8 @@ def reference_option(function: F) -> F:
 def tell_warnings(seed: FormulaSeed | RequestsFile | RulesFile) -> None:
     """Say how many warnings a file has; `check` shows them."""
     if seed.diagnostics:
-        shown = printable(seed.document.source.name)
-        click.echo(f"{shown}: {summary(seed.diagnostics)}; see `formulaseed check {shown}`", err=True)
+        name = seed.document.source.name
+        say(f"{name}: {summary(seed.diagnostics)}; see `formulaseed check {name}`", err=True)
 
 
 def replace_file(path: Path, text: str) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 import click
 
 from formulaseed.cli.common import reported
+from formulaseed.cli.output import say
 from formulaseed.cli.progress import Progress, progress
 from formulaseed.cli.run import INTERRUPTED, Counted, Source, written
 from formulaseed.extract.answers import Answers, StoredExtractor, unanswered
@@ -55,7 +56,8 @@ def ask(
     def reviews() -> Iterator[list[ReviewText]]:
         return asked_reviews(evaluator, source(Failures()), options)
 
-    with Store(Path(given["store"]) if given["store"] else default_path()) as store:
+    path = Path(given["store"]) if given["store"] else default_path()
+    with Store(path, read_only=given["dry_run"]) as store:
         questionnaire = Questionnaire(
             fields_of(program),
             model=given["model"],
@@ -66,7 +68,8 @@ def ask(
         tally = Tally(prices)
         answers = Answers(questionnaire, store, tally, retry_errors=given["retry_errors"])
         if given["dry_run"]:
-            click.echo("\n".join(lines(estimate(answers, reviews()), answers, prices)))
+            for line in lines(estimate(answers, reviews()), answers, prices):
+                say(line)
             return 0
         limits = Limits(**{field.name: given[field.name] for field in fields(Limits)})
         most = given["max_usd"]
@@ -88,18 +91,18 @@ def ask(
                 results = run_restaurants(evaluator, extractor, source(failures), options, failures)
                 written(results, out, inputs, shown, counted)
         except KeyboardInterrupt:
-            click.echo("interrupted: what was answered is stored, and the same command goes on from there", err=True)
+            say("interrupted: what was answered is stored, and the same command goes on from there", err=True)
             status = INTERRUPTED
         finally:
             if carrier is not None and carrier.stopped:
-                click.echo(f"stopped: {carrier.stopped}; the same command goes on from here", err=True)
+                say(f"stopped: {carrier.stopped}; the same command goes on from here", err=True)
             for line in (counted.told(f"anthropic, {given['model']}"), *tally.lines()):
-                click.echo(line, err=True)
+                say(line, err=True)
         return status or failures.status
 
 
 def _tell(text: str) -> None:
-    click.echo(text, err=True)
+    say(text, err=True)
 
 
 def _silent(text: str) -> None:

@@ -72,7 +72,7 @@ ALLOWED: dict[str, set[str]] = {
 """What each layer may import, as layers or as single modules; itself always."""
 
 LAZY: dict[str, set[str]] = {
-    "runtime": {"backends.python.verify", "diagnostics", "source"},
+    "runtime": {"backends.python.identity", "backends.python.verify", "diagnostics", "source"},
     "errors": {"diagnostics"},
     "reference": {"source"},
 }

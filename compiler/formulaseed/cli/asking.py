@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -24,13 +24,31 @@ from formulaseed.extract.store import Store, default_path
 from formulaseed.extract.tally import Tally
 from formulaseed.ir import nodes
 from formulaseed.llm.budget import Budget
-from formulaseed.llm.client import Limits
+from formulaseed.llm.client import Limits, NotReady, must_be_ready
 from formulaseed.llm.prices import read_prices, told
 from formulaseed.runtime.evaluator import Evaluator
 from formulaseed.runtime.results import Failures
 from formulaseed.runtime.running import RunOptions, asked_reviews
 from formulaseed.runtime.running import run as run_restaurants
 from formulaseed.wording import number_of
+
+
+def not_ready_to_ask(given: Mapping[str, Any]) -> NotReady | None:
+    """Why no call can be made from here, if so. Raises it where there is no stored answer to do without calls, either."""
+    if given["dry_run"]:
+        return None
+    try:
+        must_be_ready()
+    except NotReady as error:
+        with Store(_store_path(given), read_only=True) as store:
+            if not store.info()["answers"]:
+                raise
+        return error
+    return None
+
+
+def _store_path(given: Mapping[str, Any]) -> Path:
+    return Path(given["store"]) if given["store"] else default_path()
 
 
 def ask(
@@ -42,9 +60,10 @@ def ask(
     out: str,
     failures: Failures,
     quiet: bool,
+    not_ready: NotReady | None,
     **given: Any,
 ) -> int:
-    """Run with a model; the exit status."""
+    """Run with a model; the exit status. Where no call can be made, the store must have every answer."""
     prices = read_prices(given["prices"])
     if given["max_usd"] is not None and given["model"] not in prices.models:
         message = f"--max-usd needs a price, and there is none for {given['model']}; --prices FILE gives one"
@@ -56,15 +75,20 @@ def ask(
     def reviews() -> Iterator[list[ReviewText]]:
         return asked_reviews(evaluator, source(Failures()), options)
 
-    path = Path(given["store"]) if given["store"] else default_path()
+    questionnaire = Questionnaire(
+        fields_of(program),
+        model=given["model"],
+        effort=given["effort"],
+        passes=program.passes,
+        own_prompt=program.extraction_prompt,
+    )
+    path = _store_path(given)
+    if not_ready is not None and is_read_again:
+        with Store(path, read_only=True) as store:
+            known = Answers(questionnaire, store, Tally(prices), retry_errors=given["retry_errors"])
+            if next(unanswered(known, reviews()), None) is not None:
+                raise not_ready
     with Store(path, read_only=given["dry_run"]) as store:
-        questionnaire = Questionnaire(
-            fields_of(program),
-            model=given["model"],
-            effort=given["effort"],
-            passes=program.passes,
-            own_prompt=program.extraction_prompt,
-        )
         tally = Tally(prices)
         answers = Answers(questionnaire, store, tally, retry_errors=given["retry_errors"])
         if given["dry_run"]:

@@ -22,6 +22,7 @@ from formulaseed.draft.transcript import Settings, Transcript
 from formulaseed.errors import DataError, FormulaSeedError
 from formulaseed.llm.budget import Budget
 from formulaseed.llm.calls import EFFORTS
+from formulaseed.llm.client import must_be_ready
 from formulaseed.llm.prices import Prices, read_prices
 from formulaseed.pipeline import analyse_text
 from formulaseed.source.files import read_bytes
@@ -52,6 +53,8 @@ def command(task: str, out: str | None, force: bool, **given: Any) -> None:
     transcript as soon as it is there. Exit status 1, and the best draft as *.draft.json, where it ends with errors.
     """
     _refuse_what_clashes(given)
+    if not (given["replay"] or given["dry_run"]):
+        must_be_ready()
     text = _task(task)
     prices = read_prices(given["prices"])
     target = _target(task, out)

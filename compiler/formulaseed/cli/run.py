@@ -87,7 +87,12 @@ def command(
     measures. The anthropic extractor asks a model; what it answers is kept, so that nothing is paid twice. Exit
     status 3 where some restaurants or reviews failed: they are listed, the others are written.
     """
-    if extractor != "anthropic":
+    not_ready = None
+    if extractor == "anthropic":
+        from formulaseed.cli.asking import ask, not_ready_to_ask
+
+        not_ready = not_ready_to_ask(model_options)
+    else:
         _only_for_models(model_options)
     evaluator = evaluator_of(seed)
     program = seed_of(seed).program
@@ -96,11 +101,9 @@ def command(
     source = _source(contexts, restaurants, reviews)
     failures = Failures()
     if extractor == "anthropic":
-        from formulaseed.cli.asking import ask
-
         if extractions is not None:
             raise click.UsageError("--extractions goes with --extractor recorded")
-        status = ask(evaluator, program, options, source, inputs, out, failures, quiet, **model_options)
+        status = ask(evaluator, program, options, source, inputs, out, failures, quiet, not_ready, **model_options)
         finish(status)
     with reported(failures):
         chosen = _extractor(extractor, program, extractions, failures)

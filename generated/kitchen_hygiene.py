@@ -513,7 +513,7 @@ def parse_parameters(record: JsonObject) -> Parameters:
     _known(record, ("AS_OF_YEAR",))
     return Parameters(
         (
-            _bounded(_integer(record.get("AS_OF_YEAR"), "param.AS_OF_YEAR"), 2000, 2100, "AS_OF_YEAR")
+            _bounded(_integer(record.get("AS_OF_YEAR"), "param.AS_OF_YEAR"), 2000, 2100, "param.AS_OF_YEAR")
             if "AS_OF_YEAR" in record
             else PARAMETERS.AS_OF_YEAR
         ),
@@ -522,6 +522,16 @@ def parse_parameters(record: JsonObject) -> Parameters:
 
 JsonValue: TypeAlias = "str | int | float | bool | Sequence[JsonValue] | Mapping[str, JsonValue] | None"
 JsonObject: TypeAlias = Mapping[str, JsonValue]
+
+
+def _shown(value: JsonValue) -> str:
+    """Quote the beginning of a value; Python prints neither integers of 5,000 digits nor lists 1,000 deep."""
+    try:
+        return repr(value)[:80]
+    except (ValueError, RecursionError):
+        return "an integer of thousands of digits" if isinstance(value, int) else "a value too large to print"
+
+
 _Number = TypeVar("_Number", int, float)
 _Value = TypeVar("_Value", bound=str)
 
@@ -544,7 +554,7 @@ class DataError(ValueError):
 def _refused(place: str, expected: str, value: JsonValue) -> DataError:
     if value is None:
         return DataError(f"`{place}` is missing; it must be {expected}")
-    return DataError(f"`{place}` must be {expected}, not {repr(value)[:80]}")
+    return DataError(f"`{place}` must be {expected}, not {_shown(value)}")
 
 
 def _object(record: JsonObject, name: str) -> JsonObject:
@@ -554,7 +564,7 @@ def _object(record: JsonObject, name: str) -> JsonObject:
         return section
     if name not in record:
         return {}
-    raise DataError(f"`{name}` must be an object, not {repr(section)[:80]}")
+    raise DataError(f"`{name}` must be an object, not {_shown(section)}")
 
 
 def _choice(values: Mapping[str, _Value], value: JsonValue, place: str) -> _Value:
@@ -590,10 +600,10 @@ def _date_part(record: JsonObject, name: str, part: int, most: int) -> JsonValue
     raise _refused("meta.date", "a date, YYYY-MM-DD", date)
 
 
-def _bounded(value: _Number, low: float, high: float, name: str) -> _Number:
-    """A parameter inside its bounds, both inclusive."""
+def _bounded(value: _Number, low: float, high: float, place: str) -> _Number:
+    """A field or parameter inside its bounds, both inclusive."""
     if not low <= value <= high:
-        raise DataError(f"`param.{name}` must be from {low} to {high}, not {value!r}")
+        raise DataError(f"`{place}` must be from {low} to {high}, not {_shown(value)}")
     return value
 
 

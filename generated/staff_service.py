@@ -457,6 +457,16 @@ def parse_context(context: JsonObject) -> Context:
 
 JsonValue: TypeAlias = "str | int | float | bool | Sequence[JsonValue] | Mapping[str, JsonValue] | None"
 JsonObject: TypeAlias = Mapping[str, JsonValue]
+
+
+def _shown(value: JsonValue) -> str:
+    """Quote the beginning of a value; Python prints neither integers of 5,000 digits nor lists 1,000 deep."""
+    try:
+        return repr(value)[:80]
+    except (ValueError, RecursionError):
+        return "an integer of thousands of digits" if isinstance(value, int) else "a value too large to print"
+
+
 _Value = TypeVar("_Value", bound=str)
 
 
@@ -478,7 +488,7 @@ class DataError(ValueError):
 def _refused(place: str, expected: str, value: JsonValue) -> DataError:
     if value is None:
         return DataError(f"`{place}` is missing; it must be {expected}")
-    return DataError(f"`{place}` must be {expected}, not {repr(value)[:80]}")
+    return DataError(f"`{place}` must be {expected}, not {_shown(value)}")
 
 
 def _object(record: JsonObject, name: str) -> JsonObject:
@@ -488,7 +498,7 @@ def _object(record: JsonObject, name: str) -> JsonObject:
         return section
     if name not in record:
         return {}
-    raise DataError(f"`{name}` must be an object, not {repr(section)[:80]}")
+    raise DataError(f"`{name}` must be an object, not {_shown(section)}")
 
 
 def _choice(values: Mapping[str, _Value], value: JsonValue, place: str) -> _Value:

@@ -61,6 +61,9 @@ def command(
     if tokens is not None and form != "prompt":
         raise click.UsageError("--tokens is for --format prompt")
     reference = _reference(seed, schema, database, root or "", custom_fields or "")
+    for name in reference.hidden:
+        what = "the entity" if reference.entity(name.partition(".")[2]) is not None else "a word of the language"
+        say(f"hidden: {name}, as `{name.partition('.')[2]}` alone is {what}; write it with its prefix", err=True)
     if form == "json":
         if generated_at:
             reference = replace(reference, generated_at=_now())
@@ -85,7 +88,7 @@ def _reference(seed: str | None, schema: str | None, database: str | None, root:
         layout = replace(layout, root=root or layout.root, custom_table=custom_fields or layout.custom_table)
         found = database_reference(database, layout)
         for name in found.left_out:
-            say(f"left out: {name}, which no formula can name", err=True)
+            say(f"left out: {name}", err=True)
         return overlaid(found.reference, stated) if stated is not None else found.reference
     if stated is not None:
         if not stated.entities:

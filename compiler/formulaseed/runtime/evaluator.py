@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from formulaseed.errors import DataError, EvaluationError
+from formulaseed.ir.interpret import object_of, rows_of
 from formulaseed.runtime.contract import GeneratedModule
 
 JsonRow = Mapping[str, Any]
@@ -48,13 +49,14 @@ class Evaluator:
         self, rows: Iterable[JsonRow], context: JsonRow, parameters: Mapping[str, Any] | None = None
     ) -> dict[str, list[str]]:
         """For each aggregate, the ids of the reviews that went into it."""
-        listed = list(rows) if isinstance(rows, Iterable) else []
+        listed = list(rows_of(rows))
         ids = [_review_id(row, index) for index, row in enumerate(listed)]
         positions: dict[str, list[int]] = self._run(self.module.evidence, listed, context, parameters)
         return {name: [ids[position] for position in found] for name, found in positions.items()}
 
     def parse_parameters(self, given: Mapping[str, Any]) -> tuple[Any, ...]:
         """The parameters as the module takes them. Raises `DataError` for one that is unknown or out of bounds."""
+        object_of(given, "the parameters")
         if not hasattr(self.module, "parse_parameters"):
             raise DataError(f"the seed `{self.task_name}` has no parameters, and `{next(iter(given))}` was given")
         try:
@@ -65,18 +67,16 @@ class Evaluator:
     def _run(self, function: Any, rows: Iterable[JsonRow], context: JsonRow, given: Mapping[str, Any] | None) -> Any:
         module = self.module
         parsed_rows = []
-        if isinstance(rows, Mapping | str) or not isinstance(rows, Iterable):
-            raise DataError(f"rows must be a list of objects, not {type(rows).__name__}")
-        for index, row in enumerate(rows):
+        for index, row in enumerate(rows_of(rows)):
             try:
-                parsed_rows.append(module.parse_row(_mapping(row, "a row")))
+                parsed_rows.append(module.parse_row(object_of(row, "a row")))
             except (module.DataError, DataError) as error:
                 raise DataError(str(error), _row_place(row, index)) from None
         try:
-            arguments = [module.parse_context(_mapping(context, "the context"))]
+            arguments = [module.parse_context(object_of(context, "the context"))]
         except module.DataError as error:
             raise DataError(str(error)) from None
-        if given:
+        if given is not None and object_of(given, "the parameters"):
             arguments.append(self.parse_parameters(given))
         try:
             return function(parsed_rows, *arguments)
@@ -91,12 +91,6 @@ class Evaluator:
         place = self._locate(error.step, error.kind) if self._locate is not None else ""
         operands = getattr(error, "operands", ())  # modules compiled before there were any still run
         return EvaluationError(error.step, error.kind, error.message, operands, place)
-
-
-def _mapping(value: object, what: str) -> Mapping[str, Any]:
-    if isinstance(value, Mapping):
-        return value
-    raise DataError(f"{what} must be an object, not {repr(value)[:80]}")
 
 
 def _row_place(row: object, index: int) -> str:

@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
+from formulaseed.domain.json_values import _unreadable
 from formulaseed.errors import DataError
 
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?![0-9])")
@@ -110,6 +111,7 @@ class RatedReview(Review):
         name = (self.user or {}).get("name")
         if name is not None and not isinstance(name, str):
             raise ValueError("`user.name` must be a text")
+        _refuse_unreadable({**(self.model_extra or {}), "user": self.user, "stars": self.stars})
         return self
 
     def fields(self) -> dict[str, Any]:
@@ -131,6 +133,7 @@ class RatedRestaurant(Restaurant):
         for name in ("attributes", "hours"):
             if not isinstance(self.context().get(name), dict | None):
                 raise ValueError(f"`{name}` must be an object")
+        _refuse_unreadable(self.context())
         return self
 
 
@@ -146,6 +149,13 @@ class SocialGraph(Record):
     """Who names whom as a friend."""
 
     friend_graph: dict[str, list[str]]
+
+
+def _refuse_unreadable(values: dict[str, Any]) -> None:
+    for name, value in values.items():
+        reason = _unreadable(value)
+        if reason:
+            raise ValueError(f"`{name}` {reason}")
 
 
 _WORDS = {

@@ -17,7 +17,7 @@ from formulaseed.backends.python.code import Code
 from formulaseed.backends.python.plan import ModuleView
 from formulaseed.backends.python.requests_plan import RequestsView
 from formulaseed.backends.python.rules_plan import RulesView
-from formulaseed.domain import scanning
+from formulaseed.domain import json_values, scanning
 from formulaseed.resources import resource_folder
 
 if TYPE_CHECKING:
@@ -132,7 +132,7 @@ class _Helper:
 def _helpers() -> dict[str, _Helper]:
     """The definitions of the preludes, in the order of the files."""
     helpers: dict[str, _Helper] = {}
-    for file in (prelude.__file__, requests_prelude.__file__, scanning.__file__):
+    for file in (json_values.__file__, prelude.__file__, requests_prelude.__file__, scanning.__file__):
         helpers.update(_helpers_of(Path(file).read_text(encoding="utf-8")))
     return helpers
 

@@ -19,8 +19,8 @@ LINE_BYTES = 64 * 1024 * 1024
 """A line of JSON Lines, unpacked; a restaurant with 50,000 reviews has less."""
 JSON_DEPTH = 64
 NUMBER_CHARACTERS = 40
-TASK_NAME_CHARACTERS = 100
-NAME_CHARACTERS = 100
+TASK_NAME_CHARACTERS = 255
+NAME_CHARACTERS = 255
 KEYWORDS = 5_000
 SOURCES = 100
 """Sentences that one field or step names as where it comes from."""

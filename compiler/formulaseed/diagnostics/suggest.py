@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
+from formulaseed import limits
 from formulaseed.diagnostics.model import Help
 
 _LEAST_RATIO = 0.66
@@ -42,7 +43,7 @@ def near(name: str, known: Iterable[str]) -> list[str]:
     begins with the given one, that differs in a third of its letters at most, or, if it is the only one, that the
     given one is a part of or the other way round.
     """
-    if not name or len(name) > 200:
+    if not name or len(name) > limits.NAME_CHARACTERS:
         return []
     from difflib import SequenceMatcher
 

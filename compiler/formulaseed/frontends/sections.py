@@ -76,10 +76,11 @@ class Sections:
             and name.isprintable()
             and name == name.strip()
             and not set(name) & set("/\\\"'`$%<>|*?:;{}#")
-            and any(c.isascii() and c.isalnum() for c in name)
+            and any(c.isalnum() for c in name)
         )
         if not good:
-            help = "use letters, digits, spaces, `-`, `_` and `.`, up to 100 characters, such as `G1a-v2`"
+            help = "use letters or digits of any language, and spaces, `-`, `_` and `.` between them, up to "
+            help += f"{limits.TASK_NAME_CHARACTERS} characters, such as `G1a-v2`"
             self.problems.add("FS206", text.span, "this task name cannot name a module", help)
             return None
         return Named(text.span, name)

@@ -117,7 +117,7 @@ def test_fix_writes_through_a_link(tmp_path: Path) -> None:
     target, link = tmp_path / "there" / "seed.json", tmp_path / "seed.json"
     target.write_text(G1A.read_text(encoding="utf-8").replace("min(20.0, RAW_RISK)", "mni(20.0, RAW_RISK)"), "utf-8")
     link.symlink_to(target)
-    assert "1 error mended" in formulaseed("check", link, "--fix").err
+    assert "1 error fixed" in formulaseed("check", link, "--fix").err
     assert link.is_symlink()
     assert target.read_bytes() == G1A.read_bytes()
 
@@ -141,7 +141,7 @@ def test_fix_rewrites_the_file(tmp_path: Path) -> None:
     path.write_text(text, encoding="utf-8")
     outcome = formulaseed("check", path, "--fix")
     assert outcome.status == 1
-    assert f"{path}: 1 error mended" in outcome.err
+    assert f"{path}: 1 error fixed" in outcome.err
     assert path.read_text(encoding="utf-8") == G1A.read_text(encoding="utf-8").replace('"sum"', '"avg"')
     assert "FS504" in outcome.out
     again = formulaseed("check", path, "--fix")

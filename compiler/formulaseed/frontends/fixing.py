@@ -1,28 +1,52 @@
-"""Mends in a seed's text what is certain: a name that is meant, and the order of the steps.
+"""Fixes in a seed's text what can be read in one way only: a misspelt name, and the order of the steps.
 
 In: the text with its diagnostics. Out: the text with the changes, everything else as the author laid it out.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Callable, Iterable
 
-from formulaseed.diagnostics.model import Diagnostic
+from formulaseed.diagnostics.model import Diagnostic, Fix
 from formulaseed.frontends.sorting import dependency_order
 from formulaseed.source.json_reader import JsonArray, JsonObject, JsonValue
 from formulaseed.syntax import surface
 
+_CONSTANT = ("FS603", "FS607", "FS608", "FS610")
+"""Warnings of what is the same for every restaurant: a sign that a name was taken for another."""
 
-def with_names_fixed(text: str, diagnostics: Iterable[Diagnostic]) -> str:
-    """The text with every certain change made; of two that overlap the first."""
-    fixes = {(d.fix.span.start, d.fix.span.end): d.fix.text for d in diagnostics if d.fix is not None}
+
+def applicable(diagnostics: Iterable[Diagnostic]) -> list[Fix]:
+    """Return the fixes in the order of the file; of two that overlap the first."""
+    found: list[Fix] = []
+    fixes = dict.fromkeys(d.fix for d in diagnostics if d.fix is not None)
+    for fix in sorted(fixes, key=lambda fix: (fix.span.start, fix.span.end)):
+        if not found or fix.span.start >= found[-1].span.end:
+            found.append(fix)
+    return found
+
+
+def with_fixes(text: str, fixes: Iterable[Fix]) -> str:
+    """Return the text with every fix applied; none overlaps another, and they are in the order of the file."""
     parts: list[str] = []
     last = 0
-    for (start, end), new in sorted(fixes.items()):
-        if start >= last:
-            parts += [text[last:start], new]
-            last = end
+    for fix in fixes:
+        parts += [text[last : fix.span.start], fix.text]
+        last = fix.span.end
     return "".join([*parts, text[last:]])
+
+
+def is_fixed(before: Iterable[Diagnostic], after: Iterable[Diagnostic]) -> bool:
+    """Return whether there are fewer errors after a change, none of them new, and nothing has become constant by it."""
+    left = _counted(before, lambda d: d.severity == "error")
+    found = _counted(after, lambda d: d.severity == "error")
+    constant = [_counted(each, lambda d: d.code in _CONSTANT) for each in (before, after)]
+    return found < left and constant[1] <= constant[0]
+
+
+def _counted(diagnostics: Iterable[Diagnostic], chosen: Callable[[Diagnostic], bool]) -> Counter[tuple[str, str]]:
+    return Counter((d.code, d.message) for d in diagnostics if chosen(d))
 
 
 def with_steps_sorted(text: str, tree: JsonValue, program: surface.Program) -> str:

@@ -203,10 +203,12 @@ def _fixed(
 ) -> _Fixable:
     """Apply all fixes, or some of them where one of the others is none after all, until no more can be applied."""
     fixes: list[Fix] = applicable(analysis.diagnostics)
-    for first in ([fixes] if len(fixes) < 2 else [fixes, *([fix] for fix in fixes[:_TRIED_ALONE])]):
+    for first in [fixes] if len(fixes) < 2 else [fixes, *([fix] for fix in fixes[:_TRIED_ALONE])]:
         found = analysis
         for _ in range(_ROUNDS):  # what hid behind one typo may be another
-            again = _once_fixed(found, first if found is analysis else applicable(found.diagnostics), analysed, rearranged)
+            again = _once_fixed(
+                found, first if found is analysis else applicable(found.diagnostics), analysed, rearranged
+            )
             if again is None:
                 break
             found = again

@@ -173,7 +173,8 @@ def help_for_method(value: str, name: str, arguments: Sequence[str]) -> str:
     if form is not None:
         text = form.of([partial(_always, each) for each in texts])
         number = f", or `int({text})` for 1 or 0" if name.lower() in _PLACES else ""
-        return f"write `{text}`{number}; case matters"
+        case = "" if text.startswith("len(") else "; case matters"
+        return f"write `{text}`{number}{case}"
     if name in FUNCTIONS:
         return f"write `{name}({', '.join(texts)})`"
     form = form_of(name.lower(), len(texts))

@@ -25,7 +25,7 @@ from formulaseed.wording import number_of
 @click.option("--format", "form", type=click.Choice(["text", "json", "sarif"]), default="text",
               help="How to print diagnostics.")  # fmt: skip
 @click.option(
-    "--fix", is_flag=True, help="Mend in the files what is certain: slips of the hand in names, the steps' order."
+    "--fix", is_flag=True, help="Fix in the files what cannot change their meaning: typos in names, the steps' order."
 )
 @reference_option
 @strict_option
@@ -66,17 +66,15 @@ def command(seeds: tuple[str, ...], form: str, fix: bool, reference: str | None,
 
 
 def _fixed(analysis: Analysis | RequestsAnalysis | ProgramAnalysis) -> Analysis | RequestsAnalysis | ProgramAnalysis:
-    """Mend the file, and say so on standard error; the analysis of what it holds now. Rules stay as they are."""
-    mended: Analysis | RequestsAnalysis
-    if isinstance(analysis, Analysis):
-        mended = fixed(analysis)
-    elif isinstance(analysis, RequestsAnalysis):
-        mended = fixed_requests(analysis)
-    else:
-        return analysis
+    """Fix the file, and say so on standard error; the analysis of what it holds now.
+
+    Rules stay as they are, and so does what has no file to be written to.
+    """
     path = analysis.document.path
-    if mended is not analysis and path is not None:
-        replace_file(path, mended.document.source.text)
-        number = analysis.errors - mended.errors
-        say(f"{path}: {number_of(number, 'error')} mended", err=True)
-    return mended
+    if path is None or not isinstance(analysis, Analysis | RequestsAnalysis):
+        return analysis
+    found = fixed(analysis) if isinstance(analysis, Analysis) else fixed_requests(analysis)
+    if found is not analysis:
+        replace_file(path, found.document.source.text)
+        say(f"{path}: {number_of(found.fixed, 'error')} fixed", err=True)
+    return found

@@ -16,7 +16,7 @@ from formulaseed.errors import UnreadableError
 
 if TYPE_CHECKING:
     from formulaseed.formulas import RulesFile
-    from formulaseed.pipeline import FormulaSeed, RequestsFile
+    from formulaseed.pipeline import FormulaSeed, RequestsAnalysis, RequestsFile
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -34,8 +34,8 @@ def reference_option(function: F) -> F:
     return decorated
 
 
-def tell_warnings(seed: FormulaSeed | RequestsFile | RulesFile) -> None:
-    """Say how many warnings a file has; `check` shows them."""
+def tell_warnings(seed: FormulaSeed | RequestsFile | RequestsAnalysis | RulesFile) -> None:
+    """Say how many warnings a file has, and errors where they do not end the command; `check` shows them."""
     if seed.diagnostics:
         name = seed.document.source.name
         say(f"{name}: {summary(seed.diagnostics)}; see `formulaseed check {name}`", err=True)

@@ -9,12 +9,13 @@ import click
 
 from formulaseed import limits
 from formulaseed.cli.output import emit, say, show
-from formulaseed.diagnostics.model import Problems, printable
+from formulaseed.diagnostics.model import Problems, printable, strictly
 from formulaseed.diagnostics.render import render_json, render_text, summary
 from formulaseed.diagnostics.suggest import did_you_mean
 from formulaseed.frontends.groups import GROUPS
 from formulaseed.frontends.request_template import CHECKLIST, GUIDELINES, request_template
 from formulaseed.frontends.shorthand import shorthand_of
+from formulaseed.ir.requests import Request
 from formulaseed.pipeline import RequestsAnalysis, analyse_requests
 from formulaseed.source.json_reader import Plain
 from formulaseed.source.text import Source
@@ -26,7 +27,7 @@ _CODES = ("FS814", "FS821", "FS822", "FS823")
 
 @click.command("shorthand")
 @click.argument("text", required=False)
-@click.option("--check", "checked", metavar="REQUESTS", help="Hold each shorthand of a file against its structure.")
+@click.option("--check", "checked", metavar="REQUESTS", help="Compare each shorthand of a file with its structure.")
 @click.option("--print", "printed", metavar="REQUESTS", help="Print the shorthand of each structure of a file.")
 @click.option("--template", metavar="GROUP", help="Print a new request of a group, G01 to G10, to fill in.")
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", help="How to print.")
@@ -54,7 +55,7 @@ def _print_canonical(text: str, form: str) -> None:
     problems = Problems()
     tree = parse_shorthand(source, problems)
     if tree is None:
-        found = problems.sorted()
+        found = strictly(problems.sorted())
         if form == "json":
             emit(render_json(found))
         else:
@@ -77,22 +78,24 @@ def plain_tree(tree: Shorthand) -> Plain:
 
 
 def _check(path: str, form: str) -> None:
-    """What is wrong with the shorthands; other errors are counted, since a request that has some is not compared."""
+    """What is wrong with the shorthands, as errors.
+
+    Errors of other parts are counted, since a structure that has some is not compared.
+    """
     analysis = analyse_requests(path)
-    found = [d for d in analysis.diagnostics if d.code in _CODES]
+    found = strictly(d for d in analysis.diagnostics if d.code in _CODES)
     if form == "json":
         emit(render_json(found))
     else:
         if found:
             show(render_text(found))
         say(f"{path}: {summary(found) or 'no problems'}")
-    _finish(analysis, path)
+    _finish(analysis, path, failed=bool(found))
 
 
 def _print_all(path: str, form: str) -> None:
     analysis = analyse_requests(path)
-    requests = analysis.program.requests if analysis.program is not None else ()
-    shorthands = {request.id: shorthand_of(request.structure) for request in requests}
+    shorthands = {line.id: shorthand_of(line.structure) for line in analysis.lines if isinstance(line, Request)}
     if form == "json":
         emit(json.dumps(shorthands, indent=2, ensure_ascii=False) + "\n")
     else:
@@ -101,12 +104,11 @@ def _print_all(path: str, form: str) -> None:
     _finish(analysis, path)
 
 
-def _finish(analysis: RequestsAnalysis, path: str) -> None:
-    others = sum(d.severity == "error" and d.code not in _CODES for d in analysis.diagnostics)
-    if others:
-        errors = number_of(others, "other error")
+def _finish(analysis: RequestsAnalysis, path: str, *, failed: bool = False) -> None:
+    if analysis.has_errors:
+        errors = number_of(analysis.errors, "other error")
         say(f"{path}: {errors}; see `formulaseed check {path}`", err=True)
-    sys.exit(1 if analysis.has_errors else 0)
+    sys.exit(1 if failed or analysis.has_errors else 0)
 
 
 def _print_template(group: str) -> None:

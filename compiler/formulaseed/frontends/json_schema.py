@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from formulaseed import limits
-from formulaseed.diagnostics.codes import CODES
+from formulaseed.diagnostics.codes import SEED_WARNINGS
 from formulaseed.diagnostics.pages import headline
 from formulaseed.domain import schema
 from formulaseed.domain.types import Type
@@ -248,12 +248,10 @@ def _parameter() -> JsonSchema:
 
 
 def _allow() -> JsonSchema:
-    of_seeds = (code for code in CODES if not code.startswith("FS8"))  # those are of requests
-    warnings = [code for code in of_seeds if CODES[code].severity == "warning"]
     return {
         "type": "object",
         "description": "Warnings that are meant to be: the code, and why.",
-        "properties": {code: {**_REASON, "description": headline(code)} for code in warnings},
+        "properties": {code: {**_REASON, "description": headline(code)} for code in SEED_WARNINGS},
         "additionalProperties": False,
         "examples": [{"FS602": "kept for the next version"}],
     }

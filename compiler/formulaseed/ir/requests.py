@@ -174,6 +174,25 @@ class Request:
 
 
 @tree_node
+class InvalidRequest:
+    """A line of a requests file that has errors; `errors` are their places and messages.
+
+    Of the rest, what the line says as a string: None where it says nothing, and everywhere in a line that is no JSON.
+    """
+
+    id: str | None
+    group: str | None
+    scenario: str | None
+    gold_restaurant: str | None
+    errors: tuple[str, ...]
+    line: int
+    span: Span
+
+
+Line = Request | InvalidRequest
+
+
+@tree_node
 class Requests:
     """A checked file of requests, in the file's order. `name` is that of the file without its ending."""
 

@@ -15,7 +15,7 @@ from typing import Final, Literal, NamedTuple, TypeAlias, TypeVar
 TASK_NAME: Final = "G1a-v2"
 SEED_VERSION: Final[str | None] = None
 SEED_SHA256: Final = "5f8d0b3bd5058c9f52adb7bf1fdabc975dc6225715aa39d7476959772221b286"
-BODY_SHA256: Final = "9e543694c4f8d0282531333295f19d4a06ffba941bf0a9b6b5548552fb3e3094"
+BODY_SHA256: Final = "b79d9b00356d43423516735c2cf9a267256c9c4f1b118e694cf08eda194c2032"
 KEYWORDS: Final[tuple[str, ...]] = (
     "allergy",
     "allergic",
@@ -621,7 +621,8 @@ _ISO_DATE = r"[0-9]{4}-[0-9]{2}-[0-9]{2}([T ][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]
 
 def _iso_date(text: str) -> tuple[int, int] | None:
     """Return year and month of an ISO date or date-time, YYYY-MM-DD only; None for any other string."""
-    if not re.fullmatch(_ISO_DATE, text):
+    is_day = len(text) == 10 and text[4] == text[7] == "-" and text.isascii()  # as most are; the pattern is slower
+    if not is_day and not re.fullmatch(_ISO_DATE, text):
         return None
     try:
         found = datetime.datetime.fromisoformat(text)

@@ -15,7 +15,7 @@ from typing import Final, Literal, NamedTuple, TypeAlias, TypeVar
 TASK_NAME: Final = "Kitchen-hygiene"
 SEED_VERSION: Final[str | None] = "1.0"
 SEED_SHA256: Final = "8a696dd8f2b2b999adaf3f3e5e2812abae119262f28c93f5b8a6311506dbc108"
-BODY_SHA256: Final = "4449d49e773d3e99915c2a83b12ff0094b82fa1c2be78ab08d9b40ef68818acc"
+BODY_SHA256: Final = "dd29221edf50d7d6ebf78bad4db197d815f4421bb25c3b7a9dbd44334bc92438"
 KEYWORDS: Final[tuple[str, ...]] = (
     "clean",
     "dirty",
@@ -700,7 +700,8 @@ _ISO_DATE = r"[0-9]{4}-[0-9]{2}-[0-9]{2}([T ][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]
 
 def _iso_date(text: str) -> tuple[int, int] | None:
     """Return year and month of an ISO date or date-time, YYYY-MM-DD only; None for any other string."""
-    if not re.fullmatch(_ISO_DATE, text):
+    is_day = len(text) == 10 and text[4] == text[7] == "-" and text.isascii()  # as most are; the pattern is slower
+    if not is_day and not re.fullmatch(_ISO_DATE, text):
         return None
     try:
         found = datetime.datetime.fromisoformat(text)

@@ -15,7 +15,7 @@ from typing import Final, Literal, NamedTuple, TypeAlias, TypeVar
 TASK_NAME: Final = "Late-night"
 SEED_VERSION: Final[str | None] = "1.0"
 SEED_SHA256: Final = "610e051e9bc14a1c4548c0bac66d58904d2003329f738e0316352dbd9992313b"
-BODY_SHA256: Final = "b2de91fa42cedc6e1efc9d02a2c363faceb8429d2ddd77d13bd820877b8c0b0d"
+BODY_SHA256: Final = "25e2d83e62cafeefbf3f25818161398c4e975d2e5d3c3a226abf192502a69658"
 KEYWORDS: Final[tuple[str, ...]] = ()
 OUTPUT: Final = (
     "N_LATE",
@@ -584,7 +584,8 @@ _ISO_DATE = r"[0-9]{4}-[0-9]{2}-[0-9]{2}([T ][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]
 
 def _iso_date(text: str) -> tuple[int, int] | None:
     """Return year and month of an ISO date or date-time, YYYY-MM-DD only; None for any other string."""
-    if not re.fullmatch(_ISO_DATE, text):
+    is_day = len(text) == 10 and text[4] == text[7] == "-" and text.isascii()  # as most are; the pattern is slower
+    if not is_day and not re.fullmatch(_ISO_DATE, text):
         return None
     try:
         found = datetime.datetime.fromisoformat(text)

@@ -103,8 +103,8 @@ def test_declared_names_are_no_typos_of_one_another() -> None:
     """`score_1` may be there without `score_2`, and names that the seed declares may be as near as they like."""
     assert given([{**ROW, "extraction": without(VALUES, "score_2")}], CONTEXT)["SCORE"] == 1.5
     fields = [{"name": name, "type": "integer", "default": 7} for name in ("star", "stars")]
-    near = {**SEED, "extract": {"fields": fields},
-            "compute": [{"name": "S", "op": "sum", "expr": "extraction.star * 10 + extraction.stars"}], "output": ["S"]}  # fmt: skip
+    steps = [{"name": "S", "op": "sum", "expr": "extraction.star * 10 + extraction.stars"}]
+    near = {**SEED, "extract": {"fields": fields}, "compute": steps, "output": ["S"]}
     row = {"extraction": {"stars": 1}}
     assert load_evaluator(near).evaluate([row], {}) == reference_evaluate(near, [row], {}) == {"S": 71}
 

@@ -86,6 +86,7 @@ SEEDS = Dialect(
         "bit_length",
         "fromisoformat",
         "is_integer",
+        "isascii",
         "isdecimal",
         "join",
         "kind",

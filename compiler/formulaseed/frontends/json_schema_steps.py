@@ -9,7 +9,7 @@ from formulaseed.domain import schema
 from formulaseed.domain.builtins import FUNCTIONS
 from formulaseed.domain.types import Type
 from formulaseed.frontends.cases import ELSE_WORDS, RULE_KEYS
-from formulaseed.frontends.conditions import OPERATOR_IN_TEXT, OPERATORS
+from formulaseed.frontends.conditions import OPERATORS
 from formulaseed.frontends.json_schema_parts import (
     A_NAME,
     LITERAL,
@@ -224,7 +224,6 @@ def _test() -> JsonSchema:
     tests["in"] = list_of(operand, limits.LIST_ITEMS, least=1)
     return {
         "type": [*LITERAL, "object"],
-        "not": {"type": "string", "pattern": f"^{OPERATOR_IN_TEXT.pattern}$(?!\\n)"},
         "properties": {name: {**test, "description": _OPERATORS[name]} for name, test in tests.items()},
         "additionalProperties": False,
         "minProperties": 1,

@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from formulaseed import limits
 from formulaseed.diagnostics.model import Help
 from formulaseed.frontends.cases import lower_case
-from formulaseed.frontends.conditions import all_of, lower_conditions
+from formulaseed.frontends.conditions import lower_conditions
 from formulaseed.frontends.shape import Shape
+from formulaseed.frontends.worded import all_of
 from formulaseed.source.json_reader import JsonObject, JsonString, JsonValue
 from formulaseed.source.text import Span
 from formulaseed.syntax import ast, surface
@@ -145,9 +146,10 @@ def _field(value: JsonValue | None, shape: Shape) -> ast.Expr | None:
 
 def _single_name(text: JsonString, what: str, help: str, shape: Shape) -> ast.Expr | None:
     bare = text.value[1:]
-    if re.fullmatch(r"\$[A-Za-z_][\w.]*", text.value) and shape.spelled.get(bare) != text.value:
+    if re.fullmatch(r"\$[A-Za-z_][\w.]*", text.value) and text.value not in shape.spelled.get(bare, ()):
         message = f"`$` stands before filters, and {what} takes a value"
-        shape.problems.add("FS509", text.span, message, Help(f"write `{bare}`", bare))
+        is_safe = bare in shape.steps or bare in shape.types
+        shape.problems.add("FS509", text.span, message, Help(f"write `{bare}`", bare, is_safe=is_safe))
         return ast.Name(text.span, bare)
     expression = parse_formula(text, shape.problems)
     if expression is None or isinstance(expression, ast.Name):

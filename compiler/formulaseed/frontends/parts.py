@@ -14,8 +14,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from formulaseed import limits
 from formulaseed.diagnostics.model import Problems
 from formulaseed.domain.types import Base
-from formulaseed.frontends.conditions import all_of
 from formulaseed.frontends.review_names import Inputs
+from formulaseed.frontends.worded import all_of
 from formulaseed.source.text import Span
 from formulaseed.syntax import ast, surface
 from formulaseed.syntax.mentions import mentioned_names

@@ -19,7 +19,7 @@ import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from formulaseed import limits
 from formulaseed.checker.program import check_program
@@ -187,44 +187,55 @@ def fixed(analysis: Analysis) -> Analysis:
 
     A fix stays only where it leaves fewer errors, and brings neither a new one nor a result that is always the same.
     """
-    return _fixed(analysis, analyse_text, _sorted_text)
+    return _fixed(
+        analysis, _Fixer(analyse_text, lambda found: applicable(found.diagnostics, found.surface), _sorted_text)
+    )
 
 
 def fixed_requests(analysis: RequestsAnalysis) -> RequestsAnalysis:
     """Return the same for requests, whose order is the author's."""
-    return _fixed(analysis, lambda source: _analysed_requests(Document(source, None, None), Problems()), lambda _: "")
+    fixer: _Fixer[RequestsAnalysis] = _Fixer(
+        lambda source: _analysed_requests(Document(source, None, None), Problems()),
+        lambda found: applicable(found.diagnostics, None),
+        lambda found: "",
+    )
+    return _fixed(analysis, fixer)
 
 
 _Fixable = TypeVar("_Fixable", Analysis, RequestsAnalysis)
 
 
-def _fixed(
-    analysis: _Fixable, analysed: Callable[[Source], _Fixable], rearranged: Callable[[_Fixable], str]
-) -> _Fixable:
-    """Apply all fixes, or some of them where one of the others is none after all, until no more can be applied."""
-    fixes: list[Fix] = applicable(analysis.diagnostics)
-    for first in ([fixes] if len(fixes) < 2 else [fixes, *([fix] for fix in fixes[:_TRIED_ALONE])]):
-        found = analysis
+@dataclass(frozen=True)
+class _Fixer(Generic[_Fixable]):
+    """How a kind of file is analysed again, its safe fixes found, and its text put in order."""
+
+    analysed: Callable[[Source], _Fixable]
+    fixes: Callable[[_Fixable], list[Fix]]
+    in_order: Callable[[_Fixable], str]
+
+    def once(self, analysis: _Fixable, fixes: list[Fix]) -> _Fixable | None:
+        """The analysis of the text with the fixes, or without any, in order; None where that changes nothing."""
+        source = analysis.document.source
+        text = with_fixes(source.text, fixes) if fixes else self.in_order(analysis)
+        if text in ("", source.text):
+            return None
+        found = self.analysed(Source(source.name, text))
+        return replace(found, fixed=analysis.fixed + (len(fixes) or analysis.errors - found.errors))
+
+
+def _fixed(analysis: _Fixable, fixer: _Fixer[_Fixable]) -> _Fixable:
+    """Apply all fixes, or one of them where another is none after all, until no more can be applied."""
+    fixes: list[Fix] = fixer.fixes(analysis)
+    alone: list[list[Fix]] = [[fix] for fix in fixes[:_TRIED_ALONE]] if len(fixes) > 1 else []
+    for first in [fixes, *alone]:
+        found = fixer.once(analysis, first)
         for _ in range(_ROUNDS):  # what hid behind one typo may be another
-            again = _once_fixed(found, first if found is analysis else applicable(found.diagnostics), analysed, rearranged)
-            if again is None:
+            if found is None:
                 break
-            found = again
             if is_fixed(analysis.diagnostics, found.diagnostics):
-                return _fixed(found, analysed, rearranged)
+                return _fixed(found, fixer)
+            found = fixer.once(found, fixer.fixes(found))
     return analysis
-
-
-def _once_fixed(
-    analysis: _Fixable, fixes: list[Fix], analysed: Callable[[Source], _Fixable], rearranged: Callable[[_Fixable], str]
-) -> _Fixable | None:
-    """The analysis of the text with the fixes, or without any, rearranged; None where that changes nothing."""
-    source = analysis.document.source
-    text = with_fixes(source.text, fixes) if fixes else rearranged(analysis)
-    if text in ("", source.text):
-        return None
-    found = analysed(Source(source.name, text))
-    return replace(found, fixed=analysis.fixed + (len(fixes) or analysis.errors - found.errors))
 
 
 def _sorted_text(analysis: Analysis) -> str:

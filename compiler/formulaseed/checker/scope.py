@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -13,6 +13,7 @@ from formulaseed.diagnostics.model import Problems
 from formulaseed.diagnostics.suggest import did_you_mean, is_slip, meant, nearest, one_of
 from formulaseed.domain import ranges
 from formulaseed.domain.builtins import FUNCTIONS
+from formulaseed.domain.foreign_functions import help_for_method
 from formulaseed.domain.ranges import Range
 from formulaseed.domain.types import BOOLEAN, ERROR, Base, Type
 from formulaseed.ir import nodes
@@ -37,12 +38,25 @@ _SECTIONS = (
 """What a step's name is taken to stand behind."""
 _SPOKEN: dict[str, SymbolKind] = {
     **dict.fromkeys(
-        ("business", "businesses", "biz", "restaurant", "restaurants", "item", "place", "shop", "store", "venue", "company"),
+        (
+            "business",
+            "businesses",
+            "biz",
+            "restaurant",
+            "restaurants",
+            "item",
+            "place",
+            "shop",
+            "store",
+            "venue",
+            "company",
+        ),
         SymbolKind.CONTEXT,
     ),
     **dict.fromkeys(("review", "reviews", "rating", "ratings", "r", "rev", "row", "metadata"), SymbolKind.META),
     **dict.fromkeys(
-        ("extractions", "extracted", "extract", "fields", "field", "e", "ext", "answer", "answers"), SymbolKind.EXTRACTION
+        ("extractions", "extracted", "extract", "fields", "field", "e", "ext", "answer", "answers"),
+        SymbolKind.EXTRACTION,
     ),
     **dict.fromkeys(("params", "parameter", "parameters", "config", "settings"), SymbolKind.PARAMETER),
 }
@@ -128,7 +142,12 @@ class Scope:
 
         Returns None for anything else, and reports nothing then.
         """
-        if not isinstance(node, ast.Name) or self.is_known(node.text) or beside is None or beside.base is not Base.STRING:
+        if (
+            not isinstance(node, ast.Name)
+            or self.is_known(node.text)
+            or beside is None
+            or beside.base is not Base.STRING
+        ):
             return None
         found: str | None = node.text
         is_certain = False
@@ -142,6 +161,11 @@ class Scope:
         help = meant(value_text(found), certain=is_certain, more=_QUOTED)
         self.tell("FS201", node.span, f"{self.words.unknown} `{node.text}`", help, node.text)
         return error_at(node.span)
+
+    def values_elsewhere(self, text: str, known: Collection[str]) -> list[str]:
+        """Return the string itself where it is a value of another field than the one with the known values."""
+        values = (ty.values or () for fields in self.inputs.values() for ty in fields.values())
+        return [text] if any(text in each for each in values if set(each) != set(known)) else []
 
     def resembles_name(self, text: str) -> bool:
         """Return whether an unknown bare name may be a misspelt one, a word of the language, or lacks its namespace."""
@@ -210,7 +234,9 @@ class Scope:
         prefix, _, rest = text.partition(".")
         kinds = {kind.value: kind for kind in self.inputs}
         if prefix not in kinds:
-            self.tell("FS204", span, f"`{prefix}` is no namespace", self._help_for_namespace(prefix, rest, per_review), text)
+            self.tell(
+                "FS204", span, f"`{prefix}` is no namespace", self._help_for_namespace(prefix, rest, per_review), text
+            )
             return error_at(span)
         kind = kinds[prefix]
         fields = self.inputs[kind]
@@ -290,7 +316,9 @@ class Scope:
                 return meant(later, certain=is_slip(text, later, names), more=" its step comes later")
             if any(text in (ty.values or ()) for ty in self.inputs[SymbolKind.EXTRACTION].values()):
                 return meant(value_text(text), certain=False, more=_QUOTED)
-        return did_you_mean(text, before, what="steps defined before this one", others=[n for n in names if n not in before])
+        return did_you_mean(
+            text, before, what="steps defined before this one", others=[n for n in names if n not in before]
+        )
 
     def _help_for_namespace(self, prefix: str, rest: str, per_review: bool) -> str:
         kinds = [kind.value for kind in self.inputs]
@@ -320,7 +348,10 @@ class Scope:
             SymbolKind.EXTRACTION: "extract.fields",
         }
         if "." in name:
-            last = name.rsplit(".", 1)[1]
+            field, last = name.rsplit(".", 1)
+            help = help_for_method(f"{kind.value}.{field}", last, []) if field in self.inputs[kind] else ""
+            if help:
+                return help
             is_named = kind is SymbolKind.PARAMETER
             declared = f'{{"{last}": {{"type": "string"}}}}' if is_named else f'{{"name": "{last}", "type": "string"}}'
             return f"a field has no parts: declare one in `{where[kind]}`, such as {declared}"

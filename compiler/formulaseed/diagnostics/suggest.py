@@ -124,9 +124,10 @@ def is_slip(name: str, meant: str, known: Iterable[str]) -> bool:
     """Whether one of the known names was surely meant: the other is that name with a slip of the hand, and no other name is.
 
     Other case or separators; one letter too many, missing, or changed inside a word; two neighbours that changed places.
+    No other is as near: any single character that differs makes it one that may be meant.
     """
-    slips = [other for other in known if _slipped(_fold(name), _fold(other))]
-    return slips == [meant]
+    slips = [other for other in known if _slipped(_fold(name), _fold(other)) or _is_one_edit(_fold(name), _fold(other))]
+    return slips == [meant] and _slipped(_fold(name), _fold(meant))
 
 
 def _slipped(name: str, meant: str) -> bool:
@@ -152,6 +153,18 @@ def _slipped_word(word: str, meant: str) -> bool:
     longer, shorter = max(word, meant, key=len), min(word, meant, key=len)
     doubled = longer[start - 1] == longer[start] and len(shorter) >= _LEAST_PART
     return longer[start + 1 :] == shorter[start:] and (doubled or len(longer) >= 5)
+
+
+def _is_one_edit(name: str, other: str) -> bool:
+    """Whether at most one character is too many, missing or another, or two neighbours changed places."""
+    if abs(len(name) - len(other)) > 1:
+        return False
+    start = next((n for n, (a, b) in enumerate(zip(name, other, strict=False)) if a != b), min(len(name), len(other)))
+    if len(name) != len(other):
+        longer, shorter = max(name, other, key=len), min(name, other, key=len)
+        return longer[start + 1 :] == shorter[start:]
+    is_swapped = name[start : start + 2] == other[start : start + 2][::-1]
+    return name[start + 1 :] == other[start + 1 :] or (is_swapped and name[start + 2 :] == other[start + 2 :])
 
 
 def _says_other(name: str, other: str) -> bool:

@@ -6,25 +6,57 @@ In: the text with its diagnostics. Out: the text with the changes, everything el
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 
 from formulaseed.diagnostics.model import Diagnostic, Fix
 from formulaseed.frontends.sorting import dependency_order
 from formulaseed.source.json_reader import JsonArray, JsonObject, JsonValue
 from formulaseed.syntax import surface
+from formulaseed.syntax.mentions import mentioned_names
 
+_DUPLICATE = ("FS005", "FS203")
+_UNKNOWN = ("FS201", "FS204")
 _CONSTANT = ("FS603", "FS607", "FS608", "FS610")
 """Warnings of what is the same for every restaurant: a sign that a name was taken for another."""
 
 
-def applicable(diagnostics: Iterable[Diagnostic]) -> list[Fix]:
-    """Return the fixes in the order of the file; of two that overlap the first."""
+def applicable(diagnostics: Collection[Diagnostic], program: surface.Program | None) -> list[Fix]:
+    """Return the fixes in the order of the file; of two that overlap the first.
+
+    Where a definition may be what is misspelt, its uses are left: where something is defined twice, and where a name is
+    never used as it is defined, but several times, or as an output, as it is not.
+    """
+    if any(d.code in _DUPLICATE for d in diagnostics):
+        return []
+    fixes = {d.fix: d.code for d in diagnostics if d.fix is not None}
+    unused = _unused(program) if program is not None else set()
+    returned = {name.text for name in program.output} if program is not None else set()
+    uses = Counter(_written(fix) for fix, code in fixes.items() if code in _UNKNOWN)
     found: list[Fix] = []
-    fixes = dict.fromkeys(d.fix for d in diagnostics if d.fix is not None)
     for fix in sorted(fixes, key=lambda fix: (fix.span.start, fix.span.end)):
-        if not found or fix.span.start >= found[-1].span.end:
+        written = _written(fix)
+        is_definition = _bare(fix.text) in unused and (uses[written] > 1 or written in returned)
+        if (not found or fix.span.start >= found[-1].span.end) and not is_definition:
             found.append(fix)
     return found
+
+
+def _written(fix: Fix) -> str:
+    return _bare(fix.span.source.text[fix.span.start : fix.span.end])
+
+
+def _unused(program: surface.Program) -> set[str]:
+    """The names, without their namespaces, of what the program defines and does not mention."""
+    steps = (*program.steps, *program.nameless)
+    names = [*(each.name for each in program.fields), *(each.name for each in (*program.meta, *program.context))]
+    names += [*(each.name for each in program.parameters), *(step.name for step in steps)]
+    mentioned = {_bare(name) for step in steps for name in mentioned_names(step)}
+    return {name.text for name in names} - mentioned - {name.text for name in program.output}
+
+
+def _bare(name: str) -> str:
+    """A name as it is written in a file, without quotes, sign and namespace."""
+    return name.strip("\"'$").rpartition(".")[2].removeprefix("$")
 
 
 def with_fixes(text: str, fixes: Iterable[Fix]) -> str:

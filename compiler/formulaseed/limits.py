@@ -11,6 +11,12 @@ TASK_BYTES = 512 * 1024
 ANSWER_CHARACTERS = 2_000_000
 """A longer answer of a model is not looked at."""
 SEED_BYTES = 2 * 1024 * 1024
+MODULE_BYTES = 16 * 1024 * 1024
+"""A larger file is no generated module."""
+FILE_BYTES = 64 * 1024 * 1024
+"""What is read of any other file that is read as a whole: a social graph, prices, a transcript's part."""
+LINE_BYTES = 64 * 1024 * 1024
+"""A line of JSON Lines, unpacked; a restaurant with 50,000 reviews has less."""
 JSON_DEPTH = 64
 NUMBER_CHARACTERS = 40
 TASK_NAME_CHARACTERS = 100

@@ -69,6 +69,8 @@ class DomainScope(Scope):
         if known is not None and not rest:
             fields = [reference.spelled(full) for full in self.reference.names_of(entity)]
             help = f"name one of its fields, such as `{fields[0]}`" if fields else "it has no fields"
+            if f"{reference.root}.{text}" in reference.hidden:
+                help += f"; the field of `{reference.root}` is `{reference.root}.{text}`"
             self.tell("FS204", span, f"`{text}` is an entity that is always there, and has no value", help, text)
         elif known is not None:
             self.tell("FS204", span, f"`{entity}` has no field `{rest}`", self._help_for_own(entity, rest), text)

@@ -78,7 +78,7 @@ class Scope:
 
     problems: Problems
     inputs: Mapping[SymbolKind, Mapping[str, Type]]
-    bounds: Mapping[str, Range]
+    bounds: Mapping[Symbol, Range]
     places: Mapping[str, int]
     uses: Mapping[str, frozenset[str]]
     filter_names: frozenset[str]
@@ -252,8 +252,7 @@ class Scope:
         known = None
         if ty.is_numeric:
             known = ranges.INPUT_INTEGER if ty.base is Base.INTEGER else ranges.INPUT_NUMBER
-            if kind is SymbolKind.PARAMETER:
-                known = ranges.intersection(known, self.bounds[rest])
+            known = ranges.intersection(known, self.bounds.get(Symbol(kind, rest), known))
         return nodes.Ref(Symbol(kind, rest), Info(ty, span, known), name.written)
 
     def _too_early(self, name: str, span: Span) -> None:

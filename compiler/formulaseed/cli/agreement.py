@@ -6,7 +6,7 @@ import json
 
 import click
 
-from formulaseed.cli.common import finish, reported, seed_of
+from formulaseed.cli.common import finish, load_program, reported
 from formulaseed.extract.agreement import Pair, measure, render, to_json
 from formulaseed.extract.base import ReviewText, fields_of, handled
 from formulaseed.extract.lexical import LexicalExtractor
@@ -29,7 +29,7 @@ def command(seed: str, contexts: str, extractions: str, form: str) -> None:
 
     Accuracy alone flatters where one value is common: compare it with the baseline, and read Cohen's kappa.
     """
-    program = seed_of(seed).program
+    program = load_program(seed)
     fields = fields_of(program)
     failures = Failures()
     with reported(failures):

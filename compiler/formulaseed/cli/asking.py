@@ -12,7 +12,7 @@ import click
 
 from formulaseed.cli.common import reported
 from formulaseed.cli.progress import Progress, progress
-from formulaseed.cli.run import INTERRUPTED, Counted, Source, written
+from formulaseed.cli.run import INTERRUPTED, Source, closing_line, written
 from formulaseed.extract.answers import Answers, StoredExtractor, unanswered
 from formulaseed.extract.asking import Questionnaire
 from formulaseed.extract.base import Extractor, ReviewText, fields_of
@@ -26,7 +26,7 @@ from formulaseed.llm.budget import Budget
 from formulaseed.llm.client import Limits
 from formulaseed.llm.prices import read_prices, told
 from formulaseed.runtime.evaluator import Evaluator
-from formulaseed.runtime.results import Failures
+from formulaseed.runtime.results import Counted, Failures
 from formulaseed.runtime.running import RunOptions, asked_reviews
 from formulaseed.runtime.running import run as run_restaurants
 from formulaseed.wording import number_of
@@ -93,7 +93,8 @@ def ask(
         finally:
             if carrier is not None and carrier.stopped:
                 click.echo(f"stopped: {carrier.stopped}; the same command goes on from here", err=True)
-            for line in (counted.told(f"anthropic, {given['model']}"), *tally.lines()):
+            closing = closing_line(counted, failures, f"anthropic, {given['model']}")
+            for line in (closing, *tally.lines()):
                 click.echo(line, err=True)
         return status or failures.status
 

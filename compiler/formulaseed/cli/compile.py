@@ -12,6 +12,7 @@ from formulaseed.cli.seeds import reference_option, replace_file, strict_option,
 from formulaseed.diagnostics.render import render_text, summary
 from formulaseed.errors import SeedError, UnreadableError
 from formulaseed.pipeline import TARGETS, FormulaSeed, RequestsFile, compile_requests, compile_seed, load_file
+from formulaseed.source.files import holds
 
 if TYPE_CHECKING:
     from formulaseed.formulas import RulesFile
@@ -87,14 +88,11 @@ def _compiled(loaded: FormulaSeed | RequestsFile | RulesFile, target: str) -> st
 
 
 def _check(path: Path, source: str, seed: str) -> int:
-    try:
-        current = path.read_bytes()
-    except FileNotFoundError:
+    is_current = holds(path, source)
+    if is_current is None:
         click.echo(f"{path}: missing; run `formulaseed compile {seed}`")
         return 1
-    except OSError as error:
-        raise UnreadableError(f"cannot read {path}: {error.strerror}") from None
-    if current == source.encode():
+    if is_current:
         click.echo(f"{path}: current")
         return 0
     click.echo(f"{path}: not what {seed} compiles to; run `formulaseed compile {seed}`")

@@ -24,7 +24,7 @@ from formulaseed.llm.budget import Budget
 from formulaseed.llm.calls import EFFORTS
 from formulaseed.llm.prices import Prices, read_prices
 from formulaseed.pipeline import analyse_text
-from formulaseed.source.files import read_bytes
+from formulaseed.source.files import holds, read_bytes
 from formulaseed.source.text import Source
 from formulaseed.wording import number_of
 
@@ -176,7 +176,7 @@ def _write_seed(text: str, target: Path | None, force: bool) -> None:
         click.echo(text, nl=False)
         return
     if target.exists() and not force:
-        if target.read_bytes() == text.encode():
+        if holds(target, text):
             click.echo(f"{target}: as it was")
             return
         raise click.UsageError(f"{target} holds something else; --force replaces it, --out FILE writes elsewhere")

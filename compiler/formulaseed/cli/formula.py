@@ -17,7 +17,7 @@ from formulaseed.domain.types import Value
 from formulaseed.errors import DataError, EvaluationError
 from formulaseed.formulas import ProgramAnalysis, analyse_formula, analyse_rules_file, domain_of
 from formulaseed.reference.variables import variables_of
-from formulaseed.runtime.formula import evaluate_steps, single
+from formulaseed.runtime.formula import evaluate_steps, known_values, single
 
 _MOST = 4 * 1024 * 1024
 
@@ -63,10 +63,18 @@ class _Outcome:
         self.faults: dict[str, str] = {}
         self.failed = any(d.severity == "error" for d in self.diagnostics)
         self.is_checked_only = False
+        self.is_refused = False
+        """Whether the values are refused as a whole, for the same reason for each formula."""
         if self.failed or analysis.program is None:
             return
         program = analysis.program
         self.is_checked_only = given is None and bool(program.record)
+        try:
+            known_values(program, given)
+        except DataError as error:
+            self.is_refused = True
+            self.faults = dict.fromkeys(program.output, str(error))
+            return
         for step in program.steps if not self.is_checked_only else ():
             try:
                 self.values |= evaluate_steps(single(program, step), given)
@@ -95,8 +103,12 @@ class _Outcome:
         """The value, or the values by name, on standard output; everything else on standard error."""
         if self.diagnostics:
             click.echo(render_text(self.diagnostics), err=True)
-        for name, fault in self.faults.items():
-            click.echo(f"formulaseed: {printable(f'{name}: {fault}' if several else fault)}", err=True)
+        told = {
+            f"{name}: {fault}" if several and not self.is_refused else fault: None
+            for name, fault in self.faults.items()
+        }
+        for line in told:
+            click.echo(f"formulaseed: {printable(line)}", err=True)
         found = self.stages()
         if self.status or self.diagnostics or self.is_checked_only:
             shown = ", ".join(f"{stage} {found[stage]}" for stage in STAGES)

@@ -13,7 +13,7 @@ import click
 from formulaseed.cli.seeds import replace_file
 from formulaseed.diagnostics.model import Problems, printable
 from formulaseed.domain.reference import DatabaseLayout, Reference
-from formulaseed.errors import SeedError, UnreadableError, reason_of
+from formulaseed.errors import SeedError
 from formulaseed.formulas import read_reference
 from formulaseed.frontends.reference_file import lower_layout, lower_reference
 from formulaseed.reference.document import document_text, reference_json
@@ -21,6 +21,7 @@ from formulaseed.reference.markdown import reference_markdown
 from formulaseed.reference.prompt import BudgetError, estimated_tokens, reference_prompt
 from formulaseed.reference.restaurant import restaurant_reference
 from formulaseed.reference.versions import bumped, change
+from formulaseed.source.files import holds
 
 
 @click.command("reference")
@@ -60,6 +61,9 @@ def command(
     if tokens is not None and form != "prompt":
         raise click.UsageError("--tokens is for --format prompt")
     reference = _reference(seed, schema, database, root or "", custom_fields or "")
+    for name in reference.hidden:
+        what = "the entity" if reference.entity(name.partition(".")[2]) is not None else "a word of the language"
+        click.echo(f"hidden: {name}, as `{name.partition('.')[2]}` alone is {what}; write it with its prefix", err=True)
     if form == "json":
         if generated_at:
             reference = replace(reference, generated_at=_now())
@@ -84,7 +88,7 @@ def _reference(seed: str | None, schema: str | None, database: str | None, root:
         layout = replace(layout, root=root or layout.root, custom_table=custom_fields or layout.custom_table)
         found = database_reference(database, layout)
         for name in found.left_out:
-            click.echo(f"left out: {printable(name)}, which no formula can name", err=True)
+            click.echo(f"left out: {printable(name)}", err=True)
         return overlaid(found.reference, stated) if stated is not None else found.reference
     if stated is not None:
         if not stated.entities:
@@ -148,12 +152,7 @@ def _text(text: str, out: str | None, only_check: bool) -> int:
         click.echo(text, nl=False)
         return 0
     if only_check:
-        try:
-            current = Path(out).read_bytes() == text.encode()
-        except FileNotFoundError:
-            current = False
-        except (OSError, ValueError) as error:
-            raise UnreadableError(f"cannot read {out}: {reason_of(error)}") from None
+        current = holds(Path(out), text)
         click.echo(f"{out}: {'current' if current else 'stale; run the command without --check'}")
         return 0 if current else 1
     replace_file(Path(out), text)

@@ -7,6 +7,7 @@ import sys
 
 import click
 
+from formulaseed import limits
 from formulaseed.diagnostics.model import Problems
 from formulaseed.diagnostics.render import render_json, render_text, summary
 from formulaseed.diagnostics.suggest import did_you_mean
@@ -46,7 +47,9 @@ def command(text: str | None, checked: str | None, printed: str | None, template
 
 
 def _print_canonical(text: str, form: str) -> None:
-    source = Source("<text>", text) if text != "-" else Source("<stdin>", sys.stdin.read())
+    source = (
+        Source("<text>", text) if text != "-" else Source("<stdin>", sys.stdin.read(limits.SHORTHAND_CHARACTERS + 1))
+    )
     problems = Problems()
     tree = parse_shorthand(source, problems)
     if tree is None:

@@ -95,14 +95,18 @@ def _default(step: JsonObject, shape: Shape) -> ast.Literal | None:
 
 def _define_filter(step: JsonObject, shape: Shape) -> Operation:
     conditions: list[ast.Expr] = []
-    given = [(key, shape.get(step, key)) for key in ("extraction", "meta", "context", "where")]
+    given = [(key, shape.get(step, key)) for key in OPERATIONS["define_filter"].keys]
     for key, value in given:
-        if value is not None:
+        if value is None:
+            continue
+        if key == "expr":
+            conditions += ast.conjuncts(_formula(value, "`expr`", shape) or ast.Invalid(value.span))
+        else:
             conditions += lower_conditions(value, f"`{key}`", shape, None if key == "where" else key)
     condition = all_of(conditions)
     if all(value is None for _, value in given):
         place = Span(step.span.source, step.span.start, step.span.start + 1, step.span.pointer)
-        help = 'add "extraction": {…}, "meta", "context" or "where"'
+        help = 'add "extraction": {…}, "meta", "context", "where", or "expr": a condition as a formula'
         shape.problems.add("FS502", place, "the filter has no conditions", help)
     elif condition is None:
         shape.problems.add("FS502", step.span, "the filter tests nothing", "name a field and its value")
@@ -220,7 +224,7 @@ def _case(step: JsonObject, shape: Shape) -> Operation:
 
 
 OPERATIONS: dict[str, Lowering] = {
-    "define_filter": Lowering(("extraction", "meta", "context", "where"), _define_filter),
+    "define_filter": Lowering(("extraction", "meta", "context", "where", "expr"), _define_filter),
     "count": Lowering(("where",), _count),
     "sum": Lowering(("expr", "where"), _sum),
     "max": Lowering(("field", "expr", "where", "default"), _extreme(largest=True)),

@@ -33,8 +33,9 @@ from formulaseed.wording import number_of
 
 _TAKEN = ("place", "known", "self", "evidence")
 _MODULE = (
-    "NAME", "REQUESTS_SHA256", "REQUESTS", "GOLD", "Evidence", "evaluate", "Restaurant", "Background", "parse_restaurant",
-    "parse_background", "Truth", "Scalar", "Path", "Circle", "Weight", "Program", "DataError", "JsonObject", "JsonValue",
+    "NAME", "REQUESTS_SHA256", "BODY_SHA256", "REQUESTS", "GOLD", "Evidence", "evaluate", "Restaurant", "Background",
+    "parse_restaurant", "parse_background",
+    "Truth", "Scalar", "Path", "Circle", "Weight", "Program", "DataError", "JsonObject", "JsonValue",
     "ast", "re", "warnings", "cached_property", "Callable", "Mapping", "Sequence", "Final", "Literal", "NamedTuple", "TypeAlias",
 )  # fmt: skip
 

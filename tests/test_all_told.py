@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from formulaseed.diagnostics.model import Diagnostic, Problems
+from formulaseed.frontends.foreign_words import FOREIGN_OPERATIONS
 from formulaseed.pipeline import analyse_text
 from formulaseed.source.text import Source, Span
 from formulaseed.testing import reference_evaluate
@@ -704,7 +705,7 @@ def test_a_filter_of_a_misspelt_operation_is_near() -> None:
         seed_with({"name": "is_new", "op": "filter", "meta": {"year": {">": 2020}}}, where(**{"$is_nwe": True}))
     )
     assert [(d.code, d.help) for d in found] == [
-        ("FS504", 'write {"op": "define_filter", "where": {"meta.stars": {"<": 3}}}'),
+        ("FS504", FOREIGN_OPERATIONS["filter"]),
         ("FS201", "did you mean `$is_new`?"),
     ]
 

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 from formulaseed import check
 from formulaseed.frontends.foreign_words import FOREIGN_OPERATIONS
-from formulaseed.frontends.operations import OPERATIONS
 
 FIELDS = [
     {"name": "noise", "type": "enum", "values": ["quiet", "lots"]},
@@ -249,14 +248,23 @@ def test_case_is_said_to_matter() -> None:
 @pytest.mark.parametrize("when", ["N = 5", "N > 1 and M = 5", "N => 5", "N =< 5", "N == 5,5", "{N} > 5"])
 def test_a_condition_of_a_rule(when: str) -> None:
     """What stands for a comparison is told with the comparison."""
-    step = {"op": "case", "rules": [{"when": when, "then": 1}, {"else": 0}]}
-    (help,) = [help for code in ("FS101", "FS103") for help in helps(step, code)]
-    found = re.match("write `?([^`,]*)", help)
-    assert found
     part = re.search(r"=>|=<|(?<!=)=(?!=)|5,5|\{N\}", when)
     assert part
-    step["rules"] = [{"when": when.replace(part.group(), found[1]), "then": 1}, {"else": 0}]
-    assert [help for code in ("FS101", "FS103", "FS201") for help in helps(step, code)] == []
+
+    def found(condition: str, filtered: str) -> list[list[str]]:
+        case = {"op": "case", "rules": [{"when": condition, "then": 1}, {"else": 0}]}
+        of_filter = {"name": "F", "op": "define_filter", "expr": filtered}
+        steps = ((case,), ({"op": "count", "where": {"$F": True}}, of_filter))
+        return [
+            [help for code in ("FS101", "FS103", "FS201") for help in helps(step[0], code, *step[1:])] for step in steps
+        ]
+
+    per_review = when.replace("N", "meta.useful").replace("M", "meta.cool")
+    (help,), (same,) = found(when, per_review)
+    written = re.match("write `?([^`,]*)", help)
+    assert written
+    assert same == help.replace("N", "meta.useful")
+    assert found(when.replace(part.group(), written[1]), "True") == [[], []]
 
 
 CONDITIONS_OF_FILTERS: dict[str, tuple[Any, str]] = {
@@ -301,7 +309,6 @@ def test_the_filter_that_says_a_condition(name: str) -> None:
         assert helps({"op": "sum", "expr": f"int({formula})"}, code) == []
 
 
-@pytest.mark.skipif("expr" not in OPERATIONS["define_filter"].keys, reason="filters take no formula yet")
 @pytest.mark.parametrize("name", CONDITIONS_OF_FILTERS)
 def test_the_filter_works(name: str) -> None:
     """The step that the help shows, under a name, in a seed that counts with it."""

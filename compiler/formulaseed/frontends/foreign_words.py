@@ -48,7 +48,8 @@ _STEPS = {
         "if", "switch", "when", "rules", "conditional", "if_else", "ifelse", "if_then_else", "ternary", "cond", "choose",
         "classify", "classification", "bucket", "threshold", "tier", "verdict", "label", "decision", "rule",
     ),
-    '{"op": "define_filter", "where": {"meta.stars": {"<": 3}}}': (
+    '{"op": "define_filter", "where": {"meta.stars": {"<": 3}}}, '
+    'or {"op": "define_filter", "expr": "meta.stars < 3 or meta.useful > 5"}': (
         "filter", "where", "flag", "condition", "predicate", "select", "match",
     ),
     '{"op": "lookup", "source": "context.city", "match": "exact", "table": {"Rome": 2.0}, "default": 1.0}': (

@@ -74,9 +74,9 @@ def _likely_operation(step: JsonObject, shape: Shape) -> str | None:
     return None
 
 
-def _formula(value: JsonValue | None, what: str, shape: Shape) -> ast.Expr | None:
+def _formula(value: JsonValue | None, what: str, shape: Shape, *, is_condition: bool = False) -> ast.Expr | None:
     text = shape.text(value, what)
-    return parse_formula(text, shape.problems) if text else None
+    return parse_formula(text, shape.problems, is_condition=is_condition) if text else None
 
 
 def _where(step: JsonObject, shape: Shape) -> ast.Expr | None:
@@ -100,7 +100,8 @@ def _define_filter(step: JsonObject, shape: Shape) -> Operation:
         if value is None:
             continue
         if key == "expr":
-            conditions += ast.conjuncts(_formula(value, "`expr`", shape) or ast.Invalid(value.span))
+            found = _formula(value, "`expr`", shape, is_condition=True)
+            conditions += ast.conjuncts(found or ast.Invalid(value.span))
         else:
             conditions += lower_conditions(value, f"`{key}`", shape, None if key == "where" else key)
     condition = all_of(conditions)

@@ -27,7 +27,7 @@ NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 KEY_ALIASES: dict[str, tuple[str, ...]] = {
     "formula": ("expr", "value"), "expression": ("expr", "formula", "value"), "expr": ("formula", "value"), "if": ("when",),
-    "condition": ("when", "where"), "conditions": ("where", "rules", "args"), "filter": ("where",),
+    "condition": ("when", "where", "expr"), "conditions": ("where", "rules", "args"), "filter": ("where",),
     "fields": ("field",), "values": ("table", "value"),
     "mapping": ("table",), "map": ("table",), "result": ("then", "value"), "otherwise": ("else", "default"),
     "steps": ("compute",), "outputs": ("output",), "keyword": ("keywords",), "desc": ("description",),
@@ -143,6 +143,8 @@ class Shape:
         for key in value.names():
             if key.value not in known and key.value not in told:
                 aliases = [alias for alias in KEY_ALIASES.get(key.value.lower(), ()) if alias in known]
+                if {"where", "expr"} <= {*aliases} and isinstance(value.get(key.value), JsonString):
+                    aliases.remove("where")  # it takes no formula
                 alias = next((alias for alias in aliases if value.get(alias) is None), None)
                 close = alias or nearest(key.value, known)
                 help = f"known keys: {', '.join(f'`{k}`' for k in known)}"

@@ -14,6 +14,7 @@ from formulaseed.domain.dates import _iso_date
 from formulaseed.domain.json_values import _unreadable
 from formulaseed.domain.typos import _typo_of
 from formulaseed.errors import DataError
+from formulaseed.limits import REVIEW_TEXT_CHARACTERS
 
 _USER = "user_"
 
@@ -124,6 +125,8 @@ class RatedReview(Review):
         if name is not None and not isinstance(name, str):
             raise ValueError("`user.name` must be a text")
         _refuse_unreadable({**(self.model_extra or {}), "user": self.user, "stars": self.stars})
+        if len(self.text) > REVIEW_TEXT_CHARACTERS:
+            raise ValueError(f"`text` has more than {REVIEW_TEXT_CHARACTERS:,} characters")
         return self
 
     def fields(self) -> dict[str, Any]:

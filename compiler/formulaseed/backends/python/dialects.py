@@ -107,7 +107,7 @@ REQUESTS = Dialect(
     types=_TYPES | {ast.List},
     modules={
         **_ATTRIBUTE_READING,
-        "re": frozenset({"IGNORECASE", "compile", "finditer", "fullmatch", "match"}),
+        "re": frozenset({"IGNORECASE", "compile", "fullmatch"}),
     },
     imports={
         "__future__": frozenset({"annotations"}),
@@ -115,11 +115,11 @@ REQUESTS = Dialect(
         "functools": frozenset({"cached_property"}),
         "typing": frozenset({"Final", "Literal", "NamedTuple", "TypeAlias"}),
     },
-    builtins=_BUILTINS | {"all", "frozenset", "range", "reversed", "set", "sorted", "sum"},
-    attributes=_ATTRIBUTES | {"clear", "match", "search", "split", "start", "startswith", "values"},
+    builtins=_BUILTINS | {"all", "frozenset", "range", "set", "sorted", "sum"},
+    attributes=(_ATTRIBUTES - {"append"}) | {"search", "split", "startswith", "values"},
     bases=frozenset({"NamedTuple", "ValueError"}),
     caught=frozenset({_UNPRINTABLE, _UNREADABLE}),
-    objects=frozenset({"Evidence", "_Automaton"}),
+    objects=frozenset({"Evidence"}),
     rest="rules",
     table="REQUESTS",
 )

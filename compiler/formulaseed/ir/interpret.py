@@ -83,7 +83,8 @@ def _row(program: nodes.Program, row: Mapping[str, Any], used: frozenset[Symbol]
 
 
 def _section(row: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    typo = next((key for key in row if _similar(name, key) or key.casefold().startswith(name)), None)
+    keys = [key for key in row if isinstance(key, str)]
+    typo = next((key for key in keys if _similar(name, key) or key.casefold().startswith(name)), None)
     if name not in row and typo is not None:
         raise DataError(f"`{name}` is missing, but there is `{typo[:80]}`")
     section = row.get(name, {})
@@ -127,7 +128,8 @@ def _input(
     field: nodes.InputField | nodes.ExtractionField,
     known: tuple[str, ...] = (),
 ) -> Any:
-    typo = _typo_of(field.name, given, known) if field.name not in given else None
+    keys = [key for key in given if isinstance(key, str)]
+    typo = _typo_of(field.name, keys, known) if field.name not in keys else None
     if typo is not None:
         raise DataError(f"`{kind.value}.{field.name}` is missing, but there is `{typo[:80]}`")
     value = given.get(field.name)

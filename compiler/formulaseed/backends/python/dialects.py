@@ -57,6 +57,15 @@ _BUILTINS = frozenset(
 )  # fmt: skip
 _ATTRIBUTES = frozenset({"append", "casefold", "get", "items"})
 
+_SEED_ATTRIBUTES = frozenset(
+    {
+        "bit_length", "fromisoformat", "is_integer", "isascii", "isdecimal", "join", "kind", "message", "month", "operands",
+        "replace", "step", "year",
+    }
+)  # fmt: skip
+EARLIER = frozenset({"split"})
+"""Attributes that modules of seeds had before they stated their hash; they may still be allowed to run."""
+
 SEEDS = Dialect(
     syntax=_SYNTAX | {ast.NamedExpr},
     types=_TYPES,
@@ -71,22 +80,7 @@ SEEDS = Dialect(
         "typing": frozenset({"Final", "Literal", "NamedTuple", "TypeAlias", "TypeVar"}),
     },
     builtins=_BUILTINS | {"abs", "range", "round", "super", "Exception"},
-    attributes=_ATTRIBUTES
-    | {
-        "bit_length",
-        "fromisoformat",
-        "is_integer",
-        "isascii",
-        "isdecimal",
-        "join",
-        "kind",
-        "message",
-        "month",
-        "operands",
-        "replace",
-        "step",
-        "year",
-    },
+    attributes=_ATTRIBUTES | _SEED_ATTRIBUTES | EARLIER,
     bases=frozenset({"NamedTuple", "Exception", "ValueError"}),
     caught=frozenset({"OverflowError", "ValueError"}),
 )

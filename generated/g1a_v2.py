@@ -15,7 +15,7 @@ from typing import Final, Literal, NamedTuple, TypeAlias, TypeVar
 TASK_NAME: Final = "G1a-v2"
 SEED_VERSION: Final[str | None] = None
 SEED_SHA256: Final = "5f8d0b3bd5058c9f52adb7bf1fdabc975dc6225715aa39d7476959772221b286"
-BODY_SHA256: Final = "b79d9b00356d43423516735c2cf9a267256c9c4f1b118e694cf08eda194c2032"
+BODY_SHA256: Final = "ef9a60c9328bdbfaf1400fca9103733f5805959ebe1d8347eae08a404ac8f9d9"
 KEYWORDS: Final[tuple[str, ...]] = (
     "allergy",
     "allergic",
@@ -488,6 +488,16 @@ def parse_context(context: JsonObject) -> Context:
 
 JsonValue: TypeAlias = "str | int | float | bool | Sequence[JsonValue] | Mapping[str, JsonValue] | None"
 JsonObject: TypeAlias = Mapping[str, JsonValue]
+
+
+def _shown(value: JsonValue) -> str:
+    """Quote the beginning of a value; Python prints neither integers of 5,000 digits nor lists 1,000 deep."""
+    try:
+        return repr(value)[:80]
+    except (ValueError, RecursionError):
+        return "an integer of thousands of digits" if isinstance(value, int) else "a value too large to print"
+
+
 _Number = TypeVar("_Number", int, float)
 _Default = TypeVar("_Default")
 _Value = TypeVar("_Value", bound=str)
@@ -527,7 +537,7 @@ def _substring_max(table: Mapping[str, _Number], source: str, default: _Default)
 def _refused(place: str, expected: str, value: JsonValue) -> DataError:
     if value is None:
         return DataError(f"`{place}` is missing; it must be {expected}")
-    return DataError(f"`{place}` must be {expected}, not {repr(value)[:80]}")
+    return DataError(f"`{place}` must be {expected}, not {_shown(value)}")
 
 
 def _object(record: JsonObject, name: str) -> JsonObject:
@@ -536,7 +546,7 @@ def _object(record: JsonObject, name: str) -> JsonObject:
     if isinstance(section, dict):
         return section
     if name in record:
-        raise DataError(f"`{name}` must be an object, not {repr(section)[:80]}")
+        raise DataError(f"`{name}` must be an object, not {_shown(section)}")
     for key in record:
         if _similar(name, key) or key.casefold()[: len(name)] == name:
             raise DataError(f"`{name}` is missing, but there is `{key[:80]}`: rename it")

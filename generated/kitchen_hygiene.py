@@ -15,7 +15,7 @@ from typing import Final, Literal, NamedTuple, TypeAlias, TypeVar
 TASK_NAME: Final = "Kitchen-hygiene"
 SEED_VERSION: Final[str | None] = "1.0"
 SEED_SHA256: Final = "8a696dd8f2b2b999adaf3f3e5e2812abae119262f28c93f5b8a6311506dbc108"
-BODY_SHA256: Final = "dd29221edf50d7d6ebf78bad4db197d815f4421bb25c3b7a9dbd44334bc92438"
+BODY_SHA256: Final = "1d92a6e6c3ef5d189ee7f311bcbd91c6aabc2f9112f2d36276dea90bb4e349fe"
 KEYWORDS: Final[tuple[str, ...]] = (
     "clean",
     "dirty",
@@ -552,7 +552,7 @@ def parse_parameters(record: JsonObject) -> Parameters:
     _known(record, INPUTS["param"])
     return Parameters(
         (
-            _bounded(_integer(record.get("AS_OF_YEAR"), "param.AS_OF_YEAR"), 2000, 2100, "AS_OF_YEAR")
+            _bounded(_integer(record.get("AS_OF_YEAR"), "param.AS_OF_YEAR"), 2000, 2100, "param.AS_OF_YEAR")
             if "AS_OF_YEAR" in record
             else PARAMETERS.AS_OF_YEAR
         ),
@@ -561,6 +561,16 @@ def parse_parameters(record: JsonObject) -> Parameters:
 
 JsonValue: TypeAlias = "str | int | float | bool | Sequence[JsonValue] | Mapping[str, JsonValue] | None"
 JsonObject: TypeAlias = Mapping[str, JsonValue]
+
+
+def _shown(value: JsonValue) -> str:
+    """Quote the beginning of a value; Python prints neither integers of 5,000 digits nor lists 1,000 deep."""
+    try:
+        return repr(value)[:80]
+    except (ValueError, RecursionError):
+        return "an integer of thousands of digits" if isinstance(value, int) else "a value too large to print"
+
+
 _Number = TypeVar("_Number", int, float)
 _Value = TypeVar("_Value", bound=str)
 
@@ -583,7 +593,7 @@ class DataError(ValueError):
 def _refused(place: str, expected: str, value: JsonValue) -> DataError:
     if value is None:
         return DataError(f"`{place}` is missing; it must be {expected}")
-    return DataError(f"`{place}` must be {expected}, not {repr(value)[:80]}")
+    return DataError(f"`{place}` must be {expected}, not {_shown(value)}")
 
 
 def _object(record: JsonObject, name: str) -> JsonObject:
@@ -592,7 +602,7 @@ def _object(record: JsonObject, name: str) -> JsonObject:
     if isinstance(section, dict):
         return section
     if name in record:
-        raise DataError(f"`{name}` must be an object, not {repr(section)[:80]}")
+        raise DataError(f"`{name}` must be an object, not {_shown(section)}")
     for key in record:
         if _similar(name, key) or key.casefold()[: len(name)] == name:
             raise DataError(f"`{name}` is missing, but there is `{key[:80]}`: rename it")
@@ -650,10 +660,10 @@ def _date_part(meta: JsonObject, name: str) -> JsonValue:
     return given
 
 
-def _bounded(value: _Number, low: float, high: float, name: str) -> _Number:
-    """A parameter inside its bounds, both inclusive."""
+def _bounded(value: _Number, low: float, high: float, place: str) -> _Number:
+    """A field or parameter inside its bounds, both inclusive."""
     if not low <= value <= high:
-        raise DataError(f"`param.{name}` must be from {low} to {high}, not {value!r}")
+        raise DataError(f"`{place}` must be from {low} to {high}, not {_shown(value)}")
     return value
 
 

@@ -13,7 +13,7 @@ from typing import Final, Literal, NamedTuple, TypeAlias, TypeVar
 TASK_NAME: Final = "Neighborhood-rivals"
 SEED_VERSION: Final[str | None] = "1.0"
 SEED_SHA256: Final = "8ac6951934118d9bb38a0b2055b0ae9ab9f38c88e556e5740660fb0982192217"
-BODY_SHA256: Final = "acad4ea14b529779903af62b0a16139236eee24f89cc249b9a0542fbdc288a8a"
+BODY_SHA256: Final = "2f1f993c81ef76afd0ed9bbd4fc34ca4c85581299a75bc12b05cb521698cda98"
 KEYWORDS: Final[tuple[str, ...]] = (
     "better than",
     "worse than",
@@ -466,6 +466,16 @@ def parse_context(context: JsonObject) -> Context:
 
 JsonValue: TypeAlias = "str | int | float | bool | Sequence[JsonValue] | Mapping[str, JsonValue] | None"
 JsonObject: TypeAlias = Mapping[str, JsonValue]
+
+
+def _shown(value: JsonValue) -> str:
+    """Quote the beginning of a value; Python prints neither integers of 5,000 digits nor lists 1,000 deep."""
+    try:
+        return repr(value)[:80]
+    except (ValueError, RecursionError):
+        return "an integer of thousands of digits" if isinstance(value, int) else "a value too large to print"
+
+
 _Number = TypeVar("_Number", int, float)
 _Default = TypeVar("_Default")
 _Value = TypeVar("_Value", bound=str)
@@ -498,7 +508,7 @@ def _substring_max(table: Mapping[str, _Number], source: str, default: _Default)
 def _refused(place: str, expected: str, value: JsonValue) -> DataError:
     if value is None:
         return DataError(f"`{place}` is missing; it must be {expected}")
-    return DataError(f"`{place}` must be {expected}, not {repr(value)[:80]}")
+    return DataError(f"`{place}` must be {expected}, not {_shown(value)}")
 
 
 def _object(record: JsonObject, name: str) -> JsonObject:
@@ -507,7 +517,7 @@ def _object(record: JsonObject, name: str) -> JsonObject:
     if isinstance(section, dict):
         return section
     if name in record:
-        raise DataError(f"`{name}` must be an object, not {repr(section)[:80]}")
+        raise DataError(f"`{name}` must be an object, not {_shown(section)}")
     for key in record:
         if _similar(name, key) or key.casefold()[: len(name)] == name:
             raise DataError(f"`{name}` is missing, but there is `{key[:80]}`: rename it")

@@ -14,7 +14,7 @@ from typing import Final, Literal, NamedTuple, TypeAlias, TypeVar
 TASK_NAME: Final = "Staff-service"
 SEED_VERSION: Final[str | None] = "1.0"
 SEED_SHA256: Final = "9f35640b6d65958735c4e409dfe1801bbd36a1ba43c0e54bb0a8bf7779a84afb"
-BODY_SHA256: Final = "313a4d25da3bac5789dae8e474626720d82be0bd857b4306e5b7efff3b76a4d8"
+BODY_SHA256: Final = "2842dd1b383bb720f7a36300861ac38aeaecbf3d37770856a60d9604b1ecbea4"
 KEYWORDS: Final[tuple[str, ...]] = (
     "service",
     "staff",
@@ -494,6 +494,16 @@ def parse_context(context: JsonObject) -> Context:
 
 JsonValue: TypeAlias = "str | int | float | bool | Sequence[JsonValue] | Mapping[str, JsonValue] | None"
 JsonObject: TypeAlias = Mapping[str, JsonValue]
+
+
+def _shown(value: JsonValue) -> str:
+    """Quote the beginning of a value; Python prints neither integers of 5,000 digits nor lists 1,000 deep."""
+    try:
+        return repr(value)[:80]
+    except (ValueError, RecursionError):
+        return "an integer of thousands of digits" if isinstance(value, int) else "a value too large to print"
+
+
 _Value = TypeVar("_Value", bound=str)
 
 
@@ -515,7 +525,7 @@ class DataError(ValueError):
 def _refused(place: str, expected: str, value: JsonValue) -> DataError:
     if value is None:
         return DataError(f"`{place}` is missing; it must be {expected}")
-    return DataError(f"`{place}` must be {expected}, not {repr(value)[:80]}")
+    return DataError(f"`{place}` must be {expected}, not {_shown(value)}")
 
 
 def _object(record: JsonObject, name: str) -> JsonObject:
@@ -524,7 +534,7 @@ def _object(record: JsonObject, name: str) -> JsonObject:
     if isinstance(section, dict):
         return section
     if name in record:
-        raise DataError(f"`{name}` must be an object, not {repr(section)[:80]}")
+        raise DataError(f"`{name}` must be an object, not {_shown(section)}")
     for key in record:
         if _similar(name, key) or key.casefold()[: len(name)] == name:
             raise DataError(f"`{name}` is missing, but there is `{key[:80]}`: rename it")

@@ -14,7 +14,7 @@ from typing import Final, Literal, NamedTuple, TypeAlias, TypeVar
 TASK_NAME: Final = "Value-for-money"
 SEED_VERSION: Final[str | None] = "1.0"
 SEED_SHA256: Final = "a54a70fc660aaf6aacbf14440eedd9d610ee7401ea5c0d5cd6fdbe3d2ac65e14"
-BODY_SHA256: Final = "cd50402545a0fa571721658cdc1566e806c28a93844756e0db96ded5367841a2"
+BODY_SHA256: Final = "4af2777a66bb34f46efe99f045ce02e2579aacaceb48c27518000f73d3df0766"
 KEYWORDS: Final[tuple[str, ...]] = (
     "price",
     "pricing",
@@ -451,6 +451,16 @@ def parse_context(context: JsonObject) -> Context:
 
 JsonValue: TypeAlias = "str | int | float | bool | Sequence[JsonValue] | Mapping[str, JsonValue] | None"
 JsonObject: TypeAlias = Mapping[str, JsonValue]
+
+
+def _shown(value: JsonValue) -> str:
+    """Quote the beginning of a value; Python prints neither integers of 5,000 digits nor lists 1,000 deep."""
+    try:
+        return repr(value)[:80]
+    except (ValueError, RecursionError):
+        return "an integer of thousands of digits" if isinstance(value, int) else "a value too large to print"
+
+
 _Value = TypeVar("_Value", bound=str)
 
 
@@ -472,7 +482,7 @@ class DataError(ValueError):
 def _refused(place: str, expected: str, value: JsonValue) -> DataError:
     if value is None:
         return DataError(f"`{place}` is missing; it must be {expected}")
-    return DataError(f"`{place}` must be {expected}, not {repr(value)[:80]}")
+    return DataError(f"`{place}` must be {expected}, not {_shown(value)}")
 
 
 def _object(record: JsonObject, name: str) -> JsonObject:
@@ -481,7 +491,7 @@ def _object(record: JsonObject, name: str) -> JsonObject:
     if isinstance(section, dict):
         return section
     if name in record:
-        raise DataError(f"`{name}` must be an object, not {repr(section)[:80]}")
+        raise DataError(f"`{name}` must be an object, not {_shown(section)}")
     for key in record:
         if _similar(name, key) or key.casefold()[: len(name)] == name:
             raise DataError(f"`{name}` is missing, but there is `{key[:80]}`: rename it")

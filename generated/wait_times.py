@@ -15,7 +15,7 @@ from typing import Final, Literal, NamedTuple, TypeAlias, TypeVar
 TASK_NAME: Final = "Wait-times"
 SEED_VERSION: Final[str | None] = "1.0"
 SEED_SHA256: Final = "ebbf470fd48f061d8f89653270e9bd0cb698d58ce8d6be2a2a6fc91f05d90ef6"
-BODY_SHA256: Final = "3bfebfdef907fd4529267b689210aa25b0b7a8c3d7592f3b909675f69f664266"
+BODY_SHA256: Final = "2ff73a5c68b17a04dce6ad9d4b93d45fb9a84acf0b1edd12740fa51ec87a3e97"
 KEYWORDS: Final[tuple[str, ...]] = (
     "wait",
     "minute",
@@ -478,12 +478,12 @@ def parse_parameters(record: JsonObject) -> Parameters:
     _known(record, INPUTS["param"])
     return Parameters(
         (
-            _bounded(_integer(record.get("RECENT_FROM"), "param.RECENT_FROM"), 2000, 2100, "RECENT_FROM")
+            _bounded(_integer(record.get("RECENT_FROM"), "param.RECENT_FROM"), 2000, 2100, "param.RECENT_FROM")
             if "RECENT_FROM" in record
             else PARAMETERS.RECENT_FROM
         ),
         (
-            _bounded(_integer(record.get("MIN_REVIEWS"), "param.MIN_REVIEWS"), 1, 1000, "MIN_REVIEWS")
+            _bounded(_integer(record.get("MIN_REVIEWS"), "param.MIN_REVIEWS"), 1, 1000, "param.MIN_REVIEWS")
             if "MIN_REVIEWS" in record
             else PARAMETERS.MIN_REVIEWS
         ),
@@ -492,6 +492,16 @@ def parse_parameters(record: JsonObject) -> Parameters:
 
 JsonValue: TypeAlias = "str | int | float | bool | Sequence[JsonValue] | Mapping[str, JsonValue] | None"
 JsonObject: TypeAlias = Mapping[str, JsonValue]
+
+
+def _shown(value: JsonValue) -> str:
+    """Quote the beginning of a value; Python prints neither integers of 5,000 digits nor lists 1,000 deep."""
+    try:
+        return repr(value)[:80]
+    except (ValueError, RecursionError):
+        return "an integer of thousands of digits" if isinstance(value, int) else "a value too large to print"
+
+
 _Number = TypeVar("_Number", int, float)
 _Value = TypeVar("_Value", bound=str)
 
@@ -514,7 +524,7 @@ class DataError(ValueError):
 def _refused(place: str, expected: str, value: JsonValue) -> DataError:
     if value is None:
         return DataError(f"`{place}` is missing; it must be {expected}")
-    return DataError(f"`{place}` must be {expected}, not {repr(value)[:80]}")
+    return DataError(f"`{place}` must be {expected}, not {_shown(value)}")
 
 
 def _object(record: JsonObject, name: str) -> JsonObject:
@@ -523,7 +533,7 @@ def _object(record: JsonObject, name: str) -> JsonObject:
     if isinstance(section, dict):
         return section
     if name in record:
-        raise DataError(f"`{name}` must be an object, not {repr(section)[:80]}")
+        raise DataError(f"`{name}` must be an object, not {_shown(section)}")
     for key in record:
         if _similar(name, key) or key.casefold()[: len(name)] == name:
             raise DataError(f"`{name}` is missing, but there is `{key[:80]}`: rename it")
@@ -581,10 +591,10 @@ def _date_part(meta: JsonObject, name: str) -> JsonValue:
     return given
 
 
-def _bounded(value: _Number, low: float, high: float, name: str) -> _Number:
-    """A parameter inside its bounds, both inclusive."""
+def _bounded(value: _Number, low: float, high: float, place: str) -> _Number:
+    """A field or parameter inside its bounds, both inclusive."""
     if not low <= value <= high:
-        raise DataError(f"`param.{name}` must be from {low} to {high}, not {value!r}")
+        raise DataError(f"`{place}` must be from {low} to {high}, not {_shown(value)}")
     return value
 
 

@@ -30,7 +30,7 @@ ALLOWED: dict[str, set[str]] = {
     "lint": {"syntax", "ir", "domain", "diagnostics", "source", "wording"},
     "backends": {"ir", "domain", "resources", "limits", "wording"},
     "llm": {"source.files", "errors", "limits", "resources"},
-    "reference": {"domain", "ir.nodes", "errors", "limits", "wording"},
+    "reference": {"domain", "ir.nodes", "ir.values", "errors", "limits", "wording"},
     "documents": {"frontends.sizes", "diagnostics", "source", "errors", "limits"},
     "formulas": COMPILER | {"documents", "reference", "runtime.formula", "errors", "limits"},
     "draft": {
@@ -46,10 +46,21 @@ ALLOWED: dict[str, set[str]] = {
         "frontends.canonical",
         "frontends.layout",
     },
-    "extract": {"domain.typos", "ir", "llm", "errors", "limits", "runtime.jsonl", "runtime.records", "wording"},
+    "extract": {
+        "domain.json_values",
+        "domain.typos",
+        "ir",
+        "llm",
+        "errors",
+        "limits",
+        "runtime.jsonl",
+        "runtime.records",
+        "wording",
+    },
     "runtime": {
         "extract",
         "ir",
+        "domain.json_values",
         "domain.types",
         "domain.typos",
         "domain.dates",
@@ -84,7 +95,13 @@ ALLOWED: dict[str, set[str]] = {
 """What each layer may import, as layers or as single modules; itself always."""
 
 LAZY: dict[str, set[str]] = {
-    "runtime": {"backends.python.verify", "diagnostics", "source"},
+    "runtime": {
+        "backends.python.identity",
+        "backends.python.verify",
+        "diagnostics",
+        "domain.reference",
+        "source",
+    },
     "errors": {"diagnostics"},
     "reference": {"source"},
 }

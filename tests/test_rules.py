@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from formulaseed import limits
 from formulaseed.diagnostics.codes import CODES
-from formulaseed.diagnostics.model import Diagnostic, Problems
+from formulaseed.diagnostics.model import Diagnostic, Problems, strictly
 from formulaseed.diagnostics.render import render_text
 from formulaseed.domain.builtins import FUNCTIONS
 from formulaseed.errors import SeedError
@@ -171,7 +171,7 @@ def _refused_by_verifier(folder: Path) -> tuple[Diagnostic, ...]:
 def _shorthand(text: str, folder: Path) -> tuple[Diagnostic, ...]:
     problems = Problems()
     assert parse_shorthand(Source("shorthand", text), problems) is None
-    return problems.sorted()
+    return strictly(problems.sorted())
 
 
 MADE = {

@@ -93,6 +93,8 @@ def fields_of(program: nodes.Program) -> tuple[Field, ...]:
             values=tuple((value.name, value.description) for value in each.values),
             default=each.default,
             evidence=each.evidence,
+            minimum=each.minimum,
+            maximum=each.maximum,
         )
         for each in program.fields
     )

@@ -124,6 +124,8 @@ def _graph(given: str | os.PathLike[str] | Mapping[str, Any]) -> Mapping[str, li
     if isinstance(given, Mapping):
         value: object = dict(given)
         name = "the social graph"
+    elif not isinstance(given, str | os.PathLike):
+        raise DataError(f"a social graph is a path or an object, not {type(given).__name__}")
     else:
         name = os.fspath(given)
         try:

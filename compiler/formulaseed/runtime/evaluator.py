@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from formulaseed.errors import DataError, EvaluationError
+from formulaseed.ir.interpret import object_of, rows_of
 from formulaseed.runtime.contract import GeneratedModule
 from formulaseed.runtime.results import Provenance
 
@@ -57,13 +58,14 @@ class Evaluator:
         self, rows: Iterable[JsonRow], context: JsonRow, parameters: Mapping[str, Any] | None = None
     ) -> dict[str, list[str]]:
         """For each aggregate, the ids of the reviews that went into it."""
-        listed = list(rows) if isinstance(rows, Iterable) else []
+        listed = list(rows_of(rows))
         ids = [_review_id(row, index) for index, row in enumerate(listed)]
         positions: dict[str, list[int]] = self._run(self.module.evidence, listed, context, parameters)
         return {name: [ids[position] for position in found] for name, found in positions.items()}
 
     def parse_parameters(self, given: Mapping[str, Any]) -> tuple[Any, ...]:
         """The parameters as the module takes them. Raises `DataError` for one that is unknown or out of bounds."""
+        object_of(given, "the parameters")
         if not hasattr(self.module, "parse_parameters"):
             raise DataError(f"the seed `{self.task_name}` has no parameters, and `{next(iter(given))}` was given")
         try:
@@ -92,16 +94,14 @@ class Evaluator:
     def _run(self, function: Any, rows: Iterable[JsonRow], context: JsonRow, given: Mapping[str, Any] | None) -> Any:
         module = self.module
         parsed_rows = []
-        if isinstance(rows, Mapping | str) or not isinstance(rows, Iterable):
-            raise DataError(f"rows must be a list of objects, not {type(rows).__name__}")
-        for index, row in enumerate(rows):
+        for index, row in enumerate(rows_of(rows)):
             try:
-                self._refuse_unknown(_mapping(row, "a row"))
+                self._refuse_unknown(object_of(row, "a row"))
                 parsed_rows.append(_parsed(module, module.parse_row, row))
             except DataError as error:
                 raise DataError(str(error), _row_place(row, index)) from None
-        arguments = [_parsed(module, module.parse_context, _mapping(context, "the context"))]
-        if given:
+        arguments = [_parsed(module, module.parse_context, object_of(context, "the context"))]
+        if given is not None and object_of(given, "the parameters"):
             arguments.append(self.parse_parameters(given))
         try:
             return function(parsed_rows, *arguments)
@@ -135,12 +135,6 @@ def _parsed(module: GeneratedModule, parse: Callable[[JsonRow], tuple[Any, ...]]
         raise DataError(str(error)) from None
     except Exception as error:  # keys that no JSON object has, or a module that was edited by hand
         raise DataError(f"the module cannot read it: {type(error).__name__}: {error}") from None
-
-
-def _mapping(value: object, what: str) -> Mapping[str, Any]:
-    if isinstance(value, Mapping):
-        return value
-    raise DataError(f"{what} must be an object, not {repr(value)[:80]}")
 
 
 def _row_place(row: object, index: int) -> str:

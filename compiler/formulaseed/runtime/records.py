@@ -11,8 +11,10 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from formulaseed.domain.dates import _iso_date
+from formulaseed.domain.json_values import _unreadable
 from formulaseed.domain.typos import _typo_of
 from formulaseed.errors import DataError
+from formulaseed.limits import REVIEW_TEXT_CHARACTERS
 
 _USER = "user_"
 
@@ -123,6 +125,9 @@ class RatedReview(Review):
         name = (self.user or {}).get("name")
         if name is not None and not isinstance(name, str):
             raise ValueError("`user.name` must be a text")
+        _refuse_unreadable({**(self.model_extra or {}), "user": self.user, "stars": self.stars})
+        if len(self.text) > REVIEW_TEXT_CHARACTERS:
+            raise ValueError(f"`text` has more than {REVIEW_TEXT_CHARACTERS:,} characters")
         return self
 
     def fields(self) -> dict[str, Any]:
@@ -144,6 +149,7 @@ class RatedRestaurant(Restaurant):
         for name in ("attributes", "hours"):
             if not isinstance(self.context().get(name), dict | None):
                 raise ValueError(f"`{name}` must be an object")
+        _refuse_unreadable(self.context())
         return self
 
 
@@ -159,6 +165,13 @@ class SocialGraph(Record):
     """Who names whom as a friend."""
 
     friend_graph: dict[str, list[str]]
+
+
+def _refuse_unreadable(values: dict[str, Any]) -> None:
+    for name, value in values.items():
+        reason = _unreadable(value)
+        if reason:
+            raise ValueError(f"`{name}` {reason}")
 
 
 _WORDS = {

@@ -31,7 +31,7 @@ class Dialect:
     bases: Names
     """What records and errors are made of."""
     caught: Names
-    """What handlers catch: each as it is written, a name or a tuple of names."""
+    """What handlers catch, as it is written."""
     objects: Names = frozenset()
     """The classes without a base, which have methods, and fields that their methods change."""
     rest: str = ""
@@ -55,21 +55,30 @@ _BUILTINS = frozenset(
         "ValueError",
     }
 )  # fmt: skip
+_UNPRINTABLE = "(ValueError, RecursionError)"
+"""What printing a value raises."""
 _ATTRIBUTES = frozenset({"append", "casefold", "get", "items"})
 
 _SEED_ATTRIBUTES = frozenset(
     {
         "bit_length", "fromisoformat", "is_integer", "isascii", "isdecimal", "join", "kind", "message", "month", "operands",
-        "replace", "step", "year",
+        "replace", "startswith", "step", "year",
     }
 )  # fmt: skip
 EARLIER = frozenset({"split"})
 """Attributes that modules of seeds had before they stated their hash; they may still be allowed to run."""
+_ATTRIBUTE_READING: Mapping[str, Names] = {
+    "ast": frozenset({"literal_eval"}),
+    "warnings": frozenset(),  # in its one place only, which is taken as a whole
+}
+_UNREADABLE = "(ValueError, SyntaxError, TypeError, MemoryError, RecursionError)"
+"""What reading an attribute may raise."""
 
 SEEDS = Dialect(
-    syntax=_SYNTAX | {ast.NamedExpr},
+    syntax=_SYNTAX | {ast.NamedExpr, ast.With},
     types=_TYPES,
     modules={
+        **_ATTRIBUTE_READING,
         "datetime": frozenset({"datetime"}),
         "math": frozenset({"ceil", "floor", "log", "pow", "sqrt"}),
         "re": frozenset({"fullmatch"}),
@@ -82,16 +91,15 @@ SEEDS = Dialect(
     builtins=_BUILTINS | {"abs", "range", "round", "super", "Exception"},
     attributes=_ATTRIBUTES | _SEED_ATTRIBUTES | EARLIER,
     bases=frozenset({"NamedTuple", "Exception", "ValueError"}),
-    caught=frozenset({"OverflowError", "ValueError"}),
+    caught=frozenset({"OverflowError", "ValueError", _UNPRINTABLE, _UNREADABLE}),
 )
 
 REQUESTS = Dialect(
     syntax=_SYNTAX | {ast.DictComp, ast.ListComp, ast.SetComp, ast.Set, ast.With},
     types=_TYPES | {ast.List},
     modules={
-        "ast": frozenset({"literal_eval"}),
-        "re": frozenset({"IGNORECASE", "compile", "finditer", "fullmatch", "match"}),
-        "warnings": frozenset(),  # in its one place only, which is taken as a whole
+        **_ATTRIBUTE_READING,
+        "re": frozenset({"IGNORECASE", "compile", "fullmatch"}),
     },
     imports={
         "__future__": frozenset({"annotations"}),
@@ -99,11 +107,11 @@ REQUESTS = Dialect(
         "functools": frozenset({"cached_property"}),
         "typing": frozenset({"Final", "Literal", "NamedTuple", "TypeAlias"}),
     },
-    builtins=_BUILTINS | {"all", "frozenset", "range", "reversed", "set", "sorted", "sum"},
-    attributes=_ATTRIBUTES | {"clear", "match", "search", "split", "start", "startswith", "values"},
+    builtins=_BUILTINS | {"all", "frozenset", "range", "set", "sorted", "sum"},
+    attributes=(_ATTRIBUTES - {"append"}) | {"search", "split", "startswith", "values"},
     bases=frozenset({"NamedTuple", "ValueError"}),
-    caught=frozenset({"(ValueError, SyntaxError, TypeError, MemoryError, RecursionError)"}),
-    objects=frozenset({"Evidence", "_Automaton"}),
+    caught=frozenset({_UNPRINTABLE, _UNREADABLE}),
+    objects=frozenset({"Evidence"}),
     rest="rules",
     table="REQUESTS",
 )

@@ -22,7 +22,8 @@ STYLE = "2026-11"
 """The dated name of the way in which modules are written. A new one changes no module until it is asked for."""
 
 _LOCAL_NAMES = (
-    "annotations", "rows", "context", "parameters", "position", "counted", "noted", "datetime", "math", "re", "PARAMETERS",
+    "annotations", "rows", "context", "parameters", "position", "counted", "noted", "ast", "datetime", "math", "re", "warnings",
+    "PARAMETERS",
 )  # fmt: skip
 """What `trace` and `evidence` use themselves."""
 
@@ -31,7 +32,7 @@ _MODULE_NAMES = (
     "Row", "Context", "Result", "Steps", "Parameters", "PARAMETERS",
     "is_relevant", "parse_row", "parse_context", "parse_parameters", "evaluate", "trace", "evidence", "EvaluationError",
     "DataError", "JsonValue", "JsonObject", "Final", "Iterable", "Mapping", "Sequence", "Literal", "NamedTuple",
-    "TypeAlias", "TypeVar", "annotations", "datetime", "math", "re",
+    "TypeAlias", "TypeVar", "annotations", "ast", "datetime", "math", "re", "warnings",
     "rows", "row", "context", "parameters", "record", "text", "folded",
     "keyword", "noted", "position", "counted", "extraction", "meta",
 )  # fmt: skip
@@ -81,6 +82,8 @@ class ModuleView:
     tables: tuple[TableView, ...]
     row: tuple[FieldView, ...]
     context: tuple[FieldView, ...]
+    given: tuple[FieldView, ...]
+    """What `parse_context` reads at a path first, each into a local."""
     parameters: tuple[FieldView, ...]
     steps: tuple[FieldView, ...]
     result: tuple[FieldView, ...]
@@ -119,9 +122,18 @@ class _Planner:
     def view(self, path: str, sha256: str) -> ModuleView:
         program = self.program
         row, row_reads = self._row_fields()
-        context_names, parameter_names = Names(), Names()
+        context_names, parameter_names, locals_ = Names(), Names(), Names(_LOCAL_NAMES)
+        given = {f.name: self._at_path(f, locals_.local(f.name)) for f in self.context if f.path}
         context = tuple(
-            self._input(f.name, f.ty, f.description, "context", context_names.field(f.name)) for f in self.context
+            self._input(
+                f.name,
+                f.ty,
+                f.description,
+                "context",
+                context_names.field(f.name),
+                given[f.name].name if f.path else None,
+            )
+            for f in self.context
         )
         parameters = tuple(self._parameter(p, parameter_names.field(p.name)) for p in program.parameters)
         step_names = Names()
@@ -143,6 +155,7 @@ class _Planner:
             tables=tuple(tables.values()),
             row=row,
             context=context,
+            given=tuple(given.values()),
             parameters=parameters,
             steps=steps,
             result=tuple(by_name[name] for name in program.output),
@@ -190,9 +203,12 @@ class _Planner:
     def _alias(self, values: tuple[str, ...], name: str) -> Alias:
         """The alias for these values; the first that needs it gives it its name."""
         if values not in self.aliases:
-            described = {f.ty.values: f for f in self.program.fields if f.values}.get(values)
+            program = self.program
+            inputs: list[nodes.InputField | nodes.ExtractionField] = [*program.context, *program.meta, *program.fields]
+            described = {f.ty.values: f for f in inputs if f.values}.get(values)
             meanings = {v.name: v.description for v in described.values} if described else {}
-            read = any(f.ty.values == values for f in self.fields)
+            used: list[nodes.InputField | nodes.ExtractionField] = [*self.fields, *self.meta, *self.context]
+            read = any(f.ty.values == values for f in used)
             self.aliases[values] = Alias(
                 self.globals.type_alias(name),
                 tuple((literal(v), self._meaning(v, meanings.get(v, ""))) for v in values),
@@ -223,6 +239,7 @@ class _Planner:
             name = f"extraction_{field.name}" if field.name in meta_names else field.name
             places[Symbol(SymbolKind.EXTRACTION, field.name)] = len(views)
             view = self._input(field.name, field.ty, field.description, "extraction", names.field(name))
+            view = replace(view, read=_within(view.read, field, f"extraction.{field.name}"))
             if field.default is not None:
                 absent = _left_out("extraction", field.name, f"extraction.get({literal(field.name)})")
                 view = replace(view, read=Code(f"{literal(field.default)} if {absent} else {view.read}"))
@@ -234,14 +251,23 @@ class _Planner:
             views.append(self._input(other.name, other.ty, other.description, "meta", names.field(name)))
         return tuple(views), places
 
-    def _input(self, name: str, ty: Type, description: str, section: str, field: Code) -> FieldView:
+    def _input(
+        self, name: str, ty: Type, description: str, section: str, field: Code, given: Code | None = None
+    ) -> FieldView:
         comment = Code("") if ty.values is not None else self._beside(name, description)
-        return FieldView(field, self._type(ty, name), self._read(name, ty, section), comment)
+        return FieldView(field, self._type(ty, name), self._read(name, ty, section, given), comment)
 
-    def _read(self, name: str, ty: Type, section: str) -> Code:
-        """The expression that reads the field from JSON."""
+    def _at_path(self, field: nodes.InputField, local: Code) -> FieldView:
+        """The local that holds the JSON value of a context field with a path."""
+        path = ", ".join(literal(key) for key in field.path)
+        function = "_numeral_at" if field.ty.is_numeric else "_value_at"
+        read = Code(f"{function}(context, {literal(field.name)}, ({path}{',' if len(field.path) == 1 else ''}))")
+        return FieldView(local, Code(""), read)
+
+    def _read(self, name: str, ty: Type, section: str, local: Code | None) -> Code:
+        """The expression that reads the field from JSON; `local` holds its value where it was read before."""
         place, key = literal(f"{section}.{name}"), literal(name)
-        value = f"{'record' if section == 'param' else section}.get({key})"
+        value: str = local if local is not None else f"{'record' if section == 'param' else section}.get({key})"
         given = value
         if section == "meta" and name in ("year", "month"):
             given = f"_date_part(meta, {key})"
@@ -257,16 +283,11 @@ class _Planner:
 
     def _parameter(self, parameter: nodes.Parameter, field: Code) -> FieldView:
         view = self._input(parameter.name, parameter.ty, parameter.description, "param", field)
-        read: str = view.read
-        if parameter.minimum is not None or parameter.maximum is not None:
-            most = limits.INTEGER_MAX if parameter.ty.base is Base.INTEGER else limits.INPUT_MAX
-            low = literal(-most if parameter.minimum is None else parameter.minimum)
-            high = literal(most if parameter.maximum is None else parameter.maximum)
-            read = f"_bounded({read}, {low}, {high}, {literal(parameter.name)})"
-        read = f"{read} if {literal(parameter.name)} in record else PARAMETERS.{view.name}"
+        read = _within(view.read, parameter, f"param.{parameter.name}")
+        read = Code(f"{read} if {literal(parameter.name)} in record else PARAMETERS.{view.name}")
         bounds = "" if self.bare else _bounds_text(parameter)
         comment = Code(". ".join(part for part in (view.comment, bounds) if part))
-        return FieldView(view.name, view.type, Code(read), comment, literal(parameter.default))
+        return FieldView(view.name, view.type, read, comment, literal(parameter.default))
 
     # --- tables and names
 
@@ -321,6 +342,16 @@ class _Planner:
             tuple((symbol, row_locals[place]) for symbol, place in places.items()),
             Parts(scope),
         )
+
+
+def _within(read: Code, field: nodes.ExtractionField | nodes.Parameter, place: str) -> Code:
+    """The expression that reads a number, with its bounds checked where it has any."""
+    if field.minimum is None and field.maximum is None:
+        return read
+    most = limits.INTEGER_MAX if field.ty.base is Base.INTEGER else limits.INPUT_MAX
+    low = literal(-most if field.minimum is None else field.minimum)
+    high = literal(most if field.maximum is None else field.maximum)
+    return Code(f"_bounded({read}, {low}, {high}, {literal(place)})")
 
 
 def _left_out(section: str, name: str, value: str) -> str:

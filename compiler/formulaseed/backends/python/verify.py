@@ -323,7 +323,7 @@ class _Verifier:
                     stack += [target] if value is None else [target, value]
                 case ast.ExceptHandler(kind, name, body):
                     if kind is None or name or ast.unparse(kind) not in self.dialect.caught:
-                        raise _Foreign(node, f"only {' or '.join(sorted(self.dialect.caught))} is caught")
+                        raise _Foreign(node, f"only {' and '.join(sorted(self.dialect.caught))} are caught")
                     stack += body
                 case ast.With(items, body):
                     if "warnings" not in self.modules or [ast.unparse(part) for part in (*items, body[0])] != _QUIET:

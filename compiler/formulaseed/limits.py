@@ -44,6 +44,10 @@ DIAGNOSTICS = 5_000
 MESSAGE_CHARACTERS = 1_000
 """What a longer message quotes is cut short."""
 OUTPUTS = 2_000
+FILE_TERMS = 110_000
+"""Terms of all formulas, conditions, tables and rules of one file: each section may be large, but not all of them."""
+FILE_SYMBOLS = 400_000
+"""The same with operators and brackets."""
 
 REQUESTS = 1_000
 REQUEST_DEPTH = 96
@@ -80,9 +84,15 @@ PATTERN_STEPS = 500
 PATTERN_CHECKS = 200_000
 """What looking for ambiguous repeats may cost; a pattern that is not cleared by then is refused."""
 
+FILE_PATTERN_SIZE = 60_000
+"""The same of all patterns of a file of requests, or their characters, where these are more."""
+
 SHORTHAND_CHARACTERS = 32_768
 SHORTHAND_TERMS = 1_000
 SHORTHAND_NESTING = 60
+
+FILE_SHORTHAND_TERMS = 100_000
+"""Names and texts of all shorthands of a file of requests."""
 
 INTEGER_MAX = 2**63 - 1
 """The largest integer that a literal, a row or a context may hold: what any database column takes."""

@@ -28,8 +28,12 @@ from formulaseed.domain.patterns import (
 )
 from formulaseed.resources import read_resource
 from formulaseed.source.json_reader import JsonString
+from formulaseed.syntax.allotment import Allotment
 from formulaseed.syntax.pattern_errors import explain_pattern
 from formulaseed.syntax.syntax_errors import SyntaxFault
+
+OF_FILE = Allotment("pattern parts")
+"""The characters, or parts where these are more, of all patterns of a file."""
 
 _BRACKETS = re.compile(r"\\.|\[\^?(?:\\.|[^\]\\])*\]|[()]", re.DOTALL)
 
@@ -64,7 +68,15 @@ def _over_limit(text: str) -> SyntaxFault | None:
         if depth > limits.PATTERN_NESTING:
             message = f"groups stand inside one another more than {limits.PATTERN_NESTING} deep"
             return SyntaxFault("FS804", match.start(), match.end(), message, "leave out brackets that group nothing")
-    return None
+    return _over_limit_of_file(text, len(text))
+
+
+def _over_limit_of_file(text: str, more: int) -> SyntaxFault | None:
+    """Take so much of what all patterns of the file may have."""
+    if OF_FILE.take(more):
+        return None
+    message = f"up to here the patterns of the file have more than {limits.FILE_PATTERN_SIZE:,} parts"
+    return SyntaxFault("FS804", 0, len(text), message, "split the file, or repeat less")
 
 
 def _takes_too_long(tree: PatternTree) -> SyntaxFault | None:
@@ -72,6 +84,9 @@ def _takes_too_long(tree: PatternTree) -> SyntaxFault | None:
     if written_out > limits.PATTERN_SIZE:
         message = f"with its repeats written out the pattern has {written_out} parts, more than {limits.PATTERN_SIZE}"
         return SyntaxFault("FS804", 0, len(tree.text), message, "repeat less, or without an end: `+` or `*`")
+    too_many = _over_limit_of_file(tree.text, max(written_out - len(tree.text), 0))
+    if too_many is not None:
+        return too_many
     ambiguity = find_ambiguity(tree)
     return None if ambiguity is None else _attacked(ambiguity)
 

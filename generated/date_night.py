@@ -12,7 +12,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, Literal, NamedTuple, TypeAlias, TypeVar
 
 TASK_NAME: Final = "Date-night"
+SEED_VERSION: Final[str | None] = "1.0"
 SEED_SHA256: Final = "add145cb76a9275d71f833eb5188a104af6f17774135554b3acf3eda1e1e68d6"
+BODY_SHA256: Final = "04b4d72b02f27f8e1bc1787783abe6f00840c76135e58a07cc5ceff83da6e000"
 KEYWORDS: Final[tuple[str, ...]] = (
     "date night",
     "first date",
@@ -405,6 +407,39 @@ STEPS: Final = (
     "best_for",
     "verdict",
 )
+INPUTS: Final[dict[str, tuple[str, ...]]] = {
+    "extraction": (
+        "occasion",
+        "mood",
+        "too_loud",
+        "felt_rushed",
+        "soft_light",
+        "would_return",
+    ),
+    "meta": (
+        "stars",
+        "useful",
+        "funny",
+        "cool",
+        "year",
+        "month",
+        "date",
+    ),
+    "context": (
+        "name",
+        "categories",
+        "address",
+        "city",
+        "state",
+        "postal_code",
+        "stars",
+        "review_count",
+        "is_open",
+        "latitude",
+        "longitude",
+    ),
+    "param": (),
+}
 OCCASION_VALUES: Final[dict[str, Occasion]] = {
     "none": "none",
     "date": "date",
@@ -425,20 +460,24 @@ def parse_row(row: JsonObject) -> Row:
     return Row(
         _choice(OCCASION_VALUES, extraction.get("occasion"), "extraction.occasion"),
         _choice(MOOD_VALUES, extraction.get("mood"), "extraction.mood"),
-        False if extraction.get("too_loud") is None else _boolean(extraction.get("too_loud"), "extraction.too_loud"),
         (
             False
-            if extraction.get("felt_rushed") is None
+            if extraction.get("too_loud") is None and _left_out(extraction, "extraction", "too_loud", INPUTS)
+            else _boolean(extraction.get("too_loud"), "extraction.too_loud")
+        ),
+        (
+            False
+            if extraction.get("felt_rushed") is None and _left_out(extraction, "extraction", "felt_rushed", INPUTS)
             else _boolean(extraction.get("felt_rushed"), "extraction.felt_rushed")
         ),
         (
             False
-            if extraction.get("soft_light") is None
+            if extraction.get("soft_light") is None and _left_out(extraction, "extraction", "soft_light", INPUTS)
             else _boolean(extraction.get("soft_light"), "extraction.soft_light")
         ),
         (
             False
-            if extraction.get("would_return") is None
+            if extraction.get("would_return") is None and _left_out(extraction, "extraction", "would_return", INPUTS)
             else _boolean(extraction.get("would_return"), "extraction.would_return")
         ),
     )
@@ -453,6 +492,16 @@ def parse_context(context: JsonObject) -> Context:
 
 JsonValue: TypeAlias = "str | int | float | bool | Sequence[JsonValue] | Mapping[str, JsonValue] | None"
 JsonObject: TypeAlias = Mapping[str, JsonValue]
+
+
+def _shown(value: JsonValue) -> str:
+    """Quote the beginning of a value; Python prints neither integers of 5,000 digits nor lists 1,000 deep."""
+    try:
+        return repr(value)[:80]
+    except (ValueError, RecursionError):
+        return "an integer of thousands of digits" if isinstance(value, int) else "a value too large to print"
+
+
 _Found = TypeVar("_Found")
 _Default = TypeVar("_Default")
 _Value = TypeVar("_Value", bound=str)
@@ -484,17 +533,29 @@ def _substring_first(table: Mapping[str, _Found], source: str, default: _Default
 def _refused(place: str, expected: str, value: JsonValue) -> DataError:
     if value is None:
         return DataError(f"`{place}` is missing; it must be {expected}")
-    return DataError(f"`{place}` must be {expected}, not {repr(value)[:80]}")
+    return DataError(f"`{place}` must be {expected}, not {_shown(value)}")
 
 
 def _object(record: JsonObject, name: str) -> JsonObject:
-    """A section of a JSON row; an absent one is empty."""
+    """A section of a JSON row. An absent one is empty, but for a key that is a typo of it or begins with it."""
     section = record.get(name)
     if isinstance(section, dict):
         return section
-    if name not in record:
-        return {}
-    raise DataError(f"`{name}` must be an object, not {repr(section)[:80]}")
+    if name in record:
+        raise DataError(f"`{name}` must be an object, not {_shown(section)}")
+    for key in record:
+        if _similar(name, key) or key.casefold()[: len(name)] == name:
+            raise DataError(f"`{name}` is missing, but there is `{key[:80]}`: rename it")
+    return {}
+
+
+def _left_out(record: JsonObject, section: str, name: str, inputs: Mapping[str, tuple[str, ...]]) -> bool:
+    """True for a field that is null or absent. Raises DataError where a key is a typo of an absent one."""
+    typo = None if name in record else _typo_of(name, record, inputs[section])
+    if typo is not None:
+        fix = f"rename it, or give `{name}` as null"
+        raise DataError(f"`{section}.{name}` is missing, but there is `{typo[:80]}`: {fix}")
+    return True
 
 
 def _choice(values: Mapping[str, _Value], value: JsonValue, place: str) -> _Value:
@@ -514,3 +575,34 @@ def _boolean(value: JsonValue, place: str) -> bool:
     if isinstance(value, bool):
         return value
     raise _refused(place, "true or false", value)
+
+
+def _folded(name: str) -> str:
+    return name.casefold().replace("_", "").replace("-", "").replace(" ", "")
+
+
+def _similar(name: str, key: str) -> bool:
+    """Whether a key is a name but for case, `_`, `-` and spaces, or but for one letter of four or more.
+
+    The letter is left out, added, another one, or swapped with its neighbour. Other digits make another name.
+    """
+    if len(key) > 2 * len(name) + 1:
+        return False
+    a, b = _folded(name), _folded(key)
+    if len(a) < 4 or abs(len(a) - len(b)) > 1 or (a[0] != b[0] and a[-1] != b[-1]):
+        return a == b
+    if "".join(c for c in a if c.isdecimal()) != "".join(c for c in b if c.isdecimal()):
+        return False
+    return any(
+        a[:i] == b[:i]
+        and (b[i + 1 :] in (a[i:], a[i + 1 :]) or b[i:] in (a[i + 1 :], a[i + 1 : i + 2] + a[i : i + 1] + a[i + 2 :]))
+        for i in range(len(a) + 1)
+    )
+
+
+def _typo_of(name: str, keys: Iterable[str], known: Iterable[str] = ()) -> str | None:
+    """The key that reads like a name which is not among them; the known names are no typos of one another."""
+    for key in keys:
+        if key not in known and _similar(name, key):
+            return key
+    return None

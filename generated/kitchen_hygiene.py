@@ -7,11 +7,15 @@ Change the seed and compile it again: what is edited here is lost.
 
 from __future__ import annotations
 
+import datetime
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, Literal, NamedTuple, TypeAlias, TypeVar
 
 TASK_NAME: Final = "Kitchen-hygiene"
+SEED_VERSION: Final[str | None] = "1.0"
 SEED_SHA256: Final = "8a696dd8f2b2b999adaf3f3e5e2812abae119262f28c93f5b8a6311506dbc108"
+BODY_SHA256: Final = "1d92a6e6c3ef5d189ee7f311bcbd91c6aabc2f9112f2d36276dea90bb4e349fe"
 KEYWORDS: Final[tuple[str, ...]] = (
     "clean",
     "dirty",
@@ -441,6 +445,40 @@ STEPS: Final = (
     "NEEDS_VISIT",
     "VERDICT",
 )
+INPUTS: Final[dict[str, tuple[str, ...]]] = {
+    "extraction": (
+        "hygiene_issue",
+        "witnessed_by",
+        "illness",
+        "told_staff",
+        "staff_fixed",
+        "praised_clean",
+        "review_validity",
+    ),
+    "meta": (
+        "stars",
+        "useful",
+        "funny",
+        "cool",
+        "year",
+        "month",
+        "date",
+    ),
+    "context": (
+        "name",
+        "categories",
+        "address",
+        "city",
+        "state",
+        "postal_code",
+        "stars",
+        "review_count",
+        "is_open",
+        "latitude",
+        "longitude",
+    ),
+    "param": ("AS_OF_YEAR",),
+}
 HYGIENE_ISSUE_VALUES: Final[dict[str, HygieneIssue]] = {
     "none": "none",
     "surfaces": "surfaces",
@@ -477,26 +515,27 @@ def parse_row(row: JsonObject) -> Row:
         _choice(ILLNESS_VALUES, extraction.get("illness"), "extraction.illness"),
         (
             False
-            if extraction.get("told_staff") is None
+            if extraction.get("told_staff") is None and _left_out(extraction, "extraction", "told_staff", INPUTS)
             else _boolean(extraction.get("told_staff"), "extraction.told_staff")
         ),
         (
             False
-            if extraction.get("staff_fixed") is None
+            if extraction.get("staff_fixed") is None and _left_out(extraction, "extraction", "staff_fixed", INPUTS)
             else _boolean(extraction.get("staff_fixed"), "extraction.staff_fixed")
         ),
         (
             False
-            if extraction.get("praised_clean") is None
+            if extraction.get("praised_clean") is None and _left_out(extraction, "extraction", "praised_clean", INPUTS)
             else _boolean(extraction.get("praised_clean"), "extraction.praised_clean")
         ),
         (
             "valid"
             if extraction.get("review_validity") is None
+            and _left_out(extraction, "extraction", "review_validity", INPUTS)
             else _choice(REVIEW_VALIDITY_VALUES, extraction.get("review_validity"), "extraction.review_validity")
         ),
         _integer(meta.get("useful"), "meta.useful"),
-        _integer(_date_part(meta, "year", 0, 9999), "meta.year"),
+        _integer(_date_part(meta, "year"), "meta.year"),
     )
 
 
@@ -510,10 +549,10 @@ def parse_context(context: JsonObject) -> Context:
 
 def parse_parameters(record: JsonObject) -> Parameters:
     """Read parameters given as JSON, the defaults where none is given; anything out of bounds raises DataError."""
-    _known(record, ("AS_OF_YEAR",))
+    _known(record, INPUTS["param"])
     return Parameters(
         (
-            _bounded(_integer(record.get("AS_OF_YEAR"), "param.AS_OF_YEAR"), 2000, 2100, "AS_OF_YEAR")
+            _bounded(_integer(record.get("AS_OF_YEAR"), "param.AS_OF_YEAR"), 2000, 2100, "param.AS_OF_YEAR")
             if "AS_OF_YEAR" in record
             else PARAMETERS.AS_OF_YEAR
         ),
@@ -522,6 +561,16 @@ def parse_parameters(record: JsonObject) -> Parameters:
 
 JsonValue: TypeAlias = "str | int | float | bool | Sequence[JsonValue] | Mapping[str, JsonValue] | None"
 JsonObject: TypeAlias = Mapping[str, JsonValue]
+
+
+def _shown(value: JsonValue) -> str:
+    """Quote the beginning of a value; Python prints neither integers of 5,000 digits nor lists 1,000 deep."""
+    try:
+        return repr(value)[:80]
+    except (ValueError, RecursionError):
+        return "an integer of thousands of digits" if isinstance(value, int) else "a value too large to print"
+
+
 _Number = TypeVar("_Number", int, float)
 _Value = TypeVar("_Value", bound=str)
 
@@ -544,17 +593,29 @@ class DataError(ValueError):
 def _refused(place: str, expected: str, value: JsonValue) -> DataError:
     if value is None:
         return DataError(f"`{place}` is missing; it must be {expected}")
-    return DataError(f"`{place}` must be {expected}, not {repr(value)[:80]}")
+    return DataError(f"`{place}` must be {expected}, not {_shown(value)}")
 
 
 def _object(record: JsonObject, name: str) -> JsonObject:
-    """A section of a JSON row; an absent one is empty."""
+    """A section of a JSON row. An absent one is empty, but for a key that is a typo of it or begins with it."""
     section = record.get(name)
     if isinstance(section, dict):
         return section
-    if name not in record:
-        return {}
-    raise DataError(f"`{name}` must be an object, not {repr(section)[:80]}")
+    if name in record:
+        raise DataError(f"`{name}` must be an object, not {_shown(section)}")
+    for key in record:
+        if _similar(name, key) or key.casefold()[: len(name)] == name:
+            raise DataError(f"`{name}` is missing, but there is `{key[:80]}`: rename it")
+    return {}
+
+
+def _left_out(record: JsonObject, section: str, name: str, inputs: Mapping[str, tuple[str, ...]]) -> bool:
+    """True for a field that is null or absent. Raises DataError where a key is a typo of an absent one."""
+    typo = None if name in record else _typo_of(name, record, inputs[section])
+    if typo is not None:
+        fix = f"rename it, or give `{name}` as null"
+        raise DataError(f"`{section}.{name}` is missing, but there is `{typo[:80]}`: {fix}")
+    return True
 
 
 def _choice(values: Mapping[str, _Value], value: JsonValue, place: str) -> _Value:
@@ -578,22 +639,31 @@ def _integer(value: JsonValue, place: str) -> int:
     raise _refused(place, "an integer of 64 bits", value)
 
 
-def _date_part(record: JsonObject, name: str, part: int, most: int) -> JsonValue:
-    """`meta.year` or `meta.month`: as given, else the part of the date, YYYY-MM-DD."""
-    value = record.get(name)
-    date = record.get("date")
-    if value is not None or not isinstance(date, str):
-        return value
-    parts = date[:10].split("-")
-    if len(parts) == 3 and parts[part].isdecimal() and 1 <= int(parts[part]) <= most:
-        return int(parts[part])
-    raise _refused("meta.date", "a date, YYYY-MM-DD", date)
+def _year_and_month(value: JsonValue, place: str) -> tuple[int, int]:
+    found = _iso_date(value) if isinstance(value, str) else None
+    if found is None:
+        raise _refused(place, "an ISO date such as 2018-04-14 or 2018-04-14 12:18:05", value)
+    return found
 
 
-def _bounded(value: _Number, low: float, high: float, name: str) -> _Number:
-    """A parameter inside its bounds, both inclusive."""
+def _date_part(meta: JsonObject, name: str) -> JsonValue:
+    """`meta.year` or `meta.month`: as given, else the date's; where both are given they must agree."""
+    given, date = meta.get(name), meta.get("date")
+    if date is None:
+        return given
+    year, month = _year_and_month(date, "meta.date")
+    part = year if name == "year" else month
+    if given is None:
+        return part
+    if _integer(given, f"meta.{name}") != part:
+        raise DataError(f"`meta.{name}` is {given!r}, but `meta.date` is {date!r}")
+    return given
+
+
+def _bounded(value: _Number, low: float, high: float, place: str) -> _Number:
+    """A field or parameter inside its bounds, both inclusive."""
     if not low <= value <= high:
-        raise DataError(f"`param.{name}` must be from {low} to {high}, not {value!r}")
+        raise DataError(f"`{place}` must be from {low} to {high}, not {_shown(value)}")
     return value
 
 
@@ -602,3 +672,49 @@ def _known(record: JsonObject, names: tuple[str, ...]) -> None:
     for name in record:
         if name not in names:
             raise DataError(f"there is no parameter `{name[:80]}`; there are: {', '.join(names)}")
+
+
+def _folded(name: str) -> str:
+    return name.casefold().replace("_", "").replace("-", "").replace(" ", "")
+
+
+def _similar(name: str, key: str) -> bool:
+    """Whether a key is a name but for case, `_`, `-` and spaces, or but for one letter of four or more.
+
+    The letter is left out, added, another one, or swapped with its neighbour. Other digits make another name.
+    """
+    if len(key) > 2 * len(name) + 1:
+        return False
+    a, b = _folded(name), _folded(key)
+    if len(a) < 4 or abs(len(a) - len(b)) > 1 or (a[0] != b[0] and a[-1] != b[-1]):
+        return a == b
+    if "".join(c for c in a if c.isdecimal()) != "".join(c for c in b if c.isdecimal()):
+        return False
+    return any(
+        a[:i] == b[:i]
+        and (b[i + 1 :] in (a[i:], a[i + 1 :]) or b[i:] in (a[i + 1 :], a[i + 1 : i + 2] + a[i : i + 1] + a[i + 2 :]))
+        for i in range(len(a) + 1)
+    )
+
+
+def _typo_of(name: str, keys: Iterable[str], known: Iterable[str] = ()) -> str | None:
+    """The key that reads like a name which is not among them; the known names are no typos of one another."""
+    for key in keys:
+        if key not in known and _similar(name, key):
+            return key
+    return None
+
+
+_ISO_DATE = r"[0-9]{4}-[0-9]{2}-[0-9]{2}([T ][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,9})?)?(Z|[+-][0-9]{2}:[0-9]{2})?)?"
+
+
+def _iso_date(text: str) -> tuple[int, int] | None:
+    """Return year and month of an ISO date or date-time, YYYY-MM-DD only; None for any other string."""
+    is_day = len(text) == 10 and text[4] == text[7] == "-" and text.isascii()  # as most are; the pattern is slower
+    if not is_day and not re.fullmatch(_ISO_DATE, text):
+        return None
+    try:
+        found = datetime.datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    return (found.year, found.month)

@@ -7,11 +7,15 @@ Change the seed and compile it again: what is edited here is lost.
 
 from __future__ import annotations
 
+import datetime
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, Literal, NamedTuple, TypeAlias, TypeVar
 
 TASK_NAME: Final = "Late-night"
+SEED_VERSION: Final[str | None] = "1.0"
 SEED_SHA256: Final = "610e051e9bc14a1c4548c0bac66d58904d2003329f738e0316352dbd9992313b"
+BODY_SHA256: Final = "cafb9326dac5fb8f7c226940fd87e2f65113b5a0cab9b661220ad7030a226f18"
 KEYWORDS: Final[tuple[str, ...]] = ()
 OUTPUT: Final = (
     "N_LATE",
@@ -360,6 +364,38 @@ STEPS: Final = (
     "BAND",
     "VERDICT",
 )
+INPUTS: Final[dict[str, tuple[str, ...]]] = {
+    "extraction": (
+        "visit_time",
+        "safety_concern",
+        "rowdy_crowd",
+        "security_present",
+        "closed_early",
+    ),
+    "meta": (
+        "stars",
+        "useful",
+        "funny",
+        "cool",
+        "year",
+        "month",
+        "date",
+    ),
+    "context": (
+        "name",
+        "categories",
+        "address",
+        "city",
+        "state",
+        "postal_code",
+        "stars",
+        "review_count",
+        "is_open",
+        "latitude",
+        "longitude",
+    ),
+    "param": (),
+}
 VISIT_TIME_VALUES: Final[dict[str, VisitTime]] = {"none": "none", "day": "day", "evening": "evening", "late": "late"}
 SAFETY_CONCERN_VALUES: Final[dict[str, SafetyConcern]] = {"none": "none", "uneasy": "uneasy", "incident": "incident"}
 
@@ -373,21 +409,22 @@ def parse_row(row: JsonObject) -> Row:
         _choice(SAFETY_CONCERN_VALUES, extraction.get("safety_concern"), "extraction.safety_concern"),
         (
             False
-            if extraction.get("rowdy_crowd") is None
+            if extraction.get("rowdy_crowd") is None and _left_out(extraction, "extraction", "rowdy_crowd", INPUTS)
             else _boolean(extraction.get("rowdy_crowd"), "extraction.rowdy_crowd")
         ),
         (
             False
             if extraction.get("security_present") is None
+            and _left_out(extraction, "extraction", "security_present", INPUTS)
             else _boolean(extraction.get("security_present"), "extraction.security_present")
         ),
         (
             False
-            if extraction.get("closed_early") is None
+            if extraction.get("closed_early") is None and _left_out(extraction, "extraction", "closed_early", INPUTS)
             else _boolean(extraction.get("closed_early"), "extraction.closed_early")
         ),
-        _integer(_date_part(meta, "month", 1, 12), "meta.month"),
-        _string(meta.get("date"), "meta.date"),
+        _integer(_date_part(meta, "month"), "meta.month"),
+        _date(meta.get("date"), "meta.date"),
     )
 
 
@@ -403,6 +440,16 @@ def parse_context(context: JsonObject) -> Context:
 
 JsonValue: TypeAlias = "str | int | float | bool | Sequence[JsonValue] | Mapping[str, JsonValue] | None"
 JsonObject: TypeAlias = Mapping[str, JsonValue]
+
+
+def _shown(value: JsonValue) -> str:
+    """Quote the beginning of a value; Python prints neither integers of 5,000 digits nor lists 1,000 deep."""
+    try:
+        return repr(value)[:80]
+    except (ValueError, RecursionError):
+        return "an integer of thousands of digits" if isinstance(value, int) else "a value too large to print"
+
+
 _Value = TypeVar("_Value", bound=str)
 
 
@@ -424,17 +471,29 @@ class DataError(ValueError):
 def _refused(place: str, expected: str, value: JsonValue) -> DataError:
     if value is None:
         return DataError(f"`{place}` is missing; it must be {expected}")
-    return DataError(f"`{place}` must be {expected}, not {repr(value)[:80]}")
+    return DataError(f"`{place}` must be {expected}, not {_shown(value)}")
 
 
 def _object(record: JsonObject, name: str) -> JsonObject:
-    """A section of a JSON row; an absent one is empty."""
+    """A section of a JSON row. An absent one is empty, but for a key that is a typo of it or begins with it."""
     section = record.get(name)
     if isinstance(section, dict):
         return section
-    if name not in record:
-        return {}
-    raise DataError(f"`{name}` must be an object, not {repr(section)[:80]}")
+    if name in record:
+        raise DataError(f"`{name}` must be an object, not {_shown(section)}")
+    for key in record:
+        if _similar(name, key) or key.casefold()[: len(name)] == name:
+            raise DataError(f"`{name}` is missing, but there is `{key[:80]}`: rename it")
+    return {}
+
+
+def _left_out(record: JsonObject, section: str, name: str, inputs: Mapping[str, tuple[str, ...]]) -> bool:
+    """True for a field that is null or absent. Raises DataError where a key is a typo of an absent one."""
+    typo = None if name in record else _typo_of(name, record, inputs[section])
+    if typo is not None:
+        fix = f"rename it, or give `{name}` as null"
+        raise DataError(f"`{section}.{name}` is missing, but there is `{typo[:80]}`: {fix}")
+    return True
 
 
 def _choice(values: Mapping[str, _Value], value: JsonValue, place: str) -> _Value:
@@ -472,13 +531,74 @@ def _number(value: JsonValue, place: str) -> float:
     raise _refused(place, "a number from -1e100 to 1e100", value)
 
 
-def _date_part(record: JsonObject, name: str, part: int, most: int) -> JsonValue:
-    """`meta.year` or `meta.month`: as given, else the part of the date, YYYY-MM-DD."""
-    value = record.get(name)
-    date = record.get("date")
-    if value is not None or not isinstance(date, str):
-        return value
-    parts = date[:10].split("-")
-    if len(parts) == 3 and parts[part].isdecimal() and 1 <= int(parts[part]) <= most:
-        return int(parts[part])
-    raise _refused("meta.date", "a date, YYYY-MM-DD", date)
+def _year_and_month(value: JsonValue, place: str) -> tuple[int, int]:
+    found = _iso_date(value) if isinstance(value, str) else None
+    if found is None:
+        raise _refused(place, "an ISO date such as 2018-04-14 or 2018-04-14 12:18:05", value)
+    return found
+
+
+def _date(value: JsonValue, place: str) -> str:
+    """An ISO date or date-time, as it is given."""
+    _year_and_month(value, place)
+    return _string(value, place)
+
+
+def _date_part(meta: JsonObject, name: str) -> JsonValue:
+    """`meta.year` or `meta.month`: as given, else the date's; where both are given they must agree."""
+    given, date = meta.get(name), meta.get("date")
+    if date is None:
+        return given
+    year, month = _year_and_month(date, "meta.date")
+    part = year if name == "year" else month
+    if given is None:
+        return part
+    if _integer(given, f"meta.{name}") != part:
+        raise DataError(f"`meta.{name}` is {given!r}, but `meta.date` is {date!r}")
+    return given
+
+
+def _folded(name: str) -> str:
+    return name.casefold().replace("_", "").replace("-", "").replace(" ", "")
+
+
+def _similar(name: str, key: str) -> bool:
+    """Whether a key is a name but for case, `_`, `-` and spaces, or but for one letter of four or more.
+
+    The letter is left out, added, another one, or swapped with its neighbour. Other digits make another name.
+    """
+    if len(key) > 2 * len(name) + 1:
+        return False
+    a, b = _folded(name), _folded(key)
+    if len(a) < 4 or abs(len(a) - len(b)) > 1 or (a[0] != b[0] and a[-1] != b[-1]):
+        return a == b
+    if "".join(c for c in a if c.isdecimal()) != "".join(c for c in b if c.isdecimal()):
+        return False
+    return any(
+        a[:i] == b[:i]
+        and (b[i + 1 :] in (a[i:], a[i + 1 :]) or b[i:] in (a[i + 1 :], a[i + 1 : i + 2] + a[i : i + 1] + a[i + 2 :]))
+        for i in range(len(a) + 1)
+    )
+
+
+def _typo_of(name: str, keys: Iterable[str], known: Iterable[str] = ()) -> str | None:
+    """The key that reads like a name which is not among them; the known names are no typos of one another."""
+    for key in keys:
+        if key not in known and _similar(name, key):
+            return key
+    return None
+
+
+_ISO_DATE = r"[0-9]{4}-[0-9]{2}-[0-9]{2}([T ][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,9})?)?(Z|[+-][0-9]{2}:[0-9]{2})?)?"
+
+
+def _iso_date(text: str) -> tuple[int, int] | None:
+    """Return year and month of an ISO date or date-time, YYYY-MM-DD only; None for any other string."""
+    is_day = len(text) == 10 and text[4] == text[7] == "-" and text.isascii()  # as most are; the pattern is slower
+    if not is_day and not re.fullmatch(_ISO_DATE, text):
+        return None
+    try:
+        found = datetime.datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    return (found.year, found.month)

@@ -11,7 +11,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, Literal, NamedTuple, TypeAlias, TypeVar
 
 TASK_NAME: Final = "Neighborhood-rivals"
+SEED_VERSION: Final[str | None] = "1.0"
 SEED_SHA256: Final = "8ac6951934118d9bb38a0b2055b0ae9ab9f38c88e556e5740660fb0982192217"
+BODY_SHA256: Final = "2f1f993c81ef76afd0ed9bbd4fc34ca4c85581299a75bc12b05cb521698cda98"
 KEYWORDS: Final[tuple[str, ...]] = (
     "better than",
     "worse than",
@@ -390,6 +392,37 @@ STEPS: Final = (
     "RIVALRY_SCORE",
     "VERDICT",
 )
+INPUTS: Final[dict[str, tuple[str, ...]]] = {
+    "extraction": (
+        "comparison",
+        "basis",
+        "rival_named",
+        "switched_here",
+    ),
+    "meta": (
+        "stars",
+        "useful",
+        "funny",
+        "cool",
+        "year",
+        "month",
+        "date",
+    ),
+    "context": (
+        "name",
+        "categories",
+        "address",
+        "city",
+        "state",
+        "postal_code",
+        "stars",
+        "review_count",
+        "is_open",
+        "latitude",
+        "longitude",
+    ),
+    "param": (),
+}
 COMPARISON_VALUES: Final[dict[str, Comparison]] = {
     "none": "none",
     "better": "better",
@@ -413,12 +446,12 @@ def parse_row(row: JsonObject) -> Row:
         _choice(BASIS_VALUES, extraction.get("basis"), "extraction.basis"),
         (
             ""
-            if extraction.get("rival_named") is None
+            if extraction.get("rival_named") is None and _left_out(extraction, "extraction", "rival_named", INPUTS)
             else _string(extraction.get("rival_named"), "extraction.rival_named")
         ),
         (
             False
-            if extraction.get("switched_here") is None
+            if extraction.get("switched_here") is None and _left_out(extraction, "extraction", "switched_here", INPUTS)
             else _boolean(extraction.get("switched_here"), "extraction.switched_here")
         ),
     )
@@ -433,6 +466,16 @@ def parse_context(context: JsonObject) -> Context:
 
 JsonValue: TypeAlias = "str | int | float | bool | Sequence[JsonValue] | Mapping[str, JsonValue] | None"
 JsonObject: TypeAlias = Mapping[str, JsonValue]
+
+
+def _shown(value: JsonValue) -> str:
+    """Quote the beginning of a value; Python prints neither integers of 5,000 digits nor lists 1,000 deep."""
+    try:
+        return repr(value)[:80]
+    except (ValueError, RecursionError):
+        return "an integer of thousands of digits" if isinstance(value, int) else "a value too large to print"
+
+
 _Number = TypeVar("_Number", int, float)
 _Default = TypeVar("_Default")
 _Value = TypeVar("_Value", bound=str)
@@ -465,17 +508,29 @@ def _substring_max(table: Mapping[str, _Number], source: str, default: _Default)
 def _refused(place: str, expected: str, value: JsonValue) -> DataError:
     if value is None:
         return DataError(f"`{place}` is missing; it must be {expected}")
-    return DataError(f"`{place}` must be {expected}, not {repr(value)[:80]}")
+    return DataError(f"`{place}` must be {expected}, not {_shown(value)}")
 
 
 def _object(record: JsonObject, name: str) -> JsonObject:
-    """A section of a JSON row; an absent one is empty."""
+    """A section of a JSON row. An absent one is empty, but for a key that is a typo of it or begins with it."""
     section = record.get(name)
     if isinstance(section, dict):
         return section
-    if name not in record:
-        return {}
-    raise DataError(f"`{name}` must be an object, not {repr(section)[:80]}")
+    if name in record:
+        raise DataError(f"`{name}` must be an object, not {_shown(section)}")
+    for key in record:
+        if _similar(name, key) or key.casefold()[: len(name)] == name:
+            raise DataError(f"`{name}` is missing, but there is `{key[:80]}`: rename it")
+    return {}
+
+
+def _left_out(record: JsonObject, section: str, name: str, inputs: Mapping[str, tuple[str, ...]]) -> bool:
+    """True for a field that is null or absent. Raises DataError where a key is a typo of an absent one."""
+    typo = None if name in record else _typo_of(name, record, inputs[section])
+    if typo is not None:
+        fix = f"rename it, or give `{name}` as null"
+        raise DataError(f"`{section}.{name}` is missing, but there is `{typo[:80]}`: {fix}")
+    return True
 
 
 def _choice(values: Mapping[str, _Value], value: JsonValue, place: str) -> _Value:
@@ -495,3 +550,34 @@ def _boolean(value: JsonValue, place: str) -> bool:
     if isinstance(value, bool):
         return value
     raise _refused(place, "true or false", value)
+
+
+def _folded(name: str) -> str:
+    return name.casefold().replace("_", "").replace("-", "").replace(" ", "")
+
+
+def _similar(name: str, key: str) -> bool:
+    """Whether a key is a name but for case, `_`, `-` and spaces, or but for one letter of four or more.
+
+    The letter is left out, added, another one, or swapped with its neighbour. Other digits make another name.
+    """
+    if len(key) > 2 * len(name) + 1:
+        return False
+    a, b = _folded(name), _folded(key)
+    if len(a) < 4 or abs(len(a) - len(b)) > 1 or (a[0] != b[0] and a[-1] != b[-1]):
+        return a == b
+    if "".join(c for c in a if c.isdecimal()) != "".join(c for c in b if c.isdecimal()):
+        return False
+    return any(
+        a[:i] == b[:i]
+        and (b[i + 1 :] in (a[i:], a[i + 1 :]) or b[i:] in (a[i + 1 :], a[i + 1 : i + 2] + a[i : i + 1] + a[i + 2 :]))
+        for i in range(len(a) + 1)
+    )
+
+
+def _typo_of(name: str, keys: Iterable[str], known: Iterable[str] = ()) -> str | None:
+    """The key that reads like a name which is not among them; the known names are no typos of one another."""
+    for key in keys:
+        if key not in known and _similar(name, key):
+            return key
+    return None

@@ -16,6 +16,7 @@ from typing import Final, Literal, NamedTuple, TypeAlias
 
 NAME: Final = "requests"
 REQUESTS_SHA256: Final = "b16c5933660463d12cd7320794e302a92c4d2ec3a24c6605fedef442f9087eb4"
+BODY_SHA256: Final = "cc49e7607a9c767b18850e8448ed4b2f0689f41dbc2d7faca9c3064c748bc062"
 
 
 class Evidence:
@@ -490,8 +491,60 @@ JsonValue: TypeAlias = "str | int | float | bool | Sequence[JsonValue] | Mapping
 JsonObject: TypeAlias = Mapping[str, JsonValue]
 
 
+def _shown(value: JsonValue) -> str:
+    """Quote the beginning of a value; Python prints neither integers of 5,000 digits nor lists 1,000 deep."""
+    try:
+        return repr(value)[:80]
+    except (ValueError, RecursionError):
+        return "an integer of thousands of digits" if isinstance(value, int) else "a value too large to print"
+
+
+def _unreadable(value: JsonValue, depth: int = 1) -> str:
+    """Return why a value cannot be compared with anything, or an empty string where it can."""
+    if isinstance(value, int):
+        return "" if -1e100 <= value <= 1e100 else "holds a number beyond 1e100"
+    if not isinstance(value, list | dict):
+        return ""
+    if depth > 64:
+        return "nests more than 64 levels deep"
+    for inner in value.values() if isinstance(value, dict) else value:
+        reason = _unreadable(inner, depth + 1)
+        if reason:
+            return reason
+    return ""
+
+
+_ATTRIBUTE_CHARACTERS = 2_000
+
+
 class DataError(ValueError):
     """A row, context or parameter that is not what the seed declares; the message names the field."""
+
+
+def _attribute_at(record: JsonObject, path: tuple[str, ...]) -> JsonValue:
+    """The value at a path, the first string on the way read as Yelp writes attributes; None where there is none."""
+    found: JsonValue = record
+    was_read = False
+    for key in path:
+        if isinstance(found, str) and not was_read:
+            found, was_read = _read_attribute(found), True
+        found = found.get(key) if isinstance(found, dict) else None
+    return _read_attribute(found) if isinstance(found, str) and not was_read else found
+
+
+def _read_attribute(text: str) -> JsonValue:
+    """What a string of Yelp's attributes says: `True`, `u'free'`, `{'casual': True}`; any other is itself."""
+    if text in ("True", "False", "None"):
+        return text == "True" if text != "None" else None
+    if not text.startswith(("{", "'", '"', "u'", 'u"')) or len(text) > _ATTRIBUTE_CHARACTERS:
+        return text
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            value: JsonValue = ast.literal_eval(text)
+    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
+        return text
+    return value if isinstance(value, str | dict) else text
 
 
 Truth: TypeAlias = Literal[-1, 0, 1]
@@ -499,8 +552,7 @@ Scalar: TypeAlias = "str | int | float | bool | None"
 Path: TypeAlias = tuple[str, ...]
 Circle: TypeAlias = tuple[tuple[str, ...], int]
 Weight: TypeAlias = tuple[Path, float, int]
-Program: TypeAlias = tuple[str, tuple["str | tuple[int, ...]", ...]]
-_ATTRIBUTE_CHARACTERS = 2_000
+_REVIEW_TEXT_CHARACTERS = 100_000
 _HOURS = r"\s*([0-9]{1,2}):([0-9]{1,2})\s*-\s*([0-9]{1,2}):([0-9]{1,2})\s*"
 
 
@@ -524,10 +576,13 @@ class Background(NamedTuple):
 
 def parse_restaurant(record: JsonObject, reviews: Sequence[JsonObject] = ()) -> Restaurant:
     """A restaurant from its JSON: business fields under `business` or on the top level, reviews inside or beside."""
-    inner = record.get("business")
-    business = {**record, **inner} if isinstance(inner, dict) else record
-    own = record.get("reviews")
-    found: list[JsonValue] = list(own) if isinstance(own, list) else []
+    inner, own = record.get("business"), record.get("reviews")
+    fields, listed = inner if isinstance(inner, dict) else {}, own if isinstance(own, list) else []
+    business = {**record, **fields}
+    for name, value in business.items():
+        if value is not fields and value is not listed and _unreadable(value):
+            raise DataError(f"`{name}` {_unreadable(value)}")
+    found: list[JsonValue] = list(listed)
     found += reviews
     return Restaurant(business, tuple(_review(review, place) for place, review in enumerate(found)))
 
@@ -537,8 +592,11 @@ def parse_background(judgements: Sequence[JsonObject] | None = None, social: Jso
     judged: dict[tuple[str, str], str] | None = None
     if judgements is not None:
         judged = {}
-        for line in judgements:
-            judged[str(line.get("review_id")), str(line.get("aspect"))] = str(line.get("judgement"))
+        for place, line in enumerate(judgements):
+            review_id, aspect, judgement = line.get("review_id"), line.get("aspect"), line.get("judgement")
+            if not (isinstance(review_id, str) and isinstance(aspect, str) and isinstance(judgement, str)):
+                raise DataError(f"`judgements[{place}]` must have the texts `review_id`, `aspect` and `judgement`")
+            judged[review_id, aspect] = judgement
     friends: dict[str, frozenset[str]] = {}
     graph = social.get("friend_graph") if social is not None else None
     for person, others in graph.items() if isinstance(graph, dict) else ():
@@ -551,14 +609,22 @@ def parse_background(judgements: Sequence[JsonObject] | None = None, social: Jso
 
 def _review(review: JsonValue, place: int) -> JsonObject:
     if not isinstance(review, dict):
-        raise DataError(f"`reviews[{place}]` must be an object, not {repr(review)[:80]}")
+        raise DataError(f"`reviews[{place}]` must be an object, not {_shown(review)}")
     if not isinstance(review.get("review_id"), str):
-        raise DataError(f"`reviews[{place}].review_id` must be a text, not {repr(review.get('review_id'))[:80]}")
+        raise DataError(f"`reviews[{place}].review_id` must be a text, not {_shown(review.get('review_id'))}")
     if not isinstance(review.get("text"), str):
-        raise DataError(f"`reviews[{place}].text` must be a text, not {repr(review.get('text'))[:80]}")
+        raise DataError(f"`reviews[{place}].text` must be a text, not {_shown(review.get('text'))}")
+    if len(_text_of(review)) > _REVIEW_TEXT_CHARACTERS:
+        raise DataError(f"`reviews[{place}].text` has more than {_REVIEW_TEXT_CHARACTERS} characters")
     stars = review.get("stars")
     if stars is not None and (isinstance(stars, bool) or not isinstance(stars, int | float)):
-        raise DataError(f"`reviews[{place}].stars` must be a number, not {repr(stars)[:80]}")
+        raise DataError(f"`reviews[{place}].stars` must be a number, not {_shown(stars)}")
+    person = _at(review, ("user", "name"))
+    if person is not None and not isinstance(person, str):
+        raise DataError(f"`reviews[{place}].user.name` must be a text, not {_shown(person)}")
+    for name, value in review.items():
+        if _unreadable(value):
+            raise DataError(f"`reviews[{place}].{name}` {_unreadable(value)}")
     return review
 
 
@@ -591,32 +657,6 @@ def _attribute(place: Restaurant, path: Path, **rules: Scalar) -> Truth:
     return -1 if compared == ["true"] else 0
 
 
-def _attribute_at(business: JsonObject, path: Path) -> JsonValue:
-    """The value at a path, the first text on the way read as Yelp writes attributes; None where there is none."""
-    found: JsonValue = business
-    was_read = False
-    for key in path:
-        if isinstance(found, str) and not was_read:
-            found, was_read = _read_attribute(found), True
-        found = found.get(key) if isinstance(found, dict) else None
-    return _read_attribute(found) if isinstance(found, str) and not was_read else found
-
-
-def _read_attribute(text: str) -> JsonValue:
-    """What a text of Yelp's attributes says: `True`, `u'free'`, `{'casual': True}`; other texts are themselves."""
-    if text in ("True", "False", "None"):
-        return text == "True" if text != "None" else None
-    if not text.startswith(("{", "'", '"', "u'", 'u"')) or len(text) > _ATTRIBUTE_CHARACTERS:
-        return text
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            value: JsonValue = ast.literal_eval(text)
-    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
-        return text
-    return value if isinstance(value, str | dict) else text
-
-
 def _contains(value: JsonValue, expected: Scalar) -> bool:
     return str(expected).casefold() in str(value).casefold()
 
@@ -647,20 +687,16 @@ def _review_text(
     circle: Circle | None = None,
     weight: Weight | None = None,
     pattern: str | None = None,
-    automaton: Program | None = None,
 ) -> Truth:
     """Whether enough reviews match a pattern, case ignored, or were judged positive on it as an aspect.
 
-    The pattern is the aspect, unless it is given in a shorter form, or as an automaton.
+    The pattern is the aspect, unless it is given in a form that runs faster.
     """
     if not place.reviews and circle is None:
         return 0
     reviews = _by(place.reviews, circle, known)
     if known.judgements is not None:
         matching = [review for review in reviews if _judged(review, aspect, known) == "positive"]
-    elif automaton is not None:
-        scanner = _Automaton(automaton[0], automaton[1])
-        matching = [review for review in reviews if scanner.search(_text_of(review))]
     else:
         search = re.compile(aspect if pattern is None else pattern, re.IGNORECASE).search
         matching = [review for review in reviews if search(_text_of(review)) is not None]
@@ -802,112 +838,3 @@ def _ordered(operator: str, is_less: bool, is_equal: bool) -> bool:
     if is_equal:
         return operator in ("gte", "lte")
     return is_less is (operator in ("lt", "lte"))
-
-
-_ASSERTIONS = ("^", "$", "\\A", "\\Z", "\\b", "\\B")
-_REMEMBERED = 2000
-
-
-class _Automaton:
-    """A pattern, case ignored, whose search takes time in proportion to the text, whatever the text is.
-
-    `program` is a nondeterministic automaton. An entry is a test of one character or an assertion, as `re` writes
-    them, which leads to the next entry; or the numbers of the entries that it leads to. Behind the last entry the
-    pattern has matched. All ways are followed at once: a set of entries is the bits of an integer. `head` is a
-    pattern that every match begins with. What is remembered is forgotten when it becomes too much.
-    """
-
-    head: str
-    program: tuple[str | tuple[int, ...], ...]
-    waiting: dict[str, int]
-    passes: dict[str, int]
-    closures: dict[tuple[int, int], int]
-    parts: dict[tuple[int, str, int], int]
-
-    def __init__(self, head: str, program: tuple[str | tuple[int, ...], ...]) -> None:
-        self.head = head
-        self.program = program
-        self.waiting = {}  # test or assertion: the entries that are it
-        self.passes = {}  # character: the entries whose test it passes
-        self.closures = {}  # entries, assertions that hold: the entries that these lead to without a character
-        self.parts = {}  # the same for four entries, given as a digit and its place
-        for place, entry in enumerate(program):
-            if isinstance(entry, str):
-                self.waiting[entry] = self.waiting.get(entry, 0) | 1 << place
-
-    def search(self, text: str) -> bool:
-        """Whether the pattern matches somewhere in the text."""
-        position = 0
-        for head in re.finditer(f"(?={self.head})", text, re.IGNORECASE):
-            if head.start() >= position:
-                position = self.follow(text, head.start())
-                if position < 0:
-                    return True
-        return False
-
-    def follow(self, text: str, start: int) -> int:
-        """Follow the matches that begin at `start` or behind it until all have failed, or one has not.
-
-        Gives -1 where one succeeds, else the position before which none begins that could.
-        """
-        asserted = [(re.compile(each), self.waiting[each]) for each in _ASSERTIONS if each in self.waiting]
-        matched = 1 << len(self.program)
-        reached = 1
-        for position in range(start, len(text) + 1):
-            holding = 0
-            for pattern, entries in asserted:
-                if pattern.match(text, position):
-                    holding |= entries
-            closure = self.closures.get((reached, holding))
-            if closure is None:
-                closure = self.closure(reached, holding)
-            if closure & matched:
-                return -1
-            if position < len(text):
-                passes = self.passes.get(text[position])
-                if passes is None:
-                    passes = self.passing(text[position])
-                reached = (closure & passes) << 1
-                if not reached:
-                    return position + 1
-                reached |= 1
-        return len(text) + 1
-
-    def passing(self, character: str) -> int:
-        """The entries whose test the character passes."""
-        passes = 0
-        for entry, entries in self.waiting.items():
-            if entry not in _ASSERTIONS and re.match(entry, character, re.IGNORECASE):
-                passes |= entries
-        if len(self.passes) >= _REMEMBERED:
-            self.passes.clear()
-        self.passes[character] = passes
-        return passes
-
-    def closure(self, reached: int, holding: int) -> int:
-        """Some entries with those that they lead to without a character, where the assertions `holding` hold."""
-        closure = 0
-        for index, digit in enumerate(reversed(f"{reached:x}")):
-            if digit != "0":
-                part = self.parts.get((index, digit, holding))
-                closure |= self.part(index, digit, holding) if part is None else part
-        if len(self.closures) >= _REMEMBERED:
-            self.closures.clear()
-        self.closures[reached, holding] = closure
-        return closure
-
-    def part(self, index: int, digit: str, holding: int) -> int:
-        """The same for the four entries that one hexadecimal digit holds."""
-        closure = int(digit, 16) << 4 * index
-        places = [place for place in range(4 * index, 4 * index + 4) if closure >> place & 1]
-        for place in places:  # which grows meanwhile
-            entry = self.program[place] if place < len(self.program) else ""
-            ways = (place + 1,) if holding >> place & 1 else () if isinstance(entry, str) else entry
-            for way in ways:
-                if not closure >> way & 1:
-                    closure |= 1 << way
-                    places.append(way)
-        if len(self.parts) >= _REMEMBERED:
-            self.parts.clear()
-        self.parts[index, digit, holding] = closure
-        return closure

@@ -11,6 +11,7 @@ from typing import Final, Literal, NamedTuple, TypeAlias, TypeVar
 
 NAME: Final = "rules"
 RULES_SHA256: Final = "5f2415515bd182b49bbd68faeccfdf0b495b1ed70b41485e8adf055b985e094c"
+BODY_SHA256: Final = "cc89b734e4af7807080477304d76dc6753aacfcb808efbbb168d17f8a72edcca"
 RULES: Final = (
     "basic_ram_valuation",
     "cpu_performance",
@@ -207,6 +208,16 @@ def parse_record(record: JsonObject) -> Record:
 
 JsonValue: TypeAlias = "str | int | float | bool | Sequence[JsonValue] | Mapping[str, JsonValue] | None"
 JsonObject: TypeAlias = Mapping[str, JsonValue]
+
+
+def _shown(value: JsonValue) -> str:
+    """Quote the beginning of a value; Python prints neither integers of 5,000 digits nor lists 1,000 deep."""
+    try:
+        return repr(value)[:80]
+    except (ValueError, RecursionError):
+        return "an integer of thousands of digits" if isinstance(value, int) else "a value too large to print"
+
+
 _Value = TypeVar("_Value", bound=str)
 
 
@@ -228,7 +239,7 @@ class DataError(ValueError):
 def _refused(place: str, expected: str, value: JsonValue) -> DataError:
     if value is None:
         return DataError(f"`{place}` is missing; it must be {expected}")
-    return DataError(f"`{place}` must be {expected}, not {repr(value)[:80]}")
+    return DataError(f"`{place}` must be {expected}, not {_shown(value)}")
 
 
 def _choice(values: Mapping[str, _Value], value: JsonValue, place: str) -> _Value:
@@ -268,14 +279,14 @@ def _inside(record: JsonObject, path: tuple[str, ...]) -> JsonValue:
         if found is None:
             return None
         if not isinstance(found, dict):
-            raise DataError(f"`{name}` must be an object or null, not {repr(found)[:80]}")
+            raise DataError(f"`{name}` must be an object or null, not {_shown(found)}")
         section = found
     return section.get(path[-1])
 
 
 def _either(inside: JsonValue, direct: JsonValue, name: str) -> JsonValue:
     """A field that may be given inside its entity or without it."""
-    if inside is not None and direct is not None and inside != direct:
+    if isinstance(inside, str | int | float) and direct is not None and inside != direct:
         raise DataError(f"`{name}` is given twice, with different values")
     return direct if inside is None else inside
 
@@ -285,4 +296,4 @@ def _is_there(record: JsonObject, name: str) -> bool | None:
     found = record.get(name)
     if found is None or isinstance(found, dict):
         return None if found is None else True
-    raise DataError(f"`{name}` must be an object or null, not {repr(found)[:80]}")
+    raise DataError(f"`{name}` must be an object or null, not {_shown(found)}")

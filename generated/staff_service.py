@@ -12,7 +12,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, Literal, NamedTuple, TypeAlias, TypeVar
 
 TASK_NAME: Final = "Staff-service"
+SEED_VERSION: Final[str | None] = "1.0"
 SEED_SHA256: Final = "9f35640b6d65958735c4e409dfe1801bbd36a1ba43c0e54bb0a8bf7779a84afb"
+BODY_SHA256: Final = "2842dd1b383bb720f7a36300861ac38aeaecbf3d37770856a60d9604b1ecbea4"
 KEYWORDS: Final[tuple[str, ...]] = (
     "service",
     "staff",
@@ -407,6 +409,39 @@ STEPS: Final = (
     "SERVICE_SCORE",
     "VERDICT",
 )
+INPUTS: Final[dict[str, tuple[str, ...]]] = {
+    "extraction": (
+        "attitude",
+        "attentiveness",
+        "order_error",
+        "manager_involved",
+        "employee_named",
+    ),
+    "meta": (
+        "stars",
+        "useful",
+        "funny",
+        "cool",
+        "year",
+        "month",
+        "date",
+        "user_fans",
+    ),
+    "context": (
+        "name",
+        "categories",
+        "address",
+        "city",
+        "state",
+        "postal_code",
+        "stars",
+        "review_count",
+        "is_open",
+        "latitude",
+        "longitude",
+    ),
+    "param": (),
+}
 ATTITUDE_VALUES: Final[dict[str, Attitude]] = {
     "none": "none",
     "warm": "warm",
@@ -433,11 +468,13 @@ def parse_row(row: JsonObject) -> Row:
         (
             False
             if extraction.get("manager_involved") is None
+            and _left_out(extraction, "extraction", "manager_involved", INPUTS)
             else _boolean(extraction.get("manager_involved"), "extraction.manager_involved")
         ),
         (
             ""
             if extraction.get("employee_named") is None
+            and _left_out(extraction, "extraction", "employee_named", INPUTS)
             else _string(extraction.get("employee_named"), "extraction.employee_named")
         ),
         _number(meta.get("stars"), "meta.stars"),
@@ -457,6 +494,16 @@ def parse_context(context: JsonObject) -> Context:
 
 JsonValue: TypeAlias = "str | int | float | bool | Sequence[JsonValue] | Mapping[str, JsonValue] | None"
 JsonObject: TypeAlias = Mapping[str, JsonValue]
+
+
+def _shown(value: JsonValue) -> str:
+    """Quote the beginning of a value; Python prints neither integers of 5,000 digits nor lists 1,000 deep."""
+    try:
+        return repr(value)[:80]
+    except (ValueError, RecursionError):
+        return "an integer of thousands of digits" if isinstance(value, int) else "a value too large to print"
+
+
 _Value = TypeVar("_Value", bound=str)
 
 
@@ -478,17 +525,29 @@ class DataError(ValueError):
 def _refused(place: str, expected: str, value: JsonValue) -> DataError:
     if value is None:
         return DataError(f"`{place}` is missing; it must be {expected}")
-    return DataError(f"`{place}` must be {expected}, not {repr(value)[:80]}")
+    return DataError(f"`{place}` must be {expected}, not {_shown(value)}")
 
 
 def _object(record: JsonObject, name: str) -> JsonObject:
-    """A section of a JSON row; an absent one is empty."""
+    """A section of a JSON row. An absent one is empty, but for a key that is a typo of it or begins with it."""
     section = record.get(name)
     if isinstance(section, dict):
         return section
-    if name not in record:
-        return {}
-    raise DataError(f"`{name}` must be an object, not {repr(section)[:80]}")
+    if name in record:
+        raise DataError(f"`{name}` must be an object, not {_shown(section)}")
+    for key in record:
+        if _similar(name, key) or key.casefold()[: len(name)] == name:
+            raise DataError(f"`{name}` is missing, but there is `{key[:80]}`: rename it")
+    return {}
+
+
+def _left_out(record: JsonObject, section: str, name: str, inputs: Mapping[str, tuple[str, ...]]) -> bool:
+    """True for a field that is null or absent. Raises DataError where a key is a typo of an absent one."""
+    typo = None if name in record else _typo_of(name, record, inputs[section])
+    if typo is not None:
+        fix = f"rename it, or give `{name}` as null"
+        raise DataError(f"`{section}.{name}` is missing, but there is `{typo[:80]}`: {fix}")
+    return True
 
 
 def _choice(values: Mapping[str, _Value], value: JsonValue, place: str) -> _Value:
@@ -524,3 +583,34 @@ def _number(value: JsonValue, place: str) -> float:
     if isinstance(value, int) and -1e100 <= value <= 1e100 and not isinstance(value, bool):
         return float(value)
     raise _refused(place, "a number from -1e100 to 1e100", value)
+
+
+def _folded(name: str) -> str:
+    return name.casefold().replace("_", "").replace("-", "").replace(" ", "")
+
+
+def _similar(name: str, key: str) -> bool:
+    """Whether a key is a name but for case, `_`, `-` and spaces, or but for one letter of four or more.
+
+    The letter is left out, added, another one, or swapped with its neighbour. Other digits make another name.
+    """
+    if len(key) > 2 * len(name) + 1:
+        return False
+    a, b = _folded(name), _folded(key)
+    if len(a) < 4 or abs(len(a) - len(b)) > 1 or (a[0] != b[0] and a[-1] != b[-1]):
+        return a == b
+    if "".join(c for c in a if c.isdecimal()) != "".join(c for c in b if c.isdecimal()):
+        return False
+    return any(
+        a[:i] == b[:i]
+        and (b[i + 1 :] in (a[i:], a[i + 1 :]) or b[i:] in (a[i + 1 :], a[i + 1 : i + 2] + a[i : i + 1] + a[i + 2 :]))
+        for i in range(len(a) + 1)
+    )
+
+
+def _typo_of(name: str, keys: Iterable[str], known: Iterable[str] = ()) -> str | None:
+    """The key that reads like a name which is not among them; the known names are no typos of one another."""
+    for key in keys:
+        if key not in known and _similar(name, key):
+            return key
+    return None

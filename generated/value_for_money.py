@@ -12,7 +12,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, Literal, NamedTuple, TypeAlias, TypeVar
 
 TASK_NAME: Final = "Value-for-money"
+SEED_VERSION: Final[str | None] = "1.0"
 SEED_SHA256: Final = "a54a70fc660aaf6aacbf14440eedd9d610ee7401ea5c0d5cd6fdbe3d2ac65e14"
+BODY_SHA256: Final = "4af2777a66bb34f46efe99f045ce02e2579aacaceb48c27518000f73d3df0766"
 KEYWORDS: Final[tuple[str, ...]] = (
     "price",
     "pricing",
@@ -363,6 +365,38 @@ STEPS: Final = (
     "VALUE_SCORE",
     "VERDICT",
 )
+INPUTS: Final[dict[str, tuple[str, ...]]] = {
+    "extraction": (
+        "price_view",
+        "portion",
+        "amount_per_person",
+        "hidden_charges",
+        "would_pay_again",
+    ),
+    "meta": (
+        "stars",
+        "useful",
+        "funny",
+        "cool",
+        "year",
+        "month",
+        "date",
+    ),
+    "context": (
+        "name",
+        "categories",
+        "address",
+        "city",
+        "state",
+        "postal_code",
+        "stars",
+        "review_count",
+        "is_open",
+        "latitude",
+        "longitude",
+    ),
+    "param": (),
+}
 PRICE_VIEW_VALUES: Final[dict[str, PriceView]] = {
     "none": "none",
     "bargain": "bargain",
@@ -388,16 +422,19 @@ def parse_row(row: JsonObject) -> Row:
         (
             0.0
             if extraction.get("amount_per_person") is None
+            and _left_out(extraction, "extraction", "amount_per_person", INPUTS)
             else _number(extraction.get("amount_per_person"), "extraction.amount_per_person")
         ),
         (
             False
             if extraction.get("hidden_charges") is None
+            and _left_out(extraction, "extraction", "hidden_charges", INPUTS)
             else _boolean(extraction.get("hidden_charges"), "extraction.hidden_charges")
         ),
         (
             False
             if extraction.get("would_pay_again") is None
+            and _left_out(extraction, "extraction", "would_pay_again", INPUTS)
             else _boolean(extraction.get("would_pay_again"), "extraction.would_pay_again")
         ),
         _number(meta.get("stars"), "meta.stars"),
@@ -414,6 +451,16 @@ def parse_context(context: JsonObject) -> Context:
 
 JsonValue: TypeAlias = "str | int | float | bool | Sequence[JsonValue] | Mapping[str, JsonValue] | None"
 JsonObject: TypeAlias = Mapping[str, JsonValue]
+
+
+def _shown(value: JsonValue) -> str:
+    """Quote the beginning of a value; Python prints neither integers of 5,000 digits nor lists 1,000 deep."""
+    try:
+        return repr(value)[:80]
+    except (ValueError, RecursionError):
+        return "an integer of thousands of digits" if isinstance(value, int) else "a value too large to print"
+
+
 _Value = TypeVar("_Value", bound=str)
 
 
@@ -435,17 +482,29 @@ class DataError(ValueError):
 def _refused(place: str, expected: str, value: JsonValue) -> DataError:
     if value is None:
         return DataError(f"`{place}` is missing; it must be {expected}")
-    return DataError(f"`{place}` must be {expected}, not {repr(value)[:80]}")
+    return DataError(f"`{place}` must be {expected}, not {_shown(value)}")
 
 
 def _object(record: JsonObject, name: str) -> JsonObject:
-    """A section of a JSON row; an absent one is empty."""
+    """A section of a JSON row. An absent one is empty, but for a key that is a typo of it or begins with it."""
     section = record.get(name)
     if isinstance(section, dict):
         return section
-    if name not in record:
-        return {}
-    raise DataError(f"`{name}` must be an object, not {repr(section)[:80]}")
+    if name in record:
+        raise DataError(f"`{name}` must be an object, not {_shown(section)}")
+    for key in record:
+        if _similar(name, key) or key.casefold()[: len(name)] == name:
+            raise DataError(f"`{name}` is missing, but there is `{key[:80]}`: rename it")
+    return {}
+
+
+def _left_out(record: JsonObject, section: str, name: str, inputs: Mapping[str, tuple[str, ...]]) -> bool:
+    """True for a field that is null or absent. Raises DataError where a key is a typo of an absent one."""
+    typo = None if name in record else _typo_of(name, record, inputs[section])
+    if typo is not None:
+        fix = f"rename it, or give `{name}` as null"
+        raise DataError(f"`{section}.{name}` is missing, but there is `{typo[:80]}`: {fix}")
+    return True
 
 
 def _choice(values: Mapping[str, _Value], value: JsonValue, place: str) -> _Value:
@@ -481,3 +540,34 @@ def _number(value: JsonValue, place: str) -> float:
     if isinstance(value, int) and -1e100 <= value <= 1e100 and not isinstance(value, bool):
         return float(value)
     raise _refused(place, "a number from -1e100 to 1e100", value)
+
+
+def _folded(name: str) -> str:
+    return name.casefold().replace("_", "").replace("-", "").replace(" ", "")
+
+
+def _similar(name: str, key: str) -> bool:
+    """Whether a key is a name but for case, `_`, `-` and spaces, or but for one letter of four or more.
+
+    The letter is left out, added, another one, or swapped with its neighbour. Other digits make another name.
+    """
+    if len(key) > 2 * len(name) + 1:
+        return False
+    a, b = _folded(name), _folded(key)
+    if len(a) < 4 or abs(len(a) - len(b)) > 1 or (a[0] != b[0] and a[-1] != b[-1]):
+        return a == b
+    if "".join(c for c in a if c.isdecimal()) != "".join(c for c in b if c.isdecimal()):
+        return False
+    return any(
+        a[:i] == b[:i]
+        and (b[i + 1 :] in (a[i:], a[i + 1 :]) or b[i:] in (a[i + 1 :], a[i + 1 : i + 2] + a[i : i + 1] + a[i + 2 :]))
+        for i in range(len(a) + 1)
+    )
+
+
+def _typo_of(name: str, keys: Iterable[str], known: Iterable[str] = ()) -> str | None:
+    """The key that reads like a name which is not among them; the known names are no typos of one another."""
+    for key in keys:
+        if key not in known and _similar(name, key):
+            return key
+    return None

@@ -49,7 +49,26 @@ def on_the_wire(seed: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     extract, handling = seed["extract"], seed.get("review_handling", {})
 
     def declared(of: str, fields: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        return [{"of": of, "nullable": False, "description": "", **field, "sources": none} for field in fields]
+        return [
+            {
+                "of": of,
+                "nullable": False,
+                "description": "",
+                "path": [],
+                **field,
+                "values": values_of(field),
+                "sources": none,
+            }
+            for field in fields
+        ]
+
+    def values_of(field: dict[str, Any]) -> list[dict[str, str]]:
+        values = field.get("values", {})
+        pairs = values.items() if isinstance(values, dict) else ((value, "") for value in values)
+        return [{"value": value, "meaning": meaning} for value, meaning in pairs]
+
+    def bounds(body: dict[str, Any]) -> dict[str, list[float]]:
+        return {key: [body[key]] if key in body else [] for key in ("minimum", "maximum")}
 
     def where(step: dict[str, Any]) -> list[dict[str, Any]]:
         pairs = [
@@ -72,6 +91,8 @@ def on_the_wire(seed: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
             made["default"] = [step["default"]] if "default" in step else []
         if step["op"] in ("sum", "max", "min", "expr"):
             made["expr"] = step.get("expr") or step["field"]
+        if step["op"] == "define_filter":
+            made["expr"] = step.get("expr", "")
         if step["op"] == "lookup":
             made["table"] = [{"key": key, "value": value} for key, value in step["table"].items()]
         if step["op"] == "case":
@@ -87,15 +108,13 @@ def on_the_wire(seed: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
                     "max_length": [handling["max_length"]] if handling else [], "strategy": handling.get("strategy", "reject")},
         "fields": [
             {"name": field["name"], "type": field["type"], "description": field.get("description", ""), "sources": none,
-             "values": [{"value": value, "meaning": meaning} for value, meaning in field.get("values", {}).items()],
-             "default": [field["default"]] if "default" in field else []}
+             "values": values_of(field), **bounds(field), "default": [field["default"]] if "default" in field else []}
             for field in extract["fields"]
         ],
         "inputs": [*declared("context", seed.get("context", [])), *declared("meta", extract.get("meta", []))],
         "parameters": [
             {"name": name, "type": body["type"], "default": body["default"], "sources": none,
-             "description": body.get("description", ""),
-             **{key: [body[key]] if key in body else [] for key in ("minimum", "maximum")}}
+             "description": body.get("description", ""), **bounds(body)}
             for name, body in seed.get("parameters", {}).items()
         ],
     }  # fmt: skip

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from formulaseed.diagnostics.model import Diagnostic, Problems
+from formulaseed.frontends.foreign_words import FOREIGN_OPERATIONS
 from formulaseed.pipeline import analyse_text
 from formulaseed.source.text import Source, Span
 from formulaseed.testing import reference_evaluate
@@ -387,7 +388,7 @@ HELPS: dict[str, tuple[dict[str, Any], str, str]] = {
     "not_in": (
         where(**{"extraction.noise": {"not_in": ["lots"]}}),
         "FS505",
-        'define a filter with `in` and use it as `"$NAME": false`',
+        'write {"!=": "lots"}',
     ),
     "at least": (where(**{"meta.stars": {"≥": 3}}), "FS505", "write `>=`"),
     "at most": (where(**{"meta.stars": {"≤": 3}}), "FS505", "write `<=`"),
@@ -409,7 +410,7 @@ HELPS: dict[str, tuple[dict[str, Any], str, str]] = {
     "a step as a value": (
         where(**{"meta.stars": {">=": "N"}}),
         "FS301",
-        "compare them in a formula, such as the `expr` of a `sum`: `int(meta.stars > N)`",
+        "compare them in a formula, such as the `expr` of a `sum`: `int(meta.stars >= N)`",
     ),
     "`true` as the last rule": (
         {"name": "X", "op": "case", "rules": [{"when": "N > 3", "then": 1}, {"when": "true", "then": 0}]},
@@ -621,7 +622,8 @@ def test_a_formula_that_no_object_says() -> None:
     text = "extraction.noise == 'lots' or meta.stars > 3"
     (error,) = errors_of(seed_with({"name": "X", "op": "count", "where": text}))
     assert error.help == (
-        'write an object, all of whose conditions must hold; `or` goes into a `sum`, as "expr": "int(… or …)"'
+        "write an object, all of whose conditions must hold; for `or` define a filter: "
+        f'{{"name": "…", "op": "define_filter", "expr": "{text}"}}'
     )
     assert not errors_of(seed_with({"name": "X", "op": "sum", "expr": f"int({text})"}))
 
@@ -703,7 +705,7 @@ def test_a_filter_of_a_misspelt_operation_is_near() -> None:
         seed_with({"name": "is_new", "op": "filter", "meta": {"year": {">": 2020}}}, where(**{"$is_nwe": True}))
     )
     assert [(d.code, d.help) for d in found] == [
-        ("FS504", "did you mean `define_filter`?"),
+        ("FS504", FOREIGN_OPERATIONS["filter"]),
         ("FS201", "did you mean `$is_new`?"),
     ]
 

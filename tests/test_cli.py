@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 
 import pytest
+from formulaseed import load_seed
 from helpers import (
     EXAMPLES,
     ROOT,
@@ -228,7 +229,15 @@ def test_evaluate_gives_each_restaurant_its_outputs(evaluated: Outcome, rows: Pa
         "task": "Tiny-1",
         "output": {"N_GOOD": 2, "TOTAL": 19.0, "SHARE": pytest.approx(2 / 3), "VERDICT": "good"},
         "reviews": {"total": 3, "relevant": 3, "extracted": 3, "failed": 0},
+        "run": {
+            "seed_sha256": load_seed(tiny_seed()).sha256,
+            "seed_version": None,
+            "parameters": {"LEAST": 2},
+            "extractor": None,
+            "prompt_sha256": None,
+        },
     }
+    assert lone["run"] == none["run"] == good["run"]
     assert lone["output"] == {"N_GOOD": 0, "TOTAL": 0, "SHARE": 0.0, "VERDICT": "few"}
     assert "output" not in none
     assert (none["business_id"], none["name"]) == ("none", "The none")
@@ -313,7 +322,8 @@ def test_example_rows_give_verdicts() -> None:
 
 
 def test_run_with_recorded_extractions_equals_their_evaluation() -> None:
-    """Filtering, looking recorded values up and evaluating gives what the ready-made rows give, review counts apart."""
+    """Filtering, looking recorded values up and evaluating gives what the ready-made rows give, but for the counts and
+    the extractor."""
     extractions = EXAMPLES / "extractions-g1a_v2.jsonl"
     ran = formulaseed(
         "run", G1A, "--contexts", CONTEXTS, "--extractor", "recorded", "--extractions", extractions, "--trace"
@@ -323,6 +333,7 @@ def test_run_with_recorded_extractions_equals_their_evaluation() -> None:
     for result, expected in zip(ran.results, evaluated.results, strict=True):
         counts = result.pop("reviews")
         assert counts["relevant"] == counts["extracted"] == expected.pop("reviews")["extracted"]
+        assert (result["run"].pop("extractor"), expected["run"].pop("extractor")) == ("recorded", None)
         assert result == expected
     assert "14 restaurants, 0 failed; 114 of 215 reviews relevant, 114 extracted (recorded)" in ran.err
 

@@ -150,7 +150,7 @@ def test_the_wire_can_say_every_seed_of_the_project(path: Path) -> None:
 
 def test_declared_inputs_and_parameters_find_their_places() -> None:
     """Meta and context fields, nullable or not, and parameters with bounds make a seed that compiles."""
-    declared = {"type": "integer", "nullable": True, "description": "", "sources": [1]}
+    declared = {"type": "integer", "values": [], "path": [], "nullable": True, "description": "", "sources": [1]}
     conditions = {
         **CONDITIONS,
         "inputs": [{**declared, "of": "context", "name": "price_tier"}, {**declared, "of": "meta", "name": "fans"}],

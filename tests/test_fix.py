@@ -6,6 +6,7 @@ import json
 import random
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 from formulaseed import EvaluationError, load_evaluator
@@ -13,6 +14,8 @@ from formulaseed.diagnostics.suggest import is_slip, near
 from formulaseed.pipeline import Analysis, analyse_text, fixed
 from formulaseed.source.text import Source
 from helpers import SEEDS, TASKS, formulaseed, tiny_row, tiny_rows, tiny_seed, write_json, write_lines
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 G1A = TASKS / "g1a_v2" / "seed.json"
 
@@ -88,6 +91,7 @@ OPPOSITES = [
 OTHERS = [
     ("$NOT_LOUD", "IS_LOUD"), ("$IS_LOUD", "N_LOUD"), ("GROUP_A", "GROUP_B"), ("slow", "low"), ("done", "one"), ("map", "max"),
     ("sin", "min"), ("employer", "employee"), ("atypical", "typical"), ("betrayed", "betrayal"), ("lowd", "loud"),
+    ("A-", "A"), ("-1", "1"), ("W_1_5", "W_15"), ("N_2", "N_"),
 ]  # fmt: skip
 SLIPS = [
     ("N_MODERATES", "N_MODERATE"), ("yaer", "year"), ("Substring-Max", "substring_max"), ("definefilter", "define_filter"),
@@ -112,12 +116,186 @@ def test_a_slip_is_certain_where_one_name_alone_can_be_meant(written: str, known
     assert not is_slip(written, known, [known, known.swapcase()])
 
 
+def test_another_name_within_one_character_leaves_it_open() -> None:
+    """A definition may be what is misspelt: `N_LUD` for `N_LOUD`, beside `N_LOUDS`."""
+    assert is_slip("N_LOUD", "N_LOUDS", ["N_LOUDS", "elsewhere"])
+    assert not is_slip("N_LOUD", "N_LOUDS", ["N_LOUDS", "N_LUD"])
+
+
+AMBIGUOUS = {
+    "business.stars - meta.stars": ["context.stars", "meta.stars"],
+    "restaurant.stars": ["context.stars", "meta.stars"],
+    "item.stars": ["context.stars", "meta.stars"],
+    "biz.stars": ["context.stars", "meta.stars"],
+    "shop.stars": ["context.stars", "meta.stars"],
+    "place.stars": ["context.stars", "meta.stars"],
+    "this.stars": ["meta.stars", "context.stars"],
+    "r.stars": ["meta.stars", "context.stars"],
+    "review.stars": ["meta.stars", "context.stars"],
+    "rating.stars": ["meta.stars", "context.stars"],
+    "metas.stars": ["meta.stars"],
+    "Context.stars": ["context.stars"],
+    "contxt.stars": ["context.stars"],
+    "stars": ["meta.stars", "context.stars"],
+    "extraction.stars": ["meta.stars", "context.stars"],
+    "param.stars": ["meta.stars", "context.stars"],
+    "context.useful": ["meta.useful"],
+    "e.score": ["extraction.score"],
+    "fields.score": ["extraction.score"],
+    "settings.LEAST": ["param.LEAST"],
+    "steps.stars": ["meta.stars", "context.stars"],
+    "meta.score": ["extraction.score"],
+    "np.max(meta.stars, 0)": [],
+    "math.sqrt(meta.stars)": [],
+    "N.round(2)": [],
+}
+"""Formulas for which another one may be meant, and the candidates that the help names, in their order."""
+
+
+@pytest.mark.parametrize("formula", AMBIGUOUS)
+def test_no_fix_chooses_among_namespaces(formula: str) -> None:
+    """The help names every candidate, the likeliest first, and the seed stays as it is."""
+    seed = tiny_seed()
+    seed["compute"][2]["expr"] = formula
+    before = analysed(json.dumps(seed))
+    (error,) = [d for d in before.diagnostics if d.severity == "error"]
+    assert fixed(before) is before
+    assert re.findall(r"`(\w+\.\w+)`", error.help) == AMBIGUOUS[formula]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "right"),
+    [("useful", "meta.useful"), ("score", "extraction.score"), ("extractions.score", "extraction.score"),
+     ("meta.usefull", "meta.useful"), ("self.N", "N"), ("parm.LEAST", "param.LEAST"), ("params.LEAST", "param.LEAST")],
+)  # fmt: skip
+def test_a_name_with_one_reading_is_fixed(wrong: str, right: str) -> None:
+    """A namespace that is left out, where one alone has the field; one typo in a namespace, where no other has it."""
+    seed = tiny_seed()
+    seed["compute"][2]["expr"] = wrong
+    seed["parameters"]["CUT"] = {"type": "integer", "default": 1}
+    after = json.loads(fixed(analysed(json.dumps(seed))).document.source.text)
+    assert after["compute"][2]["expr"] == right
+
+
+@pytest.mark.parametrize(
+    "where",
+    [{"stars": 5}, {"business.stars": 5}, {"r.stars": 5}, {"extraction.meta.stars": 5}, {"$useful": 5}, {"moood": "good"},
+     {"meta.stars": {"min": 3}}, {"meta.stars": {"max": 3}}, {"meta.stars": {"not": 3}}, {"context.useful": 3}],
+)  # fmt: skip
+def test_no_fix_chooses_in_conditions(where: dict[str, Any]) -> None:
+    """Neither a namespace, nor a filter or field, nor whether a bound belongs to the range."""
+    seed = tiny_seed()
+    seed["compute"][0]["where"] = where
+    before = analysed(json.dumps(seed))
+    assert before.has_errors
+    assert fixed(before) is before
+
+
+@pytest.mark.parametrize(
+    "step",
+    [{"op": "const", "formula": "3"}, {"op": "ratio", "expr": "N"}, {"op": "if", "expr": "N"}, {"op": "filter", "expr": "N"},
+     {"op": "sum", "field": "meta.stars"}, {"op": "average", "expr": "N"}],
+)  # fmt: skip
+def test_no_fix_chooses_an_operation_or_a_key(step: dict[str, Any]) -> None:
+    """Of what is known from elsewhere the help says what to write; what was under another key may be something else."""
+    seed = tiny_seed()
+    seed["compute"].insert(1, {"name": "X", **step})
+    before = analysed(json.dumps(seed))
+    assert before.has_errors
+    assert fixed(before) is before
+
+
+def test_a_misspelt_definition_is_not_spread() -> None:
+    """A name that is defined in one way and used in another, several times or as an output, is for the author to settle."""
+    seed = tiny_seed()
+    seed["compute"][1]["name"] = "N_GOOOD"
+    assert fixed(before := analysed(json.dumps(seed))) is before
+    seed["output"].remove("N_GOOD")
+    after = fixed(analysed(json.dumps(seed)))
+    assert (after.has_errors, after.fixed) == (False, 1)
+    seed["compute"][3]["expr"] = "N_GOOD / N if N > 0 else N_GOOD"
+    seed["compute"].append({"name": "MORE", "op": "expr", "expr": "N_GOOD"})
+    assert fixed(before := analysed(json.dumps(seed))) is before
+
+
+def test_a_name_that_is_defined_twice_is_not_fixed() -> None:
+    """One of the two may be the one that is missing."""
+    seed = tiny_seed()
+    seed["compute"].insert(1, {"name": "N_GOODS", "op": "count"})
+    seed["compute"][2]["name"] = "N_GOODS"
+    assert fixed(before := analysed(json.dumps(seed))) is before
+
+
+def test_no_fix_makes_anything_constant() -> None:
+    """A value that would always be so is one that the author did not mean."""
+    seed = tiny_seed()
+    seed["compute"][2]["expr"] = "1 if extraction.mood == 'god' else 0"
+    assert fixed(before := analysed(json.dumps(seed))) is before
+
+
+def test_the_fixes_are_counted() -> None:
+    """Each error that a fix mends counts, whatever the number of errors that vanish with it."""
+    seed = tiny_seed()
+    seed["compute"][2]["op"] = "smu"
+    seed["compute"][3]["expr"] = "N_GOOOD / N + N_GOOOD"
+    seed["compute"][1]["wheer"] = seed["compute"][1].pop("where")
+    after = fixed(analysed(json.dumps(seed)))
+    assert not after.has_errors
+    assert after.fixed == 4
+
+
+_TOKEN = re.compile(r"\$?[A-Za-z_][A-Za-z_0-9]+(?:\.[A-Za-z_]\w*)*")
+_STRING = re.compile(r'"((?:[^"\\]|\\.)*)"')
+_NAMESPACES = ("extraction", "meta", "context", "param")
+_ELSEWHERE = ("business", "restaurant", "item", "biz", "r", "review", "e", "extractions", "steps", "self", "Meta", "")
+
+
+def planted(text: str, chosen: random.Random) -> tuple[str, str, str]:
+    """A seed's text with one typo, namespace or sign more; the token that was there, and the one that is."""
+    tokens: list[re.Match[str]] = []
+    while not tokens:
+        string = chosen.choice([found for found in _STRING.finditer(text) if len(found[1]) < 300])
+        tokens = list(_TOKEN.finditer(string[1]))
+    token = chosen.choice(tokens)
+    old, rest = token.group(), token.group().partition(".")[2]
+    at = chosen.randrange(len(old))
+    new = chosen.choice(
+        [
+            old[:at] + old[at + 1 :],
+            old[:at] + old[at] + old[at:],
+            old[:at] + old[at : at + 2][::-1] + old[at + 2 :],
+            old[:at] + chosen.choice("abcxyzN_") + old[at + 1 :],
+            old.swapcase(),
+            f"{old}s",
+            old[1:] if old.startswith("$") else f"${old}",
+            *(f"{space}.{rest}".removeprefix(".") for space in (*_NAMESPACES, *_ELSEWHERE) if rest),
+        ]
+    )
+    start = string.start(1) + token.start()
+    return text[:start] + new + text[start + len(old) :], old, new
+
+
+@settings(max_examples=60)
+@given(st.sampled_from(SEEDS), st.randoms(use_true_random=False))
+def test_a_fix_gives_the_seed_that_was_there_or_leaves_it(path: Path, chosen: random.Random) -> None:
+    """Whatever one mistake is made in a sound seed, the fixed one is the sound one, or the place is as it was typed.
+
+    Where a definition is misspelt that is used once, the use may follow it: the seed is the same under another name.
+    """
+    sound = json.dumps(json.loads(path.read_text(encoding="utf-8")), ensure_ascii=False)
+    wrong, old, new = planted(sound, chosen)
+    after = fixed(analysed(wrong)).document.source.text
+    bare = [token.rpartition(".")[2].lstrip("$") for token in (old, new)]
+    renamed = re.sub(rf"(?<!\w){re.escape(bare[1])}(?!\w)", bare[0], after) if bare[1] else after
+    assert after in (wrong, sound) or renamed == sound
+
+
 def test_fix_writes_through_a_link(tmp_path: Path) -> None:
     (tmp_path / "there").mkdir()
     target, link = tmp_path / "there" / "seed.json", tmp_path / "seed.json"
     target.write_text(G1A.read_text(encoding="utf-8").replace("min(20.0, RAW_RISK)", "mni(20.0, RAW_RISK)"), "utf-8")
     link.symlink_to(target)
-    assert "1 error mended" in formulaseed("check", link, "--fix").err
+    assert "1 error fixed" in formulaseed("check", link, "--fix").err
     assert link.is_symlink()
     assert target.read_bytes() == G1A.read_bytes()
 
@@ -126,6 +304,7 @@ def test_texts_in_formulas_keep_their_quotes() -> None:
     """A value is mended inside the quotes that it stands in, escaped ones too."""
     for written, expected in (("'god'", "'good'"), ('\\"god\\"', '\\"good\\"'), ("goood", "'good'")):
         seed = tiny_seed()
+        del seed["compute"][2]["where"]
         seed["compute"][2]["expr"] = "1 if extraction.mood == VALUE else 0"
         after = fixed(analysed(json.dumps(seed).replace("VALUE", written)))
         assert not after.has_errors
@@ -141,19 +320,25 @@ def test_fix_rewrites_the_file(tmp_path: Path) -> None:
     path.write_text(text, encoding="utf-8")
     outcome = formulaseed("check", path, "--fix")
     assert outcome.status == 1
-    assert f"{path}: 1 error mended" in outcome.err
+    assert f"{path}: 1 error fixed" in outcome.err
     assert path.read_text(encoding="utf-8") == G1A.read_text(encoding="utf-8").replace('"sum"', '"avg"')
     assert "FS504" in outcome.out
     again = formulaseed("check", path, "--fix")
     assert again.err == ""
 
 
-def test_fix_leaves_a_sound_file_alone(tmp_path: Path) -> None:
+def test_fix_leaves_a_file_alone_in_which_nothing_can_be_fixed(tmp_path: Path) -> None:
+    """A sound one, and one whose errors have no safe fix: neither is written, and nothing is said of it."""
     path = tmp_path / "seed.json"
-    path.write_bytes(G1A.read_bytes())
-    before = path.stat()
-    assert formulaseed("check", path, "--fix").status == 0
-    assert (path.stat().st_mtime_ns, path.stat().st_ino) == (before.st_mtime_ns, before.st_ino)
+    for text, status in (
+        (G1A.read_text("utf-8"), 0),
+        (G1A.read_text("utf-8").replace("(5 - meta.s", "(5 - review.s"), 1),
+    ):
+        path.write_text(text, "utf-8")
+        before = path.stat()
+        outcome = formulaseed("check", path, "--fix")
+        assert (outcome.status, outcome.err) == (status, "")
+        assert (path.stat().st_mtime_ns, path.stat().st_ino) == (before.st_mtime_ns, before.st_ino)
 
 
 def test_strict_takes_warnings_as_errors(tmp_path: Path) -> None:
@@ -191,8 +376,8 @@ def test_an_error_has_its_place(tmp_path: Path) -> None:
     line = next(number for number, text in enumerate(lines, 1) if "N_GOOD / N" in text)
     place = f"seed.json:{line}:{lines[line - 1].index('N_GOOD / N') + 1}"
     formulaseed("compile", seed, "--out", tmp_path / "out")
-    for given in ("seed.json", "out/tiny_1.py"):
-        outcome = formulaseed("evaluate", given, "--rows", rows, cwd=tmp_path)
+    for module in ("seed.json", "out/tiny_1.py"):
+        outcome = formulaseed("evaluate", module, "--rows", rows, cwd=tmp_path)
         assert outcome.status == 3
         assert f"empty: SHARE: division_by_zero: 0 / 0 ({place})" in outcome.err
     write_json(seed, tiny_seed(description="changed"))

@@ -12,17 +12,20 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from formulaseed import compile_formula
 from formulaseed.diagnostics.model import Problems
 from formulaseed.domain.builtins import FUNCTIONS, OPERATORS
 from formulaseed.domain.reference import DatabaseLayout
 from formulaseed.errors import DataError, SeedError, UnreadableError
-from formulaseed.formulas import analyse_formula, load_reference
+from formulaseed.formulas import analyse_formula, analyse_rules_file, compile_rules, load_reference, load_rules
 from formulaseed.frontends.reference_file import lower_layout, lower_reference
 from formulaseed.reference.database import database_reference
 from formulaseed.reference.document import document_text, reference_json
+from formulaseed.reference.markdown import reference_markdown
 from formulaseed.reference.prompt import BudgetError, estimated_tokens, reference_prompt
 from formulaseed.reference.restaurant import restaurant_reference
 from formulaseed.reference.versions import bumped, change
+from formulaseed.runtime.loading import module_from_source
 from formulaseed.source.json_reader import read_json
 from formulaseed.source.text import Source
 from formulaseed.testing.values import integers
@@ -286,6 +289,178 @@ def test_views_and_definitions_for_a_table(tmp_path: Path) -> None:
     assert list(made["custom_fields"]) == ["first", "second"]
     view = reference_json(database_reference(url, DatabaseLayout(root="sizes")).reference)
     assert list(view["entities"]["sizes"]["fields"]) == ["size"]
+
+
+# --- names that mean two things
+
+SHOP = "CREATE TABLE shop (id INTEGER PRIMARY KEY, name TEXT NOT NULL, rank INTEGER, shop INTEGER NOT NULL)"
+VALUES: dict[str, Any] = {
+    "shop": {"rank": 4, "name": "x", "custom_fields": {"rank": 12}},
+    "listing": {"shop": 7, "listing": 8, "null": 9, "in": 10, "max": 2, "custom_fields": {"shop": 5, "in": 6}},
+    "parent": {"shop": 11, "in": 3},
+    "max": None,
+}
+
+
+@pytest.fixture(scope="module")
+def clashes(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """One domain whose names all mean two things, reflected from a database, and as a schema file."""
+    folder = tmp_path_factory.mktemp("clashes")
+    url = make_database(
+        folder / "x.db",
+        SHOP,
+        "CREATE TABLE listing (id INTEGER PRIMARY KEY, shop INTEGER REFERENCES shop (id), shop_id INTEGER REFERENCES shop, "
+        'listing INTEGER, parent_id INTEGER REFERENCES listing (id), "null" INTEGER NOT NULL, "in" INTEGER, '
+        '"max" INTEGER NOT NULL, in_id INTEGER REFERENCES shop, max_id INTEGER REFERENCES shop, '
+        "listing_id INTEGER REFERENCES listing (id))",
+        "CREATE TABLE custom_field_definition (entity TEXT, field_key TEXT, field_type TEXT)",
+        "INSERT INTO custom_field_definition VALUES ('listing', 'shop', 'number'), ('listing', 'in', 'number'), "
+        "('shop', 'rank', 'number'), ('shop', 'rank', 'string')",
+    )
+    whole = {"type": "integer", "nullable": True}
+    schema: dict[str, Any] = {
+        "root": "listing",
+        "entities": {
+            "listing": {"fields": {"shop": whole, "listing": whole, "null": "integer", "in": whole, "max": "integer"}},
+            "shop": {"nullable": True, "fields": {"name": "string", "rank": whole, "shop": "integer"}},
+            "parent": {"nullable": True, "fields": {"shop": whole, "in": whole}},
+            "max": {"nullable": True, "fields": {"rank": whole}},
+        },
+        "custom_fields": {
+            "listing": [{"field_key": key, "field_type": "number"} for key in ("shop", "in")],
+            "shop": [{"field_key": "rank", "field_type": "number"}],
+        },
+    }
+    reflected = formulaseed("reference", "--database", url)
+    assert reflected.status == 0
+    assert reflected.err.splitlines()[:4] == [
+        "left out: the entity of listing.shop_id → shop, as another entity is called `shop`: name it under "
+        "`database.entities` of a schema file",
+        "left out: the entity of listing.in_id → shop, as no formula can name `in`: name it under `database.entities` of a "
+        "schema file",
+        "left out: the entity of listing.listing_id → listing, as another entity is called `listing`: name it under "
+        "`database.entities` of a schema file",
+        "left out: the second definition of shop.custom_fields.rank",
+    ]
+    published = formulaseed("reference", "--schema", write_json(folder / "schema.json", schema))
+    hidden = [
+        f"hidden: listing.{name}, as `{name}` alone is {what}; write it with its prefix"
+        for name, what in (
+            ("shop", "the entity"), ("listing", "the entity"), ("null", "a word of the language"),
+            ("in", "a word of the language"), ("max", "the entity"),
+        )
+    ]  # fmt: skip
+    assert published.err.splitlines() == reflected.err.splitlines()[4:] == hidden
+    for name, found in (("database", reflected), ("published", published)):
+        (folder / f"{name}.json").write_text(found.out, encoding="utf-8")
+    return {name: folder / f"{name}.json" for name in ("database", "published", "schema")}
+
+
+@pytest.mark.parametrize("source", ["database", "published", "schema"])
+def test_names_that_mean_two_things(source: str, clashes: dict[str, Path], tmp_path: Path) -> None:
+    """An entity hides the root's field of its name, which its prefix reaches; interpreter and module read both right."""
+    reference = load_reference(clashes[source])
+    expected = {
+        "listing.shop or 0": 7.0, "1 if shop else 0": 1.0, "shop.rank or 0": 4.0, "listing.listing or 0": 8.0,
+        "listing.null * 2": 18.0, "listing.in or 0": 10.0, "max(listing.max, 1)": 2.0, "max.rank or 1": 1.0,
+        "listing.custom_fields.shop or 0": 5.0, "listing.custom_fields.in or 0": 6.0, "parent.shop or 0": 11.0,
+        "parent.in or 0": 3.0, "shop.custom_fields.rank or 0": 12.0, "2 if max else 3": 3.0,
+    }  # fmt: skip
+    for text, value in expected.items():
+        assert compile_formula(text, reference=reference).evaluate(VALUES) == value, text
+    rules = write_json(tmp_path / "rules.json", [{"name": f"r{n}", "formula": text} for n, text in enumerate(expected)])
+    loaded = load_rules(analyse_rules_file(rules, reference))
+    module: Any = module_from_source(compile_rules(loaded, formatted=False), "clashes")
+    assert list(module.evaluate(module.parse_record(VALUES)).values()) == list(expected.values())
+
+
+def test_a_hidden_field_is_never_read_without_its_prefix(clashes: dict[str, Path], tmp_path: Path) -> None:
+    """What is given under the name alone is the entity: a number there is refused, not read as null."""
+    formula = compile_formula("listing.shop or 0", reference=clashes["schema"])
+    rules = write_json(tmp_path / "rules.json", [{"name": "r", "formula": "listing.shop or 0"}])
+    loaded = load_rules(analyse_rules_file(rules, clashes["schema"]))
+    module: Any = module_from_source(compile_rules(loaded, formatted=False), "hidden")
+    for values, value in (({"listing.shop": 3}, 3.0), ({"shop": {"rank": 1}}, 0.0), ({"shop": None}, 0.0)):
+        assert formula.evaluate(values) == value
+    for read in (formula.evaluate, module.parse_record):
+        with pytest.raises((DataError, module.DataError), match=r"^`shop` must be an object or null, not 7$"):
+            read({"shop": 7})
+
+
+@pytest.mark.parametrize("source", ["database", "schema"])
+def test_what_a_clash_publishes_is_right(source: str, clashes: dict[str, Path]) -> None:
+    """The reference says which fields need their prefix, for people and for models; all that it shows checks."""
+    reference = load_reference(clashes[source])
+    made = reference_json(reference)
+    needed = "only with its prefix: listing.shop, listing.listing, listing.null, listing.in, listing.max"
+    assert made["entities"]["listing"]["access_pattern"].endswith(f"; {needed}")
+    assert f"also without its prefix; {needed}\n" in reference_prompt(made)
+    assert needed in reference_markdown(made)
+    shown = [example["formula"] for example in made["examples"].values()]
+    shown += [text for pattern in made["syntax_patterns"].values() for text in pattern["examples"]]
+    for text in shown:
+        assert analyse_formula(text, reference).program is not None, text
+    assert reference_json(load_reference(made)) == made
+
+
+def test_an_entity_that_is_always_there_hides_a_field() -> None:
+    """A name that is such an entity has no value; the help names the field that it hides."""
+    always = {"root": "a", "entities": {"a": {"fields": {"b": "integer"}}, "b": {"fields": {"c": "integer"}}}}
+    (found,) = analyse_formula("b * 2", load_reference(always)).diagnostics
+    assert (found.code, found.help) == ("FS204", "name one of its fields, such as `b.c`; the field of `a` is `a.b`")
+
+
+@pytest.mark.parametrize("name", ["in", "and", "not", "if", "true", "None", "null"])
+def test_entities_are_no_words_of_the_language(name: str, tmp_path: Path) -> None:
+    """No formula could name such an entity, or would mean a literal: a schema and a database are told so."""
+    assert problems_of({"entities": {name: {"fields": {"x": "integer"}}}})[0] == ["FS206"]
+    url = make_database(tmp_path / "x.db", f'CREATE TABLE "{name}" (x INTEGER)')
+    with pytest.raises(DataError, match=f"formulas cannot name the table `{name}`"):
+        database_reference(url, DatabaseLayout())
+
+
+def test_an_entity_that_hides_a_field_is_a_major_change() -> None:
+    """Formulas that name the field alone mean something else then."""
+    before = {"root": "a", "entities": {"a": {"fields": {"b": "integer"}}}}
+    after = {**before, "entities": {**before["entities"], "b": {"fields": {"c": "integer"}}}}  # type: ignore[dict-item]
+    old, new = load_reference(before), load_reference(after)
+    assert str(change(old, reference_json(old), new, reference_json(new))) == "major: a.b needs its prefix"
+
+
+@pytest.mark.parametrize(
+    ("statements", "entities", "left_out"),
+    [
+        (("CREATE TABLE a (id INTEGER PRIMARY KEY, a INTEGER REFERENCES a (id))",), ["a"], ["another entity is called `a`"]),
+        (("CREATE TABLE a (id INTEGER PRIMARY KEY, a_id INTEGER REFERENCES a (id))",), ["a"], ["another entity is called `a`"]),
+        (("CREATE TABLE a (id INTEGER PRIMARY KEY, mother INTEGER REFERENCES a (id), father_id INTEGER REFERENCES a (id))",),
+         ["a", "mother", "father"], []),
+        (("CREATE TABLE b (id INTEGER PRIMARY KEY, x INTEGER, a_id INTEGER REFERENCES a (id))",
+          "CREATE TABLE a (id INTEGER PRIMARY KEY, b_id INTEGER REFERENCES b (id), c INTEGER REFERENCES b (id))"),
+         ["a", "b", "c"], []),
+        (("CREATE TABLE b (id INTEGER PRIMARY KEY)",
+          "CREATE TABLE a (b INTEGER REFERENCES b (id), FOREIGN KEY (b) REFERENCES b (id))"), ["a", "b"], []),
+        (("CREATE TABLE b (x INTEGER, y INTEGER, PRIMARY KEY (x, y))",
+          "CREATE TABLE a (p INTEGER, q INTEGER, r INTEGER, FOREIGN KEY (p, q) REFERENCES b (x, y), "
+          "FOREIGN KEY (q, r) REFERENCES b (x, y))"), ["a", "b"], ["another entity is called `b`"]),
+        (("CREATE TABLE b (id INTEGER PRIMARY KEY)", "CREATE TABLE a (custom_fields INTEGER REFERENCES b (id))",
+          "CREATE TABLE custom_field (entity TEXT, key TEXT, type TEXT)",
+          "INSERT INTO custom_field VALUES ('a', 'custom_fields', 'int'), ('custom_fields', 'x', 'int')"),
+         ["a", "custom_fields"], []),
+    ],
+    ids=["itself", "itself by id", "two of itself", "a cycle", "one key twice", "two composite keys", "custom_fields"],
+)  # fmt: skip
+def test_keys_of_every_kind(
+    statements: tuple[str, ...], entities: list[str], left_out: list[str], tmp_path: Path
+) -> None:
+    """Keys to the table itself, two to one table, cycles: each is an entity, or is said to be none, and never lost."""
+    found = database_reference(make_database(tmp_path / "x.db", *statements), DatabaseLayout(root="a"))
+    made = reference_json(found.reference)
+    assert list(made["entities"]) == entities
+    assert len(found.left_out) == len(left_out)
+    for reason, said in zip(found.left_out, left_out, strict=True):
+        assert said in reason
+    assert reference_json(load_reference(made)) == made
+    assert reference_prompt(made)
 
 
 @pytest.mark.parametrize(

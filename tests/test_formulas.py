@@ -286,11 +286,76 @@ def test_a_field_of_the_root_in_either_place(listing: Reference) -> None:
     for values in (
         {"ram_gb": 16, "cpu": {"cores": 4}},
         {"listing": {"ram_gb": 16}, "cpu.cores": 4},
-        {"listing.ram_gb": 16, "cpu": {"cores": 4}, "extra": object()},
+        {"listing.ram_gb": 16, "cpu": {"cores": 4}, "title": object()},
         {"ram_gb": 16, "listing": {"ram_gb": 16}, "cpu": {"cores": 4.0}},
     ):
         assert formula.evaluate(values) == 20.0
     assert formula.fields == ("ram_gb", "cpu.cores")
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"ram_bg": 600}, "`ram_bg` is no field; did you mean `ram_gb`?"),
+        ({"cpu": {"coers": 8}}, "`cpu.coers` is no field; did you mean `cpu.cores`?"),
+        ({"cpu.coers": 8}, "`cpu.coers` is no field; did you mean `cpu.cores`?"),
+        ({"cpuu": {"cores": 8}}, "`cpuu` is no field; did you mean `cpu`?"),
+        ({"cpuu": None}, "`cpuu` is no field; did you mean `cpu`?"),
+        ({"cores": 8}, "`cores` is no field; did you mean `cpu.cores`?"),
+        ({"cpu": {"ram_gb": 8}}, "`cpu.ram_gb` is no field; did you mean `ram_gb`?"),
+        ({"listing": {"ram_bg": 8}}, "`listing.ram_bg` is no field; did you mean `listing.ram_gb`?"),
+        ({"listing": {"custom_fields": {"waranty": 1}}},
+         "`listing.custom_fields.waranty` is no field; did you mean `listing.custom_fields.warranty_months`?"),
+        ({"custom_fields": {"waranty_months": 1}},
+         "`custom_fields.waranty_months` is no field; did you mean `custom_fields.warranty_months`?"),
+        ({"listing.custom_fields.waranty": 1},
+         "`listing.custom_fields.waranty` is no field; did you mean `listing.custom_fields.warranty_months`?"),
+        ({"gpu": {"custom_fields": {"x": 1}}}, "`gpu.custom_fields.x` is no field; `gpu.custom_fields` has no parts"),
+        ({"cpu": {"cores": {"count": 8}}}, "`cpu.cores.count` is no field; `cpu.cores` has no parts"),
+        ({"cpu.cores.count": 8}, "`cpu.cores.count` is no field; `cpu.cores` has no parts"),
+        ({5: 1}, "5 is no name of a field"),
+        ({"zzz": 1}, "`zzz` is no field; fields: `title`, `price_usd`, `price_date`, `condition`, `status`, `ram_gb`, "
+         "`primary_storage_gb`, `secondary_storage_gb` and 15 more"),
+    ],
+)  # fmt: skip
+def test_a_name_that_the_reference_does_not_know(values: dict[Any, Any], message: str, listing: Reference) -> None:
+    """A typo in a value's name is refused with the nearest name, and never becomes a null that a guard hides."""
+    formula = compile_formula("(cpu.cores or 0) * 2 + (listing.custom_fields.warranty_months or 0)", reference=listing)
+    with pytest.raises(DataError) as found:
+        formula.evaluate(values)
+    assert str(found.value) == message
+
+
+def test_names_that_the_formula_does_not_use(listing: Reference) -> None:
+    """What the reference knows may be given whether it is used or not; what a JSON field holds is nobody's business."""
+    values = {**FULL, "other_urls": {"any": {"thing": 1}}, "gpu": None, "gpu.custom_fields": None, "custom_fields": {}}
+    assert compile_formula("price_usd", reference=listing).evaluate(values) == 899.0
+    everything = dict.fromkeys(listing.types)
+    assert compile_formula("1 + 1", reference=listing).evaluate(everything) == 2.0
+    nested = {"cpu": {"custom_fields.efficiency_rating": 3}}
+    assert compile_formula("cpu.custom_fields.efficiency_rating", reference=listing).evaluate(nested) == 3.0
+
+
+def test_the_command_refuses_unknown_names(tmp_path: Any) -> None:
+    """--vars is held to the reference of a formula and of a file of rules, once for all of them."""
+    path = write_json(tmp_path / "reference.json", {"entities": {"parcel": {"fields": {
+        "weight_kg": {"type": "float", "nullable": True}}}}})  # fmt: skip
+    message = "formulaseed: `weigth_kg` is no field; did you mean `weight_kg`?\n"
+    values = '{"weigth_kg": 600}'
+    single = formulaseed("formula", "(weight_kg or 0) * 2", "--reference", path, "--vars", values)
+    assert (single.status, single.out) == (1, "")
+    assert single.err.startswith(message)
+    rules = write_json(tmp_path / "rules.json", [{"name": n, "formula": "weight_kg or 0"} for n in "ab"])
+    arguments = ("formula", "--file", rules, "--reference", path, "--vars", values)
+    several = formulaseed(*arguments)
+    assert (several.status, several.out) == (1, "")
+    assert several.err.count(message) == 1
+    told = json.loads(formulaseed(*arguments, "--format", "json").out)
+    assert (told["values"], set(told["failed"])) == ({}, {"a", "b"})
+    assert told["stages"]["execution"] == "failed"
+    own = formulaseed("formula", "(weight_kg or 0) * 2", "--vars", values)
+    assert own.status == 1
+    assert "error[FS204]" in own.err
 
 
 # --- without a reference
@@ -313,6 +378,56 @@ def test_dotted_variables() -> None:
     assert (found.status, found.out) == (0, "3.0\n")
     within = compile_formula("ram_gb + rate", reference=REFERENCE, variables={"listing": {"rate": "number"}})
     assert within.evaluate({"listing": {"ram_gb": 1, "rate": 2}}) == 3.0
+
+
+def test_custom_fields_of_variables() -> None:
+    """Custom fields are declared as a reference has them, as objects or with dots, and from values too."""
+    text = "listing.custom_fields.warranty_months * 2"
+    for variables in (
+        {"listing": {"custom_fields": {"warranty_months": "number"}}},
+        {"listing.custom_fields.warranty_months": "number"},
+        {"listing": {"custom_fields": {"warranty_months": 12}}},
+        ["listing.custom_fields.warranty_months"],
+    ):
+        formula = compile_formula(text, variables=variables)
+        assert formula.diagnostics == ()
+        assert formula.evaluate({"listing": {"custom_fields": {"warranty_months": 3}}}) == 6.0
+        assert formula.evaluate({"listing.custom_fields.warranty_months": 3}) == 6.0
+        with pytest.raises(DataError, match=r"did you mean `listing\.custom_fields\.warranty_months`"):
+            formula.evaluate({"listing.custom_fields.waranty_months": 3})
+    grade = {"type": "enum", "values": ["a", "b"], "nullable": True}
+    formula = compile_formula("1 if x.custom_fields.g == 'a' else 0", variables={"x": {"custom_fields": {"g": grade}}})
+    assert formula.evaluate({}) == 0.0
+    assert formula.evaluate({"x": {"custom_fields": {"g": "a"}}}) == 1.0
+    for values in ('{"a": {"custom_fields": {"b": 3, "c": "x"}}}', '{"a.custom_fields.b": 3}'):
+        assert formulaseed("formula", "a.custom_fields.b * 2", "--vars", values).out == "6.0\n"
+    beside = compile_formula("ram_gb + listing.custom_fields.rate", reference=REFERENCE,
+                             variables={"listing.custom_fields.rate": "number"})  # fmt: skip
+    assert beside.evaluate({"ram_gb": 1, "listing.custom_fields.rate": 2}) == 3.0
+
+
+@pytest.mark.parametrize(
+    ("variables", "message"),
+    [
+        ({"true": 5}, "`true` cannot be the name of a variable: it is a word of the formula language"),
+        (["in"], "`in` cannot be the name of a variable: it is a word of the formula language"),
+        ({"cpu": 5}, "`cpu` is an entity of the reference, and is given as a value"),
+        ({"listing": "number"}, "`listing` is an entity of the reference, and is given as a value"),
+        ({"ram_gb": {"x": 1}}, "`ram_gb` is a field of the reference, and is given as an object"),
+    ],
+)
+def test_variables_that_would_mean_something_else(variables: Any, message: str, listing: Reference) -> None:
+    """A variable is not called like a word of the language, an entity, or a field that is something else."""
+    with pytest.raises(DataError) as found:
+        compile_formula("1", reference=listing, variables=variables)
+    assert str(found.value) == message
+
+
+def test_only_declared_variables_have_values() -> None:
+    """Of variables alone the declared ones are known, whatever they are called."""
+    assert compile_formula("variables * a", variables=["variables", "a"]).evaluate({"variables": 3, "a": 2}) == 6.0
+    with pytest.raises(DataError, match=r"`c` is no field; fields: `a`, `b`$"):
+        compile_formula("a", variables=["a", "b"]).evaluate({"a": 1, "c": 2})
 
 
 def test_variables_beside_a_reference(listing: Reference) -> None:
@@ -420,6 +535,26 @@ def test_the_command_on_bad_input(arguments: list[str], status: int) -> None:
 
 
 # --- stages
+
+
+@pytest.mark.parametrize(
+    ("text", "stage"),
+    [
+        ("clmap(ram_gb, 0, 1)", "fields"), ("foo(1)", "fields"), ("average(ram_gb, 1)", "fields"),
+        ("ram_gb = 4", "syntax"), ("1 if ram_gb = 4 else 0", "syntax"), ("ram_gb && 1", "syntax"), ("ram_gb ? 1 : 2", "syntax"),
+        ("ram_gb is None", "syntax"), ("ram_gb ^ 2", "syntax"), ("ram_gb THEN 3", "syntax"), ("ram_gb contains 3", "syntax"),
+        ("import os", "security"), ("lambda: 1", "security"), ("lambda x: x", "security"), ("ram_gb[0]", "security"),
+        ("[x for x in title]", "security"), ("sum(x for x in y)", "security"), ("f'{ram_gb}'", "security"),
+        ("(a := 1)", "security"), ("ram_gb; 1", "security"), ("{1: 2}", "security"), ("title.upper()", "security"),
+        ("'a'.upper()", "security"), ("cpu.__class__", "security"), ("ram_gb.__class__.x", "security"),
+        ("__import__('os')", "security"), ("eval('1')", "security"), ("getattr(cpu, 'x')", "security"),
+        ("open('x')", "security"), ("yield 1", "security"), ("1" * 20_000, "security"), ("imports * 2", "fields"),
+        ("cpu.for_sale", "fields"), ("openness(1)", "fields"), ("title == '__x__' + 1", "types"),
+    ],
+)  # fmt: skip
+def test_the_stage_of_a_fault(text: str, stage: str, listing: Reference) -> None:
+    """A typo in a function is an unknown name and `=` is syntax; security is for what is foreign to formulas."""
+    assert stage_of(refused(text, listing)[0]) == stage
 
 
 def test_stages_behind_a_failure_are_not_reached() -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from formulaseed import check
+from formulaseed.frontends.foreign_words import FOREIGN_OPERATIONS
 
 FIELDS = [
     {"name": "noise", "type": "enum", "values": ["quiet", "lots"]},
@@ -17,16 +18,21 @@ FIELDS = [
 ]
 
 
-def helps(step: dict[str, Any], code: str, *others: dict[str, Any]) -> list[str]:
-    """The helps of all diagnostics with a code, of the seed with a step and the steps before it."""
-    seed = {
+def seed_of(step: dict[str, Any], *others: dict[str, Any], fields: list[dict[str, Any]] = FIELDS) -> dict[str, Any]:
+    """The seed with a step and the steps before it."""
+    return {
         "task_name": "T",
+        "parameters": {"Y": {"type": "integer", "default": 2020}},
         "context": [{"name": "tier", "type": "integer", "nullable": True}, {"name": "rank", "type": "number"}],
-        "extract": {"fields": FIELDS},
+        "extract": {"fields": fields},
         "compute": [{"name": "N", "op": "count"}, {"name": "M", "op": "count"}, *others, {"name": "X", **step}],
         "output": ["X"],
     }
-    return [d.help for d in check(seed) if d.code == code]
+
+
+def helps(step: dict[str, Any], code: str, *others: dict[str, Any]) -> list[str]:
+    """The helps of all diagnostics with a code, of the seed with a step and the steps before it."""
+    return [d.help for d in check(seed_of(step, *others)) if d.code == code]
 
 
 def expr(formula: str) -> dict[str, Any]:
@@ -170,3 +176,215 @@ def test_many_steps_that_all_use_one_another() -> None:
         "output": names,
     }
     assert {d.code for d in check(json.loads(json.dumps(seed)))} == {"FS202"}
+
+
+NAMESPACES = [
+    "business.stars", "biz.stars", "restaurant.name", "r.stars", "review.useful", "e.size", "extractions.size", "this.stars",
+    "stars", "useful", "context.useful", "contxt.stars", "param.size",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", NAMESPACES)
+def test_a_namespace_that_is_offered_has_the_field(name: str) -> None:
+    """Each of the candidates, typed, is a field."""
+    (help,) = [help for code in ("FS201", "FS204") for help in helps({"op": "sum", "expr": name}, code)]
+    offered = re.findall("`([^`]*)`", help)
+    assert offered
+    for each in offered:
+        assert [helps({"op": "sum", "expr": each}, code) for code in ("FS201", "FS204")] == [[], []]
+
+
+WHOLE = {
+    "1 if N => 5 else 0": (("FS103",), "=>"),
+    "1 if N =< 5 else 0": (("FS103",), "=<"),
+    "{N} + 1": (("FS103",), "{N}"),
+    "${N} + {{ M }}": (("FS103",), "${N}"),
+    "5,5 * N": (("FS101",), "5,5"),
+    "max(5,5) + (2,25)": (("FS101",), "2,25"),
+    "1 if context.city == Rome else 0": (("FS201",), "Rome"),
+    "1 if Rome != context.city else 0": (("FS201",), "Rome"),
+    "1 if context.city in ['Oslo', Rome] else 0": (("FS201",), "Rome"),
+    "1 if bar in context.name else 0": (("FS201",), "bar"),
+    "1 if context.city == New York else 0": (("FS101",), "New York"),
+    "1 if context.city in ['Rome', New York City] else 0": (("FS101",), "New York City"),
+    "1 if 'bar' in context.name.lower() else 0": (("FS103",), "context.name.lower()"),
+    "1 if context.name.upper() == 'BAR' else 0": (("FS103",), "context.name.upper()"),
+    "1 if context.name.strip().lower() == 'bar' else 0": (("FS103",), "context.name.strip().lower()"),
+    "1 if context.name.contains('bar') else 0": (("FS103",), "context.name.contains('bar')"),
+    "1 if context.name.lower().contains('bar') else 0": (("FS103",), "context.name.lower().contains('bar')"),
+    "1 if context.name.startswith('bar') else 0": (("FS103",), "context.name.startswith('bar')"),
+    "1 if context.name.count('bar') else 0": (("FS103",), "context.name.count('bar')"),
+    "1 if context.name.lower().count('bar') else 0": (("FS103",), "context.name.lower().count('bar')"),
+    "1 if context.name.find('bar') >= 0 else 0": (("FS103",), "context.name.find('bar') >= 0"),
+    "1 if context.city.equals('Rome') else 0": (("FS103",), "context.city.equals('Rome')"),
+    "context.name.length()": (("FS103",), "context.name.length()"),
+    "context.name.length": (("FS204",), "context.name.length"),
+    "N.round(2) + M": (("FS103",), "N.round(2)"),
+    "context.tier.fillna(0) + 1": (("FS103",), "context.tier.fillna(0)"),
+}
+"""A formula with the codes of what is wrong with it, and the part of it that the help replaces."""
+
+
+@pytest.mark.parametrize("formula", WHOLE)
+def test_what_a_help_says_to_write(formula: str) -> None:
+    """The first formula that the help names, in place of what is wrong; where another fault is left, again."""
+    codes, part = WHOLE[formula]
+    (help, *_) = [help for code in codes for help in helps(expr(formula), code)]
+    found = re.search("(?:write|did you mean) `?([^`;]*[^`;,])", help)
+    assert found
+    written = formula.replace(part, found[1])
+    if "{{" in formula:
+        written = written.replace("{{ M }}", "M")
+    assert [help for code in (*codes, "FS301", "FS304") for help in helps(expr(written), code)] == []
+
+
+def test_case_is_said_to_matter() -> None:
+    """What a method would have changed is to be spelled out."""
+    for call in ("lower()", "lower().count('a')", "contains('a')", "startswith('a')"):
+        (help,) = helps(expr(f"1 if context.name.{call} else 0"), "FS103")
+        assert help.endswith("; case matters")
+
+
+@pytest.mark.parametrize("when", ["N = 5", "N > 1 and M = 5", "N => 5", "N =< 5", "N == 5,5", "{N} > 5"])
+def test_a_condition_of_a_rule(when: str) -> None:
+    """What stands for a comparison is told with the comparison."""
+    part = re.search(r"=>|=<|(?<!=)=(?!=)|5,5|\{N\}", when)
+    assert part
+
+    def found(condition: str, filtered: str) -> list[list[str]]:
+        case = {"op": "case", "rules": [{"when": condition, "then": 1}, {"else": 0}]}
+        of_filter = {"name": "F", "op": "define_filter", "expr": filtered}
+        steps = ((case,), ({"op": "count", "where": {"$F": True}}, of_filter))
+        return [
+            [help for code in ("FS101", "FS103", "FS201") for help in helps(step[0], code, *step[1:])] for step in steps
+        ]
+
+    per_review = when.replace("N", "meta.useful").replace("M", "meta.cool")
+    (help,), (same,) = found(when, per_review)
+    written = re.match("write `?([^`,]*)", help)
+    assert written
+    assert same == help.replace("N", "meta.useful")
+    assert found(when.replace(part.group(), written[1]), "True") == [[], []]
+
+
+CONDITIONS_OF_FILTERS: dict[str, tuple[Any, str]] = {
+    "or, in an object": (
+        {"or": {"extraction.noise": "lots", "meta.stars": {"<": 3}}}, "extraction.noise == 'lots' or meta.stars < 3",
+    ),
+    "or, in a list": (
+        {"$or": [{"extraction.noise": "lots", "meta.year": 2020}, {"meta.stars": {"<": 3}}]},
+        "extraction.noise == 'lots' and meta.year == 2020 or meta.stars < 3",
+    ),
+    "any of formulas": ({"any": ["meta.stars < 3", "extraction.size > 4"]}, "meta.stars < 3 or extraction.size > 4"),
+    "not": ({"not": {"extraction.noise": "lots"}}, "extraction.noise != 'lots'"),
+    "not, of two": (
+        {"NOT": {"extraction.noise": "lots", "meta.stars": 3}}, "not (extraction.noise == 'lots' and meta.stars == 3)",
+    ),
+    "not in": ({"extraction.harm": {"not in": ["mild", "none"]}}, "extraction.harm not in ['mild', 'none']"),
+    "contains": ({"context.categories": {"contains": "Thai"}}, "'Thai' in context.categories"),
+    "another field": ({"meta.stars": {"<": "context.stars"}}, "meta.stars < context.stars"),
+    "equal to another field": ({"meta.stars": "context.stars"}, "meta.stars == context.stars"),
+    "a formula": ({"meta.year": {">=": "param.Y - 5"}}, "meta.year >= param.Y - 5"),
+    "a formula of a bare parameter": ({"meta.year": {">=": "Y - 5"}}, "meta.year >= param.Y - 5"),
+    "an operator and a formula": ({"meta.year": ">= param.Y - 5"}, "meta.year >= param.Y - 5"),
+    "a range": ({"meta.stars": "> 1 and meta.stars < 4"}, "meta.stars > 1 and meta.stars < 4"),
+    "words": ("meta.stars < 3 or extraction.size > 4", "meta.stars < 3 or extraction.size > 4"),
+}  # fmt: skip
+"""Conditions that no object can say, and how a filter says them."""
+
+
+def filter_of(where: Any) -> dict[str, Any]:
+    """The step that the help shows for conditions."""
+    (help,) = [help for code in ("FS503", "FS505") for help in helps({"op": "count", "where": where}, code)]
+    step: dict[str, Any] = json.JSONDecoder().raw_decode(help, help.index("{"))[0]
+    return step
+
+
+@pytest.mark.parametrize("name", CONDITIONS_OF_FILTERS)
+def test_the_filter_that_says_a_condition(name: str) -> None:
+    """A `define_filter` with a formula, which is one that can be summed."""
+    where, formula = CONDITIONS_OF_FILTERS[name]
+    assert filter_of(where) == {"name": "…", "op": "define_filter", "expr": formula}
+    for code in ("FS101", "FS201", "FS204", "FS301", "FS304"):
+        assert helps({"op": "sum", "expr": f"int({formula})"}, code) == []
+
+
+@pytest.mark.parametrize("name", CONDITIONS_OF_FILTERS)
+def test_the_filter_works(name: str) -> None:
+    """The step that the help shows, under a name, in a seed that counts with it."""
+    where, _ = CONDITIONS_OF_FILTERS[name]
+    step = {**filter_of(where), "name": "F"}
+    for code in ("FS501", "FS502", "FS505", "FS201", "FS204", "FS301", "FS304"):
+        assert helps({"op": "count", "where": {"$F": True}}, code, step) == []
+
+
+def test_conditions_that_an_object_says() -> None:
+    """`and` needs no filter: its parts stand in one object. A value alone needs none, either."""
+    where: Any = {"and": [{"extraction.noise": "lots"}, {"meta.stars": {"<": 3}}]}
+    (help,) = helps({"op": "count", "where": where}, "FS505")
+    assert json.loads(help[help.index("{") :]) == {"extraction.noise": "lots", "meta.stars": {"<": 3}}
+    (help,) = helps({"op": "count", "where": {"extraction.harm": {"not in": ["mild"]}}}, "FS505")
+    assert help == 'write {"!=": "mild"}'
+    (help,) = helps({"op": "count", "where": {"meta.year": {">=": "N"}}}, "FS301")
+    formula = re.findall("`([^`]*)`", help)[-1]
+    assert formula == "int(meta.year >= N)"
+    assert helps({"op": "sum", "expr": formula}, "FS301") == []
+
+
+STEPS = [{"name": name, "op": "count"} for name in ("N_MILD", "N_SEVERE", "TOTAL", "SCORE")]
+
+
+@pytest.mark.parametrize("word", sorted(FOREIGN_OPERATIONS))
+def test_an_operation_from_elsewhere(word: str) -> None:
+    """The help shows a whole step, or says that there is nothing like it; the step has no errors, and not the word's."""
+    (help,) = helps({"op": word, "expr": "N"}, "FS504", *STEPS)
+    assert help == FOREIGN_OPERATIONS[word]
+    shown = [json.JSONDecoder().raw_decode(help, at.start())[0] for at in re.finditer(r'\{"op"', help)]
+    assert shown or help.startswith(("there is no", "there are no"))
+    for step in shown:
+        errors = [d for d in check(seed_of(step, *STEPS)) if d.severity == "error"]
+        assert [(d.code, d.message) for d in errors if "is a filter, and has no value" not in d.message] == []
+
+
+DECLARED = ["<15 min", ">= 4", "= 1", "!= x", "meta.stars", "param.Y", "N"]
+
+
+@pytest.mark.parametrize("value", DECLARED)
+def test_declared_values_mean_themselves(value: str) -> None:
+    """A value that looks like an operator, a field or a parameter is one all the same, where the field declares it."""
+    field = {"name": "wait", "type": "enum", "values": [*DECLARED, "none"]}
+    for where in (value, {"!=": value}, {"in": [value, "none"]}):
+        for step in (
+            {"op": "count", "where": {"extraction.wait": where}},
+            {"op": "sum", "expr": f"int(extraction.wait == '{value}')"},
+        ):
+            assert [d for d in check(seed_of(step, fields=[*FIELDS, field])) if d.severity == "error"] == []
+
+
+@pytest.mark.parametrize("value", DECLARED[:4])
+def test_what_a_step_may_be_means_itself(value: str) -> None:
+    """So does a string that a case gives, in a table and in the rules of another; without its quotes it is told."""
+    rules = [{"when": f"N == {n}", "then": each} for n, each in enumerate(DECLARED[:4])]
+    band = {"name": "BAND", "op": "case", "rules": [*rules, {"else": "none"}]}
+    lookup = {"op": "lookup", "source": "BAND", "match": "exact", "table": {value: 1}, "default": 0}
+
+    def errors(step: dict[str, Any]) -> list[str]:
+        return [d.help for d in check(seed_of(step, band)) if d.severity == "error"]
+
+    def case(when: str) -> dict[str, Any]:
+        return {"op": "case", "source": "BAND", "rules": [{"when": when, "then": 1}, {"else": 0}]}
+
+    for sound in (lookup, case(f"== '{value}'"), case(f"in ['{value}', 'none']")):
+        assert errors(sound) == []
+    for when in (value, f"== {value}"):
+        assert errors(case(when)) == [f"write `== '{value}'`"]
+
+
+def test_a_string_that_is_compared_as_it_is() -> None:
+    """Nothing orders strings, so one that begins with an order means itself; an operator before a number is told."""
+    assert helps({"op": "count", "where": {"context.name": "> 5"}}, "FS505") == []
+    assert helps({"op": "count", "where": {"extraction.noise": "<15 min"}}, "FS302") == ["values: `quiet`, `lots`"]
+    assert helps({"op": "count", "where": {"context.name": "!= Bar"}}, "FS505") == ['write {"!=": "Bar"}']
+    for written, help in (("=> 3", 'write {">=": 3}'), ("= 3", "write 3"), ("<> 3", 'write {"!=": 3}')):
+        assert helps({"op": "count", "where": {"meta.stars": written}}, "FS505") == [help]
+    assert helps({"op": "count", "where": {"meta.stars": "> many"}}, "FS505") == ['write {">": …} with a number']

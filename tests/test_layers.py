@@ -29,8 +29,8 @@ ALLOWED: dict[str, set[str]] = {
     "checker": {"syntax", "ir", "domain", "diagnostics", "source", "limits", "wording"},
     "lint": {"syntax", "ir", "domain", "diagnostics", "source", "wording"},
     "backends": {"ir", "domain", "resources", "limits", "wording"},
-    "llm": {"errors", "resources"},
-    "reference": {"domain", "ir.nodes", "errors", "limits", "wording"},
+    "llm": {"source.files", "errors", "limits", "resources"},
+    "reference": {"domain", "ir.nodes", "ir.values", "errors", "limits", "wording"},
     "documents": {"frontends.sizes", "diagnostics", "source", "errors", "limits"},
     "formulas": COMPILER | {"documents", "reference", "runtime.formula", "errors", "limits"},
     "draft": {
@@ -46,10 +46,32 @@ ALLOWED: dict[str, set[str]] = {
         "frontends.canonical",
         "frontends.layout",
     },
-    "extract": {"ir", "llm", "errors", "limits", "runtime.jsonl", "runtime.records", "wording"},
-    "runtime": {"extract", "ir", "domain.types", "errors", "wording"},
+    "extract": {
+        "domain.json_values",
+        "domain.typos",
+        "ir",
+        "llm",
+        "errors",
+        "limits",
+        "runtime.jsonl",
+        "runtime.records",
+        "wording",
+    },
+    "runtime": {
+        "extract",
+        "ir",
+        "domain.json_values",
+        "domain.types",
+        "domain.typos",
+        "domain.dates",
+        "source.files",
+        "errors",
+        "limits",
+        "wording",
+    },
     "pipeline": COMPILER | {"documents", "formulas", "errors", "limits"},
-    "api": {"pipeline", "formulas", "runtime", "diagnostics", "errors"},
+    "modules": {"pipeline", "backends.python.seal", "backends.python.verify", "runtime", "errors"},
+    "api": {"pipeline", "modules", "formulas", "runtime", "diagnostics", "errors"},
     "testing": COMPILER | {"pipeline", "api", "runtime", "errors", "limits"},
     "cli": COMPILER
     | {
@@ -58,6 +80,7 @@ ALLOWED: dict[str, set[str]] = {
         "formulas",
         "reference",
         "api",
+        "modules",
         "runtime",
         "extract",
         "draft",
@@ -72,7 +95,13 @@ ALLOWED: dict[str, set[str]] = {
 """What each layer may import, as layers or as single modules; itself always."""
 
 LAZY: dict[str, set[str]] = {
-    "runtime": {"backends.python.verify", "diagnostics", "source"},
+    "runtime": {
+        "backends.python.identity",
+        "backends.python.verify",
+        "diagnostics",
+        "domain.reference",
+        "source",
+    },
     "errors": {"diagnostics"},
     "reference": {"source"},
 }

@@ -363,6 +363,13 @@ def test_a_megabyte_of_anything_is_answered(piece: str) -> None:
     assert found == LexicalExtractor(fields).extract(text[:20_000])
 
 
+def test_a_number_keeps_to_its_bounds() -> None:
+    """A number outside is not taken; where 0 is outside and nothing is said, the field is left out."""
+    field = Field("wait_minutes", "integer", "Minutes that the guests waited", minimum=5, maximum=60)
+    assert extract(field, "We waited 20 minutes. Then we waited 90 minutes.") == 20
+    assert LexicalExtractor((field,)).extract("Lovely soup.") == {}
+
+
 def test_each_field_is_answered_for_an_empty_text() -> None:
     """No text is not an error."""
     assert ALLERGY.extract("") == {field.name: "none" for field in (SEVERITY, ACCOUNT, INTERACTION)}

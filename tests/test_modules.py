@@ -333,6 +333,43 @@ def older_seed() -> dict[str, Any]:
     }
 
 
+def paths_seed() -> dict[str, Any]:
+    """Context fields of every type at a path, with hostile names and keys, nullable or not; fields with bounds."""
+    types = ("enum", "integer", "number", "boolean", "string")
+    context: list[dict[str, Any]] = []
+    for place, name in enumerate([*NAMES[:12], "ast", "re", "warnings", "context", "_value_at", "price"]):
+        kind = types[place % len(types)]
+        field: dict[str, Any] = {
+            "name": name,
+            "type": kind,
+            "path": [TEXTS[place % len(TEXTS)] or "a", "it's", "{x}"][: 1 + place % 3],
+        }
+        context.append(
+            {**field, **({"values": ["q", "l"]} if kind == "enum" else {}), **({"nullable": True} if place % 2 else {})}
+        )
+    used = [
+        f"int(context.{field['name']} == {'None' if field.get('nullable') else VALUE_OF[field['type']]})"
+        for field in context
+    ]
+    bounded: list[dict[str, Any]] = [
+        {"name": "low", "type": "integer", "minimum": -5}, {"name": "high", "type": "number", "maximum": 2.5, "default": 1},
+        {"name": "both", "type": "number", "minimum": 0, "maximum": 1e100},
+    ]  # fmt: skip
+    return {
+        "task_name": "Paths",
+        "context": context,
+        "extract": {"fields": bounded},
+        "compute": [
+            {"name": "N", "op": "expr", "expr": " + ".join(used)},
+            {"name": "LOW", "op": "define_filter", "expr": "extraction.low < 0 or extraction.high > extraction.both"},
+            {"name": "re", "op": "count", "where": {"$LOW": True}},
+        ],
+        "output": ["N", "re"],
+    }
+
+
+VALUE_OF = {"enum": "'q'", "integer": "2", "number": "2.5", "boolean": "True", "string": "'s'"}
+
 OWN_SEEDS = {
     "hostile_steps": steps_seed(),
     "hostile_inputs": inputs_seed(),
@@ -341,6 +378,7 @@ OWN_SEEDS = {
     "forms": forms_seed(),
     "clash": clash_seed(),
     "older": older_seed(),
+    "paths": paths_seed(),
 }
 TASK_MODULES = [seed.parent.name for seed in SEEDS]
 

@@ -145,13 +145,18 @@ MIGRATED = {
         {"name": "s", "op": "max", "field": "meta.stars", "where": {"extraction.n": {"!=": 1}, "$s_where": True}, "default": -1},
     ],
     "min((e['x'] - 1 for e in extractions if e['flag'] or e['kind'] in ['none']), default=None) or 0": [
-        {"name": "s_min_where", "op": "define_filter", "where": {"extraction.kind": {"in": ["none"]}}},
-        {"name": "s_min_where_2", "op": "define_filter", "where": {"extraction.flag": False, "$s_min_where": False}},
-        {"name": "s_min", "op": "min", "expr": "extraction.x - 1", "where": {"$s_min_where_2": False}, "default": None},
+        {"name": "s_min_where", "op": "define_filter", "expr": "extraction.flag or extraction.kind in ['none']"},
+        {"name": "s_min", "op": "min", "expr": "extraction.x - 1", "where": {"$s_min_where": True}, "default": None},
         {"name": "s", "op": "expr", "expr": "s_min or 0"},
     ],
     "sum(1 for e in extractions if e['flag'] and e['n'] > e['x'])": [
-        {"name": "s", "op": "sum", "expr": "1 if extraction.n > extraction.x else 0", "where": {"extraction.flag": True}}
+        {"name": "s_where", "op": "define_filter", "expr": "extraction.n > extraction.x"},
+        {"name": "s", "op": "count", "where": {"extraction.flag": True, "$s_where": True}},
+    ],
+    "sum(1 for e in extractions if e['kind'] not in ['mild', 'none'] and not (e['flag'] and e['n'] == 2))": [
+        {"name": "s_where", "op": "define_filter", "expr": "extraction.kind not in ['mild', 'none']"},
+        {"name": "s_where_2", "op": "define_filter", "expr": "not (extraction.flag and extraction.n == 2)"},
+        {"name": "s", "op": "count", "where": {"$s_where": True, "$s_where_2": True}},
     ],
     "'a b' if len(extractions) > 2 else 'c' if not extractions else 'd'": [
         {"name": "n_extractions", "op": "count"},
@@ -175,7 +180,7 @@ def one_step(formula: str, default: int = 2024) -> Json:
 
 @pytest.mark.parametrize("formula", MIGRATED)
 def test_a_formula_becomes_the_operation_that_says_it(formula: str) -> None:
-    """Comparisons with values become `where`, `or` a filter, a chain of verdicts a case, the rest a formula."""
+    """Comparisons with values become `where`, other conditions a filter's formula, a chain of verdicts a case."""
     seed = one_step(formula)
     lowered = analyse(seed).surface
     assert lowered is not None
@@ -186,14 +191,14 @@ def test_a_formula_becomes_the_operation_that_says_it(formula: str) -> None:
 
 
 def test_what_cannot_be_moved_is_told_and_nothing_is_written(tmp_path: Path) -> None:
-    """An extreme over what no `where` can say ends with status 1, its place and the condition; other seeds are written."""
-    seed = write_json(
-        tmp_path / "old.json", one_step("max((e['n'] for e in extractions if e['n'] > e['x']), default=0)")
-    )
+    """An extreme over reviews compared with a step ends with status 1, its place and the condition; other seeds are written."""
+    old = one_step("max((e['n'] for e in extractions if e['n'] > k), default=0)")
+    old["compute_dag"].insert(0, {"name": "k", "formula": "len(extractions)"})
+    seed = write_json(tmp_path / "old.json", old)
     refused = formulaseed("migrate", seed, "--out", tmp_path / "new.json")
     assert (refused.status, refused.out) == (1, "")
     assert f"{seed}:" in refused.err
-    assert "not moved: `max` over reviews where `extraction.n > extraction.x`" in refused.err
+    assert "not moved: `max` over reviews where `extraction.n > k`" in refused.err
     assert not (tmp_path / "new.json").exists()
 
     good = {**one_step("len(extractions)"), "extraction_prompt": "Read {review_text}", "filter_keywords": ["soup"]}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import re
@@ -15,7 +16,7 @@ import pytest
 
 pytest.importorskip("anthropic", reason="the extra `llm` is not installed")
 
-from asking import FIELDS, MODEL, Kitchen, command, restaurant, restaurants, seed
+from asking import FIELDS, MODEL, Kitchen, command, questionnaire, restaurant, restaurants, seed
 from formulaseed.cli import progress
 from helpers import write_json, write_lines
 from loopback import Loopback, loopback
@@ -309,3 +310,20 @@ def test_the_ledger_has_a_row_for_every_attempt(kitchen: Kitchen, server: Loopba
     assert all(row[5].startswith("req_") and row[6] >= 0 for row in rows)
     told = command("store", "info", "--store", "answers.sqlite", cwd=kitchen.folder, env={}).out
     assert "attempts: 2 200, 1 529, 1 429" in told or "attempts: 2 200, 1 429, 1 529" in told
+
+
+def test_a_model_is_named_with_the_hash_of_its_prompt(kitchen: Kitchen) -> None:
+    """Live, in batches and out of the store alike; another description or schema is another hash, another model is not."""
+    kitchen.prepare([restaurant("a", "soup"), restaurant("b")])
+    asked = questionnaire(seed())
+    sent = json.dumps({"schema": asked.schema, "system": asked.system, "user": ""}, ensure_ascii=False, sort_keys=True)
+    expected = hashlib.sha256(sent.encode()).hexdigest()
+    for options in ((), ("--batch", "--poll", 0.01), ("--batch", "--poll", 0.01, "--effort", "medium")):
+        results = kitchen.run(*options).results
+        assert [line["business_id"] for line in results] == ["a", "b"]
+        for line in results:
+            assert (line["run"]["extractor"], line["run"]["prompt_sha256"]) == (f"anthropic:{MODEL}", expected)
+    described = {"name": "mood", "type": "enum", "values": {"good": "Liked it", "bad": "Hated it a lot"}}
+    assert questionnaire(seed(extract={"fields": [described]})).prompt_sha256 != expected
+    assert questionnaire(seed(), own_prompt="{review_text}?").prompt_sha256 != expected
+    assert questionnaire(seed(), model="other").prompt_sha256 == expected

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from asking import FIELDS, MODEL, questionnaire, seed
 from formulaseed.errors import DataError, UnreadableError
-from formulaseed.extract.asking import Unusable, Values, find_quote
+from formulaseed.extract.asking import Questionnaire, Unusable, Values, find_quote
 from formulaseed.extract.base import Quote, ReviewText
 from formulaseed.extract.passes import Agreement, majority
 from formulaseed.llm.budget import Budget
@@ -135,6 +135,26 @@ def test_a_key_changes_with_whatever_the_answer_may_depend_on_and_with_nothing_e
     assert key(of=seed(extract={"fields": [{**fields[0], "default": "good", "sources": ["A sentence."]}]})) == base
     twice = questionnaire(passes=3)
     assert twice.questions(about("soup"))[0].key == questionnaire().questions(about("soup"))[0].key
+
+
+def test_bounds_of_a_field_are_asked_for_and_kept() -> None:
+    """They are in the prompt, the schema and the key; an answer outside of them is of no use.
+
+    The key of a field without bounds is the one that stores of earlier versions have.
+    """
+
+    def with_field(**field: Any) -> Questionnaire:
+        fields, steps = [{"name": "wait", "type": "integer", **field}], [{"name": "N", "op": "count"}]
+        return questionnaire(seed(extract={"fields": fields}, compute=steps, output=["N"]))
+
+    bounded, plain = with_field(minimum=0, maximum=240), with_field()
+    assert "A whole number. It is from 0 to 240." in bounded.system
+    assert bounded.schema["properties"]["wait"]["description"] == "from 0 to 240"
+    assert bounded.id != plain.id == "7da03942afd74fbfb414495461d7376fab9cc17b8029ca01"
+    assert bounded.read(answered('{"wait": 240}')) == {"wait": 240}
+    for value in (-1, 241):
+        with pytest.raises(Unusable, match=f"`wait` must be from 0 to 240, not {value}"):
+            bounded.read(answered(f'{{"wait": {value}}}'))
 
 
 def test_a_quote_has_a_key_that_no_field_has() -> None:

@@ -94,18 +94,23 @@ def test_extractions_that_do_not_fit(changes: Json, expected: str) -> None:
     [
         ({"year": "2020"}, "`meta.year` must be of type integer, not '2020'"),
         ({"year": None}, "`meta.year` must be of type integer, not None"),
-        ({"month": ..., "date": 5}, "`meta.month` must be of type integer, not None"),
-        ({"year": ..., "date": "2020"}, "`meta.date` must be YYYY-MM-DD"),
-        ({"year": ..., "date": "2020-1"}, "`meta.date` must be YYYY-MM-DD"),
-        ({"year": ..., "date": "2020-1-1-1"}, "`meta.date` must be YYYY-MM-DD"),
-        ({"year": ..., "date": "0000-01-01"}, "`meta.date` must be YYYY-MM-DD"),
-        ({"year": ..., "date": "10000-01-1"}, "`meta.date` must be YYYY-MM-DD"),
-        ({"year": ..., "date": "+020-01-01"}, "`meta.date` must be YYYY-MM-DD"),
-        ({"month": ..., "date": "2020-00-01"}, "`meta.date` must be YYYY-MM-DD"),
-        ({"month": ..., "date": "2020-13-01"}, "`meta.date` must be YYYY-MM-DD"),
-        ({"month": ..., "date": "2020-ab-01"}, "`meta.date` must be YYYY-MM-DD"),
+        *[
+            ({"year": ..., "month": ..., "date": date}, "`meta.date` must be an ISO date or date-time")
+            for date in (
+                5, "2020", "2020-1", "2020-1-1-1", "0000-01-01", "10000-01-1", "+020-01-01", "2020-00-01", "2020-13-01",
+                "2020-ab-01", "2020-02-30", "2020-1-1x", "14-04-2018", "２０２０-01-01", "20200101", "2020-W15-6", "2020-105",
+                "2020-01-01x", "2020-01-01 ", "2020-01-01T", "2020-01-01T12", "2020-01-01 24:00", "2020-01-01 12:60",
+                "2020-01-01 12:00:61", "2020-01-01 12:00:00,5", "2020-01-01_12:00", "2020-01-01 12:00+5", "2020-01-01 12:00 Z",
+                "2020-01-01 12:00+24:00", "never", "",
+            )
+        ],
+        ({"date": "never"}, "`meta.date` must be an ISO date or date-time"),
+        ({"date": "2019-05-01"}, "`meta.year` is not that of `meta.date`"),
+        ({"date": "2020-06-01"}, "`meta.month` is not that of `meta.date`"),
+        ({"month": ..., "date": "9999-05-01"}, "`meta.year` is not that of `meta.date`"),
+        ({"month": True, "date": "2020-01-01"}, "`meta.month` must be of type integer, not True"),
     ],
-)
+)  # fmt: skip
 def test_metadata_that_does_not_fit(changes: Json, expected: str) -> None:
     refused([changed(ROW, "meta", changes)], CONTEXT, {}, expected)
 
@@ -160,8 +165,9 @@ def refused(rows: list[Json], context: Json, parameters: Json, expected: str) ->
         ("extraction", {"minutes": 2**63 - 1, "amount": 1e100}, {"MINUTES": 2**63 - 1, "AMOUNT": 1e100}),
         ("meta", {"year": ..., "month": ..., "date": "2018-04-14 12:18:05"}, {"YEARS": 2018, "MONTHS": 4}),
         ("meta", {"year": None, "month": None, "date": "0001-12-31"}, {"YEARS": 1, "MONTHS": 12}),
-        ("meta", {"month": ..., "date": "9999-01-01"}, {"YEARS": 2020, "MONTHS": 1}),
-        ("meta", {"date": "never"}, {"YEARS": 2020, "MONTHS": 5}),
+        ("meta", {"month": ..., "date": "2020-12-31T23:59Z"}, {"YEARS": 2020, "MONTHS": 12}),
+        ("meta", {"year": 2020.0, "month": None, "date": "2020-02-29 00:00:00.5+05:30"}, {"YEARS": 2020, "MONTHS": 2}),
+        ("meta", {"date": None}, {"YEARS": 2020, "MONTHS": 5}),
     ],
 )
 def test_rows_that_fit(section: str, changes: Json, expected: Json) -> None:

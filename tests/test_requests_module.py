@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from formulaseed import limits
-from formulaseed.backends.python import requests_prelude
+from formulaseed.backends.python import prelude
 from formulaseed.backends.python.dialects import REQUESTS
 from formulaseed.backends.python.verify import verify_source
 from formulaseed.ir.three_valued import Background, Candidate, evaluate, friends_of
@@ -347,7 +347,7 @@ def test_module_is_typed_and_stands_alone(tmp_path: Path) -> None:
 
 
 def test_the_prelude_knows_the_limit() -> None:
-    assert requests_prelude._ATTRIBUTE_CHARACTERS == limits.ATTRIBUTE_CHARACTERS
+    assert prelude._ATTRIBUTE_CHARACTERS == limits.ATTRIBUTE_CHARACTERS
 
 
 # --- hostile requests

@@ -12,6 +12,7 @@ import pytest
 from click.testing import CliRunner
 from formulaseed.backends.python import expressions, names, plan, render, statements
 from formulaseed.backends.python.code import Code
+from formulaseed.backends.python.seal import sealed
 from formulaseed.backends.python.verify import verify, verify_source
 from formulaseed.cli.compile import command
 from formulaseed.errors import SeedError
@@ -23,6 +24,7 @@ from helpers import ROOT, tiny_seed, write_json
 from hostile_corpus import Entry, entries
 
 FINE = [e for e in entries().values() if e.is_fine and e.seed is not None and len(e.data) < 30_000]
+UNSEALED = "it does not state the hash of its own text"
 HONEST = compile_seed(tiny_seed(), formatted=False)
 SPICY = compile_seed(tiny_seed(filter={"keywords": ["jalapeño"]}), formatted=False)
 
@@ -231,8 +233,21 @@ def test_a_refused_module_is_not_imported(tmp_path: Path) -> None:
 def test_the_encoding_is_that_of_a_file(encoding: str) -> None:
     """A first line that names another encoding makes another module of the file that is written."""
     line = f"# -*- coding: {encoding} -*-\n"
-    assert verify(f"{line}{SPICY}", SPICY) is not None
-    assert verify(f"# -*- coding: utf-8 -*-\n{SPICY}", SPICY) is None
+    assert verify(sealed(f"{line}{SPICY}"), SPICY) not in (None, UNSEALED)
+    assert verify(sealed(f"# -*- coding: utf-8 -*-\n{SPICY}"), SPICY) is None
+
+
+def test_a_module_states_its_own_hash() -> None:
+    """A comment that was changed, a hash that was, or one that is gone: the tree is the same, the module is refused."""
+    stated = next(line for line in HONEST.splitlines() if line.startswith("BODY_SHA256"))
+    for other in (
+        HONEST.replace("  # Points given", "  # Points taken"),
+        HONEST.replace(stated, f'{stated[:-2]}x"'),
+        HONEST.replace(f"{stated}\n", ""),
+    ):
+        assert other != HONEST
+        assert verify(other, HONEST) == UNSEALED
+        assert (verify(sealed(other), HONEST) is None) is ("BODY_SHA256" in other)
 
 
 @pytest.mark.parametrize(
@@ -289,7 +304,7 @@ def print_descriptions_raw(patch: pytest.MonkeyPatch) -> None:
 
 def code_of(source: str) -> str:
     """The module's code alone: no comments, no docstring at its head."""
-    tree = ast.parse(source.encode())
+    tree = ast.parse("".join(line for line in source.splitlines(True) if not line.startswith("BODY_SHA256")).encode())
     return ast.dump(ast.Module(tree.body[1:], []))
 
 

@@ -258,7 +258,7 @@ def test_a_dialect_has_nothing_that_no_module_needs(name: str) -> None:
         assert parts <= used
     imported = {alias.name for node in nodes if isinstance(node, ast.ImportFrom) for alias in node.names}
     assert {part for parts in dialect.imports.values() for part in parts} <= imported
-    assert dialect.caught in {
+    assert dialect.caught <= {
         ast.unparse(node.type) for node in nodes if isinstance(node, ast.ExceptHandler) and node.type
     }
     assert dialect.objects <= {node.name for node in nodes if isinstance(node, ast.ClassDef)}
@@ -341,7 +341,7 @@ LITERALS = ("gold", "path", "value", "pattern", "topic", "friend")
 @pytest.mark.parametrize("place", LITERALS)
 def test_literals_printed_carelessly_are_refused(place: str, quote: str, broken: pytest.MonkeyPatch) -> None:
     """A text that leaves its quotes to open a file is refused, wherever it stands; one that stays inside is a text."""
-    payload = f"tea{quote} + open({quote}canary{quote}).read() + {quote}tea"
+    payload = f"tea{quote} % open({quote}canary{quote}) or {quote}tea"
     assert value_of(compiled()) == 1
     assert refused(**{place: payload}) is None
     broken.setattr(requests_plan, "literal", careless(quote))
@@ -373,8 +373,8 @@ HARMFUL = {
 
 
 def code_alone(source: str) -> str:
-    """The module's code: no comments, no docstrings."""
-    tree = ast.parse(source.encode())
+    """The module's code: no comments, no docstrings, no hash of its text."""
+    tree = ast.parse("".join(line for line in source.splitlines(True) if not line.startswith("BODY_SHA256")).encode())
     for node in ast.walk(tree):
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and ast.get_docstring(node) is not None:
             node.body = node.body[1:]

@@ -14,7 +14,6 @@ from formulaseed.cli.shorthand import plain_tree
 from formulaseed.diagnostics.codes import CODES
 from formulaseed.diagnostics.model import Diagnostic, Problems, strictly
 from formulaseed.diagnostics.render import render_text
-from formulaseed.domain.automaton import Matcher
 from formulaseed.frontends.request_template import PATTERNS
 from formulaseed.frontends.shorthand import Disagreement, disagreements, shorthand_of, shorthand_tree
 from formulaseed.ir import requests
@@ -55,9 +54,7 @@ def structure(tree: Shorthand) -> requests.Node:
         return requests.Condition("rated", requests.SocialRating(4.0, 1, circle), NOWHERE)
     if len(tree.pattern) % 2:
         return requests.Condition("felt", requests.Sentiment(tree.pattern, "positive", 1, circle), NOWHERE)
-    return requests.Condition(
-        "said", requests.ReviewText(tree.pattern, None, circle, 1, Matcher("plain", tree.pattern, None)), NOWHERE
-    )
+    return requests.Condition("said", requests.ReviewText(tree.pattern, None, circle, 1, tree.pattern), NOWHERE)
 
 
 def differences(meant: str, said: str) -> list[Disagreement]:

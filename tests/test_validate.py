@@ -46,7 +46,7 @@ def request(id: str, gold: str, *conditions: dict[str, Any]) -> dict[str, Any]:
 
 
 def restaurant(id: str, **attributes: str) -> dict[str, Any]:
-    return {"business_id": id, "name": f"The {id.title()}", "attributes": attributes}
+    return {"business_id": id, "name": f"The {id.title()}", "attributes": attributes, "reviews": []}
 
 
 PLACES = [
@@ -440,8 +440,22 @@ BAD_REVIEW = {"review_id": "v1", "business_id": "ant", "text": "tea", "stars": "
     ("option", "lines", "reason"),
     [
         ("--restaurants", [*PLACES, b"{"], ":4: no JSON"),
-        ("--restaurants", [*PLACES, {"business_id": "dog", "attributes": []}], "`attributes` must be an object"),
-        ("--restaurants", [*PLACES, {"business_id": "dog", "hours": "always"}], "`hours` must be an object"),
+        (
+            "--restaurants",
+            [*PLACES, {"business_id": "dog", "attributes": [], "reviews": []}],
+            "`attributes` must be an object",
+        ),
+        (
+            "--restaurants",
+            [*PLACES, {"business_id": "dog", "hours": "always", "reviews": []}],
+            "`hours` must be an object",
+        ),
+        (
+            "--restaurants",
+            [*PLACES, {"business_id": "dog", "review": []}],
+            ":4: `reviews` is missing, but there is `review`",
+        ),
+        ("--restaurants", [*PLACES, {"business_id": "dog"}], ":4: `reviews` is missing"),
         ("--restaurants", [*PLACES, PLACES[0]], ":4: the restaurant ant stands in"),
         ("--restaurants", [*PLACES, {"name": "x"}], ":4: `business_id` is missing"),
         ("--reviews", [BAD_REVIEW], ":1: `stars`"),

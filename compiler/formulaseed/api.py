@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 from formulaseed import pipeline
 from formulaseed.diagnostics.model import Diagnostic
+from formulaseed.modules import load_module
 from formulaseed.pipeline import FormulaSeed, RequestsFile, RequestsLike, SeedLike
 from formulaseed.runtime.evaluator import Evaluator
-from formulaseed.runtime.loading import module_from_file, module_from_source
+from formulaseed.runtime.loading import module_from_source, not_as_compiled
 
 if TYPE_CHECKING:
     from formulaseed.formulas import ReferenceLike, Variables
@@ -42,16 +43,25 @@ def compile_seed(seed: SeedLike | FormulaSeed, *, target: str = "python") -> str
     return pipeline.compile_seed(seed, target=target)
 
 
-def load_evaluator(seed_or_path: SeedLike | FormulaSeed) -> Evaluator:
+def load_evaluator(
+    seed_or_path: SeedLike | FormulaSeed, *, strict: bool = False, allow_edited: bool = False
+) -> Evaluator:
     """An evaluator of a seed (a path, JSON values or a loaded one) or of a generated module (a path to a .py).
 
-    Raises `SeedError` for a seed with errors and for a module that is not as compiled.
+    With `strict` rows may have no extraction or metadata that the seed does not know. Raises `SeedError` for a seed with
+    errors and for a module that is not as compiled; with `allow_edited` the latter may be what its seed does not say, as
+    long as it is what the compiler could have written.
     """
     if isinstance(seed_or_path, str | os.PathLike) and Path(seed_or_path).suffix == ".py":
-        return Evaluator(module_from_file(Path(seed_or_path)))
+        file = load_module(Path(seed_or_path))
+        if file.fault and not allow_edited:
+            raise not_as_compiled(
+                file.path, f"the module {file.fault}", "compile the seed again, or allow it to be edited"
+            )
+        return file.evaluator(strict=strict)
     seed = pipeline.load_seed(seed_or_path)
     module = module_from_source(pipeline.compile_seed(seed, formatted=False), seed.task_name)
-    return Evaluator(module, partial(pipeline.locate, seed))
+    return Evaluator(module, partial(pipeline.locate, seed), strict=strict)
 
 
 def compile_formula(

@@ -11,10 +11,16 @@ TASK_BYTES = 512 * 1024
 ANSWER_CHARACTERS = 2_000_000
 """A longer answer of a model is not looked at."""
 SEED_BYTES = 2 * 1024 * 1024
+MODULE_BYTES = 16 * 1024 * 1024
+"""A larger file is no generated module."""
+FILE_BYTES = 64 * 1024 * 1024
+"""What is read of any other file that is read as a whole: a social graph, prices, a transcript's part."""
+LINE_BYTES = 64 * 1024 * 1024
+"""A line of JSON Lines, unpacked; a restaurant with 50,000 reviews has less."""
 JSON_DEPTH = 64
 NUMBER_CHARACTERS = 40
-TASK_NAME_CHARACTERS = 100
-NAME_CHARACTERS = 100
+TASK_NAME_CHARACTERS = 255
+NAME_CHARACTERS = 255
 KEYWORDS = 5_000
 SOURCES = 100
 """Sentences that one field or step names as where it comes from."""
@@ -77,15 +83,19 @@ RULES = 1_000
 PATTERN_CHARACTERS = 1_000
 PATTERN_NESTING = 20
 PATTERN_REPEAT = 300
-PATTERN_SIZE = 600
-"""Tests and assertions of a pattern with its repeats written out."""
-PATTERN_STEPS = 500
-"""A pattern of which `re` tries no more steps at any place of any text is left to `re`."""
-PATTERN_CHECKS = 200_000
-"""What looking for ambiguous repeats may cost; a pattern that is not cleared by then is refused."""
+PATTERN_FEW = 10
+"""More repeats than these count as repeats without an end."""
+PATTERN_PARTS = 10_000
+"""Parts of a pattern with its other repeats written out: so many have their steps counted at once."""
+PATTERN_TEXT = 10_000
+PATTERN_STEPS = 4_000_000_000
+"""The steps that a pattern may take on the worst text of `PATTERN_TEXT` characters, by a count that is too high rather than
+too low: `re` does some of them together, and takes under two seconds for all."""
+REVIEW_TEXT_CHARACTERS = 100_000
+"""A longer text of a review is refused where patterns search it."""
 
-FILE_PATTERN_SIZE = 60_000
-"""The same of all patterns of a file of requests, or their characters, where these are more."""
+FILE_PATTERN_PARTS = 200_000
+"""Characters of all patterns of a file of requests, or parts with repeats written out, where these are more."""
 
 SHORTHAND_CHARACTERS = 32_768
 SHORTHAND_TERMS = 1_000

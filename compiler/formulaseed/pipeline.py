@@ -16,20 +16,20 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from formulaseed import limits
 from formulaseed.checker.program import check_program
-from formulaseed.diagnostics.model import Diagnostic, Problems, strictly
+from formulaseed.diagnostics.model import Diagnostic, Fix, Problems, strictly
 from formulaseed.diagnostics.suggest import at_most, did_you_mean
 from formulaseed.documents import Document, Told, dumped, read_text, refused_module, shown_path, source_of, tell_bug
 from formulaseed.errors import FormulaSeedError, SeedError
 from formulaseed.frontends.canonical import sha256
 from formulaseed.frontends.detect import holds_requests, lower_document
-from formulaseed.frontends.fixing import with_names_fixed, with_steps_sorted
+from formulaseed.frontends.fixing import applicable, is_fixed, with_fixes, with_steps_sorted
 from formulaseed.frontends.formula import holds_reference, holds_rules
 from formulaseed.ir import nodes
 from formulaseed.ir.places import place_of
@@ -46,8 +46,8 @@ SeedLike = str | os.PathLike[str] | Mapping[str, Any]
 RequestsLike = str | os.PathLike[str] | Iterable[Mapping[str, Any]]
 TARGETS = ("python",)
 _TRIED_ALONE = 20
-_PHASES = ("FS9", "FS0", "FS1", "FS5", "FS201", "FS203", "FS204", "FS205", "FS206", "FS207", "FS202", "FS4", "FS3", "")
-"""The beginnings of codes, those found first before the others."""
+_ROUNDS = 4
+"""So many typos that hide one another are fixed together."""
 
 
 @dataclass(frozen=True)
@@ -102,16 +102,22 @@ class Analysis(Told):
     surface: surface.Program | None
     program: nodes.Program | None
     diagnostics: tuple[Diagnostic, ...]
+    fixed: int = 0
+    """How many errors `fixed` has fixed in the document."""
 
 
 @dataclass(frozen=True)
 class RequestsAnalysis(Told):
-    """A file of requests: its lines, none where it cannot be read as lines, and all of them where none has errors."""
+    """A file of requests: its lines, none where it cannot be read as lines, and all of them where none has errors.
+
+    `fixed` as in `Analysis`.
+    """
 
     document: Document
     lines: tuple[requests.Line, ...]
     program: requests.Requests | None
     diagnostics: tuple[Diagnostic, ...]
+    fixed: int = 0
 
 
 def read(seed: SeedLike, problems: Problems) -> Document:
@@ -181,49 +187,67 @@ def analyse_text(source: Source) -> Analysis:
 
 
 def fixed(analysis: Analysis) -> Analysis:
-    """The analysis of the seed with everything mended that is certain; the same one where nothing is.
+    """Return the analysis of the seed with every safe fix applied; the same one where nothing can be fixed safely.
 
-    Only changes that leave less wrong are kept.
+    A fix stays only where it leaves fewer errors, and brings neither a new one nor a result that is always the same.
     """
-    while True:
-        better = next(filter(None, (_better(analysis, text) for text in _mended_texts(analysis))), None)
-        if better is None:
-            return analysis
-        analysis = better
+    return _fixed(
+        analysis, _Fixer(analyse_text, lambda found: applicable(found.diagnostics, found.surface), _sorted_text)
+    )
 
 
 def fixed_requests(analysis: RequestsAnalysis) -> RequestsAnalysis:
-    """The same for requests: every name that is surely meant, if less is wrong then."""
-    source = analysis.document.source
-    text = with_names_fixed(source.text, [d for d in analysis.diagnostics if d.fix is not None])
-    if text == source.text:
-        return analysis
-    mended = _analysed_requests(Document(Source(source.name, text), None, None), Problems())
-    return fixed_requests(mended) if mended.errors < analysis.errors else analysis
+    """Return the same for requests, whose order is the author's."""
+    fixer: _Fixer[RequestsAnalysis] = _Fixer(
+        lambda source: _analysed_requests(Document(source, None, None), Problems()),
+        lambda found: applicable(found.diagnostics, None),
+        lambda found: "",
+    )
+    return _fixed(analysis, fixer)
 
 
-def _mended_texts(analysis: Analysis) -> Iterator[str]:
-    """The seed's text with all certain changes, or with one of them alone where they get into each other's way."""
-    text, fixable = analysis.document.source.text, [d for d in analysis.diagnostics if d.fix is not None]
-    if fixable:
-        yield with_names_fixed(text, fixable)
-        yield from (with_names_fixed(text, [d]) for d in fixable[:_TRIED_ALONE])
-    if analysis.document.tree is not None and analysis.surface and any(d.code == "FS202" for d in analysis.diagnostics):
-        yield with_steps_sorted(text, analysis.document.tree, analysis.surface)
+_Fixable = TypeVar("_Fixable", Analysis, RequestsAnalysis)
 
 
-def _better(analysis: Analysis, text: str) -> Analysis | None:
-    """The analysis of a changed text, if there is less wrong with it, or the phases that find it come later."""
-    if text == analysis.document.source.text:
-        return None
-    found = analyse_text(Source(analysis.document.source.name, text))
-    return found if _wrong(found) < _wrong(analysis) else None
+@dataclass(frozen=True)
+class _Fixer(Generic[_Fixable]):
+    """How a kind of file is analysed again, its safe fixes found, and its text put in order."""
+
+    analysed: Callable[[Source], _Fixable]
+    fixes: Callable[[_Fixable], list[Fix]]
+    in_order: Callable[[_Fixable], str]
+
+    def once(self, analysis: _Fixable, fixes: list[Fix]) -> _Fixable | None:
+        """The analysis of the text with the fixes, or without any, in order; None where that changes nothing."""
+        source = analysis.document.source
+        text = with_fixes(source.text, fixes) if fixes else self.in_order(analysis)
+        if text in ("", source.text):
+            return None
+        found = self.analysed(Source(source.name, text))
+        return replace(found, fixed=analysis.fixed + (len(fixes) or analysis.errors - found.errors))
 
 
-def _wrong(analysis: Analysis) -> list[int]:
-    """How many errors each phase has found: a mended name may bring to light what is wrong behind it."""
-    codes = [d.code for d in analysis.diagnostics if d.severity == "error"]
-    return [sum(code.startswith(phase) for code in codes) for phase in _PHASES]
+def _fixed(analysis: _Fixable, fixer: _Fixer[_Fixable]) -> _Fixable:
+    """Apply all fixes, or one of them where another is none after all, until no more can be applied."""
+    fixes: list[Fix] = fixer.fixes(analysis)
+    alone: list[list[Fix]] = [[fix] for fix in fixes[:_TRIED_ALONE]] if len(fixes) > 1 else []
+    for first in [fixes, *alone]:
+        found = fixer.once(analysis, first)
+        for _ in range(_ROUNDS):  # what hid behind one typo may be another
+            if found is None:
+                break
+            if is_fixed(analysis.diagnostics, found.diagnostics):
+                return _fixed(found, fixer)
+            found = fixer.once(found, fixer.fixes(found))
+    return analysis
+
+
+def _sorted_text(analysis: Analysis) -> str:
+    """The seed's text with the steps in order; empty where they are, or cannot be read."""
+    document, written = analysis.document, analysis.surface
+    if document.tree is None or written is None or all(d.code != "FS202" for d in analysis.diagnostics):
+        return ""
+    return with_steps_sorted(document.source.text, document.tree, written)
 
 
 def _analysed(document: Document, problems: Problems) -> Analysis:

@@ -13,7 +13,7 @@ from formulaseed.checker.decided import decided_pair, is_whole_and_fraction
 from formulaseed.checker.facts import Facts, Narrowing, is_present, range_of, values_of
 from formulaseed.checker.scope import Scope, error_at
 from formulaseed.checker.wording import called, help_for_order, help_for_pair, in_quotes
-from formulaseed.diagnostics.suggest import did_you_mean, is_slip, meant, nearest
+from formulaseed.diagnostics.suggest import did_you_mean
 from formulaseed.domain.ranges import described
 from formulaseed.domain.types import BOOLEAN, Base, Value, join
 from formulaseed.ir import nodes
@@ -58,7 +58,7 @@ class ComparisonChecker(ABC):
         """The expression where null has no meaning."""
 
     def comparison(self, node: ast.Comparison, facts: Facts) -> Expr:
-        first = self.check(node.first, facts)
+        first = self.scope.tell_unquoted(node.first, self.scope.type_of(node.rest[0])) or self.check(node.first, facts)
         operands = [first]
         links: list[Expr] = []
         wrong = False
@@ -68,7 +68,7 @@ class ComparisonChecker(ABC):
             if operator in ("in", "not in"):
                 left, right = self._membership(operands[-1], operator, right_node, facts)
             else:
-                right = self._unquoted(operands[-1], right_node) or self.check(right_node, facts)
+                right = self.scope.tell_unquoted(right_node, operands[-1].info.ty) or self.check(right_node, facts)
                 left, right = self._pair(operands[-1], operator, right, len(node.operators) > 1, facts)
             wrong = wrong or left.info.ty.is_error or right.info.ty.is_error
             operands[-1] = left
@@ -149,18 +149,6 @@ class ComparisonChecker(ABC):
         possible = [value for value in known if value in named]
         return not possible or (len(possible) == len(known) and len(named) == 1)
 
-    def _unquoted(self, left: Expr, right: ast.Expr) -> Expr | None:
-        """Tell of a text that was meant to stand in quotes, such as `severity == severe`; None for anything else."""
-        if not isinstance(right, ast.Name) or self.scope.is_known(right.text) or left.info.ty.values is None:
-            return None
-        close = nearest(right.text, left.info.ty.values)
-        if close is None:
-            return None
-        certain = is_slip(right.text, close, left.info.ty.values)
-        help = meant(f"'{close}'", certain=certain, more=" a text stands in quotes")
-        self.scope.tell("FS201", right.span, f"{self.scope.words.unknown} `{right.text}`", help, right.text)
-        return error_at(right.span)
-
     def _results_of(self, found: Expr) -> list[Value] | None:
         """The numbers that a step can be, where it chooses among literals."""
         if not isinstance(found, nodes.Ref) or found.symbol.kind is not SymbolKind.STEP or not found.info.ty.is_numeric:
@@ -223,14 +211,17 @@ class ComparisonChecker(ABC):
             text, known, culprit = a.values[0], b.values, left
         other = left if culprit is right else right
         message = f"{called(other)} never is `{text}`"
-        help, span = did_you_mean(text, known, what="values"), culprit.info.span
+        help, span = (
+            did_you_mean(text, known, what="values", others=self.scope.values_elsewhere(text, known)),
+            culprit.info.span,
+        )
         is_json = bool(span.pointer) and span.source.text.startswith('"', span.start)
         self.problems.add("FS302", span, message, help if is_json else in_quotes(help))
         return error_at(right.info.span)
 
     def _membership(self, left: Expr, operator: str, node: ast.Expr, facts: Facts) -> tuple[Expr, Expr]:
         if isinstance(node, ast.List):
-            items = [self._unquoted(left, item) or self.check(item, facts) for item in node.items]
+            items = [self.scope.tell_unquoted(item, left.info.ty) or self.check(item, facts) for item in node.items]
             if not items:
                 self.problems.add("FS509", node.span, f"`{operator}` has an empty list", "list the values")
                 return left, error_at(node.span)

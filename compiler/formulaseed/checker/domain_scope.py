@@ -6,13 +6,13 @@ the nearest that does.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from formulaseed import limits
 from formulaseed.checker.scope import Scope, error_at
 from formulaseed.checker.wording import OF_DOMAINS, Words
-from formulaseed.diagnostics.suggest import did_you_mean, is_slip, meant, nearest
+from formulaseed.diagnostics.suggest import did_you_mean, is_exhausted, is_slip, meant, nearest, one_of
 from formulaseed.domain import ranges
 from formulaseed.domain.builtins import FUNCTIONS
 from formulaseed.domain.reference import CUSTOM, Reference
@@ -61,7 +61,7 @@ class DomainScope(Scope):
     def _tell_unknown(self, name: ast.Name) -> None:
         text, span, reference = name.text, name.span, self.reference
         self._suggestions -= 1
-        if self._suggestions < 0:
+        if self._suggestions < 0 or is_exhausted():
             self.tell("FS204", span, f"{self.words.unknown} `{text}`", "mend the unknown names above first", text)
             return
         entity, _, rest = text.partition(".")
@@ -69,6 +69,8 @@ class DomainScope(Scope):
         if known is not None and not rest:
             fields = [reference.spelled(full) for full in self.reference.names_of(entity)]
             help = f"name one of its fields, such as `{fields[0]}`" if fields else "it has no fields"
+            if f"{reference.root}.{text}" in reference.hidden:
+                help += f"; the field of `{reference.root}` is `{reference.root}.{text}`"
             self.tell("FS204", span, f"`{text}` is an entity that is always there, and has no value", help, text)
         elif known is not None:
             self.tell("FS204", span, f"`{entity}` has no field `{rest}`", self._help_for_own(entity, rest), text)
@@ -89,7 +91,7 @@ class DomainScope(Scope):
             return meant(f"{entity}.{by_key[last]}")
         elsewhere = self._called(last)
         if elsewhere and nearest(rest, own) is None:
-            return meant(elsewhere[0])
+            return one_of(elsewhere)
         key = nearest(last, by_key) if rest.startswith(f"{CUSTOM}.") else None
         if key is not None:
             return meant(f"{entity}.{by_key[key]}", certain=is_slip(last, key, by_key))
@@ -102,7 +104,7 @@ class DomainScope(Scope):
             return meant(f"{close}.{rest}", certain=is_slip(entity, close, names))
         elsewhere = self._called(rest.rpartition(".")[2])
         if elsewhere:
-            return meant(elsewhere[0])
+            return one_of(elsewhere)
         if close is not None:
             return self._help_for_own(close, rest)
         direct = self.reference.full_name(entity)
@@ -115,7 +117,7 @@ class DomainScope(Scope):
             return meant(_LITERALS[text.lower()])
         elsewhere = self._called(text)
         if elsewhere:
-            return meant(elsewhere[0])
+            return one_of(elsewhere, certain=True)
         if text in FUNCTIONS:
             return f"`{text}` is a function: {FUNCTIONS[text].signature}"
         names = dict(_by_last_name(self.reference, self.reference.types))
@@ -126,10 +128,15 @@ class DomainScope(Scope):
         if entity is not None:
             return f"write a field of `{entity}`, such as `{next(iter(self.reference.names_of(entity)), entity)}`"
         if any(ty is not None and text in (ty.values or ()) for ty in self.reference.types.values()):
-            return meant(f"'{text}'", more=" a text stands in quotes")
+            return meant(f"'{text}'", certain=False, more=" a text stands in quotes")
         ordered = sorted(self.reference.types, key=lambda full: not full.startswith(f"{self.reference.root}."))
         shown = [self.reference.spelled(full) for full in ordered[: limits.SUGGESTIONS]]
         return did_you_mean(text, shown, what="fields", limit=12)
+
+    def _names(self) -> Iterator[str]:
+        yield from dict(_by_last_name(self.reference, self.reference.types))
+        yield from (entity.name for entity in self.reference.entities)
+        yield from FUNCTIONS
 
     def _called(self, last: str) -> list[str]:
         """The fields of this very name, of whatever entity."""

@@ -11,10 +11,9 @@ from functools import partial
 from formulaseed.checker.facts import Facts, is_present
 from formulaseed.checker.scope import Scope
 from formulaseed.checker.wording import called
-from formulaseed.diagnostics.model import Help
 from formulaseed.diagnostics.suggest import did_you_mean
-from formulaseed.domain.builtins import FUNCTIONS
-from formulaseed.domain.foreign_functions import CLOCK, form_of
+from formulaseed.domain.builtins import ATOM, FUNCTIONS
+from formulaseed.domain.foreign_functions import CLOCK, form_of, help_for_method
 from formulaseed.ir.nodes import Expr
 from formulaseed.ir.text import text_at
 from formulaseed.syntax import ast
@@ -30,14 +29,19 @@ def tell_no_function(scope: Scope, name: ast.Name, arguments: Sequence[Expr], fa
     written = name.written or name.text
     module, _, last = name.text.rpartition(".")
     foreign = scope.words.functions.get(last.lower())
+    is_method = bool(module) and module.lower() not in _MODULES and last.lower() not in CLOCK
+    is_method = is_method and (last not in FUNCTIONS or scope.is_known(module))
     if name.text in scope.places:
         help = f"`{name.text}` is a step; write `{name.text} * (…)` to multiply"
-    elif module and last in FUNCTIONS:
-        help = Help(f"write `{last}`", last)
-    elif module and module.lower() not in _MODULES and last.lower() not in CLOCK:
-        help = f"functions are called by name, such as `{scope.words.call}`; texts are compared case included"
+    elif is_method:
+        is_whole = not any(argument.info.ty.is_error for argument in arguments)
+        texts = [text_at(argument, ATOM) for argument in arguments] if is_whole else []
+        help = help_for_method(module, last, texts) if all(len(text) <= _SHOWN for text in texts) else ""
+        help = help or f"functions are called by name, such as `{scope.words.call}`; texts are compared case included"
         scope.problems.add("FS103", name.span, f"values have no methods such as `{last}`", help)
         return
+    elif module and last in FUNCTIONS:
+        help = f"write `{last}`"
     elif foreign is None:
         help = did_you_mean(written, FUNCTIONS, what="functions", limit=20)
     else:

@@ -5,7 +5,7 @@ In: `surface.Program`. Out: `nodes.Program`, with the steps in which there is no
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from formulaseed.checker.facts import Narrowing
@@ -15,9 +15,9 @@ from formulaseed.diagnostics.model import Problems
 from formulaseed.diagnostics.suggest import did_you_mean
 from formulaseed.domain import ranges, schema
 from formulaseed.domain.ranges import Range
-from formulaseed.domain.types import Base
+from formulaseed.domain.types import Base, Type
 from formulaseed.ir import nodes
-from formulaseed.ir.nodes import Expr, SymbolKind
+from formulaseed.ir.nodes import Expr, Symbol, SymbolKind
 from formulaseed.syntax import surface
 from formulaseed.syntax.mentions import mentioned_names
 
@@ -75,7 +75,7 @@ class _ProgramChecker:
         return Scope(
             self.problems,
             self.inputs,
-            {p.name.text: _bounds(p) for p in program.parameters if p.type.is_numeric},
+            _bounds(program),
             self._places(),
             {step.name.text: frozenset(mentioned_names(step)) for step in program.steps},
             frozenset(step.name.text for step in program.steps if step.is_filter),
@@ -170,8 +170,6 @@ class _ProgramChecker:
 
     def _program(self, steps: tuple[nodes.Step, ...]) -> nodes.Program:
         program = self.program
-        descriptions = {f.name.text: f.description for f in (*program.meta,)}
-        context_descriptions = {f.name.text: f.description for f in (*program.context,)}
         handling = program.review_handling
         return nodes.Program(
             task_name=program.task_name.text,
@@ -183,20 +181,16 @@ class _ProgramChecker:
                     f.name.text,
                     f.type,
                     f.description,
-                    tuple(nodes.EnumValue(v.name.text, v.description) for v in f.values),
+                    _values(f),
                     f.default,
                     f.evidence,
+                    f.minimum,
+                    f.maximum,
                 )
                 for f in program.fields
             ),
-            meta=tuple(
-                nodes.InputField(name, ty, descriptions.get(name, ""))
-                for name, ty in self.inputs[SymbolKind.META].items()
-            ),
-            context=tuple(
-                nodes.InputField(name, ty, context_descriptions.get(name, ""))
-                for name, ty in self.inputs[SymbolKind.CONTEXT].items()
-            ),
+            meta=_inputs(schema.META, program.meta),
+            context=_inputs(schema.CONTEXT, program.context),
             parameters=tuple(
                 nodes.Parameter(p.name.text, p.type, p.default, p.minimum, p.maximum, p.description)
                 for p in program.parameters
@@ -207,7 +201,7 @@ class _ProgramChecker:
             output=tuple(name.text for name in program.output),
             extraction_prompt=program.extraction_prompt,
             record=_record(program.reference, steps) if program.reference is not None else (),
-            root=program.reference.root if program.reference is not None else "",
+            reference=program.reference,
         )
 
 
@@ -220,8 +214,28 @@ def _record(reference: Reference, steps: tuple[nodes.Step, ...]) -> tuple[nodes.
     return tuple(nodes.InputField(name, ty, reference.descriptions[name]) for name, ty in types if ty is not None)
 
 
-def _bounds(parameter: surface.Parameter) -> Range:
-    any_value = ranges.INPUT_INTEGER if parameter.type.base is Base.INTEGER else ranges.INPUT_NUMBER
-    low = any_value.low if parameter.minimum is None else ranges.at_most(parameter.minimum)
-    high = any_value.high if parameter.maximum is None else -ranges.at_most(-parameter.maximum)
+def _inputs(standard: Mapping[str, Type], declared: Sequence[surface.DeclaredField]) -> tuple[nodes.InputField, ...]:
+    """The standard fields and the declared ones; a declaration of a standard field takes its place."""
+    fields = {name: nodes.InputField(name, ty, "") for name, ty in standard.items()}
+    for f in declared:
+        fields[f.name.text] = nodes.InputField(f.name.text, f.type, f.description, _values(f), f.path)
+    return tuple(fields.values())
+
+
+def _values(field: surface.ExtractionField | surface.DeclaredField) -> tuple[nodes.EnumValue, ...]:
+    return tuple(nodes.EnumValue(value.name.text, value.description) for value in field.values)
+
+
+def _bounds(program: surface.Program) -> dict[Symbol, Range]:
+    """The range of each numeric extraction field and parameter."""
+    found: dict[Symbol, Range] = {}
+    for kind, bounded in ((SymbolKind.EXTRACTION, program.fields), (SymbolKind.PARAMETER, program.parameters)):
+        found |= {Symbol(kind, each.name.text): _range(each) for each in bounded if each.type.is_numeric}
+    return found
+
+
+def _range(bounded: surface.ExtractionField | surface.Parameter) -> Range:
+    any_value = ranges.INPUT_INTEGER if bounded.type.base is Base.INTEGER else ranges.INPUT_NUMBER
+    low = any_value.low if bounded.minimum is None else ranges.at_most(bounded.minimum)
+    high = any_value.high if bounded.maximum is None else -ranges.at_most(-bounded.maximum)
     return Range(low, high) if low <= high else any_value

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -10,13 +10,15 @@ from formulaseed import limits
 from formulaseed.checker.circles import circle, circles
 from formulaseed.checker.wording import OF_SEEDS, Words, with_default
 from formulaseed.diagnostics.model import Problems
-from formulaseed.diagnostics.suggest import did_you_mean, is_slip, meant, nearest
+from formulaseed.diagnostics.suggest import did_you_mean, is_slip, meant, nearest, one_of
 from formulaseed.domain import ranges
 from formulaseed.domain.builtins import FUNCTIONS
+from formulaseed.domain.foreign_functions import help_for_method
 from formulaseed.domain.ranges import Range
 from formulaseed.domain.types import BOOLEAN, ERROR, Base, Type
 from formulaseed.ir import nodes
 from formulaseed.ir.nodes import Info, Symbol, SymbolKind
+from formulaseed.ir.text import value_text
 from formulaseed.source.text import Span
 from formulaseed.syntax import ast
 
@@ -34,6 +36,32 @@ _SECTIONS = (
     "this",
 )
 """What a step's name is taken to stand behind."""
+_SPOKEN: dict[str, SymbolKind] = {
+    **dict.fromkeys(
+        (
+            "business",
+            "businesses",
+            "biz",
+            "restaurant",
+            "restaurants",
+            "item",
+            "place",
+            "shop",
+            "store",
+            "venue",
+            "company",
+        ),
+        SymbolKind.CONTEXT,
+    ),
+    **dict.fromkeys(("review", "reviews", "rating", "ratings", "r", "rev", "row", "metadata"), SymbolKind.META),
+    **dict.fromkeys(
+        ("extractions", "extracted", "extract", "fields", "field", "e", "ext", "answer", "answers"),
+        SymbolKind.EXTRACTION,
+    ),
+    **dict.fromkeys(("params", "parameter", "parameters", "config", "settings"), SymbolKind.PARAMETER),
+}
+"""What people call a namespace; never certain, as several may have a field of the name."""
+_QUOTED = " a text stands in quotes"
 _SHOWN = 6
 """A longer circle is not shown whole."""
 
@@ -50,7 +78,7 @@ class Scope:
 
     problems: Problems
     inputs: Mapping[SymbolKind, Mapping[str, Type]]
-    bounds: Mapping[str, Range]
+    bounds: Mapping[Symbol, Range]
     places: Mapping[str, int]
     uses: Mapping[str, frozenset[str]]
     filter_names: frozenset[str]
@@ -104,10 +132,71 @@ class Scope:
         """Whether what is known to be there says that this is, too."""
         return False
 
+    def type_of(self, node: ast.Expr) -> Type | None:
+        """Return the type of what a name stands for, None where that is not known; reports nothing."""
+        if not isinstance(node, ast.Name):
+            return None
+        prefix, _, rest = node.text.partition(".")
+        fields = next((fields for kind, fields in self.inputs.items() if rest and kind.value == prefix), None)
+        step = self.steps.get(node.text)
+        return fields.get(rest) if fields is not None else step.ty if step is not None else None
+
+    def tell_unquoted(self, node: ast.Expr, beside: Type | None) -> nodes.Expr | None:
+        """Report a string without its quotes, such as `severity == severe`, by the type that it is compared with.
+
+        Returns None for anything else, and reports nothing then.
+        """
+        if (
+            not isinstance(node, ast.Name)
+            or self.is_known(node.text)
+            or beside is None
+            or beside.base is not Base.STRING
+        ):
+            return None
+        found: str | None = node.text
+        is_certain = False
+        if beside.values is not None:
+            found = nearest(node.text, beside.values)
+            is_certain = found is not None and is_slip(node.text, found, [*beside.values, *self._names()])
+        elif self.resembles_name(node.text):
+            return None
+        if found is None:
+            return None
+        help = meant(value_text(found), certain=is_certain, more=_QUOTED)
+        self.tell("FS201", node.span, f"{self.words.unknown} `{node.text}`", help, node.text)
+        return error_at(node.span)
+
+    def values_elsewhere(self, text: str, known: Collection[str]) -> list[str]:
+        """Return the string itself where it is a value of another field than the one with the known values."""
+        values = (ty.values or () for fields in self.inputs.values() for ty in fields.values())
+        return [text] if any(text in each for each in values if set(each) != set(known)) else []
+
+    def resembles_name(self, text: str) -> bool:
+        """Return whether an unknown bare name may be a misspelt one, a word of the language, or lacks its namespace."""
+        is_word = text.lower() in ("true", "false", "null", "none")
+        return is_word or nearest(text, self._names()) is not None
+
+    def _names(self) -> Iterator[str]:
+        """Everything that a bare name may be, and what it may be where its namespace was left out."""
+        yield from self._values()
+        for fields in self.inputs.values():
+            yield from fields
+        yield from FUNCTIONS
+
+    def _values(self) -> Iterator[str]:
+        """The other steps that have a value."""
+        return (name for name in self.places if name not in self.filter_names and name != self.current)
+
+    def _fields_called(self, name: str, first: SymbolKind | None, *, per_review: bool) -> list[str]:
+        """The fields of that very name, with their namespaces: those that are most probably meant first."""
+        usual = list(self.inputs) if per_review else [SymbolKind.CONTEXT, SymbolKind.PARAMETER, *self.inputs]
+        order = dict.fromkeys(usual if first is None else [first, *usual])
+        return [f"{kind.value}.{name}" for kind in order if name in self.inputs.get(kind, {})]
+
     def resolve(self, name: ast.Name, per_review: bool) -> nodes.Expr:
         """A name or dotted name; of type error where it means nothing, which is told."""
         if "." in name.text:
-            return self._field(name)
+            return self._field(name, per_review)
         text, span = name.text, name.span
         if text in self.steps:
             step = self.steps[text]
@@ -139,23 +228,26 @@ class Scope:
         else:
             filters = self.filter_names | self.unclear
             others = [name for name in self.places if name in filters and name != self.current]
-            help = did_you_mean(text, others, what="filters", prefix="$")
+            elsewhere = [text] if self.incomplete or any(text in fields for fields in self.inputs.values()) else []
+            help = did_you_mean(text, others, what="filters", prefix="$", others=elsewhere)
             self.tell("FS201", span, f"no filter is called `${text}`", help, f"${text}")
         return error_at(span)
 
-    def _field(self, name: ast.Name) -> nodes.Expr:
+    def _field(self, name: ast.Name, per_review: bool) -> nodes.Expr:
         text, span = name.text, name.span
         prefix, _, rest = text.partition(".")
         kinds = {kind.value: kind for kind in self.inputs}
         if prefix not in kinds:
-            self.tell("FS204", span, f"`{prefix}` is no namespace", self._help_for_namespace(prefix, rest), text)
+            self.tell(
+                "FS204", span, f"`{prefix}` is no namespace", self._help_for_namespace(prefix, rest, per_review), text
+            )
             return error_at(span)
         kind = kinds[prefix]
         fields = self.inputs[kind]
         if rest not in fields and prefix in self.incomplete:
             return error_at(span)
         if rest not in fields:
-            help = self._help_for_field(kind, rest, name.implied)
+            help = self._help_for_field(kind, rest, name.implied, per_review)
             self.tell("FS204", span, f"`{prefix}` has no field `{rest}`", help, text)
             return error_at(span)
         ty = fields[rest]
@@ -164,8 +256,7 @@ class Scope:
         known = None
         if ty.is_numeric:
             known = ranges.INPUT_INTEGER if ty.base is Base.INTEGER else ranges.INPUT_NUMBER
-            if kind is SymbolKind.PARAMETER:
-                known = ranges.intersection(known, self.bounds[rest])
+            known = ranges.intersection(known, self.bounds.get(Symbol(kind, rest), known))
         return nodes.Ref(Symbol(kind, rest), Info(ty, span, known), name.written)
 
     def _too_early(self, name: str, span: Span) -> None:
@@ -211,41 +302,48 @@ class Scope:
             return "mend the unknown names above first"
         if text.lower() in ("true", "false", "null", "none"):
             return meant("None" if text.lower() in ("null", "none") else text.capitalize())
-        order = list(self.inputs) if per_review else [SymbolKind.CONTEXT, SymbolKind.PARAMETER, *self.inputs]
-        for kind in order:
-            if text in self.inputs[kind]:
-                return meant(f"{kind.value}.{text}")
+        steps, names = list(self._values()), list(self._names())
+        fields = self._fields_called(text, None, per_review=per_review)
+        if fields:
+            similar = [step for step in steps if is_slip(text, step, [step])]
+            return one_of([*fields, *similar], certain=not self.incomplete)
         if text in FUNCTIONS:
             return f"`{text}` is a function: {FUNCTIONS[text].signature}"
         here = self.places.get(self.current, len(self.places))
-        before = [name for name, place in self.places.items() if place < here and name not in self.filter_names]
+        before = [name for name in steps if self.places[name] < here]
+        names += [text] if self.incomplete else []
         close = nearest(text, before)
         if close is None:
-            steps = [name for name in self.places if name not in self.filter_names]
             later = nearest(text, steps)
-            if later is not None and later != self.current:
-                return meant(later, certain=is_slip(text, later, steps), more=" its step comes later")
+            if later is not None:
+                return meant(later, certain=is_slip(text, later, names), more=" its step comes later")
             if any(text in (ty.values or ()) for ty in self.inputs[SymbolKind.EXTRACTION].values()):
-                return meant(f"'{text}'", more=" a text stands in quotes")
-        return did_you_mean(text, before, what="steps defined before this one")
+                return meant(value_text(text), certain=False, more=_QUOTED)
+        return did_you_mean(
+            text, before, what="steps defined before this one", others=[n for n in names if n not in before]
+        )
 
-    def _help_for_namespace(self, prefix: str, rest: str) -> str:
-        if rest in self.places and rest not in self.filter_names and (prefix in _SECTIONS or self._is_no_field(rest)):
-            later = self.places[rest] > self.places.get(self.current, len(self.places))
-            return meant(rest, certain=prefix in _SECTIONS, more=" its step comes later" if later else "")
-        for kind, fields in self.inputs.items():
-            if rest in fields:
-                return meant(f"{kind.value}.{rest}")
+    def _help_for_namespace(self, prefix: str, rest: str, per_review: bool) -> str:
         kinds = [kind.value for kind in self.inputs]
         close = nearest(prefix, kinds)
-        if close is not None:
-            return meant(f"{close}.{rest}", certain=is_slip(prefix, close, kinds))
-        return did_you_mean(prefix, kinds, what="namespaces")
+        is_typo = close is not None and is_slip(prefix, close, kinds) and not self.incomplete
+        likely = _SPOKEN.get(prefix.lower(), SymbolKind(close) if close is not None else None)
+        fields = self._fields_called(rest, likely, per_review=per_review)
+        is_step = rest in self._values()
+        if is_step and (prefix in _SECTIONS or not fields):
+            later = self.places[rest] > self.places.get(self.current, len(self.places))
+            is_certain = prefix in _SECTIONS and not fields and not self.incomplete
+            return one_of([rest, *fields], certain=is_certain, more=" its step comes later" if later else "")
+        if is_typo and f"{close}.{rest}" in fields:
+            return meant(f"{close}.{rest}", certain=len(fields) == 1 and not is_step)
+        if fields:
+            return one_of(fields)
+        if likely is not None and likely in self.inputs:
+            near_there = nearest(rest, self.inputs[likely])
+            return meant(f"{likely.value}.{near_there or rest}", certain=False)
+        return did_you_mean(prefix, kinds, what="namespaces", others=[prefix])
 
-    def _is_no_field(self, name: str) -> bool:
-        return not any(name in fields for fields in self.inputs.values())
-
-    def _help_for_field(self, kind: SymbolKind, name: str, implied: bool) -> str:
+    def _help_for_field(self, kind: SymbolKind, name: str, implied: bool, per_review: bool) -> str:
         where = {
             SymbolKind.META: "extract.meta",
             SymbolKind.CONTEXT: "context",
@@ -253,14 +351,20 @@ class Scope:
             SymbolKind.EXTRACTION: "extract.fields",
         }
         if "." in name:
-            last = name.rsplit(".", 1)[1]
+            field, last = name.rsplit(".", 1)
+            help = help_for_method(f"{kind.value}.{field}", last, []) if field in self.inputs[kind] else ""
+            if help:
+                return help
             is_named = kind is SymbolKind.PARAMETER
             declared = f'{{"{last}": {{"type": "string"}}}}' if is_named else f'{{"name": "{last}", "type": "string"}}'
             return f"a field has no parts: declare one in `{where[kind]}`, such as {declared}"
-        for other, fields in self.inputs.items():
-            if name in fields:
-                return meant(f"{other.value}.{name}", certain=not implied)
-        help = did_you_mean(name, self.inputs[kind], what="fields", prefix="" if implied else f"{kind.value}.")
+        own, prefix = self.inputs[kind], "" if implied else f"{kind.value}."
+        elsewhere = self._fields_called(name, None, per_review=per_review)
+        similar = [f"{prefix}{other}" for other in own if is_slip(name, other, own)]
+        if elsewhere:
+            return one_of([*similar, *elsewhere])
+        others = [name] if self.incomplete or name in self.places else []
+        help = did_you_mean(name, own, what="fields", prefix=prefix, others=others)
         return help if help.startswith("did") else f"{help}; others are declared in `{where[kind]}`"
 
 

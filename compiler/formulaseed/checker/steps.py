@@ -21,7 +21,7 @@ from formulaseed.domain import ranges
 from formulaseed.domain.ranges import Range
 from formulaseed.domain.types import BOOLEAN, ERROR, INTEGER, Base, Type, Value, join, type_of
 from formulaseed.ir import nodes
-from formulaseed.ir.nodes import Expr
+from formulaseed.ir.nodes import Expr, SymbolKind
 from formulaseed.ir.text import expression_text
 from formulaseed.source.text import Span
 from formulaseed.syntax import ast, surface
@@ -76,7 +76,7 @@ class StepChecker:
     def _filter(self, step: surface.Step, written: ast.Expr) -> nodes.Step | None:
         checker = self._checker(True)
         condition = checker.condition(written, Facts())
-        if condition.info.ty.is_error:
+        if condition.info.ty.is_error or self._names_a_step(condition):
             return None
         size = self.scope.sizes[step.name.text] = self.scope.filter_size(condition)
         if size > limits.FILTER_SIZE:
@@ -92,6 +92,16 @@ class StepChecker:
             return None
         self._tell_if_decided(condition, checker, step.name.span, f"the filter `{step.name.text}`")
         return nodes.Step(step.name.text, nodes.Filter(condition), BOOLEAN, None, step.name.span)
+
+    def _names_a_step(self, condition: Expr) -> bool:
+        """Report the steps that a filter's formula names: it tests one review at a time, before any step has a value."""
+        named = [node for node in nodes.walk(condition) if isinstance(node, nodes.Ref)]
+        steps = [node for node in named if node.symbol.kind is SymbolKind.STEP]
+        for node in steps:
+            message = f"`{node.text}` is a step, with one value for all reviews: no review can be tested by it"
+            help = f"compare with it in the formula of a `sum`, such as `int(meta.stars > {node.text})`"
+            self.scope.tell("FS205", node.info.span, message, help, node.text)
+        return bool(steps)
 
     def _tell_if_decided(self, condition: Expr, checker: ExpressionChecker, span: Span, what: str) -> None:
         """Warn of a condition that every review meets, or none."""

@@ -67,6 +67,8 @@ def unquoted_number(found: Expr) -> str | None:
     """Help for a number that stands in quotes, here or in the step that is named here."""
     values = found.info.ty.values or ()
     text = values[0].strip() if len(values) == 1 else ""
+    if re.fullmatch(r"-?[0-9]+,([0-9]{1,2}|[0-9]{4,})", text):  # a decimal comma
+        text = text.replace(",", ".")
     if not re.fullmatch(r"-?[0-9]+(\.[0-9]+)?", text):
         return None
     where = f" in {called(found)}" if isinstance(found, nodes.Ref) else ""
@@ -87,7 +89,7 @@ def tested(found: Expr) -> str:
 def in_quotes(help: str) -> str:
     """A help that names texts, for a place in a formula: with the quotes that they need there."""
     shown = re.sub("`([^`]*)`", lambda match: f"`{value_text(match[1])}`", help)
-    return Help(shown, help.replacement) if isinstance(help, Help) else shown
+    return Help(shown, help.replacement, is_safe=help.is_safe) if isinstance(help, Help) else shown
 
 
 def help_for_order(operand: Expr, other: Expr) -> str:

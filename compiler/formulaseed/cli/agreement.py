@@ -6,7 +6,8 @@ import json
 
 import click
 
-from formulaseed.cli.common import finish, reported, seed_of
+from formulaseed.cli.common import finish, load_program, reported
+from formulaseed.cli.output import emit, show
 from formulaseed.extract.agreement import Pair, measure, render, to_json
 from formulaseed.extract.base import ReviewText, fields_of, handled
 from formulaseed.extract.lexical import LexicalExtractor
@@ -29,16 +30,16 @@ def command(seed: str, contexts: str, extractions: str, form: str) -> None:
 
     Accuracy alone flatters where one value is common: compare it with the baseline, and read Cohen's kappa.
     """
-    program = seed_of(seed).program
+    program = load_program(seed)
     fields = fields_of(program)
     failures = Failures()
     with reported(failures):
         pairs = _pairs(program, contexts, extractions, failures)
     agreements = measure(fields, pairs)
     if form == "json":
-        click.echo(json.dumps(to_json(agreements), indent=2, ensure_ascii=False))
+        emit(json.dumps(to_json(agreements), indent=2, ensure_ascii=False) + "\n")
     else:
-        click.echo(f"{number_of(len(pairs), 'review')} with a recorded extraction\n\n{render(agreements)}")
+        show(f"{number_of(len(pairs), 'review')} with a recorded extraction\n\n{render(agreements)}")
     finish(failures.status)
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from formulaseed import __version__
+from formulaseed.cli.output import emit, say, show
 from formulaseed.cli.seeds import reference_option, replace_file, strict_option
 from formulaseed.diagnostics.model import Diagnostic, strictly
 from formulaseed.diagnostics.render import render_json, render_text, summary
@@ -24,7 +25,7 @@ from formulaseed.wording import number_of
 @click.option("--format", "form", type=click.Choice(["text", "json", "sarif"]), default="text",
               help="How to print diagnostics.")  # fmt: skip
 @click.option(
-    "--fix", is_flag=True, help="Mend in the files what is certain: slips of the hand in names, the steps' order."
+    "--fix", is_flag=True, help="Fix in the files what cannot change their meaning: typos in names, the steps' order."
 )
 @reference_option
 @strict_option
@@ -40,11 +41,11 @@ def command(seeds: tuple[str, ...], form: str, fix: bool, reference: str | None,
             analysis = analyse_file(seed, reference)
             analysis = _fixed(analysis) if fix else analysis
         except UnreadableError as error:
-            click.echo(f"formulaseed: {error}", err=True)
+            say(f"formulaseed: {error}", err=True)
             status = 2
             continue
         except FormulaSeedError as error:
-            click.echo(f"formulaseed: {seed}: {error}", err=True)
+            say(f"formulaseed: {seed}: {error}", err=True)
             status = max(status, 1)
             continue
         diagnostics = strictly(analysis.diagnostics) if strict else analysis.diagnostics
@@ -53,29 +54,27 @@ def command(seeds: tuple[str, ...], form: str, fix: bool, reference: str | None,
             status = max(status, 1)
         if form == "text":
             if diagnostics:
-                click.echo(render_text(diagnostics))
-            click.echo(f"{seed}: {summary(diagnostics) or 'no problems'}")
+                show(render_text(diagnostics))
+            say(f"{seed}: {summary(diagnostics) or 'no problems'}")
     if form == "json":
-        click.echo(render_json(found), nl=False)
+        emit(render_json(found))
     if form == "sarif":
         from formulaseed.diagnostics.sarif import render_sarif
 
-        click.echo(render_sarif(found, __version__), nl=False)
+        emit(render_sarif(found, __version__))
     sys.exit(status)
 
 
 def _fixed(analysis: Analysis | RequestsAnalysis | ProgramAnalysis) -> Analysis | RequestsAnalysis | ProgramAnalysis:
-    """Mend the file, and say so on standard error; the analysis of what it holds now. Rules stay as they are."""
-    mended: Analysis | RequestsAnalysis
-    if isinstance(analysis, Analysis):
-        mended = fixed(analysis)
-    elif isinstance(analysis, RequestsAnalysis):
-        mended = fixed_requests(analysis)
-    else:
-        return analysis
+    """Fix the file, and say so on standard error; the analysis of what it holds now.
+
+    Rules stay as they are, and so does what has no file to be written to.
+    """
     path = analysis.document.path
-    if mended is not analysis and path is not None:
-        replace_file(path, mended.document.source.text)
-        number = analysis.errors - mended.errors
-        click.echo(f"{path}: {number_of(number, 'error')} mended", err=True)
-    return mended
+    if path is None or not isinstance(analysis, Analysis | RequestsAnalysis):
+        return analysis
+    found = fixed(analysis) if isinstance(analysis, Analysis) else fixed_requests(analysis)
+    if found is not analysis:
+        replace_file(path, found.document.source.text)
+        say(f"{path}: {number_of(found.fixed, 'error')} fixed", err=True)
+    return found

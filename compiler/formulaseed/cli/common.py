@@ -7,19 +7,20 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import partial
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TextIO, TypeVar
 
 import click
 
 from formulaseed.api import load_evaluator
+from formulaseed.cli.output import say
 from formulaseed.cli.seeds import tell_warnings
-from formulaseed.diagnostics.model import printable
-from formulaseed.errors import DataError, FormulaSeedError
-from formulaseed.pipeline import FormulaSeed, load_seed, locate
+from formulaseed.errors import DataError, UnreadableError
+from formulaseed.ir import nodes
+from formulaseed.modules import load_module
+from formulaseed.pipeline import FormulaSeed, load_seed
 from formulaseed.runtime.evaluator import Evaluator
-from formulaseed.runtime.loading import module_from_file, seed_path_of
 from formulaseed.runtime.results import Failures
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -33,39 +34,68 @@ def param_option(function: F) -> F:
     return decorated
 
 
-def evaluator_of(path: str) -> Evaluator:
-    """The evaluator of a seed or of a module; a seed's warnings go to standard error."""
-    if Path(path).suffix == ".py":
-        module = module_from_file(Path(path))
-        found = seed_path_of(module, Path(path))
-        return Evaluator(module, partial(_locate_in, found, module.SEED_SHA256) if found is not None else None)
-    seed = load_seed(path)
-    tell_warnings(seed)
-    return load_evaluator(seed)
+def allow_edited_option(function: F) -> F:
+    """`--allow-edited`."""
+    help = "Run a module that is not as its seed compiles; the results say so."
+    decorated: F = click.option("--allow-edited", is_flag=True, help=help)(function)
+    return decorated
 
 
-def _locate_in(path: Path, sha256: str, step: str, kind: str) -> str:
-    """The place of an error in the seed that a module's header names; empty where that is not the one it was made of."""
-    here = Path.cwd()
-    try:
-        seed = load_seed(path.relative_to(here) if path.is_relative_to(here) else path)
-    except FormulaSeedError:
-        return ""
-    return locate(seed, step, kind) if seed.sha256 == sha256 else ""
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """A seed or a module as a command is given it. `absence` says why the seed itself is not at hand."""
+
+    evaluator: Evaluator
+    seed: FormulaSeed | None
+    absence: str = ""
+
+    @property
+    def program(self) -> nodes.Program:
+        """The seed's program. Raises `UsageError` for a module without its seed."""
+        if self.seed is None:
+            raise click.UsageError(self.absence)
+        return self.seed.program
 
 
-def seed_of(path: str) -> FormulaSeed:
-    """The seed itself, also where its module is given: the header names it, and the hashes must agree."""
+def load(path: str, *, strict: bool = False, allow_edited: bool = False) -> Loaded:
+    """Load a seed or a module; what there is to know about either goes to standard error.
+
+    Raises `UnreadableError` for a module that is not as compiled, unless that is allowed.
+    """
     if Path(path).suffix != ".py":
-        return load_seed(path)
-    module = module_from_file(Path(path))
-    found = seed_path_of(module, Path(path))
-    if found is None:
-        raise click.UsageError(f"{path} names no seed that can be found from there; pass the seed instead")
-    seed = load_seed(found)
-    if seed.sha256 != module.SEED_SHA256:
-        raise click.UsageError(f"{path} was compiled from another version of {found}; compile it again")
-    return seed
+        seed = load_seed(path)
+        tell_warnings(seed)
+        return Loaded(load_evaluator(seed, strict=strict), seed)
+    file = load_module(Path(path))
+    found = _shown(file.seed_path) if file.seed_path is not None else ""
+    if file.fault and not allow_edited:
+        again = f"compile {found or 'its seed'} again"
+        raise UnreadableError(f"{path} {file.fault}: {again}, or pass --allow-edited")
+    if file.fault:
+        say(f"{path} {file.fault}", err=True)
+    if found and file.seed is None:
+        say(f"{found} has changed since {path} was compiled", err=True)
+    return Loaded(file.evaluator(strict=strict), file.seed, _absence(path, found))
+
+
+def load_program(path: str) -> nodes.Program:
+    """The program of a seed, also where its module is given: the header names it, and the hashes must agree."""
+    if Path(path).suffix != ".py":
+        return load_seed(path).program
+    file = load_module(Path(path))
+    found = _shown(file.seed_path) if file.seed_path is not None else ""
+    return Loaded(file.evaluator(), file.seed, _absence(path, found)).program
+
+
+def _absence(path: str, seed_path: str) -> str:
+    if not seed_path:
+        return f"{path} names no seed that can be found from there; pass the seed instead"
+    return f"{path} was compiled from another version of {seed_path}; compile it again"
+
+
+def _shown(path: Path) -> str:
+    here = Path.cwd()
+    return str(path.relative_to(here) if path.is_relative_to(here) else path)
 
 
 def parameters_of(evaluator: Evaluator, given: tuple[str, ...]) -> dict[str, Any] | None:
@@ -97,7 +127,7 @@ def reported(failures: Failures) -> Iterator[None]:
         yield
     finally:
         for line in failures.lines:
-            click.echo(f"failed: {printable(line)}", err=True)
+            say(f"failed: {line}", err=True)
 
 
 def finish(status: int) -> None:

@@ -11,9 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TextIO
 
-import click
-
 from formulaseed.cli.common import is_terminal
+from formulaseed.cli.output import say
 from formulaseed.diagnostics.model import printable
 
 COLORS = {"ok": "green", "multi_match": "yellow", "no_match": "red", "gold_not_match": "red", "invalid": "red"}
@@ -45,8 +44,7 @@ class Report:
         return sys.stderr if self._on_error else sys.stdout
 
     def line(self, text: str = "", color: str = "") -> None:
-        shown = printable(text)
-        click.echo(click.style(shown, fg=color) if color else shown, err=self._on_error)
+        say(text, err=self._on_error, color=color)
 
     def group(self, title: str, requests: Sequence[ToldRequest]) -> None:
         """The requests of one group."""

@@ -7,13 +7,14 @@ from typing import Any, Literal
 
 import click
 
-from formulaseed.cli.common import evaluator_of, finish, param_option, parameters_of, reported, seed_of
+from formulaseed.cli.common import allow_edited_option, finish, load, param_option, parameters_of, reported
+from formulaseed.cli.output import say
 from formulaseed.cli.progress import Progress, progress
 from formulaseed.extract.base import Extractor, TextExtractor, fields_of
 from formulaseed.ir import nodes
 from formulaseed.runtime.contexts import Placed, join_files, read_contexts
 from formulaseed.runtime.jsonl import read_lines
-from formulaseed.runtime.results import Failures, Result, result_writer
+from formulaseed.runtime.results import Counted, Failures, Result, result_writer
 from formulaseed.runtime.running import RunOptions
 from formulaseed.runtime.running import run as run_restaurants
 from formulaseed.wording import number_of
@@ -40,6 +41,8 @@ Source = Callable[[Failures], Iterator[Placed]]
 @click.option("--out", default="-", help="Where to write results; standard output by default.")
 @click.option("--trace", is_flag=True, help="Add every step's value, and the reviews behind each aggregate.")
 @click.option("--quiet", is_flag=True, help="Show no progress.")
+@click.option("--strict", is_flag=True, help="Refuse recorded extractions with fields that the seed does not have.")
+@allow_edited_option
 @param_option
 @click.option("--model", default="claude-haiku-5-5", show_default=True, help="anthropic: the model.")
 @click.option(
@@ -77,6 +80,8 @@ def command(
     out: str,
     trace: bool,
     quiet: bool,
+    strict: bool,
+    allow_edited: bool,
     params: tuple[str, ...],
     **model_options: Any,
 ) -> None:
@@ -86,47 +91,37 @@ def command(
     measures. The anthropic extractor asks a model; what it answers is kept, so that nothing is paid twice. Exit
     status 3 where some restaurants or reviews failed: they are listed, the others are written.
     """
-    if extractor != "anthropic":
+    not_ready = None
+    if extractor == "anthropic":
+        from formulaseed.cli.asking import ask, not_ready_to_ask
+
+        not_ready = not_ready_to_ask(model_options)
+    else:
         _only_for_models(model_options)
-    evaluator = evaluator_of(seed)
-    program = seed_of(seed).program
+    loaded = load(seed, allow_edited=allow_edited)
+    evaluator, program = loaded.evaluator, loaded.program
     options = RunOptions(on_error, trace, limit, parameters_of(evaluator, params), program.review_handling)
     inputs = (contexts, restaurants, reviews, extractions)
     source = _source(contexts, restaurants, reviews)
     failures = Failures()
     if extractor == "anthropic":
-        from formulaseed.cli.asking import ask
-
         if extractions is not None:
             raise click.UsageError("--extractions goes with --extractor recorded")
-        status = ask(evaluator, program, options, source, inputs, out, failures, quiet, **model_options)
+        status = ask(evaluator, program, options, source, inputs, out, failures, quiet, not_ready, **model_options)
         finish(status)
     with reported(failures):
-        chosen = _extractor(extractor, program, extractions, failures)
+        chosen = _extractor(extractor, program, extractions, failures, strict)
         results = run_restaurants(evaluator, chosen, source(failures), options, failures)
         with progress("restaurant", quiet=quiet) as shown:
             counted = written(results, out, inputs, shown)
-    click.echo(counted.told(chosen.name), err=True)
+    say(closing_line(counted, failures, chosen.name), err=True)
     finish(failures.status)
 
 
-class Counted:
-    """What came of the restaurants that are written."""
-
-    restaurants = failed = total = relevant = extracted = 0
-
-    def add(self, result: Result) -> None:
-        self.restaurants += 1
-        self.failed += result.error is not None
-        if result.reviews is not None:
-            self.total += result.reviews.total
-            self.relevant += result.reviews.relevant
-            self.extracted += result.reviews.extracted
-
-    def told(self, extractor: str) -> str:
-        done = f"{number_of(self.restaurants, 'restaurant')}, {self.failed} failed"
-        reviews = f"{self.relevant} of {number_of(self.total, 'review')} relevant, {self.extracted} extracted"
-        return f"{done}; {reviews} ({extractor})"
+def closing_line(counted: Counted, failures: Failures, extractor: str) -> str:
+    """What came of a run, on one line."""
+    reviews = f"{counted.relevant} of {number_of(counted.total, 'review')} relevant, {counted.extracted} extracted"
+    return f"{counted.summary()}{failures.summary()}; {reviews} ({extractor})"
 
 
 def written(
@@ -164,16 +159,18 @@ def _source(contexts: str | None, restaurants: str | None, reviews: str | None) 
     raise click.UsageError("pass --contexts FILE, or --restaurants FILE and --reviews FILE")
 
 
-def _extractor(name: str, program: nodes.Program, extractions: str | None, failures: Failures) -> Extractor:
+def _extractor(
+    name: str, program: nodes.Program, extractions: str | None, failures: Failures, strict: bool
+) -> Extractor:
     fields = fields_of(program)
     if name == "recorded":
         if extractions is None:
             raise click.UsageError("--extractor recorded needs --extractions FILE")
         from formulaseed.extract.recorded import RecordedExtractor
 
-        recorded = RecordedExtractor(fields, read_lines(extractions))
+        recorded = RecordedExtractor(fields, read_lines(extractions), strict=strict)
         for place, reason in recorded.faults:
-            failures.add(place, reason)
+            failures.add_unreadable(place, reason)
         return recorded
     if extractions is not None:
         raise click.UsageError("--extractions goes with --extractor recorded")

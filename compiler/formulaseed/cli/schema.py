@@ -7,10 +7,12 @@ from pathlib import Path
 
 import click
 
+from formulaseed.cli.output import emit, say
 from formulaseed.cli.seeds import replace_file
-from formulaseed.errors import UnreadableError, reason_of
+from formulaseed.errors import UnreadableError
 from formulaseed.frontends.json_schema import seed_schema
 from formulaseed.frontends.layout import layout
+from formulaseed.source.files import holds
 
 
 @click.command("schema")
@@ -22,15 +24,13 @@ def command(out: str | None, current: str | None) -> None:
         raise click.UsageError("--out and --check exclude each other")
     text = layout(seed_schema())
     if current is not None:
-        try:
-            written = Path(current).read_bytes()
-        except (OSError, ValueError) as error:
-            raise UnreadableError(f"cannot read {current}: {reason_of(error)}") from None
-        is_current = written == text.encode()
-        click.echo(f"{current}: {'current' if is_current else f'stale; run `formulaseed schema --out {current}`'}")
+        is_current = holds(Path(current), text)
+        if is_current is None:
+            raise UnreadableError(f"cannot read {current}: there is no such file")
+        say(f"{current}: {'current' if is_current else f'stale; run `formulaseed schema --out {current}`'}")
         sys.exit(0 if is_current else 1)
     if out is None:
-        click.echo(text, nl=False)
+        emit(text)
         return
     replace_file(Path(out), text)
-    click.echo(out)
+    say(out)

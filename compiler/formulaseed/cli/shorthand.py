@@ -7,7 +7,9 @@ import sys
 
 import click
 
-from formulaseed.diagnostics.model import Problems, strictly
+from formulaseed import limits
+from formulaseed.cli.output import emit, say, show
+from formulaseed.diagnostics.model import Problems, printable, strictly
 from formulaseed.diagnostics.render import render_json, render_text, summary
 from formulaseed.diagnostics.suggest import did_you_mean
 from formulaseed.frontends.groups import GROUPS
@@ -47,18 +49,23 @@ def command(text: str | None, checked: str | None, printed: str | None, template
 
 
 def _print_canonical(text: str, form: str) -> None:
-    source = Source("<text>", text) if text != "-" else Source("<stdin>", sys.stdin.read())
+    source = (
+        Source("<text>", text) if text != "-" else Source("<stdin>", sys.stdin.read(limits.SHORTHAND_CHARACTERS + 1))
+    )
     problems = Problems()
     tree = parse_shorthand(source, problems)
     if tree is None:
         found = strictly(problems.sorted())
-        click.echo(render_json(found) if form == "json" else render_text(found), nl=False, err=form == "text")
+        if form == "json":
+            emit(render_json(found))
+        else:
+            show(render_text(found), nl=False, err=True)
         sys.exit(1)
     canonical = print_shorthand(tree)
     if form == "json":
-        click.echo(json.dumps({"shorthand": canonical, "tree": plain_tree(tree)}, indent=2, ensure_ascii=False))
+        emit(json.dumps({"shorthand": canonical, "tree": plain_tree(tree)}, indent=2, ensure_ascii=False) + "\n")
     else:
-        click.echo(canonical)
+        say(canonical)
 
 
 def plain_tree(tree: Shorthand) -> Plain:
@@ -78,11 +85,11 @@ def _check(path: str, form: str) -> None:
     analysis = analyse_requests(path)
     found = strictly(d for d in analysis.diagnostics if d.code in _CODES)
     if form == "json":
-        click.echo(render_json(found), nl=False)
+        emit(render_json(found))
     else:
         if found:
-            click.echo(render_text(found))
-        click.echo(f"{path}: {summary(found) or 'no problems'}")
+            show(render_text(found))
+        say(f"{path}: {summary(found) or 'no problems'}")
     _finish(analysis, path, failed=bool(found))
 
 
@@ -90,17 +97,17 @@ def _print_all(path: str, form: str) -> None:
     analysis = analyse_requests(path)
     shorthands = {line.id: shorthand_of(line.structure) for line in analysis.lines if isinstance(line, Request)}
     if form == "json":
-        click.echo(json.dumps(shorthands, indent=2, ensure_ascii=False))
+        emit(json.dumps(shorthands, indent=2, ensure_ascii=False) + "\n")
     else:
         for id, shorthand in shorthands.items():
-            click.echo(f"{id}\t{shorthand}")
+            emit(f"{printable(id)}\t{printable(shorthand)}\n")
     _finish(analysis, path)
 
 
 def _finish(analysis: RequestsAnalysis, path: str, *, failed: bool = False) -> None:
     if analysis.has_errors:
         errors = number_of(analysis.errors, "other error")
-        click.echo(f"{path}: {errors}; see `formulaseed check {path}`", err=True)
+        say(f"{path}: {errors}; see `formulaseed check {path}`", err=True)
     sys.exit(1 if failed or analysis.has_errors else 0)
 
 
@@ -109,11 +116,11 @@ def _print_template(group: str) -> None:
     wanted = group.upper()
     if wanted not in GROUPS:
         raise click.UsageError(f"there is no group `{group}`; {did_you_mean(wanted, GROUPS, what='groups', limit=10)}")
-    click.echo(json.dumps(request_template(wanted), indent=2, ensure_ascii=False))
-    click.echo(f"{wanted} {GROUPS[wanted].name}: `{GROUPS[wanted].pattern}`, {GROUPS[wanted].meaning}", err=True)
-    click.echo("\nA requests file holds one request a line. To create one:", err=True)
+    emit(json.dumps(request_template(wanted), indent=2, ensure_ascii=False) + "\n")
+    say(f"{wanted} {GROUPS[wanted].name}: `{GROUPS[wanted].pattern}`, {GROUPS[wanted].meaning}", err=True)
+    show("\nA requests file holds one request a line. To create one:", err=True)
     for number, line in enumerate(GUIDELINES, 1):
-        click.echo(f"  {number}. {line}", err=True)
-    click.echo("\nBefore it is added:", err=True)
+        say(f"  {number}. {line}", err=True)
+    show("\nBefore it is added:", err=True)
     for line in CHECKLIST:
-        click.echo(f"  - [ ] {line}", err=True)
+        say(f"  - [ ] {line}", err=True)

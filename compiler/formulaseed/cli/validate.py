@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from formulaseed.cli.common import finish, reported
+from formulaseed.cli.output import say
 from formulaseed.cli.progress import progress
 from formulaseed.cli.requests_report import COLORS, Report, ToldRequest
 from formulaseed.cli.seeds import tell_warnings
@@ -100,7 +101,7 @@ def command(
         else:
             _tell(picked, results, truths, report, suggest=suggest)
         for note in _notes(truths):
-            click.echo(f"note: {note}", err=True)
+            say(f"note: {note}", err=True)
     wrong = any(result.status != "ok" for result in results)
     finish(failures.status or (WRONG if wrong else 0))
 

@@ -17,20 +17,26 @@ JsonDict = dict[str, str | int]
 
 
 class Help(str):
-    """A help line that says exactly what to write in place of what the diagnostic underlines: `replacement`."""
+    """A help line that says exactly what to write in place of what the diagnostic underlines: `replacement`.
 
-    __slots__ = ("replacement",)
+    It `is_safe` where no other reading of what is written exists, so that `--fix` may apply it: a typo in one known
+    name. Any other is for the author to accept; the compiler only reads on as if it were there.
+    """
+
+    __slots__ = ("is_safe", "replacement")
     replacement: str
+    is_safe: bool
 
-    def __new__(cls, text: str, replacement: str) -> Help:
+    def __new__(cls, text: str, replacement: str, *, is_safe: bool = True) -> Help:
         line = super().__new__(cls, text)
         line.replacement = replacement
+        line.is_safe = is_safe
         return line
 
 
 @dataclass(frozen=True, slots=True)
 class Fix:
-    """A change that surely mends a problem: the source's text at `span` becomes `text`."""
+    """A change that cannot alter what a file means: the source's text at `span` becomes `text`."""
 
     span: Span
     text: str
@@ -40,7 +46,7 @@ class Fix:
 class Diagnostic:
     """One problem. `message` is one lower-case line without a full stop, `help` what to type instead.
 
-    `fix` is there where it is certain what was meant.
+    `fix` is there where only one reading is possible.
     """
 
     code: str
@@ -127,7 +133,7 @@ class Problems:
         if len(self._found) >= limits.DIAGNOSTICS:
             self._untold.setdefault(severity, []).append(span)
             return
-        fix = Fix(span, _as_written(span, help.replacement)) if isinstance(help, Help) else None
+        fix = Fix(span, _as_written(span, help.replacement)) if isinstance(help, Help) and help.is_safe else None
         found = Diagnostic(code, severity, _readable(message), span, _readable(help), fix)
         self._found[found] = None
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 
+from formulaseed import limits
 from formulaseed.diagnostics.model import Help
 
 _LEAST_RATIO = 0.66
@@ -17,6 +18,9 @@ _OPPOSITES = (
     {"min", "max"}, {"minimum", "maximum"}, {"least", "most"}, {"lowest", "highest"}, {"low", "high"}, {"first", "last"},
     {"more", "less"}, {"before", "after"}, {"positive", "negative"}, {"good", "bad"}, {"true", "false"}, {"yes", "no"},
 )  # fmt: skip
+
+_JOIN = re.compile(r"(?<=[^\W_])_+(?=[^\W_])")
+"""A separator between two words; at an end it is a part of the name, as the sign in `-1` and `A-` is."""
 
 _left: ContextVar[list[int] | None] = ContextVar("_left", default=None)
 """How many letters may still be compared; None where there is no limit."""
@@ -35,6 +39,12 @@ def at_most(letters: int) -> Iterator[None]:
         _left.reset(token)
 
 
+def is_exhausted() -> bool:
+    """Whether no near name is looked for any more."""
+    left = _left.get()
+    return left is not None and left[0] < 0
+
+
 def near(name: str, known: Iterable[str]) -> list[str]:
     """The known names that may have been meant: one, or a few that are as near, or none.
 
@@ -42,7 +52,7 @@ def near(name: str, known: Iterable[str]) -> list[str]:
     begins with the given one, that differs in a third of its letters at most, or, if it is the only one, that the
     given one is a part of or the other way round.
     """
-    if not name or len(name) > 200:
+    if not name or len(name) > limits.NAME_CHARACTERS:
         return []
     from difflib import SequenceMatcher
 
@@ -83,15 +93,19 @@ def nearest(name: str, known: Iterable[str]) -> str | None:
     return next(iter(near(name, known)), None)
 
 
-def did_you_mean(name: str, known: Iterable[str], *, what: str = "", prefix: str = "", limit: int = 8) -> str:
-    """A help line: the near names, else the list of what there is."""
+def did_you_mean(
+    name: str, known: Iterable[str], *, what: str = "", prefix: str = "", limit: int = 8, others: Iterable[str] = ()
+) -> str:
+    """Return a help line: the near names, else the list of what there is.
+
+    `others` are names of another kind: where the given one is or resembles one of them, more than one reading is possible.
+    """
     names = list(dict.fromkeys(known))
     close = near(name, names)
     if len(close) == 1:
-        return meant(f"{prefix}{close[0]}", certain=is_slip(name, close[0], names))
+        return meant(f"{prefix}{close[0]}", certain=is_slip(name, close[0], [*names, *others]))
     if close:
-        *first, last = [f"`{prefix}{n}`" for n in close]
-        return f"did you mean {', '.join(first)}{' or ' if first else ''}{last}?"
+        return one_of([f"{prefix}{n}" for n in close])
     if not names:
         return f"there are no {what}" if what else "there is nothing to choose from"
     shown = ", ".join(f"`{prefix}{n}`" for n in names[:limit])
@@ -105,17 +119,28 @@ def meant(name: str, *, certain: bool = True, more: str = "") -> str:
     return Help(line, name) if certain else line
 
 
+def one_of(names: Sequence[str], *, certain: bool = False, more: str = "") -> str:
+    """Return the help line that asks which of several names was meant; with the change where there is only one."""
+    if len(names) == 1:
+        return meant(names[0], certain=certain, more=more)
+    *first, last = [f"`{name}`" for name in names]
+    return f"did you mean {', '.join(first)} or {last}?{more}"
+
+
 def is_slip(name: str, meant: str, known: Iterable[str]) -> bool:
     """Whether one of the known names was surely meant: the other is that name with a slip of the hand, and no other name is.
 
     Other case or separators; one letter too many, missing, or changed inside a word; two neighbours that changed places.
+    No other is as near: any single character that differs makes it one that may be meant.
     """
-    slips = [other for other in known if _slipped(_fold(name), _fold(other))]
-    return slips == [meant]
+    slips = [other for other in known if _slipped(_fold(name), _fold(other)) or _is_one_edit(_fold(name), _fold(other))]
+    return slips == [meant] and _slipped(_fold(name), _fold(meant))
 
 
 def _slipped(name: str, meant: str) -> bool:
-    if name.replace("_", "") == meant.replace("_", ""):
+    if re.findall(r"[0-9]+", name) != re.findall(r"[0-9]+", meant):  # `1_2` is not `12`
+        return False
+    if _JOIN.sub("", name) == _JOIN.sub("", meant):
         return True
     parts, others = name.split("_"), meant.split("_")
     differing = [pair for pair in zip(parts, others, strict=False) if pair[0] != pair[1]]
@@ -135,6 +160,18 @@ def _slipped_word(word: str, meant: str) -> bool:
     longer, shorter = max(word, meant, key=len), min(word, meant, key=len)
     doubled = longer[start - 1] == longer[start] and len(shorter) >= _LEAST_PART
     return longer[start + 1 :] == shorter[start:] and (doubled or len(longer) >= 5)
+
+
+def _is_one_edit(name: str, other: str) -> bool:
+    """Whether at most one character is too many, missing or another, or two neighbours changed places."""
+    if abs(len(name) - len(other)) > 1:
+        return False
+    start = next((n for n, (a, b) in enumerate(zip(name, other, strict=False)) if a != b), min(len(name), len(other)))
+    if len(name) != len(other):
+        longer, shorter = max(name, other, key=len), min(name, other, key=len)
+        return longer[start + 1 :] == shorter[start:]
+    is_swapped = name[start : start + 2] == other[start : start + 2][::-1]
+    return name[start + 1 :] == other[start + 1 :] or (is_swapped and name[start + 2 :] == other[start + 2 :])
 
 
 def _says_other(name: str, other: str) -> bool:

@@ -8,8 +8,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
-from formulaseed.domain.builtins import ADDITIVE, AND, ATOM, CONDITIONAL, NOT, OR
+from formulaseed.domain.builtins import ADDITIVE, AND, ATOM, CONDITIONAL, FUNCTIONS, NOT, OR
 
 Written = Callable[[int], str]
 """An argument's text where what stands beside it binds so strongly: in brackets if it must be."""
@@ -49,6 +50,24 @@ _FORMS: dict[int, dict[str, str]] = {
     },
 }  # fmt: skip
 """How each is called, and what it is here, by the least precedence that an argument has there without brackets."""
+
+_METHODS: dict[int, dict[str, str]] = {
+    ADDITIVE: {
+        **{f"{name}(text, part)": "part in text"
+           for name in ("count", "contains", "includes", "has", "startswith", "starts_with", "endswith", "ends_with", "find",
+                        "rfind", "index", "indexof", "search", "match", "matches", "like", "ilike", "__contains__")},
+        **{f"{name}(text, other)": "text == other" for name in ("equals", "eq", "equalsignorecase", "is")},
+    },
+    ATOM: {
+        **{f"{name}(text)": "text"
+           for name in ("lower", "upper", "casefold", "title", "capitalize", "swapcase", "tolowercase", "touppercase",
+                        "lowercase", "uppercase", "strip", "lstrip", "rstrip", "trim", "tostring", "str")},
+        **{f"{name}(text)": "len(text)" for name in ("length", "size", "len")},
+    },
+}  # fmt: skip
+"""The same for the methods of strings, whose first parameter is what the method is called of."""
+_PLACES = ("count", "find", "rfind", "index", "indexof")
+"""Methods that give a number, where only whether there is one is known here."""
 
 _JOINED = ("and", "or", "maximum", "greatest", "minimum", "least", "coalesce")
 """Those that take more arguments in the same way."""
@@ -117,9 +136,9 @@ class Form:
         return re.sub("|".join(rf"\b{name}\b" for name in self.parameters), argument, self.text)
 
 
-def _forms() -> dict[tuple[str, int], Form]:
+def _forms(table: dict[int, dict[str, str]]) -> dict[tuple[str, int], Form]:
     forms = {}
-    for least, calls in _FORMS.items():
+    for least, calls in table.items():
         for call, text in calls.items():
             name, _, rest = call.rstrip(")").partition("(")
             parameters = tuple(rest.split(", "))
@@ -127,7 +146,8 @@ def _forms() -> dict[tuple[str, int], Form]:
     return forms
 
 
-_BY_CALL = _forms()
+_BY_CALL = _forms(_FORMS)
+_BY_METHOD = _forms(_METHODS)
 
 FOREIGN_FUNCTIONS: dict[str, str] = {
     **{name: f"write `{form.text}`" for (name, _), form in reversed(_BY_CALL.items())},
@@ -141,3 +161,25 @@ def form_of(name: str, arguments: int) -> Form | None:
     """How a call with so many arguments is written here."""
     form = _BY_CALL.get((name, arguments))
     return _BY_CALL.get((name, 2)) if form is None and arguments > 2 and name in _JOINED else form
+
+
+def help_for_method(value: str, name: str, arguments: Sequence[str]) -> str:
+    """Return what to write for a method called of a value, such as `context.name.lower()`; empty where nothing is like it.
+
+    `value` and `arguments` are formulas that need no brackets anywhere.
+    """
+    texts = [value, *arguments]
+    form = _BY_METHOD.get((name.lower(), len(texts)))
+    if form is not None:
+        text = form.of([partial(_always, each) for each in texts])
+        number = f", or `int({text})` for 1 or 0" if name.lower() in _PLACES else ""
+        case = "" if text.startswith("len(") else "; case matters"
+        return f"write `{text}`{number}{case}"
+    if name in FUNCTIONS:
+        return f"write `{name}({', '.join(texts)})`"
+    form = form_of(name.lower(), len(texts))
+    return f"write `{form.of([partial(_always, each) for each in texts])}`" if form is not None else ""
+
+
+def _always(text: str, least: int) -> str:
+    return text

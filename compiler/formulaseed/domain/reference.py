@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
+from formulaseed.domain.schema import RESERVED_WORDS
 from formulaseed.domain.types import BOOLEAN, INTEGER, NUMBER, STRING, Type, enum_of
 
 FIELD_TYPES = ("integer", "float", "string", "boolean", "datetime", "json", "enum")
@@ -40,6 +41,8 @@ _SCALARS = {
 }  # fmt: skip
 
 Json = str | int | float | bool | list["Json"] | dict[str, "Json"] | None
+KnownNames = dict[str, "KnownNames | None"]
+"""The names that an object of values may have, each with those inside it: none in a field, and None for any at all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,17 +196,43 @@ class Reference:
         if entity is not None:
             return text if entity.nullable else None
         direct = f"{self.root}.{text}"
-        return direct if self.root and "." not in text and direct in self.types else None
+        return direct if direct in self.types and self.spelled(direct) == text else None
 
     def type_of(self, full_name: str) -> Type | None:
         """The type of what `full_name` gives; an entity is true, or null where there is none."""
         return BOOLEAN.or_null() if full_name in self._by_name else self.types[full_name]
 
     def spelled(self, full_name: str) -> str:
-        """A full name as formulas rather write it: a field of the root without its prefix."""
-        prefix = f"{self.root}."
-        rest = full_name.removeprefix(prefix)
-        return rest if self.root and full_name.startswith(prefix) and "." not in rest else full_name
+        """Return a full name as formulas rather write it: a field of the root without its prefix, if it means that alone."""
+        path = self.direct_path(full_name)
+        return path[0] if len(path) == 1 and path[0] not in RESERVED_WORDS else full_name
+
+    def direct_path(self, full_name: str) -> tuple[str, ...]:
+        """Return where values hold a field of the root, if not inside it; empty where an entity has that name."""
+        root, _, rest = full_name.partition(".")
+        path = tuple(rest.split("."))
+        return path if self.root and root == self.root and rest and path[0] not in self._by_name else ()
+
+    @cached_property
+    def hidden(self) -> tuple[str, ...]:
+        """The root's own fields whose names alone mean something else: an entity, or a word of the language."""
+        root = self.entity(self.root)
+        names = [f"{self.root}.{field.name}" for field in root.fields] if root is not None else []
+        return tuple(name for name in names if self.spelled(name) == name)
+
+    @cached_property
+    def known_names(self) -> KnownNames:
+        """The names that values may have: entities, what is in them, and the fields of the root without it."""
+        found: KnownNames = {entity.name: _known_names(entity) for entity in self.entities}
+        direct = found.get(self.root)
+        return {**direct, **found} if direct else found
+
+
+def _known_names(entity: Entity) -> KnownNames:
+    """The names inside an entity. Formulas read nothing of a JSON field, so it may hold any."""
+    fields: KnownNames = {each.name: {} if each.value_type is not None else None for each in entity.fields}
+    custom: KnownNames = {each.key: {} if each.value_type is not None else None for each in entity.custom_fields}
+    return {**fields, CUSTOM: custom or fields.get(CUSTOM, {})}
 
 
 def _types(entity: Entity) -> Iterator[tuple[str, Type | None]]:

@@ -15,7 +15,7 @@ META: dict[str, Type] = {
     "month": INTEGER,
     "date": STRING,
 }
-"""Review metadata. `year` and `month` come from the date; `date` is YYYY-MM-DD."""
+"""Review metadata. `year` and `month` come from the date; `date` is an ISO date or date-time."""
 
 CONTEXT: dict[str, Type] = {
     "name": STRING,

@@ -155,18 +155,22 @@ class _Conversion:
         return _present({"sources": [text for text in texts if text is not None]})
 
     def declared(self, part: Part) -> Part:
-        declared = {"name": part["name"], "type": part["type"], **_present({"description": _line(part["description"])})}
+        about = _present({"description": _line(part["description"]), "path": part["path"]})
+        declared = {"name": part["name"], "type": part["type"], **self.values(f"input {part['name']}", part), **about}
         return {**declared, **({"nullable": True} if part["nullable"] else {})}
 
+    def values(self, name: str, part: Part) -> Part:
+        """The values of an enum."""
+        values = self.unique(name, ((one["value"], _line(one["meaning"])) for one in part["values"]))
+        return {"values": values} if values or part["type"] == "enum" else {}
+
     def parameter(self, part: Part) -> Part:
-        bounds = {key: part[key][0] for key in ("minimum", "maximum") if part[key]}
         about = _present({"description": _line(part["description"])})
-        return {"type": part["type"], "default": part["default"], **bounds, **about}
+        return {"type": part["type"], "default": part["default"], **_bounds(part), **about}
 
     def field(self, part: Part) -> Part:
-        values = self.unique(f"field {part['name']}", ((one["value"], _line(one["meaning"])) for one in part["values"]))
-        kept = {"values": values} if values or part["type"] == "enum" else {}
         about = _present({"description": _line(part["description"])})
+        kept = {**self.values(f"field {part['name']}", part), **_bounds(part)}
         default = {"default": part["default"][0]} if part["default"] else {}
         return {"name": part["name"], "type": part["type"], **about, **kept, **default, **self.sources(part)}
 
@@ -175,9 +179,9 @@ class _Conversion:
         step: Part = {"name": name, "op": op}
         if op in ("max", "min") and _DOTTED.fullmatch(part["expr"]):
             step["field"] = part["expr"]
-        elif "expr" in part:
+        elif part.get("expr") or op in ("sum", "expr"):
             step["expr"] = part["expr"]
-        if part.get("where") or op == "define_filter":
+        if part.get("where") or (op == "define_filter" and not part["expr"]):
             step["where"] = self.where(f"step {name}", part["where"])
         if part.get("default"):
             step["default"] = part["default"][0]
@@ -207,6 +211,10 @@ class _Conversion:
                 continue
             tests[test] = list(values) if test == "in" else values[0]
         return {subject: tests.get("is", tests) for subject, tests in where.items() if tests}
+
+
+def _bounds(part: Part) -> Part:
+    return {key: part[key][0] for key in ("minimum", "maximum") if part[key]}
 
 
 def _present(section: Part) -> Part:

@@ -14,7 +14,9 @@ from typing import Any
 from formulaseed.draft.answers import Unusable, load
 from formulaseed.errors import DataError, UnreadableError, reason_of
 from formulaseed.frontends.layout import layout
+from formulaseed.limits import FILE_BYTES
 from formulaseed.llm.calls import EFFORTS, Answer, Call, Effort, Usage
+from formulaseed.source.files import read_whole
 
 Json = Any
 
@@ -195,8 +197,6 @@ class Transcript:
     def _read(self, file: str) -> Json:
         path = self.folder / file
         try:
-            return json.loads(path.read_text(encoding="utf-8"))
-        except OSError as error:
-            raise UnreadableError(f"cannot read {path}: {reason_of(error)}") from None
+            return json.loads(read_whole(path, FILE_BYTES).decode())
         except (ValueError, RecursionError) as error:
             raise DataError(f"no JSON: {error}", str(path)) from None

@@ -45,23 +45,31 @@ _TEXTS = _list(_TEXT)
 _SOURCES = _named("sources")
 _LITERAL = _named("literal")
 _WHERE = _list(_named("condition"))
+_VALUES = _named("values")
+_BOUND = _named("bound")
 
 _DEFINITIONS: dict[str, Schema] = {
     "sources": _told(_list({"type": "integer"}), "Numbers of the sentences that this comes from"),
     "literal": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}]},
+    "values": _told(_list(_object(value=_TEXT, meaning=_TEXT)), "Of an enum; else empty"),
+    "bound": _told(_list({"type": "number"}), "One number, or empty"),
     "note": _object(text=_TEXT, sources=_SOURCES),
     "field": _object(
         name=_TEXT,
         type=_enum(*FIELD_TYPES),
         description=_TEXT,
-        values=_told(_list(_object(value=_TEXT, meaning=_TEXT)), "Of an enum; else empty"),
+        values=_VALUES,
         default=_told(_list(_LITERAL), "One value, or empty"),
+        minimum=_BOUND,
+        maximum=_BOUND,
         sources=_SOURCES,
     ),
     "input": _object(
         of=_enum("meta", "context"),
         name=_TEXT,
-        type=_enum(*SCALARS),
+        type=_enum(*FIELD_TYPES),
+        values=_VALUES,
+        path=_told(_TEXTS, "Keys to it in the business object, or empty"),
         nullable={"type": "boolean"},
         description=_TEXT,
         sources=_SOURCES,
@@ -70,8 +78,8 @@ _DEFINITIONS: dict[str, Schema] = {
         name=_TEXT,
         type=_enum(*SCALARS),
         default=_LITERAL,
-        minimum=_told(_list({"type": "number"}), "One number, or empty"),
-        maximum=_told(_list({"type": "number"}), "One number, or empty"),
+        minimum=_BOUND,
+        maximum=_BOUND,
         description=_TEXT,
         sources=_SOURCES,
     ),
@@ -89,14 +97,21 @@ _DEFINITIONS: dict[str, Schema] = {
     ),
     "step": {
         "anyOf": [
-            _object(name=_TEXT, op=_enum("define_filter", "count"), where=_WHERE, sources=_SOURCES),
+            _object(
+                name=_TEXT,
+                op=_enum("define_filter"),
+                where=_WHERE,
+                expr=_told(_TEXT, "A condition as a formula, beside those of `where`, or empty"),
+                sources=_SOURCES,
+            ),
+            _object(name=_TEXT, op=_enum("count"), where=_WHERE, sources=_SOURCES),
             _object(name=_TEXT, op=_enum("sum"), expr=_TEXT, where=_WHERE, sources=_SOURCES),
             _object(
                 name=_TEXT,
                 op=_enum("max", "min"),
                 expr=_TEXT,
                 where=_WHERE,
-                default=_told(_list({"type": "number"}), "One number, or empty"),
+                default=_BOUND,
                 sources=_SOURCES,
             ),
             _object(

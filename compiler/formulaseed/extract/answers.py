@@ -106,14 +106,14 @@ class StoredExtractor(OneByOne):
     `asked` are the keys that this run has asked: what else is found was spared.
     """
 
-    name = "anthropic"
-
     def __init__(
         self,
         answers: Answers,
         asked: Collection[str] = (),
         failures: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
+        self.name = answers.asked.extractor
+        self.prompt_sha256 = answers.asked.prompt_sha256
         self._answers = answers
         self._asked = asked
         self._failures = failures

@@ -78,7 +78,7 @@ class Questionnaire:
         self._quotes = _quote_names(self.fields)
         self.system = self._system()
         self.schema = self._schema()
-        asked = [{**asdict(field), "default": None} for field in self.fields]  # no answer depends on a default
+        asked = [_asked(field) for field in self.fields]
         head = [_VERSION, asked, self.system, model, effort]
         self._head = hashlib.sha256(json.dumps(head, sort_keys=True).encode())
         self.max_tokens = self._max_tokens()
@@ -87,6 +87,17 @@ class Questionnaire:
     def id(self) -> str:
         """Names this questionnaire: the same for the same fields, prompt, model and effort."""
         return self._head.hexdigest()[:_KEY_LETTERS]
+
+    @property
+    def extractor(self) -> str:
+        """What results call an extractor that asks this."""
+        return f"anthropic:{self.model}"
+
+    @property
+    def prompt_sha256(self) -> str:
+        """The hash, in hex, of all that is sent beside a review: the prompts and the answer's schema."""
+        sent = {"system": self.system, "schema": self.schema, "user": self._own_prompt}
+        return hashlib.sha256(_json(sent).encode()).hexdigest()
 
     def questions(self, review: ReviewText) -> list[Question]:
         """One for each pass; none where the seed has no fields."""
@@ -146,10 +157,11 @@ class Questionnaire:
                 "type": field.type,
                 "description": _line(field.description).rstrip("."),
                 "choices": [(name, _line(description)) for name, description in field.values],
+                "kind": " ".join([_KINDS.get(field.type, ""), *([f"It is {field.bounds}."] if field.bounds else [])]),
             }
             for field in self.fields
         ]
-        return prompt("extract", fields=shown, kinds=_KINDS, quotes=self._quotes, shows_facts=bool(self._own_prompt))
+        return prompt("extract", fields=shown, quotes=self._quotes, shows_facts=bool(self._own_prompt))
 
     def _schema(self) -> dict[str, Any]:
         properties: dict[str, Any] = {}
@@ -157,8 +169,9 @@ class Questionnaire:
             properties[field.name] = {"type": _WIRE_TYPES[field.type]}
             if field.type == "enum":
                 properties[field.name]["enum"] = [name for name, _ in field.values]
-            if field.description:
-                properties[field.name]["description"] = _line(field.description)
+            about = [_line(field.description).rstrip("."), field.bounds] if field.bounds else [_line(field.description)]
+            if any(about):
+                properties[field.name]["description"] = ", ".join(filter(None, about))
         for name, field_name in self._quotes.items():
             properties[name] = {"type": "string", "description": f"The words that {field_name} rests on, or empty"}
         return {
@@ -234,6 +247,12 @@ def _quote_names(fields: Sequence[Field]) -> dict[str, str]:
             taken.add(name)
             names[name] = field.name
     return names
+
+
+def _asked(field: Field) -> dict[str, Any]:
+    """What of a field an answer depends on: not its default, and bounds only where it has some."""
+    asked = {**asdict(field), "default": None}
+    return {name: value for name, value in asked.items() if value is not None or name not in ("minimum", "maximum")}
 
 
 def _line(text: str) -> str:

@@ -60,16 +60,20 @@ class Extraction:
 class Extractor(Protocol):
     """Extracts the reviews of one restaurant after the other, in their order.
 
-    It may read ahead, since some extractors wait for many answers at a time.
+    It may read ahead, since some extractors wait for many answers at a time. `name` and `prompt_sha256`, the hash of
+    what a model is asked, are what results say of where their values come from.
     """
 
     name: str
+    prompt_sha256: str | None
 
     def extract_all(self, restaurants: Iterable[Sequence[ReviewText]]) -> Iterator[list[Extraction]]: ...
 
 
 class OneByOne(ABC):
     """An extractor that has an answer at once."""
+
+    prompt_sha256: str | None = None
 
     @abstractmethod
     def extract(self, reviews: Sequence[ReviewText]) -> list[Extraction]:
@@ -89,6 +93,8 @@ def fields_of(program: nodes.Program) -> tuple[Field, ...]:
             values=tuple((value.name, value.description) for value in each.values),
             default=each.default,
             evidence=each.evidence,
+            minimum=each.minimum,
+            maximum=each.maximum,
         )
         for each in program.fields
     )

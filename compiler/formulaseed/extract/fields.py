@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from formulaseed.domain.json_values import _shown
 from formulaseed.errors import DataError
 from formulaseed.limits import INPUT_MAX, INTEGER_MAX
 
@@ -26,6 +26,22 @@ class Field:
     """None: the seed states no default."""
     evidence: bool = False
     """Whether a quote from the review is asked for."""
+    minimum: int | float | None = None
+    maximum: int | float | None = None
+    """The bounds of a number, both inclusive; None where the seed states none."""
+
+    def allows(self, number: float) -> bool:
+        """Whether a number is inside the bounds."""
+        return (self.minimum is None or number >= self.minimum) and (self.maximum is None or number <= self.maximum)
+
+    @property
+    def bounds(self) -> str:
+        """The bounds in words, such as `from 0 to 240`; empty where there are none."""
+        if self.minimum is not None and self.maximum is not None:
+            return f"from {self.minimum} to {self.maximum}"
+        if self.minimum is not None:
+            return f"{self.minimum} or more"
+        return f"{self.maximum} or less" if self.maximum is not None else ""
 
 
 _KINDS: dict[FieldType, tuple[type, ...]] = {
@@ -42,13 +58,15 @@ def legal(field: Field, value: Any) -> FieldValue:
     if field.type == "integer" and isinstance(value, float) and value.is_integer():
         value = int(value)
     if type(value) not in _KINDS[field.type]:
-        raise DataError(f"`{field.name}` must be of type {field.type}, not {repr(value)[:80]}")
+        raise DataError(f"`{field.name}` must be of type {field.type}, not {_shown(value)}")
     allowed = [name for name, _ in field.values]
     if field.type == "enum" and value not in allowed:
-        raise DataError(f"`{field.name}` must be one of {', '.join(allowed)}, not {repr(value)[:80]}")
+        raise DataError(f"`{field.name}` must be one of {', '.join(allowed)}, not {_shown(value)}")
     found: FieldValue = value
     if not isinstance(found, str | bool):
         most = INTEGER_MAX if field.type == "integer" else INPUT_MAX
-        if not math.isfinite(found) or abs(found) > most:
+        if not -most <= found <= most:  # NaN is not
             raise DataError(f"`{field.name}` must be a number between -{most:g} and {most:g}")
+        if not field.allows(found):
+            raise DataError(f"`{field.name}` must be {field.bounds}, not {found!r}")
     return found

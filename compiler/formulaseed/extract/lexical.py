@@ -37,13 +37,16 @@ class LexicalExtractor:
         self._cues = cues_of(fields)
 
     def extract(self, text: str) -> dict[str, FieldValue]:
-        """Every field with a value legal for its type."""
+        """Every field with a value legal for it; a number without one is left out."""
         review = review_of(sentences(text))
         scored = all_scores(self._cues, review)
-        return {cues.field.name: _value(cues, found, review) for cues, found in zip(self._cues, scored, strict=True)}
+        pairs = zip(self._cues, scored, strict=True)
+        values = {cues.field.name: _value(cues, found, review) for cues, found in pairs}
+        return {name: value for name, value in values.items() if value is not None}
 
 
-def _value(cues: FieldCues, found: Sequence[float], review: Review) -> FieldValue:
+def _value(cues: FieldCues, found: Sequence[float], review: Review) -> FieldValue | None:
+    """The field's value; None for a number of which nothing is said, and whose bounds exclude 0."""
     match cues.field.type:
         case "enum":
             return _enum(cues, found)
@@ -51,10 +54,10 @@ def _value(cues: FieldCues, found: Sequence[float], review: Review) -> FieldValu
             return found[0] > found[1] if max(found) >= THRESHOLD else bool(_resting(cues, False))
         case "integer":
             whole = find_number(cues, review.sentences)
-            return _resting(cues, 0) if whole is None else round(whole)
+            return _resting_number(cues, 0) if whole is None else round(whole)
         case "number":
             exact = find_number(cues, review.sentences)
-            return _resting(cues, 0.0) if exact is None else exact
+            return _resting_number(cues, 0.0) if exact is None else exact
         case "string":
             return find_name(cues, review.sentences) or _resting(cues, "")
 
@@ -68,6 +71,10 @@ def _enum(cues: FieldCues, found: Sequence[float]) -> FieldValue:
         # Of mild and severe, both told, the graver one happened.
         best = max(spoken, key=lambda value: (cues.grades[value], found[value]))
     return cues.field.values[best][0]
+
+
+def _resting_number(cues: FieldCues, zero: int | float) -> FieldValue | None:
+    return _resting(cues, zero) if cues.field.allows(zero) or cues.field.default is not None else None
 
 
 def _resting(cues: FieldCues, otherwise: FieldValue) -> FieldValue:

@@ -33,7 +33,8 @@ def find_number(cues: FieldCues, review: Sequence[Sentence]) -> float | None:
             if not sentence[quantity.start].real or (bare and not support):
                 continue
             offer = (support, quantity.value / size)
-            best = max(best, offer) if best else offer
+            if cues.field.allows(round(offer[1]) if cues.field.type == "integer" else offer[1]):
+                best = max(best, offer) if best else offer
     return best[1] if best else None
 
 

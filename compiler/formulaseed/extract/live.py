@@ -34,11 +34,11 @@ because one before them is not."""
 class LiveExtractor:
     """Asks a model. `budget` is what the calls of this run may cost; `on_answer` hears of every answer."""
 
-    name = "anthropic"
-
     def __init__(
         self, answers: Answers, limits: Limits, budget: Budget, on_answer: Callable[[], None] = lambda: None
     ) -> None:
+        self.name = answers.asked.extractor
+        self.prompt_sha256: str | None = answers.asked.prompt_sha256
         self._answers = answers
         self._limits = limits
         self._budget = budget

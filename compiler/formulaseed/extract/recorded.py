@@ -6,9 +6,10 @@ line; a review without a line is a failure of that review.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from formulaseed.domain.typos import _typo_of
 from formulaseed.errors import DataError
 from formulaseed.extract.base import Extraction, OneByOne, ReviewText
 from formulaseed.extract.fields import Field, FieldValue, legal
@@ -17,12 +18,17 @@ from formulaseed.runtime.records import ExtractionLine
 
 
 class RecordedExtractor(OneByOne):
-    """Looks reviews up by restaurant and review id. `faults` lists the lines that could not be used."""
+    """Looks reviews up by restaurant and review id. `faults` lists the lines that could not be used.
+
+    With `strict` a field that the seed does not have makes a line unusable.
+    """
 
     name = "recorded"
 
-    def __init__(self, fields: Sequence[Field], lines: Iterable[Line | BadLine]) -> None:
+    def __init__(self, fields: Sequence[Field], lines: Iterable[Line | BadLine], *, strict: bool = False) -> None:
         self.fields = tuple(fields)
+        self._names = tuple(field.name for field in self.fields)
+        self._strict = strict
         self.faults: list[tuple[str, str]] = []
         self._known: dict[tuple[str, str], Extraction] = {}
         for line in lines:
@@ -42,7 +48,8 @@ class RecordedExtractor(OneByOne):
             self.faults.append((line.place, f"the review {record.review_id} was recorded already"))
             return
         try:
-            values = {field.name: _value(field, record.fields) for field in self.fields}
+            self._refuse_unknown(record.fields)
+            values = {field.name: self._value(field, record.fields) for field in self.fields}
             self._known[key] = Extraction(record.review_id, {k: v for k, v in values.items() if v is not None})
         except DataError as error:
             self.faults.append((line.place, str(error)))
@@ -52,10 +59,19 @@ class RecordedExtractor(OneByOne):
         missing = "no extraction is recorded for it"
         return [self._known.get((r.business_id, r.review_id), Extraction(r.review_id, None, missing)) for r in reviews]
 
+    def _refuse_unknown(self, given: Mapping[str, Any]) -> None:
+        for key in given if self._strict else ():
+            if key not in self._names:
+                known = ", ".join(self._names) or "none"
+                raise DataError(f"the seed has no field `{key[:80]}`; there are: {known}")
 
-def _value(field: Field, given: dict[str, Any]) -> FieldValue | None:
-    """The field's value, None where it is absent: whether it is needed is for the evaluation to say."""
-    value = given.get(field.name)
-    if value is None:
-        return field.default
-    return legal(field, value)
+    def _value(self, field: Field, given: Mapping[str, Any]) -> FieldValue | None:
+        """The field's value, None where it is absent: whether it is needed is for the evaluation to say."""
+        typo = _typo_of(field.name, given, self._names) if field.name not in given else None
+        if typo is not None:
+            fix = f"rename it, or give `{field.name}` as null"
+            raise DataError(f"`{field.name}` is missing, but there is `{typo[:80]}`: {fix}")
+        value = given.get(field.name)
+        if value is None:
+            return field.default
+        return legal(field, value)

@@ -124,14 +124,27 @@ class _Rules:
         text = shape.text(when, "`when`")
         if text is None:
             return None
+        value = self._value_alone(text.value)
+        if value is not None:
+            help = f"write `== {formula_text(ast.Literal(text.span, value))}`"
+            shape.problems.add("FS101", text.span, f"`{value}` is a string without quotes", help)
+            return None
         if source is not None:
             return parse_continuation(text, source, shape.problems)
         if not re.match(r"\s*(?:[<>]|==|!=|in\b|not\s+in\b)", text.value):
-            return parse_formula(text, shape.problems)
+            return parse_formula(text, shape.problems, is_condition=True)
         help = f'add "source": the value to compare, or name it: `N {text.value.strip()}`'
         shape.problems.add("FS101", text.span, "`when` begins with an operator, and the case has no `source`", help)
         self.is_sound = False
         return parse_continuation(text, ast.Invalid(text.span), shape.problems)
+
+    def _value_alone(self, when: str) -> str | None:
+        """The value of the `source` that stands in a condition without its quotes, whatever it looks like."""
+        name = self.source.text if isinstance(self.source, ast.Name) else ""
+        ty = self.shape.types.get(name)
+        values = self.shape.strings.get(name, ()) if ty is None else ty.values or ()
+        text = when.strip()
+        return next((each for each in (text, text.removeprefix("==").strip()) if each in values), None)
 
 
 def _is_else_word(when: JsonValue | None, *, is_last: bool) -> bool:

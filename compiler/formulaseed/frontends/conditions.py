@@ -5,48 +5,48 @@ Source: the specification's sections on filters and filter operators.
 
 from __future__ import annotations
 
-import json
 import re
 from dataclasses import replace
 
 from formulaseed import limits
-from formulaseed.diagnostics.model import Help, Problems
-from formulaseed.diagnostics.suggest import did_you_mean, is_slip, meant, nearest
-from formulaseed.frontends.entries import entries_of
-from formulaseed.frontends.shape import Shape
+from formulaseed.diagnostics.model import Help
+from formulaseed.diagnostics.suggest import did_you_mean, nearest, one_of
+from formulaseed.frontends.operands import Test, listed_of, operand_of, operator_in_text
+from formulaseed.frontends.shape import Shape, short_text
+from formulaseed.frontends.worded import all_of, as_filter, as_object, condition_of, negated, shown, spelled_name
 from formulaseed.source.json_reader import JsonArray, JsonLiteral, JsonNumber, JsonObject, JsonString, JsonValue, Member
 from formulaseed.source.text import Span
 from formulaseed.syntax import ast
-from formulaseed.syntax.parser import parse_formula
 
-OPERATOR_IN_TEXT = re.compile(r"\s*(>=|<=|!=|>|<|==)\s*(\S.*)")
 _IN_KEY = re.compile(r"([$\w.]+)\s*(>=|<=|!=|>|<|==)")
 OPERATORS = ("in", ">=", ">", "<=", "<", "!=")
 _LISTED = ("in", "not in")
-_PARAMETER = re.compile(r"param\.[A-Za-z_][A-Za-z0-9_]*")
 _NOT_IN = ("not in", "not_in", "notin", "nin", "$nin", "!in")
 _INSTEAD: dict[str, str] = {
-    "==": "write the value alone, without an operator",
-    "=": "write the value alone, without an operator",
-    "eq": "write the value alone, without an operator",
-    **dict.fromkeys(_NOT_IN, 'define a filter with `in` and use it as `"$NAME": false`'),
-    **dict.fromkeys(("gte", "ge", "$gte", "≥", "=>", "min"), Help("write `>=`", ">=")),
-    **dict.fromkeys(("lte", "le", "$lte", "≤", "=<", "max"), Help("write `<=`", "<=")),
-    **dict.fromkeys(("ne", "neq", "$ne", "<>", "≠", "not"), Help("write `!=`", "!=")),
+    **dict.fromkeys(("==", "=", "eq", "equals", "is"), "write the value alone, without an operator"),
+    **dict.fromkeys(("gte", "ge", "$gte", "≥", "=>"), Help("write `>=`", ">=")),
+    **dict.fromkeys(("lte", "le", "$lte", "≤", "=<"), Help("write `<=`", "<=")),
+    **dict.fromkeys(("ne", "neq", "$ne", "<>", "≠"), Help("write `!=`", "!=")),
     **dict.fromkeys(("gt", "$gt"), Help("write `>`", ">")),
     **dict.fromkeys(("lt", "$lt"), Help("write `<`", "<")),
     "$in": Help("write `in`", "in"),
+    "min": Help("write `>=`", ">=", is_safe=False),
+    "max": Help("write `<=`", "<=", is_safe=False),
+    "not": Help("write `!=`", "!=", is_safe=False),
     "between": 'write {">=": 2020, "<=": 2023}',
-    "contains": "texts are tested with `in` in a formula: `'Thai' in context.categories`",
 }
 
-_MEANT = {"==": "==", "=": "==", "eq": "==", **dict.fromkeys(_NOT_IN, "not in")}
+_MEANT = {"==": "==", "=": "==", "eq": "==", "equals": "==", "is": "==", **dict.fromkeys(_NOT_IN, "not in")}
 """Operators that conditions do not have, with those of formulas that they are read as."""
-_ORDER = (">=", ">", "<=", "<")
+_FORMULA_ONLY = {**dict.fromkeys(_NOT_IN, "not in"), **dict.fromkeys(("contains", "includes", "like", "$regex"), "in")}
+"""Operators that only formulas have."""
 _TWO_SPACES = re.compile(r"(?:extraction|meta|context)\.((?:extraction|meta|context)\.\w+)")
-_SHOWN = 200
-"""Help that would show more characters than this gives an example."""
-_JUNCTIONS = ("and", "or", "not", "all", "any", "$and", "$or", "$not")
+_JUNCTIONS = {
+    **dict.fromkeys(("and", "all", "all_of", "allof", "$and"), "and"),
+    **dict.fromkeys(("or", "any", "any_of", "anyof", "$or"), "or"),
+    **dict.fromkeys(("not", "$not", "nor", "$nor"), "not"),
+}
+"""What other formats join conditions with, and how formulas do."""
 
 
 def lower_conditions(value: JsonValue, what: str, shape: Shape, namespace: str | None = None) -> list[ast.Expr]:
@@ -65,8 +65,8 @@ def lower_conditions(value: JsonValue, what: str, shape: Shape, namespace: str |
         joined = _IN_KEY.fullmatch(member.key.value) if namespace is None else None
         if joined:
             conditions += _operator_in_key(joined, member, shape)
-        elif namespace is None and member.key.value.lower() in _JUNCTIONS:
-            conditions += _junction(member, shape)
+        elif _is_junction(member.key.value, namespace, shape):
+            conditions += _junction(member, namespace, shape)
         else:
             subject = _subject(member.key, namespace, shape)
             if isinstance(subject, ast.FilterName):
@@ -83,10 +83,10 @@ def _no_object(value: JsonValue, what: str, shape: Shape, namespace: str | None)
     texts = [item for item in items if isinstance(item, JsonString)]
     said: list[ast.Expr] = []
     if sum(len(text.value) for text in texts) <= limits.WORDED_CONDITIONS:
-        said = [condition for text in texts if (condition := _in_words(text, namespace, shape)) is not None]
+        said = [condition for text in texts if (condition := condition_of(text, namespace, shape)) is not None]
     example = 'an object such as {"meta.year": {">=": 2020}}'
     if said and len(said) == len(items):
-        example = _as_object(said, namespace, shape) or example
+        example = as_object(said, namespace, shape) or example
     elif len(objects) > 1:
         example = "one object with all the conditions"
     shape.wrong_type(value, what, "an object", example)
@@ -94,85 +94,51 @@ def _no_object(value: JsonValue, what: str, shape: Shape, namespace: str | None)
     return [*found, *said, ast.Invalid(value.span)]
 
 
-def _in_words(text: JsonString, namespace: str | None, shape: Shape) -> ast.Expr | None:
-    """The condition that a text says: a filter's name, or a formula. None where it says something else, or nothing."""
-    bare = text.value.lstrip("$")
-    if shape.spelled.get(bare) == f"${bare}":
-        return ast.FilterName(text.span, bare)
-    formula = parse_formula(text, Problems())
-    found = _with_namespaces(formula, namespace, shape) if formula is not None else None
-    return found if isinstance(found, ast.Comparison | ast.Logical | ast.Not | ast.FilterName) else None
-
-
-def _with_namespaces(node: ast.Expr, namespace: str | None, shape: Shape) -> ast.Expr:
-    """The condition with the namespaces that it leaves out: told with the whole, so not told as well.
-
-    Only known names get one: another may be a text without quotes.
-    """
-    match node:
-        case ast.Logical(_, _, operands):
-            return replace(node, operands=tuple([_with_namespaces(part, namespace, shape) for part in operands]))
-        case ast.Not(_, operand):
-            return replace(node, operand=_with_namespaces(operand, namespace, shape))
-        case ast.Comparison(_, first, _, rest):
-            others = tuple([_with_namespaces(part, namespace, shape) for part in rest])
-            first = _with_namespaces(first, namespace, shape)
-            if namespace is not None and isinstance(first, ast.Name) and "." not in first.text:
-                first = ast.Name(first.span, f"{namespace}.{first.text}", implied=True)
-            return replace(node, first=first, rest=others)
-        case ast.Unary(_, _, operand):
-            return replace(node, operand=_with_namespaces(operand, namespace, shape))
-        case ast.Binary(_, _, left, right):
-            left = _with_namespaces(left, namespace, shape)
-            return replace(node, left=left, right=_with_namespaces(right, namespace, shape))
-        case ast.Call(_, _, arguments):
-            return replace(node, arguments=tuple([_with_namespaces(part, namespace, shape) for part in arguments]))
-        case ast.Name(span, text) if text in shape.spelled:
-            spelled = shape.spelled[text]
-            if namespace is not None and not spelled.startswith("$"):
-                return ast.Name(span, f"{namespace}.{text}", implied=True)
-            return _spelled(spelled, span)
-    return node
-
-
-def _as_object(conditions: list[ast.Expr], namespace: str | None, shape: Shape) -> str | None:
-    """What to write for conditions that stand in texts; None where an example says more."""
-    whole = all_of(conditions)
-    entries = entries_of(whole, shape.flags) if whole is not None else None
-    if entries is None:
-        has_or = any(isinstance(part, ast.Logical) for part in ast.conjuncts(whole))
-        instead = 'an object, all of whose conditions must hold; `or` goes into a `sum`, as "expr": "int(… or …)"'
-        return instead if has_or else None
-    prefix = f"{namespace}." if namespace is not None else ""
-    if not all(key.startswith(prefix) for key in entries):
-        return None
-    written = json.dumps({key.removeprefix(prefix): asked for key, asked in entries.items()}, ensure_ascii=False)
-    return written if len(written) <= _SHOWN else None
-
-
-def all_of(conditions: list[ast.Expr]) -> ast.Expr | None:
-    """The conjunction, or None where there is nothing to test."""
-    if len(conditions) <= 1:
-        return conditions[0] if conditions else None
-    return ast.Logical(conditions[0].span, "and", tuple(conditions))
-
-
 def _operator_in_key(joined: re.Match[str], member: Member, shape: Shape) -> list[ast.Expr]:
     help = f'write "{joined[1]}": {{"{joined[2]}": …}}'
     shape.problems.add("FS505", member.key.span, f"the operator `{joined[2]}` stands in the key", help)
     subject = ast.Name(member.key.inside(*joined.span(1)), joined[1])
-    operand = _operand(member.value, shape)
+    operand = operand_of(member.value, Test(subject, joined[2], shape.types.get(joined[1])), shape)
     return [ast.Comparison(subject.span, subject, (joined[2],), (operand,))]
 
 
-def _junction(member: Member, shape: Shape) -> list[ast.Expr]:
-    """Tell of `and`, `or` and the like; what they join is read all the same."""
-    help = 'all conditions of an object must hold; a filter is negated by "$NAME": false'
-    shape.problems.add("FS505", member.key.span, f"conditions know no `{member.key.value}`", help)
-    items = member.value.items[: limits.CONDITIONS] if isinstance(member.value, JsonArray) else (member.value,)
-    each = [all_of(lower_conditions(item, "a condition", shape)) for item in items if isinstance(item, JsonObject)]
-    found = [condition for condition in each if condition is not None]
-    return [ast.Logical(member.key.span, "or", (*found, ast.Invalid(member.key.span)))]
+def _is_junction(key: str, namespace: str | None, shape: Shape) -> bool:
+    """Whether a key joins conditions: no field or filter of that name is declared."""
+    full = key if namespace is None else f"{namespace}.{key}"
+    is_declared = full in shape.types or key in shape.spelled.get(key.removeprefix("$"), ())
+    return key.lower() in _JUNCTIONS and not is_declared
+
+
+def _junction(member: Member, namespace: str | None, shape: Shape) -> list[ast.Expr]:
+    """Report `and`, `or` and the like; what they join is read all the same."""
+    span, word = member.key.span, _JUNCTIONS[member.key.value.lower()]
+    parts = _joined(member.value, word, namespace, shape)
+    found = tuple(part for part in parts if part is not None)
+    whole = all_of(list(found)) if word == "and" or len(found) < 2 else ast.Logical(span, "or", found)
+    if len(found) < len(parts) or whole is None:
+        whole = ast.Invalid(span)
+    if word == "not":
+        whole = negated(whole)
+    entries = as_object([whole], namespace, shape) if word == "and" else None
+    help = f"all conditions of an object must hold: write {entries or 'them in one object'}"
+    if word != "and":
+        help = f"{as_filter(whole, shape)}, and use it here"
+    shape.problems.add("FS505", span, f"conditions know no `{member.key.value}`", help)
+    return [ast.Logical(span, "or", (*found, ast.Invalid(span)))]
+
+
+def _joined(value: JsonValue, word: str, namespace: str | None, shape: Shape) -> list[ast.Expr | None]:
+    """What `and`, `or` or `not` joins: the objects and formulas of a list, or an object's entries; None for anything else."""
+    if isinstance(value, JsonObject) and word == "or":
+        return [*lower_conditions(value, "a condition", shape, namespace)]
+    parts: list[ast.Expr | None] = []
+    for item in value.items[: limits.CONDITIONS] if isinstance(value, JsonArray) else (value,):
+        if isinstance(item, JsonObject):
+            parts.append(all_of(lower_conditions(item, "a condition", shape, namespace)))
+        else:
+            is_short = isinstance(item, JsonString) and len(item.value) <= limits.WORDED_CONDITIONS
+            parts.append(condition_of(item, namespace, shape) if isinstance(item, JsonString) and is_short else None)
+    return parts
 
 
 def _subject(key: JsonString, namespace: str | None, shape: Shape) -> ast.Name | ast.FilterName | ast.Invalid:
@@ -187,37 +153,35 @@ def _subject(key: JsonString, namespace: str | None, shape: Shape) -> ast.Name |
         return ast.FilterName(key.span, text[1:])
     twice = _TWO_SPACES.fullmatch(text)
     if twice:
-        shape.problems.add("FS204", key.span, f"`{text}` has two namespaces", Help(f"write `{twice[1]}`", twice[1]))
+        shape.problems.add("FS204", key.span, f"`{text}` has two namespaces", f"write `{twice[1]}`")
         return ast.Name(key.inside(*twice.span(1)), twice[1])
     if "." in text:
         return ast.Name(key.span, text)
-    if text in shape.steps:
+    names = shape.spelled.get(text, ())
+    if text in shape.steps and not names:
         message = f"`{text}` is a step, with one value for all reviews: no review can be tested by it"
         shape.problems.add(
             "FS205", key.span, message, "test it in the rules of a `case`, or in the formula of an `expr`"
         )
         return ast.Invalid(key.span)
-    close = nearest(text, shape.spelled)
+    close = text if names else nearest(text, shape.spelled)
     help = f"write `extraction.{text}`, `meta.{text}`, `context.{text}` or `${text}`"
     if close is not None:
-        help = meant(shape.spelled[close], certain=is_slip(text, close, shape.spelled))
+        help = one_of(shape.spelled[close], certain=bool(names) and text not in {*shape.steps, *shape.parameters})
     shape.problems.add("FS204", key.span, f"`{text}` has no namespace", help)
-    return _spelled(shape.spelled[close], key.span) if close is not None else ast.Invalid(key.span)
-
-
-def _spelled(text: str, span: Span) -> ast.Name | ast.FilterName:
-    return ast.FilterName(span, text[1:]) if text.startswith("$") else ast.Name(span, text)
+    is_clear = close is not None and len(shape.spelled[close]) == 1
+    return spelled_name(shape.spelled[close][0], key.span) if close is not None and is_clear else ast.Invalid(key.span)
 
 
 def _filter_use(subject: ast.FilterName, value: JsonValue, shape: Shape) -> list[ast.Expr]:
     if isinstance(value, JsonLiteral) and value.value is not None:
         return [subject if value.value else ast.Not(subject.span, subject)]
-    spelled = shape.spelled.get(subject.text)
-    if spelled is not None and spelled != f"${subject.text}":
+    spelled = shape.spelled.get(subject.text, ())
+    if spelled and f"${subject.text}" not in spelled:
         message = f"no filter is called `${subject.text}`"
-        shape.problems.add("FS201", subject.span, message, meant(spelled))
-        return _field_test(ast.Name(subject.span, spelled), value, shape)
-    if nearest(subject.text, [bare for bare, text in shape.spelled.items() if text.startswith("$")]) is None:
+        shape.problems.add("FS201", subject.span, message, one_of(spelled))
+        return _field_test(ast.Name(subject.span, spelled[0]), value, shape) if len(spelled) == 1 else []
+    if nearest(subject.text, [bare for bare, texts in shape.spelled.items() if f"${bare}" in texts]) is None:
         return [subject, ast.Invalid(value.span)]  # told where names are looked up: it is no filter
     message = f"the filter `${subject.text}` is tested with true or false"
     shape.problems.add("FS503", value.span, message, "write true, or false for its opposite")
@@ -225,18 +189,18 @@ def _filter_use(subject: ast.FilterName, value: JsonValue, shape: Shape) -> list
 
 
 def _field_test(subject: ast.Name | ast.Invalid, value: JsonValue, shape: Shape) -> list[ast.Expr]:
-    name = subject.text if isinstance(subject, ast.Name) else "this"
-    operand: ast.Expr
+    name = shown(subject)
+    test = Test(subject, "==", shape.types.get(name))
     if isinstance(value, JsonArray):
         help = 'write {"in": […]} for one of several values'
         shape.problems.add("FS503", value.span, f"`{name}` is tested against a list", help)
-        return [ast.Comparison(subject.span, subject, ("in",), (_listed(value, shape),))]
-    misplaced = _misplaced_text(name, value, shape) if isinstance(value, JsonString) else None
+        return [ast.Comparison(subject.span, subject, ("in",), (listed_of(value, test, shape),))]
+    misplaced = operator_in_text(value, test, shape) if isinstance(value, JsonString) else None
     if misplaced is not None:
         shape.problems.add("FS505", value.span, *misplaced)
         return [_unsaid(subject, value.span)]
     if not isinstance(value, JsonObject):
-        return [ast.Comparison(subject.span, subject, ("==",), (_operand(value, shape),))]
+        return [ast.Comparison(subject.span, subject, ("==",), (operand_of(value, test, shape),))]
     if not value.members:
         help = 'write a value, or an operator such as {">=": 2023}'
         shape.problems.add("FS505", value.span, f"nothing is said of `{name}`", help)
@@ -244,31 +208,54 @@ def _field_test(subject: ast.Name | ast.Invalid, value: JsonValue, shape: Shape)
     tests: list[ast.Expr] = []
     for member in value.members:
         operator = member.key.value
-        order = operator in _ORDER
         if operator in OPERATORS:
-            operand = _listed(member.value, shape) if operator == "in" else _operand(member.value, shape, order=order)
+            operand = _right_side(member.value, replace(test, operator=operator), shape)
             tests.append(ast.Comparison(subject.span, subject, (operator,), (operand,)))
         else:
-            tests += _other_test(subject, member, shape)
+            tests += _other_test(subject, test, member, shape)
     return tests
 
 
-def _other_test(subject: ast.Name | ast.Invalid, member: Member, shape: Shape) -> list[ast.Expr]:
+def _right_side(value: JsonValue, test: Test, shape: Shape) -> ast.Expr:
+    return listed_of(value, test, shape) if test.operator in _LISTED else operand_of(value, test, shape)
+
+
+def _other_test(subject: ast.Name | ast.Invalid, test: Test, member: Member, shape: Shape) -> list[ast.Expr]:
     """Tell of an operator that conditions do not have, and read what it surely means."""
     operator, value = member.key.value.strip().lower(), member.value
     ends = _ends(value) if operator == "between" else None
     help = _INSTEAD.get(operator) or did_you_mean(member.key.value, OPERATORS, what="operators")
     if ends is not None:
         help = f'write {{">=": {ends[0].value}, "<=": {ends[1].value}}}'
+    if operator in _FORMULA_ONLY:
+        help = _in_a_formula(subject, _FORMULA_ONLY[operator], value, shape)
     shape.problems.add("FS505", member.key.span, f"`{member.key.value}` is no operator of conditions", help)
     if ends is not None:
-        low, high = (_operand(end, shape) for end in ends)
+        low, high = (operand_of(end, test, shape) for end in ends)
         return [ast.Comparison(subject.span, subject, (sign,), (end,)) for sign, end in ((">=", low), ("<=", high))]
     meant_operator = _MEANT.get(operator) or (help.replacement if isinstance(help, Help) else None)
     if meant_operator is None:
         return [_unsaid(subject, value.span)]
-    operand = _listed(value, shape) if meant_operator in _LISTED else _operand(value, shape)
+    operand = _right_side(value, replace(test, operator=meant_operator), shape)
     return [ast.Comparison(subject.span, subject, (meant_operator,), (operand,))]
+
+
+def _in_a_formula(subject: ast.Name | ast.Invalid, operator: str, value: JsonValue, shape: Shape) -> str:
+    """What to write for an operator that only formulas have."""
+    single = value.items[0] if isinstance(value, JsonArray) and len(value.items) == 1 else value
+    if operator == "not in" and not isinstance(single, JsonArray | JsonObject):
+        return f'write {{"!=": {short_text(single) or "…"}}}'
+    items = tuple(
+        ast.Literal(item.span, item.value)
+        for item in (value.items if isinstance(value, JsonArray) else (value,))
+        if isinstance(item, JsonString | JsonNumber | JsonLiteral)
+    )
+    if not items or (isinstance(value, JsonArray) and len(items) < len(value.items)):
+        return as_filter(ast.Invalid(value.span), shape)
+    if operator == "not in":
+        return as_filter(ast.Comparison(value.span, subject, (operator,), (ast.List(value.span, items),)), shape)
+    found = tuple([ast.Comparison(value.span, item, ("in",), (subject,)) for item in items])
+    return as_filter(found[0] if len(found) == 1 else ast.Logical(value.span, "or", found), shape)
 
 
 def _ends(value: JsonValue) -> tuple[JsonNumber, JsonNumber] | None:
@@ -280,60 +267,3 @@ def _ends(value: JsonValue) -> tuple[JsonNumber, JsonNumber] | None:
 def _unsaid(subject: ast.Name | ast.Invalid, span: Span) -> ast.Expr:
     """The test of a field of which it is not known what is asked."""
     return ast.Comparison(subject.span, subject, ("==",), (ast.Invalid(span),))
-
-
-def _misplaced_text(subject: str, value: JsonString, shape: Shape) -> tuple[str, str] | None:
-    """What is wrong with a text that says more than a value, and what to write; None for a plain value."""
-    operator = OPERATOR_IN_TEXT.fullmatch(value.value)
-    if operator:
-        operand = _plain_value(operator[2])
-        help = f"write {operand}" if operator[1] == "==" else f'write {{"{operator[1]}": {operand}}}'
-        return f"the operator `{operator[1]}` stands in a text", help
-    if value.value in shape.spelled.values() and "." in value.value:
-        help = f'compare them in a formula: "expr": "int({subject} == {value.value})"'
-        return "a condition compares with a value, not with another field", help
-    return None
-
-
-def _plain_value(text: str) -> str:
-    """What a formula's text says as one value, in JSON."""
-    text = text.strip()
-    if re.fullmatch(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?|true|false|null", text):
-        return text
-    return json.dumps(text.strip("'\""), ensure_ascii=False)
-
-
-def _listed(value: JsonValue, shape: Shape) -> ast.Expr:
-    if not isinstance(value, JsonArray):
-        example = f'["{value.value}"]' if isinstance(value, JsonString) else ""
-        shape.wrong_type(value, "`in`", "a list", example)
-        return (
-            ast.Invalid(value.span)
-            if isinstance(value, JsonObject)
-            else ast.List(value.span, (_operand(value, shape),))
-        )
-    if not value.items:
-        shape.problems.add(
-            "FS509", value.span, "`in` has an empty list, so it never holds", "list the values that match"
-        )
-    items = shape.list(value, "`in`", limits.LIST_ITEMS)
-    return ast.List(value.span, tuple(_operand(item, shape) for item in items)) if items else ast.Invalid(value.span)
-
-
-def _operand(value: JsonValue, shape: Shape, *, order: bool = False) -> ast.Expr:
-    """A literal, or `param.NAME` for the value of a parameter; `order` where only a number has a meaning."""
-    if order and isinstance(value, JsonString) and value.value in shape.parameters:
-        named = f"param.{value.value}"
-        shape.problems.add("FS301", value.span, f"`{value.value}` is a text here", Help(f"write `{named}`", named))
-        return ast.Name(value.span, named)
-    if order and isinstance(value, JsonString) and value.value in shape.steps:
-        help = f"compare them in a formula, such as the `expr` of a `sum`: `int(meta.stars > {value.value})`"
-        shape.problems.add("FS301", value.span, "a condition compares with a value, not with a step", help)
-        return ast.Invalid(value.span)
-    if isinstance(value, JsonString) and _PARAMETER.fullmatch(value.value):
-        return ast.Name(value.span, value.value)
-    if isinstance(value, JsonString) and "." in value.value and value.value in shape.spelled.values():
-        help = "compare them in a formula, or make the value a parameter: `param.NAME`"
-        shape.problems.add("FS505", value.span, "a condition compares with a value, not with another field", help)
-        return ast.Invalid(value.span)
-    return shape.literal(value, "the value of a condition") or ast.Invalid(value.span)

@@ -7,7 +7,7 @@ types, the order of steps, formulas) is left to `formulaseed check`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from formulaseed import limits
 from formulaseed.diagnostics.codes import SEED_WARNINGS
@@ -42,6 +42,8 @@ _TYPES = {
 }
 _REASON = {"type": "string", "pattern": "\\S"}
 _TASK_NAME = "[^/\\\\\"'`$%<>|*?:;{}#]*"
+_LETTER_OR_DIGIT = r"[^\x00-\x2f\x3a-\x40\x5b-\x60\x7b-\x7f]"
+"""Of ASCII; beyond it patterns have no words for letters that all validators know, and the compiler looks more closely."""
 _DESCRIPTION = {"type": "string", "description": "A text for people and for whoever extracts the field."}
 
 
@@ -58,7 +60,8 @@ def seed_schema() -> JsonSchema:
         "definitions": {
             **step_definitions(),
             "field": _field(),
-            "declared": _declared(),
+            "declared": _declared(keys.DECLARED_KEYS),
+            "context_field": _declared(keys.CONTEXT_FIELD_KEYS),
             "parameter": _parameter(),
             "allow": _allow(),
             "sources": _sources(),
@@ -78,7 +81,7 @@ def _top() -> dict[str, JsonSchema]:
         "task_name": {
             "type": "string",
             "description": "Names the module: `G1a-v2` becomes `g1a_v2.py`.",
-            "pattern": f"^{_TASK_NAME}[A-Za-z0-9]{_TASK_NAME}$",
+            "pattern": f"^{_TASK_NAME}{_LETTER_OR_DIGIT}{_TASK_NAME}$",
             "maxLength": limits.TASK_NAME_CHARACTERS,
             "examples": ["G1a-v2"],
         },
@@ -96,7 +99,7 @@ def _top() -> dict[str, JsonSchema]:
             "examples": [{"AS_OF_YEAR": {"type": "integer", "default": 2025, "minimum": 2000, "maximum": 2100}}],
         },
         "context": {
-            **list_of(reference("declared"), limits.FIELDS),
+            **list_of(reference("context_field"), limits.FIELDS),
             "description": f"Further fields of the restaurant, besides {_listed(schema.CONTEXT)}.",
             "examples": [[{"name": "price_tier", "type": "integer", "nullable": True}]],
         },
@@ -171,7 +174,26 @@ def _review_handling() -> dict[str, JsonSchema]:
 
 
 def _field() -> JsonSchema:
-    values = {
+    properties: dict[str, JsonSchema] = {
+        "name": {**A_NAME, "description": "Read as `extraction.NAME`."},
+        "type": choice(keys.FIELD_TYPES, _TYPES, "What the values are."),
+        "values": _values(),
+        "description": _DESCRIPTION,
+        "default": {"description": "Stands in where an extraction lacks the field; without it that is an error."},
+        "minimum": {"description": "The smallest value that an extraction may give."},
+        "maximum": {"description": "The largest value that an extraction may give."},
+        "evidence": {"type": "boolean", "description": "Ask for a quote from the review, which is held against it."},
+        "sources": reference("sources"),
+        "allow": reference("allow"),
+    }
+    of_enum = {"default": {"type": "string"}, "minimum": False, "maximum": False}
+    by_type = [where_key("type", "enum", {"required": ["values"], "properties": of_enum})]
+    by_type += [where_key("type", name, {"properties": {"values": False, **_bounded(name)}}) for name in keys.SCALARS]
+    return {"title": "Field", **exactly(keys.FIELD_KEYS, properties, ("name", "type")), "allOf": by_type}
+
+
+def _values() -> JsonSchema:
+    return {
         "type": ["object", "array"],
         "description": "The enum's values: an object of descriptions, or a list.",
         "additionalProperties": {"type": "string"},
@@ -184,31 +206,31 @@ def _field() -> JsonSchema:
         "uniqueItems": True,
         "examples": [{"none": "No reaction", "mild": "A light reaction"}],
     }
-    properties: dict[str, JsonSchema] = {
-        "name": {**A_NAME, "description": "Read as `extraction.NAME`."},
-        "type": choice(keys.FIELD_TYPES, _TYPES, "What the values are."),
-        "values": values,
-        "description": _DESCRIPTION,
-        "default": {"description": "Stands in where an extraction lacks the field; without it that is an error."},
-        "evidence": {"type": "boolean", "description": "Ask for a quote from the review, which is held against it."},
-        "sources": reference("sources"),
-        "allow": reference("allow"),
-    }
-    by_type = [where_key("type", "enum", {"required": ["values"], "properties": {"default": {"type": "string"}}})]
-    for name in keys.SCALARS:
-        by_type.append(where_key("type", name, {"properties": {"values": False, "default": {"type": name}}}))
-    return {"title": "Field", **exactly(keys.FIELD_KEYS, properties, ("name", "type")), "allOf": by_type}
 
 
-def _declared() -> JsonSchema:
+def _bounded(name: str) -> dict[str, JsonSchema | bool]:
+    """The default and the bounds of a field or parameter of the type."""
+    bound: JsonSchema | bool = {"type": name} if keys.SCALARS[name].is_numeric else False
+    return {"default": {"type": name}, "minimum": bound, "maximum": bound}
+
+
+def _declared(known: Sequence[str]) -> JsonSchema:
     properties = {
         "name": {**A_NAME, "description": "The bare name, without `meta.` or `context.`."},
-        "type": choice(keys.SCALARS, _TYPES, "What the values are."),
+        "type": choice(keys.FIELD_TYPES, _TYPES, "What the values are."),
+        "values": _values(),
         "nullable": {"type": "boolean", "description": "Whether the value may be missing."},
         "description": _DESCRIPTION,
+        "path": {
+            **list_of({"type": "string", "minLength": 1}, limits.PATH_KEYS, least=1),
+            "description": "The keys that lead to the value in the business object; Yelp's attribute strings are read.",
+            "examples": [["attributes", "NoiseLevel"]],
+        },
         "allow": reference("allow"),
     }
-    return {"title": "Declared field", **exactly(keys.DECLARED_KEYS, properties, ("name", "type"))}
+    by_type = [where_key("type", "enum", {"required": ["values"]})]
+    by_type += [where_key("type", name, {"properties": {"values": False}}) for name in keys.SCALARS]
+    return {"title": "Declared field", **exactly(known, properties, ("name", "type")), "allOf": by_type}
 
 
 def _parameter() -> JsonSchema:
@@ -220,11 +242,7 @@ def _parameter() -> JsonSchema:
         "description": {"type": "string", "description": "What the parameter is for."},
         "allow": reference("allow"),
     }
-    by_type = []
-    for name, type_ in keys.SCALARS.items():
-        bound = {"type": name} if type_.is_numeric else False
-        of_type = {"default": {"type": name}, "minimum": bound, "maximum": bound}
-        by_type.append(where_key("type", name, {"properties": of_type}))
+    by_type = [where_key("type", name, {"properties": _bounded(name)}) for name in keys.SCALARS]
     required = ("type", "default")
     return {"title": "Parameter", **exactly(keys.PARAMETER_KEYS, properties, required), "allOf": by_type}
 

@@ -9,7 +9,7 @@ from formulaseed.domain import schema
 from formulaseed.domain.builtins import FUNCTIONS
 from formulaseed.domain.types import Type
 from formulaseed.frontends.cases import ELSE_WORDS, RULE_KEYS
-from formulaseed.frontends.conditions import OPERATOR_IN_TEXT, OPERATORS
+from formulaseed.frontends.conditions import OPERATORS
 from formulaseed.frontends.json_schema_parts import (
     A_NAME,
     LITERAL,
@@ -116,16 +116,20 @@ def _operation_keys(name: str) -> dict[str, JsonSchema]:
     inputs = "earlier steps, `context.*` and `param.*`"
     where_none = "over no reviews" if per_review else "where no key is found"
     over = f"fields of the review, {inputs}" if per_review else inputs
+    formula: JsonSchema = {
+        **_FORMULA,
+        "description": f"A formula over {over}. Functions: {functions}.",
+        "examples": ["5 - meta.stars"] if per_review else ["N_MILD + N_SEVERE", "max(0.0, min(20.0, RAW))"],
+    }
+    if name == "define_filter":
+        formula["description"] = "A condition over `extraction.*`, `meta.*`, `context.*`, `param.*` and other filters."
+        formula["examples"] = ["extraction.severity == 'severe' or meta.stars <= 2", "$IS_INCIDENT and not $IS_OLD"]
     return {
         "extraction": {**reference("extraction"), "description": "Extracted fields, by their bare names."},
         "meta": {**reference("meta"), "description": "Metadata of the review, by bare names."},
         "context": {**reference("context"), "description": "Fields of the restaurant, by bare names."},
         "where": {**reference("conditions"), "description": "Which reviews count: all these conditions must hold."},
-        "expr": {
-            **_FORMULA,
-            "description": f"A formula over {over}. Functions: {functions}.",
-            "examples": ["5 - meta.stars"] if per_review else ["N_MILD + N_SEVERE", "max(0.0, min(20.0, RAW))"],
-        },
+        "expr": formula,
         "field": {
             **_FORMULA,
             "description": "One field of the review; a formula goes into `expr`.",
@@ -224,7 +228,6 @@ def _test() -> JsonSchema:
     tests["in"] = list_of(operand, limits.LIST_ITEMS, least=1)
     return {
         "type": [*LITERAL, "object"],
-        "not": {"type": "string", "pattern": f"^{OPERATOR_IN_TEXT.pattern}$(?!\\n)"},
         "properties": {name: {**test, "description": _OPERATORS[name]} for name, test in tests.items()},
         "additionalProperties": False,
         "minProperties": 1,

@@ -39,8 +39,11 @@ WRITTEN = {
 """How the other shape writes what these keys of one shape say, where it is more than another key."""
 FILTER_KEYS = ("keywords", "allow")
 EXTRACT_KEYS = ("fields", "meta", "passes", "validity")
-FIELD_KEYS = ("name", "type", "values", "description", "default", "evidence", "sources", "allow")
-DECLARED_KEYS = ("name", "type", "nullable", "description", "allow")
+FIELD_KEYS = (
+    "name", "type", "values", "description", "default", "minimum", "maximum", "evidence", "sources", "allow",
+)  # fmt: skip
+DECLARED_KEYS = ("name", "type", "values", "nullable", "description", "allow")
+CONTEXT_FIELD_KEYS = (*DECLARED_KEYS, "path")
 PARAMETER_KEYS = ("type", "default", "minimum", "maximum", "description", "allow")
 REVIEW_HANDLING_KEYS = ("max_length", "strategy")
 

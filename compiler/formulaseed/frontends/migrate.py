@@ -2,7 +2,8 @@
 
 In: the older seed's JSON, and the program that it was lowered to, without errors. Out: the newer seed's JSON, and a
 list of what it cannot say. A loop inside a larger formula becomes a step of its own. Conditions that compare a
-field with a value become `where`, with filters for `or`; of a count or a sum the rest goes into its formula.
+field with a value become `where`, any other condition on a review a filter with `expr`; a condition that asks for a
+step's value goes into the formula of a count or a sum.
 """
 
 from __future__ import annotations
@@ -117,7 +118,9 @@ class _Writer:
         op = "max" if operation.largest else "min"
         tests, rest = self._where(operation.where)
         if rest is not None:
-            reason = f"`{op}` over reviews where `{formula_text(rest)}`: `where` compares fields with values alone"
+            reason = (
+                f"`{op}` over reviews where `{formula_text(rest)}`: no condition on reviews asks for a step's value"
+            )
             self.not_moved.append(NotMoved(span, reason))
         expression = operation.expression
         is_field = isinstance(expression, ast.Name) and expression.text.startswith(("extraction.", "meta."))
@@ -148,61 +151,56 @@ class _Writer:
         tests: list[Test] = []
         parts = ast.conjuncts(where)
         for index, part in enumerate(parts):
-            found = self._tests(part, True) if is_simple(part) else None
-            if found is None:
+            if _names_a_step(part):
                 rest = parts[index:]
                 whole = rest[0] if len(rest) == 1 else ast.Logical(rest[0].span, "and", tuple(rest))
                 return self._object(tests), whole
-            tests += found
+            tests += self._tests(part, True)
         return self._object(tests), None
 
     def _object(self, tests: Sequence[Test]) -> Object:
-        merged = self._merged(tests)
+        """One object; what cannot be an entry of it, as its key is there already, is asked in a filter."""
+        merged: Object = {}
+        for key, test in tests:
+            if not merge(merged, (key, test)):
+                name = self._filter(where={key: test})
+                merged[name] = True
         return {"where": merged} if merged else {}
 
     def _tests(self, condition: ast.Expr, truth: bool) -> list[Test]:
-        """Entries that hold together where a simple condition is true, or where it is false."""
+        """Entries that hold together where a condition is true, or where it is false."""
         match condition:
             case ast.Not(_, operand):
                 return self._tests(operand, not truth)
-            case ast.Logical(_, operator, operands):
-                all_of_them = (operator == "and") is truth
-                found = [test for o in operands for test in self._tests(o, truth if all_of_them else not truth)]
-                return found if all_of_them else [self._filtered(found, False)]
-            case ast.Comparison(_, _, operators, _) if len(operators) > 1:
+            case ast.Logical(_, operator, operands) if (operator == "and") is truth:
+                return [test for operand in operands for test in self._tests(operand, truth)]
+            case ast.Comparison(_, _, operators, _) if truth and len(operators) > 1:
                 return self._tests(pairs(condition), truth)
-            case ast.Comparison():
+            case ast.Comparison(_, _, (_,), _) if is_simple(condition):
                 subject, operator, value = comparison(condition)
-                if operator in ("in", "not in"):
-                    test: Test = (subject, {"in": value})
-                    return [test] if (operator == "in") is truth else [self._filtered([test], False)]
                 operator = operator if truth else NEGATED[operator]
-                return [(subject, value if operator == "==" else {operator: value})]
+                if operator != "not in":
+                    return [(subject, value if operator == "==" else {operator: value})]
             case ast.Name(_, text):
                 return [(text, truth)]
-            case _:
-                raise AssertionError("this is not simple")
+        formula = condition if truth else ast.Not(condition.span, condition)
+        return [(self._filter(expr=formula_text(formula)), True)]
 
-    def _filtered(self, tests: Sequence[Test], truth: bool) -> Test:
-        """The entry that asks a filter of its own."""
+    def _filter(self, **parts: Plain) -> str:
+        """Add a filter; the key that asks it."""
         suffix = "_WHERE" if self.name.isupper() else "_where"
         name, number = f"{self.name[:80]}{suffix}", 1
         while name in self.taken:
             number += 1
             name = f"{self.name[:80]}{suffix}_{number}"
         self.taken.add(name)
-        merged = self._merged(tests)
-        self.steps.append({"name": name, "op": "define_filter", "where": merged})
-        return f"${name}", truth
+        self.steps.append({"name": name, "op": "define_filter", **parts})
+        return f"${name}"
 
-    def _merged(self, tests: Sequence[Test]) -> Object:
-        """One object; a key that is asked twice in a way that one entry cannot say is asked in a filter."""
-        merged: Object = {}
-        for key, test in tests:
-            if not merge(merged, (key, test)):
-                name, truth = self._filtered([(key, test)], True)
-                merged[name] = truth
-        return merged
+
+def _names_a_step(condition: ast.Expr) -> bool:
+    """Whether a condition asks for the value of a step, which no filter can."""
+    return any(isinstance(node, ast.Name) and "." not in node.text for node in ast.walk(condition))
 
 
 def _rules(expression: ast.Expr) -> Iterator[tuple[ast.Expr | None, Value]]:

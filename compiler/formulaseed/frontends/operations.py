@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from formulaseed import limits
 from formulaseed.diagnostics.model import Help
 from formulaseed.frontends.cases import lower_case
-from formulaseed.frontends.conditions import all_of, lower_conditions
+from formulaseed.frontends.conditions import lower_conditions
 from formulaseed.frontends.shape import Shape
+from formulaseed.frontends.worded import all_of
 from formulaseed.source.json_reader import JsonObject, JsonString, JsonValue
 from formulaseed.source.text import Span
 from formulaseed.syntax import ast, surface
@@ -73,9 +74,9 @@ def _likely_operation(step: JsonObject, shape: Shape) -> str | None:
     return None
 
 
-def _formula(value: JsonValue | None, what: str, shape: Shape) -> ast.Expr | None:
+def _formula(value: JsonValue | None, what: str, shape: Shape, *, is_condition: bool = False) -> ast.Expr | None:
     text = shape.text(value, what)
-    return parse_formula(text, shape.problems) if text else None
+    return parse_formula(text, shape.problems, is_condition=is_condition) if text else None
 
 
 def _where(step: JsonObject, shape: Shape) -> ast.Expr | None:
@@ -94,14 +95,19 @@ def _default(step: JsonObject, shape: Shape) -> ast.Literal | None:
 
 def _define_filter(step: JsonObject, shape: Shape) -> Operation:
     conditions: list[ast.Expr] = []
-    given = [(key, shape.get(step, key)) for key in ("extraction", "meta", "context", "where")]
+    given = [(key, shape.get(step, key)) for key in OPERATIONS["define_filter"].keys]
     for key, value in given:
-        if value is not None:
+        if value is None:
+            continue
+        if key == "expr":
+            found = _formula(value, "`expr`", shape, is_condition=True)
+            conditions += ast.conjuncts(found or ast.Invalid(value.span))
+        else:
             conditions += lower_conditions(value, f"`{key}`", shape, None if key == "where" else key)
     condition = all_of(conditions)
     if all(value is None for _, value in given):
         place = Span(step.span.source, step.span.start, step.span.start + 1, step.span.pointer)
-        help = 'add "extraction": {…}, "meta", "context" or "where"'
+        help = 'add "extraction": {…}, "meta", "context", "where", or "expr": a condition as a formula'
         shape.problems.add("FS502", place, "the filter has no conditions", help)
     elif condition is None:
         shape.problems.add("FS502", step.span, "the filter tests nothing", "name a field and its value")
@@ -145,9 +151,10 @@ def _field(value: JsonValue | None, shape: Shape) -> ast.Expr | None:
 
 def _single_name(text: JsonString, what: str, help: str, shape: Shape) -> ast.Expr | None:
     bare = text.value[1:]
-    if re.fullmatch(r"\$[A-Za-z_][\w.]*", text.value) and shape.spelled.get(bare) != text.value:
+    if re.fullmatch(r"\$[A-Za-z_][\w.]*", text.value) and text.value not in shape.spelled.get(bare, ()):
         message = f"`$` stands before filters, and {what} takes a value"
-        shape.problems.add("FS509", text.span, message, Help(f"write `{bare}`", bare))
+        is_safe = bare in shape.steps or bare in shape.types
+        shape.problems.add("FS509", text.span, message, Help(f"write `{bare}`", bare, is_safe=is_safe))
         return ast.Name(text.span, bare)
     expression = parse_formula(text, shape.problems)
     if expression is None or isinstance(expression, ast.Name):
@@ -218,7 +225,7 @@ def _case(step: JsonObject, shape: Shape) -> Operation:
 
 
 OPERATIONS: dict[str, Lowering] = {
-    "define_filter": Lowering(("extraction", "meta", "context", "where"), _define_filter),
+    "define_filter": Lowering(("extraction", "meta", "context", "where", "expr"), _define_filter),
     "count": Lowering(("where",), _count),
     "sum": Lowering(("expr", "where"), _sum),
     "max": Lowering(("field", "expr", "where", "default"), _extreme(largest=True)),

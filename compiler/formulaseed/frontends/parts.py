@@ -14,8 +14,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from formulaseed import limits
 from formulaseed.diagnostics.model import Problems
 from formulaseed.domain.types import Base
-from formulaseed.frontends.conditions import all_of
 from formulaseed.frontends.review_names import Inputs
+from formulaseed.frontends.worded import all_of
 from formulaseed.source.text import Span
 from formulaseed.syntax import ast, surface
 from formulaseed.syntax.mentions import mentioned_names
@@ -82,7 +82,7 @@ class Parts:
         if not guards or not any(self._may_fail(part) for part in whole):
             return all_of(conditions)
         needed = [guard for guard in guards if not self._is_needless(guard, conditions)]
-        self._guard_size += sum(1 for guard in needed for _ in _walk(guard))
+        self._guard_size += sum(1 for guard in needed for _ in ast.walk(guard))
         if self._guard_size > limits.FILTER_SIZE:
             self.problems.add("FS104", span, "too many loops depend on long conditions", "split the formula")
             return ast.Invalid(span)
@@ -162,7 +162,7 @@ class Parts:
         return free
 
     def _may_fail(self, expression: ast.Expr) -> bool:
-        for node in _walk(expression):
+        for node in ast.walk(expression):
             if isinstance(node, ast.Binary) and node.operator in _MAY_FAIL:
                 return True
             if isinstance(node, ast.Call) and node.name.text in _MAY_FAIL:
@@ -199,18 +199,6 @@ class Parts:
         return self._counted.get(counted.text) if against.value == bounds.get(test.operators[0]) else None
 
 
-def _walk(node: ast.Expr) -> Iterator[ast.Expr]:
-    """The expression and everything in it."""
-    stack: list[object] = [node]
-    while stack:
-        part = stack.pop()
-        if isinstance(part, tuple):
-            stack.extend(part)
-        elif isinstance(part, ast.Expr):
-            yield part
-            stack.extend(getattr(part, name) for name in part.__dataclass_fields__ if name != "span")
-
-
 def enclosed(node: ast.Expr) -> str:
     """What the author wrote, as one operand of something else, on one line."""
     text: str = json.loads(f'"{node.span.source.text[node.span.start : node.span.end]}"')
@@ -222,7 +210,7 @@ def _names(operation: Aggregate) -> Iterator[ast.Name]:
     for name in operation.__dataclass_fields__:
         part = getattr(operation, name)
         if isinstance(part, ast.Expr):
-            for node in _walk(part):
+            for node in ast.walk(part):
                 if isinstance(node, ast.Name):
                     yield node
 

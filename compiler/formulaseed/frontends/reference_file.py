@@ -28,6 +28,7 @@ from formulaseed.domain.reference import (
     Reference,
     SyntaxPattern,
 )
+from formulaseed.domain.schema import RESERVED_WORDS
 from formulaseed.frontends.shape import Shape
 from formulaseed.source.json_reader import JsonObject, JsonString, JsonValue, Member, plain
 
@@ -155,7 +156,9 @@ class _Reader:
     def entity(self, member: Member) -> Entity:
         name, shape = member.key, self.shape
         what = f"the entity `{name.value}`"
-        shape.name(name, "an entity")
+        if shape.name(name, "an entity") is not None and name.value in RESERVED_WORDS:
+            message = f"`{name.value}` is a word of the formula language"
+            shape.problems.add("FS206", name.span, message, "use another name for the entity")
         section = shape.object(member.value, what, '{"fields": {…}}')
         if section is None:
             return Entity(name.value)

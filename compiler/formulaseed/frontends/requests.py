@@ -53,7 +53,7 @@ def lower_requests(source: Source, problems: Problems) -> tuple[ir.Line, ...]:
     first_lines: dict[str, int] = {}
     with (
         at_most(limits.SUGGESTION_LETTERS),
-        patterns.OF_FILE.of(limits.FILE_PATTERN_SIZE),
+        patterns.OF_FILE.of(limits.FILE_PATTERN_PARTS),
         shorthand.OF_FILE.of(limits.FILE_SHORTHAND_TERMS),
     ):
         return tuple(_lower_line(line, first_lines, problems) for line in lines)

@@ -6,6 +6,7 @@ written, and under which keys the sections stand, is for each front end to say.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
@@ -15,6 +16,7 @@ from formulaseed.diagnostics.model import Problems
 from formulaseed.diagnostics.suggest import did_you_mean, meant
 from formulaseed.domain.types import ERROR, NUMBER, Type, Value, enum_of
 from formulaseed.frontends.keys import (
+    CONTEXT_FIELD_KEYS,
     DECLARED_KEYS,
     FIELD_KEYS,
     FIELD_TYPES,
@@ -74,10 +76,11 @@ class Sections:
             and name.isprintable()
             and name == name.strip()
             and not set(name) & set("/\\\"'`$%<>|*?:;{}#")
-            and any(c.isascii() and c.isalnum() for c in name)
+            and any(c.isalnum() for c in name)
         )
         if not good:
-            help = "use letters, digits, spaces, `-`, `_` and `.`, up to 100 characters, such as `G1a-v2`"
+            help = "use letters or digits of any language, and spaces, `-`, `_` and `.` between them, up to "
+            help += f"{limits.TASK_NAME_CHARACTERS} characters, such as `G1a-v2`"
             self.problems.add("FS206", text.span, "this task name cannot name a module", help)
             return None
         return Named(text.span, name)
@@ -197,20 +200,45 @@ class Sections:
             values = self.enum_values(shape.need(section, "values", "the enum field", '"values": {"none": "…"}'))
             if not values:
                 chosen = None
-        elif chosen and shape.get(section, "values") is not None:
-            message = f"`values` belong to an enum, and this field is of type `{chosen}`"
-            place = shape.get(section, "values")
-            assert place is not None
-            self.problems.add("FS511", place.span, message, 'write "type": "enum", or remove `values`')
+        elif chosen:
+            self.no_values(section, chosen)
         if name is None:
             return None
         if chosen is None:  # told already, and so are its uses
             return surface.ExtractionField(name, ERROR, "")
         type_ = enum_of(tuple(v.name.text for v in values)) if chosen == "enum" else SCALARS[chosen]
-        default = self.typed_literal(shape.get(section, "default"), type_, "`default`")
+        default, minimum, maximum = self.bounded_default(section, type_, shape.get(section, "default"))
         evidence = shape.boolean(shape.get(section, "evidence"), "`evidence`")
-        told = description.value if description else ""
-        return surface.ExtractionField(name, type_, told, values, default, evidence)
+        about = description.value if description else ""
+        return surface.ExtractionField(name, type_, about, values, default, evidence, minimum, maximum)
+
+    def no_values(self, section: JsonObject, chosen: str) -> None:
+        """Report `values` of a field that is not an enum."""
+        place = self.shape.get(section, "values")
+        if place is not None:
+            message = f"`values` belong to an enum, and this field is of type `{chosen}`"
+            self.problems.add("FS511", place.span, message, 'write "type": "enum", or remove `values`')
+
+    def bounded_default(
+        self, section: JsonObject, type_: Type, given: JsonValue | None
+    ) -> tuple[Value, int | float | None, int | float | None]:
+        """Read the default of a field or parameter, its `minimum` and its `maximum`; None for each that is absent."""
+        bounds: list[int | float | None] = []
+        for key in ("minimum", "maximum"):
+            bound = self.shape.get(section, key)
+            if bound is not None and not type_.is_numeric:
+                self.problems.add("FS511", bound.span, f"`{key}` belongs to a number", f"remove `{key}`")
+                bound = None
+            literal = self.typed_literal(bound, type_, f"`{key}`")
+            bounds.append(literal if isinstance(literal, int | float) else None)
+        minimum, maximum = bounds
+        default = self.typed_literal(given, type_, "`default`")
+        if minimum is not None and maximum is not None and minimum > maximum:
+            self.problems.add("FS509", section.span, "`minimum` is above `maximum`", "exchange them")
+        elif isinstance(default, int | float) and given is not None and _is_outside(default, minimum, maximum):
+            message = f"the default {default} is outside the bounds"
+            self.problems.add("FS509", given.span, message, "widen the bounds, or change the default")
+        return default, minimum, maximum
 
     def enum_values(self, value: JsonValue | None) -> tuple[surface.EnumValue, ...]:
         found: dict[str, surface.EnumValue] = {}
@@ -278,27 +306,58 @@ class Sections:
             if section is None:
                 self.incomplete.add(namespace)
                 continue
-            self.shape.keys(section, DECLARED_KEYS, "a declared field")
+            known = CONTEXT_FIELD_KEYS if namespace == "context" else DECLARED_KEYS
+            self.shape.keys(section, known, "a declared field")
             self.allow(section)
             given = self.shape.get(section, "name") or key
             given = given or self.shape.need(section, "name", "the field", '"name": such as "severity"')
             name = self.shape.name(given, "a field")
             kind = self.shape.text(self.shape.need(section, "type", "the field", '"type": "number"'), "`type`")
-            chosen = self.shape.choice(kind, "type", tuple(SCALARS)) if kind else None
+            chosen = self.shape.choice(kind, "field type", FIELD_TYPES) if kind else None
+            values: tuple[surface.EnumValue, ...] = ()
+            if chosen == "enum":
+                listed = self.shape.need(section, "values", "the enum field", '"values": ["quiet", "loud"]')
+                values = self.enum_values(listed)
+                chosen = chosen if values else None
+            elif chosen:
+                self.no_values(section, chosen)
             nullable = self.shape.boolean(self.shape.get(section, "nullable"), "`nullable`")
             description = self.shape.text(self.shape.get(section, "description"), "`description`")
+            path = self.path(section) if namespace == "context" else ()
             if name is None:
                 self.incomplete.add(namespace)
                 continue
-            type_ = SCALARS[chosen] if chosen else ERROR
+            type_ = ERROR
+            if chosen:
+                type_ = enum_of(tuple(value.name.text for value in values)) if values else SCALARS[chosen]
             if name.text in standard and chosen and standard[name.text].base is not type_.base:
                 type_ = ERROR  # told here, and so are its uses
                 message = f"`{name.text}` is there without declaring it, as {standard[name.text].noun}"
                 self.problems.add("FS203", name.span, message, "remove the declaration, or choose another name")
+            elif name.text in standard and path:
+                message = f"`{name.text}` is there without declaring it, and not at a path"
+                self.problems.add("FS203", name.span, message, "choose another name for the value at the path")
             self.unique(name, declared, "field")
             text = description.value if description else ""
-            declared.setdefault(name.text, surface.DeclaredField(name, type_.or_null() if nullable else type_, text))
+            type_ = type_.or_null() if nullable and not type_.is_error else type_
+            declared.setdefault(name.text, surface.DeclaredField(name, type_, text, values, path))
         return tuple(declared.values())
+
+    def path(self, section: JsonObject) -> tuple[str, ...]:
+        """Read the keys that lead to a field's value in the business object; none where there is no `path`."""
+        value = self.shape.get(section, "path")
+        if value is None:
+            return ()
+        example = '["attributes", "NoiseLevel"]'
+        if not isinstance(value, JsonArray):
+            keys_of_it = json.dumps(value.value.split(".")) if isinstance(value, JsonString) else example
+            self.shape.wrong_type(value, "`path`", "a list of keys", keys_of_it)
+            return ()
+        keys = [key.value for item in value.items if (key := self.shape.text(item, "a key of `path`")) is not None]
+        if len(keys) == len(value.items) and not (0 < len(keys) <= limits.PATH_KEYS and all(keys)):
+            message = f"`path` must have 1 to {limits.PATH_KEYS} keys, none of them empty"
+            self.problems.add("FS509", value.span, message, f"write the keys from the outside in, such as {example}")
+        return tuple(keys)
 
     def parameters(self) -> tuple[surface.Parameter, ...]:
         value = self.shape.get(self.document, "parameters")
@@ -338,21 +397,7 @@ class Sections:
         if chosen is None:
             return None
         type_ = SCALARS[chosen]
-        bounds: list[int | float | None] = []
-        for key in ("minimum", "maximum"):
-            bound = self.shape.get(body, key)
-            if bound is not None and not type_.is_numeric:
-                self.problems.add("FS511", bound.span, f"`{key}` belongs to a number", f"remove `{key}`")
-                bound = None
-            literal = self.typed_literal(bound, type_, f"`{key}`")
-            bounds.append(literal if isinstance(literal, int | float) else None)
-        minimum, maximum = bounds
-        default = self.typed_literal(default_value, type_, "`default`")
-        if minimum is not None and maximum is not None and minimum > maximum:
-            self.problems.add("FS509", body.span, "`minimum` is above `maximum`", "exchange them")
-        elif isinstance(default, int | float) and default_value is not None and _is_outside(default, minimum, maximum):
-            message = f"the default {default} is outside the bounds"
-            self.problems.add("FS509", default_value.span, message, "widen the bounds, or change the default")
+        default, minimum, maximum = self.bounded_default(body, type_, default_value)
         description = shape.text(self.shape.get(body, "description"), "`description`")
         return surface.Parameter(name, type_, default, minimum, maximum, description.value if description else "")
 

@@ -6,12 +6,12 @@ formulas are not looked up here.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from formulaseed import limits
 from formulaseed.diagnostics.model import Problems
 from formulaseed.domain import schema
-from formulaseed.domain.types import BOOLEAN, enum_of
+from formulaseed.domain.types import enum_of
 from formulaseed.frontends.keys import EXTRACT_KEYS, FILTER_KEYS, NEWER_KEYS, TOP_KEYS
 from formulaseed.frontends.operations import (
     ALL_STEP_KEYS,
@@ -56,16 +56,23 @@ class _Seed(Sections):
         context = self.declared(shape.get(document, "context"), "`context`", schema.CONTEXT)
         parameters = self.parameters()
         written = self.named_items(compute, "`compute`", limits.STEPS, '{"name": …, "op": …}', "compute")
-        shape.spelled = self.spellings(fields, meta, context, [item for _, item in written])
-        shape.flags = frozenset(
-            f"{space}.{field.name.text}"
-            for space, declared in (("extraction", fields), ("meta", meta), ("context", context))
-            for field in declared
-            if field.type.base is BOOLEAN.base
-        )
+        shape.types = {
+            **{f"extraction.{field.name.text}": field.type for field in fields},
+            **{f"meta.{name}": ty for name, ty in schema.META.items()},
+            **{f"meta.{field.name.text}": field.type for field in meta},
+            **{f"context.{name}": ty for name, ty in schema.CONTEXT.items()},
+            **{f"context.{field.name.text}": field.type for field in context},
+        }
+        objects = {
+            name.value: item
+            for key, item in written
+            if isinstance(item, JsonObject) and isinstance(name := item.get("name") or key, JsonString)
+        }
+        filters = {name for name, item in objects.items() if _is_filter(item)}
+        shape.spelled = spellings(shape.types, filters)
+        shape.strings = {name: strings_of(item) for name, item in objects.items()}
         shape.parameters = frozenset(parameter.name.text for parameter in parameters)
-        names = [item.get("name") or key for key, item in written if isinstance(item, JsonObject)]
-        shape.steps = {name.value for name in names if isinstance(name, JsonString)} - shape.spelled.keys()
+        shape.steps = objects.keys() - filters
         steps = self.steps(written)
         return surface.Program(
             task_name=task_name or Named(document.span, "task"),
@@ -149,25 +156,6 @@ class _Seed(Sections):
             )
         return tuple(fields.values())
 
-    def spellings(
-        self,
-        fields: tuple[surface.ExtractionField, ...],
-        meta: tuple[surface.DeclaredField, ...],
-        context: tuple[surface.DeclaredField, ...],
-        compute: Sequence[JsonValue],
-    ) -> dict[str, str]:
-        """How a condition writes each field and filter, by its bare name."""
-        spelled = {name: f"context.{name}" for name in (*schema.CONTEXT, *(f.name.text for f in context))}
-        spelled |= {name: f"meta.{name}" for name in (*schema.META, *(f.name.text for f in meta))}
-        spelled |= {f.name.text: f"extraction.{f.name.text}" for f in fields}
-        for item in compute:
-            op, name = (item.get("op"), item.get("name")) if isinstance(item, JsonObject) else (None, None)
-            if not (isinstance(op, JsonString) and isinstance(name, JsonString)):
-                continue
-            if meant_choice(op.value, "operation", OPERATIONS) == "define_filter":
-                spelled[name.value] = f"${name.value}"
-        return spelled
-
     def steps(self, written: Sequence[tuple[JsonString | None, JsonValue]]) -> tuple[surface.Step, ...]:
         steps: list[surface.Step] = []
         for index, (key, item) in enumerate(written):
@@ -201,6 +189,30 @@ class _Seed(Sections):
             self.nameless.append(surface.Step(Named(place, f"compute[{index}]"), place, operation, is_filter))
             return []
         return [surface.Step(name, place, operation, is_filter)]
+
+
+def spellings(types: Iterable[str], filters: Iterable[str]) -> dict[str, tuple[str, ...]]:
+    """Return for each bare name what a condition may mean by it: fields with their namespaces, a filter with its sign."""
+    spelled: dict[str, tuple[str, ...]] = {}
+    for full in (*types, *(f"${name}" for name in filters)):
+        bare = full.rpartition(".")[2].removeprefix("$")
+        spelled[bare] = (*spelled.get(bare, ()), full)
+    return spelled
+
+
+def strings_of(step: JsonObject) -> frozenset[str]:
+    """Return the strings that a step may have as its value: those of its rules, its table and what it has besides."""
+    rules, table = step.get("rules"), step.get("table")
+    found = [step.get("value"), step.get("default")]
+    found += [member.value for member in table.members] if isinstance(table, JsonObject) else []
+    for rule in rules.items if isinstance(rules, JsonArray) else ():
+        found += [rule.get("then"), rule.get("else")] if isinstance(rule, JsonObject) else []
+    return frozenset(value.value for value in found if isinstance(value, JsonString))
+
+
+def _is_filter(step: JsonObject) -> bool:
+    op = step.get("op")
+    return isinstance(op, JsonString) and meant_choice(op.value, "operation", OPERATIONS) == "define_filter"
 
 
 def _is_field(member: Member) -> bool:

@@ -15,6 +15,8 @@ from formulaseed import limits
 from formulaseed.diagnostics.model import Help, Problems
 from formulaseed.diagnostics.suggest import did_you_mean, is_slip, meant, nearest
 from formulaseed.domain.schema import RESERVED_WORDS
+from formulaseed.domain.types import Type
+from formulaseed.frontends.foreign_words import FOREIGN_OPERATIONS, FOREIGN_TYPES
 from formulaseed.source.json_reader import JsonArray, JsonLiteral, JsonNumber, JsonObject, JsonString, JsonValue
 from formulaseed.source.text import Span
 from formulaseed.syntax import ast
@@ -25,7 +27,7 @@ NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 KEY_ALIASES: dict[str, tuple[str, ...]] = {
     "formula": ("expr", "value"), "expression": ("expr", "formula", "value"), "expr": ("formula", "value"), "if": ("when",),
-    "condition": ("when", "where"), "conditions": ("where", "rules", "args"), "filter": ("where",),
+    "condition": ("when", "where", "expr"), "conditions": ("where", "rules", "args"), "filter": ("where",),
     "fields": ("field",), "values": ("table", "value"),
     "mapping": ("table",), "map": ("table",), "result": ("then", "value"), "otherwise": ("else", "default"),
     "steps": ("compute",), "outputs": ("output",), "keyword": ("keywords",), "desc": ("description",),
@@ -39,36 +41,35 @@ KEY_ALIASES: dict[str, tuple[str, ...]] = {
 }  # fmt: skip
 """Keys from elsewhere, with those that they may be meant to be."""
 
-_NUMBER, _TEXT, _ENUM = meant("number"), meant("string"), meant("enum")
-ALIASES: dict[str, str] = {
-    "float": _NUMBER, "double": _NUMBER, "decimal": _NUMBER, "real": _NUMBER, "str": _TEXT, "text": _TEXT,
-    "list": _ENUM, "choice": _ENUM, "category": _ENUM,
-    **dict.fromkeys(("avg", "average", "mean"), "divide a `sum` step by a `count` step in an `expr` step"),
-    **dict.fromkeys(("formula", "calc", "ratio", "compute"), meant("expr")),
-    **dict.fromkeys(("if", "switch", "when", "rules"), meant("case")),
-    **dict.fromkeys(("filter", "where"), meant("define_filter")),
-}  # fmt: skip
-"""Types and operations from elsewhere, with what to write instead."""
+_LITERAL_KEYS = ("value", "then", "else")
+"""What is under another name may be a formula; here it would be a string."""
 
 
 class Shape:
     """Typed access to JSON values; every miss becomes a diagnostic of `problems`.
 
     With `guesses` a word or key that is surely misspelt is told, and then read as if it were right.
-    `spelled` tells for a bare name how a condition writes it: a field with its namespace, a filter with its sign;
-    `flags` are the fields that are true or false, with their namespaces;
-    `steps` are the names of the other steps, `parameters` those of the parameters.
+    `spelled` gives for a bare name all that it may be in a condition: fields with their namespaces, a filter with its sign;
+    `types` are those of the fields, with their namespaces; `strings` what a step may be that chooses among strings;
+    `steps` are the names of the steps that are no filters, `parameters` those of the parameters.
     """
 
     def __init__(self, problems: Problems, *, guesses: bool = False) -> None:
         self.problems = problems
         self.guesses = guesses
-        self.spelled: Mapping[str, str] = {}
-        self.flags: Collection[str] = ()
+        self.spelled: Mapping[str, tuple[str, ...]] = {}
+        self.types: Mapping[str, Type] = {}
+        self.strings: Mapping[str, Collection[str]] = {}
         self.steps: Collection[str] = ()
         self.parameters: Collection[str] = ()
+        self._readable = limits.WORDED_CONDITIONS * 10
         self._meant: dict[tuple[int, str], JsonValue | None] = {}
         """Keys that an unknown one was probably meant to be, with its value: told already, so not told as missing."""
+
+    def may_read(self, text: str) -> bool:
+        """Whether one more string in place of a value may be read as a formula: so many characters in all."""
+        self._readable -= len(text)
+        return self._readable >= 0
 
     def object(self, value: JsonValue, what: str, example: str = "") -> JsonObject | None:
         if isinstance(value, JsonObject):
@@ -141,12 +142,15 @@ class Shape:
         """Tell of every key that is not known, but for those that were told."""
         for key in value.names():
             if key.value not in known and key.value not in told:
-                aliases = KEY_ALIASES.get(key.value.lower(), ())
-                alias = next((k for k in aliases if k in known and value.get(k) is None), None)
+                aliases = [alias for alias in KEY_ALIASES.get(key.value.lower(), ()) if alias in known]
+                if {"where", "expr"} <= {*aliases} and isinstance(value.get(key.value), JsonString):
+                    aliases.remove("where")  # it takes no formula
+                alias = next((alias for alias in aliases if value.get(alias) is None), None)
                 close = alias or nearest(key.value, known)
                 help = f"known keys: {', '.join(f'`{k}`' for k in known)}"
                 if close is not None:
-                    help = meant(close, certain=alias is not None or is_slip(key.value, close, known))
+                    is_alias = len(aliases) == 1 and alias is not None and alias not in _LITERAL_KEYS
+                    help = meant(close, certain=is_alias or (alias is None and is_slip(key.value, close, known)))
                 self.problems.add("FS501", key.span, f"{what} has no key `{key.value}`", help)
                 if close is not None:
                     self._meant.setdefault((value.span.start, close), value.get(key.value))
@@ -237,7 +241,8 @@ def meant_choice(text: str, what: str, allowed: Collection[str]) -> str | None:
 
 def _instead(text: str, what: str, allowed: Collection[str]) -> str:
     """What to write in place of a word that is not allowed."""
-    instead = ALIASES.get(text.lower()) if what in ("operation", "field type", "type") else None
+    elsewhere = FOREIGN_OPERATIONS if what == "operation" else FOREIGN_TYPES if what.endswith("type") else {}
+    instead = elsewhere.get(text.strip().lower().replace("-", "_").replace(" ", "_"))
     return instead or did_you_mean(text, allowed, what=f"known {what}s", limit=20)
 
 

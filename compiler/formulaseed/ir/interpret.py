@@ -7,16 +7,21 @@ with; shares nothing with them but the tree and the table of operators and funct
 from __future__ import annotations
 
 import operator
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from formulaseed import limits
 from formulaseed.domain.builtins import FUNCTIONS, OPERATORS, Fault, finite
+from formulaseed.domain.dates import _iso_date
+from formulaseed.domain.json_values import _shown
 from formulaseed.domain.types import Base, Type, Value
+from formulaseed.domain.typos import _similar, _typo_of
 from formulaseed.errors import DataError, EvaluationError
 from formulaseed.ir import nodes
 from formulaseed.ir.nodes import Expr, Symbol, SymbolKind
+from formulaseed.ir.three_valued import value_at
 
 _COMPARE: dict[str, Callable[[Any, Any], bool]] = {
     "==": operator.eq,
@@ -34,6 +39,8 @@ _KINDS = {
     Base.BOOLEAN: (bool,),
     Base.STRING: (str,),
 }
+_NUMERAL = re.compile(r"-?[0-9]{1,15}(\.[0-9]{1,15})?")
+"""A number as Yelp's attributes write it, in a string."""
 Values = dict[Symbol, Any]
 
 
@@ -54,48 +61,100 @@ def interpret(
     used = program.used()
     shared: Values = {Symbol(SymbolKind.PARAMETER, p.name): p.default for p in program.parameters}
     known = {p.name: p for p in program.parameters}
-    for name, value in (parameters or {}).items():
+    given_parameters = object_of(parameters, "the parameters") if parameters is not None else {}
+    for name, value in given_parameters.items():
         if name not in known:
             raise DataError(f"there is no parameter `{name}`")
         shared[Symbol(SymbolKind.PARAMETER, name)] = _parameter(known[name], value)
-    shared.update(_inputs(program.context, SymbolKind.CONTEXT, context, used))
+    shared.update(_inputs(program, SymbolKind.CONTEXT, program.context, object_of(context, "the context"), used))
     for given in program.record:
         value = (record or {}).get(given.name)
         if value is None and not given.ty.nullable:
             raise DataError(f"`{program.spelled(given.name)}` is missing; it must be {given.ty.noun}")
         shared[Symbol(SymbolKind.FIELD, given.name)] = _read(value, given.ty, program.spelled(given.name))
-    evaluator = _Evaluator(shared, [_row(program, row, used) for row in rows])
+    evaluator = _Evaluator(shared, [_row(program, object_of(row, "a row"), used) for row in rows_of(rows)])
     for step in program.steps:
         evaluator.step(step)
     return evaluator.results
 
 
+def rows_of(given: object) -> Iterable[Any]:
+    """Return the rows as they are given. Raises `DataError` for what holds none."""
+    if isinstance(given, Mapping | str) or not isinstance(given, Iterable):
+        raise DataError(f"rows must be a list of objects, not {type(given).__name__}")
+    return given
+
+
+def object_of(value: Any, what: str) -> Mapping[str, Any]:
+    """Return a JSON object as it is given. Raises `DataError`, which names it as `what`, for any other value."""
+    if isinstance(value, Mapping):
+        return value
+    raise DataError(f"{what} must be an object, not {_shown(value)}")
+
+
 def _row(program: nodes.Program, row: Mapping[str, Any], used: frozenset[Symbol]) -> Values:
-    meta = {name: value for name, value in row.get("meta", {}).items() if value is not None}
-    for part, (name, most) in enumerate((("year", 9999), ("month", 12))):
-        if Symbol(SymbolKind.META, name) in used and name not in meta and isinstance(meta.get("date"), str):
-            parts = meta["date"][:10].split("-")
-            if len(parts) != 3 or not parts[part].isdecimal() or not 1 <= int(parts[part]) <= most:
-                raise DataError("`meta.date` must be YYYY-MM-DD")
-            meta[name] = int(parts[part])
-    values = _inputs(program.fields, SymbolKind.EXTRACTION, row.get("extraction", {}), used)
-    return {**values, **_inputs(program.meta, SymbolKind.META, meta, used)}
+    values: Values = {}
+    if any(Symbol(SymbolKind.EXTRACTION, field.name) in used for field in program.fields):
+        values |= _inputs(program, SymbolKind.EXTRACTION, program.fields, _section(row, "extraction"), used)
+    if any(Symbol(SymbolKind.META, field.name) in used for field in program.meta):
+        meta = _dated(_section(row, "meta"), used)
+        values |= _inputs(program, SymbolKind.META, program.meta, meta, used)
+    return values
+
+
+def _section(row: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    typo = next((key for key in row if _similar(name, key) or key.casefold().startswith(name)), None)
+    if name not in row and typo is not None:
+        raise DataError(f"`{name}` is missing, but there is `{typo[:80]}`")
+    return object_of(row.get(name, {}), f"`{name}`")
+
+
+def _dated(meta: Mapping[str, Any], used: frozenset[Symbol]) -> Mapping[str, Any]:
+    """The metadata with what the date says of year and month, as far as these are in use."""
+    parts = [part for part in ("year", "month") if Symbol(SymbolKind.META, part) in used]
+    if meta.get("date") is None or not (parts or Symbol(SymbolKind.META, "date") in used):
+        return meta
+    found = _iso_date(meta["date"]) if isinstance(meta["date"], str) else None
+    if found is None:
+        raise DataError("`meta.date` must be an ISO date or date-time")
+    of_date = dict(zip(("year", "month"), found, strict=True))
+    for part in parts:
+        given = meta.get(part)
+        if given is not None and given != of_date[part]:
+            raise DataError(f"`meta.{part}` is not that of `meta.date`")
+        if given is None:
+            meta = {**meta, part: of_date[part]}
+    return meta
 
 
 def _inputs(
-    fields: Iterable[nodes.InputField | nodes.ExtractionField],
+    program: nodes.Program,
     kind: SymbolKind,
+    fields: Iterable[nodes.InputField | nodes.ExtractionField],
     given: Mapping[str, Any],
     used: frozenset[Symbol],
 ) -> Values:
-    return {Symbol(kind, f.name): _input(given, kind, f) for f in fields if Symbol(kind, f.name) in used}
+    known = program.inputs(kind)
+    return {Symbol(kind, f.name): _input(given, kind, f, known) for f in fields if Symbol(kind, f.name) in used}
 
 
-def _input(given: Mapping[str, Any], kind: SymbolKind, field: nodes.InputField | nodes.ExtractionField) -> Any:
-    value = given.get(field.name)
-    if value is None and isinstance(field, nodes.ExtractionField):
-        value = field.default
-    return _read(value, field.ty, f"{kind.value}.{field.name}")
+def _input(
+    given: Mapping[str, Any],
+    kind: SymbolKind,
+    field: nodes.InputField | nodes.ExtractionField,
+    known: tuple[str, ...],
+) -> Any:
+    value, place = given.get(field.name), f"{kind.value}.{field.name}"
+    if isinstance(field, nodes.InputField) and value is None and field.path:
+        value = value_at(given, field.path)
+        if isinstance(value, str) and field.ty.is_numeric and _NUMERAL.fullmatch(value):
+            value = float(value) if "." in value else int(value)
+    typo = _typo_of(field.name, given, known) if value is None and field.name not in given else None
+    if typo is not None:
+        raise DataError(f"`{place}` is missing, but there is `{typo[:80]}`")
+    if isinstance(field, nodes.ExtractionField):
+        return _within(_read(field.default if value is None else value, field.ty, place), field, place)
+    return _read(value, field.ty, place)
 
 
 def _read(value: Any, ty: Type, place: str) -> Any:
@@ -104,22 +163,25 @@ def _read(value: Any, ty: Type, place: str) -> Any:
     if isinstance(value, float) and ty.base is Base.INTEGER and value.is_integer():
         value = int(value)
     if not isinstance(value, _KINDS[ty.base]) or (isinstance(value, bool) and ty.base is not Base.BOOLEAN):
-        raise DataError(f"`{place}` must be of type {ty}, not {repr(value)[:80]}")
+        raise DataError(f"`{place}` must be of type {ty}, not {_shown(value)}")
     if ty.values is not None and value not in ty.values:
-        raise DataError(f"`{place}` must be of type {ty}, not {repr(value)[:80]}")
+        raise DataError(f"`{place}` must be of type {ty}, not {_shown(value)}")
     most = limits.INPUT_MAX if ty.base is Base.NUMBER else limits.INTEGER_MAX
     if isinstance(value, int | float) and not abs(value) <= most:  # NaN is not
-        raise DataError(f"`{place}` is out of range: {repr(value)[:80]}")
+        raise DataError(f"`{place}` is out of range: {_shown(value)}")
     return float(value) if ty.base is Base.NUMBER else value
 
 
 def _parameter(parameter: nodes.Parameter, value: Any) -> Any:
-    given = nodes.InputField(parameter.name, parameter.ty, "")
-    read = _input({parameter.name: value}, SymbolKind.PARAMETER, given)
-    low, high = parameter.minimum, parameter.maximum
-    if (low is not None and read < low) or (high is not None and read > high):
-        raise DataError(f"`param.{parameter.name}` is out of bounds: {value!r}")
-    return read
+    place = f"param.{parameter.name}"
+    return _within(_read(value, parameter.ty, place), parameter, place)
+
+
+def _within(value: Any, field: nodes.ExtractionField | nodes.Parameter, place: str) -> Any:
+    low, high = field.minimum, field.maximum
+    if (low is not None and value < low) or (high is not None and value > high):
+        raise DataError(f"`{place}` is out of bounds: {_shown(value)}")
+    return value
 
 
 @dataclass
@@ -181,7 +243,7 @@ class _Evaluator:
         if not found:
             if operation.has_default:
                 return operation.default
-            raise Fault("lookup", f"no key of the table is found in {source!r}", (source,))
+            raise Fault("lookup", f"no key of the table is found in {_shown(source)}", (source,))
         result: Value = max(found) if operation.match == "substring_max" else found[0]
         return result
 

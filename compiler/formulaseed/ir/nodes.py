@@ -6,14 +6,18 @@ wherever they stand; what is known of them (`info`) does not count.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from enum import Enum
+from typing import TYPE_CHECKING
 
 from formulaseed.domain.ranges import Range
 from formulaseed.domain.types import Type, Value
 from formulaseed.source.text import Span
 from formulaseed.source.tree import tree_node
+
+if TYPE_CHECKING:
+    from formulaseed.domain.reference import Reference
 
 
 @tree_node
@@ -39,6 +43,10 @@ class SymbolKind(Enum):
     """A field of a domain's entity, or a whole entity, by its full name."""
     STEP = "step"
     FILTER = "filter"
+
+
+INPUT_KINDS = (SymbolKind.EXTRACTION, SymbolKind.META, SymbolKind.CONTEXT, SymbolKind.PARAMETER)
+"""What is given from outside: the namespaces of fields and parameters."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -335,7 +343,7 @@ class EnumValue:
 
 @tree_node
 class ExtractionField:
-    """`evidence`: a quote from the review is asked for."""
+    """`evidence`: a quote from the review is asked for. `minimum` and `maximum` bound a number, both inclusive."""
 
     name: str
     ty: Type
@@ -343,15 +351,22 @@ class ExtractionField:
     values: tuple[EnumValue, ...]
     default: Value
     evidence: bool = False
+    minimum: int | float | None = None
+    maximum: int | float | None = None
 
 
 @tree_node
 class InputField:
-    """A field of `meta.*` or `context.*`, or of a domain's record by its full name."""
+    """A field of `meta.*` or `context.*`, or of a domain's record by its full name.
+
+    `path` leads to its value in the business object; empty for a field under its own name.
+    """
 
     name: str
     ty: Type
     description: str
+    values: tuple[EnumValue, ...] = ()
+    path: tuple[str, ...] = ()
 
 
 @tree_node
@@ -389,13 +404,22 @@ class Program:
     extraction_prompt: str = ""
     record: tuple[InputField, ...] = ()
     """The fields in use where the steps are formulas over the entities of a domain."""
-    root: str = ""
-    """The entity of that domain whose fields need no prefix."""
+    reference: Reference | None = None
+    """What names mean in that domain."""
+
+    def inputs(self, kind: SymbolKind) -> tuple[str, ...]:
+        """The names of all fields or parameters of one of the `INPUT_KINDS`, used or not."""
+        fields: dict[SymbolKind, Iterable[ExtractionField | InputField | Parameter]] = {
+            SymbolKind.EXTRACTION: self.fields,
+            SymbolKind.META: self.meta,
+            SymbolKind.CONTEXT: self.context,
+            SymbolKind.PARAMETER: self.parameters,
+        }
+        return tuple(field.name for field in fields[kind])
 
     def spelled(self, field: str) -> str:
         """The full name of a record's field as formulas rather write it: one of the root without its prefix."""
-        entity, _, rest = field.partition(".")
-        return rest if entity == self.root and rest and "." not in rest else field
+        return self.reference.spelled(field) if self.reference is not None else field
 
     def used(self) -> frozenset[Symbol]:
         """Every symbol that some step mentions."""

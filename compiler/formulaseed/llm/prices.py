@@ -12,8 +12,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from formulaseed.errors import DataError, UnreadableError, reason_of
+from formulaseed.errors import DataError
+from formulaseed.limits import FILE_BYTES
 from formulaseed.llm.calls import Call, Usage
+from formulaseed.source.files import read_whole
 
 _OWN = Path(__file__).with_name("prices.json")
 _MOST = 1e15
@@ -59,9 +61,7 @@ def read_prices(path: str | Path | None = None) -> Prices:
     """
     file = Path(path) if path is not None else _OWN
     try:
-        given = json.loads(file.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise UnreadableError(f"cannot read {file}: {reason_of(error)}") from None
+        given = json.loads(read_whole(file, FILE_BYTES).decode())
     except (ValueError, RecursionError) as error:
         raise DataError(f"no JSON: {error}", str(file)) from None
     try:

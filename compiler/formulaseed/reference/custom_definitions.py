@@ -69,10 +69,12 @@ def custom_fields(
             continue
         named = [entity] if entity in defined else places.get(entity, ())
         if not named or not is_name(key):
-            left_out.append(f"{entity}.custom_fields.{key}")
+            left_out.append(f"{entity}.custom_fields.{key}, which no formula can name")
             continue
         for each in named:
-            defined[each][key] = _field(key, row)
+            if key in defined[each]:
+                left_out.append(f"the second definition of {each}.custom_fields.{key}")
+            defined[each].setdefault(key, _field(key, row))
     return [replace(entity, custom_fields=tuple(defined[entity.name].values())) for entity in entities]
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from formulaseed.domain.reference import DatabaseLayout, Entity, EntityField, EnumType, Json, Reference
-from formulaseed.domain.schema import is_name
+from formulaseed.domain.schema import RESERVED_WORDS, is_name
 from formulaseed.errors import DataError, UnreadableError
 from formulaseed.reference.custom_definitions import custom_fields, definition_columns, find_definitions
 
@@ -34,11 +34,12 @@ _DEFAULT_TEXT = re.compile(r"\(*'((?:[^']|'')*)'(?:::[\w \[\]\"]+)?\)*")
 _COMMENT = re.compile(r"^\s*[\"`\[]?(\w+)[\"`\]]?\s[^\n]*?--[ \t]*(.*?)\s*$", re.MULTILINE)
 _TABLE_COMMENT = re.compile(r"\([ \t]*--[ \t]*(.*?)\s*$", re.MULTILINE)
 _LOCAL_KEY = re.compile(r"_id$|_key$")
+_NAME_IT = ": name it under `database.entities` of a schema file"
 
 
 @dataclass(frozen=True)
 class Reflected:
-    """A reference, and the names that no formula could spell, which are not in it."""
+    """A reference, and what is not in it, each with the reason: names that no formula could spell, or that clash."""
 
     reference: Reference
     left_out: tuple[str, ...]
@@ -106,7 +107,6 @@ class _Reflection:
             places.setdefault(table, []).append(name)
             about = f"{_title(name)} entity (foreign key relationship from {root})"
             entities.append(self.entity(name, table, about, nullable=nullable))
-        entities = list({entity.name: entity for entity in reversed(entities)}.values())[::-1]
         if found:
             rows = self.definitions(found, list(self.columns(found)))
             entities = custom_fields(entities, rows, places, self.left_out)
@@ -131,26 +131,32 @@ class _Reflection:
             if len(most) > 1:
                 raise DataError(f"which table is the root? name it with --root: {', '.join(most[:20])}")
             named = most[0]
-        if not is_name(named):
-            raise DataError(f"formulas cannot name the table `{named}`: use letters, digits and `_`")
+        if not _names_an_entity(named):
+            raise DataError(
+                f"formulas cannot name the table `{named}`: use letters, digits and `_`, and no word of theirs"
+            )
         return named
 
     def related(self, root: str, columns: Mapping[str, Any]) -> Iterator[tuple[str, str, bool]]:
-        """The entities that the root's foreign keys lead to: name, table, whether there may be none."""
-        named = dict(self.layout.entities)
+        """Yield the entities that the root's foreign keys lead to: name, table, whether there may be none."""
+        named, seen = dict(self.layout.entities), {root: ""}
         order = {column: place for place, column in enumerate(columns)}
         keys = self.inspector.get_foreign_keys(root, self.schema)
         for key in sorted(keys, key=lambda key: [order.get(column, 0) for column in key["constrained_columns"]]):
             local, table = key["constrained_columns"], key["referred_table"]
+            place = f"the entity of {root}.{', '.join(local)} → {table}"
             if key.get("referred_schema") not in (None, self.schema) or any(column not in columns for column in local):
-                self.left_out.append(f"{root} → {table}")
+                self.left_out.append(f"{place}, which is in another schema")
                 continue
             column = local[0]
             name = named.get(column) or (_LOCAL_KEY.sub("", column) if len(local) == 1 else table)
-            if is_name(name) and name != root:
+            if not _names_an_entity(name):
+                self.left_out.append(f"{place}, as no formula can name `{name}`{_NAME_IT}")
+            elif name not in seen:
+                seen[name] = place
                 yield name, table, any(bool(columns[each].get("nullable", True)) for each in local)
-            else:
-                self.left_out.append(f"{root}.{column}")
+            elif seen[name] != place:  # a key that is declared twice is one
+                self.left_out.append(f"{place}, as another entity is called `{name}`{_NAME_IT}")
 
     # --- one table
 
@@ -165,7 +171,7 @@ class _Reflection:
             if column in hidden:
                 continue
             if not is_name(column):
-                self.left_out.append(f"{name}.{column}")
+                self.left_out.append(f"{name}.{column}, which no formula can name")
                 continue
             about = reflected.get("comment") or comments.get(column) or _title(column)
             fields.append(self.field(table, column, reflected, str(about), checked.get(column)))
@@ -239,6 +245,10 @@ class _Reflection:
         query = sqlalchemy.select(*chosen).select_from(sqlalchemy.table(table, schema=self.schema))
         rows = self.connection.execute(query).mappings().all()
         return sorted((dict(row) for row in rows), key=lambda row: (str(row["entity"]), str(row["key"])))
+
+
+def _names_an_entity(name: str) -> bool:
+    return is_name(name) and name not in RESERVED_WORDS
 
 
 def _kind(ty: object) -> str:

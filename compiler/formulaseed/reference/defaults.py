@@ -79,9 +79,9 @@ def default_examples(reference: Reference) -> tuple[Example, ...]:
 
 def default_notes(reference: Reference) -> tuple[tuple[str, str], ...]:
     """How formulas of this reference are read and evaluated."""
-    root, direct = reference.root, next(iter(_named(reference, lambda ty: True)), "")
+    root, direct = reference.root, next((n for n in _named(reference, lambda ty: True) if "." not in n), "")
     access = "Fields are reached by dotted names: entity.field."
-    if root and direct and "." not in direct:
+    if root and direct:
         access = f"Fields of {root} stand alone ({direct}) or with prefix ({root}.{direct}); others are dotted: entity.field."
     return (
         (
@@ -123,5 +123,5 @@ def _named(reference: Reference, wanted: Callable[[Type], bool]) -> list[str]:
 
 def _safe(reference: Reference, name: str) -> str:
     full = reference.full_name(name)
-    ty = reference.types[full] if full is not None else None
+    ty = reference.type_of(full) if full is not None else None
     return f"({name} or 0)" if ty is not None and ty.nullable else name

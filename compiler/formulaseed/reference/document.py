@@ -14,6 +14,8 @@ from formulaseed.domain.reference import CUSTOM, CustomField, Entity, EntityFiel
 from formulaseed.reference.defaults import default_examples, default_notes, default_patterns
 
 _RETURNS = {"number": "float"}
+PREFIXED = "; only with its prefix: "
+"""What is put before the fields of the root whose names alone mean something else."""
 
 
 def reference_json(reference: Reference) -> dict[str, Any]:
@@ -79,8 +81,11 @@ def access_pattern(entity: Entity, reference: Reference) -> str:
     """How formulas reach an entity's fields."""
     if entity.name != reference.root:
         return f"{entity.name}.field_name"
-    shown = f" (e.g., {entity.name}.{entity.fields[0].name} or just {entity.fields[0].name})" if entity.fields else ""
-    return f"Direct field access{shown}"
+    full = [f"{entity.name}.{field.name}" for field in entity.fields]
+    shown = next(
+        (f" (e.g., {name} or just {reference.spelled(name)})" for name in full if name not in reference.hidden), ""
+    )
+    return f"Direct field access{shown}{PREFIXED + ', '.join(reference.hidden) if reference.hidden else ''}"
 
 
 def returned(function: builtins.Function) -> str:

@@ -10,6 +10,8 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
+from formulaseed.reference.document import PREFIXED
+
 BYTES_PER_TOKEN = 3
 _RULES = (
     "A formula is one expression in Python's syntax: no assignments, loops, imports, indexing or methods. Its result "
@@ -104,7 +106,9 @@ def _entity(name: str, entity: dict[str, Any], custom: list[dict[str, Any]]) -> 
     """The fields of an entity, a line each, with their meanings, which can be left out alone."""
     is_root = entity["access_pattern"].startswith("Direct")
     head = f"[{name}{'?' if entity['nullable'] else ''}] {_line(entity['description'])}"
-    pieces = [_Piece(_ENTITIES, f"{head}; {'also without its prefix' if is_root else 'dotted'}", "entities")]
+    _, only, fields = entity["access_pattern"].partition(PREFIXED)
+    access = f"also without its prefix{only}{_line(fields)}" if is_root else "dotted"
+    pieces = [_Piece(_ENTITIES, f"{head}; {access}", "entities")]
     for field in entity["fields"].values():
         values = f" ({'|'.join(map(_line, field['values']))})" if field.get("values") else ""
         text = f"{field['example']}{'?' if field['nullable'] else ''}: {field['type']}{values}"

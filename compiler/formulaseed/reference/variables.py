@@ -10,50 +10,85 @@ from dataclasses import replace
 from typing import Any
 
 from formulaseed import limits
-from formulaseed.domain.reference import FIELD_TYPES, Entity, EntityField, Reference
-from formulaseed.domain.schema import is_name
+from formulaseed.domain.json_values import _shown
+from formulaseed.domain.reference import CUSTOM, FIELD_TYPES, CustomField, Entity, EntityField, Reference
+from formulaseed.domain.schema import RESERVED_WORDS, is_name
 from formulaseed.errors import DataError
+from formulaseed.ir.values import nested
 
 _ROOT = "variables"
 _NUMBER = {"number": "float"}
 
 
 def with_variables(reference: Reference | None, variables: Mapping[str, Any] | Collection[str]) -> Reference:
-    """The reference with the variables besides, or one of them alone.
+    """Return the reference with the variables besides, or one of them alone.
 
-    A list of names makes numbers of them. In a mapping stands the name of a type (`"integer"`), an object such as
-    `{"type": "string", "nullable": true}`, a value of the type that is meant, or a mapping of an entity's own fields.
-    Raises `DataError` for anything else.
+    A list of names makes numbers of them. A mapping holds for a name a type (`"integer"`), an object such as
+    `{"type": "string", "nullable": true}`, or a value of the type; for the name of an entity such a mapping, with its
+    custom fields in a further one; names may be dotted. Raises `DataError` for anything else.
     """
     if isinstance(variables, str) or not isinstance(variables, Mapping | Collection):
-        raise DataError(f"variables are names with types, not {repr(variables)[:80]}")
-    given = variables if isinstance(variables, Mapping) else {name: "number" for name in variables if _checked(name)}
+        raise DataError(f"variables are names with types, not {_shown(variables)}")
+    named = variables if isinstance(variables, Mapping) else {_text(name): "number" for name in variables}
+    given = nested(named)
     if len(given) > limits.REFERENCE_FIELDS:
         raise DataError(f"there are {len(given)} variables, more than {limits.REFERENCE_FIELDS}")
-    known = reference.entities if reference is not None else ()
-    root = reference.root if reference is not None and reference.root else _ROOT
-    by_name = {entity.name: entity for entity in known}
-    direct = by_name.pop(root, Entity(root))
-    fields = {field.name: field for field in direct.fields}
+    entities = {entity.name: entity for entity in reference.entities} if reference is not None else {}
+    root = reference.root if reference is not None and reference.root else _free_name(given, entities)
+    entities.setdefault(root, Entity(root))
+    direct: dict[str, Any] = {}
     for name, value in given.items():
-        _checked(name)
+        _check(name)
+        if name in RESERVED_WORDS:
+            raise DataError(f"`{name}` cannot be the name of a variable: it is a word of the formula language")
         if isinstance(value, Mapping) and not _is_type(value):
-            inner = {each: _field(each, of) for each, of in value.items() if _checked(each)}
-            if name == root:
-                fields |= inner
-                continue
-            entity = by_name.get(name, Entity(name))
-            by_name[name] = replace(entity, fields=tuple(({f.name: f for f in entity.fields} | inner).values()))
+            if any(name == field.name for field in entities[root].fields):
+                raise DataError(f"`{name}` is a field of the reference, and is given as an object")
+            entities[name] = _with_fields(entities.get(name, Entity(name)), value)
+        elif name in entities:
+            raise DataError(f"`{name}` is an entity of the reference, and is given as a value")
+        else:
+            direct[name] = value
+    entities[root] = _with_fields(entities[root], direct)
+    return replace(reference or Reference(()), entities=tuple(entities.values()), root=root)
+
+
+def _free_name(given: Mapping[str, Any], entities: Mapping[str, Entity]) -> str:
+    """Return a name for the entity of the variables that none of them has."""
+    name = _ROOT
+    while name in given or name in entities:
+        name += "_"
+    return name
+
+
+def _with_fields(entity: Entity, given: Mapping[str, Any]) -> Entity:
+    """Return the entity with further fields, by name, or other types of its own."""
+    fields = {field.name: field for field in entity.fields}
+    custom = {field.key: field for field in entity.custom_fields}
+    for name, value in given.items():
+        _check(name)
+        if name == CUSTOM and isinstance(value, Mapping):
+            for key, of in value.items():
+                _check(key)
+                custom[key] = _custom_field(_field(key, of))
         else:
             fields[name] = _field(name, value)
-    entities = (replace(direct, fields=tuple(fields.values())), *by_name.values())
-    return replace(reference or Reference(()), entities=entities, root=root)
+    return replace(entity, fields=tuple(fields.values()), custom_fields=tuple(custom.values()))
 
 
-def _checked(name: object) -> bool:
-    if not isinstance(name, str) or not is_name(name) or len(name) > limits.NAME_CHARACTERS:
-        raise DataError(f"{repr(name)[:80]} cannot be the name of a variable: use letters, digits and `_`")
-    return True
+def _custom_field(field: EntityField) -> CustomField:
+    return CustomField(field.name, field.type, field.description, not field.nullable, field.values)
+
+
+def _text(name: Any) -> str:
+    if isinstance(name, str):
+        return name
+    raise DataError(f"{_shown(name)} cannot be the name of a variable: use letters, digits and `_`")
+
+
+def _check(name: Any) -> None:
+    if not is_name(_text(name)) or len(_text(name)) > limits.NAME_CHARACTERS:
+        raise DataError(f"{_shown(name)} cannot be the name of a variable: use letters, digits and `_`")
 
 
 def _is_type(value: Mapping[str, Any]) -> bool:
@@ -63,11 +98,13 @@ def _is_type(value: Mapping[str, Any]) -> bool:
 def _field(name: str, value: object) -> EntityField:
     if isinstance(value, Mapping) and _is_type(value):
         nullable, values = value.get("nullable", False), value.get("values", ())
+        description = value.get("description", "")
         known = tuple(values) if isinstance(values, list | tuple) else ("",)
-        if not isinstance(nullable, bool) or not all(isinstance(each, str) and each for each in known):
+        texts = isinstance(description, str) and all(isinstance(each, str) and each for each in known)
+        if not isinstance(nullable, bool) or not texts:
             raise DataError(f"the type of `{name}` must be like {{'type': 'integer', 'nullable': true}}")
         field = _field(name, value["type"])
-        return replace(field, nullable=nullable, values=known, description=str(value.get("description", "")))
+        return replace(field, nullable=nullable, values=known, description=description)
     if isinstance(value, str):
         kind = _NUMBER.get(value, value)
         if kind not in FIELD_TYPES:
@@ -76,7 +113,7 @@ def _field(name: str, value: object) -> EntityField:
     return EntityField(name, _kind(name, value), nullable=value is None)
 
 
-def _kind(name: str, value: object) -> str:
+def _kind(name: str, value: Any) -> str:
     """The type of a value; of null it is a number, as most fields are."""
     if isinstance(value, bool):
         return "boolean"
@@ -86,27 +123,28 @@ def _kind(name: str, value: object) -> str:
         return "float"
     if isinstance(value, list | tuple):
         return "json"
-    raise DataError(f"the variable `{name}` is {repr(value)[:80]}, which is no type and no value")
+    raise DataError(f"the variable `{name}` is {_shown(value)}, which is no type and no value")
 
 
 def variables_of(values: Mapping[str, Any]) -> dict[str, Any]:
-    """The variables whose values these are: what `with_variables` takes, with the types that the values have."""
-    found: dict[str, Any] = {}
-    for key, value in values.items():
-        entity, dot, name = key.partition(".") if isinstance(key, str) else (key, "", "")
-        if isinstance(value, Mapping) or dot:
-            inner = {name: value} if dot else value
-            fields = found.setdefault(entity, {})
-            if not isinstance(fields, dict):
-                raise DataError(f"`{entity[:80]}` is given as a value and as an object")
-            fields |= {each: _typed(one) for each, one in inner.items()}
-        else:
-            found[key] = _typed(value)
-    return found
+    """Return the variables whose values these are: what `with_variables` takes, with the types that the values have."""
+    return {
+        name: _types_of(value) if isinstance(value, Mapping) else _type_of(value)
+        for name, value in nested(values).items()
+    }
 
 
-def _typed(value: object) -> object:
-    """A value as `with_variables` takes it: of a text its type, since a text names one there."""
+def _types_of(entity: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        name: {key: _type_of(of) for key, of in value.items()}
+        if name == CUSTOM and isinstance(value, Mapping)
+        else _type_of(value)
+        for name, value in entity.items()
+    }
+
+
+def _type_of(value: object) -> object:
+    """Return a value as `with_variables` takes it: of a string its type, since a string names one there."""
     if isinstance(value, str):
         return {"type": "string"}
-    return [] if isinstance(value, Mapping) else value  # an object inside an entity is nothing that formulas read
+    return [] if isinstance(value, Mapping) else value  # formulas read nothing of an object inside an entity

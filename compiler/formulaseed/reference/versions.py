@@ -41,6 +41,8 @@ def change(before: Reference, written: dict[str, Any], after: Reference, documen
     new |= {("operator", symbol): "" for group in operators().values() for symbol in group}
     major = [f"{name} removed" for _, name in old.keys() - new.keys()]
     major += [_changed(key[1], old[key], new[key]) for key in old.keys() & new.keys() if _breaks(old[key], new[key])]
+    hidden = [name for name in after.hidden if name in before.types and name not in before.hidden]
+    major += [f"{name} needs its prefix" for name in hidden]
     if major:
         return Change("major", tuple(sorted(major)))
     minor = [f"{name} added" for _, name in new.keys() - old.keys()]

@@ -10,15 +10,16 @@ import json
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
-from formulaseed.errors import DataError, UnreadableError, reason_of
+from formulaseed.errors import DataError
 from formulaseed.ir.three_valued import Background, Candidate, friends_of
+from formulaseed.limits import FILE_BYTES
 from formulaseed.runtime.contexts import join_files, read_contexts
 from formulaseed.runtime.jsonl import BadLine, Line, read_lines
 from formulaseed.runtime.records import JudgementLine, RatedRestaurant, RatedReviewLine, SocialGraph
 from formulaseed.runtime.results import Failures
+from formulaseed.source.files import read_whole
 
 Lines = str | os.PathLike[str] | Iterable[Mapping[str, Any]]
 """A file of JSON Lines, or the objects that it would hold."""
@@ -123,12 +124,12 @@ def _graph(given: str | os.PathLike[str] | Mapping[str, Any]) -> Mapping[str, li
     if isinstance(given, Mapping):
         value: object = dict(given)
         name = "the social graph"
+    elif not isinstance(given, str | os.PathLike):
+        raise DataError(f"a social graph is a path or an object, not {type(given).__name__}")
     else:
         name = os.fspath(given)
         try:
-            value = json.loads(Path(given).read_text(encoding="utf-8-sig"))
-        except OSError as error:
-            raise UnreadableError(f"cannot read {name}: {reason_of(error)}") from None
+            value = json.loads(read_whole(given, FILE_BYTES).decode("utf-8-sig"))
         except json.JSONDecodeError as error:
             raise DataError(f"no JSON: {error.msg}", f"{name}:{error.lineno}:{error.colno}") from None
         except UnicodeDecodeError as error:

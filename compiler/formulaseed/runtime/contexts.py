@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 from formulaseed.errors import DataError
 from formulaseed.runtime.jsonl import BadLine, Line
@@ -42,20 +43,20 @@ def join_files(
     spoiled: dict[str, str] = {}
     for line in reviews:
         if isinstance(line, BadLine):
-            failures.add(f"{line.file}:{line.number}", line.reason)
+            failures.add_unreadable(f"{line.file}:{line.number}", line.reason)
             continue
         try:
             review: ReviewLine = models[1].read(line.value)
         except DataError as error:
-            failures.add(line.place, str(error))
+            failures.add_unreadable(line.place, str(error))
             spoiled.setdefault(str(line.value.get("business_id")), line.place)
             continue
         by_restaurant.setdefault(review.business_id, []).append(review)
         places.setdefault(review.business_id, line.place)
     seen: dict[str, str] = {}
-    for place, restaurant, business_id in read_contexts(restaurants, models[0]):
+    for place, restaurant, business_id in read_contexts(map(_without_reviews, restaurants), models[0]):
         if business_id in seen:
-            failures.add(place, f"the restaurant {business_id} stands in {seen[business_id]} already")
+            failures.add_unused(place, f"the restaurant {business_id} stands in {seen[business_id]} already")
             continue
         seen[business_id] = place
         if isinstance(restaurant, Restaurant) and business_id in spoiled:
@@ -68,4 +69,10 @@ def join_files(
             yield place, restaurant, business_id
     for business_id, orphans in by_restaurant.items():
         what = "1 review names" if len(orphans) == 1 else f"{len(orphans)} reviews name"
-        failures.add(places[business_id], f"{what} {business_id}, which no restaurant line holds")
+        reason = f"{what} {business_id}, which no restaurant line holds"
+        failures.add_unused(places[business_id], reason, len(orphans))
+
+
+def _without_reviews(line: Line | BadLine) -> Line | BadLine:
+    """The line of a restaurant whose reviews are in a file of their own."""
+    return line if isinstance(line, BadLine) else replace(line, value={**line.value, "reviews": []})

@@ -10,10 +10,12 @@ class GeneratedModule(Protocol):
     """A compiled seed. `parse_parameters` and `Parameters` are there where the seed has parameters."""
 
     TASK_NAME: str
+    SEED_VERSION: str | None
     SEED_SHA256: str
     KEYWORDS: tuple[str, ...]
     OUTPUT: tuple[str, ...]
     STEPS: tuple[str, ...]
+    INPUTS: dict[str, tuple[str, ...]]
     EvaluationError: type[Exception]
     DataError: type[Exception]
 

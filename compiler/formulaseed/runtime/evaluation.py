@@ -7,6 +7,7 @@ own restaurant and no other.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from formulaseed.errors import DataError, EvaluationError
@@ -25,17 +26,20 @@ def evaluate_lines(
     parameters: Mapping[str, Any] | None = None,
 ) -> Iterator[Result]:
     """A result for every line that names its restaurant; everything that failed is in `failures`."""
+    run = evaluator.provenance(parameters)
     for line in lines:
         if isinstance(line, BadLine):
-            failures.add(f"{line.file}:{line.number}", line.reason)
+            failures.add_unreadable(f"{line.file}:{line.number}", line.reason)
             continue
         try:
             record: RowsLine = RowsLine.read(line.value)
         except DataError as error:
-            failures.add(line.place, str(error))
             business_id = line.value.get("business_id")
             if isinstance(business_id, str) and business_id:
-                yield Result(business_id, None, evaluator.task_name, None, error=error_of(error))
+                failures.add(line.place, str(error))
+                yield Result(business_id, None, evaluator.task_name, None, error=error_of(error), run=run)
+            else:
+                failures.add_unreadable(line.place, str(error))
             continue
         count = len(record.rows)
         result = evaluate_one(
@@ -50,7 +54,7 @@ def evaluate_lines(
         )
         if result.error is not None:
             failures.add(f"{line.place}: {record.business_id}", describe(result))
-        yield result
+        yield replace(result, run=run)
 
 
 def evaluate_one(

@@ -6,7 +6,9 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from formulaseed.errors import DataError, EvaluationError
+from formulaseed.ir.interpret import object_of, rows_of
 from formulaseed.runtime.contract import GeneratedModule
+from formulaseed.runtime.results import Provenance
 
 JsonRow = Mapping[str, Any]
 Locate = Callable[[str, str], str]
@@ -20,12 +22,20 @@ class Evaluator:
 
     Rows and contexts are JSON objects: `{"review_id", "extraction": {…}, "meta": {…}}` and the context's
     fields. Every method raises `DataError` for input that the seed does not allow and `EvaluationError`
-    for a step without a value.
+    for a step without a value. With `strict` a key of `extraction` or `meta` that the seed does not know is not
+    allowed. `is_edited` says of a module that it is not as its seed compiles, for results to say so.
     """
 
-    def __init__(self, module: GeneratedModule, locate: Locate | None = None) -> None:
+    def __init__(
+        self, module: GeneratedModule, locate: Locate | None = None, *, strict: bool = False, is_edited: bool = False
+    ) -> None:
         self.module = module
         self._locate = locate
+        self._inputs: Mapping[str, tuple[str, ...]] = getattr(module, "INPUTS", {})  # older modules have none
+        if strict and not self._inputs:
+            raise DataError("the module was compiled before it knew the names of all fields; compile it again")
+        self._strict = strict
+        self._is_edited = is_edited
         self.task_name = module.TASK_NAME
         self.output: tuple[str, ...] = module.OUTPUT
         self.seed_sha256 = module.SEED_SHA256
@@ -48,13 +58,14 @@ class Evaluator:
         self, rows: Iterable[JsonRow], context: JsonRow, parameters: Mapping[str, Any] | None = None
     ) -> dict[str, list[str]]:
         """For each aggregate, the ids of the reviews that went into it."""
-        listed = list(rows) if isinstance(rows, Iterable) else []
+        listed = list(rows_of(rows))
         ids = [_review_id(row, index) for index, row in enumerate(listed)]
         positions: dict[str, list[int]] = self._run(self.module.evidence, listed, context, parameters)
         return {name: [ids[position] for position in found] for name, found in positions.items()}
 
     def parse_parameters(self, given: Mapping[str, Any]) -> tuple[Any, ...]:
         """The parameters as the module takes them. Raises `DataError` for one that is unknown or out of bounds."""
+        object_of(given, "the parameters")
         if not hasattr(self.module, "parse_parameters"):
             raise DataError(f"the seed `{self.task_name}` has no parameters, and `{next(iter(given))}` was given")
         try:
@@ -62,21 +73,35 @@ class Evaluator:
         except self.module.DataError as error:
             raise DataError(str(error)) from None
 
+    def provenance(
+        self,
+        parameters: Mapping[str, Any] | None = None,
+        extractor: str | None = None,
+        prompt_sha256: str | None = None,
+    ) -> Provenance:
+        """What results are made with; the parameters with the defaults of those that are not given."""
+        values = self.parse_parameters(parameters or {}) if hasattr(self.module, "parse_parameters") else ()
+        names: tuple[str, ...] = self._inputs.get("param", getattr(values, "_fields", ()))
+        return Provenance(
+            self.seed_sha256,
+            getattr(self.module, "SEED_VERSION", None),
+            dict(zip(names, values, strict=True)),
+            extractor,
+            prompt_sha256,
+            self._is_edited,
+        )
+
     def _run(self, function: Any, rows: Iterable[JsonRow], context: JsonRow, given: Mapping[str, Any] | None) -> Any:
         module = self.module
         parsed_rows = []
-        if isinstance(rows, Mapping | str) or not isinstance(rows, Iterable):
-            raise DataError(f"rows must be a list of objects, not {type(rows).__name__}")
-        for index, row in enumerate(rows):
+        for index, row in enumerate(rows_of(rows)):
             try:
-                parsed_rows.append(module.parse_row(_mapping(row, "a row")))
-            except (module.DataError, DataError) as error:
+                self._refuse_unknown(object_of(row, "a row"))
+                parsed_rows.append(_parsed(module, module.parse_row, row))
+            except DataError as error:
                 raise DataError(str(error), _row_place(row, index)) from None
-        try:
-            arguments = [module.parse_context(_mapping(context, "the context"))]
-        except module.DataError as error:
-            raise DataError(str(error)) from None
-        if given:
+        arguments = [_parsed(module, module.parse_context, object_of(context, "the context"))]
+        if given is not None and object_of(given, "the parameters"):
             arguments.append(self.parse_parameters(given))
         try:
             return function(parsed_rows, *arguments)
@@ -86,6 +111,15 @@ class Evaluator:
             message = f"the module failed with {type(error).__name__}: {error}"
             raise EvaluationError(self.task_name, "type", message) from None
 
+    def _refuse_unknown(self, row: JsonRow) -> None:
+        """With `strict`, refuse the keys of the row's sections that no field has."""
+        for section in ("extraction", "meta") if self._strict else ():
+            found = row.get(section)
+            for key in found if isinstance(found, Mapping) else ():
+                if key not in self._inputs[section]:
+                    known = ", ".join(self._inputs[section]) or "none"
+                    raise DataError(f"the seed has no field `{section}.{str(key)[:80]}`; there are: {known}")
+
     def _located(self, error: Any) -> EvaluationError:
         """A module's error as ours, with its place in the seed where that is at hand."""
         place = self._locate(error.step, error.kind) if self._locate is not None else ""
@@ -93,10 +127,14 @@ class Evaluator:
         return EvaluationError(error.step, error.kind, error.message, operands, place)
 
 
-def _mapping(value: object, what: str) -> Mapping[str, Any]:
-    if isinstance(value, Mapping):
-        return value
-    raise DataError(f"{what} must be an object, not {repr(value)[:80]}")
+def _parsed(module: GeneratedModule, parse: Callable[[JsonRow], tuple[Any, ...]], value: JsonRow) -> tuple[Any, ...]:
+    """A row or a context as the module takes it."""
+    try:
+        return parse(value)
+    except module.DataError as error:
+        raise DataError(str(error)) from None
+    except Exception as error:  # keys that no JSON object has, or a module that was edited by hand
+        raise DataError(f"the module cannot read it: {type(error).__name__}: {error}") from None
 
 
 def _row_place(row: object, index: int) -> str:

@@ -9,17 +9,20 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from formulaseed.domain.json_values import _shown
 from formulaseed.domain.types import Value
 from formulaseed.errors import DataError, EvaluationError
 from formulaseed.ir import nodes
-from formulaseed.ir.interpret import interpret
+from formulaseed.ir.interpret import interpret, object_of
 from formulaseed.ir.places import place_of
+from formulaseed.ir.values import is_same, nested
 
 if TYPE_CHECKING:
     from formulaseed.diagnostics.model import Diagnostic
+    from formulaseed.domain.reference import KnownNames, Reference
 
-_DOTS = 3
-"""A full name has so many parts at most, such as `listing.custom_fields.warranty_months`."""
+_SHOWN = 80
+"""So many characters of a name that nobody knows."""
 
 
 @dataclass(frozen=True)
@@ -41,8 +44,8 @@ class Formula:
         """The formula's value: a float, or a text where it comes to one.
 
         `values` holds fields by name and entities as dictionaries of theirs: `{"ram_gb": 16, "cpu": {"cores": 8}}`;
-        a missing one is null. Raises `DataError` for values that are not what the reference says, and
-        `EvaluationError` where the formula has no value for them.
+        a missing one is null. Raises `DataError` for values that are not what the reference says, for a name that it
+        does not know, and `EvaluationError` where the formula has no value for them.
         """
         (value,) = evaluate_steps(self.program, values).values()
         assert isinstance(value, float | str)
@@ -51,7 +54,7 @@ class Formula:
 
 def evaluate_steps(program: nodes.Program, values: Mapping[str, Any] | None) -> dict[str, Value]:
     """The value of every formula of a program, by name. Raises as `Formula.evaluate` does, for the first that fails."""
-    record = record_of(program, values or {})
+    record = record_of(program, known_values(program, values))
     try:
         return interpret(program, (), {}, record=record)
     except EvaluationError as error:
@@ -75,45 +78,67 @@ def single(program: nodes.Program, step: nodes.Step) -> nodes.Program:
     return replace(program, steps=(step,), output=(step.name,), record=record)
 
 
-def record_of(program: nodes.Program, values: Mapping[str, Any]) -> dict[str, Any]:
+def known_values(program: nodes.Program, values: Mapping[str, Any] | None) -> Mapping[str, Any]:
+    """Return the values, each in its entity. Raises `DataError` for a name that the reference does not know."""
+    given = nested(object_of({} if values is None else values, "the values"))
+    if program.reference is not None:
+        _refuse_unknown(program.reference, given, program.reference.known_names, ())
+    return given
+
+
+def record_of(program: nodes.Program, given: Mapping[str, Any]) -> dict[str, Any]:
     """The values that the program uses, by their full names; of an entity, whether there is one."""
-    if not isinstance(values, Mapping):
-        raise DataError(f"values must be an object, not {type(values).__name__}")
-    given = _nested(values)
-    return {field.name: _value(given, field.name, program.root) for field in program.record}
+    assert program.reference is not None, "formulas are over a reference"
+    return {field.name: _value(given, field.name, program.reference) for field in program.record}
 
 
-def _nested(values: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The values with dotted keys, such as `cpu.cores`, put into the entities that they name."""
-    if not any(isinstance(key, str) and "." in key for key in values):
-        return values
-    nested: dict[str, Any] = {key: value for key, value in values.items() if not (isinstance(key, str) and "." in key)}
-    for key, value in values.items():
-        if not isinstance(key, str) or "." not in key:
-            continue
-        *path, last = key.split(".", _DOTS)
-        inner = nested
-        for part in path:
-            found = inner.get(part)
-            if found is not None and not isinstance(found, Mapping):
-                raise DataError(f"`{key[:80]}` is given, and `{part[:80]}` is no object")
-            inner[part] = inner = dict(found or {})
-        if last in inner and inner[last] != value:
-            raise DataError(f"`{key[:80]}` is given twice, with different values")
-        inner[last] = value
-    return nested
+def _refuse_unknown(reference: Reference, given: Mapping[str, Any], names: KnownNames, inside: tuple[str, ...]) -> None:
+    """Raise `DataError` for the first name in the values that is not among the `names`, with the nearest that is."""
+    for name, value in given.items():
+        if not isinstance(name, str):
+            raise DataError(f"{_shown(name)} is no name of a field")
+        path = (*inside, name)
+        if name not in names:
+            raise DataError(f"`{'.'.join(path)[:_SHOWN]}` is no field; {_help(reference, names, path)}")
+        known = names[name]
+        if known is not None and isinstance(value, Mapping):
+            _refuse_unknown(reference, value, known, path)
 
 
-def _value(given: Mapping[str, Any], name: str, root: str) -> Any:
+def _help(reference: Reference, names: KnownNames, path: tuple[str, ...]) -> str:
+    """What an unknown name may stand for: a field of this very name elsewhere, else the nearest in the same place."""
+    from formulaseed.diagnostics.suggest import did_you_mean, meant, nearest
+    from formulaseed.domain.reference import CUSTOM
+
+    *inside, name = path
+    place = ".".join(inside)
+    if place and not names:
+        return f"`{place}` has no parts"
+    elsewhere = [reference.spelled(full) for full in reference.types if full.endswith(f".{name}")]
+    if elsewhere:
+        return meant(elsewhere[0])
+    begun = {known.partition("_")[0]: known for known in reversed(names)}
+    close = nearest(name, names) or begun.get(nearest(name, begun) or "")  # `waranty` begins like `warranty_months`
+    prefix = f"{place}." if place else ""
+    if close:
+        return meant(f"{prefix}{close}")
+    listed = [each for each in names if each != reference.root and (each != CUSTOM or names[each])]
+    return did_you_mean(name, listed, what="fields", prefix=prefix)
+
+
+def _value(given: Mapping[str, Any], name: str, reference: Reference) -> Any:
     entity, *path = name.split(".")
     section = _section(given, entity, entity)
     if not path:
         return True if section is not None else None
     inside = _inner(section, path, entity)
-    if entity != root:
+    if entity != reference.root:
+        return inside
+    if not reference.direct_path(name):  # its name alone is that of another entity
+        _section(given, path[0], path[0])
         return inside
     direct = _inner(given, path, "")
-    if inside is not None and direct is not None and inside != direct:
+    if inside is not None and direct is not None and not is_same(inside, direct):
         raise DataError(f"`{'.'.join(path)}` and `{name}` are one field, and their values differ")
     return direct if inside is None else inside
 
@@ -130,4 +155,4 @@ def _section(given: Mapping[str, Any], name: str, place: str) -> Mapping[str, An
     section = given.get(name)
     if section is None or isinstance(section, Mapping):
         return section
-    raise DataError(f"`{place}` must be an object or null, not {repr(section)[:80]}")
+    raise DataError(f"`{place}` must be an object or null, not {_shown(section)}")

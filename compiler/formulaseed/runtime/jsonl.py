@@ -16,6 +16,8 @@ from pathlib import Path
 from typing import Any, BinaryIO, cast
 
 from formulaseed.errors import DataError, UnreadableError, reason_of
+from formulaseed.limits import LINE_BYTES
+from formulaseed.source.files import shown_bytes
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _KINDS = {list: "a list", str: "a text", int: "a number", float: "a number", bool: "true or false", type(None): "null"}
@@ -50,7 +52,7 @@ def read_lines(path: str) -> Iterator[Line | BadLine]:
     """Every line of the file that is not blank.
 
     The file is opened at once, so that `UnreadableError` for one that is not there comes before anything is
-    written; where it cannot be unpacked any further, the error comes then.
+    written; where it cannot be unpacked any further, or a line never ends, the error comes then.
     """
     name = "<stdin>" if path == "-" else path
     return _lines(name, _opened(path))
@@ -62,9 +64,11 @@ def _lines(name: str, file: BinaryIO) -> Iterator[Line | BadLine]:
         while True:
             number += 1
             try:
-                raw = file.readline()
+                raw = file.readline(LINE_BYTES + 1)
             except (OSError, EOFError, zlib.error) as error:
                 raise UnreadableError(f"cannot read {name} from line {number} on: {error}") from None
+            if len(raw) > LINE_BYTES:
+                raise UnreadableError(f"cannot read {name}: line {number} is longer than {shown_bytes(LINE_BYTES)}")
             if not raw:
                 return
             if raw.strip():

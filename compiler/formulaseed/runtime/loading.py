@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import importlib.abc
 import importlib.util
-import re
 from pathlib import Path
 from types import FunctionType
 from typing import cast
 
 from formulaseed.errors import SeedError, UnreadableError
+from formulaseed.limits import MODULE_BYTES
 from formulaseed.runtime.contract import GeneratedModule
+from formulaseed.source.files import read_whole
 
 _OFFERS: dict[str, type] = {
     **dict.fromkeys(("TASK_NAME", "SEED_SHA256"), str),
@@ -40,14 +41,22 @@ def module_from_source(source: str, name: str) -> GeneratedModule:
 
 def module_from_file(path: Path) -> GeneratedModule:
     """Import a generated module from its file. Raises `SeedError` where it holds what the compiler never writes."""
-    from formulaseed.backends.python.verify import verify_source
-    from formulaseed.diagnostics.model import Diagnostic
-    from formulaseed.source.text import Source, Span
+    return verified_module(read_module(path), path)
 
+
+def read_module(path: Path) -> str:
+    """The text of a generated module, line ends as `\\n`. Raises `UnreadableError` for whatever is no regular file."""
     try:
-        source = path.read_text(encoding="utf-8")
-    except (OSError, ValueError) as error:
-        raise UnreadableError(f"cannot read {path}: {error}") from None
+        source = read_whole(path, MODULE_BYTES, regular=True).decode()
+    except UnicodeDecodeError as error:
+        raise UnreadableError(f"cannot read {path}: byte {error.start} of the file is not UTF-8") from None
+    return source.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def verified_module(source: str, path: Path) -> GeneratedModule:
+    """Import the text of a module's file. Raises `SeedError` where it holds what the compiler never writes."""
+    from formulaseed.backends.python.verify import verify_source
+
     fault = verify_source(source)
     if fault is None:
         try:
@@ -59,11 +68,17 @@ def module_from_file(path: Path) -> GeneratedModule:
             if offered and _names_agree(module):
                 return module
             fault = "it does not offer what a compiled seed does"
-    message = f"this is no module as formulaseed compiles them: {fault}"
-    span = Span(Source(str(path), ""), 0, 0)
-    raise SeedError(
-        [Diagnostic("FS701", "error", message, span, "compile the seed again, and pass the module it gives")]
-    )
+    raise not_as_compiled(path, f"this is no module as formulaseed compiles them: {fault}")
+
+
+def not_as_compiled(
+    path: Path, message: str, help: str = "compile the seed again, and pass the module it gives"
+) -> SeedError:
+    """The error of a module that is not as the compiler writes it."""
+    from formulaseed.diagnostics.model import Diagnostic
+    from formulaseed.source.text import Source, Span
+
+    return SeedError([Diagnostic("FS701", "error", message, Span(Source(str(path), ""), 0, 0), help)])
 
 
 def _names_agree(module: GeneratedModule) -> bool:
@@ -77,8 +92,13 @@ def _names_agree(module: GeneratedModule) -> bool:
 
 def seed_path_of(module: GeneratedModule, path: Path) -> Path | None:
     """The seed that the module's header names, looked for in every folder above the module."""
-    named = re.search(r", from (.+)\.$", module.__doc__ or "", re.MULTILINE)
-    if named is None:
+    from formulaseed.backends.python.identity import header_path
+
+    named = header_path(module.__doc__ or "")
+    if not named:
         return None
-    candidates = (folder / named.group(1) for folder in path.resolve().parents)
-    return next((candidate for candidate in candidates if candidate.is_file()), None)
+    candidates = (folder / named for folder in path.resolve().parents)
+    try:
+        return next((candidate for candidate in candidates if candidate.is_file()), None)
+    except OSError:  # no file has such a name
+        return None

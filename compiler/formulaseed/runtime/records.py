@@ -6,15 +6,16 @@ Fields that are not listed are kept, since a seed may declare them.
 
 from __future__ import annotations
 
-import datetime
-import re
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
+from formulaseed.domain.dates import _iso_date
+from formulaseed.domain.json_values import _unreadable
+from formulaseed.domain.typos import _typo_of
 from formulaseed.errors import DataError
+from formulaseed.limits import REVIEW_TEXT_CHARACTERS
 
-_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?![0-9])")
 _USER = "user_"
 
 
@@ -29,6 +30,16 @@ class Record(BaseModel):
         except ValidationError as error:
             raise DataError(_told(error)) from None
 
+    @model_validator(mode="before")
+    @classmethod
+    def _has_no_typo(cls, value: Any) -> Any:
+        """Refuse a key that reads like a field which is absent: the field must not be taken for left out."""
+        for name in cls.model_fields:
+            typo = _typo_of(name, value, cls.model_fields) if isinstance(value, dict) and name not in value else None
+            if typo is not None:
+                raise ValueError(f"`{name}` is missing, but there is `{typo[:80]}`: rename it")
+        return value
+
 
 class Review(Record):
     """One review, in the field names of Yelp's data."""
@@ -38,22 +49,25 @@ class Review(Record):
     date: str | None = None
     user: dict[str, Any] | None = None
 
+    @field_validator("date")
+    @classmethod
+    def _is_iso(cls, date: str | None) -> str | None:
+        if date is not None and _iso_date(date) is None:
+            raise ValueError(f"must be an ISO date such as 2018-04-14 or 2018-04-14 12:18:05, not {date[:40]!r}")
+        return date
+
     def facts(self) -> dict[str, object]:
         """What an extractor may be shown beside the text, as the line has it."""
         extra = self.model_extra or {}
         return {"date": self.date, "stars": extra.get("stars"), "useful": extra.get("useful")}
 
     def meta(self) -> dict[str, Any]:
-        """The metadata as rows have it: `date` without a time, `year` and `month` from it, `user_fans` from `user.fans`."""
+        """The metadata as rows have it: `date` without a time, `user_fans` from `user.fans`."""
         extra = self.model_extra or {}
         meta: dict[str, Any] = {f"{_USER}{name}": value for name, value in (self.user or {}).items()}
         meta.update(extra)
         if self.date is not None:
-            day = _day(self.date)
-            if day is None:
-                message = f"`date` must begin with YYYY-MM-DD, not {self.date[:40]!r}"
-                raise DataError(message, f"review {self.review_id}")
-            meta.update(date=day.isoformat(), year=day.year, month=day.month)
+            meta["date"] = self.date[:10]
         return meta
 
 
@@ -62,7 +76,7 @@ class Restaurant(Record):
 
     business_id: str = Field(min_length=1)
     business: dict[str, Any] | None = None
-    reviews: list[Review] = Field(default_factory=list)
+    reviews: list[Review]
 
     def context(self) -> dict[str, Any]:
         return {**(self.model_extra or {}), **(self.business or {})}
@@ -110,6 +124,9 @@ class RatedReview(Review):
         name = (self.user or {}).get("name")
         if name is not None and not isinstance(name, str):
             raise ValueError("`user.name` must be a text")
+        _refuse_unreadable({**(self.model_extra or {}), "user": self.user, "stars": self.stars})
+        if len(self.text) > REVIEW_TEXT_CHARACTERS:
+            raise ValueError(f"`text` has more than {REVIEW_TEXT_CHARACTERS:,} characters")
         return self
 
     def fields(self) -> dict[str, Any]:
@@ -124,13 +141,14 @@ class RatedReviewLine(RatedReview, ReviewLine):
 class RatedRestaurant(Restaurant):
     """A restaurant as requests look at it."""
 
-    reviews: list[RatedReview] = Field(default_factory=list)  # type: ignore[assignment]  # never written to
+    reviews: list[RatedReview]  # type: ignore[assignment]  # never written to
 
     @model_validator(mode="after")
     def _has_objects(self) -> RatedRestaurant:
         for name in ("attributes", "hours"):
             if not isinstance(self.context().get(name), dict | None):
                 raise ValueError(f"`{name}` must be an object")
+        _refuse_unreadable(self.context())
         return self
 
 
@@ -146,6 +164,13 @@ class SocialGraph(Record):
     """Who names whom as a friend."""
 
     friend_graph: dict[str, list[str]]
+
+
+def _refuse_unreadable(values: dict[str, Any]) -> None:
+    for name, value in values.items():
+        reason = _unreadable(value)
+        if reason:
+            raise ValueError(f"`{name}` {reason}")
 
 
 _WORDS = {
@@ -174,10 +199,3 @@ def _told(error: ValidationError) -> str:
 def _plain(message: str) -> str:
     message = message.removeprefix("Value error, ")
     return message[:1].lower() + message[1:]
-
-
-def _day(text: str) -> datetime.date | None:
-    try:
-        return datetime.date.fromisoformat(text[:10]) if _DATE.match(text) else None
-    except ValueError:
-        return None

@@ -13,6 +13,7 @@ from typing import Any, TextIO, cast
 
 from formulaseed.errors import DataError, EvaluationError, UnreadableError, reason_of
 from formulaseed.extract.base import Quote
+from formulaseed.wording import number_of
 
 FINE, WRONG, USAGE, PARTIAL = 0, 1, 2, 3
 """Exit statuses: fine; the input has errors; wrong usage or an unreadable file; finished, but some failed."""
@@ -32,6 +33,33 @@ class ReviewCounts:
 
 
 @dataclass(frozen=True, slots=True)
+class Provenance:
+    """What a result was made with, so that it can be audited alone.
+
+    `extractor` and `prompt_sha256` are None where nothing was extracted, and nothing was asked. `edited` says that the
+    module was not as its seed compiles.
+    """
+
+    seed_sha256: str
+    seed_version: str | None
+    parameters: Mapping[str, Any]
+    extractor: str | None = None
+    prompt_sha256: str | None = None
+    edited: bool = False
+
+    def to_json(self) -> dict[str, Any]:
+        """As results have it; `edited` only where it is true."""
+        return {
+            "seed_sha256": self.seed_sha256,
+            "seed_version": self.seed_version,
+            "parameters": dict(self.parameters),
+            "extractor": self.extractor,
+            "prompt_sha256": self.prompt_sha256,
+            **({"edited": True} if self.edited else {}),
+        }
+
+
+@dataclass(frozen=True, slots=True)
 class Result:
     """One restaurant's line. `output` is None where it failed; then `error` says why."""
 
@@ -45,6 +73,7 @@ class Result:
     error: dict[str, str | None] | None = None
     quotes: Mapping[str, Mapping[str, Quote]] | None = None
     """By the review's id and the field."""
+    run: Provenance | None = None
     place: str = ""
     """Where in the seed the step that failed stands, for people; no part of the line."""
 
@@ -65,6 +94,8 @@ class Result:
                 review: {name: quote.to_json() for name, quote in quotes.items()}
                 for review, quotes in self.quotes.items()
             }
+        if self.run is not None:
+            line["run"] = self.run.to_json()
         return line
 
 
@@ -77,16 +108,55 @@ def error_of(error: EvaluationError | DataError) -> dict[str, str | None]:
 
 @dataclass
 class Failures:
-    """What failed, in the order in which it was met. `place` tells where, as `file:line` or a restaurant."""
+    """What failed, in the order in which it was met. `place` tells where, as `file:line` or a restaurant.
+
+    `unreadable` and `unused` count the lines of input that gave no result: those that are not what they should be,
+    and those that are but belong to no restaurant, or to one that another line has already.
+    """
 
     lines: list[str] = field(default_factory=list)
+    unreadable: int = 0
+    unused: int = 0
 
     def add(self, place: str, reason: str) -> None:
         self.lines.append(f"{place}: {reason}")
 
+    def add_unreadable(self, place: str, reason: str) -> None:
+        """Note a line of input that cannot be read."""
+        self.unreadable += 1
+        self.add(place, reason)
+
+    def add_unused(self, place: str, reason: str, lines: int = 1) -> None:
+        """Note lines of input that are of no use."""
+        self.unused += lines
+        self.add(place, reason)
+
     @property
     def status(self) -> int:
         return PARTIAL if self.lines else FINE
+
+    def summary(self) -> str:
+        """The lines that gave no result, for the end of a closing line; empty where there are none."""
+        counts = ((self.unreadable, "unreadable"), (self.unused, "unused"))
+        return "".join(f"; {number_of(count, 'line')} {what}" for count, what in counts if count)
+
+
+class Counted:
+    """How many restaurants have a result, how many of these failed, and what came of their reviews."""
+
+    restaurants = failed = total = relevant = extracted = 0
+
+    def add(self, result: Result) -> None:
+        self.restaurants += 1
+        self.failed += result.error is not None
+        if result.reviews is not None:
+            self.total += result.reviews.total
+            self.relevant += result.reviews.relevant
+            self.extracted += result.reviews.extracted
+
+    def summary(self) -> str:
+        """The restaurants, for a closing line."""
+        return f"{number_of(self.restaurants, 'restaurant')}, {self.failed} failed"
 
 
 class ResultWriter:

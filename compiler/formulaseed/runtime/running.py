@@ -58,6 +58,7 @@ def run(
     evaluator: Evaluator, extractor: Extractor, restaurants: Iterable[Placed], options: RunOptions, failures: Failures
 ) -> Iterator[Result]:
     """A result for every restaurant that is known by name, up to `limit`; everything that failed is in `failures`."""
+    made_with = evaluator.provenance(options.parameters, extractor.name, extractor.prompt_sha256)
     under_way: deque[_Prepared] = deque()
 
     def ahead() -> Iterator[list[ReviewText]]:
@@ -70,7 +71,7 @@ def run(
         for extractions in answers:
             result = _result(evaluator, under_way.popleft(), extractions, options, failures)
             if result is not None:
-                yield result
+                yield replace(result, run=made_with)
     finally:
         if isinstance(answers, Generator):  # whatever it has under way ends here, not when it is collected
             answers.close()
@@ -100,9 +101,10 @@ def _result(
     """The restaurant's line; None where nobody knows which restaurant it is."""
     place, restaurant, relevant = prepared.place, prepared.restaurant, prepared.relevant
     if not isinstance(restaurant, Restaurant):
-        failures.add(place, str(restaurant))
         if not prepared.business_id:
+            failures.add_unreadable(place, str(restaurant))
             return None
+        failures.add(place, str(restaurant))
         return Result(prepared.business_id, None, evaluator.task_name, None, error=error_of(restaurant))
     answers = iter(extracted)
     extractions = [
@@ -121,15 +123,11 @@ def _result(
         )
         error = {"step": None, "kind": "extraction", "message": message}
         return Result(restaurant.business_id, name, evaluator.task_name, counts, error=error)
-    try:
-        rows = [
-            {"review_id": review.review_id, "extraction": extraction.fields, "meta": review.meta()}
-            for review, extraction in zip(relevant, extractions, strict=True)
-            if extraction.fields is not None
-        ]
-    except DataError as error_found:
-        failures.add(f"{place}: {restaurant.business_id}", str(error_found))
-        return Result(restaurant.business_id, name, evaluator.task_name, counts, error=error_of(error_found))
+    rows = [
+        {"review_id": review.review_id, "extraction": extraction.fields, "meta": review.meta()}
+        for review, extraction in zip(relevant, extractions, strict=True)
+        if extraction.fields is not None
+    ]
     result = evaluate_one(
         evaluator,
         restaurant.business_id,

@@ -3,30 +3,73 @@
 from __future__ import annotations
 
 import os
+import stat
 import sys
 from pathlib import Path
 
 from formulaseed.errors import UnreadableError, reason_of
 
 
-def read_bytes(given: str | os.PathLike[str], most: int) -> tuple[bytes, Path | None]:
+def read_bytes(given: str | os.PathLike[str], most: int, *, regular: bool = False) -> tuple[bytes, Path | None]:
     """What a file holds, cut off after `most` bytes and one more, and its path where it can be written back as it is.
 
-    Raises `UnreadableError` where it cannot be opened or unpacked.
+    Raises `UnreadableError` where it cannot be opened or unpacked, for a named pipe that nothing writes to, and with
+    `regular` for whatever is no file on a disk.
     """
     name = os.fspath(given)
     path = Path(name) if name != "-" else None
     try:
-        if path is None:
-            data = sys.stdin.buffer.read(most + 1) if sys.stdin is not None else b""
-        else:
-            with path.open("rb") as file:
-                data = file.read(most + 1)
+        data = _read_stdin(most) if path is None else _read(path, most, regular)
     except (OSError, ValueError) as error:
         raise UnreadableError(f"cannot read {name}: {reason_of(error)}") from None
     if name.endswith(".gz") and len(data) <= most:
         return _unpacked(name, data, most), None
     return data, path
+
+
+def read_whole(given: str | os.PathLike[str], most: int, *, regular: bool = False) -> bytes:
+    """What a file holds. Raises `UnreadableError` as `read_bytes` does, and for a file of more than `most` bytes."""
+    data, _ = read_bytes(given, most, regular=regular)
+    if len(data) > most:
+        raise UnreadableError(f"cannot read {os.fspath(given)}: it is larger than {shown_bytes(most)}")
+    return data
+
+
+def holds(path: Path, text: str) -> bool | None:
+    """Whether a file holds this text and nothing else; None where there is no file. Raises `UnreadableError`."""
+    if not path.exists():
+        return None
+    expected = text.encode()
+    try:
+        return _read(path, len(expected), regular=False) == expected
+    except OSError as error:
+        raise UnreadableError(f"cannot read {path}: {reason_of(error)}") from None
+
+
+def shown_bytes(count: int) -> str:
+    """A limit for people: `64 MiB`."""
+    return f"{count // 1024**2} MiB" if count >= 1024**2 else f"{count:,} bytes"
+
+
+def _read_stdin(most: int) -> bytes:
+    return sys.stdin.buffer.read(most + 1) if sys.stdin is not None else b""
+
+
+def _read(path: Path, most: int, regular: bool) -> bytes:
+    if regular and not stat.S_ISREG(path.stat().st_mode):
+        raise OSError(0, "Is a directory" if path.is_dir() else "it is not a regular file")
+    with open(path, "rb", opener=_opened) as file:
+        data = file.read(most + 1)
+        if not data and stat.S_ISFIFO(os.fstat(file.fileno()).st_mode):
+            raise OSError(0, "it is a pipe, and nothing comes out of it")
+    return data
+
+
+def _opened(path: str, flags: int) -> int:
+    """Open a file without waiting for somebody to write to it: a named pipe that nobody writes to would hang."""
+    descriptor = os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
+    os.set_blocking(descriptor, True)
+    return descriptor
 
 
 def _unpacked(name: str, data: bytes, most: int) -> bytes:

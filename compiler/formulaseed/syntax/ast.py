@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from formulaseed.domain.types import Value
 from formulaseed.source.text import Span
 from formulaseed.source.tree import tree_node
@@ -152,6 +154,21 @@ Expr = (
     | Older
     | Invalid
 )
+
+
+def walk(*nodes: object) -> Iterator[Expr]:
+    """The expressions and everything in them, but for the names of the functions that they call."""
+    stack = list(nodes)
+    while stack:
+        part = stack.pop()
+        if isinstance(part, tuple):
+            stack.extend(part)
+        elif isinstance(part, Call):
+            yield part
+            stack.extend(part.arguments)
+        elif isinstance(part, Expr):
+            yield part
+            stack.extend(getattr(part, name) for name in part.__dataclass_fields__ if name != "span")
 
 
 def conjuncts(condition: Expr | None) -> list[Expr]:

@@ -13,7 +13,7 @@ STEP = "give the value a step of its own"
 
 @dataclass(frozen=True, slots=True)
 class Foreign:
-    """Something that is not in the language. `{0}` in the texts is what was found, `{1}` a group of the pattern.
+    """Something that is not in the language. In the texts and in `instead`, `{0}` is what was found, `{1}` a group.
 
     `instead` is read in its place, so that the rest of the formula is looked at, too; None where nothing can be.
     `is_certain`: that is what was meant, so that the mended formula can be checked.
@@ -85,6 +85,7 @@ AT_A_PLACE = (
     *(_foreign(rf"(?!{word}\b)(?i:{word})\b", _SMALL, f"write `{word}`", word)
       for word in ("and", "or", "not", "in", "if", "else")),
     _foreign(r"\[", "values cannot be indexed", "name the field with a dot, such as `extraction.severity`"),
+    _foreign(r"\$?\{\{?\s*([A-Za-z_][\w.]*)\s*\}\}?", _NOT_IN, "write `{1}`, without braces", "{1}"),
     _foreign(r"\{|\}", _NOT_IN, "a list is written ['a', 'b']"),
     _foreign(r"\.", "a dot may only join a namespace and a field", "write `meta.stars`"),
     _foreign(r":", _NOT_IN, _TERNARY),

@@ -9,15 +9,9 @@ from formulaseed.syntax import ast, surface
 
 def mentioned_names(step: surface.Step) -> Iterator[str]:
     """Every bare or dotted name, and every filter's without its sign, in no particular order; repeats included."""
-    stack: list[object] = [*_expressions(step.operation)]
-    while stack:
-        node = stack.pop()
+    for node in ast.walk(*_expressions(step.operation)):
         if isinstance(node, ast.Name | ast.FilterName):
             yield node.text
-        elif isinstance(node, tuple):
-            stack.extend(node)
-        elif isinstance(node, ast.Expr):
-            stack.extend(getattr(node, name) for name in node.__dataclass_fields__ if name != "span")
 
 
 def _expressions(operation: surface.Operation) -> tuple[object, ...]:

@@ -31,9 +31,9 @@ _SCAN = re.compile(
 """Roughly the symbols of a formula. A text that is not closed reaches to the end, so that it is looked at once."""
 
 
-def parse_formula(text: JsonString, problems: Problems) -> ast.Expr | None:
-    """Parse a whole formula, such as `N_MILD * 2`."""
-    return _parse(text, "formula", None, problems)
+def parse_formula(text: JsonString, problems: Problems, *, is_condition: bool = False) -> ast.Expr | None:
+    """Parse a whole formula, such as `N_MILD * 2`; a condition is one that is true or false."""
+    return _parse(text, "formula", None, problems, is_condition=is_condition)
 
 
 def parse_plain_formula(text: JsonString, problems: Problems) -> ast.Expr | None:
@@ -52,7 +52,13 @@ def parse_continuation(text: JsonString, subject: ast.Expr, problems: Problems) 
 
 
 def _parse(
-    text: JsonString, start: str, subject: ast.Expr | None, problems: Problems, *, alone: bool = False
+    text: JsonString,
+    start: str,
+    subject: ast.Expr | None,
+    problems: Problems,
+    *,
+    alone: bool = False,
+    is_condition: bool = False,
 ) -> ast.Expr | None:
     too_large, split = _over_limit(text.value), f"split the formula into several {'formulas' if alone else 'steps'}"
     if too_large:
@@ -65,7 +71,7 @@ def _parse(
         try:
             tree = _lark(start).parse(reading.value, start=start)
         except UnexpectedInput as error:
-            fault = explain(reading.value, error, name, older=start == "older")
+            fault = explain(reading.value, error, name, older=start == "older", is_condition=is_condition)
             if fault.instead is None or not faults.tell(fault, reading):
                 faults.tell_rest(fault, reading)
                 return None

@@ -36,7 +36,7 @@ class EnumValue:
 class ExtractionField:
     """A field that the extractor fills for each review. `default` is None where the seed states none.
 
-    `evidence`: the extractor is asked for a quote.
+    `evidence`: the extractor is asked for a quote. `minimum` and `maximum` bound a number, both inclusive.
     """
 
     name: Named
@@ -45,15 +45,22 @@ class ExtractionField:
     values: tuple[EnumValue, ...] = ()
     default: Value = None
     evidence: bool = False
+    minimum: int | float | None = None
+    maximum: int | float | None = None
 
 
 @tree_node
 class DeclaredField:
-    """A further field of `meta.*` or `context.*`."""
+    """A further field of `meta.*` or `context.*`.
+
+    `path` leads to its value in the business object, one key a level; empty for a field under its own name.
+    """
 
     name: Named
     type: Type
     description: str = ""
+    values: tuple[EnumValue, ...] = ()
+    path: tuple[str, ...] = ()
 
 
 @tree_node

@@ -13,7 +13,7 @@ from unicodedata import normalize
 
 from lark import UnexpectedCharacters, UnexpectedInput, UnexpectedToken
 
-from formulaseed.domain.foreign_functions import FOREIGN_FUNCTIONS
+from formulaseed.domain.foreign_functions import FOREIGN_FUNCTIONS, help_for_method
 from formulaseed.syntax.foreign import ALONE, AT_A_PLACE, OLDER, QUOTED, SIGNS, TYPEWRITER, Foreign
 
 
@@ -35,7 +35,8 @@ class SyntaxFault:
 
 
 _NO_NUMBER = re.compile(
-    r"(?<![\w.])(?:[0-9]{1,3}(?:,[0-9]{3})+(?![\w,])|[0-9]+(?:_[0-9]+)+|0[xXbBoO]\w+|0[0-9]+|[0-9]+\.[0-9]+\.[0-9.]+)"
+    r"(?<![\w.])(?:[0-9]{1,3}(?:,[0-9]{3})+(?![\w,])|[0-9]+(?:_[0-9]+)+|0[xXbBoO]\w+|0[0-9]+|[0-9]+\.[0-9]+\.[0-9.]+"
+    r"|(?P<decimal>[0-9]+,[0-9]+)(?![\w.]|\s*,))"
 )
 
 _TEXT_OR_SIGN = re.compile(
@@ -44,8 +45,13 @@ _TEXT_OR_SIGN = re.compile(
 )
 _BRACKET = re.compile(r"""'(?:[^'\\]|\\.)*+'?|"(?:[^"\\]|\\.)*+"?|[(\[]|[)\]]|,""")
 
+_WORDS_AS_TEXT = re.compile(r"(?:[=!]=|\bin\s*\[(?:[^\]]*,)?)\s*([A-Za-z][\w-]*(?:[ ]+[A-Za-z][\w-]*)*)$")
+"""Words behind a comparison operator, or in a list, that more words follow."""
 _SPOKEN = {"√": "write `sqrt(x)`", "∑": "write `sum(a, b)`", "∏": "write `a * b`"}
 _IN_FRONT = {"if": "write `a if condition else b`", "and": "write `a and b`", "or": "write `a or b`"}
+_CHAIN = re.compile(r"([A-Za-z_][\w.]*?)(?:\.\w+\([^()]*\))+$")
+"""A value and the methods of it that are called one after another."""
+_ARGUMENT = re.compile(r"\s*('[^']*'|\"[^\"]*\"|[\w.]*)\s*\)")
 _NOW = re.compile(r"\b(?:datetime|date|time)\b[\w.]*\([^()]*\)$|\b(?i:now|today)\(\)$")
 _NO_CLOCK = "a formula does not know what day it is"
 _A_PARAMETER = "declare the year in `parameters` and write `param.AS_OF_YEAR`"
@@ -66,10 +72,13 @@ _WHAT = (
 )
 
 
-def explain(text: str, error: UnexpectedInput, subject: str | None, *, older: bool = False) -> SyntaxFault:
+def explain(
+    text: str, error: UnexpectedInput, subject: str | None, *, older: bool = False, is_condition: bool = False
+) -> SyntaxFault:
     """Why a text is no formula, at which characters, and what to write instead.
 
-    `subject` is the name that a case's `when` continues, None for a whole formula; `older` is for one with loops.
+    `subject` is the name that a case's `when` continues, None for a whole formula; `older` is for one with loops,
+    `is_condition` for one that must be true or false: no step's value can be assigned there.
     """
     expected: set[str] = set()
     position = len(text)
@@ -90,6 +99,12 @@ def explain(text: str, error: UnexpectedInput, subject: str | None, *, older: bo
         match = foreign.pattern.match(text, position)
         if match:
             return _fault(foreign, match)
+    if (
+        is_condition
+        and re.compile(r"=(?![=<>])").match(text, position)
+        and not re.search(r"[<>!=]\s+$", text[:position])
+    ):
+        return SyntaxFault("FS103", position, position + 1, "`=` does not compare", "write `==`", "==")
     return _at(text, position, expected, subject or "x")
 
 
@@ -108,7 +123,8 @@ def _sign(text: str, position: int) -> SyntaxFault | None:
 
 def _fault(foreign: Foreign, match: re.Match[str]) -> SyntaxFault:
     message, help = foreign.told(foreign.message, match), foreign.told(foreign.help, match)
-    return SyntaxFault("FS103", match.start(), match.end(), message, help, foreign.instead, foreign.is_certain)
+    instead = foreign.told(foreign.instead, match) if foreign.instead else foreign.instead
+    return SyntaxFault("FS103", match.start(), match.end(), message, help, instead, foreign.is_certain)
 
 
 def told_alone(fault: SyntaxFault) -> SyntaxFault:
@@ -186,10 +202,10 @@ def _at(text: str, position: int, expected: set[str], subject: str) -> SyntaxFau
         help = f"write `{whole}`"
         return SyntaxFault("FS103", len(before) - 1, position + 1, "the operator is torn apart", help, whole)
     assigned = re.fullmatch(r"\s*([A-Za-z_]\w*)", before)
-    if text[position] == "=" and text[position : position + 2] != "==" and assigned:
+    if re.compile(r"=(?![=<>])").match(text, position) and assigned:
         help = f"remove `{assigned[1]} =`: the step's name stands in `name`; to compare write `==`"
         return SyntaxFault("FS103", position, position + 1, "`=` assigns; a formula is one expression", help)
-    number = _number(text, position)
+    number = None if re.search(r"\bin\s*\([^()]*$", before) else _number(text, position)
     if number is not None:
         return number
     sign = _sign(text, len(text[:position].rstrip("<>=!")))  # a part of it may have been read
@@ -241,11 +257,11 @@ def _at(text: str, position: int, expected: set[str], subject: str) -> SyntaxFau
 
 
 def _number(text: str, position: int) -> SyntaxFault | None:
-    """`1,000`, `1_000` and `0x1F`, which stop the parser in their middle."""
+    """`1,000`, `5,5`, `1_000` and `0x1F`, which stop the parser in their middle."""
     for match in _NO_NUMBER.finditer(text):
         if match.start() < position < match.end():
-            plain = match.group().replace(",", "").replace("_", "")
-            instead = str(int(plain)) if plain.isdigit() else None
+            plain = match.group().replace(",", "." if match["decimal"] else "").replace("_", "")
+            instead = str(int(plain)) if plain.isdigit() else plain if match["decimal"] else None
             help = f"write {instead}" if instead else "write it like 12 or 0.5"
             message = f"`{match.group()}` is no number here"
             return SyntaxFault("FS101", match.start(), match.end(), message, help, instead)
@@ -293,6 +309,9 @@ def _dot(text: str, position: int, before: str) -> SyntaxFault:
     if named and (named[2] or before[-1:] in _ENDS):
         what = "methods" if named[2] else "parts"
         message, help = f"values have no {what} such as `{named[1]}`", _CALLED if named[2] else _WHOLE
+        chain, given = _CHAIN.search(before), _ARGUMENT.match(text, named.end())
+        if named[2] and chain and given:
+            help = help_for_method(chain[1], named[1], [given[1]] if given[1] else []) or help
         return SyntaxFault("FS103", position, named.end(1), message, help)
     message = "a dot may only join a namespace and a field"
     return SyntaxFault("FS103", position, position + 1, message, "write `meta.stars`")
@@ -317,6 +336,10 @@ def _misplaced(text: str, position: int, expected: set[str], before: str, subjec
         if found[0] in "'\"" and before[-1:].isalpha():
             return SyntaxFault("FS101", position, end, "a text takes no prefix", "write the text alone")
         help = "write an operator, such as `==`" if found[0] in "'\"" else "write an operator, such as `*` to multiply"
+        words = _WORDS_AS_TEXT.search(before)
+        rest = re.compile(r"[A-Za-z][\w-]*(?:[ ]+(?!(?:and|or|not|in|if|else)\b)[A-Za-z][\w-]*)*").match(text, position)
+        if words and rest:
+            help = f"write `'{words[1]} {rest.group()}'` if it is a string"
         return SyntaxFault("FS101", position, end, f"an operator is missing before `{found}`", help)
     if found == "," and re.search(r"\bin\s*\([^()]*$", before):
         return SyntaxFault("FS101", position, end, "a list stands in square brackets", "write it like `in [1, 2]`")

@@ -15,6 +15,7 @@ from formulaseed.errors import EvaluationError, FormulaSeedError
 from formulaseed.pipeline import Analysis, FormulaSeed, analyse, compile_seed, load_seed
 from formulaseed.runtime.evaluator import Evaluator
 from formulaseed.runtime.loading import module_from_file, module_from_source
+from formulaseed.source.files import holds
 
 Outcome = dict[str, Any]
 
@@ -93,7 +94,7 @@ def _module_is_current(seed: SeedFile, test: SeedTest) -> None:
     again = f"run `formulaseed compile {seed.shown} --out {seed.config.getini('formulaseed_generated')}`"
     if not path.is_file():
         raise Failed(f"{path} is missing; {again}")
-    if path.read_bytes() != compile_seed(loaded).encode():
+    if not holds(path, compile_seed(loaded)):
         raise Failed(f"{path} is not what {seed.shown} compiles to; {again}")
 
 

@@ -7,7 +7,7 @@ mentions, so that its conditions hold now and then.
 from __future__ import annotations
 
 import datetime
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from formulaseed import limits
 from formulaseed.domain.types import Base, Type
+from formulaseed.domain.typos import _typo_of
 from formulaseed.ir import nodes
 from formulaseed.ir.nodes import Symbol, SymbolKind
 from formulaseed.pipeline import FormulaSeed, SeedLike, load_seed
@@ -29,7 +30,7 @@ def rows(seed: SeedLike | FormulaSeed, *, min_size: int = 0, max_size: int = 8) 
     program = load_seed(seed).program
     used, hints = program.used(), _hints(program)
     extraction = _record(
-        {field.name: _field(field.ty, hints, field.default is not None) for field in program.fields},
+        {field.name: _or_null(_bounded(field, hints), field.default is not None) for field in program.fields},
         {f.name for f in program.fields if Symbol(SymbolKind.EXTRACTION, f.name) in used and f.default is None},
     )
     meta = _metas(program, used, hints)
@@ -45,25 +46,53 @@ def contexts(seed: SeedLike | FormulaSeed) -> st.SearchStrategy[dict[str, JsonVa
     used, hints = program.used(), _hints(program)
     values = {field.name: _field(field.ty, hints) for field in program.context}
     needed = {f.name for f in program.context if Symbol(SymbolKind.CONTEXT, f.name) in used and not f.ty.nullable}
-    return _record(values, needed)
+    return _record(values, needed).flatmap(lambda record: _with_paths(program, record))
+
+
+def _with_paths(program: nodes.Program, record: dict[str, Any]) -> st.SearchStrategy[dict[str, Any]]:
+    """The record with some of the values that have a path moved there, written as Yelp does or as plain JSON."""
+    placed = [field for field in program.context if field.path and field.name in record]
+    if not placed:
+        return st.just(record)
+    ways = st.tuples(*[st.sampled_from(("named", "plain", "written", "written")) for _ in placed])
+    return ways.map(lambda chosen: _moved(record, zip(placed, chosen, strict=True)))
+
+
+def _moved(record: dict[str, Any], placed: Iterable[tuple[nodes.InputField, str]]) -> dict[str, Any]:
+    moved = dict(record)
+    for field, way in placed:
+        section: Any = moved
+        for key in field.path[:-1]:
+            section = section.setdefault(key, {}) if isinstance(section, dict) else None
+        value = moved[field.name]
+        if way == "named" or not isinstance(section, dict) or field.path[-1] in section or field.path[0] in record:
+            continue
+        del moved[field.name]
+        section[field.path[-1]] = value if way == "plain" and not isinstance(value, str) else _as_yelp_writes(value)
+    return moved
+
+
+def _as_yelp_writes(value: Any) -> str:
+    """An attribute as Yelp's data has it: a Python literal in a string."""
+    return f"u{value!r}" if isinstance(value, str) else repr(value)
 
 
 def parameters(seed: SeedLike | FormulaSeed) -> st.SearchStrategy[dict[str, JsonValue]]:
     """Parameters inside their bounds; those left out have their defaults."""
     program = load_seed(seed).program
     hints = _hints(program)
-    return st.fixed_dictionaries({}, optional={p.name: _parameter(p, hints) for p in program.parameters})
+    return st.fixed_dictionaries({}, optional={p.name: _bounded(p, hints) for p in program.parameters})
 
 
-def _parameter(parameter: nodes.Parameter, hints: _Hints) -> st.SearchStrategy[Any]:
-    low, high = parameter.minimum, parameter.maximum
-    if parameter.ty.base is Base.INTEGER:
+def _bounded(field: nodes.Parameter | nodes.ExtractionField, hints: _Hints) -> st.SearchStrategy[Any]:
+    low, high = field.minimum, field.maximum
+    if low is None and high is None:
+        return _value(field.ty, hints)
+    if field.ty.base is Base.INTEGER:
         least = -limits.INTEGER_MAX if low is None else int(low)
         return integers(hints.integers, least, limits.INTEGER_MAX if high is None else int(high))
-    if parameter.ty.base is Base.NUMBER:
-        smallest = -limits.INPUT_MAX if low is None else low
-        return numbers(hints.numbers, smallest, limits.INPUT_MAX if high is None else high)
-    return _value(parameter.ty, hints)
+    smallest = -limits.INPUT_MAX if low is None else low
+    return numbers(hints.numbers, smallest, limits.INPUT_MAX if high is None else high)
 
 
 # --- what the seed mentions
@@ -100,18 +129,21 @@ def _mentioned(program: nodes.Program) -> Iterator[JsonValue]:
 
 
 def _record(values: Mapping[str, st.SearchStrategy[Any]], needed: set[str]) -> st.SearchStrategy[dict[str, Any]]:
-    """An object with the needed fields, some of the others, and sometimes a field that nobody knows."""
+    """An object with the needed fields, some of the others, and sometimes a field that nobody knows or takes for a typo."""
     stranger = "surplus"
-    while stranger in values:
-        stranger += "_"
+    while _typo_of(stranger, values) is not None:
+        stranger += "_surplus"
     required = {name: value for name, value in values.items() if name in needed}
     optional = {name: value for name, value in values.items() if name not in needed}
     return st.fixed_dictionaries(required, optional={**optional, stranger: st.just(1)})
 
 
-def _field(ty: Type, hints: _Hints, has_default: bool = False) -> st.SearchStrategy[Any]:
-    value = _value(ty, hints)
-    return st.one_of(value, value, st.none()) if ty.nullable or has_default else value
+def _field(ty: Type, hints: _Hints) -> st.SearchStrategy[Any]:
+    return _or_null(_value(ty, hints), ty.nullable)
+
+
+def _or_null(value: st.SearchStrategy[Any], may_be_null: bool) -> st.SearchStrategy[Any]:
+    return st.one_of(value, value, st.none()) if may_be_null else value
 
 
 def _value(ty: Type, hints: _Hints) -> st.SearchStrategy[Any]:

@@ -23,8 +23,15 @@ _HOSTILE_NAMES = (
 )  # fmt: skip
 _FIELD_NAMES = ("severity", "kind", "amount", "flag", "note", "stars", "useful", "year", "name", "meta_stars", "city")
 _NAMES = (*_PLAIN_NAMES, *_PLAIN_NAMES, *_HOSTILE_NAMES)
-_TASK_NAMES = ("T", "G1a-v2", "über task 1", "1st", "class", "a.b c", "Über")
+_TASK_NAMES = ("T", "G1a-v2", "über task 1", "1st", "class", "a.b c", "Über", "花生 1", "test")
 _ENUM_VALUES = st.lists(SHORT_TEXTS.filter(bool), min_size=1, max_size=4, unique=True)
+_PATHS = (
+    ["attributes", "NoiseLevel"],
+    ["attributes", "Ambience", "casual"],
+    ["hours", "Monday"],
+    ["it's", "{x}"],
+    ["a"],
+)
 _SOURCES = st.lists(TEXTS, max_size=3)
 _KINDS = ("enum", "integer", "number", "boolean", "string")
 _ANY = {"integer": integers(), "number": numbers(), "boolean": st.booleans(), "string": SHORT_TEXTS}
@@ -113,6 +120,8 @@ def _fields(draw: st.DrawFn) -> tuple[list[dict[str, Any]], list[Variable]]:
             field["description"] = draw(SHORT_TEXTS)
         if draw(st.integers(0, 2)) == 2:
             field["default"] = draw(st.sampled_from(values) if values else _ANY[kind])
+        if kind in ("integer", "number") and draw(st.integers(0, 2)) == 2:
+            field.update(_bounds(draw, kind, "default" in field))
         if draw(st.integers(0, 3)) == 3:
             field.update(evidence=draw(st.booleans()), sources=draw(_SOURCES))
         fields.append(field)
@@ -126,10 +135,15 @@ def _declared(draw: st.DrawFn, space: str) -> tuple[list[dict[str, Any]], list[V
     standard = schema.META if space == "meta" else schema.CONTEXT
     fields, variables = [], []
     for name in _unique(draw, (*_FIELD_NAMES, *_HOSTILE_NAMES), 0, 2):
-        kind = standard[name].base.value if name in standard else draw(st.sampled_from(_KINDS[1:]))
+        kind = standard[name].base.value if name in standard else draw(st.sampled_from(_KINDS))
         nullable = draw(st.booleans())
-        fields.append({"name": name, "type": kind, **({"nullable": True} if nullable else {})})
-        variables.append(Variable(f"{space}.{name}", kind, nullable=nullable))
+        values = draw(_ENUM_VALUES) if kind == "enum" else None
+        field: dict[str, Any] = {"name": name, "type": kind, **({"values": values} if values else {})}
+        if space == "context" and name not in standard and draw(st.integers(0, 2)) == 2:
+            field["path"] = draw(st.sampled_from(_PATHS))
+        fields.append({**field, **({"nullable": True} if nullable else {})})
+        base = "string" if kind == "enum" else kind
+        variables.append(Variable(f"{space}.{name}", base, tuple(values) if values else None, nullable=nullable))
     return fields, variables
 
 
@@ -150,12 +164,17 @@ def _parameters(draw: st.DrawFn) -> tuple[dict[str, Any], list[Variable]]:
         kind = draw(st.sampled_from(_KINDS[1:]))
         parameter: dict[str, Any] = {"type": kind}
         if kind in ("integer", "number"):
-            known = draw(st.lists(_ANY[kind], min_size=3, max_size=3))
-            low, parameter["default"], high = sorted(known)
-            bounds = draw(st.sampled_from([(), ("minimum",), ("maximum",), ("minimum", "maximum")]))
-            parameter.update({key: value for key, value in (("minimum", low), ("maximum", high)) if key in bounds})
+            parameter.update(_bounds(draw, kind, True))
         else:
             parameter["default"] = draw(_ANY[kind])
         given[name] = parameter
         variables.append(Variable(f"param.{name}", kind))
     return given, variables
+
+
+def _bounds(draw: st.DrawFn, kind: str, has_default: bool) -> dict[str, Any]:
+    """A default between two numbers, one or both or neither of which are its bounds."""
+    low, default, high = sorted(draw(st.lists(_ANY[kind], min_size=3, max_size=3)))
+    chosen = draw(st.sampled_from([(), ("minimum",), ("maximum",), ("minimum", "maximum")]))
+    bounds = {key: value for key, value in (("minimum", low), ("maximum", high)) if key in chosen}
+    return {**({"default": default} if has_default else {}), **bounds}

@@ -67,6 +67,13 @@ class StepWriter:
         return FormulaWriter(self.draw, everything, self.filters)
 
     def _filter(self, name: str) -> None:
+        if self._one_in(3):
+            everything = [*self.reviews, *self.reviews, *self.inputs, *self.parameters]
+            self._add(
+                name, "define_filter", expr=FormulaWriter(self.draw, everything, self.filters).tested(DEPTH - 1).text
+            )
+            self.filters.append(name)
+            return
         where = self._where(1)
         parts: dict[str, Where] = {}
         for key, test in where.items():

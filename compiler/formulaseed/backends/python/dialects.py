@@ -30,8 +30,8 @@ class Dialect:
     """Those that are no field of the module's own classes."""
     bases: Names
     """What records and errors are made of."""
-    caught: str
-    """What handlers catch."""
+    caught: Names
+    """What handlers catch, as it is written."""
     objects: Names = frozenset()
     """The classes without a base, which have methods, and fields that their methods change."""
     rest: str = ""
@@ -55,30 +55,59 @@ _BUILTINS = frozenset(
         "ValueError",
     }
 )  # fmt: skip
-_ATTRIBUTES = frozenset({"append", "casefold", "get", "items", "split"})
+_UNPRINTABLE = "(ValueError, RecursionError)"
+"""What printing a value raises."""
+_ATTRIBUTES = frozenset({"append", "casefold", "get", "items"})
+
+_ATTRIBUTE_READING: Mapping[str, Names] = {
+    "ast": frozenset({"literal_eval"}),
+    "warnings": frozenset(),  # in its one place only, which is taken as a whole
+}
+_UNREADABLE = "(ValueError, SyntaxError, TypeError, MemoryError, RecursionError)"
+"""What reading an attribute may raise."""
 
 SEEDS = Dialect(
-    syntax=_SYNTAX | {ast.NamedExpr},
+    syntax=_SYNTAX | {ast.NamedExpr, ast.With},
     types=_TYPES,
-    modules={"math": frozenset({"ceil", "floor", "log", "pow", "sqrt"})},
+    modules={
+        **_ATTRIBUTE_READING,
+        "datetime": frozenset({"datetime"}),
+        "math": frozenset({"ceil", "floor", "log", "pow", "sqrt"}),
+        "re": frozenset({"fullmatch"}),
+    },
     imports={
         "__future__": frozenset({"annotations"}),
         "collections.abc": frozenset({"Iterable", "Mapping", "Sequence"}),
         "typing": frozenset({"Final", "Literal", "NamedTuple", "TypeAlias", "TypeVar"}),
     },
-    builtins=_BUILTINS | {"abs", "round", "super", "Exception"},
-    attributes=_ATTRIBUTES | {"bit_length", "is_integer", "isdecimal", "join", "kind", "message", "operands", "step"},
+    builtins=_BUILTINS | {"abs", "range", "round", "super", "Exception"},
+    attributes=_ATTRIBUTES
+    | {
+        "bit_length",
+        "fromisoformat",
+        "is_integer",
+        "isascii",
+        "isdecimal",
+        "join",
+        "kind",
+        "message",
+        "month",
+        "operands",
+        "replace",
+        "startswith",
+        "step",
+        "year",
+    },
     bases=frozenset({"NamedTuple", "Exception", "ValueError"}),
-    caught="OverflowError",
+    caught=frozenset({"OverflowError", "ValueError", _UNPRINTABLE, _UNREADABLE}),
 )
 
 REQUESTS = Dialect(
     syntax=_SYNTAX | {ast.DictComp, ast.ListComp, ast.SetComp, ast.Set, ast.With},
     types=_TYPES | {ast.List},
     modules={
-        "ast": frozenset({"literal_eval"}),
-        "re": frozenset({"IGNORECASE", "compile", "finditer", "fullmatch", "match"}),
-        "warnings": frozenset(),  # in its one place only, which is taken as a whole
+        **_ATTRIBUTE_READING,
+        "re": frozenset({"IGNORECASE", "compile", "fullmatch"}),
     },
     imports={
         "__future__": frozenset({"annotations"}),
@@ -86,11 +115,11 @@ REQUESTS = Dialect(
         "functools": frozenset({"cached_property"}),
         "typing": frozenset({"Final", "Literal", "NamedTuple", "TypeAlias"}),
     },
-    builtins=_BUILTINS | {"all", "frozenset", "range", "reversed", "set", "sorted", "sum"},
-    attributes=_ATTRIBUTES | {"clear", "match", "search", "start", "startswith", "values"},
+    builtins=_BUILTINS | {"all", "frozenset", "range", "set", "sorted", "sum"},
+    attributes=(_ATTRIBUTES - {"append"}) | {"search", "split", "startswith", "values"},
     bases=frozenset({"NamedTuple", "ValueError"}),
-    caught="(ValueError, SyntaxError, TypeError, MemoryError, RecursionError)",
-    objects=frozenset({"Evidence", "_Automaton"}),
+    caught=frozenset({_UNPRINTABLE, _UNREADABLE}),
+    objects=frozenset({"Evidence"}),
     rest="rules",
     table="REQUESTS",
 )

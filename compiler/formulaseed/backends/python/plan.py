@@ -16,19 +16,24 @@ from formulaseed.backends.python.statements import StatementPrinter, Vocabulary
 from formulaseed.domain.builtins import ATOM
 from formulaseed.domain.types import Base, Type
 from formulaseed.ir import nodes
-from formulaseed.ir.nodes import Symbol, SymbolKind
+from formulaseed.ir.nodes import INPUT_KINDS, Symbol, SymbolKind
 
 STYLE = "2026-11"
 """The dated name of the way in which modules are written. A new one changes no module until it is asked for."""
 
-_LOCAL_NAMES = ("annotations", "rows", "context", "parameters", "position", "counted", "noted", "math", "PARAMETERS")
+_LOCAL_NAMES = (
+    "annotations", "rows", "context", "parameters", "position", "counted", "noted", "ast", "datetime", "math", "re", "warnings",
+    "PARAMETERS",
+)  # fmt: skip
 """What `trace` and `evidence` use themselves."""
 
 _MODULE_NAMES = (
-    "TASK_NAME", "SEED_SHA256", "KEYWORDS", "OUTPUT", "STEPS", "Row", "Context", "Result", "Steps", "Parameters", "PARAMETERS",
+    "TASK_NAME", "SEED_VERSION", "SEED_SHA256", "BODY_SHA256", "KEYWORDS", "OUTPUT", "STEPS", "INPUTS",
+    "Row", "Context", "Result", "Steps", "Parameters", "PARAMETERS",
     "is_relevant", "parse_row", "parse_context", "parse_parameters", "evaluate", "trace", "evidence", "EvaluationError",
     "DataError", "JsonValue", "JsonObject", "Final", "Iterable", "Mapping", "Sequence", "Literal", "NamedTuple",
-    "TypeAlias", "TypeVar", "annotations", "math", "rows", "row", "context", "parameters", "record", "text", "folded",
+    "TypeAlias", "TypeVar", "annotations", "ast", "datetime", "math", "re", "warnings",
+    "rows", "row", "context", "parameters", "record", "text", "folded",
     "keyword", "noted", "position", "counted", "extraction", "meta",
 )  # fmt: skip
 
@@ -46,14 +51,13 @@ class Alias:
 
 @dataclass(frozen=True, slots=True)
 class FieldView:
-    """A field of a record: name, type, how it is read, a comment, a default, its key in JSON."""
+    """A field of a record: name, type, how it is read, a comment, a default."""
 
     name: Code
     type: Code
     read: Code = Code("")
     comment: Code = Code("")
     default: Code = Code("")
-    key: Code = Code("")
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +74,7 @@ class ModuleView:
     about: Code
     header: tuple[Code, ...]
     task_name: Code
+    version: Code
     sha256: Code
     keywords: tuple[Code, ...]
     fold_keywords: bool
@@ -77,10 +82,14 @@ class ModuleView:
     tables: tuple[TableView, ...]
     row: tuple[FieldView, ...]
     context: tuple[FieldView, ...]
+    given: tuple[FieldView, ...]
+    """What `parse_context` reads at a path first, each into a local."""
     parameters: tuple[FieldView, ...]
     steps: tuple[FieldView, ...]
     result: tuple[FieldView, ...]
     step_names: tuple[Code, ...]
+    inputs: tuple[tuple[Code, tuple[Code, ...]], ...]
+    """The names of all fields that the seed knows, by their sections in JSON."""
     output: tuple[Code, ...]
     parses_extraction: bool
     parses_meta: bool
@@ -113,9 +122,18 @@ class _Planner:
     def view(self, path: str, sha256: str) -> ModuleView:
         program = self.program
         row, row_reads = self._row_fields()
-        context_names, parameter_names = Names(), Names()
+        context_names, parameter_names, locals_ = Names(), Names(), Names(_LOCAL_NAMES)
+        given = {f.name: self._at_path(f, locals_.local(f.name)) for f in self.context if f.path}
         context = tuple(
-            self._input(f.name, f.ty, f.description, "context", context_names.field(f.name)) for f in self.context
+            self._input(
+                f.name,
+                f.ty,
+                f.description,
+                "context",
+                context_names.field(f.name),
+                given[f.name].name if f.path else None,
+            )
+            for f in self.context
         )
         parameters = tuple(self._parameter(p, parameter_names.field(p.name)) for p in program.parameters)
         step_names = Names()
@@ -129,6 +147,7 @@ class _Planner:
             about=self._docstring(program.description),
             header=self._header(path),
             task_name=literal(program.task_name),
+            version=literal(program.version or None),
             sha256=literal(sha256),
             keywords=tuple(literal(keyword) for keyword in program.keywords),
             fold_keywords=any(keyword != keyword.casefold() for keyword in program.keywords),
@@ -136,10 +155,14 @@ class _Planner:
             tables=tuple(tables.values()),
             row=row,
             context=context,
+            given=tuple(given.values()),
             parameters=parameters,
             steps=steps,
             result=tuple(by_name[name] for name in program.output),
             step_names=tuple(literal(s.name) for s in self.steps),
+            inputs=tuple(
+                (literal(kind.value), tuple(literal(name) for name in program.inputs(kind))) for kind in INPUT_KINDS
+            ),
             output=tuple(literal(name) for name in program.output),
             parses_extraction=bool(self.fields),
             parses_meta=bool(self.meta),
@@ -180,9 +203,12 @@ class _Planner:
     def _alias(self, values: tuple[str, ...], name: str) -> Alias:
         """The alias for these values; the first that needs it gives it its name."""
         if values not in self.aliases:
-            described = {f.ty.values: f for f in self.program.fields if f.values}.get(values)
+            program = self.program
+            inputs: list[nodes.InputField | nodes.ExtractionField] = [*program.context, *program.meta, *program.fields]
+            described = {f.ty.values: f for f in inputs if f.values}.get(values)
             meanings = {v.name: v.description for v in described.values} if described else {}
-            read = any(f.ty.values == values for f in self.fields)
+            used: list[nodes.InputField | nodes.ExtractionField] = [*self.fields, *self.meta, *self.context]
+            read = any(f.ty.values == values for f in used)
             self.aliases[values] = Alias(
                 self.globals.type_alias(name),
                 tuple((literal(v), self._meaning(v, meanings.get(v, ""))) for v in values),
@@ -213,8 +239,9 @@ class _Planner:
             name = f"extraction_{field.name}" if field.name in meta_names else field.name
             places[Symbol(SymbolKind.EXTRACTION, field.name)] = len(views)
             view = self._input(field.name, field.ty, field.description, "extraction", names.field(name))
+            view = replace(view, read=_within(view.read, field, f"extraction.{field.name}"))
             if field.default is not None:
-                absent = f"extraction.get({literal(field.name)}) is None"
+                absent = _left_out("extraction", field.name, f"extraction.get({literal(field.name)})")
                 view = replace(view, read=Code(f"{literal(field.default)} if {absent} else {view.read}"))
             views.append(view)
         extraction_names = {f.name for f in self.fields}
@@ -224,38 +251,43 @@ class _Planner:
             views.append(self._input(other.name, other.ty, other.description, "meta", names.field(name)))
         return tuple(views), places
 
-    def _input(self, name: str, ty: Type, description: str, section: str, field: Code) -> FieldView:
+    def _input(
+        self, name: str, ty: Type, description: str, section: str, field: Code, given: Code | None = None
+    ) -> FieldView:
         comment = Code("") if ty.values is not None else self._beside(name, description)
-        return FieldView(field, self._type(ty, name), self._read(name, ty, section), comment)
+        return FieldView(field, self._type(ty, name), self._read(name, ty, section, given), comment)
 
-    def _read(self, name: str, ty: Type, section: str) -> Code:
-        """The expression that reads the field from JSON."""
+    def _at_path(self, field: nodes.InputField, local: Code) -> FieldView:
+        """The local that holds the JSON value of a context field with a path."""
+        path = ", ".join(literal(key) for key in field.path)
+        function = "_numeral_at" if field.ty.is_numeric else "_value_at"
+        read = Code(f"{function}(context, {literal(field.name)}, ({path}{',' if len(field.path) == 1 else ''}))")
+        return FieldView(local, Code(""), read)
+
+    def _read(self, name: str, ty: Type, section: str, local: Code | None) -> Code:
+        """The expression that reads the field from JSON; `local` holds its value where it was read before."""
         place, key = literal(f"{section}.{name}"), literal(name)
-        value = f"{'record' if section == 'param' else section}.get({key})"
+        value: str = local if local is not None else f"{'record' if section == 'param' else section}.get({key})"
         given = value
         if section == "meta" and name in ("year", "month"):
-            part, most = (0, 9999) if name == "year" else (1, 12)
-            given = f"_date_part(meta, {key}, {part}, {most})"
+            given = f"_date_part(meta, {key})"
             value = given
         if ty.values is not None:
             read = f"_choice({self._alias(ty.values, name).table}, {given}, {place})"
+        elif section == "meta" and name == "date":
+            read = f"_date({given}, {place})"
         else:
             reader = {Base.INTEGER: "integer", Base.NUMBER: "number", Base.BOOLEAN: "boolean", Base.STRING: "string"}
             read = f"_{reader[ty.base]}({given}, {place})"
-        return Code(f"None if {value} is None else {read}" if ty.nullable else read)
+        return Code(f"None if {_left_out(section, name, value)} else {read}" if ty.nullable else read)
 
     def _parameter(self, parameter: nodes.Parameter, field: Code) -> FieldView:
         view = self._input(parameter.name, parameter.ty, parameter.description, "param", field)
-        read: str = view.read
-        if parameter.minimum is not None or parameter.maximum is not None:
-            most = limits.INTEGER_MAX if parameter.ty.base is Base.INTEGER else limits.INPUT_MAX
-            low = literal(-most if parameter.minimum is None else parameter.minimum)
-            high = literal(most if parameter.maximum is None else parameter.maximum)
-            read = f"_bounded({read}, {low}, {high}, {literal(parameter.name)})"
-        read = f"{read} if {literal(parameter.name)} in record else PARAMETERS.{view.name}"
+        read = _within(view.read, parameter, f"param.{parameter.name}")
+        read = Code(f"{read} if {literal(parameter.name)} in record else PARAMETERS.{view.name}")
         bounds = "" if self.bare else _bounds_text(parameter)
         comment = Code(". ".join(part for part in (view.comment, bounds) if part))
-        return FieldView(view.name, view.type, Code(read), comment, literal(parameter.default), literal(parameter.name))
+        return FieldView(view.name, view.type, read, comment, literal(parameter.default))
 
     # --- tables and names
 
@@ -310,6 +342,21 @@ class _Planner:
             tuple((symbol, row_locals[place]) for symbol, place in places.items()),
             Parts(scope),
         )
+
+
+def _within(read: Code, field: nodes.ExtractionField | nodes.Parameter, place: str) -> Code:
+    """The expression that reads a number, with its bounds checked where it has any."""
+    if field.minimum is None and field.maximum is None:
+        return read
+    most = limits.INTEGER_MAX if field.ty.base is Base.INTEGER else limits.INPUT_MAX
+    low = literal(-most if field.minimum is None else field.minimum)
+    high = literal(most if field.maximum is None else field.maximum)
+    return Code(f"_bounded({read}, {low}, {high}, {literal(place)})")
+
+
+def _left_out(section: str, name: str, value: str) -> str:
+    """The condition under which a field is not given; a key that is a typo of it is looked for only then."""
+    return f"{value} is None and _left_out({section}, {literal(section)}, {literal(name)}, INPUTS)"
 
 
 def _bounds_text(parameter: nodes.Parameter) -> str:

@@ -3,12 +3,16 @@
 Typed and tested like everything else; standard library only. Each name is private to the module it lands in.
 """
 
+import ast
 import math
-from collections.abc import Mapping, Sequence
-from typing import TypeAlias, TypeVar
+import re
+import warnings
+from collections.abc import Mapping
+from typing import TypeVar
 
-JsonValue: TypeAlias = "str | int | float | bool | Sequence[JsonValue] | Mapping[str, JsonValue] | None"
-JsonObject: TypeAlias = Mapping[str, JsonValue]
+from formulaseed.domain.dates import _iso_date
+from formulaseed.domain.json_values import JsonObject, JsonValue, _shown
+from formulaseed.domain.typos import _similar, _typo_of
 
 _Number = TypeVar("_Number", int, float)
 _Found = TypeVar("_Found")
@@ -16,6 +20,7 @@ _Default = TypeVar("_Default")
 _Value = TypeVar("_Value", bound=str)
 
 _LARGEST = 1.7976931348623157e308
+_ATTRIBUTE_CHARACTERS = 2_000
 
 
 class EvaluationError(Exception):
@@ -129,24 +134,36 @@ def _substring_max(table: Mapping[str, _Number], source: str, default: _Default)
 def _found(value: _Found | None, source: str, step: str) -> _Found:
     """The value that a lookup without a default has found."""
     if value is None:
-        raise EvaluationError(step, "lookup", f"no key of the table is found in {source!r}", (source,))
+        raise EvaluationError(step, "lookup", f"no key of the table is found in {_shown(source)}", (source,))
     return value
 
 
 def _refused(place: str, expected: str, value: JsonValue) -> DataError:
     if value is None:
         return DataError(f"`{place}` is missing; it must be {expected}")
-    return DataError(f"`{place}` must be {expected}, not {repr(value)[:80]}")
+    return DataError(f"`{place}` must be {expected}, not {_shown(value)}")
 
 
 def _object(record: JsonObject, name: str) -> JsonObject:
-    """A section of a JSON row; an absent one is empty."""
+    """A section of a JSON row. An absent one is empty, but for a key that is a typo of it or begins with it."""
     section = record.get(name)
     if isinstance(section, dict):
         return section
-    if name not in record:
-        return {}
-    raise DataError(f"`{name}` must be an object, not {repr(section)[:80]}")
+    if name in record:
+        raise DataError(f"`{name}` must be an object, not {_shown(section)}")
+    for key in record:
+        if _similar(name, key) or key.casefold()[: len(name)] == name:
+            raise DataError(f"`{name}` is missing, but there is `{key[:80]}`: rename it")
+    return {}
+
+
+def _left_out(record: JsonObject, section: str, name: str, inputs: Mapping[str, tuple[str, ...]]) -> bool:
+    """True for a field that is null or absent. Raises DataError where a key is a typo of an absent one."""
+    typo = None if name in record else _typo_of(name, record, inputs[section])
+    if typo is not None:
+        fix = f"rename it, or give `{name}` as null"
+        raise DataError(f"`{section}.{name}` is missing, but there is `{typo[:80]}`: {fix}")
+    return True
 
 
 def _choice(values: Mapping[str, _Value], value: JsonValue, place: str) -> _Value:
@@ -184,6 +201,46 @@ def _number(value: JsonValue, place: str) -> float:
     raise _refused(place, "a number from -1e100 to 1e100", value)
 
 
+def _value_at(record: JsonObject, name: str, path: tuple[str, ...]) -> JsonValue:
+    """A field's value: under its own name, else at a path, where strings are read as Yelp writes attributes."""
+    own = record.get(name)
+    return own if own is not None else _attribute_at(record, path)
+
+
+def _numeral_at(record: JsonObject, name: str, path: tuple[str, ...]) -> JsonValue:
+    """The same for a number, which Yelp writes as a string: "2"."""
+    value = _value_at(record, name, path)
+    if isinstance(value, str) and re.fullmatch("-?[0-9]{1,15}([.][0-9]{1,15})?", value):
+        return float(value) if "." in value else int(value)
+    return value
+
+
+def _attribute_at(record: JsonObject, path: tuple[str, ...]) -> JsonValue:
+    """The value at a path, the first string on the way read as Yelp writes attributes; None where there is none."""
+    found: JsonValue = record
+    was_read = False
+    for key in path:
+        if isinstance(found, str) and not was_read:
+            found, was_read = _read_attribute(found), True
+        found = found.get(key) if isinstance(found, dict) else None
+    return _read_attribute(found) if isinstance(found, str) and not was_read else found
+
+
+def _read_attribute(text: str) -> JsonValue:
+    """What a string of Yelp's attributes says: `True`, `u'free'`, `{'casual': True}`; any other is itself."""
+    if text in ("True", "False", "None"):
+        return text == "True" if text != "None" else None
+    if not text.startswith(("{", "'", '"', "u'", 'u"')) or len(text) > _ATTRIBUTE_CHARACTERS:
+        return text
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            value: JsonValue = ast.literal_eval(text)
+    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
+        return text
+    return value if isinstance(value, str | dict) else text
+
+
 def _inside(record: JsonObject, path: tuple[str, ...]) -> JsonValue:
     """The value at a path of objects inside one another; null where one of them is missing."""
     section = record
@@ -192,14 +249,14 @@ def _inside(record: JsonObject, path: tuple[str, ...]) -> JsonValue:
         if found is None:
             return None
         if not isinstance(found, dict):
-            raise DataError(f"`{name}` must be an object or null, not {repr(found)[:80]}")
+            raise DataError(f"`{name}` must be an object or null, not {_shown(found)}")
         section = found
     return section.get(path[-1])
 
 
 def _either(inside: JsonValue, direct: JsonValue, name: str) -> JsonValue:
     """A field that may be given inside its entity or without it."""
-    if inside is not None and direct is not None and inside != direct:
+    if isinstance(inside, str | int | float) and direct is not None and inside != direct:
         raise DataError(f"`{name}` is given twice, with different values")
     return direct if inside is None else inside
 
@@ -209,25 +266,46 @@ def _is_there(record: JsonObject, name: str) -> bool | None:
     found = record.get(name)
     if found is None or isinstance(found, dict):
         return None if found is None else True
-    raise DataError(f"`{name}` must be an object or null, not {repr(found)[:80]}")
+    raise DataError(f"`{name}` must be an object or null, not {_shown(found)}")
 
 
-def _date_part(record: JsonObject, name: str, part: int, most: int) -> JsonValue:
-    """`meta.year` or `meta.month`: as given, else the part of the date, YYYY-MM-DD."""
-    value = record.get(name)
-    date = record.get("date")
-    if value is not None or not isinstance(date, str):
-        return value
-    parts = date[:10].split("-")
-    if len(parts) == 3 and parts[part].isdecimal() and 1 <= int(parts[part]) <= most:
-        return int(parts[part])
-    raise _refused("meta.date", "a date, YYYY-MM-DD", date)
+def _prefixed(record: JsonObject, path: tuple[str, ...]) -> JsonValue:
+    """Read a field that is given inside its entity only: without it, its name is that of another entity."""
+    _is_there(record, path[1])
+    return _inside(record, path)
 
 
-def _bounded(value: _Number, low: float, high: float, name: str) -> _Number:
-    """A parameter inside its bounds, both inclusive."""
+def _year_and_month(value: JsonValue, place: str) -> tuple[int, int]:
+    found = _iso_date(value) if isinstance(value, str) else None
+    if found is None:
+        raise _refused(place, "an ISO date such as 2018-04-14 or 2018-04-14 12:18:05", value)
+    return found
+
+
+def _date(value: JsonValue, place: str) -> str:
+    """An ISO date or date-time, as it is given."""
+    _year_and_month(value, place)
+    return _string(value, place)
+
+
+def _date_part(meta: JsonObject, name: str) -> JsonValue:
+    """`meta.year` or `meta.month`: as given, else the date's; where both are given they must agree."""
+    given, date = meta.get(name), meta.get("date")
+    if date is None:
+        return given
+    year, month = _year_and_month(date, "meta.date")
+    part = year if name == "year" else month
+    if given is None:
+        return part
+    if _integer(given, f"meta.{name}") != part:
+        raise DataError(f"`meta.{name}` is {given!r}, but `meta.date` is {date!r}")
+    return given
+
+
+def _bounded(value: _Number, low: float, high: float, place: str) -> _Number:
+    """A field or parameter inside its bounds, both inclusive."""
     if not low <= value <= high:
-        raise DataError(f"`param.{name}` must be from {low} to {high}, not {value!r}")
+        raise DataError(f"`{place}` must be from {low} to {high}, not {_shown(value)}")
     return value
 
 

@@ -17,7 +17,8 @@ from formulaseed.backends.python.code import Code
 from formulaseed.backends.python.plan import ModuleView
 from formulaseed.backends.python.requests_plan import RequestsView
 from formulaseed.backends.python.rules_plan import RulesView
-from formulaseed.domain import scanning
+from formulaseed.backends.python.seal import sealed
+from formulaseed.domain import dates, json_values, typos
 from formulaseed.resources import resource_folder
 
 if TYPE_CHECKING:
@@ -59,7 +60,7 @@ class RenderedModule:
 
     def source(self, *, formatted: bool) -> str:
         body = format_body(self.body) if formatted else self.body
-        return f"{body.rstrip()}\n\n\n{self.helpers}\n"
+        return sealed(f"{body.rstrip()}\n\n\n{self.helpers}\n")
 
 
 def render_module(view: ModuleView, bare: ModuleView) -> tuple[RenderedModule, RenderedModule]:
@@ -132,8 +133,9 @@ class _Helper:
 def _helpers() -> dict[str, _Helper]:
     """The definitions of the preludes, in the order of the files."""
     helpers: dict[str, _Helper] = {}
-    for file in (prelude.__file__, requests_prelude.__file__, scanning.__file__):
-        helpers.update(_helpers_of(Path(file).read_text(encoding="utf-8")))
+    for module in (json_values, prelude, requests_prelude, typos, dates):
+        assert module.__file__ is not None
+        helpers.update(_helpers_of(Path(module.__file__).read_text(encoding="utf-8")))
     return helpers
 
 
@@ -169,7 +171,12 @@ def _needed(
         more = (names & known.keys()) - wanted
         if not more:
             chosen = [helper for name, helper in known.items() if name in wanted]
-            used -= {"ast", "re", "warnings"}  # in a body these are a step's names; modules are imported for helpers
+            used -= {
+                "ast",
+                "datetime",
+                "re",
+                "warnings",
+            }  # in a body these are a step's names; modules are imported for helpers
             return _laid_out(chosen), tuple(Code(line) for line in _imports(used | names | anyway))
         wanted |= more
 
@@ -183,7 +190,7 @@ def _laid_out(helpers: list[_Helper]) -> str:
 
 def _imports(used: set[str]) -> list[str]:
     lines = ["from __future__ import annotations", ""]
-    lines += [f"import {name}" for name in ("ast", "math", "re", "warnings") if name in used]
+    lines += [f"import {name}" for name in ("ast", "datetime", "math", "re", "warnings") if name in used]
     for module, names in _FROM.items():
         found = [name for name in names if name in used]
         lines += [f"from {module} import {', '.join(found)}"] if found else []

@@ -4,23 +4,20 @@ A condition is 1 (satisfied), 0 (unknown) or -1 (not satisfied). Nothing of the 
 read with `ast.literal_eval`.
 """
 
-import ast
 import re
-import warnings
 from collections.abc import Mapping, Sequence
 from typing import Literal, NamedTuple, TypeAlias
 
-from formulaseed.backends.python.prelude import DataError, JsonObject, JsonValue
-from formulaseed.domain.scanning import _Automaton
+from formulaseed.backends.python.prelude import DataError, _attribute_at, _read_attribute
+from formulaseed.domain.json_values import JsonObject, JsonValue, _shown, _unreadable
 
 Truth: TypeAlias = Literal[-1, 0, 1]
 Scalar: TypeAlias = "str | int | float | bool | None"
 Path: TypeAlias = tuple[str, ...]
 Circle: TypeAlias = tuple[tuple[str, ...], int]
 Weight: TypeAlias = tuple[Path, float, int]
-Program: TypeAlias = tuple[str, tuple["str | tuple[int, ...]", ...]]
 
-_ATTRIBUTE_CHARACTERS = 2_000
+_REVIEW_TEXT_CHARACTERS = 100_000
 _HOURS = r"\s*([0-9]{1,2}):([0-9]{1,2})\s*-\s*([0-9]{1,2}):([0-9]{1,2})\s*"
 
 
@@ -44,10 +41,13 @@ class Background(NamedTuple):
 
 def parse_restaurant(record: JsonObject, reviews: Sequence[JsonObject] = ()) -> Restaurant:
     """A restaurant from its JSON: business fields under `business` or on the top level, reviews inside or beside."""
-    inner = record.get("business")
-    business = {**record, **inner} if isinstance(inner, dict) else record
-    own = record.get("reviews")
-    found: list[JsonValue] = list(own) if isinstance(own, list) else []
+    inner, own = record.get("business"), record.get("reviews")
+    fields, listed = inner if isinstance(inner, dict) else {}, own if isinstance(own, list) else []
+    business = {**record, **fields}
+    for name, value in business.items():
+        if value is not fields and value is not listed and _unreadable(value):
+            raise DataError(f"`{name}` {_unreadable(value)}")
+    found: list[JsonValue] = list(listed)
     found += reviews
     return Restaurant(business, tuple(_review(review, place) for place, review in enumerate(found)))
 
@@ -57,8 +57,11 @@ def parse_background(judgements: Sequence[JsonObject] | None = None, social: Jso
     judged: dict[tuple[str, str], str] | None = None
     if judgements is not None:
         judged = {}
-        for line in judgements:
-            judged[str(line.get("review_id")), str(line.get("aspect"))] = str(line.get("judgement"))
+        for place, line in enumerate(judgements):
+            review_id, aspect, judgement = line.get("review_id"), line.get("aspect"), line.get("judgement")
+            if not (isinstance(review_id, str) and isinstance(aspect, str) and isinstance(judgement, str)):
+                raise DataError(f"`judgements[{place}]` must have the texts `review_id`, `aspect` and `judgement`")
+            judged[review_id, aspect] = judgement
     friends: dict[str, frozenset[str]] = {}
     graph = social.get("friend_graph") if social is not None else None
     for person, others in graph.items() if isinstance(graph, dict) else ():
@@ -71,14 +74,22 @@ def parse_background(judgements: Sequence[JsonObject] | None = None, social: Jso
 
 def _review(review: JsonValue, place: int) -> JsonObject:
     if not isinstance(review, dict):
-        raise DataError(f"`reviews[{place}]` must be an object, not {repr(review)[:80]}")
+        raise DataError(f"`reviews[{place}]` must be an object, not {_shown(review)}")
     if not isinstance(review.get("review_id"), str):
-        raise DataError(f"`reviews[{place}].review_id` must be a text, not {repr(review.get('review_id'))[:80]}")
+        raise DataError(f"`reviews[{place}].review_id` must be a text, not {_shown(review.get('review_id'))}")
     if not isinstance(review.get("text"), str):
-        raise DataError(f"`reviews[{place}].text` must be a text, not {repr(review.get('text'))[:80]}")
+        raise DataError(f"`reviews[{place}].text` must be a text, not {_shown(review.get('text'))}")
+    if len(_text_of(review)) > _REVIEW_TEXT_CHARACTERS:
+        raise DataError(f"`reviews[{place}].text` has more than {_REVIEW_TEXT_CHARACTERS} characters")
     stars = review.get("stars")
     if stars is not None and (isinstance(stars, bool) or not isinstance(stars, int | float)):
-        raise DataError(f"`reviews[{place}].stars` must be a number, not {repr(stars)[:80]}")
+        raise DataError(f"`reviews[{place}].stars` must be a number, not {_shown(stars)}")
+    person = _at(review, ("user", "name"))
+    if person is not None and not isinstance(person, str):
+        raise DataError(f"`reviews[{place}].user.name` must be a text, not {_shown(person)}")
+    for name, value in review.items():
+        if _unreadable(value):
+            raise DataError(f"`reviews[{place}].{name}` {_unreadable(value)}")
     return review
 
 
@@ -111,32 +122,6 @@ def _attribute(place: Restaurant, path: Path, **rules: Scalar) -> Truth:
     return -1 if compared == ["true"] else 0
 
 
-def _attribute_at(business: JsonObject, path: Path) -> JsonValue:
-    """The value at a path, the first text on the way read as Yelp writes attributes; None where there is none."""
-    found: JsonValue = business
-    was_read = False
-    for key in path:
-        if isinstance(found, str) and not was_read:
-            found, was_read = _read_attribute(found), True
-        found = found.get(key) if isinstance(found, dict) else None
-    return _read_attribute(found) if isinstance(found, str) and not was_read else found
-
-
-def _read_attribute(text: str) -> JsonValue:
-    """What a text of Yelp's attributes says: `True`, `u'free'`, `{'casual': True}`; other texts are themselves."""
-    if text in ("True", "False", "None"):
-        return text == "True" if text != "None" else None
-    if not text.startswith(("{", "'", '"', "u'", 'u"')) or len(text) > _ATTRIBUTE_CHARACTERS:
-        return text
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            value: JsonValue = ast.literal_eval(text)
-    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
-        return text
-    return value if isinstance(value, str | dict) else text
-
-
 def _contains(value: JsonValue, expected: Scalar) -> bool:
     return str(expected).casefold() in str(value).casefold()
 
@@ -167,20 +152,16 @@ def _review_text(
     circle: Circle | None = None,
     weight: Weight | None = None,
     pattern: str | None = None,
-    automaton: Program | None = None,
 ) -> Truth:
     """Whether enough reviews match a pattern, case ignored, or were judged positive on it as an aspect.
 
-    The pattern is the aspect, unless it is given in a shorter form, or as an automaton.
+    The pattern is the aspect, unless it is given in a form that runs faster.
     """
     if not place.reviews and circle is None:
         return 0
     reviews = _by(place.reviews, circle, known)
     if known.judgements is not None:
         matching = [review for review in reviews if _judged(review, aspect, known) == "positive"]
-    elif automaton is not None:
-        scanner = _Automaton(automaton[0], automaton[1])
-        matching = [review for review in reviews if scanner.search(_text_of(review))]
     else:
         search = re.compile(aspect if pattern is None else pattern, re.IGNORECASE).search
         matching = [review for review in reviews if search(_text_of(review)) is not None]

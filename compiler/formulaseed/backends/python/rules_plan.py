@@ -6,7 +6,7 @@ In: `nodes.Program` whose steps are formulas over the entities of a domain. Out:
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from formulaseed.backends.python.code import Code, addresses_a_tool, comment_text, docstring_text, literal
@@ -21,7 +21,8 @@ from formulaseed.ir.text import expression_text
 from formulaseed.wording import number_of
 
 _MODULE_NAMES = (
-    "NAME", "RULES_SHA256", "RULES", "Record", "evaluate", "parse_record", "EvaluationError", "DataError", "JsonValue",
+    "NAME", "RULES_SHA256", "BODY_SHA256", "RULES", "Record", "evaluate", "parse_record", "EvaluationError", "DataError",
+    "JsonValue",
     "JsonObject", "Final", "Mapping", "Sequence", "Literal", "NamedTuple", "TypeAlias", "TypeVar", "annotations", "math",
     "record",
 )  # fmt: skip
@@ -66,7 +67,9 @@ def plan_rules(program: nodes.Program, *, path: str, sha256: str, bare: bool = F
 
 class _Planner:
     def __init__(self, program: nodes.Program, bare: bool) -> None:
+        assert program.reference is not None, "rules are over a reference"
         self.program = program
+        self.reference = program.reference
         self.bare = bare
         self.globals = Names(_MODULE_NAMES)
         self.functions = [self.globals.local(_plain(step.name)) for step in program.steps]
@@ -108,17 +111,19 @@ class _Planner:
 
     def flat(self, name: str) -> str:
         """A field's full name as one word, the root entity's left out."""
-        return name.removeprefix(f"{self.program.root}.").replace(".", "_")
+        return "_".join(self.reference.direct_path(name)) or name.replace(".", "_")
 
     def found(self, name: str) -> Code:
-        """Where a field is found: a field of the root entity also without the entity around it."""
+        """Return where a field is found: a field of the root entity also without the entity around it."""
         entity, *path = name.split(".")
         if not path:
             return Code(f"_is_there(record, {literal(entity)})")
-        inside = f"_inside(record, {_tuple([entity, *path])})"
-        if entity != self.program.root:
+        inside, direct = f"_inside(record, {_tuple([entity, *path])})", self.reference.direct_path(name)
+        if entity == self.reference.root and not direct:
+            return Code(f"_prefixed(record, {_tuple([entity, *path])})")
+        if not direct:
             return Code(inside)
-        return Code(f"_either({inside}, _inside(record, {_tuple(path)}), {literal(self.program.spelled(name))})")
+        return Code(f"_either({inside}, _inside(record, {_tuple(direct)}), {literal(self.program.spelled(name))})")
 
     def field(self, field: nodes.InputField, name: Code, local: Code) -> FieldView:
         ty, place = field.ty, literal(self.program.spelled(field.name))
@@ -172,7 +177,7 @@ def _code(printer: ExpressionPrinter, result: Expr) -> Code:
     return printer.finished(result).code
 
 
-def _tuple(names: list[str]) -> str:
+def _tuple(names: Sequence[str]) -> str:
     inside = ", ".join(map(literal, names))
     return f"({inside},)" if len(names) == 1 else f"({inside})"
 

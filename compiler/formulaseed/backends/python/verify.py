@@ -13,6 +13,7 @@ import re
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
+from formulaseed.backends.python import seal
 from formulaseed.backends.python.dialects import SEEDS, Dialect
 from formulaseed.backends.python.names import FRAME_NAMES, PYTHON_NAMES
 
@@ -55,9 +56,16 @@ def verify(source: str, bare: str, dialect: Dialect = SEEDS) -> str | None:
     fault = foreign(tree, dialect)
     if fault:
         return fault
-    if not _same(_without_docstrings(tree), _without_docstrings(bare_tree)):
+    if seal.stated_sha256(source) != seal.body_sha256(source):
+        return "it does not state the hash of its own text"
+    if not _same(_code(tree), _code(bare_tree)):
         return "its code depends on a description or a comment"
     return None
+
+
+def has_code_of(source: str, other: str) -> bool:
+    """Whether two modules are one program, whatever their docstrings and comments say."""
+    return _same(_code(_parsed(source)), _code(_parsed(other)))
 
 
 def verify_source(source: str, dialect: Dialect = SEEDS) -> str | None:
@@ -314,8 +322,8 @@ class _Verifier:
                     self._annotation(annotation)
                     stack += [target] if value is None else [target, value]
                 case ast.ExceptHandler(kind, name, body):
-                    if kind is None or name or ast.unparse(kind) != self.dialect.caught:
-                        raise _Foreign(node, f"only {self.dialect.caught} is caught")
+                    if kind is None or name or ast.unparse(kind) not in self.dialect.caught:
+                        raise _Foreign(node, f"only {' and '.join(sorted(self.dialect.caught))} are caught")
                     stack += body
                 case ast.With(items, body):
                     if "warnings" not in self.modules or [ast.unparse(part) for part in (*items, body[0])] != _QUIET:
@@ -379,8 +387,12 @@ def _parts(node: ast.AST) -> list[ast.expr]:
             return []
 
 
-def _without_docstrings(tree: ast.Module) -> ast.Module:
-    """The same tree; functions and classes stand in a module and in its classes only."""
+def _code(tree: ast.Module) -> ast.Module:
+    """The same tree without docstrings and without the hash of the text.
+
+    Functions and classes stand in a module and in its classes only.
+    """
+    tree.body = [statement for statement in tree.body if not _is_seal(statement)]
     stack: list[ast.Module | ast.stmt] = [tree]
     while stack:
         node = stack.pop()
@@ -390,6 +402,14 @@ def _without_docstrings(tree: ast.Module) -> ast.Module:
                 node.body = node.body[1:]
             stack += node.body
     return tree
+
+
+def _is_seal(statement: ast.stmt) -> bool:
+    match statement:
+        case ast.AnnAssign(ast.Name(seal.NAME), ast.Name("Final"), ast.Constant(str())):
+            return True
+        case _:
+            return False
 
 
 def _same(left: ast.AST, right: ast.AST) -> bool:

@@ -1,0 +1,160 @@
+"""A module that is not as its seed compiles is not run unnoticed: as a command and from Python."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from formulaseed import SeedError, compile_seed, load_evaluator, load_seed
+from formulaseed.backends.python.seal import sealed
+from helpers import ROOT, Outcome, formulaseed, tiny_row, tiny_rows, tiny_seed, write_json, write_lines
+
+LINE = re.compile(r'^BODY_SHA256: Final = "([0-9a-f]{64})"\n', re.MULTILINE)
+Edit = Callable[[str], str]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A seed, its module beside it, rows and a context."""
+    write_json(tmp_path / "tiny.json", tiny_seed())
+    (tmp_path / "tiny_1.py").write_text(compile_seed(tmp_path / "tiny.json"), encoding="utf-8")
+    write_lines(tmp_path / "rows.jsonl", tiny_rows("a", tiny_row("r1"), tiny_row("r2", "bad")))
+    review = {"review_id": "r1", "text": "Good soup", "stars": 4}
+    write_lines(tmp_path / "contexts.jsonl", {"business_id": "a", "is_open": 1, "reviews": [review]})
+    return tmp_path
+
+
+def edit(folder: Path, change: Edit) -> None:
+    path = folder / "tiny_1.py"
+    source = path.read_text(encoding="utf-8")
+    path.write_text(change(source), encoding="utf-8")
+    assert path.read_text(encoding="utf-8") != source
+
+
+def evaluate(folder: Path, *options: str) -> Outcome:
+    return formulaseed("evaluate", "tiny_1.py", "--rows", "rows.jsonl", *options, cwd=folder)
+
+
+def run(folder: Path, *options: str) -> Outcome:
+    return formulaseed("run", "tiny_1.py", "--contexts", "contexts.jsonl", *options, cwd=folder)
+
+
+def threshold(source: str) -> str:
+    assert "share > 0.5" in source
+    return source.replace("share > 0.5", "share > 0.25")
+
+
+EDITS: dict[str, tuple[Edit, str]] = {
+    "a threshold": (threshold, "was edited after it was compiled"),
+    "a threshold and its hash": (lambda source: sealed(threshold(source)), "is not what tiny.json compiles to"),
+    "a comment": (lambda source: source.replace("# Points", "# points"), "was edited after it was compiled"),
+    "a line at the end": (lambda source: f"{source}\n", "was edited after it was compiled"),
+    "the hash": (lambda source: source.replace('BODY_SHA256: Final = "', 'BODY_SHA256: Final = "0'), "was edited after it"),
+    "no hash": (lambda source: LINE.sub("", source), "was compiled by an older version"),
+    "the hash of the seed": (
+        lambda source: re.sub(r'(SEED_SHA256: Final = )"\w{64}"', rf'\1"{"0" * 64}"', source), "was edited after it was compiled",
+    ),
+}  # fmt: skip
+
+
+def test_the_hash_is_that_of_the_other_lines() -> None:
+    """Every module of the project states the SHA-256 of its text without the line that states it, beside its seed's."""
+    modules = sorted((ROOT / "generated").glob("*.py"))
+    assert len(modules) == 10
+    for path in modules:
+        source = path.read_text(encoding="utf-8")
+        [stated] = LINE.findall(source)
+        assert hashlib.sha256(LINE.sub("", source).encode()).hexdigest() == stated
+        before = source[: source.index("BODY_SHA256")].splitlines()[-1]
+        assert re.fullmatch(r'(SEED|REQUESTS|RULES)_SHA256: Final = "\w{64}"', before)
+
+
+@pytest.mark.parametrize("name", EDITS)
+def test_an_edited_module_is_refused(name: str, folder: Path) -> None:
+    """Status 2 and one line that says how it differs and what to do; from Python FS701."""
+    change, told = EDITS[name]
+    edit(folder, change)
+    for done in (evaluate(folder), run(folder)):
+        assert (done.status, done.out) == (2, "")
+        [line] = done.err.splitlines()
+        assert line.startswith(f"formulaseed: tiny_1.py {told}")
+        assert line.endswith(": compile tiny.json again, or pass --allow-edited")
+    with pytest.raises(SeedError) as refused:
+        load_evaluator(folder / "tiny_1.py")
+    [diagnostic] = refused.value.diagnostics
+    assert (diagnostic.code, diagnostic.severity) == ("FS701", "error")
+    assert diagnostic.message.startswith("the module was") or diagnostic.message.startswith("the module is not what")
+
+
+@pytest.mark.parametrize("name", EDITS)
+def test_an_edited_module_may_be_allowed(name: str, folder: Path) -> None:
+    """It runs as it is, says so on standard error, and every result says so, too."""
+    honest = evaluate(folder).results[0]
+    assert "edited" not in honest["run"]
+    edit(folder, EDITS[name][0])
+    done = evaluate(folder, "--allow-edited")
+    assert done.status == 0
+    assert done.err.startswith(f"tiny_1.py {EDITS[name][1]}")
+    [result] = done.results
+    assert result["run"]["edited"] is True
+    assert result["run"]["parameters"] == {"LEAST": 2}
+    verdict = "good" if "threshold" in name else honest["output"]["VERDICT"]
+    assert result["output"] == {**honest["output"], "VERDICT": verdict}
+    assert load_evaluator(folder / "tiny_1.py", allow_edited=True).provenance().edited
+
+
+def test_code_that_no_compiler_writes_is_refused_all_the_same(folder: Path) -> None:
+    """`--allow-edited` allows other steps, not other Python."""
+    edit(folder, lambda source: f"{source}\nimport os\n")
+    for options in ((), ("--allow-edited",)):
+        done = evaluate(folder, *options)
+        assert (done.status, "error[FS701]" in done.err) == (1, True)
+
+
+def test_an_intact_module_runs_wherever_it_is(folder: Path) -> None:
+    """Beside its seed, alone, under another name, with other line ends, and in a project around its folder."""
+    expected = evaluate(folder)
+    assert (expected.status, expected.err) == (0, "1 line: 1 restaurant, 0 failed\n")
+    source = (folder / "tiny_1.py").read_bytes()
+    (folder / "pyproject.toml").touch()
+    assert evaluate(folder) == expected
+    alone = folder / "alone" / "other.py"
+    alone.parent.mkdir()
+    for data in (source, source.replace(b"\n", b"\r\n")):
+        alone.write_bytes(data)
+        assert formulaseed("evaluate", alone, "--rows", folder / "rows.jsonl") == expected
+    assert formulaseed("evaluate", "generated/g1a_v2.py", "--rows", "examples/rows-g1a_v2.jsonl").status == 0
+
+
+@pytest.mark.parametrize("seed", ['{"task_name": 1}', "", None], ids=["errors", "empty", "another"])
+def test_a_seed_that_has_changed_since_is_told(seed: str | None, folder: Path) -> None:
+    """Then the module's own hash decides; `run` needs the seed as it was."""
+    text = seed if seed is not None else (folder / "tiny.json").read_text().replace("0.5", "0.75")
+    (folder / "tiny.json").write_text(text, encoding="utf-8")
+    done = evaluate(folder)
+    assert done.status == 0
+    assert done.err.startswith("tiny.json has changed since tiny_1.py was compiled\n")
+    assert done.results[0]["run"]["seed_sha256"] == load_seed(tiny_seed()).sha256
+    needs = run(folder)
+    assert (needs.status, "was compiled from another version of tiny.json; compile it again" in needs.err) == (2, True)
+    edit(folder, threshold)
+    refused = evaluate(folder)
+    assert (refused.status, "tiny_1.py was edited after it was compiled" in refused.err) == (2, True)
+
+
+def test_an_older_seed_is_no_different(folder: Path) -> None:
+    """A module of the older shape is compared with what its seed compiles to as well."""
+    given: dict[str, Any] = {
+        "task_name": "Tiny-1", "filter_keywords": [], "extraction_fields": [{"name": "n", "type": "integer"}],
+        "compute_dag": [{"name": "total", "formula": "sum(e['n'] for e in extractions)"}], "output_fields": ["total"],
+    }  # fmt: skip
+    write_json(folder / "tiny.json", given)
+    formulaseed("compile", "tiny.json", "--out", ".", cwd=folder)
+    write_lines(folder / "rows.jsonl", {"business_id": "a", "rows": [{"extraction": {"n": 2}}]})
+    assert evaluate(folder).results[0]["output"] == {"total": 2}
+    edit(folder, lambda source: sealed(source.replace("total += n", "total += n + 1")))
+    assert "is not what tiny.json compiles to" in evaluate(folder).err

@@ -1,0 +1,270 @@
+"""Values that Python itself cannot print, compare or convert: refused like any other that does not fit, everywhere.
+
+Integers of 400 and of 5,000 digits, NaN and infinities, lists and objects that nest deeper than Python's recursion.
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from formulaseed import (
+    DataError,
+    EvaluationError,
+    FormulaSeedError,
+    compile_formula,
+    limits,
+    load_evaluator,
+    load_requests,
+    load_seed,
+    validate_requests,
+)
+from formulaseed.backends.python.requests_prelude import parse_background, parse_restaurant
+from formulaseed.domain.json_values import _shown, _unreadable
+from formulaseed.errors import UnreadableError
+from formulaseed.extract.fields import Field, legal
+from formulaseed.formulas import analyse_rules_file, compile_rules, load_rules
+from formulaseed.pipeline import compile_requests
+from formulaseed.runtime.loading import module_from_source
+from formulaseed.testing import contexts, parameters, reference_evaluate, rows
+from helpers import EXAMPLES, SEEDS, formulaseed, places, read_lines, tiny_rows, tiny_seed, write_json
+from hypothesis import Phase, find, given, settings
+from hypothesis import strategies as st
+from listing import FULL
+
+HUGE = 10**5_000
+REFERENCE = EXAMPLES / "formula_reference.json"
+
+
+def deep(levels: int, *, objects: bool = False) -> Any:
+    value: Any = {} if objects else []
+    for _ in range(levels):
+        value = {"a": value} if objects else [value]
+    return value
+
+
+EXTREMES = {
+    "5,000 digits": HUGE, "less than that": -HUGE, "400 digits": 10**400, "in a list": [HUGE], "in an object": {"a": HUGE},
+    "NaN": float("nan"), "infinity": float("inf"), "a list 100,000 deep": deep(100_000), "a long text": "x" * 1_000_000,
+    "objects 100,000 deep": deep(100_000, objects=True), "a list 900 deep": deep(900), "a boolean": True, "null": None,
+    "a list": [], "an object": {}, "a number": 3,
+}  # fmt: skip
+PICKED = st.sampled_from(list(EXTREMES.values()))
+
+
+def with_one(value: Any, holder_and_key: int, extreme: Any) -> Any:
+    """A copy with the value at one of its places replaced."""
+    changed = copy.deepcopy(value)
+    holder, key = list(places(changed))[holder_and_key]
+    holder[key] = extreme
+    return changed
+
+
+def each_replaced(value: Any) -> Iterator[Any]:
+    """Copies of a value, in each of which one part, whether value, list or object, is one of the extremes."""
+    for place in range(len(list(places(value)))):
+        for extreme in EXTREMES.values():
+            yield with_one(value, place, extreme)
+
+
+def is_refused(refusals: tuple[type[Exception], ...], function: Callable[..., Any], *arguments: Any) -> bool:
+    """Whether a call raises one of these exceptions; any other is this test's failure."""
+    try:
+        function(*arguments)
+    except refusals as error:
+        refusal = error
+    else:
+        return False
+    assert len(str(refusal)) < 2_000 or isinstance(refusal, UnreadableError), "only a path is quoted whole"
+    return True
+
+
+# --- seeds
+
+
+@pytest.mark.parametrize("path", SEEDS, ids=lambda path: path.parent.name)
+def test_rows_contexts_and_parameters(path: Any) -> None:
+    """The module, the evaluator and the reference evaluator refuse any of them at any place, and all alike."""
+    seed = load_seed(path)
+    evaluator = load_evaluator(seed)
+    module: Any = evaluator.module
+    drawn = st.tuples(rows(seed, min_size=1, max_size=1), contexts(seed), parameters(seed))
+    given_parameters = {parameter.name: parameter.default for parameter in seed.program.parameters}
+    least = find(drawn, lambda _: True, settings=settings(phases=[Phase.generate], database=None))
+    sections = {"extraction": {field.name: None for field in seed.program.fields}}
+    row = {**sections, **least[0][0]}
+    refused = 0
+    for arguments in each_replaced([[row], least[1], {**given_parameters, "NONE": 1} if given_parameters else {}]):
+        found = is_refused((DataError, EvaluationError), evaluator.trace, *arguments)
+        assert found is is_refused((DataError, EvaluationError), reference_evaluate, seed, *arguments)
+        is_refused((DataError, EvaluationError), evaluator.evidence, *arguments)
+        refused += found
+    assert refused
+    own = (module.DataError, module.EvaluationError)
+    for changed in each_replaced(row):
+        is_refused(own, module.parse_row, changed)
+    for changed in each_replaced(least[1]):
+        is_refused(own, module.parse_context, changed)
+    for changed in each_replaced(given_parameters):
+        is_refused(own, module.parse_parameters, changed)
+
+
+def test_what_is_no_row_context_or_parameters() -> None:
+    """Values that are no list of objects, or no object, are refused by name in place of a traceback."""
+    seed = load_seed(tiny_seed())
+    for extreme in (HUGE, deep(100_000), "x", True, [HUGE], 5):
+        for arguments in (([extreme], {}), ([], extreme), (extreme, {}), ([], {}, extreme)):
+            for function in (load_evaluator(seed).evaluate, load_evaluator(seed).evidence):
+                assert is_refused((DataError,), function, *arguments), arguments
+            assert is_refused((DataError,), reference_evaluate, seed, *arguments)
+
+
+def test_integers_of_5000_digits_in_files(tmp_path: Any) -> None:
+    """What JSON can hold and Python cannot read is a bad line; what both can is a value out of range."""
+    seed = write_json(tmp_path / "seed.json", tiny_seed())
+    good = json.dumps(tiny_rows("b1"))
+    lines = [
+        good,
+        good.replace('"b1"', '"b2"').replace('"rows": []', f'"rows": [{{"meta": {{"stars": {"9" * 5_000}}}}}]'),
+    ]
+    rows_file = tmp_path / "rows.jsonl"
+    rows_file.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    found = formulaseed("evaluate", seed, "--rows", rows_file)
+    assert found.status == 3
+    assert f"{rows_file}:2" in found.err
+    assert "Traceback" not in found.err
+
+
+def test_recorded_answers() -> None:
+    """An extracted number beyond all bounds is refused as one that is a little beyond them."""
+    for kind in ("integer", "number"):
+        for value in (HUGE, -HUGE, 10**400, float("inf"), float("nan"), [HUGE], deep(100_000)):
+            with pytest.raises(DataError, match="`n` must be"):
+                legal(Field("n", kind), value)  # type: ignore[arg-type]
+
+
+# --- formulas
+
+
+def test_values_of_formulas() -> None:
+    """Fields, entities, custom fields, whole values: each is refused, or not used."""
+    texts = ("title", "(cpu.cores or 0) + ram_gb", "listing.custom_fields.warranty_months or 0", "1 if cpu else 0")
+    formulas = [compile_formula(text, reference=REFERENCE) for text in texts]
+    whole = {**FULL, "title": "x", "custom_fields": {"warranty_months": 12}, "listing.ram_gb": 32}
+    for values in (*each_replaced(whole), *EXTREMES.values()):
+        for formula in formulas:
+            is_refused((DataError, EvaluationError), formula.evaluate, values)
+    for one, other in ((deep(100_000), deep(100_000)), (HUGE, HUGE), (deep(900), 5)):
+        for values in (
+            {"ram_gb": one, "listing": {"ram_gb": other}},
+            {"ram_gb": 1, "cpu": {"cores": one}, "cpu.cores": other},
+        ):
+            assert is_refused((DataError,), formulas[1].evaluate, values)
+
+
+def test_variables_of_formulas() -> None:
+    """The same of what declares variables, and of their values."""
+    declared = {"x": {"type": "enum", "values": ["a"], "nullable": True, "description": "d"}, "y": {"z": 1}, "v": 1}
+    for variables in (*each_replaced(declared), *EXTREMES.values(), [HUGE], {HUGE: 1}):
+        is_refused((FormulaSeedError,), lambda given: compile_formula("v + 1", variables=given), variables)
+    formula = compile_formula("x + 1", variables={"x": HUGE})
+    with pytest.raises(DataError, match="`x` is out of range: an integer of thousands of digits"):
+        formula.evaluate({"x": HUGE})
+
+
+def test_records_of_rules() -> None:
+    """A module of rules refuses them, too."""
+    rules = load_rules(analyse_rules_file(EXAMPLES / "rules.json"))
+    module: Any = module_from_source(compile_rules(rules, formatted=False), "extreme_rules")
+    whole = {**FULL, "ports_profile": {"has_ethernet": True}, "custom_fields": {"warranty_months": 12}}
+    own = (module.DataError, module.EvaluationError)
+    for record in each_replaced(whole):
+        is_refused(own, lambda given: module.evaluate(module.parse_record(given)), record)
+    both = {**whole, "ram_gb": deep(100_000), "listing": {"ram_gb": deep(100_000)}}
+    assert is_refused(own, module.parse_record, both)
+
+
+# --- requests
+
+
+def test_restaurants_reviews_and_judgements() -> None:
+    """The module of requests and the validator refuse what no text can be compared with, and compute the rest."""
+    requests = load_requests(EXAMPLES / "requests.jsonl")
+    module: Any = module_from_source(compile_requests(requests, formatted=False), "extreme_requests")
+    (restaurant,) = read_lines(EXAMPLES / "contexts.jsonl")[:1]
+    review = {
+        "review_id": "r1", "text": "good coffee", "stars": 5, "date": "2018-04-14", "useful": 1,
+        "user": {"name": "Ann", "fans": 3, "elite": "2018", "average_stars": 4.2, "review_count": 5},
+    }  # fmt: skip
+    judgement = {"review_id": "r1", "aspect": "coffee", "judgement": "positive"}
+    whole = [{**restaurant, "reviews": [review]}, [judgement], {"friend_graph": {"Ann": ["Bob"]}}]
+    own = (module.DataError,)
+    refused = 0
+    for given_restaurant, judgements, graph in each_replaced(whole):
+        lines = judgements if isinstance(judgements, list) else [None]
+        if all(isinstance(each, dict) for each in (given_restaurant, graph, *lines)):
+            refused += is_refused(own, evaluated, module, given_restaurant, judgements, graph)
+        is_refused((FormulaSeedError,), validated, requests, given_restaurant, judgements, graph)
+    assert refused
+
+
+def evaluated(module: Any, restaurant: Any, judgements: Any, graph: Any) -> Any:
+    return module.evaluate(module.parse_restaurant(restaurant), module.parse_background(judgements, graph))
+
+
+def validated(requests: Any, restaurant: Any, judgements: Any, graph: Any) -> Any:
+    return validate_requests(requests, restaurants=[restaurant], judgements=judgements, social=graph)
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        ({"attributes": {"WiFi": HUGE}}, "`attributes` holds a number beyond 1e100"),
+        ({"business": {"categories": deep(100)}}, "`categories` nests more than 64 levels deep"),
+        ({"reviews": [{"review_id": "r", "text": "t", "user": {"fans": 10**400}}]},
+         "`reviews[0].user` holds a number beyond 1e100"),
+        ({"reviews": [{"review_id": "r", "text": "t", "user": {"name": ["Ann"]}}]},
+         "`reviews[0].user.name` must be a text, not ['Ann']"),
+    ],
+)  # fmt: skip
+def test_requests_name_what_they_refuse(value: Any, message: str) -> None:
+    """The refusal says which field, and the validator says the same of its line."""
+    with pytest.raises(ValueError) as found:
+        parse_restaurant({"business_id": "b", **value})
+    assert str(found.value) == message
+    result = validate_requests(EXAMPLES / "requests.jsonl", restaurants=[{"business_id": "b", **value}])
+    assert len(result.failures) == 1
+    assert message.split("` ")[1].split(",")[0] in result.failures[0]
+
+
+def test_judgements_are_texts() -> None:
+    """A judgement of a review 5 is not one of the review `5`."""
+    line = {"review_id": "5", "aspect": "coffee", "judgement": "positive"}
+    assert parse_background([line]).judgements == {("5", "coffee"): "positive"}
+    for key in line:
+        with pytest.raises(ValueError, match=r"`judgements\[1\]` must have the texts"):
+            parse_background([line, {**line, key: 5}])
+
+
+# --- how they are quoted
+
+
+def test_quotes_are_short() -> None:
+    """Whatever the value, a message quotes 80 characters of it at most."""
+    assert _shown([32]) == "[32]"
+    assert _shown("x" * 100) == "'" + "x" * 79
+    assert _shown(HUGE) == "an integer of thousands of digits"
+    assert _shown([HUGE]) == _shown(deep(100_000)) == "a value too large to print"
+
+
+@given(PICKED)
+def test_whatever_is_readable_has_a_text(value: Any) -> None:
+    """What is let through is printed and compared; the bounds are those of the limits."""
+    if not _unreadable(value):
+        assert isinstance(str(value), str)
+    assert _unreadable(int(limits.INPUT_MAX)) == _unreadable(deep(limits.JSON_DEPTH - 1)) == ""
+    assert _unreadable(int(limits.INPUT_MAX) * 2)
+    assert _unreadable(deep(limits.JSON_DEPTH))

@@ -200,7 +200,7 @@ def _extra(rows, context, **rules: Scalar):
     found = {x: [y for y in x] for x in rows}
     found[context] = {1}
     found[context][0] = 2
-    found.clear()
+    found.get(context)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         value = ast.literal_eval("1")

@@ -146,12 +146,11 @@ class Scope:
 
         Returns None for anything else, and reports nothing then.
         """
-        if (
-            not isinstance(node, ast.Name)
-            or self.is_known(node.text)
-            or beside is None
-            or beside.base is not Base.STRING
-        ):
+        if beside is None or beside.base is not Base.STRING:
+            return None
+        if isinstance(node, ast.Literal) and node.value is None:
+            return self._unquoted_null(node.span, beside)
+        if not isinstance(node, ast.Name) or self.is_known(node.text):
             return None
         found: str | None = node.text
         is_certain = False
@@ -165,6 +164,14 @@ class Scope:
         help = meant(value_text(found), certain=is_certain, more=_QUOTED)
         self.tell("FS201", node.span, f"{self.words.unknown} `{node.text}`", help, node.text)
         return error_at(node.span)
+
+    def _unquoted_null(self, span: Span, beside: Type) -> nodes.Expr | None:
+        """Report a `none` or `null` beside an enum that has this value."""
+        text = span.source.text[span.start : span.end]
+        if text not in (beside.values or ()):
+            return None
+        self.problems.add("FS302", span, f"`{text}` is null here, not the value of this name", f"write `'{text}'`")
+        return error_at(span)
 
     def values_elsewhere(self, text: str, known: Collection[str]) -> list[str]:
         """Return the string itself where it is a value of another field than the one with the known values."""

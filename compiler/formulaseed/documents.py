@@ -81,8 +81,7 @@ def read_text(source: Source, path: Path | None, problems: Problems) -> Document
         return Document(source, None, path)
     over = too_many(source.text)
     if over is not None:
-        message = f"`{over.key}` has {over.found} entries, more than {over.most}"
-        problems.add("FS510", Span(source, over.start, over.end), message, "split it, or leave some out")
+        problems.add("FS510", Span(source, over.start, over.end), over.message, over.help)
         return Document(source, None, path)
     tree, faults = read_json(source)
     for fault in faults:

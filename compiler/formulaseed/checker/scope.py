@@ -110,6 +110,10 @@ class Scope:
             self._told.add(key)
             self.problems.add(code, span, message, help)
 
+    def is_told(self, code: str, name: str) -> bool:
+        """Whether this problem with the name was reported in this step already."""
+        return (self.current, code, name) in self._told
+
     def tell_default_needed(self, step: nodes.Step, use: str, otherwise: str = "") -> None:
         """That an extreme without a default is used unguarded, once for the step; `otherwise` is what else would help."""
         if ("", "FS507", step.name) not in self._told:

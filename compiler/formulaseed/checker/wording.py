@@ -12,7 +12,7 @@ from formulaseed.domain.foreign_functions import CLOCK, FOREIGN_FUNCTIONS
 from formulaseed.domain.types import Base
 from formulaseed.ir import nodes
 from formulaseed.ir.nodes import Expr, Symbol, SymbolKind
-from formulaseed.ir.text import expression_text, operand_text, value_text
+from formulaseed.ir.text import operand_text, text_within, value_text
 from formulaseed.source.text import Span
 from formulaseed.wording import number_of
 
@@ -59,8 +59,8 @@ _NOTHING = ("none", "no", "nothing", "absent", "unknown", "n/a", "na")
 
 def called(found: Expr) -> str:
     """The expression, as a message names it."""
-    text = expression_text(found)
-    return f"`{text}`" if len(text) <= 40 else "this value"
+    text = text_within(found, 40, "")
+    return f"`{text}`" if text else "this value"
 
 
 def unquoted_number(found: Expr) -> str | None:

@@ -39,6 +39,12 @@ def at_most(letters: int) -> Iterator[None]:
         _left.reset(token)
 
 
+def is_exhausted() -> bool:
+    """Whether no near name is looked for any more."""
+    left = _left.get()
+    return left is not None and left[0] < 0
+
+
 def near(name: str, known: Iterable[str]) -> list[str]:
     """The known names that may have been meant: one, or a few that are as near, or none.
 

@@ -12,7 +12,7 @@ from typing import Literal, cast
 
 from formulaseed import limits
 from formulaseed.diagnostics.model import Problems
-from formulaseed.diagnostics.suggest import meant
+from formulaseed.diagnostics.suggest import at_most, meant
 from formulaseed.frontends.evidence import lower_evidence
 from formulaseed.frontends.groups import GROUPS, group_of, pattern_fault
 from formulaseed.frontends.shape import Shape
@@ -20,6 +20,7 @@ from formulaseed.frontends.shorthand import check_shorthand
 from formulaseed.ir import requests as ir
 from formulaseed.source.json_reader import JsonArray, JsonObject, JsonString, JsonValue, json_lines, read_json_line
 from formulaseed.source.text import Source, Span
+from formulaseed.syntax import patterns, shorthand
 
 KEYS = ("id", "group", "scenario", "text", "shorthand", "structure", "gold_restaurant")
 _ID = re.compile(r"R(?:0[1-9]|[1-9][0-9]|100)")
@@ -50,7 +51,12 @@ def lower_requests(source: Source, problems: Problems) -> tuple[ir.Line, ...]:
         )
         return ()
     first_lines: dict[str, int] = {}
-    return tuple(_lower_line(line, first_lines, problems) for line in lines)
+    with (
+        at_most(limits.SUGGESTION_LETTERS),
+        patterns.OF_FILE.of(limits.FILE_PATTERN_PARTS),
+        shorthand.OF_FILE.of(limits.FILE_SHORTHAND_TERMS),
+    ):
+        return tuple(_lower_line(line, first_lines, problems) for line in lines)
 
 
 def _lower_line(line: Span, first_lines: dict[str, int], problems: Problems) -> ir.Line:

@@ -28,12 +28,16 @@ from formulaseed import limits
 from formulaseed.diagnostics.model import Problems
 from formulaseed.resources import read_resource
 from formulaseed.source.json_reader import JsonString
+from formulaseed.syntax.allotment import Allotment
 from formulaseed.syntax.syntax_errors import SyntaxFault
 
 Characters = frozenset[str]
 _NONE: Characters = frozenset()
 _SAMPLE = f"{ascii_lowercase}{digits} {punctuation}\n\t\réßſıµяж中ñ٣½’\xa0"
 """Characters by which tests are told apart, besides those of the pattern itself."""
+OF_FILE = Allotment("pattern parts")
+"""The characters, or parts where these are more, of all patterns of a file."""
+
 _BRACKETS = re.compile(r"\\.|\[\^?(?:\\.|[^\]\\])*\]|[()]", re.DOTALL)
 
 
@@ -82,7 +86,7 @@ def parse_pattern(text: JsonString, problems: Problems) -> Pattern | None:
         else:
             builder = _Builder(text.value)
             tree = builder.transform(parsed)
-            fault = builder.fault or _ambiguous(tree, text.value)
+            fault = builder.fault or _over_parts(tree, text.value) or _ambiguous(tree, text.value)
             pattern = _runnable(tree, text.value) if fault is None else None
             if fault is None and pattern is None:
                 message = "a long review could make this pattern take very long: it can match in too many ways"
@@ -103,7 +107,30 @@ def _over_limit(text: str) -> SyntaxFault | None:
         if depth > limits.PATTERN_NESTING:
             message = f"groups are nested more than {limits.PATTERN_NESTING} deep"
             return SyntaxFault("FS804", match.start(), match.end(), message, "leave out brackets that group nothing")
-    return None
+    return _over_limit_of_file(text, len(text))
+
+
+def _over_limit_of_file(text: str, more: int) -> SyntaxFault | None:
+    """Take so much of what all patterns of the file may have."""
+    if OF_FILE.take(more):
+        return None
+    message = f"up to here the patterns of the file have more than {limits.FILE_PATTERN_PARTS:,} parts"
+    return SyntaxFault("FS804", 0, len(text), message, "split the file")
+
+
+def _over_parts(tree: Node, text: str) -> SyntaxFault | None:
+    """Refuse repeats inside one another whose steps would take long to count."""
+    parts = _parts(tree)
+    if parts > limits.PATTERN_PARTS:
+        message = f"with its repeats written out the pattern has {parts:,} parts, more than {limits.PATTERN_PARTS:,}"
+        return SyntaxFault("FS804", 0, len(text), message, "put fewer repeats inside one another")
+    return _over_limit_of_file(text, max(parts - len(text), 0))
+
+
+def _parts(node: Node) -> int:
+    """How many parts a node has where its repeats are written out, but for those that count as without an end."""
+    parts = 1 + sum(map(_parts, node.parts))
+    return parts * max(node.most or 1, 1) if node.kind == "repeat" and not node.is_unbounded else parts
 
 
 # --- time

@@ -19,7 +19,7 @@ from formulaseed.checker.scope import Scope, error_at
 from formulaseed.diagnostics.suggest import did_you_mean
 from formulaseed.domain import ranges
 from formulaseed.domain.ranges import Range
-from formulaseed.domain.types import BOOLEAN, ERROR, INTEGER, Base, Type, Value, join, type_of
+from formulaseed.domain.types import BOOLEAN, ERROR, INTEGER, STRING, Base, Type, Value, join, type_of
 from formulaseed.ir import nodes
 from formulaseed.ir.nodes import Expr
 from formulaseed.ir.text import expression_text
@@ -101,7 +101,7 @@ class StepChecker:
         if truth is None:
             return
         reason = reason_of(condition, checker.decisions, Facts(), self.narrowing)
-        checker.decisions.clear()
+        checker.forget_decisions()
         if truth:
             help = "remove the filter, or test for what tells reviews apart"
             self.problems.add("FS610", span, f"every review passes {what}: {reason}", help)
@@ -114,7 +114,8 @@ class StepChecker:
     ) -> nodes.Step | None:
         if operation is None or ty.is_error:
             return None
-        known = known if ty.is_numeric else None
+        if not (ty.is_numeric or (ty.base is Base.BOOLEAN and known is not None and known.low == known.high)):
+            known = None
         return nodes.Step(step.name.text, operation, ty, known, step.name.span, step.part_of, step.description)
 
     def _checker(self, per_review: bool) -> ExpressionChecker:
@@ -137,7 +138,7 @@ class StepChecker:
         """A number for each review that matches."""
         facts = Facts()
         if where is not None and where.info.ty.is_error:
-            facts = facts.contradicted()  # what it excludes is not known: nothing is warned of
+            facts = facts.unknown()
         elif where is not None:
             facts = self.narrowing.assume(where, True, facts)
         checker = self._checker(True)
@@ -195,7 +196,7 @@ class StepChecker:
             message = f"a lookup's `source` must be a text, and `{expression_text(source)}` is {ty.noun}"
             self.problems.add("FS301", source.info.span, message, "name a text such as `context.categories`")
             source = error_at(source.info.span)
-        source = checker.needed(source, Facts())
+        source = checker.needed(source, Facts(), STRING)
         literals = [entry.value for entry in operation.table]
         wrong = [value for value in literals if operation.match == "substring_max" and is_no_number(value)]
         for value in wrong:
@@ -256,11 +257,11 @@ class StepChecker:
         for rule in operation.rules:
             condition = checker.condition(rule.condition, facts)
             if condition.info.ty.is_error:
-                sound, facts = False, facts.contradicted()  # what it leaves is not known: nothing is warned of
+                sound, facts = False, facts.unknown().uncertain()
                 continue
             rules.append((condition, rule.then.value))
             reach.rule(condition, rule, facts, checker)
-            facts = self.narrowing.assume(condition, False, facts)
+            facts = checker.behind(condition, False, facts)
         literals = [*(rule.then for rule in operation.rules), operation.otherwise]
         if sound and not any(isinstance(literal, surface.NoLiteral) for literal in literals):
             reach.otherwise(operation.otherwise, facts)

@@ -6,28 +6,17 @@ with; shares nothing with them but the tree and the table of operators and funct
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from formulaseed import limits
-from formulaseed.domain.builtins import FUNCTIONS, OPERATORS, Fault, finite
+from formulaseed.domain.builtins import COMPARE, FUNCTIONS, OPERATORS, Fault, finite
 from formulaseed.domain.types import Base, Type, Value
 from formulaseed.errors import DataError, EvaluationError
 from formulaseed.ir import nodes
 from formulaseed.ir.nodes import Expr, Symbol, SymbolKind
 
-_COMPARE: dict[str, Callable[[Any, Any], bool]] = {
-    "==": operator.eq,
-    "!=": operator.ne,
-    "<": operator.lt,
-    "<=": operator.le,
-    ">": operator.gt,
-    ">=": operator.ge,
-    "in": lambda a, b: a in b,
-    "not in": lambda a, b: a not in b,
-}
 _KINDS = {
     Base.INTEGER: (int,),
     Base.NUMBER: (int, float),
@@ -210,7 +199,7 @@ class _Evaluator:
                 left_value = self.value(first, row)
                 for compare, right in zip(operators, rest, strict=True):
                     right_value = self.value(right, row)
-                    if not _COMPARE[compare](left_value, right_value):
+                    if not COMPARE[compare](left_value, right_value):
                         return False
                     left_value = right_value
                 return True

@@ -206,6 +206,17 @@ def walk(expression: Expr) -> Iterator[Expr]:
         stack.extend(reversed(children(node)))
 
 
+def may_raise(expression: Expr) -> bool:
+    """Whether evaluating it may fail; of a filter it is taken to be so."""
+    for node in walk(expression):
+        match node:
+            case Present() | Ref(Symbol(SymbolKind.FILTER)):
+                return True
+            case Binary() | Call() if not node.is_safe or (isinstance(node, Binary) and node.may_overflow):
+                return True
+    return False
+
+
 def conjuncts(condition: Expr | None) -> tuple[Expr, ...]:
     """What must hold for the condition to hold, as a flat list."""
     if condition is None:

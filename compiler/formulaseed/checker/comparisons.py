@@ -32,7 +32,8 @@ class Decision:
     span: Span
     result: bool
     reason: str
-    help: str = "remove the comparison, or compare with what leaves it open"
+    help: str = ""
+    """What to do about this one in particular."""
 
 
 class ComparisonChecker(ABC):
@@ -54,8 +55,13 @@ class ComparisonChecker(ABC):
                 known.append(decision)
         for decision in known:
             message = f"this is always {str(decision.result).lower()}: {decision.reason}"
-            self.problems.add("FS603", decision.span, message, decision.help)
+            help = decision.help or "remove the comparison, or compare with what leaves it open"
+            self.problems.add("FS603", decision.span, message, help)
         self.forget_decisions()
+
+    def particular_help(self) -> str:
+        """What to do about a comparison that was noted; empty where there is nothing particular."""
+        return next((decision.help for decision in self.decisions if decision.help), "")
 
     def forget_decisions(self) -> None:
         self.decisions.clear()
@@ -110,7 +116,7 @@ class ComparisonChecker(ABC):
                 return self._never_null(operands[0], node.operators[0], info)
         for left, operator, right, before in zip(operands, node.operators, operands[1:], known, strict=False):
             self._note_if_decided(left, operator, right, before, node.span)
-        if len(operands) == 2:
+        if len(operands) == 2 and not _are_constants(operands[0], operands[1]):
             plain = _boolean_test(operands[0], node.operators[0], operands[1], info)
             if plain is not None:
                 return plain
@@ -138,13 +144,19 @@ class ComparisonChecker(ABC):
             is_link_null = not is_last and operands[place] is not links[place] and operator in ("==", "!=")
             if is_last or is_link_null or alone[place - 1] or alone[place]:
                 part = [*operands[start:place], links[place] if is_link_null else operands[place]]
-                parts.append(self._part(part, operators[start:place], known[start], info))
+                parts.append(self._part(part, operators[start:place], known[start], info, is_first=start == 0))
                 start = place
         open_parts = [part for part in parts if not _is_truth(part, True)]
         return joined_conditions("and", open_parts, info) if open_parts else _truth(True, info.span)
 
-    def _part(self, operands: list[Expr], operators: tuple[str, ...], facts: Facts, info: Info) -> Expr:
-        """A comparison that is printed as one; a constant where it is one, and cannot fail."""
+    def _part(
+        self, operands: list[Expr], operators: tuple[str, ...], facts: Facts, info: Info, *, is_first: bool
+    ) -> Expr:
+        """A comparison that is printed as one; a constant where it is one, and cannot fail.
+
+        Where it is not the first of its chain, its first operand has been computed already.
+        """
+        may_raise = any(nodes.may_raise(operand) for operand in operands[0 if is_first else 1 :])
         if len(operands) == 2 and isinstance(operands[0], nodes.Literal) and operators[0] in ("==", "!="):
             is_turned = is_null(operands[0]) or _is_apart(operands[0], operators[0], operands[1])
             operands = operands[::-1] if is_turned else operands
@@ -153,7 +165,7 @@ class ComparisonChecker(ABC):
         if len(operands) == 2 and _are_constants(first, rest[0]):
             return _truth(COMPARE[operators[0]](first.info.constant, _constant(rest[0])), info.span)
         if is_decided and (_is_null_test(first, rest[0]) or isinstance(first, nodes.Literal)):
-            if not any(nodes.may_raise(side) for side in (first, *_items(rest[0]))):
+            if not may_raise:
                 return _truth(operators[0] in ("!=", "not in"), info.span)
         may_be_null = is_decided and first.info.ty.nullable and not is_present(first, facts)
         return nodes.Comparison(first, operators, tuple(rest), info, is_decided, may_be_null)
@@ -257,7 +269,7 @@ class ComparisonChecker(ABC):
         a, b = left.info.ty, right.info.ty
         if a.values is None or b.values is None or set(a.values) & set(b.values):
             return right
-        if _is_constant_text(left) and _is_constant_text(right):
+        if is_constant_text(left) and is_constant_text(right):
             return right
         if not isinstance(left, nodes.Literal) and not isinstance(right, nodes.Literal):
             message = f"{called(left)} and {called(right)} have no value in common"
@@ -327,7 +339,7 @@ def joined_conditions(word: str, parts: Sequence[Expr], info: Info) -> Expr:
     """Conditions joined by `and` or `or`, without those behind a literal that decides; that alone, where none can fail."""
     last = next((place for place, part in enumerate(parts) if _is_truth(part, word == "or")), len(parts) - 1)
     if _is_truth(parts[last], word == "or") and not any(map(nodes.may_raise, parts[:last])):
-        return _truth(word == "or", info.span)
+        return parts[last]
     return parts[0] if len(parts) == 1 else nodes.Logical(word, tuple(parts[: last + 1]), info)
 
 
@@ -369,7 +381,7 @@ def _truth(result: bool, span: Span) -> Expr:
     return nodes.Literal(result, Info(BOOLEAN, span, ranges.exactly(result), True, result))
 
 
-def _is_constant_text(found: Expr) -> bool:
+def is_constant_text(found: Expr) -> bool:
     """Whether a text is the same for all data: a literal, or a step that has one value."""
     ty = found.info.ty
     if ty.values is None or len(ty.values) != 1 or ty.nullable:

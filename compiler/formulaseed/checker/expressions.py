@@ -7,6 +7,7 @@ which fits everywhere, so that each mistake is told once.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from formulaseed.checker.comparisons import ComparisonChecker, Decision, is_null, joined_conditions
 from formulaseed.checker.failures import ALWAYS_NULL, Failure, failure_of
@@ -113,10 +114,11 @@ class ExpressionChecker(ComparisonChecker):
     def needed(self, found: Expr, facts: Facts, wanted: Type = INTEGER) -> Expr:
         """The expression where null has no meaning: checked at run time unless it is known to be present."""
         ty, info = found.info.ty, found.info
-        if ty.base is Base.NULL:  # whatever is tested around it
+        if ty.base is Base.NULL or (info.is_constant and info.constant is None and not ty.is_error):
             if self._is_refused(ALWAYS_NULL, info.span, facts):
                 return error_at(info.span)
-            return nodes.Present(found, Info(wanted, info.span, ranges.ANY_NUMBER if wanted.is_numeric else None))
+            present = wanted if ty.base is Base.NULL else ty.present()
+            return nodes.Present(found, Info(present, info.span, ranges.ANY_NUMBER if present.is_numeric else None))
         if ty.is_error or not ty.nullable or is_present(found, facts):
             return found
         is_implied = facts.is_silent or (bool(facts.implied) and found in facts.implied)  # or never reached
@@ -216,24 +218,25 @@ class ExpressionChecker(ComparisonChecker):
     def _negation(self, operand: Expr, span: Span) -> Expr:
         if operand.info.ty.is_error:
             return error_at(span)
-        return nodes.Not(operand, Info(BOOLEAN, span))
+        made = nodes.Not(operand, Info(BOOLEAN, span))
+        return _folded(made, not operand.info.constant) if operand.info.is_constant else made
 
     def _logical(self, node: ast.Logical, facts: Facts) -> Expr:
         """`and` and `or` give one of their operands, as in Python."""
         truth = node.operator == "and"
         operands: list[Expr] = []
-        bounds: list[Range | None] = []
+        reached: list[tuple[Expr, Range | None, bool]] = []
         inner = facts
         for operand_node in node.operands:
             operand = self.check(operand_node, inner)
             operands.append(operand)
-            bounds.append(range_of(operand, inner))
+            if facts.impossible or not inner.impossible:
+                reached.append((operand, range_of(operand, inner), operand_node is node.operands[-1]))
             inner = inner.uncertain() if operand.info.ty.is_error else self.behind(operand, truth, inner)
         if any(operand.info.ty.is_error for operand in operands):
             return error_at(node.span)
         ty: Type | None = operands[-1].info.ty
-        known = bounds[-1]
-        for operand, mine in zip(reversed(operands[:-1]), reversed(bounds[:-1]), strict=True):
+        for operand in reversed(operands[:-1]):
             left = operand.info.ty
             if truth and self.scope.is_entity(operand) and ty is not None and ty.base is not Base.BOOLEAN:
                 left = NULL  # an entity that is there is true, and so never is the result
@@ -242,24 +245,25 @@ class ExpressionChecker(ComparisonChecker):
                 if left.base is Base.NULL:
                     continue
             ty = join(left, ty) if ty is not None else None
-            if left.base is Base.NULL:
-                continue
-            if mine is not None and left.is_numeric:  # of the left one only what decides is ever the result
-                mine = (
-                    ranges.where_false(mine) if truth else ranges.where_true(mine, is_whole=left.base is Base.INTEGER)
-                )
-                mine = mine or known
-            known = ranges.union(mine, known) if mine and known else None
         if ty is None:
             names = " and ".join(dict.fromkeys(operand.info.ty.noun for operand in operands))
             message = f"`{node.operator}` joins values of different types: {names}"
             self.problems.add("FS301", node.span, message, "compare each of them with something")
             return error_at(node.span)
+        known = _range_of_first([each for each in reached if each[0].info.ty.base is not Base.NULL], truth)
         if known is None and ty.is_numeric:
             known = ranges.ANY_NUMBER
+        info = Info(ty, node.span, known)
         if ty == BOOLEAN:
-            return joined_conditions(node.operator, operands, Info(ty, node.span, known))
-        return nodes.Logical(node.operator, tuple(operands), Info(ty, node.span, known))
+            made = joined_conditions(node.operator, operands, info)
+        else:
+            made = nodes.Logical(node.operator, tuple(operands), info)
+        for operand in operands:
+            if not operand.info.is_constant:
+                return made
+            if operand is operands[-1] or bool(operand.info.constant) is not truth:
+                return _folded(made, operand.info.constant)
+        raise AssertionError("there are operands")
 
     def _conditional(self, node: ast.Conditional, facts: Facts) -> Expr:
         condition = self.condition(node.condition, facts)
@@ -282,7 +286,10 @@ class ExpressionChecker(ComparisonChecker):
             joined = b if when_true.impossible else a
         if joined is None and ty.is_numeric:  # where one branch is null, it is the other's
             joined = next((r for r, other in ((a, otherwise), (b, then)) if is_null(other)), None) or ranges.ANY_NUMBER
-        return nodes.Conditional(condition, then, otherwise, Info(ty, node.span, joined))
+        made = nodes.Conditional(condition, then, otherwise, Info(ty, node.span, joined))
+        taken = then if condition.info.constant else otherwise
+        is_constant = condition.info.is_constant and taken.info.is_constant
+        return _folded(made, taken.info.constant) if is_constant else made
 
     # --- calls
 
@@ -376,6 +383,27 @@ def _known(found: Expr, facts: Facts) -> Range:
     if known is None:
         known = ranges.ANY_NUMBER if found.info.ty.is_numeric else Range(0.0, 1.0)
     return known
+
+
+def _range_of_first(operands: Sequence[tuple[Expr, Range | None, bool]], truth: bool) -> Range | None:
+    """The range of what `and` (where `truth`) or `or` gives: of an operand that is not the last only what decides."""
+    found: Range | None = None
+    for operand, known, is_last in operands:
+        if known is not None and not is_last:
+            is_whole = operand.info.ty.base is not Base.NUMBER
+            known = ranges.where_false(known) if truth else ranges.where_true(known, is_whole=is_whole)
+            if known is None:
+                continue
+        if known is None:
+            return None
+        found = known if found is None else ranges.union(found, known)
+    return found
+
+
+def _folded(made: nodes.Not | nodes.Logical | nodes.Conditional | nodes.Literal, value: Value) -> Expr:
+    """The expression, made of literals alone, with its value."""
+    known = ranges.exactly(value) if isinstance(value, int | float) else None
+    return replace(made, info=replace(made.info, range=known, is_constant=True, constant=value))
 
 
 def _any(ty: Type, span: Span) -> Info:

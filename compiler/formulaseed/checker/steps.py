@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from formulaseed import limits
+from formulaseed.checker.comparisons import is_constant_text
 from formulaseed.checker.decided import decided
 from formulaseed.checker.expressions import ExpressionChecker
 from formulaseed.checker.facts import Facts, Narrowing
@@ -101,13 +102,26 @@ class StepChecker:
         if truth is None:
             return
         reason = reason_of(condition, checker.decisions, Facts(), self.narrowing)
-        checker.forget_decisions()
+        which, help = "no", "change the conditions so that a review can meet them all"
         if truth:
-            help = "remove the filter, or test for what tells reviews apart"
-            self.problems.add("FS610", span, f"every review passes {what}: {reason}", help)
+            which, help = "every", "remove the filter, or test for what tells reviews apart"
+        help = checker.particular_help() or help
+        checker.forget_decisions()
+        self.problems.add("FS610", span, f"{which} review passes {what}: {reason}", help)
+
+    def _tell_if_constant(self, step: surface.Step, term: Expr, what: str) -> None:
+        """Warn of an aggregate of what is the same for every review; an author of loops writes them on purpose."""
+        if step.part_of or any(symbol.is_per_review for symbol in nodes.symbols_in(term)):
+            return
+        text = expression_text(term)
+        if what == "sum":
+            help = 'count the reviews: "op": "count"'
+            if text != "1":
+                help += f", and multiply by `{text}` in an `expr` step"
         else:
-            help = "change the conditions so that a review can meet them all"
-            self.problems.add("FS610", span, f"no review passes {what}: {reason}", help)
+            help = f"name a field of the review, or use `{text}` itself in an `expr` step"
+        message = f"`{what}` of `{text}`, which is the same for every review"
+        self.problems.add("FS621", term.info.span, message, help)
 
     def _made(
         self, step: surface.Step, operation: nodes.Operation | None, ty: Type, known: Range | None
@@ -158,6 +172,7 @@ class StepChecker:
         found = self._per_review(operation.expression, where, "sum")
         if found.info.ty.is_error or not sound:
             return None
+        self._tell_if_constant(step, found, "sum")
         term = found.info.range or ranges.ANY_NUMBER
         total = ranges.multiply(term, ranges.COUNT)  # 0 is in it, as a count can be 0
         total = Range(total.low, total.high)
@@ -179,6 +194,7 @@ class StepChecker:
             return None
         if found.info.ty.is_error or not sound:
             return None
+        self._tell_if_constant(step, found, what)
         ty, known = found.info.ty.present(), found.info.range or ranges.ANY_NUMBER
         if default is None or default.value is None:
             made = nodes.Extreme(operation.largest, found, where, None, has_default=default is not None)
@@ -218,15 +234,27 @@ class StepChecker:
         return self._made(step, made, joined, literal_range(literals))
 
     def _keys_can_match(self, operation: surface.Lookup, source: Expr) -> bool:
-        """Whether every key can be found in one of the source's known values; those that cannot are told."""
-        values, found = source.info.ty.values or (), True
-        for entry in operation.table:
-            key = entry.key.text
-            if not any(key == value if operation.match == "exact" else key in value for value in values):
-                message = f"`{expression_text(source)}` never is `{key}`"
-                self.problems.add("FS302", entry.key.span, message, did_you_mean(key, values, what="values"))
-                found = False
-        return found
+        """Whether every key can be found in one of the source's known values; those that cannot are told.
+
+        Of a source that has one value it is enough that one is found, or that there is a default.
+        """
+        values, text = source.info.ty.values or (), expression_text(source)
+        never = [
+            entry.key
+            for entry in operation.table
+            if not any(entry.key.text == v if operation.match == "exact" else entry.key.text in v for v in values)
+        ]
+        is_constant = is_constant_text(source)
+        for key in never:
+            message, help = f"`{text}` never is `{key.text}`", did_you_mean(key.text, values, what="values")
+            if is_constant:
+                message, help = f"this is never found: {message}", "remove the key, or look up what varies"
+            self.problems.add("FS603" if is_constant else "FS302", key.span, message, help)
+        if is_constant and len(never) == len(operation.table) and operation.default is None:
+            message, help = "this always fails: no key of the table is ever found", 'give it a "default"'
+            self.problems.add("FS306", operation.source.span, message, help)
+            return False
+        return is_constant or not never
 
     def _formula(self, step: surface.Step, expression: ast.Expr) -> nodes.Step | None:
         checker = self._checker(False)

@@ -144,8 +144,10 @@ def union(left: Range, right: Range) -> Range:
     return Range(min(left.low, right.low), max(left.high, right.high), nonzero)
 
 
-def where_true(a: Range, *, is_whole: bool) -> Range:
-    """What of it counts as true: all but 0."""
+def where_true(a: Range, *, is_whole: bool) -> Range | None:
+    """What of it counts as true: all but 0, if there is more."""
+    if _is_zero(a):
+        return None
     step = 1.0 if is_whole else 0.0
     low, high = step if a.low == 0 else a.low, -step if a.high == 0 else a.high
     return Range(low, high, nonzero=True) if low <= high else a

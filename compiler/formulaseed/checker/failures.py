@@ -5,6 +5,7 @@ In: an operation, its operands and their ranges. Out: why it can only fail; None
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -61,6 +62,8 @@ def failure_of(name: str, operands: Sequence[Expr], known: Sequence[Range], comp
             return Failure("domain", "the lower bound is above the upper one", reason, help, is_silent=True)
         case "**" | "pow" if _is_zero(known[0]) and known[1].high < 0:
             return Failure("division_by_zero", _ZERO, "", _CHANGE)
+        case "**" | "pow" if known[0].high < 0 and _is_fraction(known[1]):
+            return Failure("domain", _FAILS, ": a negative number has no power that is no integer", _CHANGE)
     if all(operand.info.is_constant for operand in operands):
         return _computed(name, operands)
     if computed.is_beyond:
@@ -82,6 +85,11 @@ def _computed(name: str, operands: Sequence[Expr]) -> Failure | None:
 
 def _is_zero(known: Range) -> bool:
     return known.low == known.high == 0
+
+
+def _is_fraction(known: Range) -> bool:
+    """Whether there is no integer in the range."""
+    return known.is_bounded and math.ceil(known.low) > known.high
 
 
 def _too_small(name: str, known: Range) -> Failure:

@@ -146,8 +146,7 @@ class ComparisonChecker(ABC):
                 part = [*operands[start:place], links[place] if is_link_null else operands[place]]
                 parts.append(self._part(part, operators[start:place], known[start], info, is_first=start == 0))
                 start = place
-        open_parts = [part for part in parts if not _is_truth(part, True)]
-        return joined_conditions("and", open_parts, info) if open_parts else _truth(True, info.span)
+        return joined_conditions("and", parts, info)
 
     def _part(
         self, operands: list[Expr], operators: tuple[str, ...], facts: Facts, info: Info, *, is_first: bool
@@ -336,11 +335,18 @@ def is_null(found: Expr) -> bool:
 
 
 def joined_conditions(word: str, parts: Sequence[Expr], info: Info) -> Expr:
-    """Conditions joined by `and` or `or`, without those behind a literal that decides; that alone, where none can fail."""
-    last = next((place for place, part in enumerate(parts) if _is_truth(part, word == "or")), len(parts) - 1)
-    if _is_truth(parts[last], word == "or") and not any(map(nodes.may_raise, parts[:last])):
+    """Conditions joined by `and` or `or`, as far as literals among them leave any: `x and True` is `x`.
+
+    One that decides makes those behind it needless, and those before it, too, where they cannot fail.
+    """
+    decisive = word == "or"
+    last = next((place for place, part in enumerate(parts) if _is_truth(part, decisive)), len(parts) - 1)
+    if _is_truth(parts[last], decisive) and not any(map(nodes.may_raise, parts[:last])):
         return parts[last]
-    return parts[0] if len(parts) == 1 else nodes.Logical(word, tuple(parts[: last + 1]), info)
+    left = parts[: last + 1]
+    if all(part.info.ty == BOOLEAN for part in left):  # `flag or False` is false where the flag is null
+        left = [part for part in left if not _is_truth(part, not decisive)] or parts[:1]
+    return left[0] if len(left) == 1 else nodes.Logical(word, tuple(left), info)
 
 
 def _items(right: Expr) -> tuple[Expr, ...]:

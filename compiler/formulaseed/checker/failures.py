@@ -60,12 +60,12 @@ def failure_of(name: str, operands: Sequence[Expr], known: Sequence[Range], comp
             reason = f": {known[1].low:g} and {known[2].high:g}"
             help = "exchange the bounds: clamp(value, low, high)"
             return Failure("domain", "the lower bound is above the upper one", reason, help, is_silent=True)
-        case "**" | "pow" if _is_zero(known[0]) and known[1].high < 0:
-            return Failure("division_by_zero", _ZERO, "", _CHANGE)
-        case "**" | "pow" if known[0].high < 0 and _is_fraction(known[1]):
-            return Failure("domain", _FAILS, ": a negative number has no power that is no integer", _CHANGE)
     if all(operand.info.is_constant for operand in operands):
         return _computed(name, operands)
+    if name in ("**", "pow") and _is_zero(known[0]) and known[1].high < 0:
+        return Failure("division_by_zero", _ZERO, "", _CHANGE)
+    if name in ("**", "pow") and known[0].high < 0 and _is_fraction(known[1]):
+        return Failure("domain", _FAILS, ": a negative number has no power that is no integer", _CHANGE)
     if computed.is_beyond:
         return Failure("overflow", _FAILS, ": the result is too large for a number", "use smaller numbers")
     return None

@@ -245,15 +245,15 @@ class StepChecker:
             if not any(entry.key.text == v if operation.match == "exact" else entry.key.text in v for v in values)
         ]
         is_constant = is_constant_text(source)
+        if is_constant and len(never) == len(operation.table) and operation.default is None:
+            message, help = "this always fails: no key of the table is ever found", 'give it a "default"'
+            self.problems.add("FS306", operation.source.span, message, help)
+            return False
         for key in never:
             message, help = f"`{text}` never is `{key.text}`", did_you_mean(key.text, values, what="values")
             if is_constant:
                 message, help = f"this is never found: {message}", "remove the key, or look up what varies"
             self.problems.add("FS603" if is_constant else "FS302", key.span, message, help)
-        if is_constant and len(never) == len(operation.table) and operation.default is None:
-            message, help = "this always fails: no key of the table is ever found", 'give it a "default"'
-            self.problems.add("FS306", operation.source.span, message, help)
-            return False
         return is_constant or not never
 
     def _formula(self, step: surface.Step, expression: ast.Expr) -> nodes.Step | None:

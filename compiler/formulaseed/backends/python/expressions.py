@@ -221,7 +221,8 @@ class ExpressionPrinter:
 
     def _comparison(self, node: nodes.Comparison) -> Printed:
         if node.is_decided and (_is_null_test(node) or isinstance(node.first, nodes.Literal)):
-            return _after_all([self.finished(side) for side in _sides(node)], node.operators[0] in ("!=", "not in"))
+            sides = [self.finished(side) for side in _sides(node) if not isinstance(side, nodes.Literal)]
+            return _after_all(sides, node.operators[0] in ("!=", "not in"))
         operands = [self.finished(operand) for operand in (node.first, *node.rest)]
         if node.is_decided:  # said of any text or number, or a type checker would object to what the seed says
             kind = {Base.INTEGER: "int", Base.NUMBER: "float"}.get(node.first.info.ty.base, "str")

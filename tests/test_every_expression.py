@@ -1,8 +1,8 @@
 """Every expression of up to five tokens over a small alphabet, exhaustively.
 
 Each is either refused, and then for a reason that is found without the checker, or computed three ways with the same
-result for every input of a grid. None is refused that has a value for some input. The normal run takes a wide alphabet up to four tokens and a narrow one up to five; the
-deep run takes the wide one up to five.
+result for every input of a grid. None is refused that has a value for some input. The normal run takes a wide alphabet up
+to four tokens and a narrow one up to five; the deep run takes the wide one up to five.
 """
 
 from __future__ import annotations

@@ -27,7 +27,8 @@ STEPS: list[Json] = [
     {"name": "HUGE", "op": "const", "value": 1e200},
     {"name": "MODE", "op": "const", "value": "strict"},
     {"name": "DEBUG", "op": "const", "value": False},
-    {"name": "LEVEL", "op": "case", "source": "param.X", "rules": [{"when": "> 5", "then": 5}, {"when": "> 0", "then": 1}, {"else": 0}]},
+    {"name": "LEVEL", "op": "case", "source": "param.X", "rules": [
+        {"when": "> 5", "then": 5}, {"when": "> 0", "then": 1}, {"else": 0}]},
     {"name": "ALONE", "op": "case", "source": "param.X", "rules": [{"when": "> 5", "then": 0}, {"else": 0}]},
     {"name": "KIND", "op": "case", "rules": [{"when": "param.B", "then": "mild"}, {"else": "severe"}]},
     {"name": "PRICE", "op": "lookup", "source": "context.name", "match": "exact", "table": {"Thai": 2.5}, "default": 0},
@@ -40,9 +41,9 @@ NUMBERS = (
     "param.X", "param.X", "LEVEL", "None",
 )  # fmt: skip
 CONDITIONS = (
-    "True", "False", "DEBUG", "param.B", "MODE == 'strict'", "MODE == 'lenient'", "'lenient' != MODE", "'a' == 'b'", "'s' in MODE",
-    "MODE in ['lenient', 'strict']", "MODE not in ['lenient']", "KIND == 'mild'", "KIND != 'severe'", "ZERO == None",
-    "None != LEVEL", "KIND in ['mild', 'severe']", "None == None", "LEVEL == 3", "DEBUG == False",
+    "True", "False", "DEBUG", "param.B", "MODE == 'strict'", "MODE == 'lenient'", "'lenient' != MODE", "'a' == 'b'",
+    "'s' in MODE", "MODE in ['lenient', 'strict']", "MODE not in ['lenient']", "KIND == 'mild'", "KIND != 'severe'",
+    "ZERO == None", "None != LEVEL", "KIND in ['mild', 'severe']", "None == None", "LEVEL == 3", "DEBUG == False",
 )  # fmt: skip
 OPERATIONS = (
     "({0} + {1})", "({0} - {1})", "({0} * {1})", "({0} / {1})", "({0} / {1})", "({0} // {1})", "({0} % {1})", "({0} ** {1})",
@@ -154,8 +155,8 @@ GUARDS: dict[str, Callable[[str], str]] = {
 FAILING = (
     "param.X / 0", "param.X // ZERO", "5 % ZERO", "log(0)", "sqrt(NEGATIVE)", "log(NEGATIVE - LEVEL)", "(None + 1)", "abs(None)",
     "sum([1, None])", "9 ** 9 ** 9", "HUGE * HUGE", "(TEN ** 300 * TEN ** 300)", "-(TEN ** 300) * TEN ** 300", "ZERO ** -1",
-    "(NEGATIVE * HUGE) ** 3", "pow(HUGE, 2)", "NEGATIVE ** 0.5", "1e308 * TEN", "(10 ** 308 + 9 * 10 ** 308)", "clamp(param.X, 5, 1)",
-    "(HUGE / 1e-200)", "NEGATIVE ** 1001", "int('a' in None)",
+    "(NEGATIVE * HUGE) ** 3", "pow(HUGE, 2)", "NEGATIVE ** 0.5", "1e308 * TEN", "(10 ** 308 + 9 * 10 ** 308)",
+    "clamp(param.X, 5, 1)", "(HUGE / 1e-200)", "NEGATIVE ** 1001", "int('a' in None)",
 )  # fmt: skip
 
 

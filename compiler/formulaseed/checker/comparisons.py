@@ -163,9 +163,9 @@ class ComparisonChecker(ABC):
         is_decided = len(operands) == 2 and self._is_decided(first, operators[0], rest[0], facts)
         if len(operands) == 2 and _are_constants(first, rest[0]):
             return _truth(COMPARE[operators[0]](first.info.constant, _constant(rest[0])), info.span)
-        if is_decided and (_is_null_test(first, rest[0]) or isinstance(first, nodes.Literal)):
-            if not may_raise:
-                return _truth(operators[0] in ("!=", "not in"), info.span)
+        is_known = is_decided and (_is_null_test(first, rest[0]) or isinstance(first, nodes.Literal))
+        if is_known and not may_raise:
+            return _truth(operators[0] in ("!=", "not in"), info.span)
         may_be_null = is_decided and first.info.ty.nullable and not is_present(first, facts)
         return nodes.Comparison(first, operators, tuple(rest), info, is_decided, may_be_null)
 

@@ -12,7 +12,6 @@ from formulaseed.domain.types import Base
 from formulaseed.ir import nodes
 from formulaseed.ir.nodes import Expr, Symbol, SymbolKind
 
-
 _PAIRS = 100
 """Of texts with more values than these together nothing is concluded: it takes time."""
 
@@ -54,11 +53,11 @@ def decided_pair(left: Expr, operator: str, right: Expr, facts: Facts) -> bool |
         if found is None:
             found = _all_listed(left, right, facts)
         return found if found is None or operator == "in" else not found
-    for tested, other in ((left, right), (right, left)):
-        if operator in ("==", "!=") and tested.info.ty.base is Base.NULL:
-            if other.info.ty.base is Base.NULL:
+    for side, tested in ((left, right), (right, left)):
+        if operator in ("==", "!=") and side.info.ty.base is Base.NULL:
+            if tested.info.ty.base is Base.NULL:
                 return operator == "=="
-            return None if other.info.ty.nullable and not is_present(other, facts) else operator == "!="
+            return None if tested.info.ty.nullable and not is_present(tested, facts) else operator == "!="
     a, b = range_of(left, facts), range_of(right, facts)
     nullable = left.info.ty.nullable or right.info.ty.nullable
     both_may_be_null = left.info.ty.nullable and right.info.ty.nullable

@@ -10,8 +10,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from formulaseed.checker.comparisons import ComparisonChecker, Decision, is_null, joined_conditions
-from formulaseed.checker.failures import ALWAYS_NULL, Failure, failure_of
 from formulaseed.checker.facts import Facts, Narrowing, is_present, range_of
+from formulaseed.checker.failures import ALWAYS_NULL, Failure, failure_of
 from formulaseed.checker.foreign_calls import tell_no_function
 from formulaseed.checker.hazards import tell_hazards
 from formulaseed.checker.reasons import reason_of
@@ -400,7 +400,7 @@ def _range_of_first(operands: Sequence[tuple[Expr, Range | None, bool]], truth: 
     return found
 
 
-def _folded(made: nodes.Not | nodes.Logical | nodes.Conditional | nodes.Literal, value: Value) -> Expr:
+def _folded(made: Expr, value: Value) -> Expr:
     """The expression, made of literals alone, with its value."""
     known = ranges.exactly(value) if isinstance(value, int | float) else None
     return replace(made, info=replace(made.info, range=known, is_constant=True, constant=value))

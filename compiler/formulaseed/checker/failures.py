@@ -6,7 +6,7 @@ In: an operation, its operands and their ranges. Out: why it can only fail; None
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from formulaseed.domain.builtins import FUNCTIONS, OPERATORS, Fault, FaultKind
@@ -72,7 +72,7 @@ def failure_of(name: str, operands: Sequence[Expr], known: Sequence[Range], comp
 
 
 def _computed(name: str, operands: Sequence[Expr]) -> Failure | None:
-    apply = OPERATORS[name].apply if name in OPERATORS else FUNCTIONS[name].apply
+    apply: Callable[..., object] = OPERATORS[name].apply if name in OPERATORS else FUNCTIONS[name].apply
     try:
         apply(*(operand.info.constant for operand in operands))
     except Fault as fault:

@@ -63,7 +63,7 @@ def _only_value(step: nodes.Step) -> Value:
         return None  # a range that ends at the largest number was cut off there
     if step.ty.base is Base.BOOLEAN:
         return bool(known.low)
-    return int(step.range.low) if step.range.low.is_integer() else step.range.low
+    return int(known.low) if known.low.is_integer() else known.low
 
 
 def _common(values: list[Value]) -> Value:

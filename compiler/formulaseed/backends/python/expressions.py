@@ -232,7 +232,7 @@ class ExpressionPrinter:
             if node.may_be_null:
                 code, depth = f"(None if {operands[0].at(builtins.ADDITIVE)} is None else {code})", depth + 1
             operands[0] = replace(operands[0], code=Code(code), precedence=builtins.ATOM, depth=depth)
-        parts = [operands[0].at(builtins.ADDITIVE)]
+        parts: list[str] = [operands[0].at(builtins.ADDITIVE)]
         for operator, operand, tree in zip(node.operators, operands[1:], node.rest, strict=True):
             parts += [_operator(operator, tree), operand.at(builtins.ADDITIVE)]
         code = Code(" ".join(parts))

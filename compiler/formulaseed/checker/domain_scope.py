@@ -34,6 +34,11 @@ class DomainScope(Scope):
     def is_known(self, text: str) -> bool:
         return "." in text or self.reference.full_name(text) is not None
 
+    def is_entity(self, found: nodes.Expr) -> bool:
+        if isinstance(found, nodes.Logical):
+            return all(map(self.is_entity, found.operands))
+        return isinstance(found, nodes.Ref) and self.reference.entity(found.symbol.name) is not None
+
     def is_implied(self, found: nodes.Expr, present: frozenset[nodes.Expr]) -> bool:
         """A test of an entity is taken as the guard of its fields, as formulas are written."""
         if not present or not isinstance(found, nodes.Ref) or found.symbol.kind is not SymbolKind.FIELD:

@@ -32,7 +32,7 @@ def tell_hazards(
     whole: Expr,
 ) -> None:
     """Warn of every way in which the operation or function `name` may fail. `whole` is the operation itself."""
-    if facts.impossible or whole.info.is_constant:
+    if facts.is_silent or whole.info.is_constant:
         return
     hazards = _Hazards(scope, operands, known, whole)
     match name:

@@ -128,6 +128,10 @@ class Scope:
         """Whether the name means a step, whatever its state, or has a namespace."""
         return "." in text or text in self.places
 
+    def is_entity(self, found: nodes.Expr) -> bool:
+        """Whether this is a whole entity, or several joined: there or not, and no value besides."""
+        return False
+
     def is_implied(self, found: nodes.Expr, present: frozenset[nodes.Expr]) -> bool:
         """Whether what is known to be there says that this is, too."""
         return False

@@ -14,6 +14,7 @@ from formulaseed.ir import nodes
 from formulaseed.ir.nodes import Expr, Symbol, SymbolKind
 from formulaseed.ir.text import operand_text, text_within, value_text
 from formulaseed.source.text import Span
+from formulaseed.syntax import ast
 from formulaseed.wording import number_of
 
 
@@ -132,6 +133,18 @@ def with_default(call: Span) -> str:
     if "\\" in loop or len(loop) > _SHOWN or not loop.isprintable():
         loop = "…"
     return f"{name.strip()}({loop if loop.startswith('[') and loop.endswith(']') else f'({loop})'}, default=0)"
+
+
+def with_list(call: ast.Call, function: Function) -> str:
+    """What to write instead of a call without the list that the function takes."""
+    written = [argument.span.source.text[argument.span.start : argument.span.end] for argument in call.arguments]
+    listed = f"{function.name}([{', '.join(written)}])"
+    is_listed = any(isinstance(argument, ast.List) for argument in call.arguments)
+    if not written or is_listed or "\\" in listed or len(listed) > _SHOWN or not listed.isprintable():
+        return f"write it like `{function.example}`"
+    atoms = (ast.Name, ast.Literal, ast.Call)
+    is_plain = len(written) > 1 and all(isinstance(argument, atoms) for argument in call.arguments)
+    return f"write `{listed}`, or `{' + '.join(written)}`" if is_plain else f"write `{listed}`"
 
 
 def arity(function: Function) -> str:

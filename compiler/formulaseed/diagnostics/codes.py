@@ -81,6 +81,7 @@ _TABLE = (
     Code("FS618", "lookup-keys-overlap", "warning"),
     Code("FS619", "lookup-entry-is-default", "warning"),
     Code("FS620", "allowance-not-needed", "warning"),
+    Code("FS621", "aggregate-of-constant", "warning"),
     # FS7: modules
     Code("FS701", "module-not-as-compiled"),
     # FS8: requests

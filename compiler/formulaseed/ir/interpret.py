@@ -6,14 +6,13 @@ with; shares nothing with them but the tree and the table of operators and funct
 
 from __future__ import annotations
 
-import operator
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from formulaseed import limits
-from formulaseed.domain.builtins import FUNCTIONS, OPERATORS, Fault, finite
+from formulaseed.domain.builtins import COMPARE, FUNCTIONS, OPERATORS, Fault, finite
 from formulaseed.domain.dates import _iso_date
 from formulaseed.domain.json_values import _shown
 from formulaseed.domain.types import Base, Type, Value
@@ -23,16 +22,6 @@ from formulaseed.ir import nodes
 from formulaseed.ir.nodes import Expr, Symbol, SymbolKind
 from formulaseed.ir.three_valued import value_at
 
-_COMPARE: dict[str, Callable[[Any, Any], bool]] = {
-    "==": operator.eq,
-    "!=": operator.ne,
-    "<": operator.lt,
-    "<=": operator.le,
-    ">": operator.gt,
-    ">=": operator.ge,
-    "in": lambda a, b: a in b,
-    "not in": lambda a, b: a not in b,
-}
 _KINDS = {
     Base.INTEGER: (int,),
     Base.NUMBER: (int, float),
@@ -274,7 +263,7 @@ class _Evaluator:
                 left_value = self.value(first, row)
                 for compare, right in zip(operators, rest, strict=True):
                     right_value = self.value(right, row)
-                    if not _COMPARE[compare](left_value, right_value):
+                    if not COMPARE[compare](left_value, right_value):
                         return False
                     left_value = right_value
                 return True

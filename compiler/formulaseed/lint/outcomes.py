@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from formulaseed import limits
 from formulaseed.diagnostics.model import Problems
 from formulaseed.domain.ranges import described, is_open
 from formulaseed.domain.types import Base, Value
@@ -59,7 +58,7 @@ def _only_value(step: nodes.Step) -> Value:
         case nodes.Formula(expression) if expression.info.is_constant:
             return expression.info.constant
     known = step.range
-    if step.ty.nullable or known is None or known.low != known.high or abs(known.low) >= limits.NUMBER_MAX:
+    if step.ty.nullable or known is None or known.low != known.high or not known.is_bounded:
         return None  # a range that ends at the largest number was cut off there
     if step.ty.base is Base.BOOLEAN:
         return bool(known.low)

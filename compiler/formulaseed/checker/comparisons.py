@@ -268,10 +268,8 @@ class ComparisonChecker(ABC):
             text, known, culprit = a.values[0], b.values, left
         other = left if culprit is right else right
         message = f"{called(other)} never is `{text}`"
-        help, span = (
-            did_you_mean(text, known, what="values", others=self.scope.values_elsewhere(text, known)),
-            culprit.info.span,
-        )
+        elsewhere = {text} & self.scope.declared_values
+        help, span = did_you_mean(text, known, what="values", others=elsewhere), culprit.info.span
         is_json = bool(span.pointer) and span.source.text.startswith('"', span.start)
         self.problems.add("FS302", span, message, help if is_json else in_quotes(help))
         return error_at(right.info.span)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import chain
 
 from formulaseed import limits
 from formulaseed.checker.circles import circle, circles
@@ -177,10 +178,12 @@ class Scope:
         self.problems.add("FS302", span, f"`{text}` is null here, not the value of this name", f"write `'{text}'`")
         return error_at(span)
 
-    def values_elsewhere(self, text: str, known: Collection[str]) -> list[str]:
-        """Return the string itself where it is a value of another field than the one with the known values."""
-        values = (ty.values or () for fields in self.inputs.values() for ty in fields.values())
-        return [text] if any(text in each for each in values if set(each) != set(known)) else []
+    @cached_property
+    def declared_values(self) -> frozenset[str]:
+        """The values of all fields: one that a field does not have may be meant for another."""
+        return frozenset(
+            value for fields in self.inputs.values() for ty in fields.values() for value in ty.values or ()
+        )
 
     def resembles_name(self, text: str) -> bool:
         """Return whether an unknown bare name may be a misspelt one, a word of the language, or lacks its namespace."""
@@ -313,7 +316,7 @@ class Scope:
             return "mend the unknown names above first"
         if text.lower() in ("true", "false", "null", "none"):
             return meant("None" if text.lower() in ("null", "none") else text.capitalize())
-        steps, names = list(self._values()), list(self._names())
+        steps = list(self._values())
         fields = self._fields_called(text, None, per_review=per_review)
         if fields:
             similar = [step for step in steps if is_slip(text, step, [step])]
@@ -322,17 +325,18 @@ class Scope:
             return f"`{text}` is a function: {FUNCTIONS[text].signature}"
         here = self.places.get(self.current, len(self.places))
         before = [name for name in steps if self.places[name] < here]
-        names += [text] if self.incomplete else []
+        others = [text] if self.incomplete else []
         close = nearest(text, before)
         if close is None:
             later = nearest(text, steps)
             if later is not None:
-                return meant(later, certain=is_slip(text, later, names), more=" its step comes later")
+                return meant(
+                    later, certain=is_slip(text, later, chain(self._names(), others)), more=" its step comes later"
+                )
             if any(text in (ty.values or ()) for ty in self.inputs[SymbolKind.EXTRACTION].values()):
                 return meant(value_text(text), certain=False, more=_QUOTED)
-        return did_you_mean(
-            text, before, what="steps defined before this one", others=[n for n in names if n not in before]
-        )
+        others += [name for name in self._names() if name not in self.places or self.places[name] >= here]
+        return did_you_mean(text, before, what="steps defined before this one", others=others)
 
     def _help_for_namespace(self, prefix: str, rest: str, per_review: bool) -> str:
         kinds = [kind.value for kind in self.inputs]
@@ -340,7 +344,7 @@ class Scope:
         is_typo = close is not None and is_slip(prefix, close, kinds) and not self.incomplete
         likely = _SPOKEN.get(prefix.lower(), SymbolKind(close) if close is not None else None)
         fields = self._fields_called(rest, likely, per_review=per_review)
-        is_step = rest in self._values()
+        is_step = rest in self.places and rest not in self.filter_names and rest != self.current
         if is_step and (prefix in _SECTIONS or not fields):
             later = self.places[rest] > self.places.get(self.current, len(self.places))
             is_certain = prefix in _SECTIONS and not fields and not self.incomplete
@@ -349,9 +353,9 @@ class Scope:
             return meant(f"{close}.{rest}", certain=len(fields) == 1 and not is_step)
         if fields:
             return one_of(fields)
-        if likely is not None and likely in self.inputs:
-            near_there = nearest(rest, self.inputs[likely])
-            return meant(f"{likely.value}.{near_there or rest}", certain=False)
+        there = nearest(rest, self.inputs.get(likely, ())) if likely is not None else None
+        if likely is not None and (there is not None or close is not None):
+            return meant(f"{likely.value}.{there or rest}", certain=False)
         return did_you_mean(prefix, kinds, what="namespaces", others=[prefix])
 
     def _help_for_field(self, kind: SymbolKind, name: str, implied: bool, per_review: bool) -> str:
@@ -371,8 +375,9 @@ class Scope:
             return f"a field has no parts: declare one in `{where[kind]}`, such as {declared}"
         own, prefix = self.inputs[kind], "" if implied else f"{kind.value}."
         elsewhere = self._fields_called(name, None, per_review=per_review)
-        similar = [f"{prefix}{other}" for other in own if is_slip(name, other, own)]
         if elsewhere:
+            close = nearest(name, own)
+            similar = [f"{prefix}{close}"] if close is not None and is_slip(name, close, own) else []
             return one_of([*similar, *elsewhere])
         others = [name] if self.incomplete or name in self.places else []
         help = did_you_mean(name, own, what="fields", prefix=prefix, others=others)

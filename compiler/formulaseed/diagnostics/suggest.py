@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from itertools import chain
 
 from formulaseed import limits
 from formulaseed.diagnostics.model import Help
@@ -103,7 +104,7 @@ def did_you_mean(
     names = list(dict.fromkeys(known))
     close = near(name, names)
     if len(close) == 1:
-        return meant(f"{prefix}{close[0]}", certain=is_slip(name, close[0], [*names, *others]))
+        return meant(f"{prefix}{close[0]}", certain=is_slip(name, close[0], chain(names, others)))
     if close:
         return one_of([f"{prefix}{n}" for n in close])
     if not names:
@@ -133,8 +134,18 @@ def is_slip(name: str, meant: str, known: Iterable[str]) -> bool:
     Other case or separators; one letter too many, missing, or changed inside a word; two neighbours that changed places.
     No other is as near: any single character that differs makes it one that may be meant.
     """
-    slips = [other for other in known if _slipped(_fold(name), _fold(other)) or _is_one_edit(_fold(name), _fold(other))]
-    return slips == [meant] and _slipped(_fold(name), _fold(meant))
+    folded, left = _fold(name), _left.get()
+    if not _slipped(folded, _fold(meant)):
+        return False
+    slips: list[str] = []
+    for other in known:
+        if left is not None:
+            left[0] -= len(name) + len(other)
+            if left[0] < 0:
+                return False
+        if other == meant or _slipped(folded, _fold(other)) or _is_one_edit(folded, _fold(other)):
+            slips.append(other)
+    return slips == [meant]
 
 
 def _slipped(name: str, meant: str) -> bool:

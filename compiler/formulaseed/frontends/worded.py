@@ -90,8 +90,12 @@ def formula_in(text: str, span: Span, shape: Shape) -> ast.Expr | None:
         return None
     found = with_namespaces(formula, None, shape)
     names = [part.text for part in ast.walk(found) if isinstance(part, ast.Name)]
-    known = (*shape.types, *shape.steps, *(f"param.{name}" for name in shape.parameters))
-    return found if names and all(name in known for name in names) else None
+    return found if names and all(_is_known(name, shape) for name in names) else None
+
+
+def _is_known(name: str, shape: Shape) -> bool:
+    space, _, rest = name.partition(".")
+    return name in shape.types or name in shape.steps or (space == "param" and rest in shape.parameters)
 
 
 def shown(subject: ast.Name | ast.Invalid) -> str:

@@ -103,7 +103,8 @@ def _row(program: nodes.Program, row: Mapping[str, Any], used: frozenset[Symbol]
 
 
 def _section(row: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    typo = next((key for key in row if _similar(name, key) or key.casefold().startswith(name)), None)
+    keys = [key for key in row if isinstance(key, str)]
+    typo = next((key for key in keys if _similar(name, key) or key.casefold().startswith(name)), None)
     if name not in row and typo is not None:
         raise DataError(f"`{name}` is missing, but there is `{typo[:80]}`")
     return object_of(row.get(name, {}), f"`{name}`")
@@ -149,7 +150,8 @@ def _input(
         value = value_at(given, field.path)
         if isinstance(value, str) and field.ty.is_numeric and _NUMERAL.fullmatch(value):
             value = float(value) if "." in value else int(value)
-    typo = _typo_of(field.name, given, known) if value is None and field.name not in given else None
+    keys = [key for key in given if isinstance(key, str)]
+    typo = _typo_of(field.name, keys, known) if value is None and field.name not in keys else None
     if typo is not None:
         raise DataError(f"`{place}` is missing, but there is `{typo[:80]}`")
     if isinstance(field, nodes.ExtractionField):

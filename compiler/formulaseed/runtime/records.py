@@ -34,8 +34,9 @@ class Record(BaseModel):
     @classmethod
     def _has_no_typo(cls, value: Any) -> Any:
         """Refuse a key that reads like a field which is absent: the field must not be taken for left out."""
+        keys = [key for key in value if isinstance(key, str)] if isinstance(value, dict) else list(cls.model_fields)
         for name in cls.model_fields:
-            typo = _typo_of(name, value, cls.model_fields) if isinstance(value, dict) and name not in value else None
+            typo = _typo_of(name, keys, cls.model_fields) if name not in keys else None
             if typo is not None:
                 raise ValueError(f"`{name}` is missing, but there is `{typo[:80]}`: rename it")
         return value

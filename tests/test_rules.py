@@ -224,9 +224,12 @@ def test_pages_know_the_limits() -> None:
         "FS206": [limits.TASK_NAME_CHARACTERS],
         "FS510": [
             limits.STEPS, limits.TABLE_ENTRIES, limits.KEYWORDS, limits.CASE_RULES, limits.LIST_ITEMS, limits.CONDITIONS,
+            limits.FILE_TERMS, limits.FILE_SYMBOLS,
         ],
-        "FS804": [limits.PATTERN_REPEAT],
-        "FS823": [limits.SHORTHAND_CHARACTERS, limits.SHORTHAND_TERMS, limits.SHORTHAND_NESTING],
+        "FS804": [limits.PATTERN_REPEAT, limits.PATTERN_PARTS, limits.FILE_PATTERN_PARTS],
+        "FS823": [
+            limits.SHORTHAND_CHARACTERS, limits.SHORTHAND_TERMS, limits.SHORTHAND_NESTING, limits.FILE_SHORTHAND_TERMS,
+        ],
     }  # fmt: skip
     for code, numbers in named.items():
         written = re.findall(r"[\d,]*\d", page(code)["text"])

@@ -25,7 +25,17 @@ from formulaseed import limits
 from formulaseed.checker.program import check_program
 from formulaseed.diagnostics.model import Diagnostic, Fix, Problems, strictly
 from formulaseed.diagnostics.suggest import at_most, did_you_mean
-from formulaseed.documents import Document, Told, dumped, read_text, refused_module, shown_path, source_of, tell_bug
+from formulaseed.documents import (
+    Document,
+    Told,
+    dumped,
+    is_too_long,
+    read_text,
+    refused_module,
+    shown_path,
+    source_of,
+    tell_bug,
+)
 from formulaseed.errors import FormulaSeedError, SeedError
 from formulaseed.frontends.canonical import sha256
 from formulaseed.frontends.detect import holds_requests, lower_document
@@ -270,7 +280,8 @@ def _analysed_requests(document: Document, problems: Problems) -> RequestsAnalys
 
     lines: tuple[requests.Line, ...] = ()
     try:
-        lines = lower_requests(document.source, problems)
+        if not is_too_long(document.source, "the text of all requests", problems):
+            lines = lower_requests(document.source, problems)
     except Exception as error:
         tell_bug(error, document, problems)
     name = Path(document.source.name.strip("<>")).name.split(".")[0]

@@ -8,6 +8,7 @@ reference.
 from __future__ import annotations
 
 import re
+from itertools import islice
 from typing import Literal, cast
 
 from formulaseed import limits
@@ -38,12 +39,13 @@ _EXAMPLES = {
 
 def lower_requests(source: Source, problems: Problems) -> tuple[ir.Line, ...]:
     """Lower a file line by line; nothing where it cannot be read as lines."""
-    lines = list(json_lines(source))
+    lines = list(islice(json_lines(source), limits.REQUESTS + 1))
     whole = Span(source, 0, 0)
     if not lines:
         problems.add("FS509", whole, "the file holds no request", "write one JSON object a line")
     if len(lines) > limits.REQUESTS:
-        Shape(problems).too_many(whole, "the file", len(lines), limits.REQUESTS)
+        number = sum(bool(line.strip(" \t\r")) for line in source.text.split("\n"))
+        Shape(problems).too_many(whole, "the file", number, limits.REQUESTS)
         return ()
     if _laid_out(lines):
         problems.add(

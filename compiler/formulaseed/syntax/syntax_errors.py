@@ -44,7 +44,7 @@ _TEXT_OR_SIGN = re.compile(
 )
 _BRACKET = re.compile(r"""'(?:[^'\\]|\\.)*+'?|"(?:[^"\\]|\\.)*+"?|[(\[]|[)\]]|,""")
 
-_SPOKEN = {"√": "write `sqrt(x)`", "∑": "write `sum(a, b)`", "∏": "write `a * b`"}
+_SPOKEN = {"√": "write `sqrt(x)`", "∑": "write `sum([a, b])`", "∏": "write `a * b`"}
 _IN_FRONT = {"if": "write `a if condition else b`", "and": "write `a and b`", "or": "write `a or b`"}
 _NOW = re.compile(r"\b(?:datetime|date|time)\b[\w.]*\([^()]*\)$|\b(?i:now|today)\(\)$")
 _NO_CLOCK = "a formula does not know what day it is"

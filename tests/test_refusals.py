@@ -183,3 +183,26 @@ def test_what_can_only_fail_is_refused_where_it_is_evaluated(part: str) -> None:
     told = [d for d in warned if "where it is reached" in d.message or "lower bound" in d.message]
     assert {d.code for d in told} <= {"FS305", "FS306", "FS604", "FS605", "FS606"}
     assert told
+
+
+@pytest.mark.parametrize(
+    ("formula", "code"),
+    [
+        ("sum(1 / 0 for e in extractions)", "FS306"),
+        ("sum(1 / 0 for e in extractions) if len(extractions) > 3 else 1", "FS604"),
+        ("1 / 0 + sum(e['n'] for e in extractions)", "FS306"),
+        ("1 / 0 if False else sum(e['n'] for e in extractions)", "FS603"),
+    ],
+)
+def test_loops_of_a_formula(formula: str, code: str) -> None:
+    """A loop in a formula may not be asked for; one that is a step of its own fails for every review."""
+    seed = {
+        "task_name": "T",
+        "extraction_fields": [{"name": "n", "type": "integer"}],
+        "extraction_prompt": "{review_text}",
+        "compute_dag": [{"name": "a", "formula": formula}],
+        "output_fields": ["a"],
+    }
+    found = {d.code for d in analyse(seed).diagnostics}
+    assert code in found
+    assert found <= {code, "FS608", "FS611"}

@@ -54,7 +54,7 @@ class StepChecker:
             case surface.Filter(condition=condition):
                 return self._filter(step, condition)
             case surface.Count(where):
-                matching, sound = self._where(where)
+                matching, sound = self._where(where, step)
                 operation = nodes.Count(matching) if sound else None
                 return self._made(step, operation, INTEGER, ranges.COUNT)
             case surface.Sum():
@@ -146,21 +146,21 @@ class StepChecker:
         self.checkers.append(ExpressionChecker(self.scope, self.narrowing, per_review=per_review))
         return self.checkers[-1]
 
-    def _where(self, where: ast.Expr | None) -> tuple[Expr | None, bool]:
+    def _where(self, where: ast.Expr | None, step: surface.Step) -> tuple[Expr | None, bool]:
         """The checked condition, and whether it is sound; a missing one is."""
         if where is None:
             return None, True
         checker = self._checker(True)
-        found = checker.condition(where, Facts())
+        found = checker.condition(where, _start(step))
         if found.info.ty.is_error:
             return found, False
         if not isinstance(found, nodes.Ref):  # a filter that never varies is told where it is defined
             self._tell_if_decided(found, checker, where.span, "`where`")
         return found, True
 
-    def _per_review(self, expression: ast.Expr, where: Expr | None, what: str) -> Expr:
+    def _per_review(self, step: surface.Step, expression: ast.Expr, where: Expr | None, what: str) -> Expr:
         """A number for each review that matches."""
-        facts = Facts()
+        facts = _start(step)
         if where is not None and where.info.ty.is_error:
             facts = facts.unknown()
         elif where is not None:
@@ -178,8 +178,8 @@ class StepChecker:
         return checker.needed(found, facts)
 
     def _sum(self, step: surface.Step, operation: surface.Sum) -> nodes.Step | None:
-        where, sound = self._where(operation.where)
-        found = self._per_review(operation.expression, where, "sum")
+        where, sound = self._where(operation.where, step)
+        found = self._per_review(step, operation.expression, where, "sum")
         if found.info.ty.is_error or not sound:
             return None
         self._tell_if_constant(step, found, "sum")
@@ -192,9 +192,9 @@ class StepChecker:
         return self._made(step, made, found.info.ty.present(), total.clipped())
 
     def _extreme(self, step: surface.Step, operation: surface.Extreme) -> nodes.Step | None:
-        where, sound = self._where(operation.where)
+        where, sound = self._where(operation.where, step)
         what = "max" if operation.largest else "min"
-        found = self._per_review(operation.expression, where, what)
+        found = self._per_review(step, operation.expression, where, what)
         default = operation.default
         if operation.written is not None:
             self.scope.calls[step.name.text] = operation.written
@@ -311,3 +311,8 @@ class StepChecker:
         if joined is None or not sound:
             return None
         return self._made(step, nodes.Case(tuple(rules), operation.otherwise.value), joined, literal_range(literals))
+
+
+def _start(step: surface.Step) -> Facts:
+    """What is known where the formula of an aggregate begins; a loop may have no reviews, or not be asked for at all."""
+    return Facts(is_certain=not step.part_of)

@@ -85,7 +85,7 @@ MENDED: dict[str, tuple[dict[str, str], str]] = {
         {"IS NOT NULL": "write `!= None`", "is not": "write `!=`", "is None": "write `== None`"},
         "1 if context.tier != None and context.tier != 3 or context.tier == None else 0",
     ),
-    "1 if N is None else 0": ({"is None": "remove the test"}, "1"),
+    "1 if N is None else 0": ({"is None": "write `== None`"}, "1 if N == None else 0"),
     "1 if N = = 3 or N ~= M or N ∈ [1, ½] else 0": (
         {"= =": "write `==`", "~=": "write `!=`", "∈": "write `in`", "½": "write `0.5`"},
         "1 if N == 3 or N != M or N in [1, 0.5] else 0",

@@ -92,8 +92,10 @@ def test_the_real_reference() -> None:
     reference = load_reference(REAL)
     assert reference.root == "listing"
     assert len(reference.examples) == 10
+    cpu = {name: value for name, value in FULL["cpu"].items() if name != "custom_fields"}
+    known = {**FULL, "cpu": cpu, "listing": {}}  # the file defines other custom fields
     for example in reference.examples:
-        assert isinstance(compile_formula(example.formula, reference=REAL).evaluate(FULL), float)
+        assert isinstance(compile_formula(example.formula, reference=REAL).evaluate(known), float)
     for pattern in reference.patterns:
         for text in pattern.examples:
             if ".custom_fields." in text:  # the file's examples name custom fields that it does not define
@@ -553,7 +555,8 @@ def test_the_command_on_bad_input(arguments: list[str], status: int) -> None:
 )  # fmt: skip
 def test_the_stage_of_a_fault(text: str, stage: str, listing: Reference) -> None:
     """A typo in a function is an unknown name and `=` is syntax; security is for what is foreign to formulas."""
-    assert stage_of(refused(text, listing)[0]) == stage
+    first = next(found for found in refused(text, listing) if found.severity == "error")
+    assert stage_of(first) == stage
 
 
 def test_stages_behind_a_failure_are_not_reached() -> None:

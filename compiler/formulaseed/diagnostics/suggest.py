@@ -136,7 +136,9 @@ def is_slip(name: str, meant: str, known: Iterable[str]) -> bool:
             left[0] -= len(name) + len(other)
             if left[0] < 0:
                 return False
-        if other == meant or _slipped(folded, spelled := _words(other)) or _is_one_edit(folded, spelled):
+        spelled = _words(other)
+        is_edit = _is_one_edit(folded, spelled) or _is_one_edit(name.casefold(), other.casefold())
+        if other == meant or is_edit or _slipped(folded, spelled):
             slips.append(other)
     return slips == [meant]
 

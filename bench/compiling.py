@@ -1,4 +1,4 @@
-"""What compiling costs: a hundred different seeds in one process, and the phases for one of them."""
+"""What compiling costs: a hundred different seeds, the phases for one of them, and seeds as large as the limits allow."""
 
 from __future__ import annotations
 
@@ -7,12 +7,15 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 from formulaseed import pipeline
 from formulaseed.backends.python import plan, render, verify
+from formulaseed.source.json_reader import read_json
+from formulaseed.source.text import Source
 from measure import shortest
 from tables import Line, table
 
@@ -32,7 +35,7 @@ PHASES: tuple[tuple[str, ModuleType, str], ...] = (
 
 
 def report() -> str:
-    return f"{_seeds()}\n{_phases()}"
+    return f"{_seeds()}\n{_phases()}\n{_large()}"
 
 
 def _seeds() -> str:
@@ -108,3 +111,35 @@ def _timed_phases() -> Iterator[dict[str, float]]:
     finally:
         for module, name, function in originals:
             setattr(module, name, function)
+
+
+def large_seeds() -> dict[str, str]:
+    """Seeds near the limits, as text: the first is accepted, the others are refused before anything is parsed."""
+    return {
+        "999 formulas of 100 terms, checked": _sums(999, 100),
+        "1,999 formulas of 60 terms, refused": _sums(1_999, 60),
+        "299 formulas of 700 terms, refused": _sums(299, 700),
+        "2 MiB of formulas, refused": _sums(128, 4_000),
+    }
+
+
+def _sums(number: int, terms: int) -> str:
+    """A seed of so many sums, each of the one before it."""
+    steps: list[dict[str, str]] = [{"name": "N", "op": "count"}]
+    for index in range(number):
+        text = " + ".join([steps[-1]["name"], *["N"] * (terms - 1)])
+        steps.append({"name": f"S{index}", "op": "expr", "expr": text})
+    return json.dumps(
+        {"task_name": "Large", "extract": {"fields": []}, "compute": steps, "output": [steps[-1]["name"]]}
+    )
+
+
+def _large() -> str:
+    """Reading a seed's JSON with its places, and everything that `check` does with it."""
+    lines = []
+    for name, text in large_seeds().items():
+        source = Source("seed.json", text)
+        calls = {"read": partial(read_json, source), "check": partial(pipeline.analyse_text, source)}
+        best = shortest(calls, rounds=3, sample=0.0)
+        lines.append(Line(name, (_ms(best["read"]), _ms(best["check"])), "reading + 100" if "refused" in name else ""))
+    return table("Seeds near the limits, ms", ["read JSON", "check"], lines)

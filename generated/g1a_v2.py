@@ -15,7 +15,7 @@ from typing import Final, Literal, NamedTuple, TypeAlias, TypeVar
 TASK_NAME: Final = "G1a-v2"
 SEED_VERSION: Final[str | None] = None
 SEED_SHA256: Final = "5f8d0b3bd5058c9f52adb7bf1fdabc975dc6225715aa39d7476959772221b286"
-BODY_SHA256: Final = "9e7fa1070df9a70dadaadf9f3c4d321df03be26295e8febaf74a398064ecfb84"
+BODY_SHA256: Final = "ef9a60c9328bdbfaf1400fca9103733f5805959ebe1d8347eae08a404ac8f9d9"
 KEYWORDS: Final[tuple[str, ...]] = (
     "allergy",
     "allergic",
@@ -631,7 +631,8 @@ _ISO_DATE = r"[0-9]{4}-[0-9]{2}-[0-9]{2}([T ][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]
 
 def _iso_date(text: str) -> tuple[int, int] | None:
     """Return year and month of an ISO date or date-time, YYYY-MM-DD only; None for any other string."""
-    if not re.fullmatch(_ISO_DATE, text):
+    is_day = len(text) == 10 and text[4] == text[7] == "-" and text.isascii()  # as most are; the pattern is slower
+    if not is_day and not re.fullmatch(_ISO_DATE, text):
         return None
     try:
         found = datetime.datetime.fromisoformat(text)

@@ -15,7 +15,7 @@ from typing import Final, Literal, NamedTuple, TypeAlias, TypeVar
 TASK_NAME: Final = "Kitchen-hygiene"
 SEED_VERSION: Final[str | None] = "1.0"
 SEED_SHA256: Final = "8a696dd8f2b2b999adaf3f3e5e2812abae119262f28c93f5b8a6311506dbc108"
-BODY_SHA256: Final = "712069e91175ea1cd32a411e1603b6124f38f8e459da3ecd66d999d9ad550b1a"
+BODY_SHA256: Final = "1d92a6e6c3ef5d189ee7f311bcbd91c6aabc2f9112f2d36276dea90bb4e349fe"
 KEYWORDS: Final[tuple[str, ...]] = (
     "clean",
     "dirty",
@@ -710,7 +710,8 @@ _ISO_DATE = r"[0-9]{4}-[0-9]{2}-[0-9]{2}([T ][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]
 
 def _iso_date(text: str) -> tuple[int, int] | None:
     """Return year and month of an ISO date or date-time, YYYY-MM-DD only; None for any other string."""
-    if not re.fullmatch(_ISO_DATE, text):
+    is_day = len(text) == 10 and text[4] == text[7] == "-" and text.isascii()  # as most are; the pattern is slower
+    if not is_day and not re.fullmatch(_ISO_DATE, text):
         return None
     try:
         found = datetime.datetime.fromisoformat(text)

@@ -16,7 +16,7 @@ from typing import Final, Literal, NamedTuple, TypeAlias
 
 NAME: Final = "requests"
 REQUESTS_SHA256: Final = "b16c5933660463d12cd7320794e302a92c4d2ec3a24c6605fedef442f9087eb4"
-BODY_SHA256: Final = "575b6bad8249a26b97238c5f2b19f2dd8e29b871397d6471b1b7d6fc0908fea1"
+BODY_SHA256: Final = "cc49e7607a9c767b18850e8448ed4b2f0689f41dbc2d7faca9c3064c748bc062"
 
 
 class Evidence:
@@ -552,7 +552,7 @@ Scalar: TypeAlias = "str | int | float | bool | None"
 Path: TypeAlias = tuple[str, ...]
 Circle: TypeAlias = tuple[tuple[str, ...], int]
 Weight: TypeAlias = tuple[Path, float, int]
-Program: TypeAlias = tuple[str, tuple["str | tuple[int, ...]", ...]]
+_REVIEW_TEXT_CHARACTERS = 100_000
 _HOURS = r"\s*([0-9]{1,2}):([0-9]{1,2})\s*-\s*([0-9]{1,2}):([0-9]{1,2})\s*"
 
 
@@ -614,6 +614,8 @@ def _review(review: JsonValue, place: int) -> JsonObject:
         raise DataError(f"`reviews[{place}].review_id` must be a text, not {_shown(review.get('review_id'))}")
     if not isinstance(review.get("text"), str):
         raise DataError(f"`reviews[{place}].text` must be a text, not {_shown(review.get('text'))}")
+    if len(_text_of(review)) > _REVIEW_TEXT_CHARACTERS:
+        raise DataError(f"`reviews[{place}].text` has more than {_REVIEW_TEXT_CHARACTERS} characters")
     stars = review.get("stars")
     if stars is not None and (isinstance(stars, bool) or not isinstance(stars, int | float)):
         raise DataError(f"`reviews[{place}].stars` must be a number, not {_shown(stars)}")
@@ -685,20 +687,16 @@ def _review_text(
     circle: Circle | None = None,
     weight: Weight | None = None,
     pattern: str | None = None,
-    automaton: Program | None = None,
 ) -> Truth:
     """Whether enough reviews match a pattern, case ignored, or were judged positive on it as an aspect.
 
-    The pattern is the aspect, unless it is given in a shorter form, or as an automaton.
+    The pattern is the aspect, unless it is given in a form that runs faster.
     """
     if not place.reviews and circle is None:
         return 0
     reviews = _by(place.reviews, circle, known)
     if known.judgements is not None:
         matching = [review for review in reviews if _judged(review, aspect, known) == "positive"]
-    elif automaton is not None:
-        scanner = _Automaton(automaton[0], automaton[1])
-        matching = [review for review in reviews if scanner.search(_text_of(review))]
     else:
         search = re.compile(aspect if pattern is None else pattern, re.IGNORECASE).search
         matching = [review for review in reviews if search(_text_of(review)) is not None]
@@ -840,112 +838,3 @@ def _ordered(operator: str, is_less: bool, is_equal: bool) -> bool:
     if is_equal:
         return operator in ("gte", "lte")
     return is_less is (operator in ("lt", "lte"))
-
-
-_ASSERTIONS = ("^", "$", "\\A", "\\Z", "\\b", "\\B")
-_REMEMBERED = 2000
-
-
-class _Automaton:
-    """A pattern, case ignored, whose search takes time in proportion to the text, whatever the text is.
-
-    `program` is a nondeterministic automaton. An entry is a test of one character or an assertion, as `re` writes
-    them, which leads to the next entry; or the numbers of the entries that it leads to. Behind the last entry the
-    pattern has matched. All ways are followed at once: a set of entries is the bits of an integer. `head` is a
-    pattern that every match begins with. What is remembered is forgotten when it becomes too much.
-    """
-
-    head: str
-    program: tuple[str | tuple[int, ...], ...]
-    waiting: dict[str, int]
-    passes: dict[str, int]
-    closures: dict[tuple[int, int], int]
-    parts: dict[tuple[int, str, int], int]
-
-    def __init__(self, head: str, program: tuple[str | tuple[int, ...], ...]) -> None:
-        self.head = head
-        self.program = program
-        self.waiting = {}  # test or assertion: the entries that are it
-        self.passes = {}  # character: the entries whose test it passes
-        self.closures = {}  # entries, assertions that hold: the entries that these lead to without a character
-        self.parts = {}  # the same for four entries, given as a digit and its place
-        for place, entry in enumerate(program):
-            if isinstance(entry, str):
-                self.waiting[entry] = self.waiting.get(entry, 0) | 1 << place
-
-    def search(self, text: str) -> bool:
-        """Whether the pattern matches somewhere in the text."""
-        position = 0
-        for head in re.finditer(f"(?={self.head})", text, re.IGNORECASE):
-            if head.start() >= position:
-                position = self.follow(text, head.start())
-                if position < 0:
-                    return True
-        return False
-
-    def follow(self, text: str, start: int) -> int:
-        """Follow the matches that begin at `start` or behind it until all have failed, or one has not.
-
-        Gives -1 where one succeeds, else the position before which none begins that could.
-        """
-        asserted = [(re.compile(each), self.waiting[each]) for each in _ASSERTIONS if each in self.waiting]
-        matched = 1 << len(self.program)
-        reached = 1
-        for position in range(start, len(text) + 1):
-            holding = 0
-            for pattern, entries in asserted:
-                if pattern.match(text, position):
-                    holding |= entries
-            closure = self.closures.get((reached, holding))
-            if closure is None:
-                closure = self.closure(reached, holding)
-            if closure & matched:
-                return -1
-            if position < len(text):
-                passes = self.passes.get(text[position])
-                if passes is None:
-                    passes = self.passing(text[position])
-                reached = (closure & passes) << 1
-                if not reached:
-                    return position + 1
-                reached |= 1
-        return len(text) + 1
-
-    def passing(self, character: str) -> int:
-        """The entries whose test the character passes."""
-        passes = 0
-        for entry, entries in self.waiting.items():
-            if entry not in _ASSERTIONS and re.match(entry, character, re.IGNORECASE):
-                passes |= entries
-        if len(self.passes) >= _REMEMBERED:
-            self.passes.clear()
-        self.passes[character] = passes
-        return passes
-
-    def closure(self, reached: int, holding: int) -> int:
-        """Some entries with those that they lead to without a character, where the assertions `holding` hold."""
-        closure = 0
-        for index, digit in enumerate(reversed(f"{reached:x}")):
-            if digit != "0":
-                part = self.parts.get((index, digit, holding))
-                closure |= self.part(index, digit, holding) if part is None else part
-        if len(self.closures) >= _REMEMBERED:
-            self.closures.clear()
-        self.closures[reached, holding] = closure
-        return closure
-
-    def part(self, index: int, digit: str, holding: int) -> int:
-        """The same for the four entries that one hexadecimal digit holds."""
-        closure = int(digit, 16) << 4 * index
-        places = [place for place in range(4 * index, 4 * index + 4) if closure >> place & 1]
-        for place in places:  # which grows meanwhile
-            entry = self.program[place] if place < len(self.program) else ""
-            ways = (place + 1,) if holding >> place & 1 else () if isinstance(entry, str) else entry
-            for way in ways:
-                if not closure >> way & 1:
-                    closure |= 1 << way
-                    places.append(way)
-        if len(self.parts) >= _REMEMBERED:
-            self.parts.clear()
-        self.parts[index, digit, holding] = closure
-        return closure

@@ -199,10 +199,11 @@ def _number(node: ast.expr) -> frozenset[str]:
 
 
 def _numeric(found: frozenset[str]) -> frozenset[str]:
+    """What a number can be; null is none for certain, and fails where it is evaluated."""
     found -= _NULL
-    if not found or not found <= _NUMBERS:
+    if not found <= _NUMBERS:
         raise Refused("no number")
-    return frozenset({max(found)})  # "integer" < "number"
+    return frozenset({max(found, default="integer")})  # "integer" < "number"
 
 
 def _joined(*parts: frozenset[str]) -> frozenset[str]:
@@ -225,14 +226,12 @@ def _compared(left: frozenset[str], sign: ast.cmpop, right: ast.expr) -> frozens
             _equal(left, kinds(item))
         return frozenset()
     found = kinds(right)
-    if (left | found) - _NULL != {"text"} or _NULL in (left, found):
+    if not (left | found) - _NULL <= {"text"}:
         raise Refused("no text")
     return found - _NULL
 
 
 def _equal(a: frozenset[str], b: frozenset[str]) -> frozenset[str]:
-    """Values of one type; null may be looked for only where it can be."""
+    """Values of one type; null may be looked for anywhere."""
     _joined(a, b)
-    if (a == _NULL and "null" not in b) or (b == _NULL and "null" not in a):
-        raise Refused("never null")
     return b

@@ -34,6 +34,11 @@ def plain(python: str) -> ast.expr:
     return tree
 
 
+def has_known_result(tree: ast.expr) -> bool:
+    """Whether a part of it is written `(operands, False)[-1]`: its result is known, and its operands may still fail."""
+    return any(isinstance(node, ast.Subscript) for node in ast.walk(tree))
+
+
 class _Generated(ast.NodeTransformer):
     """From a module's Python to the language."""
 
@@ -54,6 +59,8 @@ class _Generated(ast.NodeTransformer):
         match node.func:
             case ast.Name("_present" | "_finite"):
                 return arguments[0]
+            case ast.Name("_null_number" | "_null_string"):
+                return ast.Constant(None)
             case ast.Name(name) if name in _OPERATORS:
                 return ast.BinOp(arguments[0], _OPERATORS[name], arguments[1])
             case ast.Name("_log" | "_sqrt" as name):

@@ -12,10 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from formulaseed.diagnostics.model import Diagnostic, Problems
-from formulaseed.domain.patterns import PatternTree
 from formulaseed.source.json_reader import JsonString, read_json
 from formulaseed.source.text import Source
-from formulaseed.syntax.patterns import parse_pattern
+from formulaseed.syntax.patterns import Pattern, parse_pattern
 
 ROOT = Path(__file__).resolve().parents[1]
 TASKS = ROOT / "tasks"
@@ -63,7 +62,7 @@ def formulaseed(
     return outcome
 
 
-def parsed(pattern: str) -> tuple[PatternTree | None, tuple[Diagnostic, ...]]:
+def parsed(pattern: str) -> tuple[Pattern | None, tuple[Diagnostic, ...]]:
     """What becomes of a pattern that stands in a JSON file."""
     problems = Problems()
     text, faults = read_json(Source("pattern.json", json.dumps(pattern, ensure_ascii=False)))
@@ -72,8 +71,8 @@ def parsed(pattern: str) -> tuple[PatternTree | None, tuple[Diagnostic, ...]]:
     return parse_pattern(text, problems), problems.sorted()
 
 
-def accepted(pattern: str) -> PatternTree:
-    """The tree of a pattern in which nothing is wrong."""
+def accepted(pattern: str) -> Pattern:
+    """A pattern in which nothing is wrong."""
     tree, diagnostics = parsed(pattern)
     assert tree is not None, diagnostics[0].message
     return tree

@@ -125,6 +125,13 @@ DOCUMENTED = (
     Documented("pow(ram_gb, 1.2)", (32**1.2, 0.0, 0.0, 0.0), ("FS605",)),
     Documented("sqrt(cpu.cpu_mark_multi)", (28000**0.5, N, 0.0, N), ("FS305", "FS605")),
     Documented("sum([ram_gb, primary_storage_gb, secondary_storage_gb])", (1568.0, N, 0.0, N), NULL),
+    Documented("sum([])", (0.0, 0.0, 0.0, 0.0)),
+    # an entity in front of `and`: its field, or null
+    Documented("(gpu and gpu.gpu_mark) or 4", (22000.0, 4.0, 4.0, 4.0)),
+    Documented("gpu and gpu.gpu_mark", (22000.0, N, 0.0, N), NULL),
+    Documented("(cpu and gpu and gpu.gpu_mark) or cpu and cpu.cores or 2", (22000.0, 2.0, 2.0, 2.0)),
+    Documented("(cpu and cpu.name) == 'Ryzen 7'", (1.0, 0.0, 0.0, 0.0)),
+    Documented("3 if (cpu and cpu.name) else 5", (3.0, 5.0, 5.0, 3.0)),
 )
 
 TEXTS = {"ram_spec.ddr_generation": "ddr5", "primary_storage.medium": "nvme"}

@@ -7,7 +7,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from formulaseed import validate_requests
+from formulaseed import limits, validate_requests
+from formulaseed.frontends.sizes import too_many
 from formulaseed.pipeline import analyse_requests
 
 BENCH = Path(__file__).parents[1] / "bench"
@@ -36,6 +37,14 @@ def test_the_data_of_the_matrix() -> None:
     assert {value for row in validation.matrix.values() for value in row.values()} == {1, 0, -1}
     assert (requests, places) == (matrix.requests_of(100), matrix.restaurants_of(50, 970))
     assert requests != matrix.requests_of(100, seed=2)
+
+
+def test_the_seeds_near_the_limits() -> None:
+    """Those that are refused are refused for their size alone, as their names say; the other is within the limits."""
+    seeds = importlib.import_module("compiling").large_seeds()
+    found = {name: too_many(text) for name, text in seeds.items()}
+    assert [name for name, over in found.items() if over is not None] == [name for name in seeds if "refused" in name]
+    assert all(len(text) <= limits.SEED_BYTES for text in seeds.values())
 
 
 def test_the_phases_that_are_timed_exist() -> None:

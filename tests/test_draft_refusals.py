@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from unittest.mock import patch
@@ -12,6 +14,7 @@ import pytest
 from drafts import (
     CONDITIONS,
     GRAPH,
+    NAMES,
     RECORDED,
     TASK,
     draft,
@@ -19,8 +22,11 @@ from drafts import (
     good_seed,
     replies,
 )
+from formulaseed.draft.estimate import EXAMPLE, EXAMPLE_OUTPUT, EXAMPLE_SENTENCES, estimate
 from formulaseed.draft.task import read_task
-from helpers import formulaseed
+from formulaseed.draft.transcript import Settings, Transcript
+from formulaseed.llm.prices import read_prices
+from helpers import EXAMPLES, formulaseed
 from loopback import Loopback, loopback
 
 pytest.importorskip("anthropic", reason="the extra `llm` is not installed")
@@ -124,6 +130,11 @@ def test_a_dry_run_counts_and_asks_nothing(server: Loopback, tmp_path: Path) -> 
     lines = found.out.splitlines()
     assert lines[0] == "49 sentences; 3 calls to claude-sonnet-5-5, and at most 1 more to repair"
     assert lines[1].startswith("01-conditions: about 4,")
+    assert re.fullmatch(
+        r"likely \$0\.0\d+, if answers are as long for each sentence as those of examples/draft-g1a_v2 "
+        r"\(written by hand, without thinking\), with one repair",
+        lines[-2],
+    )
     assert "all of it costs $" in lines[-1]
     assert "an unknown cost" in draft(server, "--dry-run", "--model", "other", task=task).out
     assert (server.requests, list(tmp_path.iterdir())) == ([], [task])
@@ -157,10 +168,36 @@ def test_without_a_key_nothing_is_left_behind(tmp_path: Path) -> None:
     task.write_bytes(TASK.read_bytes())
     with patch("drafts.KEY", ""), patch.dict(os.environ, ANTHROPIC_CONFIG_DIR=str(tmp_path / "none")):
         found = draft(None, task=task)
-    assert found.status == 1
-    assert "formulaseed: the Anthropic client " in found.err
-    assert "resume" not in found.err
+    assert (found.status, found.out) == (2, "")
+    assert found.err.startswith("formulaseed: the Anthropic client finds no credentials")
+    assert found.err.endswith("; set `ANTHROPIC_API_KEY`\n")
+    assert found.err.count("\n") == 1
     assert list(tmp_path.iterdir()) == [task]
+
+
+def test_without_the_package_the_extra_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before the text is read; a dry run and a replay need no package."""
+    monkeypatch.setitem(sys.modules, "anthropic", None)
+    found = draft(None, task=tmp_path / "absent.md")
+    message = "formulaseed: the package `anthropic` is not installed; run `pip install 'formulaseed[llm]'`\n"
+    assert (found.status, found.err) == (2, message)
+    assert draft(None, "--dry-run").status == 0
+    assert draft(None, "--replay", RECORDED, "--out", tmp_path / "seed.json").status == 0
+
+
+def test_the_likely_cost_rests_on_the_recorded_example() -> None:
+    """Its sentences and the tokens of its answers; for its own text the cost is about what it says it took."""
+    task = read_task(TASK.read_bytes())
+    assert sum(not one.is_frame for one in task.sentences) == EXAMPLE_SENTENCES
+    kept = Transcript(EXAMPLES.parent / EXAMPLE)
+    records = [kept.record(name) for name in NAMES]
+    assert {one.call.key: one.answer.usage.output for one in records if one is not None} == EXAMPLE_OUTPUT
+    prices = read_prices()
+    usages = [one.answer.usage for one in records if one is not None]
+    costs = [prices.cost("claude-sonnet-5-5", usage) or 0.0 for usage in usages]
+    lines = estimate(task, Settings("claude-sonnet-5-5", "medium", 1), prices)
+    likely = float(lines[-2].removeprefix("likely $").split(",")[0])
+    assert sum(costs) * 0.8 < likely < sum(costs) * 1.5
 
 
 def test_there_is_nothing_to_resume(tmp_path: Path) -> None:

@@ -158,3 +158,28 @@ def test_an_older_seed_is_no_different(folder: Path) -> None:
     assert evaluate(folder).results[0]["output"] == {"total": 2}
     edit(folder, lambda source: sealed(source.replace("total += n", "total += n + 1")))
     assert "is not what tiny.json compiles to" in evaluate(folder).err
+
+
+def as_before(source: str) -> str:
+    """The module as it was when modules stated neither their hash nor the names of all fields."""
+    source = LINE.sub("", re.sub(r"^SEED_VERSION.*\n", "", source, flags=re.MULTILINE))
+    source = re.sub(r"^INPUTS: .*?^}\n", "", source, flags=re.MULTILINE | re.DOTALL)
+    source = re.sub(r"\s+and _left_out\([^)]*\)", "", source).replace('INPUTS["param"]', '("LEAST",)')
+    return source.replace("return name.casefold()", 'return name.casefold().split("/")[0]')
+
+
+def test_a_module_of_an_older_version_runs_where_that_is_allowed(folder: Path) -> None:
+    """Without what was not there: its parameters are named as its record has them, and it cannot be strict."""
+    path = folder / "tiny_1.py"
+    path.write_text(as_before(path.read_text(encoding="utf-8")), encoding="utf-8")
+    for name in ("INPUTS:", "SEED_VERSION", "BODY_SHA256"):
+        assert name not in path.read_text(encoding="utf-8")
+    assert (evaluate(folder).status, "was compiled by an older version" in evaluate(folder).err) == (2, True)
+    [result] = evaluate(folder, "--allow-edited").results
+    assert (result["output"]["N_GOOD"], result["run"]["parameters"], result["run"]["seed_version"]) == (
+        1,
+        {"LEAST": 2},
+        None,
+    )
+    strict = evaluate(folder, "--allow-edited", "--strict")
+    assert (strict.status, "compile it again" in strict.err) == (1, True)

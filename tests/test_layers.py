@@ -95,7 +95,13 @@ ALLOWED: dict[str, set[str]] = {
 """What each layer may import, as layers or as single modules; itself always."""
 
 LAZY: dict[str, set[str]] = {
-    "runtime": {"backends.python.verify", "diagnostics", "domain.reference", "source"},
+    "runtime": {
+        "backends.python.identity",
+        "backends.python.verify",
+        "diagnostics",
+        "domain.reference",
+        "source",
+    },
     "errors": {"diagnostics"},
     "reference": {"source"},
 }

@@ -370,6 +370,117 @@ def paths_seed() -> dict[str, Any]:
 
 VALUE_OF = {"enum": "'q'", "integer": "2", "number": "2.5", "boolean": "True", "string": "'s'"}
 
+
+DECIDED = (
+    "N / MIN if MIN > 0 else 0",
+    "1 if MODE == 'lenient' else 2",
+    "1 if 'lenient' == MODE else 2",
+    "1 if MODE == OTHER else 2",
+    "1 if MODE != OTHER else 2",
+    "1 if MODE in ['a', 'b'] else 2",
+    "1 if MODE in ['strict', 'b'] else 2",
+    "1 if MODE in ['strict'] else 2",
+    "1 if MODE == 'strict' else 2",
+    "1 if 'a' in ['b', 'c'] else 2",
+    "1 if 'a' in ['a', 'c'] else 2",
+    "1 if 'a' == 'b' else 2",
+    "1 if 'a' in 'abc' else 2",
+    "1 if 'str' in MODE else 2",
+    "1 if 'a' == MODE == 'b' else 2",
+    "1 if N == None else 2",
+    "1 if None != N else 2",
+    "1 if N in [None] else 2",
+    "1 if N in [None, 1] else 2",
+    "1 if N not in [None, None] else 2",
+    "1 if None in [N, MIN] else 2",
+    "1 if None in [N, 1/(N+0)] else 2",
+    "1 if 1/(N+0) == None else 2",
+    "1 if 1/(N+0) != None and N > 0 else 2",
+    "1 if 0 < N == None else 2",
+    "1 if 0 < N != None else 2",
+    "1 if N == None == context.n else 2",
+    "1 if MODE == None else 2",
+    "1 if DEBUG == None else 2",
+    "1 if None == None else 2",
+    "1 if context.n == None else 2",
+    "1/0 if DEBUG else 2",
+    "1/0 if DEBUG == True else 2",
+    "2 if not DEBUG or 1/0 > 1 else 3",
+    "1/0 if False else 2",
+    "None + 1 if DEBUG else 3",
+    "abs(None) if DEBUG else 3",
+    "(5 * None if DEBUG else 3.5) * 2",
+    "1 if DEBUG and 'a' in None else 2",
+    "1 if DEBUG and None in 'abc' else 2",
+    "len(None) if DEBUG else 3",
+    "1 if DEBUG and None > 5 else 3",
+    "N + TEN ** 400 if DEBUG else 1",
+    "9**9**9 if N < 0 else 1",
+    "1e308 * 10 if N < 0 else 1",
+    "10**300 * 10**300 if N < 0 else 1",
+    "clamp(N, 10, 5) if N < 0 else 1",
+    "log(0 - N) if N < 0 else 1",
+    "sqrt(-1) if DEBUG else 1",
+    "1/0 if N > 5 else 2",
+    "log(-1) if N > 5 else 2",
+    "None + 1 if N > 5 else 2",
+    "TEN**300 * TEN**300 if N > 5 else 2",
+    "-(TEN**301) * TEN**300 if N > 5 else 2",
+    "1.5 if N < 0 < 1/0 else 2",
+    "sum([])",
+    "sum([1.5]) + sum([N])",
+    "(context.n and 5 or 6)",
+    "(1/0 if DEBUG else context.n) or 1",
+    "'x' if DEBUG and 1/0 > 1 else MODE",
+    "1 if LEVEL == 'high' and LEVEL == 'low' else 2",
+    "1 if MODE == 'strict' and MODE != 'strict' else 2",
+    "0 if MODE != 'strict' and MODE == 'foo' else 1",
+    "0 if not (MODE == 'strict') and 1/0 > 2 else 1",
+    "1 if 'a' in [MODE, OTHER] else 2",
+    "1 if 'loose' in [MODE, OTHER] else 2",
+    "1 if N > 3 and False else 2",
+    "1 if 1/(N+0) > 3 and False else 2",
+    "1 if 1/(N+0) > 3 or True else 2",
+    "1 if 1 < 2 < N else 2",
+    "1 if 2 in [1, 2] else 2",
+    "1 if 2 < 1 else 2",
+    "1 if 0 < N < 5 == 5 else 2",
+    "1 if True and N > 3 else 2",
+)
+"""Constants compared, tests for null of what never is null, and what can only fail behind guards."""
+
+
+def decided_seed() -> dict[str, Any]:
+    steps: list[dict[str, Any]] = [
+        {"name": "N", "op": "count"},
+        {"name": "MIN", "op": "const", "value": 0},
+        {"name": "TEN", "op": "const", "value": 10},
+        {"name": "MODE", "op": "const", "value": "strict"},
+        {"name": "OTHER", "op": "const", "value": "loose"},
+        {"name": "DEBUG", "op": "const", "value": False},
+        {"name": "LEVEL", "op": "case", "rules": [{"when": "N > 3", "then": "high"}, {"else": "low"}]},
+        {"name": "CASE", "op": "case", "source": "MODE", "rules": [
+            {"when": "== 'lenient'", "then": 1}, {"when": "== 'strict'", "then": 2}, {"else": 3}]},
+        {"name": "TABLE", "op": "lookup", "source": "MODE", "match": "exact", "table": {"lax": 1, "strict": 2}, "default": 0},
+        {"name": "NONE", "op": "count", "where": {"meta.useful": None}},
+        {"name": "ALL", "op": "count", "where": {"meta.useful": {"!=": None}, "extraction.mood": "good"}},
+        {"name": "LATE", "op": "define_filter", "where": {"extraction.score": {">": 3}, "meta.cool": None}},
+        {"name": "N_LATE", "op": "count", "where": {"$LATE": True}},
+        {"name": "TOP", "op": "max", "field": "extraction.score", "where": {"meta.stars": None}, "default": 0},
+        {"name": "SUM", "op": "sum", "expr": "1 if extraction.score == None else 2"},
+        {"name": "SHUT", "op": "sum", "expr": "1 if extraction.score > 3 and False else meta.useful"},
+    ]  # fmt: skip
+    steps += [{"name": f"F{place}", "op": "expr", "expr": text} for place, text in enumerate(DECIDED)]
+    return {
+        "task_name": "Decided",
+        "context": [{"name": "n", "type": "number", "nullable": True}],
+        "extract": {"fields": [
+            {"name": "mood", "type": "enum", "values": ["good", "bad"]}, {"name": "score", "type": "integer"}]},
+        "compute": steps,
+        "output": ["N", "F0"],
+    }  # fmt: skip
+
+
 OWN_SEEDS = {
     "hostile_steps": steps_seed(),
     "hostile_inputs": inputs_seed(),
@@ -379,6 +490,7 @@ OWN_SEEDS = {
     "clash": clash_seed(),
     "older": older_seed(),
     "paths": paths_seed(),
+    "decided": decided_seed(),
 }
 TASK_MODULES = [seed.parent.name for seed in SEEDS]
 

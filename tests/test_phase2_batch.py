@@ -152,7 +152,7 @@ def test_a_batch_that_may_have_been_made_is_not_made_again(kitchen: Kitchen, ser
 def test_a_batch_that_is_gone_is_asked_again(kitchen: Kitchen, server: Loopback) -> None:
     """Results are kept for a time only; then the API answers 404, and the questions are free again."""
     kitchen.prepare(restaurants(1, 3))
-    kitchen.run("--dry-run")
+    Store(kitchen.store).close()
     asked = questionnaire(seed())
     kitchen.sql("INSERT INTO batches VALUES ('msgbatch_lost', ?, 0, NULL)", asked.id)
     review = "Review 0 of 0: the soup."

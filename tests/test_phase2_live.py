@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import subprocess
 import sys
 from collections import Counter
 from collections.abc import Iterator
@@ -14,7 +16,7 @@ import pytest
 
 pytest.importorskip("anthropic", reason="the extra `llm` is not installed")
 
-from asking import MODEL, Kitchen, restaurant, restaurants, seed, sent
+from asking import MODEL, Kitchen, command, restaurant, restaurants, seed, sent
 from loopback import Loopback, loopback
 from loopback_script import MESSAGES, Ask, Reply, Script, model
 
@@ -212,28 +214,93 @@ def test_a_server_that_is_gone_ends_the_asking_after_some_calls(kitchen: Kitchen
     assert kitchen.sql("SELECT COUNT(*) FROM attempts")[0][0] <= 32 + 16
 
 
-def test_without_credentials_there_is_one_message(kitchen: Kitchen) -> None:
-    """The client decides where credentials come from, and its error is told."""
-    kitchen.prepare(restaurants(3, 4))
-    done = kitchen.run(ANTHROPIC_API_KEY="")
-    assert done.status == 3
-    assert done.err.count("stopped: ") == 1
-    assert "stopped: the Anthropic client " in done.err
+KEY_IS_MISSING = r"formulaseed: the Anthropic client finds no credentials(: .+)?; set `ANTHROPIC_API_KEY`\n"
+PACKAGE_IS_MISSING = "formulaseed: the package `anthropic` is not installed; run `pip install 'formulaseed\\[llm\\]'`\n"
+"""Patterns: the first is told with the SDK's own words where it says more."""
+
+
+def listed(folder: Path) -> dict[str, int]:
+    return {path.name: path.stat().st_mtime_ns for path in folder.iterdir()}
+
+
+@pytest.mark.parametrize("options", [(), ("--batch",), ("--max-usd", 1), ("--retry-errors",)])
+@pytest.mark.parametrize("config", ["", "nowhere"])
+def test_without_credentials_nothing_is_read_or_written(
+    kitchen: Kitchen, options: tuple[object, ...], config: str
+) -> None:
+    """One line that names the variable, exit status 2: before the input, which is not even there, and before the store."""
+    kitchen.prepare([])
+    (kitchen.folder / "contexts.jsonl").unlink()
+    (kitchen.folder / "seed.json").unlink()
+    done = kitchen.run(*options, ANTHROPIC_API_KEY="", ANTHROPIC_CONFIG_DIR=config and str(kitchen.folder / config))
+    assert (done.status, done.out, list(kitchen.folder.iterdir())) == (2, "", [])
+    assert re.fullmatch(KEY_IS_MISSING, done.err), done.err
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"ANTHROPIC_AUTH_TOKEN": "token"},
+        {"ANTHROPIC_CUSTOM_HEADERS": "x-api-key: key", "ANTHROPIC_CONFIG_DIR": ""},
+        {"ANTHROPIC_CONFIG_DIR": "profiles"},
+    ],
+)
+def test_the_client_decides_where_credentials_come_from(kitchen: Kitchen, given: dict[str, str]) -> None:
+    """A token, a header or a profile do as well as a key: the run gets as far as its input."""
+    configs, secrets = kitchen.folder / "profiles" / "configs", kitchen.folder / "profiles" / "credentials"
+    for folder in (configs, secrets):
+        folder.mkdir(parents=True)
+    profile = {"authentication": {"type": "user_oauth"}}
+    (configs / "default.json").write_text(json.dumps(profile))
+    kept = {"access_token": "token", "expires_at": 32503680000}
+    (secrets / "default.json").write_text(json.dumps(kept))
+    (secrets / "default.json").chmod(0o600)
+    kitchen.prepare([restaurant("a", "soup")])
+    (kitchen.folder / "contexts.jsonl").unlink()
+    where = {name: str(kitchen.folder / value) if value == "profiles" else value for name, value in given.items()}
+    done = kitchen.run(ANTHROPIC_API_KEY="", **where)
+    assert (done.status, "cannot read contexts.jsonl" in done.err) == (2, True), done.err
 
 
 def test_without_the_package_the_extra_is_named(
     kitchen: Kitchen, server: Loopback, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The default install has no client; what is stored is given out without it."""
+    """The default install has no client; a run whose answers are all stored does without it, no other begins."""
+    kitchen.prepare([restaurant("a", "soup")])
+    monkeypatch.setitem(sys.modules, "anthropic", None)
+    before = listed(kitchen.folder)
+    done = kitchen.run()
+    assert (done.status, done.out, listed(kitchen.folder)) == (2, "", before)
+    assert re.fullmatch(PACKAGE_IS_MISSING, done.err)
+    assert kitchen.run("--dry-run").status == 0
+    monkeypatch.undo()
+    assert kitchen.run(ANTHROPIC_BASE_URL=server.url).status == 0
+    monkeypatch.setitem(sys.modules, "anthropic", None)
+    again = kitchen.run()
+    assert (again.status, again.results[0]["output"]["N"]) == (0, 1)
+    kitchen.prepare([restaurant("a", "soup"), restaurant("b", "new soup")])
+    before = listed(kitchen.folder)
+    for options in ((), ("--batch",), ("--out", "results.jsonl")):
+        done = kitchen.run(*options)
+        assert (done.status, done.out, listed(kitchen.folder)) == (2, "", before)
+        assert re.fullmatch(PACKAGE_IS_MISSING, done.err)
+
+
+def test_without_credentials_what_is_stored_is_given_out(kitchen: Kitchen, server: Loopback) -> None:
+    """A rerun needs no key; of a pipe, which is read once, what is not stored is told when it comes."""
     kitchen.prepare([restaurant("a", "soup")])
     assert kitchen.run().status == 0
-    monkeypatch.setitem(sys.modules, "anthropic", None)
-    assert kitchen.run().status == 0
+    again = kitchen.run(ANTHROPIC_API_KEY="")
+    assert (again.status, again.results[0]["output"]["N"]) == (0, 1)
     kitchen.prepare([restaurant("a", "soup"), restaurant("b", "new soup")])
-    for options in ((), ("--batch",)):
-        done = kitchen.run(*options)
-        assert (done.status, done.by_id()["a"]["output"]["N"]) == (3, 1)
-        assert "stopped: the package `anthropic` is not installed; install `formulaseed[llm]`; " in done.err
+    os.mkfifo(kitchen.folder / "pipe")
+    lines = (kitchen.folder / "contexts.jsonl").read_text()
+    writer = subprocess.Popen([sys.executable, "-c", f"open('pipe', 'w').write({lines!r})"], cwd=kitchen.folder)
+    arguments = ["run", "seed.json", "--contexts", "pipe", *kitchen.arguments()[4:]]
+    done = command(*arguments, cwd=kitchen.folder, env=kitchen.environment(ANTHROPIC_API_KEY=""))
+    assert writer.wait(30) == 0
+    assert (done.status, done.by_id()["a"]["output"]["N"]) == (3, 1)
+    assert "stopped: the Anthropic client finds no credentials" in done.err
 
 
 def test_a_server_that_never_answers_meets_our_timeout_and_our_deadline(kitchen: Kitchen, server: Loopback) -> None:

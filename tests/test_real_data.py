@@ -96,13 +96,13 @@ def test_recorded_extractions_are_used_and_the_missing_ones_named(tmp_path: Path
             assert result == before
 
 
-def validated(*arguments: object, judged: bool = True) -> Outcome:
-    """The benchmark's requests held against its cafes."""
+def validated(*arguments: object, judged: bool = True, requests: Path | None = None) -> Outcome:
+    """The benchmark's requests, or others, validated against its cafes."""
     given = {"--restaurants": "restaurants.jsonl", "--reviews": "reviews.jsonl", "--social": "social.json"}
     if judged:
         given["--judgements"] = "judgements.jsonl"
     options = [part for option, name in given.items() for part in (option, real(name, "philly"))]
-    return formulaseed("validate", real("requests.jsonl", "philly"), *options, *arguments)
+    return formulaseed("validate", requests or real("requests.jsonl", "philly"), *options, *arguments)
 
 
 def test_benchmark_requests_are_checked() -> None:
@@ -121,6 +121,31 @@ def test_benchmark_requests_have_their_published_values(tmp_path: Path) -> None:
     assert done.status == 0, done.err
     assert json.loads((tmp_path / "matrix.json").read_text(encoding="utf-8")) == expected
     assert Counter(line["status"] for line in done.results) == {"ok": 50}
+
+
+def test_benchmark_requests_beside_broken_ones(tmp_path: Path) -> None:
+    """Five of the fifty broken in five ways are invalid; the others keep their published values, and are ok.
+
+    Five more whose shorthands disagree with their structures are among those.
+    """
+    expected = json.loads(real("expected_matrix.json", "philly").read_text(encoding="utf-8"))
+    lines = read_lines(real("requests.jsonl", "philly"))
+    for at in (7, 14, 21, 33, 48):
+        del expected[lines[at]["id"]]
+    lines[7]["structure"]["args"][0]["evidence"]["kind"] = "item_metadata"
+    del lines[14]["structure"]
+    lines[21]["id"] = lines[20]["id"]
+    lines[33]["persona"] = lines[33]["scenario"]
+    for line in lines[40:45]:
+        line["shorthand"] = "AND(a, b, c, d, e, f, g, h)"
+    records: list[object] = [*lines[:48], json.dumps(lines[48]).encode()[:-9], lines[49]]
+    requests = write_lines(tmp_path / "requests.jsonl", *records)
+    done = validated("--matrix", tmp_path / "matrix.json", "--out", "-", requests=requests)
+    assert done.status == 1
+    statuses = [line["status"] for line in done.results]
+    assert Counter(statuses) == {"ok": 45, "invalid": 5}
+    assert [at for at, status in enumerate(statuses) if status == "invalid"] == [7, 14, 21, 33, 48]
+    assert json.loads((tmp_path / "matrix.json").read_text(encoding="utf-8")) == expected
 
 
 def test_benchmark_requests_on_the_texts_alone() -> None:

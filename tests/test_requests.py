@@ -12,7 +12,6 @@ from typing import Any, get_args
 import pytest
 from formulaseed import SeedError, limits, load_requests
 from formulaseed.diagnostics.model import Diagnostic
-from formulaseed.domain.automaton import Matcher
 from formulaseed.frontends.groups import GROUPS, group_of, pattern_fault
 from formulaseed.ir import requests as ir
 from formulaseed.pipeline import analyse_file, analyse_requests
@@ -80,25 +79,25 @@ CIRCLE = {"friends": ["Ana", "Ben"], "hops": 1}
             {"kind": "item_meta_hours", "path": ["hours", "Friday"], "true": "22:0-1:30"},
             ir.ItemHours(("hours", "Friday"), 22 * 60, 90),
         ),
-        ({"kind": "review_text", "pattern": "a|b"}, ir.ReviewText("a|b", None, None, 1, Matcher("plain", "a|b", None))),
+        ({"kind": "review_text", "pattern": "a|b"}, ir.ReviewText("a|b", None, None, 1, "a|b")),
         (
             {"kind": "review_text", "pattern": "tea", "weight_by": {"field": ["user", "fans"]}},
-            ir.ReviewText("tea", ir.Weight(("user", "fans"), 50.0, 2), None, 1, Matcher("plain", "tea", None)),
+            ir.ReviewText("tea", ir.Weight(("user", "fans"), 50.0, 2), None, 1, "tea"),
         ),
         (
             {
                 "kind": "review_text", "pattern": "tea", "weight_by": {"field": "useful"},
                 "credibility_percentile": 75, "min_credible_matches": 3,
             },
-            ir.ReviewText("tea", ir.Weight(("useful",), 75.0, 3), None, 1, Matcher("plain", "tea", None)),
+            ir.ReviewText("tea", ir.Weight(("useful",), 75.0, 3), None, 1, "tea"),
         ),
         (
             {"kind": "review_text", "pattern": "tea", "social_filter": CIRCLE, "min_matches": 2},
-            ir.ReviewText("tea", None, ir.Circle(("Ana", "Ben"), 1), 2, Matcher("plain", "tea", None)),
+            ir.ReviewText("tea", None, ir.Circle(("Ana", "Ben"), 1), 2, "tea"),
         ),
         (
             {"kind": "review_text", "pattern": "tea", "social_filter": {**CIRCLE, "min_matches": 2}},
-            ir.ReviewText("tea", None, ir.Circle(("Ana", "Ben"), 1), 2, Matcher("plain", "tea", None)),
+            ir.ReviewText("tea", None, ir.Circle(("Ana", "Ben"), 1), 2, "tea"),
         ),
         (
             {"kind": "review_meta", "path": ["user", "elite"], "op": "not_empty", "value": None, "min_stars": None},
@@ -309,7 +308,7 @@ def any_of(*args: ir.Node) -> ir.Junction:
 
 
 A = condition()
-REVIEWED = condition(ir.ReviewText("tea", None, None, 1, Matcher("plain", "tea", None)))
+REVIEWED = condition(ir.ReviewText("tea", None, None, 1, "tea"))
 OPEN = condition(ir.ItemHours(("hours", "Monday"), 0, 60))
 ONE_HOP, TWO_HOPS = (condition(ir.SocialRating(4.0, 1, ir.Circle(("Ana",), hops))) for hops in (1, 2))
 

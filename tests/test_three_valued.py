@@ -6,7 +6,6 @@ from itertools import product
 from typing import Any, get_args
 
 import pytest
-from formulaseed.domain.automaton import Matcher
 from formulaseed.ir import requests as ir
 from formulaseed.ir.three_valued import (
     Background,
@@ -160,8 +159,7 @@ FRIENDS = friends_of({"Ana": ["Ben"], "Cleo": ["Ben"], "Cleo's": []})
 
 
 def text(pattern: str, **more: Any) -> ir.ReviewText:
-    matcher = Matcher("plain", pattern, None)
-    return ir.ReviewText(pattern, more.get("weight"), more.get("circle"), more.get("least", 1), matcher)
+    return ir.ReviewText(pattern, more.get("weight"), more.get("circle"), more.get("least", 1), pattern)
 
 
 def test_review_text() -> None:

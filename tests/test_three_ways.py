@@ -233,7 +233,7 @@ ROWS = st.lists(
 _FAULTS = ["log(param.Y)", "1 / param.X", "sqrt(context.number)", "param.K"]
 _FORMS = [
     *(f"({{}}) {operator} ({{}})" for operator in ("+", "-", "*", "/", "//", "%", "**", "<", "==", "and", "or")),
-    "pow({}, {})", "max({}, {}, {})", "min({}, {}, {})", "sum({}, {}, {})", "clamp({}, {}, {})", "({}) < ({}) <= ({})",
+    "pow({}, {})", "max({}, {}, {})", "min({}, {}, {})", "sum([{}, {}, {}])", "clamp({}, {}, {})", "({}) < ({}) <= ({})",
     "({}) in [{}, {}]", "({}) if ({}) > 0 else ({})", "clamp({}, 0, {})", "clamp({}, {}, 9)", "round(({}) + ({}), 2)",
 ]  # fmt: skip
 

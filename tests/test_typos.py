@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from formulaseed import DataError, compile_seed, load_evaluator
+from formulaseed import DataError, compile_seed, load_evaluator, validate_requests
 from formulaseed.domain.typos import _similar
 from formulaseed.runtime.loading import module_from_source
 from formulaseed.testing import reference_evaluate
-from helpers import formulaseed, write_json, write_lines
+from helpers import EXAMPLES, formulaseed, write_json, write_lines
 
 Json = dict[str, Any]
 
@@ -162,6 +162,17 @@ def one_edit(word: str) -> set[str]:
     other = {word[:i] + letter + word[i + 1 :] for i in places[:-1] for letter in "abc"}
     swapped = {word[:i] + word[i + 1] + word[i] + word[i + 2 :] for i in places[:-2]}
     return added | left_out | other | swapped
+
+
+def test_keys_that_no_json_has_are_refused() -> None:
+    """Python's rows may have them; what comes of it is a `DataError` or a value, nothing else."""
+    for key in (1, None, ("work_friendly",), 2.5):
+        row = {**ROW, "extraction": {**without(VALUES, "work_friendly"), key: True}}
+        with pytest.raises(DataError):
+            EVALUATOR.evaluate([row], CONTEXT)
+        assert reference_evaluate(SEED, [row], CONTEXT)["N"] == 0
+        found = validate_requests(EXAMPLES / "requests.jsonl", restaurants=[{key: 1, "business_id": "a"}])  # type: ignore[dict-item]
+        assert len(found.failures) == 1
 
 
 # --- strict

@@ -16,7 +16,7 @@ from typing import Any
 import click
 import formulaseed as package
 import pytest
-from formulaseed import DataError, SeedError, validate_requests
+from formulaseed import DataError, SeedError, load_requests, validate_requests
 from formulaseed.runtime.validation import status_of
 from helpers import EXAMPLES, Outcome, formulaseed, read_lines, write_json, write_lines
 
@@ -310,12 +310,121 @@ def test_groups_are_chosen() -> None:
     assert "there is no request `R99`" in unknown.err
 
 
-def test_requests_with_errors_are_not_held_against_anything(files: tuple[Path, Path]) -> None:
-    """The diagnostics are told, and nothing else happens."""
-    write_lines(files[0], {**LINES[0], "id": "R1"})
-    done = validated(files)
-    assert (done.status, done.out) == (1, "")
-    assert "FS811" in done.err
+BROKEN: list[Any] = [
+    {**LINES[0], "id": "R1"},
+    request("R07", "ant", {"aspect": "x", "evidence": {"kind": "item_metaa"}}),
+    b'{"id": "R08", "group": "G01"',
+    {**LINES[1], "id": "R03"},
+    {**LINES[1], "id": "R10", "more": 1},
+    {"id": "R11", "group": "G02"},
+    b"[1]",
+    {**LINES[1], "id": "R09", "gold_restaurant": 7, "scenario": "\x1b[31m" + "long" * 30},
+]
+
+
+@pytest.fixture
+def mixed(files: tuple[Path, Path]) -> tuple[Path, Path]:
+    """The requests of every status with invalid ones between them."""
+    return write_lines(files[0], *LINES[:3], *BROKEN, *LINES[3:]), files[1]
+
+
+def test_a_request_with_errors_is_invalid_and_the_others_are_validated(
+    files: tuple[Path, Path], mixed: tuple[Path, Path], tmp_path: Path
+) -> None:
+    """Whatever is wrong with a line, every other has the status and the row that it has without it; exit status 1."""
+    sound = validated((write_lines(tmp_path / "sound.jsonl", *LINES), files[1]), "--matrix", "-")
+    done = validated(mixed, "--matrix", tmp_path / "matrix.json", "--out", tmp_path / "out.jsonl")
+    assert done.status == 1
+    assert json.loads((tmp_path / "matrix.json").read_text()) == json.loads(sound.out)
+    results = read_lines(tmp_path / "out.jsonl")
+    assert [line["status"] for line in results] == [*STATUSES[:3], *["invalid"] * len(BROKEN), *STATUSES[3:]]
+    invalid = [line for line in results if line["status"] == "invalid"]
+    assert [line["request_id"] for line in invalid] == ["R1", "R07", None, "R03", "R10", "R11", None, "R09"]
+    assert [line["gold_restaurant"] for line in invalid] == ["ant", "ant", None, "ant", "ant", None, None, None]
+    for number, line in enumerate(invalid, 4):
+        assert list(line) == ["request_id", "gold_restaurant", "matches", "status", "errors"]
+        assert line["matches"] == []
+        assert line["errors"]
+        assert all(error.startswith(f"{mixed[0]}:{number}:") for error in line["errors"])
+    assert [len(line["errors"]) for line in invalid] == [1, 1, 1, 1, 1, 5, 1, 1]
+    assert invalid[0]["errors"] == [f"{mixed[0]}:4:8: FS811 `R1` is no id of a request"]
+    assert all("errors" not in line for line in results if line["status"] != "invalid")
+    summary = done.out.splitlines()[-1]
+    assert (
+        summary == "14 requests, 3 restaurants, 0 reviews: 1 ok, 1 multi_match, 1 no_match, 3 gold_not_match, 8 invalid"
+    )
+
+
+def test_invalid_requests_are_listed_with_their_errors(mixed: tuple[Path, Path]) -> None:
+    """In the table of their group where they say one, else in one of their own: by id, or by the line."""
+    done = validated(mixed)
+    lines = done.out.splitlines()
+    assert [line for line in lines if line and not line.startswith(" ")][:-1] == [
+        "G01 Simple AND: 1 of 11 ok",
+        "G02 Simple OR: 0 of 1 ok",
+        "no known group: 0 of 2 ok",
+    ]
+    listed = {line[2:].split("  ")[0].strip(): at for at, line in enumerate(lines) if "  invalid" in line}
+    assert list(listed) == ["R1", "R07", "R03", "R10", "R09", "R11", "line 6", "line 10"]
+    assert lines[listed["R1"]] == "  R1    invalid         Somebody" + " " * 54 + "The Ant"
+    assert lines[listed["line 6"] + 1].startswith(f"          {mixed[0]}:6:")
+    assert "FS001" in lines[listed["line 6"] + 1]
+    assert lines[listed["R09"]].endswith("\\x1b[31m" + ("long" * 30)[:51] + "…")
+    assert f"{mixed[0]}: 12 errors; see `formulaseed check {mixed[0]}`\n" in done.err
+    shown = click.unstyle(on_terminal("validate", mixed[0], "--restaurants", mixed[1]))
+    assert [line.split()[:2] for line in shown.splitlines() if " invalid " in line][:2] == [
+        ["R1", "invalid"],
+        ["R07", "invalid"],
+    ]
+
+
+def test_a_file_of_invalid_requests(files: tuple[Path, Path]) -> None:
+    """All of them are listed; a file that is none of requests is refused as a whole, with its diagnostics."""
+    write_lines(files[0], *BROKEN[:2])
+    done = validated(files, "--matrix", "-")
+    assert (done.status, json.loads(done.out)) == (1, {})
+    assert "2 requests, 3 restaurants, 0 reviews: 2 invalid" in done.err
+    for content, code in ((b"", "FS509"), (b"{\n}\n", "FS001"), (b"\xff\n", "FS002")):
+        files[0].write_bytes(content)
+        done = validated(files)
+        assert (done.status, done.out) == (1, "")
+        assert f"error[{code}]" in done.err
+
+
+def test_groups_of_invalid_requests_are_chosen_too(mixed: tuple[Path, Path]) -> None:
+    """One of another group is left out; one whose group nobody knows could be of any, and is listed."""
+    done = validated(mixed, "--group", "G02", "--out", "-")
+    assert done.status == 1
+    assert [(line["request_id"], line["status"]) for line in done.results] == [
+        (None, "invalid"), ("R11", "invalid"), (None, "invalid"),
+    ]  # fmt: skip
+
+
+def test_an_invalid_request_is_explained_by_its_diagnostics(mixed: tuple[Path, Path]) -> None:
+    """What `check` says of its line, and of no other; a valid request with the same id is explained beside it."""
+    done = validated(mixed, "--explain", "R07", "--explain", "R03")
+    assert done.status == 1
+    lines = done.out.splitlines()
+    assert [line for line in lines if line.startswith("R0")] == [
+        "R07  G01  Somebody: invalid",
+        "R03  G01  Somebody: gold_not_match",
+        "R03  G01  Somebody: invalid",
+    ]
+    assert lines[1].startswith("error[FS509] invalid-value: `item_metaa` is no kind of evidence")
+    assert [line for line in lines if line.startswith(("error", "warning"))][1:] == [
+        "error[FS203] duplicate-name: the id `R03` stands twice, first on line 3"
+    ]
+    assert done.out.count("   = help: ") == 2
+
+
+def test_a_shorthand_that_disagrees_is_a_warning(files: tuple[Path, Path]) -> None:
+    """The structure decides: statuses and matrix are those of the structures, and the warnings are counted."""
+    before = validated(files, "--matrix", "-")
+    wrong = ["AND(tv, wifi, dogs, kids, bar)", "OR(tv, wifi)", "AND(tv", "NOT(tv)", "a" * 40_000]
+    write_lines(files[0], *[{**line, "shorthand": text} for line, text in zip(LINES, wrong, strict=False)], LINES[5])
+    done = validated(files, "--matrix", "-")
+    assert done.out == before.out
+    assert done.err == f"{files[0]}: 5 warnings; see `formulaseed check {files[0]}`\n{before.err}"
 
 
 def test_a_path_that_nobody_has_is_told(files: tuple[Path, Path]) -> None:
@@ -439,12 +548,30 @@ def test_from_python(files: tuple[Path, Path], tmp_path: Path) -> None:
     with pytest.raises(AttributeError):
         found.results[0].status = "ok"  # type: ignore[misc]
     with pytest.raises(SeedError):
-        validate_requests([{"id": "R01"}], restaurants=PLACES)
+        validate_requests([], restaurants=PLACES)
     with pytest.raises(DataError):
         validate_requests(LINES, restaurants=PLACES, social=write_json(tmp_path / "social.json", []))
     with pytest.raises(DataError):
         validate_requests(LINES, restaurants=3)  # type: ignore[arg-type]
     assert {"load_requests", "validate_requests", "Validation", "RequestResult"} <= set(package.__all__)
+
+
+def test_invalid_requests_from_python() -> None:
+    """They are results too, in the file's order, and have no row; `load_requests` takes all or nothing."""
+    lines = [LINES[0], {"id": "R02", "group": "G01", "text": 3}, 4, LINES[2]]
+    found = validate_requests(lines, restaurants=PLACES)
+    assert [result.status for result in found.results] == ["ok", "invalid", "invalid", "gold_not_match"]
+    assert list(found.matrix) == ["R01", "R03"]
+    assert not found.ok
+    invalid, number = found.results[1:3]
+    assert (invalid.request_id, invalid.group, invalid.gold_restaurant, invalid.matches) == ("R02", "G01", None, ())
+    assert invalid.to_json()["errors"] == list(invalid.errors)
+    assert (number.request_id, number.group) == (None, None)
+    assert number.errors == ("<requests>:3:1: FS503 a request must be an object, not a number",)
+    assert found.results[0].errors == ()
+    with pytest.raises(SeedError) as refused:
+        load_requests(lines)
+    assert "\n".join([*invalid.errors, *number.errors]) == str(refused.value)
 
 
 @pytest.mark.parametrize(

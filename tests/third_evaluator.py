@@ -91,7 +91,7 @@ def _round(value: Any, *digits: int) -> Any:
 
 def _total(*values: Any) -> Any:
     """Added one by one from the left; a newer Python's `sum` rounds differently."""
-    total = values[0]
+    total = values[0] if values else 0
     for value in values[1:]:
         total = bounded(total + value)
     return total

@@ -83,8 +83,8 @@ def compile_formula(
 def load_requests(path_or_list: RequestsLike | RequestsFile) -> RequestsFile:
     """Read and check a file of requests, given as a path or as JSON values.
 
-    Raises `SeedError`, whose `.diagnostics` hold everything that is wrong, and `DataError` for a file that
-    cannot be opened.
+    Raises `SeedError` where a request has errors, with everything that is wrong in its `.diagnostics`, and `DataError`
+    for a file that cannot be opened. `validate_requests` takes a file in which some requests have errors.
     """
     return pipeline.load_requests(path_or_list)
 
@@ -97,16 +97,17 @@ def validate_requests(
     judgements: Lines | None = None,
     social: str | os.PathLike[str] | Mapping[str, Any] | None = None,
 ) -> Validation:
-    """Hold requests against restaurants: a status for each request, and the matrix of all values.
+    """Validate requests against restaurants: a status for each request, and the matrix of all values.
 
     Files are given as paths or as the JSON values that they would hold; without `reviews` the restaurants hold their
-    own. Lines that cannot be used are in the result's `failures`. Raises `SeedError` for requests with errors, and
-    `DataError` for a file that cannot be opened or a social graph that is none.
+    own. A request with errors has the status `invalid`, with its `errors`, and no row in the matrix; the others are
+    validated. Lines of the data that cannot be used are in the result's `failures`. Raises `SeedError` for requests of
+    which none can be read, and `DataError` for a file that cannot be opened or a social graph that is none.
     """
     from formulaseed.runtime.candidates import read_world
     from formulaseed.runtime.results import Failures
     from formulaseed.runtime.validation import validate
 
-    program, failures = pipeline.load_requests(requests).program, Failures()
+    lines, failures = pipeline.read_requests(requests).lines, Failures()
     world = read_world(restaurants, reviews, judgements, social, failures)
-    return validate(program.requests, world, failures.lines)
+    return validate(lines, world, failures.lines)

@@ -69,20 +69,27 @@ def source_of(given: str | os.PathLike[str], problems: Problems) -> tuple[Source
 def dumped(value: Mapping[str, Any], what: str = "seed", *, indent: int | None = 2) -> str:
     """The JSON text of a value given in memory. Raises `FormulaSeedError` where it has none."""
     try:
-        return json.dumps(value, indent=indent, ensure_ascii=False)
+        text = json.dumps(value, indent=indent, ensure_ascii=False)
+        is_too_long = indent is not None and len(text) > limits.SEED_BYTES
+        return json.dumps(value, ensure_ascii=False) if is_too_long else text  # the limit is one of what it says
     except (TypeError, ValueError, RecursionError) as error:
         raise FormulaSeedError(f"the {what} is no JSON: {error}") from None
 
 
+def is_too_long(source: Source, what: str, problems: Problems) -> bool:
+    """Whether a text given in memory is longer than a file may be, which is reported."""
+    if len(source.text) <= limits.SEED_BYTES:
+        return False
+    problems.add("FS003", Span(source, 0, 0), f"{what} is larger than {limits.SEED_BYTES} bytes", "shorten it")
+    return True
+
+
 def read_text(source: Source, path: Path | None, problems: Problems) -> Document:
-    if len(source.text) > limits.SEED_BYTES:
-        message = f"the seed is larger than {limits.SEED_BYTES} bytes"
-        problems.add("FS003", Span(source, 0, 0), message, "shorten it")
+    if is_too_long(source, "the seed", problems):
         return Document(source, None, path)
     over = too_many(source.text)
     if over is not None:
-        message = f"`{over.key}` has {over.found} entries, more than {over.most}"
-        problems.add("FS510", Span(source, over.start, over.end), message, "split it, or leave some out")
+        problems.add("FS510", Span(source, over.start, over.end), over.message, over.help)
         return Document(source, None, path)
     tree, faults = read_json(source)
     for fault in faults:

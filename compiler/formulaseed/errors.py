@@ -32,8 +32,7 @@ class SeedError(FormulaSeedError):
     def __init__(self, diagnostics: Sequence[Diagnostic]) -> None:
         self.diagnostics: tuple[Diagnostic, ...] = tuple(diagnostics)
         errors = [d for d in self.diagnostics if d.severity == "error"]
-        lines = [f"{d.file}:{d.line}:{d.column}: {d.code} {d.message}" for d in errors]
-        super().__init__("\n".join(lines))
+        super().__init__("\n".join(d.brief for d in errors))
 
 
 class EvaluationError(FormulaSeedError):

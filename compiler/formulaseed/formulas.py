@@ -134,9 +134,9 @@ def analyse_reference(document: Document, problems: Problems) -> ProgramAnalysis
     assert document.tree is not None
     tree, reference = document.tree, Reference((), is_complete=False)
     try:
-        reference = lower_reference(tree, problems) or reference
-        lower_layout(tree, problems)
         with at_most(limits.SUGGESTION_LETTERS):
+            reference = lower_reference(tree, problems) or reference
+            lower_layout(tree, problems)
             for text in formulas_shown(tree):
                 check_program(lower_formula(text, reference, problems), problems)
     except Exception as error:

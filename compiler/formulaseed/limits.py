@@ -19,8 +19,8 @@ LINE_BYTES = 64 * 1024 * 1024
 """A line of JSON Lines, unpacked; a restaurant with 50,000 reviews has less."""
 JSON_DEPTH = 64
 NUMBER_CHARACTERS = 40
-TASK_NAME_CHARACTERS = 100
-NAME_CHARACTERS = 100
+TASK_NAME_CHARACTERS = 255
+NAME_CHARACTERS = 255
 KEYWORDS = 5_000
 SOURCES = 100
 """Sentences that one field or step names as where it comes from."""
@@ -50,6 +50,10 @@ DIAGNOSTICS = 5_000
 MESSAGE_CHARACTERS = 1_000
 """What a longer message quotes is cut short."""
 OUTPUTS = 2_000
+FILE_TERMS = 110_000
+"""Terms of all formulas, conditions, tables and rules of one file: each section may be large, but not all of them."""
+FILE_SYMBOLS = 400_000
+"""The same with operators and brackets."""
 
 REQUESTS = 1_000
 REQUEST_DEPTH = 96
@@ -79,16 +83,26 @@ RULES = 1_000
 PATTERN_CHARACTERS = 1_000
 PATTERN_NESTING = 20
 PATTERN_REPEAT = 300
-PATTERN_SIZE = 600
-"""Tests and assertions of a pattern with its repeats written out."""
-PATTERN_STEPS = 500
-"""A pattern of which `re` tries no more steps at any place of any text is left to `re`."""
-PATTERN_CHECKS = 200_000
-"""What looking for ambiguous repeats may cost; a pattern that is not cleared by then is refused."""
+PATTERN_FEW = 10
+"""More repeats than these count as repeats without an end."""
+PATTERN_PARTS = 10_000
+"""Parts of a pattern with its other repeats written out: so many have their steps counted at once."""
+PATTERN_TEXT = 10_000
+PATTERN_STEPS = 4_000_000_000
+"""The steps that a pattern may take on the worst text of `PATTERN_TEXT` characters, by a count that is too high rather than
+too low: `re` does some of them together, and takes under two seconds for all."""
+REVIEW_TEXT_CHARACTERS = 100_000
+"""A longer text of a review is refused where patterns search it."""
+
+FILE_PATTERN_PARTS = 200_000
+"""Characters of all patterns of a file of requests, or parts with repeats written out, where these are more."""
 
 SHORTHAND_CHARACTERS = 32_768
 SHORTHAND_TERMS = 1_000
 SHORTHAND_NESTING = 60
+
+FILE_SHORTHAND_TERMS = 100_000
+"""Names and texts of all shorthands of a file of requests."""
 
 INTEGER_MAX = 2**63 - 1
 """The largest integer that a literal, a row or a context may hold: what any database column takes."""

@@ -25,7 +25,17 @@ from formulaseed import limits
 from formulaseed.checker.program import check_program
 from formulaseed.diagnostics.model import Diagnostic, Fix, Problems, strictly
 from formulaseed.diagnostics.suggest import at_most, did_you_mean
-from formulaseed.documents import Document, Told, dumped, read_text, refused_module, shown_path, source_of, tell_bug
+from formulaseed.documents import (
+    Document,
+    Told,
+    dumped,
+    is_too_long,
+    read_text,
+    refused_module,
+    shown_path,
+    source_of,
+    tell_bug,
+)
 from formulaseed.errors import FormulaSeedError, SeedError
 from formulaseed.frontends.canonical import sha256
 from formulaseed.frontends.detect import holds_requests, lower_document
@@ -108,9 +118,13 @@ class Analysis(Told):
 
 @dataclass(frozen=True)
 class RequestsAnalysis(Told):
-    """A file of requests, as far as it could be lowered; `fixed` as in `Analysis`."""
+    """A file of requests: its lines, none where it cannot be read as lines, and all of them where none has errors.
+
+    `fixed` as in `Analysis`.
+    """
 
     document: Document
+    lines: tuple[requests.Line, ...]
     program: requests.Requests | None
     diagnostics: tuple[Diagnostic, ...]
     fixed: int = 0
@@ -168,7 +182,7 @@ def analyse_requests(given: RequestsLike) -> RequestsAnalysis:
     if isinstance(given, str | os.PathLike):
         source, path = source_of(given, problems)
         if problems.has_errors:
-            return RequestsAnalysis(Document(source, None, path), None, problems.sorted())
+            return RequestsAnalysis(Document(source, None, path), (), None, problems.sorted())
         return _analysed_requests(Document(source, None, path), problems)
     if isinstance(given, Mapping) or not isinstance(given, Iterable):
         raise FormulaSeedError(f"requests are a path or a list of objects, not {type(given).__name__}")
@@ -262,21 +276,34 @@ def _analysed(document: Document, problems: Problems) -> Analysis:
 
 def _analysed_requests(document: Document, problems: Problems) -> RequestsAnalysis:
     from formulaseed.frontends.requests import lower_requests
+    from formulaseed.ir.requests import Request, Requests
 
-    program = None
-    name = Path(document.source.name.strip("<>")).name.split(".")[0]
+    lines: tuple[requests.Line, ...] = ()
     try:
-        program = lower_requests(document.source, name, problems)
+        if not is_too_long(document.source, "the text of all requests", problems):
+            lines = lower_requests(document.source, problems)
     except Exception as error:
         tell_bug(error, document, problems)
-    return RequestsAnalysis(document, program, problems.sorted())
+    name = Path(document.source.name.strip("<>")).name.split(".")[0]
+    program = Requests(name, tuple(line for line in lines if isinstance(line, Request)))
+    return RequestsAnalysis(document, lines, None if problems.has_errors else program, problems.sorted())
 
 
 def load_requests(given: RequestsLike | RequestsFile, *, strict: bool = False) -> RequestsFile:
-    """Read and check a file of requests. Raises `SeedError` with every diagnostic where it has errors."""
+    """Read and check a file of requests. Raises `SeedError` with every diagnostic where one of them has errors."""
     if isinstance(given, RequestsFile):
         return given
     return _sound_requests(analyse_requests(given), strict)
+
+
+def read_requests(given: RequestsLike | RequestsFile) -> RequestsAnalysis:
+    """Read and check requests, some of which may be invalid. Raises `SeedError` where none of them can be read."""
+    if isinstance(given, RequestsFile):
+        return RequestsAnalysis(given.document, given.program.requests, given.program, given.diagnostics)
+    analysis = analyse_requests(given)
+    if not analysis.lines:
+        raise SeedError(analysis.diagnostics)
+    return analysis
 
 
 def load_seed(seed: SeedLike | FormulaSeed, *, strict: bool = False) -> FormulaSeed:

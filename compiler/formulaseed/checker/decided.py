@@ -6,11 +6,14 @@ on the data. Sound: what is decided here holds for every restaurant.
 
 from __future__ import annotations
 
-from formulaseed.checker.facts import Facts, Narrowing, range_of, values_of
+from formulaseed.checker.facts import Facts, Narrowing, is_present, range_of, values_of
 from formulaseed.domain import ranges
 from formulaseed.domain.types import Base
 from formulaseed.ir import nodes
 from formulaseed.ir.nodes import Expr, Symbol, SymbolKind
+
+_PAIRS = 100
+"""Of texts with more values than these together nothing is concluded: it takes time."""
 
 
 def decided(condition: Expr, facts: Facts, narrowing: Narrowing) -> bool | None:
@@ -44,12 +47,17 @@ def decided_pair(left: Expr, operator: str, right: Expr, facts: Facts) -> bool |
     """The result of one comparison, if what is known of its sides leaves no doubt."""
     if operator in ("in", "not in"):
         if not isinstance(right, nodes.List):
-            return None
+            return _contained(left, operator, right, facts)
         each = [decided_pair(left, "==", item, facts) for item in right.items]
         found = True if any(each) else False if all(result is False for result in each) else None
         if found is None:
             found = _all_listed(left, right, facts)
         return found if found is None or operator == "in" else not found
+    for side, tested in ((left, right), (right, left)):
+        if operator in ("==", "!=") and side.info.ty.base is Base.NULL:
+            if tested.info.ty.base is Base.NULL:
+                return operator == "=="
+            return None if tested.info.ty.nullable and not is_present(tested, facts) else operator == "!="
     a, b = range_of(left, facts), range_of(right, facts)
     nullable = left.info.ty.nullable or right.info.ty.nullable
     both_may_be_null = left.info.ty.nullable and right.info.ty.nullable
@@ -94,6 +102,15 @@ def _chain(first: Expr, operators: tuple[str, ...], rest: tuple[Expr, ...], fact
         results.append(decided_pair(left, operator, right, facts))
         left = right
     return False if False in results else None if None in results else True
+
+
+def _contained(left: Expr, operator: str, right: Expr, facts: Facts) -> bool | None:
+    """Whether the one text occurs in the other, where it does so for all of their values or for none."""
+    inside, whole = values_of(left, facts), values_of(right, facts)
+    if inside is None or whole is None or len(inside) * len(whole) > _PAIRS:
+        return None
+    found = {(part in text) is (operator == "in") for part in inside for text in whole}
+    return found.pop() if len(found) == 1 else None
 
 
 def _all_listed(left: Expr, right: nodes.List, facts: Facts) -> bool | None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from formulaseed import limits
 from formulaseed.checker.scope import Scope, error_at
 from formulaseed.checker.wording import OF_DOMAINS, Words
-from formulaseed.diagnostics.suggest import did_you_mean, is_slip, meant, nearest, one_of
+from formulaseed.diagnostics.suggest import did_you_mean, is_exhausted, is_slip, meant, nearest, one_of
 from formulaseed.domain import ranges
 from formulaseed.domain.builtins import FUNCTIONS
 from formulaseed.domain.reference import CUSTOM, Reference
@@ -33,6 +33,11 @@ class DomainScope(Scope):
 
     def is_known(self, text: str) -> bool:
         return "." in text or self.reference.full_name(text) is not None
+
+    def is_entity(self, found: nodes.Expr) -> bool:
+        if isinstance(found, nodes.Logical):
+            return all(map(self.is_entity, found.operands))
+        return isinstance(found, nodes.Ref) and self.reference.entity(found.symbol.name) is not None
 
     def is_implied(self, found: nodes.Expr, present: frozenset[nodes.Expr]) -> bool:
         """A test of an entity is taken as the guard of its fields, as formulas are written."""
@@ -61,7 +66,7 @@ class DomainScope(Scope):
     def _tell_unknown(self, name: ast.Name) -> None:
         text, span, reference = name.text, name.span, self.reference
         self._suggestions -= 1
-        if self._suggestions < 0:
+        if self._suggestions < 0 or is_exhausted():
             self.tell("FS204", span, f"{self.words.unknown} `{text}`", "mend the unknown names above first", text)
             return
         entity, _, rest = text.partition(".")

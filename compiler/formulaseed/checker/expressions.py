@@ -6,18 +6,21 @@ which fits everywhere, so that each mistake is told once.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 
-from formulaseed.checker.comparisons import ComparisonChecker, is_null
+from formulaseed.checker.comparisons import ComparisonChecker, Decision, is_null, joined_conditions
 from formulaseed.checker.facts import Facts, Narrowing, is_present, range_of
+from formulaseed.checker.failures import ALWAYS_NULL, Failure, failure_of
 from formulaseed.checker.foreign_calls import tell_no_function
 from formulaseed.checker.hazards import tell_hazards
+from formulaseed.checker.reasons import reason_of
 from formulaseed.checker.scope import Scope, error_at
-from formulaseed.checker.wording import arity, called, tested, unquoted_number
+from formulaseed.checker.wording import arity, called, tested, unquoted_number, with_list
 from formulaseed.domain import ranges
-from formulaseed.domain.builtins import FUNCTIONS, OPERATORS, Fault, Function
+from formulaseed.domain.builtins import FUNCTIONS, OPERATORS, Function
 from formulaseed.domain.ranges import Range
-from formulaseed.domain.types import BOOLEAN, INTEGER, NUMBER, Base, Type, Value, join, type_of
+from formulaseed.domain.types import BOOLEAN, INTEGER, NULL, NUMBER, STRING, Base, Type, Value, join, type_of
 from formulaseed.ir import nodes
 from formulaseed.ir.nodes import Expr, Info, SymbolKind
 from formulaseed.ir.text import expression_text
@@ -88,15 +91,37 @@ class ExpressionChecker(ComparisonChecker):
             return error_at(node.span)
         return found
 
-    def needed(self, found: Expr, facts: Facts) -> Expr:
+    def _is_refused(self, failure: Failure, span: Span, facts: Facts) -> bool:
+        """Tell of what can only fail: an error where the formula surely comes to it, and no error where it never does."""
+        if facts.impossible:
+            self._never_runs(facts)
+        elif facts.is_certain or failure.is_silent:
+            self.problems.add("FS306", span, failure.message(), failure.help)
+            return True
+        elif not facts.is_unknown:
+            message = failure.message(" where it is reached")
+            self.scope.tell(failure.code, span, message, failure.help, f"{span.start} {span.end}")
+        return False
+
+    def _never_runs(self, facts: Facts) -> None:
+        """Note the condition that keeps this from being reached."""
+        if facts.closed_by is not None:
+            condition, truth, before = facts.closed_by
+            reason = reason_of(condition, self.decisions, before, self.narrowing)
+            help = "remove the branch that never runs, or change the condition"
+            self.closed.append(Decision(condition.info.span, truth, reason, help))
+
+    def needed(self, found: Expr, facts: Facts, wanted: Type = INTEGER) -> Expr:
         """The expression where null has no meaning: checked at run time unless it is known to be present."""
         ty, info = found.info.ty, found.info
-        if ty.base is Base.NULL:  # whatever is tested around it
-            self.problems.add("FS306", info.span, "this is always null, and a value is needed", "write a value")
-            return error_at(info.span)
+        if ty.base is Base.NULL or (info.is_constant and info.constant is None and not ty.is_error):
+            if self._is_refused(ALWAYS_NULL, info.span, facts):
+                return error_at(info.span)
+            present = wanted if ty.base is Base.NULL else ty.present()
+            return nodes.Present(found, Info(present, info.span, ranges.ANY_NUMBER if present.is_numeric else None))
         if ty.is_error or not ty.nullable or is_present(found, facts):
             return found
-        is_implied = facts.impossible or (bool(facts.implied) and found in facts.implied)  # or never reached
+        is_implied = facts.is_silent or (bool(facts.implied) and found in facts.implied)  # or never reached
         if is_implied or self.scope.is_implied(found, facts.present):
             return nodes.Present(found, Info(ty.present(), info.span, info.range))
         if isinstance(found, nodes.Ref) and found.symbol.kind is SymbolKind.STEP:
@@ -174,83 +199,78 @@ class ExpressionChecker(ComparisonChecker):
             ty = _power_type((left, right))
         known = [_known(left, facts), _known(right, facts)]
         computed = operator.range(known[0], known[1])
-        if symbol in ("/", "//", "%") and (known[1].low, known[1].high) == (0.0, 0.0):
-            self.problems.add("FS306", span, "this always divides by zero", "divide by something else")
-            return error_at(span)
-        info = self._computed((left, right), ty, computed, span, operator.apply)
-        if info is None:
-            return error_at(span)
+        failure = failure_of(symbol, (left, right), known, computed)
+        if failure is not None:
+            is_safe = operator.helper is None
+            return self._failing(failure, nodes.Binary(symbol, left, right, _any(ty, span), is_safe, True), facts)
+        info = _computed((left, right), ty, computed, span, operator.apply)
         may_overflow = not computed.is_bounded and not info.is_constant
         made = nodes.Binary(symbol, left, right, info, operator.is_safe(known), may_overflow)
         tell_hazards(self.scope, facts, symbol, (left, right), known, computed, made)
         return made
 
-    def _computed(self, operands: Sequence[Expr], ty: Type, computed: Range, span: Span, apply: object) -> Info | None:
-        """What is known of a result; None, which is told, where literals alone show that there is none."""
-        if not all(operand.info.is_constant for operand in operands):
-            return Info(ty, span, computed.clipped())
-        assert callable(apply)
-        try:
-            value = apply(*(operand.info.constant for operand in operands))
-        except Fault as fault:
-            message = f"this always fails: {fault.message}"
-            if fault.kind == "division_by_zero":
-                message = "this always divides by zero"
-            self.problems.add("FS306", span, message, "change the values, or leave the operation out")
-            return None
-        return Info(ty, span, ranges.exactly(value), True, value)
+    def _failing(self, failure: Failure, made: Expr, facts: Facts) -> Expr:
+        """An operation that can only fail, as it is where the formula does not surely come to it."""
+        return error_at(made.info.span) if self._is_refused(failure, made.info.span, facts) else made
 
     # --- conditions
 
     def _negation(self, operand: Expr, span: Span) -> Expr:
         if operand.info.ty.is_error:
             return error_at(span)
-        return nodes.Not(operand, Info(BOOLEAN, span))
+        made = nodes.Not(operand, Info(BOOLEAN, span))
+        return _folded(made, not operand.info.constant) if operand.info.is_constant else made
 
     def _logical(self, node: ast.Logical, facts: Facts) -> Expr:
         """`and` and `or` give one of their operands, as in Python."""
         truth = node.operator == "and"
         operands: list[Expr] = []
-        bounds: list[Range | None] = []
+        reached: list[tuple[Expr, Range | None, bool]] = []
         inner = facts
         for operand_node in node.operands:
             operand = self.check(operand_node, inner)
             operands.append(operand)
-            bounds.append(range_of(operand, inner))
-            if not operand.info.ty.is_error:
-                inner = self.narrowing.assume(operand, truth, inner)
+            if facts.impossible or not inner.impossible:
+                reached.append((operand, range_of(operand, inner), operand_node is node.operands[-1]))
+            inner = inner.uncertain() if operand.info.ty.is_error else self.behind(operand, truth, inner)
         if any(operand.info.ty.is_error for operand in operands):
             return error_at(node.span)
         ty: Type | None = operands[-1].info.ty
-        known = bounds[-1]
-        for operand, mine in zip(reversed(operands[:-1]), reversed(bounds[:-1]), strict=True):
+        for operand in reversed(operands[:-1]):
             left = operand.info.ty
+            if truth and self.scope.is_entity(operand) and ty is not None and ty.base is not Base.BOOLEAN:
+                left = NULL  # an entity that is there is true, and so never is the result
             if not truth:
                 left = left.present()
                 if left.base is Base.NULL:
                     continue
             ty = join(left, ty) if ty is not None else None
-            if mine is not None and left.is_numeric:  # of the left one only what decides is ever the result
-                mine = (
-                    ranges.where_false(mine) if truth else ranges.where_true(mine, is_whole=left.base is Base.INTEGER)
-                )
-                mine = mine or known
-            known = ranges.union(mine, known) if mine and known else None
         if ty is None:
             names = " and ".join(dict.fromkeys(operand.info.ty.noun for operand in operands))
             message = f"`{node.operator}` joins values of different types: {names}"
             self.problems.add("FS301", node.span, message, "compare each of them with something")
             return error_at(node.span)
+        known = _range_of_first([each for each in reached if each[0].info.ty.base is not Base.NULL], truth)
         if known is None and ty.is_numeric:
             known = ranges.ANY_NUMBER
-        return nodes.Logical(node.operator, tuple(operands), Info(ty, node.span, known))
+        info = Info(ty, node.span, known)
+        if ty == BOOLEAN:
+            made = joined_conditions(node.operator, operands, info)
+        else:
+            made = nodes.Logical(node.operator, tuple(operands), info)
+        for operand in operands:
+            if not operand.info.is_constant:
+                return made
+            if operand is operands[-1] or bool(operand.info.constant) is not truth:
+                return _folded(made, operand.info.constant)
+        raise AssertionError("there are operands")
 
     def _conditional(self, node: ast.Conditional, facts: Facts) -> Expr:
         condition = self.condition(node.condition, facts)
         known = not condition.info.ty.is_error
-        unknown = facts.contradicted()  # what would be excluded is not known: nothing is warned of
-        when_true = self.narrowing.assume(condition, True, facts) if known else unknown
-        when_false = self.narrowing.assume(condition, False, facts) if known else unknown
+        unknown = facts.unknown().uncertain()
+        when_true = self.behind(condition, True, facts) if known else unknown
+        when_false = self.behind(condition, False, facts) if known else unknown
         then = self._guarded(self.check(node.then, when_true), when_true)
         otherwise = self._guarded(self.check(node.otherwise, when_false), when_false)
         if condition.info.ty.is_error or then.info.ty.is_error or otherwise.info.ty.is_error:
@@ -262,9 +282,14 @@ class ExpressionChecker(ComparisonChecker):
             return error_at(node.span)
         a, b = range_of(then, when_true), range_of(otherwise, when_false)
         joined = ranges.union(a, b) if a and b else None
+        if when_true.impossible is not when_false.impossible:  # only the other branch ever is the result
+            joined = b if when_true.impossible else a
         if joined is None and ty.is_numeric:  # where one branch is null, it is the other's
             joined = next((r for r, other in ((a, otherwise), (b, then)) if is_null(other)), None) or ranges.ANY_NUMBER
-        return nodes.Conditional(condition, then, otherwise, Info(ty, node.span, joined))
+        made = nodes.Conditional(condition, then, otherwise, Info(ty, node.span, joined))
+        taken = then if condition.info.constant else otherwise
+        is_constant = condition.info.is_constant and taken.info.is_constant
+        return _folded(made, taken.info.constant) if is_constant else made
 
     # --- calls
 
@@ -278,7 +303,10 @@ class ExpressionChecker(ComparisonChecker):
         arguments = node.arguments
         if function.takes_list and len(arguments) == 1 and isinstance(arguments[0], ast.List):
             arguments = arguments[0].items
-            least = 1
+            least = 0 if function.only_list else 1
+        elif function.only_list:
+            self.problems.add("FS303", node.span, f"`{function.name}` takes one list", with_list(node, function))
+            return error_at(node.span)
         else:
             least = function.least
         if len(arguments) < least or (function.most is not None and len(arguments) > function.most):
@@ -298,6 +326,8 @@ class ExpressionChecker(ComparisonChecker):
         return self._applied(function, checked, node.span, facts)
 
     def _applied(self, function: Function, arguments: list[Expr], span: Span, facts: Facts) -> Expr:
+        if function.name == "sum" and not arguments:
+            return _literal(0, span)
         if function.name == "sum":  # as additions, one by one: Python's own rounds differently from version to version
             total = arguments[0]
             for argument in arguments[1:]:
@@ -308,18 +338,12 @@ class ExpressionChecker(ComparisonChecker):
         types = [argument.info.ty for argument in arguments]
         ty = _power_type(arguments) if function.name == "pow" else function.result(types)
         known = [_known(argument, facts) for argument in arguments]
-        if function.name == "clamp" and known[1].low > known[2].high:
-            message = f"the lower bound is above the upper one: {known[1].low:g} and {known[2].high:g}"
-            self.problems.add("FS306", span, message, "exchange the bounds: clamp(value, low, high)")
-            return error_at(span)
-        if (function.name == "log" and known[0].high <= 0) or (function.name == "sqrt" and known[0].high < 0):
-            message = f"this always fails: `{function.name}` of a number that is {known[0].high or 0:g} at most"
-            self.problems.add("FS306", span, message, f"`{function.name}` needs a larger number")
-            return error_at(span)
         computed = function.range(known)
-        info = self._computed(arguments, ty, computed, span, function.apply)
-        if info is None:
-            return error_at(span)
+        failure = failure_of(function.name, arguments, known, computed)
+        if failure is not None:
+            is_safe = function.helper is None
+            return self._failing(failure, nodes.Call(function.name, tuple(arguments), _any(ty, span), is_safe), facts)
+        info = _computed(arguments, ty, computed, span, function.apply)
         made = nodes.Call(function.name, tuple(arguments), info, function.is_safe(known))
         tell_hazards(self.scope, facts, function.name, arguments, known, computed, made)
         return made
@@ -336,7 +360,7 @@ class ExpressionChecker(ComparisonChecker):
             message = f"`{function.name}` takes {wanted}, and {called(found)} is {ty.noun}"
             self.problems.add("FS301", found.info.span, message, help)
             return error_at(found.info.span)
-        return self.needed(found, facts)
+        return self.needed(found, facts, STRING if Base.STRING in function.takes else INTEGER)
 
     def _digits_are_sound(self, digits: Expr) -> bool:
         value = digits.info.constant
@@ -349,15 +373,51 @@ class ExpressionChecker(ComparisonChecker):
 
 def _literal(value: Value, span: Span) -> Expr:
     ty = type_of(value)
-    known = ranges.exactly(value) if ty.is_numeric and isinstance(value, int | float) else None
+    known = ranges.exactly(value) if isinstance(value, int | float) else None
     return nodes.Literal(value, Info(ty, span, known, True, value))
 
 
 def _known(found: Expr, facts: Facts) -> Range:
-    if found.info.ty.is_numeric:
-        known = range_of(found, facts)
-        return known if known is not None else ranges.ANY_NUMBER
-    return Range(0.0, 1.0)  # a boolean, which `int` and `float` take; texts have a length that nobody asks for
+    """The range of a number, or of a boolean, which `int` and `float` take; texts have a length that nobody asks for."""
+    known = range_of(found, facts)
+    if known is None:
+        known = ranges.ANY_NUMBER if found.info.ty.is_numeric else Range(0.0, 1.0)
+    return known
+
+
+def _range_of_first(operands: Sequence[tuple[Expr, Range | None, bool]], truth: bool) -> Range | None:
+    """The range of what `and` (where `truth`) or `or` gives: of an operand that is not the last only what decides."""
+    found: Range | None = None
+    for operand, known, is_last in operands:
+        if known is not None and not is_last:
+            is_whole = operand.info.ty.base is not Base.NUMBER
+            known = ranges.where_false(known) if truth else ranges.where_true(known, is_whole=is_whole)
+            if known is None:
+                continue
+        if known is None:
+            return None
+        found = known if found is None else ranges.union(found, known)
+    return found
+
+
+def _folded(made: Expr, value: Value) -> Expr:
+    """The expression, made of literals alone, with its value."""
+    known = ranges.exactly(value) if isinstance(value, int | float) else None
+    return replace(made, info=replace(made.info, range=known, is_constant=True, constant=value))
+
+
+def _any(ty: Type, span: Span) -> Info:
+    """What is known of a number that there never is."""
+    return Info(ty, span, ranges.ANY_NUMBER)
+
+
+def _computed(operands: Sequence[Expr], ty: Type, computed: Range, span: Span, apply: Callable[..., Value]) -> Info:
+    """What is known of a result that there may be: its value, where literals alone say it."""
+    if not all(operand.info.is_constant for operand in operands):
+        return Info(ty, span, computed.clipped())
+    value = apply(*(operand.info.constant for operand in operands))
+    assert isinstance(value, int | float)
+    return Info(ty, span, ranges.exactly(value), True, value)
 
 
 def _negated(info: Info, operator: str) -> Value:

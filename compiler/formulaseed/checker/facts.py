@@ -32,7 +32,18 @@ class Facts:
     present: frozenset[Expr] = frozenset()
     implied: frozenset[Expr] = frozenset()
     impossible: bool = False
-    """The conditions contradict one another: whatever stands behind them is never reached."""
+    """The conditions contradict one another: whatever is behind them is never reached."""
+    is_certain: bool = True
+    """Whatever is here is evaluated whenever the formula is; otherwise that depends on the data, or is not known."""
+    is_unknown: bool = False
+    """A condition on the way has an error: what it excludes is not known, and nothing is warned of."""
+    closed_by: tuple[Expr, bool, Facts] | None = None
+    """The condition that made this impossible, with the truth that it always has and the facts where it is asked."""
+
+    @property
+    def is_silent(self) -> bool:
+        """Whether nothing is warned of here."""
+        return self.impossible or self.is_unknown
 
     def with_range(self, expression: Expr, known: Range) -> Facts:
         return replace(self, ranges={**self.ranges, expression: known})
@@ -54,6 +65,12 @@ class Facts:
     def contradicted(self) -> Facts:
         return replace(self, impossible=True)
 
+    def unknown(self) -> Facts:
+        return replace(self, is_unknown=True)
+
+    def uncertain(self) -> Facts:
+        return replace(self, is_certain=False)
+
     def either(self, other: Facts) -> Facts:
         """What holds whichever of the two holds."""
         if self.impossible or other.impossible:
@@ -63,7 +80,8 @@ class Facts:
             e: tuple(dict.fromkeys((*mine, *other.values[e]))) for e, mine in self.values.items() if e in other.values
         }
         truths = {e: truth for e, truth in self.truths.items() if other.truths.get(e) is truth}
-        return Facts(known, values, truths, self.present & other.present, self.implied & other.implied)
+        present, implied = self.present & other.present, self.implied & other.implied
+        return replace(self, ranges=known, values=values, truths=truths, present=present, implied=implied)
 
 
 _ALTERNATIVES, _DEPTH = 50, 3

@@ -6,7 +6,7 @@ guard excludes the fault, the range shows it and nothing is told.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from formulaseed.checker.facts import Facts
 from formulaseed.checker.scope import Scope
@@ -15,7 +15,7 @@ from formulaseed.domain.ranges import Range, described
 from formulaseed.domain.types import Base
 from formulaseed.ir import nodes
 from formulaseed.ir.nodes import Expr
-from formulaseed.ir.text import expression_text, operand_text
+from formulaseed.ir.text import expression_text, operand_text, text_within
 from formulaseed.source.text import Span
 
 _SHOWN = 60
@@ -32,7 +32,7 @@ def tell_hazards(
     whole: Expr,
 ) -> None:
     """Warn of every way in which the operation or function `name` may fail. `whole` is the operation itself."""
-    if facts.impossible or whole.info.is_constant:
+    if facts.is_silent or whole.info.is_constant:
         return
     hazards = _Hazards(scope, operands, known, whole)
     match name:
@@ -61,11 +61,12 @@ class _Hazards:
         self.operands = operands
         self.known = known
         self.span = whole.info.span
-        text = expression_text(whole)
-        self.text = text if len(text) <= _SHOWN else "…"
+        self.whole = whole
 
-    def tell(self, code: str, message: str, help: str) -> None:
-        self.scope.tell(code, self.span, message, help, message)
+    def tell(self, code: str, message: str, help: Callable[[], str]) -> None:
+        """Report a hazard, once in a step: the help, which takes time to write, is not made for another."""
+        if not self.scope.is_told(code, message):
+            self.scope.tell(code, self.span, message, help(), message)
 
     def guarded(self, index: int, test: str) -> str:
         """The operation where it has a value: behind the test of an operand, and of all in it that may be null."""
@@ -75,7 +76,7 @@ class _Hazards:
         ]
         tests = [f"{operand_text(each)} != None" for each in dict.fromkeys(nullable)]
         tests.append(f"{operand if len(operand) <= _SHOWN else '…'} {test}")
-        return f"`{self.text} if {' and '.join(tests)} else 0`"
+        return f"`{text_within(self.whole, _SHOWN)} if {' and '.join(tests)} else 0`"
 
     def said(self, index: int) -> str:
         """An operand with its range, as messages name it."""
@@ -91,17 +92,17 @@ class _Hazards:
             message = f"this divides by zero where {called(self.operands[index])} is 0: it is "
             message += described(self.known[index])
             test = "> 0" if self.known[index].low >= 0 else "!= 0"
-            self.tell("FS604", message, f"guard it: {self.guarded(index, test)}")
+            self.tell("FS604", message, lambda: f"guard it: {self.guarded(index, test)}")
 
     def logarithm(self) -> None:
         if self.known[0].low <= 0:
-            help = f"guard it: {self.guarded(0, '> 0')}, or bound it: `log(max(…, 1))`"
-            self.tell("FS605", f"the logarithm needs a number above 0, and {self.said(0)}", help)
+            message = f"the logarithm needs a number above 0, and {self.said(0)}"
+            self.tell("FS605", message, lambda: f"guard it: {self.guarded(0, '> 0')}, or bound it: `log(max(…, 1))`")
 
     def root(self) -> None:
         if self.known[0].low < 0:
-            help = f"guard it: {self.guarded(0, '>= 0')}, or bound it: `sqrt(max(…, 0))`"
-            self.tell("FS605", f"the square root needs a number of 0 or more, and {self.said(0)}", help)
+            message = f"the square root needs a number of 0 or more, and {self.said(0)}"
+            self.tell("FS605", message, lambda: f"guard it: {self.guarded(0, '>= 0')}, or bound it: `sqrt(max(…, 0))`")
 
     def power(self, computed: Range) -> None:
         base, exponent = self.known
@@ -111,12 +112,13 @@ class _Hazards:
             zero = self.operands[0].info.is_constant
             where = "the exponent is negative" if zero else f"{called(self.operands[0])} is 0 and the exponent negative"
             test = "> 0" if base.low >= 0 or not _is_whole(self.operands[1]) else "!= 0"
-            help = f"guard it: {self.guarded(1, '>= 0') if zero else self.guarded(0, test)}"
-            self.tell("FS604", f"this divides by zero where {where}: {self.said_all()}", help)
+            message = f"this divides by zero where {where}: {self.said_all()}"
+            guard = (1, ">= 0") if zero else (0, test)
+            self.tell("FS604", message, lambda: f"guard it: {self.guarded(*guard)}")
         if base.low < 0 and not _is_whole(self.operands[1]):
             sound = False
             message = f"a negative number has no power that is no integer: {self.said_all()}"
-            self.tell("FS605", message, f"guard it: {self.guarded(0, '>= 0')}")
+            self.tell("FS605", message, lambda: f"guard it: {self.guarded(0, '>= 0')}")
         below_one = self.operands[0].info.ty.base is Base.INTEGER and exponent.high <= 0
         if sound and not below_one:  # an integer other than 0 then gives 1 at most
             self.size(computed)
@@ -126,8 +128,8 @@ class _Hazards:
             return
         parts = [index for index, operand in enumerate(self.operands) if not operand.info.is_constant]
         message = f"this may be too large for a number: {self.said_all()}"
-        bounded = expression_text(self.operands[parts[-1]])
-        self.tell("FS606", message, f"bound it first: `min({bounded if len(bounded) <= _SHOWN else '…'}, 100)`")
+        bounded = text_within(self.operands[parts[-1]], _SHOWN)
+        self.tell("FS606", message, lambda: f"bound it first: `min({bounded}, 100)`")
 
 
 def _is_whole(operand: Expr) -> bool:

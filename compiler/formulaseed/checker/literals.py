@@ -83,7 +83,7 @@ def literal_range(literals: Sequence[ast.Literal]) -> Range | None:
         value = literal.value
         if value is None:
             continue
-        if isinstance(value, bool) or not isinstance(value, int | float):
+        if not isinstance(value, int | float):
             return None
         this = ranges.exactly(value)
         known = this if known is None else ranges.union(known, this)

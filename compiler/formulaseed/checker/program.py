@@ -30,6 +30,20 @@ def check_program(program: surface.Program, problems: Problems) -> nodes.Program
     return _ProgramChecker(program, problems).run()
 
 
+class _Including:
+    """The extremes whose conditions a count requires too; those that are new are compared, each once."""
+
+    def __init__(self, required: frozenset[Expr]) -> None:
+        self.required = required
+        self.compared = 0
+        self.found: tuple[str, ...] = ()
+
+    def of(self, extremes: Sequence[tuple[str, frozenset[Expr]]]) -> tuple[str, ...]:
+        self.found += tuple(name for name, required in extremes[self.compared :] if required <= self.required)
+        self.compared = len(extremes)
+        return self.found
+
+
 class _ProgramChecker:
     def __init__(self, program: surface.Program, problems: Problems) -> None:
         self.program = program
@@ -42,6 +56,10 @@ class _ProgramChecker:
             SymbolKind.CONTEXT: context,
             SymbolKind.PARAMETER: {p.name.text: p.type for p in program.parameters},
         }
+        self.extremes: list[tuple[str, frozenset[Expr]]] = []
+        """The extremes so far, each with what its reviews are required to be."""
+        self.including: dict[str, _Including] = {}
+        """For each count what it requires, with the extremes over reviews that include those that it counts."""
         self.scope = self._scope()
         self.scope.incomplete = program.incomplete
         self.scope.section = program.steps_key
@@ -75,6 +93,8 @@ class _ProgramChecker:
                 continue
             steps.append(checked)
             table = self.scope.filters if isinstance(checked.operation, nodes.Filter) else self.scope.steps
+            if checked.name not in table and isinstance(checked.operation, nodes.Extreme):
+                self.extremes.append((checked.name, self._expanded(checked.operation.where)))
             table.setdefault(checked.name, checked)
         for step in self.program.nameless:  # only for what is wrong in them
             self.scope.current = step.name.text
@@ -108,12 +128,9 @@ class _ProgramChecker:
         counted = self.scope.steps.get(name)
         if counted is None or not isinstance(counted.operation, nodes.Count):
             return ()
-        known = self._expanded(counted.operation.where)
-        return tuple(
-            step.name
-            for step in self.scope.steps.values()
-            if isinstance(step.operation, nodes.Extreme) and self._expanded(step.operation.where) <= known
-        )
+        if name not in self.including:
+            self.including[name] = _Including(self._expanded(counted.operation.where))
+        return self.including[name].of(self.extremes)
 
     def _expanded(self, where: Expr | None) -> frozenset[Expr]:
         """What the condition requires, with what the filters in it require in their place."""

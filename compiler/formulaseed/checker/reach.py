@@ -57,7 +57,7 @@ class Reach:
             reason = reason_of(condition, checker.decisions, facts, self.narrowing)
             self.closed = f"the rule before it always holds, as {reason}"
         if never or truth:
-            checker.decisions.clear()
+            checker.forget_decisions()
         checker.tell_decisions()
         self.rules.append(_Rule(rule.condition.span, rule.then.value, never, "this rule"))
         self.before.append(condition)

@@ -36,7 +36,9 @@ def _reasons(condition: Expr, noted: Sequence[Decision], facts: Facts, narrowing
         return
     match condition:
         case nodes.Literal():
-            yield from (decision.reason for decision in noted if decision.span == condition.info.span)
+            span = condition.info.span
+            reasons = [d.reason for d in noted if span.covers(d.span) or d.span.covers(span)]
+            yield from reasons or [f"`{expression_text(condition)}` is a constant"]
         case nodes.Not(operand):
             yield from _reasons(operand, noted, facts, narrowing)
         case nodes.Logical(operator, operands):

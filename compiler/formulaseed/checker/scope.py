@@ -111,6 +111,10 @@ class Scope:
             self._told.add(key)
             self.problems.add(code, span, message, help)
 
+    def is_told(self, code: str, name: str) -> bool:
+        """Whether this problem with the name was reported in this step already."""
+        return (self.current, code, name) in self._told
+
     def tell_default_needed(self, step: nodes.Step, use: str, otherwise: str = "") -> None:
         """That an extreme without a default is used unguarded, once for the step; `otherwise` is what else would help."""
         if ("", "FS507", step.name) not in self._told:
@@ -124,6 +128,10 @@ class Scope:
     def is_known(self, text: str) -> bool:
         """Whether the name means a step, whatever its state, or has a namespace."""
         return "." in text or text in self.places
+
+    def is_entity(self, found: nodes.Expr) -> bool:
+        """Whether this is a whole entity, or several joined: there or not, and no value besides."""
+        return False
 
     def is_implied(self, found: nodes.Expr, present: frozenset[nodes.Expr]) -> bool:
         """Whether what is known to be there says that this is, too."""
@@ -143,12 +151,11 @@ class Scope:
 
         Returns None for anything else, and reports nothing then.
         """
-        if (
-            not isinstance(node, ast.Name)
-            or self.is_known(node.text)
-            or beside is None
-            or beside.base is not Base.STRING
-        ):
+        if beside is None or beside.base is not Base.STRING:
+            return None
+        if isinstance(node, ast.Literal) and node.value is None:
+            return self._unquoted_null(node.span, beside)
+        if not isinstance(node, ast.Name) or self.is_known(node.text):
             return None
         found: str | None = node.text
         is_certain = False
@@ -162,6 +169,14 @@ class Scope:
         help = meant(value_text(found), certain=is_certain, more=_QUOTED)
         self.tell("FS201", node.span, f"{self.words.unknown} `{node.text}`", help, node.text)
         return error_at(node.span)
+
+    def _unquoted_null(self, span: Span, beside: Type) -> nodes.Expr | None:
+        """Report a `none` or `null` beside an enum that has this value."""
+        text = span.source.text[span.start : span.end]
+        if text not in (beside.values or ()):
+            return None
+        self.problems.add("FS302", span, f"`{text}` is null here, not the value of this name", f"write `'{text}'`")
+        return error_at(span)
 
     @cached_property
     def declared_values(self) -> frozenset[str]:

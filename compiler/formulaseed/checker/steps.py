@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from formulaseed import limits
+from formulaseed.checker.comparisons import is_constant_text
 from formulaseed.checker.decided import decided
 from formulaseed.checker.expressions import ExpressionChecker
 from formulaseed.checker.facts import Facts, Narrowing
@@ -19,7 +20,7 @@ from formulaseed.checker.scope import Scope, error_at
 from formulaseed.diagnostics.suggest import did_you_mean
 from formulaseed.domain import ranges
 from formulaseed.domain.ranges import Range
-from formulaseed.domain.types import BOOLEAN, ERROR, INTEGER, Base, Type, Value, join, type_of
+from formulaseed.domain.types import BOOLEAN, ERROR, INTEGER, STRING, Base, Type, Value, join, type_of
 from formulaseed.ir import nodes
 from formulaseed.ir.nodes import Expr, SymbolKind
 from formulaseed.ir.text import expression_text
@@ -53,7 +54,7 @@ class StepChecker:
             case surface.Filter(condition=condition):
                 return self._filter(step, condition)
             case surface.Count(where):
-                matching, sound = self._where(where)
+                matching, sound = self._where(where, step)
                 operation = nodes.Count(matching) if sound else None
                 return self._made(step, operation, INTEGER, ranges.COUNT)
             case surface.Sum():
@@ -111,43 +112,57 @@ class StepChecker:
         if truth is None:
             return
         reason = reason_of(condition, checker.decisions, Facts(), self.narrowing)
-        checker.decisions.clear()
+        which, help = "no", "change the conditions so that a review can meet them all"
         if truth:
-            help = "remove the filter, or test for what tells reviews apart"
-            self.problems.add("FS610", span, f"every review passes {what}: {reason}", help)
+            which, help = "every", "remove the filter, or test for what tells reviews apart"
+        help = checker.particular_help() or help
+        checker.forget_decisions()
+        self.problems.add("FS610", span, f"{which} review passes {what}: {reason}", help)
+
+    def _tell_if_constant(self, step: surface.Step, term: Expr, what: str) -> None:
+        """Warn of an aggregate of what is the same for every review; an author of loops writes them on purpose."""
+        if step.part_of or any(symbol.is_per_review for symbol in nodes.symbols_in(term)):
+            return
+        text = expression_text(term)
+        if what == "sum":
+            help = 'count the reviews: "op": "count"'
+            if text != "1":
+                help += f", and multiply by `{text}` in an `expr` step"
         else:
-            help = "change the conditions so that a review can meet them all"
-            self.problems.add("FS610", span, f"no review passes {what}: {reason}", help)
+            help = f"name a field of the review, or use `{text}` itself in an `expr` step"
+        message = f"`{what}` of `{text}`, which is the same for every review"
+        self.problems.add("FS621", term.info.span, message, help)
 
     def _made(
         self, step: surface.Step, operation: nodes.Operation | None, ty: Type, known: Range | None
     ) -> nodes.Step | None:
         if operation is None or ty.is_error:
             return None
-        known = known if ty.is_numeric else None
+        if not (ty.is_numeric or (ty.base is Base.BOOLEAN and known is not None and known.low == known.high)):
+            known = None
         return nodes.Step(step.name.text, operation, ty, known, step.name.span, step.part_of, step.description)
 
     def _checker(self, per_review: bool) -> ExpressionChecker:
         self.checkers.append(ExpressionChecker(self.scope, self.narrowing, per_review=per_review))
         return self.checkers[-1]
 
-    def _where(self, where: ast.Expr | None) -> tuple[Expr | None, bool]:
+    def _where(self, where: ast.Expr | None, step: surface.Step) -> tuple[Expr | None, bool]:
         """The checked condition, and whether it is sound; a missing one is."""
         if where is None:
             return None, True
         checker = self._checker(True)
-        found = checker.condition(where, Facts())
+        found = checker.condition(where, _start(step))
         if found.info.ty.is_error:
             return found, False
         if not isinstance(found, nodes.Ref):  # a filter that never varies is told where it is defined
             self._tell_if_decided(found, checker, where.span, "`where`")
         return found, True
 
-    def _per_review(self, expression: ast.Expr, where: Expr | None, what: str) -> Expr:
+    def _per_review(self, step: surface.Step, expression: ast.Expr, where: Expr | None, what: str) -> Expr:
         """A number for each review that matches."""
-        facts = Facts()
+        facts = _start(step)
         if where is not None and where.info.ty.is_error:
-            facts = facts.contradicted()  # what it excludes is not known: nothing is warned of
+            facts = facts.unknown()
         elif where is not None:
             facts = self.narrowing.assume(where, True, facts)
         checker = self._checker(True)
@@ -163,10 +178,11 @@ class StepChecker:
         return checker.needed(found, facts)
 
     def _sum(self, step: surface.Step, operation: surface.Sum) -> nodes.Step | None:
-        where, sound = self._where(operation.where)
-        found = self._per_review(operation.expression, where, "sum")
+        where, sound = self._where(operation.where, step)
+        found = self._per_review(step, operation.expression, where, "sum")
         if found.info.ty.is_error or not sound:
             return None
+        self._tell_if_constant(step, found, "sum")
         term = found.info.range or ranges.ANY_NUMBER
         total = ranges.multiply(term, ranges.COUNT)  # 0 is in it, as a count can be 0
         total = Range(total.low, total.high)
@@ -176,9 +192,9 @@ class StepChecker:
         return self._made(step, made, found.info.ty.present(), total.clipped())
 
     def _extreme(self, step: surface.Step, operation: surface.Extreme) -> nodes.Step | None:
-        where, sound = self._where(operation.where)
+        where, sound = self._where(operation.where, step)
         what = "max" if operation.largest else "min"
-        found = self._per_review(operation.expression, where, what)
+        found = self._per_review(step, operation.expression, where, what)
         default = operation.default
         if operation.written is not None:
             self.scope.calls[step.name.text] = operation.written
@@ -188,6 +204,7 @@ class StepChecker:
             return None
         if found.info.ty.is_error or not sound:
             return None
+        self._tell_if_constant(step, found, what)
         ty, known = found.info.ty.present(), found.info.range or ranges.ANY_NUMBER
         if default is None or default.value is None:
             made = nodes.Extreme(operation.largest, found, where, None, has_default=default is not None)
@@ -205,7 +222,7 @@ class StepChecker:
             message = f"a lookup's `source` must be a text, and `{expression_text(source)}` is {ty.noun}"
             self.problems.add("FS301", source.info.span, message, "name a text such as `context.categories`")
             source = error_at(source.info.span)
-        source = checker.needed(source, Facts())
+        source = checker.needed(source, Facts(), STRING)
         literals = [entry.value for entry in operation.table]
         wrong = [value for value in literals if operation.match == "substring_max" and is_no_number(value)]
         for value in wrong:
@@ -227,15 +244,27 @@ class StepChecker:
         return self._made(step, made, joined, literal_range(literals))
 
     def _keys_can_match(self, operation: surface.Lookup, source: Expr) -> bool:
-        """Whether every key can be found in one of the source's known values; those that cannot are told."""
-        values, found = source.info.ty.values or (), True
-        for entry in operation.table:
-            key = entry.key.text
-            if not any(key == value if operation.match == "exact" else key in value for value in values):
-                message = f"`{expression_text(source)}` never is `{key}`"
-                self.problems.add("FS302", entry.key.span, message, did_you_mean(key, values, what="values"))
-                found = False
-        return found
+        """Whether every key can be found in one of the source's known values; those that cannot are told.
+
+        Of a source that has one value it is enough that one is found, or that there is a default.
+        """
+        values, text = source.info.ty.values or (), expression_text(source)
+        never = [
+            entry.key
+            for entry in operation.table
+            if not any(entry.key.text == v if operation.match == "exact" else entry.key.text in v for v in values)
+        ]
+        is_constant = is_constant_text(source)
+        if is_constant and len(never) == len(operation.table) and operation.default is None:
+            message, help = "this always fails: no key of the table is ever found", 'give it a "default"'
+            self.problems.add("FS306", operation.source.span, message, help)
+            return False
+        for key in never:
+            message, help = f"`{text}` never is `{key.text}`", did_you_mean(key.text, values, what="values")
+            if is_constant:
+                message, help = f"this is never found: {message}", "remove the key, or look up what varies"
+            self.problems.add("FS603" if is_constant else "FS302", key.span, message, help)
+        return is_constant or not never
 
     def _formula(self, step: surface.Step, expression: ast.Expr) -> nodes.Step | None:
         checker = self._checker(False)
@@ -266,11 +295,11 @@ class StepChecker:
         for rule in operation.rules:
             condition = checker.condition(rule.condition, facts)
             if condition.info.ty.is_error:
-                sound, facts = False, facts.contradicted()  # what it leaves is not known: nothing is warned of
+                sound, facts = False, facts.unknown().uncertain()
                 continue
             rules.append((condition, rule.then.value))
             reach.rule(condition, rule, facts, checker)
-            facts = self.narrowing.assume(condition, False, facts)
+            facts = checker.behind(condition, False, facts)
         literals = [*(rule.then for rule in operation.rules), operation.otherwise]
         if sound and not any(isinstance(literal, surface.NoLiteral) for literal in literals):
             reach.otherwise(operation.otherwise, facts)
@@ -282,3 +311,8 @@ class StepChecker:
         if joined is None or not sound:
             return None
         return self._made(step, nodes.Case(tuple(rules), operation.otherwise.value), joined, literal_range(literals))
+
+
+def _start(step: surface.Step) -> Facts:
+    """What is known where the formula of an aggregate begins; a loop may have no reviews, or not be asked for at all."""
+    return Facts(is_certain=not step.part_of)

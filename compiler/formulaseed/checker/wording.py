@@ -12,8 +12,9 @@ from formulaseed.domain.foreign_functions import CLOCK, FOREIGN_FUNCTIONS
 from formulaseed.domain.types import Base
 from formulaseed.ir import nodes
 from formulaseed.ir.nodes import Expr, Symbol, SymbolKind
-from formulaseed.ir.text import expression_text, operand_text, value_text
+from formulaseed.ir.text import operand_text, text_within, value_text
 from formulaseed.source.text import Span
+from formulaseed.syntax import ast
 from formulaseed.wording import number_of
 
 
@@ -59,8 +60,8 @@ _NOTHING = ("none", "no", "nothing", "absent", "unknown", "n/a", "na")
 
 def called(found: Expr) -> str:
     """The expression, as a message names it."""
-    text = expression_text(found)
-    return f"`{text}`" if len(text) <= 40 else "this value"
+    text = text_within(found, 40, "")
+    return f"`{text}`" if text else "this value"
 
 
 def unquoted_number(found: Expr) -> str | None:
@@ -132,6 +133,18 @@ def with_default(call: Span) -> str:
     if "\\" in loop or len(loop) > _SHOWN or not loop.isprintable():
         loop = "…"
     return f"{name.strip()}({loop if loop.startswith('[') and loop.endswith(']') else f'({loop})'}, default=0)"
+
+
+def with_list(call: ast.Call, function: Function) -> str:
+    """What to write instead of a call without the list that the function takes."""
+    written = [argument.span.source.text[argument.span.start : argument.span.end] for argument in call.arguments]
+    listed = f"{function.name}([{', '.join(written)}])"
+    is_listed = any(isinstance(argument, ast.List) for argument in call.arguments)
+    if not written or is_listed or "\\" in listed or len(listed) > _SHOWN or not listed.isprintable():
+        return f"write it like `{function.example}`"
+    atoms = (ast.Name, ast.Literal, ast.Call)
+    is_plain = len(written) > 1 and all(isinstance(argument, atoms) for argument in call.arguments)
+    return f"write `{listed}`, or `{' + '.join(written)}`" if is_plain else f"write `{listed}`"
 
 
 def arity(function: Function) -> str:

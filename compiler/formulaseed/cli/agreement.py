@@ -7,6 +7,7 @@ import json
 import click
 
 from formulaseed.cli.common import finish, load_program, reported
+from formulaseed.cli.output import emit, show
 from formulaseed.extract.agreement import Pair, measure, render, to_json
 from formulaseed.extract.base import ReviewText, fields_of, handled
 from formulaseed.extract.lexical import LexicalExtractor
@@ -36,9 +37,9 @@ def command(seed: str, contexts: str, extractions: str, form: str) -> None:
         pairs = _pairs(program, contexts, extractions, failures)
     agreements = measure(fields, pairs)
     if form == "json":
-        click.echo(json.dumps(to_json(agreements), indent=2, ensure_ascii=False))
+        emit(json.dumps(to_json(agreements), indent=2, ensure_ascii=False) + "\n")
     else:
-        click.echo(f"{number_of(len(pairs), 'review')} with a recorded extraction\n\n{render(agreements)}")
+        show(f"{number_of(len(pairs), 'review')} with a recorded extraction\n\n{render(agreements)}")
     finish(failures.status)
 
 

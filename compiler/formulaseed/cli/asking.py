@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -11,6 +11,7 @@ from typing import Any
 import click
 
 from formulaseed.cli.common import reported
+from formulaseed.cli.output import say
 from formulaseed.cli.progress import Progress, progress
 from formulaseed.cli.run import INTERRUPTED, Source, closing_line, written
 from formulaseed.extract.answers import Answers, StoredExtractor, unanswered
@@ -23,13 +24,31 @@ from formulaseed.extract.store import Store, default_path
 from formulaseed.extract.tally import Tally
 from formulaseed.ir import nodes
 from formulaseed.llm.budget import Budget
-from formulaseed.llm.client import Limits
+from formulaseed.llm.client import Limits, NotReady, must_be_ready
 from formulaseed.llm.prices import read_prices, told
 from formulaseed.runtime.evaluator import Evaluator
 from formulaseed.runtime.results import Counted, Failures
 from formulaseed.runtime.running import RunOptions, asked_reviews
 from formulaseed.runtime.running import run as run_restaurants
 from formulaseed.wording import number_of
+
+
+def not_ready_to_ask(given: Mapping[str, Any]) -> NotReady | None:
+    """Why no call can be made from here, if so. Raises it where there is no stored answer to do without calls, either."""
+    if given["dry_run"]:
+        return None
+    try:
+        must_be_ready()
+    except NotReady as error:
+        with Store(_store_path(given), read_only=True) as store:
+            if not store.info()["answers"]:
+                raise
+        return error
+    return None
+
+
+def _store_path(given: Mapping[str, Any]) -> Path:
+    return Path(given["store"]) if given["store"] else default_path()
 
 
 def ask(
@@ -41,9 +60,10 @@ def ask(
     out: str,
     failures: Failures,
     quiet: bool,
+    not_ready: NotReady | None,
     **given: Any,
 ) -> int:
-    """Run with a model; the exit status."""
+    """Run with a model; the exit status. Where no call can be made, the store must have every answer."""
     prices = read_prices(given["prices"])
     if given["max_usd"] is not None and given["model"] not in prices.models:
         message = f"--max-usd needs a price, and there is none for {given['model']}; --prices FILE gives one"
@@ -55,18 +75,25 @@ def ask(
     def reviews() -> Iterator[list[ReviewText]]:
         return asked_reviews(evaluator, source(Failures()), options)
 
-    with Store(Path(given["store"]) if given["store"] else default_path()) as store:
-        questionnaire = Questionnaire(
-            fields_of(program),
-            model=given["model"],
-            effort=given["effort"],
-            passes=program.passes,
-            own_prompt=program.extraction_prompt,
-        )
+    questionnaire = Questionnaire(
+        fields_of(program),
+        model=given["model"],
+        effort=given["effort"],
+        passes=program.passes,
+        own_prompt=program.extraction_prompt,
+    )
+    path = _store_path(given)
+    if not_ready is not None and is_read_again:
+        with Store(path, read_only=True) as store:
+            known = Answers(questionnaire, store, Tally(prices), retry_errors=given["retry_errors"])
+            if next(unanswered(known, reviews()), None) is not None:
+                raise not_ready
+    with Store(path, read_only=given["dry_run"]) as store:
         tally = Tally(prices)
         answers = Answers(questionnaire, store, tally, retry_errors=given["retry_errors"])
         if given["dry_run"]:
-            click.echo("\n".join(lines(estimate(answers, reviews()), answers, prices)))
+            for line in lines(estimate(answers, reviews()), answers, prices):
+                say(line)
             return 0
         limits = Limits(**{field.name: given[field.name] for field in fields(Limits)})
         most = given["max_usd"]
@@ -88,19 +115,19 @@ def ask(
                 results = run_restaurants(evaluator, extractor, source(failures), options, failures)
                 written(results, out, inputs, shown, counted)
         except KeyboardInterrupt:
-            click.echo("interrupted: what was answered is stored, and the same command goes on from there", err=True)
+            say("interrupted: what was answered is stored, and the same command goes on from there", err=True)
             status = INTERRUPTED
         finally:
             if carrier is not None and carrier.stopped:
-                click.echo(f"stopped: {carrier.stopped}; the same command goes on from here", err=True)
+                say(f"stopped: {carrier.stopped}; the same command goes on from here", err=True)
             closing = closing_line(counted, failures, f"anthropic, {given['model']}")
             for line in (closing, *tally.lines()):
-                click.echo(line, err=True)
+                say(line, err=True)
         return status or failures.status
 
 
 def _tell(text: str) -> None:
-    click.echo(text, err=True)
+    say(text, err=True)
 
 
 def _silent(text: str) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from formulaseed import __version__
+from formulaseed.cli.output import emit, say, show
 from formulaseed.cli.seeds import reference_option, replace_file, strict_option
 from formulaseed.diagnostics.model import Diagnostic, strictly
 from formulaseed.diagnostics.render import render_json, render_text, summary
@@ -40,11 +41,11 @@ def command(seeds: tuple[str, ...], form: str, fix: bool, reference: str | None,
             analysis = analyse_file(seed, reference)
             analysis = _fixed(analysis) if fix else analysis
         except UnreadableError as error:
-            click.echo(f"formulaseed: {error}", err=True)
+            say(f"formulaseed: {error}", err=True)
             status = 2
             continue
         except FormulaSeedError as error:
-            click.echo(f"formulaseed: {seed}: {error}", err=True)
+            say(f"formulaseed: {seed}: {error}", err=True)
             status = max(status, 1)
             continue
         diagnostics = strictly(analysis.diagnostics) if strict else analysis.diagnostics
@@ -53,14 +54,14 @@ def command(seeds: tuple[str, ...], form: str, fix: bool, reference: str | None,
             status = max(status, 1)
         if form == "text":
             if diagnostics:
-                click.echo(render_text(diagnostics))
-            click.echo(f"{seed}: {summary(diagnostics) or 'no problems'}")
+                show(render_text(diagnostics))
+            say(f"{seed}: {summary(diagnostics) or 'no problems'}")
     if form == "json":
-        click.echo(render_json(found), nl=False)
+        emit(render_json(found))
     if form == "sarif":
         from formulaseed.diagnostics.sarif import render_sarif
 
-        click.echo(render_sarif(found, __version__), nl=False)
+        emit(render_sarif(found, __version__))
     sys.exit(status)
 
 
@@ -75,5 +76,5 @@ def _fixed(analysis: Analysis | RequestsAnalysis | ProgramAnalysis) -> Analysis 
     found = fixed(analysis) if isinstance(analysis, Analysis) else fixed_requests(analysis)
     if found is not analysis:
         replace_file(path, found.document.source.text)
-        click.echo(f"{path}: {number_of(found.fixed, 'error')} fixed", err=True)
+        say(f"{path}: {number_of(found.fixed, 'error')} fixed", err=True)
     return found

@@ -14,8 +14,8 @@ from typing import Any, TextIO, TypeVar
 import click
 
 from formulaseed.api import load_evaluator
+from formulaseed.cli.output import say
 from formulaseed.cli.seeds import tell_warnings
-from formulaseed.diagnostics.model import printable
 from formulaseed.errors import DataError, UnreadableError
 from formulaseed.ir import nodes
 from formulaseed.modules import load_module
@@ -72,9 +72,9 @@ def load(path: str, *, strict: bool = False, allow_edited: bool = False) -> Load
         again = f"compile {found or 'its seed'} again"
         raise UnreadableError(f"{path} {file.fault}: {again}, or pass --allow-edited")
     if file.fault:
-        click.echo(f"{printable(path)} {file.fault}", err=True)
+        say(f"{path} {file.fault}", err=True)
     if found and file.seed is None:
-        click.echo(f"{printable(found)} has changed since {printable(path)} was compiled", err=True)
+        say(f"{found} has changed since {path} was compiled", err=True)
     return Loaded(file.evaluator(strict=strict), file.seed, _absence(path, found))
 
 
@@ -127,7 +127,7 @@ def reported(failures: Failures) -> Iterator[None]:
         yield
     finally:
         for line in failures.lines:
-            click.echo(f"failed: {printable(line)}", err=True)
+            say(f"failed: {line}", err=True)
 
 
 def finish(status: int) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import click
 
+from formulaseed.cli.output import say, show
 from formulaseed.diagnostics.render import summary
 from formulaseed.extract.base import TextExtractor, fields_of
 from formulaseed.extract.lexical import LexicalExtractor
@@ -35,25 +36,25 @@ def command() -> None:
     contexts = resource_folder("examples") / "contexts.jsonl"
     seed = load_seed(seed_path)
     source = compile_seed(seed)
-    _say(f"1. Compile {_short(seed_path)} ({seed.task_name}, {len(seed.program.steps)} steps)")
+    _heading(f"1. Compile {_short(seed_path)} ({seed.task_name}, {len(seed.program.steps)} steps)")
     warnings = summary(seed.diagnostics)
-    click.echo(f"   {len(source.splitlines())} lines of Python; {warnings or 'no warnings'}")
-    _say("2. The module, from where the trust score is computed")
-    click.echo(_excerpt(source))
-    _say(f"3. Run it on the restaurants of {_short(contexts)}, with the lexical extractor")
+    show(f"   {len(source.splitlines())} lines of Python; {warnings or 'no warnings'}")
+    _heading("2. The module, from where the trust score is computed")
+    show(_excerpt(source))
+    _heading(f"3. Run it on the restaurants of {_short(contexts)}, with the lexical extractor")
     results, texts = _results(seed, source, contexts)
-    click.echo(_table(results))
+    show(_table(results))
     worst = max(results, key=lambda result: result.steps[_SCORE] if result.steps else 0)
-    _say(f"4. Why {worst.name} got its verdict")
-    click.echo(_why(worst, texts))
-    click.echo()
-    click.echo("The lexical extractor reads words, not meaning: `formulaseed agreement` measures how far to trust it.")
-    click.echo(f"{time.perf_counter() - started:.1f} s, no network, no model.")
+    _heading(f"4. Why {worst.name} got its verdict")
+    show(_why(worst, texts))
+    say("")
+    show("The lexical extractor reads words, not meaning: `formulaseed agreement` measures how far to trust it.")
+    show(f"{time.perf_counter() - started:.1f} s, no network, no model.")
     sys.stdout.flush()
 
 
-def _say(text: str) -> None:
-    click.echo(f"\n{text}\n")
+def _heading(text: str) -> None:
+    show(f"\n{text}\n")
 
 
 def _short(path: Path) -> str:
@@ -76,7 +77,7 @@ def _results(seed: FormulaSeed, source: str, contexts: Path) -> tuple[list[Resul
     failures = Failures()
     results = list(run(evaluator, extractor, restaurants, RunOptions(trace=True), failures))
     for line in failures.lines:
-        click.echo(f"failed: {line}", err=True)
+        say(f"failed: {line}", err=True)
     return results, texts
 
 

@@ -10,8 +10,8 @@ import click
 from click.core import ParameterSource
 
 from formulaseed import limits
+from formulaseed.cli.output import emit, say, show
 from formulaseed.cli.seeds import replace_file
-from formulaseed.diagnostics.model import printable
 from formulaseed.diagnostics.render import render_text, summary
 from formulaseed.draft.carriers import Carrier, Kept, Live, Replay
 from formulaseed.draft.estimate import estimate
@@ -22,6 +22,7 @@ from formulaseed.draft.transcript import Settings, Transcript
 from formulaseed.errors import DataError, FormulaSeedError
 from formulaseed.llm.budget import Budget
 from formulaseed.llm.calls import EFFORTS
+from formulaseed.llm.client import must_be_ready
 from formulaseed.llm.prices import Prices, read_prices
 from formulaseed.pipeline import analyse_text
 from formulaseed.source.files import holds, read_bytes
@@ -52,12 +53,15 @@ def command(task: str, out: str | None, force: bool, **given: Any) -> None:
     transcript as soon as it is there. Exit status 1, and the best draft as *.draft.json, where it ends with errors.
     """
     _refuse_what_clashes(given)
+    if not (given["replay"] or given["dry_run"]):
+        must_be_ready()
     text = _task(task)
     prices = read_prices(given["prices"])
     target = _target(task, out)
     kept, settings = _transcript(task, given)
     if given["dry_run"]:
-        click.echo("\n".join(estimate(text, settings, prices)))
+        for line in estimate(text, settings, prices):
+            say(line)
         return
     if given["max_usd"] is not None and settings.model not in prices.models:
         message = f"--max-usd needs a price, and there is none for {settings.model}; --prices FILE gives one"
@@ -80,7 +84,7 @@ def command(task: str, out: str | None, force: bool, **given: Any) -> None:
     told = report(drafted, session.spent, prices)
     if kept is not None:
         kept.write_text("report.md", told)
-    click.echo(f"\n{told}", err=True)
+    show(f"\n{told}", err=True)
     if drafted.checked.errors:
         _write_draft(drafted, target, kept)
         sys.exit(1)
@@ -144,7 +148,7 @@ def _resumed(recorded: Settings, wanted: Settings) -> Settings:
 
 
 def _tell(text: str) -> None:
-    click.echo(printable(text), err=True)
+    say(text, err=True)
 
 
 def _tell_of_stop(session: Session, prices: Prices, kept: Transcript | None) -> None:
@@ -165,7 +169,7 @@ def _write_draft(drafted: Drafted, target: Path | None, kept: Transcript | None)
     if path is not None:
         replace_file(path, drafted.checked.text)
     if errors:
-        click.echo(render_text(errors), err=True)
+        show(render_text(errors), err=True)
     for fault in drafted.checked.faults:
         _tell(f"error: {fault.part}: {fault.message}; {fault.help}")
     _tell(f"{name}: {number_of(drafted.checked.errors, 'error')}; no seed is written")
@@ -173,12 +177,12 @@ def _write_draft(drafted: Drafted, target: Path | None, kept: Transcript | None)
 
 def _write_seed(text: str, target: Path | None, force: bool) -> None:
     if target is None:
-        click.echo(text, nl=False)
+        emit(text)
         return
     if target.exists() and not force:
         if holds(target, text):
-            click.echo(f"{target}: as it was")
+            say(f"{target}: as it was")
             return
         raise click.UsageError(f"{target} holds something else; --force replaces it, --out FILE writes elsewhere")
     replace_file(target, text)
-    click.echo(f"{target}: {summary(analyse_text(Source(target.as_posix(), text)).diagnostics) or 'no problems'}")
+    say(f"{target}: {summary(analyse_text(Source(target.as_posix(), text)).diagnostics) or 'no problems'}")

@@ -7,6 +7,7 @@ from typing import Literal
 
 import click
 
+from formulaseed.cli.output import show
 from formulaseed.diagnostics.render import render_text
 from formulaseed.ir.dump import dump_program, dump_tree
 from formulaseed.pipeline import analyse
@@ -26,12 +27,12 @@ def command(seed: str, after: Literal["read", "parse", "check", "plan"]) -> None
         tree = analysis.surface
     elif analysis.program is not None and not analysis.has_errors:
         if after == "check":
-            click.echo(dump_program(analysis.program), nl=False)
+            show(dump_program(analysis.program), nl=False)
             return
         from formulaseed.backends.python.plan import plan_module
 
         tree = plan_module(analysis.program, path="", sha256="")
     if tree is None:
-        click.echo(render_text(analysis.diagnostics), err=True)
+        show(render_text(analysis.diagnostics), err=True)
         sys.exit(1)
-    click.echo(dump_tree(tree), nl=False)
+    show(dump_tree(tree), nl=False)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from formulaseed.cli.common import allow_edited_option, finish, load, param_option, parameters_of, reported
+from formulaseed.cli.output import say
 from formulaseed.runtime.evaluation import evaluate_lines
 from formulaseed.runtime.jsonl import read_lines
 from formulaseed.runtime.results import Counted, Failures, result_writer
@@ -35,5 +36,5 @@ def command(
             writer.write(result.to_json())
             counted.add(result)
     number = number_of(counted.restaurants + failures.unreadable, "line")
-    click.echo(f"{number}: {counted.summary()}{failures.summary()}", err=True)
+    say(f"{number}: {counted.summary()}{failures.summary()}", err=True)
     finish(failures.status)

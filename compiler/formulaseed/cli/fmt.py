@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from formulaseed.cli.output import say, show
 from formulaseed.cli.seeds import replace_file
 from formulaseed.diagnostics.model import Problems
 from formulaseed.diagnostics.render import render_text
@@ -33,7 +34,7 @@ def command(seeds: tuple[str, ...], only_check: bool, sort: bool) -> None:
         try:
             document = read(seed, problems)
         except UnreadableError as error:
-            click.echo(f"formulaseed: {error}", err=True)
+            say(f"formulaseed: {error}", err=True)
             status = 2
             continue
         value = canonical(plain(document.tree)) if document.tree is not None else None
@@ -42,16 +43,16 @@ def command(seeds: tuple[str, ...], only_check: bool, sort: bool) -> None:
             if program is not None and not problems.has_errors:
                 value = sorted_steps(value, program, problems)
         if problems.has_errors or value is None:
-            click.echo(render_text(problems.sorted()), err=True)
+            show(render_text(problems.sorted()), err=True)
             status = max(status, 1)
             continue
         text = layout(value)
         if text == document.source.text:
             continue
         if only_check:
-            click.echo(f"{seed}: laid out otherwise; run `formulaseed fmt {seed}`")
+            say(f"{seed}: laid out otherwise; run `formulaseed fmt {seed}`")
             status = max(status, 1)
             continue
         replace_file(Path(seed), text)
-        click.echo(seed)
+        say(seed)
     sys.exit(status)

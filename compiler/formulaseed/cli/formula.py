@@ -9,8 +9,9 @@ from typing import Any
 import click
 
 from formulaseed.cli.common import finish
+from formulaseed.cli.output import emit, say, show
 from formulaseed.cli.seeds import strict_option
-from formulaseed.diagnostics.model import printable, strictly
+from formulaseed.diagnostics.model import strictly
 from formulaseed.diagnostics.render import render_text, summary
 from formulaseed.diagnostics.stages import STAGES, stage_of, stages
 from formulaseed.domain.types import Value
@@ -48,7 +49,7 @@ def command(
         analysis = analyse_formula(text, domain_of(reference, variables))
     outcome = _Outcome(analysis, given, strict)
     if form == "json":
-        click.echo(json.dumps(outcome.to_json(several=rules is not None), indent=2, ensure_ascii=False))
+        emit(json.dumps(outcome.to_json(several=rules is not None), indent=2, ensure_ascii=False) + "\n")
     else:
         outcome.print(several=rules is not None)
     finish(outcome.status)
@@ -102,22 +103,22 @@ class _Outcome:
     def print(self, *, several: bool) -> None:
         """The value, or the values by name, on standard output; everything else on standard error."""
         if self.diagnostics:
-            click.echo(render_text(self.diagnostics), err=True)
+            show(render_text(self.diagnostics), err=True)
         told = {
             f"{name}: {fault}" if several and not self.is_refused else fault: None
             for name, fault in self.faults.items()
         }
         for line in told:
-            click.echo(f"formulaseed: {printable(line)}", err=True)
+            say(f"formulaseed: {line}", err=True)
         found = self.stages()
         if self.status or self.diagnostics or self.is_checked_only:
             shown = ", ".join(f"{stage} {found[stage]}" for stage in STAGES)
             counted = f"{summary(self.diagnostics) or 'no problems'}; " if self.diagnostics or not self.faults else ""
-            click.echo(f"{counted}{shown}", err=True)
+            say(f"{counted}{shown}", err=True)
         if several and self.values:
-            click.echo(json.dumps(self.values, indent=2, ensure_ascii=False))
+            emit(json.dumps(self.values, indent=2, ensure_ascii=False) + "\n")
         elif self.values:
-            click.echo(json.dumps(next(iter(self.values.values())), ensure_ascii=False))
+            emit(json.dumps(next(iter(self.values.values())), ensure_ascii=False) + "\n")
 
 
 def _values(text: str | None) -> Mapping[str, Any] | None:

@@ -1,7 +1,7 @@
 """The command line: finds the command, turns our exceptions into messages and exit statuses.
 
 0 fine; 1 the input has errors, or a check failed; 2 wrong usage, or a file that cannot be read; 3 finished, but
-some restaurants or reviews failed.
+some restaurants or reviews failed; 130 interrupted.
 """
 
 from __future__ import annotations
@@ -10,12 +10,16 @@ import importlib
 import os
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import click
 
 from formulaseed import __version__
 from formulaseed.errors import DataError, FormulaSeedError, SeedError, UnreadableError
+
+_INTERRUPTED = 130
+_HELP: type[click.UsageError] | tuple[()] = getattr(click.exceptions, "NoArgsIsHelpError", ())
+"""What newer versions of click raise where no command is given."""
 
 _COMMANDS = {
     "check": "Tell everything that is wrong with seeds or requests.",
@@ -74,14 +78,19 @@ def main() -> None:
     _prepare_streams()
     try:
         try:
-            cli(prog_name="formulaseed")
+            status = cli(prog_name="formulaseed", standalone_mode=False)
         finally:
             sys.stdout.flush()
+    except click.ClickException as error:
+        _refuse(error)
+    except click.Abort:
+        _fail("interrupted", _INTERRUPTED)
     except SeedError as error:
+        from formulaseed.cli.output import say, show
         from formulaseed.diagnostics.render import render_text, summary
 
-        click.echo(render_text(error.diagnostics), err=True)
-        click.echo(summary(error.diagnostics), err=True)
+        show(render_text(error.diagnostics), err=True)
+        say(summary(error.diagnostics), err=True)
         sys.exit(1)
     except UnreadableError as error:
         _fail(str(error), 2)
@@ -93,16 +102,18 @@ def main() -> None:
     except OSError as error:
         _silence_output()
         _fail(f"cannot write: {error.strerror or error}", 2)
+    sys.exit(status if isinstance(status, int) else 0)
 
 
 def _prepare_streams() -> None:
     """UTF-8 whatever the locale says, so that the same bytes come out everywhere; a closed stream swallows."""
-    for name, errors in (("stdout", "strict"), ("stderr", "backslashreplace")):
+    for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
         if stream is None:
             setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))
         elif hasattr(stream, "reconfigure"):
-            stream.reconfigure(encoding="utf-8", errors=errors)
+            # half a character, as in a file's name that is no UTF-8, becomes the escape that JSON has for it
+            stream.reconfigure(encoding="utf-8", errors="backslashreplace")
 
 
 def _silence_output() -> None:
@@ -110,6 +121,22 @@ def _silence_output() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def _fail(message: str, status: int) -> None:
-    click.echo(f"formulaseed: {message}", err=True)
+def _refuse(error: click.ClickException) -> NoReturn:
+    """Say what is wrong with the command line as click does; what was typed is quoted, not obeyed."""
+    from formulaseed.cli.output import say, show
+
+    context = error.ctx if isinstance(error, click.UsageError) else None
+    if isinstance(error, _HELP):
+        show(error.format_message(), err=True)
+    else:
+        if context is not None:
+            show(f"{context.get_usage()}\nTry '{context.command_path} --help' for help.\n", err=True)
+        say(f"Error: {error.format_message()}", err=True)
+    sys.exit(error.exit_code)
+
+
+def _fail(message: str, status: int) -> NoReturn:
+    from formulaseed.cli.output import say
+
+    say(f"formulaseed: {message}", err=True)
     sys.exit(status)

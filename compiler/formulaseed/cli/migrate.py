@@ -7,8 +7,9 @@ from pathlib import Path
 
 import click
 
+from formulaseed.cli.output import emit, say, show
 from formulaseed.cli.seeds import replace_file
-from formulaseed.diagnostics.model import Problems, printable
+from formulaseed.diagnostics.model import Problems
 from formulaseed.diagnostics.render import render_text
 from formulaseed.frontends.canonical import canonical
 from formulaseed.frontends.keys import is_older
@@ -30,24 +31,24 @@ def command(seed: str, out: str | None) -> None:
     loaded = load_seed(seed)
     data, program = loaded.data, parse(loaded.document, Problems())
     if not isinstance(data, dict) or program is None or not is_older(data):
-        click.echo(f"formulaseed: {seed} is of the newer shape already", err=True)
+        say(f"formulaseed: {seed} is of the newer shape already", err=True)
         sys.exit(1)
     migration = migrate(data, program)
     for item in migration.not_moved:
         line, column = item.span.source.position(item.span.start)
         place = f"{item.span.source.name}:{line}:{column}"
-        click.echo(f"{printable(place)}: not moved: {printable(item.reason)}", err=True)
+        say(f"{place}: not moved: {item.reason}", err=True)
     text = layout(canonical(migration.seed))
     problems = analyse_text(Source(out or "<migrated>", text)).diagnostics if not migration.not_moved else ()
     errors = [d for d in problems if d.severity == "error"]
     if migration.not_moved or errors:
-        click.echo(render_text(errors), nl=False, err=True)
-        click.echo(f"formulaseed: {seed} cannot be said in the newer shape as a whole; nothing is written", err=True)
+        show(render_text(errors), nl=False, err=True)
+        say(f"formulaseed: {seed} cannot be said in the newer shape as a whole; nothing is written", err=True)
         sys.exit(1)
     for left_out in migration.left_out:
-        click.echo(f"left out: {printable(left_out)}", err=True)
+        say(f"left out: {left_out}", err=True)
     if out is None:
-        click.echo(text, nl=False)
+        emit(text)
     else:
         replace_file(Path(out), text)
-        click.echo(out)
+        say(out)

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Protocol
 
-import click
-
 from formulaseed.cli.common import is_terminal
+from formulaseed.cli.output import say
+from formulaseed.diagnostics.model import printable
 from formulaseed.wording import number_of
 
 _SECONDS_BETWEEN_LINES = 10.0
@@ -42,7 +42,7 @@ class _Lines:
         now = time.monotonic()
         if now - self._last >= _SECONDS_BETWEEN_LINES:
             self._last = now
-            click.echo(f"{number_of(self._done, self._what)}, {note}", err=True)
+            say(f"{number_of(self._done, self._what)}, {note}", err=True)
 
 
 class _Silence:
@@ -66,7 +66,7 @@ def progress(what: str, total: int | None = None, *, quiet: bool = False) -> Ite
     from rich.progress import Progress as Bar
 
     far = SpinnerColumn() if total is None else BarColumn()
-    columns = (far, MofNCompleteColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+    columns = (far, MofNCompleteColumn(), TextColumn("{task.description}", markup=False), TimeElapsedColumn())
     with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(f"{what}s", total=total)
 
@@ -74,10 +74,10 @@ def progress(what: str, total: int | None = None, *, quiet: bool = False) -> Ite
             shown = ""
 
             def advance(self, note: str) -> None:
-                bar.update(task, advance=1, description=f"{what}s, {self.shown or note}")
+                bar.update(task, advance=1, description=f"{what}s, {printable(self.shown or note)}")
 
             def show(self, note: str) -> None:
                 self.shown = note
-                bar.update(task, description=f"{what}s, {note}")
+                bar.update(task, description=f"{what}s, {printable(note)}")
 
         yield _Bar()

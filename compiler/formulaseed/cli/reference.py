@@ -10,8 +10,9 @@ from typing import Any
 
 import click
 
+from formulaseed.cli.output import emit, say
 from formulaseed.cli.seeds import replace_file
-from formulaseed.diagnostics.model import Problems, printable
+from formulaseed.diagnostics.model import Problems
 from formulaseed.domain.reference import DatabaseLayout, Reference
 from formulaseed.errors import SeedError
 from formulaseed.formulas import read_reference
@@ -63,7 +64,7 @@ def command(
     reference = _reference(seed, schema, database, root or "", custom_fields or "")
     for name in reference.hidden:
         what = "the entity" if reference.entity(name.partition(".")[2]) is not None else "a word of the language"
-        click.echo(f"hidden: {name}, as `{name.partition('.')[2]}` alone is {what}; write it with its prefix", err=True)
+        say(f"hidden: {name}, as `{name.partition('.')[2]}` alone is {what}; write it with its prefix", err=True)
     if form == "json":
         if generated_at:
             reference = replace(reference, generated_at=_now())
@@ -88,7 +89,7 @@ def _reference(seed: str | None, schema: str | None, database: str | None, root:
         layout = replace(layout, root=root or layout.root, custom_table=custom_fields or layout.custom_table)
         found = database_reference(database, layout)
         for name in found.left_out:
-            click.echo(f"left out: {printable(name)}", err=True)
+            say(f"left out: {name}", err=True)
         return overlaid(found.reference, stated) if stated is not None else found.reference
     if stated is not None:
         if not stated.entities:
@@ -106,33 +107,33 @@ def _prompt(document: dict[str, Any], tokens: int | None) -> str:
         text = reference_prompt(document, tokens)
     except BudgetError as error:
         raise click.UsageError(f"--tokens {tokens} is too few: {error}") from None
-    click.echo(f"about {estimated_tokens(text)} tokens", err=True)
+    say(f"about {estimated_tokens(text)} tokens", err=True)
     return text
 
 
 def _json(reference: Reference, out: str | None, only_check: bool) -> int:
     """Print or write the reference; in a file that holds one already its version follows from what has changed."""
     if out is None:
-        click.echo(document_text(reference_json(reference)), nl=False)
+        emit(document_text(reference_json(reference)))
         return 0
     if not Path(out).exists():
         if only_check:
-            click.echo(f"{out}: missing; run the command without --check")
+            say(f"{out}: missing; run the command without --check")
             return 1
         replace_file(Path(out), document_text(reference_json(reference)))
-        click.echo(f"{out}: version {reference.version}")
+        say(f"{out}: version {reference.version}")
         return 0
     before, written = _written(out)
     found = change(before, written, reference, reference_json(reference))
     if found.kind == "none":
-        click.echo(f"{out}: current, version {before.version}")
+        say(f"{out}: current, version {before.version}")
         return 0
     version = bumped(before.version, found.kind)
     if only_check:
-        click.echo(printable(f"{out}: stale, {before.version} is to become {version} ({found})"))
+        say(f"{out}: stale, {before.version} is to become {version} ({found})")
         return 1
     replace_file(Path(out), document_text(reference_json(replace(reference, version=version))))
-    click.echo(printable(f"{out}: {before.version} became {version} ({found})"))
+    say(f"{out}: {before.version} became {version} ({found})")
     return 0
 
 
@@ -149,14 +150,14 @@ def _written(path: str) -> tuple[Reference, dict[str, Any]]:
 
 def _text(text: str, out: str | None, only_check: bool) -> int:
     if out is None:
-        click.echo(text, nl=False)
+        emit(text)
         return 0
     if only_check:
         current = holds(Path(out), text)
-        click.echo(f"{out}: {'current' if current else 'stale; run the command without --check'}")
+        say(f"{out}: {'current' if current else 'stale; run the command without --check'}")
         return 0 if current else 1
     replace_file(Path(out), text)
-    click.echo(out)
+    say(out)
     return 0
 
 

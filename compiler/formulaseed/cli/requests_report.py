@@ -11,12 +11,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TextIO
 
-import click
-
 from formulaseed.cli.common import is_terminal
+from formulaseed.cli.output import say
 from formulaseed.diagnostics.model import printable
 
-COLORS = {"ok": "green", "multi_match": "yellow", "no_match": "red", "gold_not_match": "red"}
+COLORS = {"ok": "green", "multi_match": "yellow", "no_match": "red", "gold_not_match": "red", "invalid": "red"}
+
+
+_CELL = 60
+"""What a request says of itself is shown up to this length: an invalid one may say anything."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +44,7 @@ class Report:
         return sys.stderr if self._on_error else sys.stdout
 
     def line(self, text: str = "", color: str = "") -> None:
-        shown = printable(text)
-        click.echo(click.style(shown, fg=color) if color else shown, err=self._on_error)
+        say(text, err=self._on_error, color=color)
 
     def group(self, title: str, requests: Sequence[ToldRequest]) -> None:
         """The requests of one group."""
@@ -50,10 +52,11 @@ class Report:
             self._table(title, requests)
             return
         self.line(title)
-        width = max(len(request.scenario) for request in requests)
-        for request in requests:
-            line = f"  {request.id:<4}  {request.status:<14}  {request.scenario:<{width}}  {request.gold}"
-            self.line(line, COLORS[request.status])
+        cells = [tuple(map(_cell, (request.id, request.scenario, request.gold))) for request in requests]
+        width = max(len(scenario) for _, scenario, _ in cells)
+        for request, (id, scenario, gold) in zip(requests, cells, strict=True):
+            line = f"  {id:<4}  {request.status:<14}  {scenario:<{width}}  {gold}"
+            self.line(line.rstrip(), COLORS[request.status])
             for note in request.notes:
                 self.line(f"          {note}")
         self.line()
@@ -72,7 +75,11 @@ class Report:
         for request in requests:
             status = Text(request.status, style=COLORS[request.status])
             notes = "\n".join(map(printable, request.notes))
-            table.add_row(
-                request.id, status, *(Text(t) for t in (printable(request.scenario), printable(request.gold), notes))
-            )
+            id, scenario, gold = (Text(_cell(text)) for text in (request.id, request.scenario, request.gold))
+            table.add_row(id, status, scenario, gold, Text(notes))
         Console(file=self._stream).print(table)
+
+
+def _cell(text: str) -> str:
+    shown = printable(text)
+    return shown if len(shown) <= _CELL else f"{shown[: _CELL - 1]}…"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from formulaseed.cli.output import show
 from formulaseed.diagnostics import codes
 from formulaseed.diagnostics.pages import page
 from formulaseed.diagnostics.suggest import did_you_mean
@@ -20,4 +21,4 @@ def command(code: str) -> None:
         raise click.UsageError(
             f"there is no code `{code}`; {did_you_mean(wanted, codes.CODES, what='codes', limit=60)}"
         )
-    click.echo(page(wanted), nl=False)
+    show(page(wanted), nl=False)

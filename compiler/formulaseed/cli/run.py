@@ -7,14 +7,8 @@ from typing import Any, Literal
 
 import click
 
-from formulaseed.cli.common import (
-    allow_edited_option,
-    finish,
-    load,
-    param_option,
-    parameters_of,
-    reported,
-)
+from formulaseed.cli.common import allow_edited_option, finish, load, param_option, parameters_of, reported
+from formulaseed.cli.output import say
 from formulaseed.cli.progress import Progress, progress
 from formulaseed.extract.base import Extractor, TextExtractor, fields_of
 from formulaseed.ir import nodes
@@ -97,7 +91,12 @@ def command(
     measures. The anthropic extractor asks a model; what it answers is kept, so that nothing is paid twice. Exit
     status 3 where some restaurants or reviews failed: they are listed, the others are written.
     """
-    if extractor != "anthropic":
+    not_ready = None
+    if extractor == "anthropic":
+        from formulaseed.cli.asking import ask, not_ready_to_ask
+
+        not_ready = not_ready_to_ask(model_options)
+    else:
         _only_for_models(model_options)
     loaded = load(seed, allow_edited=allow_edited)
     evaluator, program = loaded.evaluator, loaded.program
@@ -106,18 +105,16 @@ def command(
     source = _source(contexts, restaurants, reviews)
     failures = Failures()
     if extractor == "anthropic":
-        from formulaseed.cli.asking import ask
-
         if extractions is not None:
             raise click.UsageError("--extractions goes with --extractor recorded")
-        status = ask(evaluator, program, options, source, inputs, out, failures, quiet, **model_options)
+        status = ask(evaluator, program, options, source, inputs, out, failures, quiet, not_ready, **model_options)
         finish(status)
     with reported(failures):
         chosen = _extractor(extractor, program, extractions, failures, strict)
         results = run_restaurants(evaluator, chosen, source(failures), options, failures)
         with progress("restaurant", quiet=quiet) as shown:
             counted = written(results, out, inputs, shown)
-    click.echo(closing_line(counted, failures, chosen.name), err=True)
+    say(closing_line(counted, failures, chosen.name), err=True)
     finish(failures.status)
 
 

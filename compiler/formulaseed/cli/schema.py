@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from formulaseed.cli.output import emit, say
 from formulaseed.cli.seeds import replace_file
 from formulaseed.errors import UnreadableError
 from formulaseed.frontends.json_schema import seed_schema
@@ -26,10 +27,10 @@ def command(out: str | None, current: str | None) -> None:
         is_current = holds(Path(current), text)
         if is_current is None:
             raise UnreadableError(f"cannot read {current}: there is no such file")
-        click.echo(f"{current}: {'current' if is_current else f'stale; run `formulaseed schema --out {current}`'}")
+        say(f"{current}: {'current' if is_current else f'stale; run `formulaseed schema --out {current}`'}")
         sys.exit(0 if is_current else 1)
     if out is None:
-        click.echo(text, nl=False)
+        emit(text)
         return
     replace_file(Path(out), text)
-    click.echo(out)
+    say(out)

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from formulaseed.diagnostics.model import printable
+from formulaseed.cli.output import say
 from formulaseed.diagnostics.render import summary
 from formulaseed.errors import UnreadableError
 
 if TYPE_CHECKING:
     from formulaseed.formulas import RulesFile
-    from formulaseed.pipeline import FormulaSeed, RequestsFile
+    from formulaseed.pipeline import FormulaSeed, RequestsAnalysis, RequestsFile
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -34,22 +34,24 @@ def reference_option(function: F) -> F:
     return decorated
 
 
-def tell_warnings(seed: FormulaSeed | RequestsFile | RulesFile) -> None:
-    """Say how many warnings a file has; `check` shows them."""
+def tell_warnings(seed: FormulaSeed | RequestsFile | RequestsAnalysis | RulesFile) -> None:
+    """Say how many warnings a file has, and errors where they do not end the command; `check` shows them."""
     if seed.diagnostics:
-        shown = printable(seed.document.source.name)
-        click.echo(f"{shown}: {summary(seed.diagnostics)}; see `formulaseed check {shown}`", err=True)
+        name = seed.document.source.name
+        say(f"{name}: {summary(seed.diagnostics)}; see `formulaseed check {name}`", err=True)
 
 
-def replace_file(path: Path, text: str) -> None:
-    """Write a file in one go: a reader sees the old one or the new one, never half of one. A link stays a link.
+def replace_file(path: Path, text: str, *, through_link: bool = True) -> None:
+    """Write a file in one go: a reader sees the old one or the new one, never half of one.
+
+    A link stays a link, and what it leads to is written; otherwise the file takes the link's place.
 
     Raises `UnreadableError` where it cannot be written.
     """
     try:
-        path = Path(os.path.realpath(path))
+        path = Path(os.path.realpath(path)) if through_link else path
         path.parent.mkdir(parents=True, exist_ok=True)
-        mode = path.stat().st_mode & 0o777 if path.exists() else 0o644
+        mode = path.stat().st_mode & 0o777 if path.is_file() and not path.is_symlink() else 0o644
         handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".", suffix=".tmp")
         with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
             file.write(text)

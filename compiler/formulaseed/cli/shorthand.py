@@ -8,12 +8,14 @@ import sys
 import click
 
 from formulaseed import limits
-from formulaseed.diagnostics.model import Problems
+from formulaseed.cli.output import emit, say, show
+from formulaseed.diagnostics.model import Problems, printable, strictly
 from formulaseed.diagnostics.render import render_json, render_text, summary
 from formulaseed.diagnostics.suggest import did_you_mean
 from formulaseed.frontends.groups import GROUPS
 from formulaseed.frontends.request_template import CHECKLIST, GUIDELINES, request_template
 from formulaseed.frontends.shorthand import shorthand_of
+from formulaseed.ir.requests import Request
 from formulaseed.pipeline import RequestsAnalysis, analyse_requests
 from formulaseed.source.json_reader import Plain
 from formulaseed.source.text import Source
@@ -25,7 +27,7 @@ _CODES = ("FS814", "FS821", "FS822", "FS823")
 
 @click.command("shorthand")
 @click.argument("text", required=False)
-@click.option("--check", "checked", metavar="REQUESTS", help="Hold each shorthand of a file against its structure.")
+@click.option("--check", "checked", metavar="REQUESTS", help="Compare each shorthand of a file with its structure.")
 @click.option("--print", "printed", metavar="REQUESTS", help="Print the shorthand of each structure of a file.")
 @click.option("--template", metavar="GROUP", help="Print a new request of a group, G01 to G10, to fill in.")
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", help="How to print.")
@@ -53,14 +55,17 @@ def _print_canonical(text: str, form: str) -> None:
     problems = Problems()
     tree = parse_shorthand(source, problems)
     if tree is None:
-        found = problems.sorted()
-        click.echo(render_json(found) if form == "json" else render_text(found), nl=False, err=form == "text")
+        found = strictly(problems.sorted())
+        if form == "json":
+            emit(render_json(found))
+        else:
+            show(render_text(found), nl=False, err=True)
         sys.exit(1)
     canonical = print_shorthand(tree)
     if form == "json":
-        click.echo(json.dumps({"shorthand": canonical, "tree": plain_tree(tree)}, indent=2, ensure_ascii=False))
+        emit(json.dumps({"shorthand": canonical, "tree": plain_tree(tree)}, indent=2, ensure_ascii=False) + "\n")
     else:
-        click.echo(canonical)
+        say(canonical)
 
 
 def plain_tree(tree: Shorthand) -> Plain:
@@ -73,36 +78,37 @@ def plain_tree(tree: Shorthand) -> Plain:
 
 
 def _check(path: str, form: str) -> None:
-    """What is wrong with the shorthands; other errors are counted, since a request that has some is not compared."""
+    """What is wrong with the shorthands, as errors.
+
+    Errors of other parts are counted, since a structure that has some is not compared.
+    """
     analysis = analyse_requests(path)
-    found = [d for d in analysis.diagnostics if d.code in _CODES]
+    found = strictly(d for d in analysis.diagnostics if d.code in _CODES)
     if form == "json":
-        click.echo(render_json(found), nl=False)
+        emit(render_json(found))
     else:
         if found:
-            click.echo(render_text(found))
-        click.echo(f"{path}: {summary(found) or 'no problems'}")
-    _finish(analysis, path)
+            show(render_text(found))
+        say(f"{path}: {summary(found) or 'no problems'}")
+    _finish(analysis, path, failed=bool(found))
 
 
 def _print_all(path: str, form: str) -> None:
     analysis = analyse_requests(path)
-    requests = analysis.program.requests if analysis.program is not None else ()
-    shorthands = {request.id: shorthand_of(request.structure) for request in requests}
+    shorthands = {line.id: shorthand_of(line.structure) for line in analysis.lines if isinstance(line, Request)}
     if form == "json":
-        click.echo(json.dumps(shorthands, indent=2, ensure_ascii=False))
+        emit(json.dumps(shorthands, indent=2, ensure_ascii=False) + "\n")
     else:
         for id, shorthand in shorthands.items():
-            click.echo(f"{id}\t{shorthand}")
+            emit(f"{printable(id)}\t{printable(shorthand)}\n")
     _finish(analysis, path)
 
 
-def _finish(analysis: RequestsAnalysis, path: str) -> None:
-    others = sum(d.severity == "error" and d.code not in _CODES for d in analysis.diagnostics)
-    if others:
-        errors = number_of(others, "other error")
-        click.echo(f"{path}: {errors}; see `formulaseed check {path}`", err=True)
-    sys.exit(1 if analysis.has_errors else 0)
+def _finish(analysis: RequestsAnalysis, path: str, *, failed: bool = False) -> None:
+    if analysis.has_errors:
+        errors = number_of(analysis.errors, "other error")
+        say(f"{path}: {errors}; see `formulaseed check {path}`", err=True)
+    sys.exit(1 if failed or analysis.has_errors else 0)
 
 
 def _print_template(group: str) -> None:
@@ -110,11 +116,11 @@ def _print_template(group: str) -> None:
     wanted = group.upper()
     if wanted not in GROUPS:
         raise click.UsageError(f"there is no group `{group}`; {did_you_mean(wanted, GROUPS, what='groups', limit=10)}")
-    click.echo(json.dumps(request_template(wanted), indent=2, ensure_ascii=False))
-    click.echo(f"{wanted} {GROUPS[wanted].name}: `{GROUPS[wanted].pattern}`, {GROUPS[wanted].meaning}", err=True)
-    click.echo("\nA requests file holds one request a line. To create one:", err=True)
+    emit(json.dumps(request_template(wanted), indent=2, ensure_ascii=False) + "\n")
+    say(f"{wanted} {GROUPS[wanted].name}: `{GROUPS[wanted].pattern}`, {GROUPS[wanted].meaning}", err=True)
+    show("\nA requests file holds one request a line. To create one:", err=True)
     for number, line in enumerate(GUIDELINES, 1):
-        click.echo(f"  {number}. {line}", err=True)
-    click.echo("\nBefore it is added:", err=True)
+        say(f"  {number}. {line}", err=True)
+    show("\nBefore it is added:", err=True)
     for line in CHECKLIST:
-        click.echo(f"  - [ ] {line}", err=True)
+        say(f"  - [ ] {line}", err=True)

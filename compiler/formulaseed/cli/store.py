@@ -11,6 +11,7 @@ from pathlib import Path
 import click
 
 from formulaseed.cli.common import finish, reported
+from formulaseed.cli.output import emit, say
 from formulaseed.errors import DataError
 from formulaseed.extract.store import Store, StoreError, default_path
 from formulaseed.llm.prices import read_prices, told
@@ -34,28 +35,28 @@ def command() -> None:
 def info(path: str | None, form: str) -> None:
     """Tell what is in the store and what it has cost."""
     prices = read_prices()
-    with _opened(path) as store:
+    with _opened(path, read_only=True) as store:
         found = store.info()
         costs = [prices.cost(model, usage, is_batch=batch, calls=n) for model, batch, n, usage in store.spent()]
     known = [cost for cost in costs if cost is not None]
     spent = sum(known) if len(known) == len(costs) else None
     if form == "json":
         answers = [{**a, "usage": {n: getattr(a["usage"], n) for n in a["usage"].__slots__}} for a in found["answers"]]
-        click.echo(json.dumps({**found, "answers": answers, "spent_usd": spent}, indent=2))
+        emit(json.dumps({**found, "answers": answers, "spent_usd": spent}, indent=2) + "\n")
         return
-    click.echo(f"{found['path']}: {found['bytes']:,} bytes, version {found['version']}")
+    say(f"{found['path']}: {found['bytes']:,} bytes, version {found['version']}")
     for each in found["answers"]:
         usage = each["usage"]
         how = ", in batches" if each["batch"] else ""
         of_no_use = f", {each['unusable']:,} of no use" if each["unusable"] else ""
-        click.echo(
+        say(
             f"{each['model']}{how}: {number_of(each['usable'], 'answer')}{of_no_use}; {usage.prompt:,} tokens in, "
             f"{usage.cache_read:,} of them cached, {usage.output:,} out; last on {_day(each['last'])}"
         )
-    click.echo("attempts: " + (", ".join(f"{n:,} {status}" for status, n in found["attempts"].items()) or "none"))
-    click.echo(f"spent: {told(spent)} (prices of {prices.as_of})")
+    say("attempts: " + (", ".join(f"{n:,} {status}" for status, n in found["attempts"].items()) or "none"))
+    say(f"spent: {told(spent)} (prices of {prices.as_of})")
     for batch in found["open_batches"]:
-        click.echo(f"under way: {batch}")
+        say(f"under way: {batch}")
 
 
 @command.command("export")
@@ -63,7 +64,7 @@ def info(path: str | None, form: str) -> None:
 @click.option("--out", default="-", help="Where to write; standard output by default.")
 def export(path: str | None, out: str) -> None:
     """Write every answer as a line of JSON."""
-    with _opened(path) as store, text_writer(out) as file:
+    with _opened(path, read_only=True) as store, text_writer(out) as file:
         for line in store.export():
             file.write(json.dumps(line, ensure_ascii=False) + "\n")
 
@@ -88,7 +89,7 @@ def import_(source: str, path: str | None) -> None:
                 failures.add(line.place, str(error))
                 continue
             new, old = new + is_new, old + (not is_new)
-    click.echo(f"{new:,} new, {old:,} known already", err=True)
+    say(f"{new:,} new, {old:,} known already", err=True)
     finish(failures.status)
 
 
@@ -107,12 +108,12 @@ def prune(path: str | None, older_than: float | None, model: str | None, unusabl
     with _opened(path) as store:
         before = time.time() - older_than * 86_400 if older_than is not None else None
         gone = store.prune(before=before, model=model, unusable=unusable)
-    click.echo(f"{number_of(gone, 'answer')} forgotten", err=True)
+    say(f"{number_of(gone, 'answer')} forgotten", err=True)
 
 
 @contextmanager
-def _opened(path: str | None) -> Iterator[Store]:
-    with Store(Path(path) if path else default_path(), must_exist=True) as store:
+def _opened(path: str | None, *, read_only: bool = False) -> Iterator[Store]:
+    with Store(Path(path) if path else default_path(), must_exist=True, read_only=read_only) as store:
         yield store
 
 

@@ -9,14 +9,17 @@ from typing import Any
 import click
 
 from formulaseed.cli.common import finish, reported
+from formulaseed.cli.output import say
 from formulaseed.cli.progress import progress
 from formulaseed.cli.requests_report import COLORS, Report, ToldRequest
 from formulaseed.cli.seeds import tell_warnings
+from formulaseed.diagnostics.model import Diagnostic
+from formulaseed.diagnostics.render import render_text
 from formulaseed.diagnostics.suggest import did_you_mean
 from formulaseed.frontends.groups import GROUPS
-from formulaseed.ir.requests import ItemMeta, Request, Sentiment
+from formulaseed.ir.requests import InvalidRequest, ItemMeta, Line, Sentiment
 from formulaseed.ir.three_valued import value_at
-from formulaseed.pipeline import load_requests
+from formulaseed.pipeline import read_requests
 from formulaseed.runtime.candidates import World, read_world
 from formulaseed.runtime.reasons import explanation, reasons, suggestions
 from formulaseed.runtime.results import WRONG, Failures, result_writer, text_writer
@@ -27,7 +30,8 @@ from formulaseed.runtime.validation import (
     chosen,
     condition_matrix,
     matrix_of,
-    result_of,
+    results_of,
+    valid,
 )
 from formulaseed.wording import number_of
 
@@ -59,13 +63,14 @@ def command(
     explained: tuple[str, ...],
     suggest: bool,
 ) -> None:
-    """Hold requests against restaurants: does each match its gold restaurant, and no other?
+    """Validate requests against restaurants: does each match its gold restaurant, and no other?
 
-    Exit status 0 where every request is ok, 1 where some are not, 3 where a line of the data could not be used.
+    A request with errors is invalid, and the others are validated. Exit status 0 where every request is ok, 1 where some
+    are not, 3 where a line of the data could not be used.
     """
-    loaded = load_requests(requests)
-    tell_warnings(loaded)
-    picked = chosen(loaded.program, _groups(groups))
+    analysis = read_requests(requests)
+    tell_warnings(analysis)
+    picked = chosen(analysis.lines, _groups(groups))
     shown = _picked(explained, picked)
     failures = Failures()
     inputs = (requests, restaurants, reviews, judgements, social)
@@ -75,12 +80,12 @@ def command(
     report = Report(on_error="-" in outputs)
     with reported(failures):
         world = read_world(restaurants, reviews, judgements, social, failures)
-        truths = Truths(picked, world)
+        truths = Truths(valid(picked), world)
         with progress("restaurant", len(world.candidates)) as bar:
             for business_id in truths.fill():
                 bar.advance(world.name(business_id))
         found = matrix_of(truths)
-        results = [result_of(request, found[request.id]) for request in picked]
+        results = results_of(picked, found)
         if out is not None:
             with result_writer(out, *inputs) as writer:
                 for result in results:
@@ -92,11 +97,11 @@ def command(
             with text_writer(conditions, *inputs) as file:
                 file.write(_lines_of_json(condition_matrix(truths)))
         if shown:
-            _explain(shown, results, truths, report)
+            _explain([(picked[at], results[at]) for at in shown], truths, analysis.diagnostics, report)
         else:
             _tell(picked, results, truths, report, suggest=suggest)
         for note in _notes(truths):
-            click.echo(f"note: {note}", err=True)
+            say(f"note: {note}", err=True)
     wrong = any(result.status != "ok" for result in results)
     finish(failures.status or (WRONG if wrong else 0))
 
@@ -111,32 +116,42 @@ def _groups(given: str | None) -> list[str] | None:
     return names
 
 
-def _picked(ids: Sequence[str], requests: Sequence[Request]) -> list[Request]:
-    known = {request.id: request for request in requests}
+def _picked(ids: Sequence[str], lines: Sequence[Line]) -> list[int]:
+    """The positions of the requests with these ids; an invalid one may have the id of another."""
+    known = {line.id: None for line in lines if line.id is not None}
     for id in ids:
         if id not in known:
             raise click.UsageError(f"there is no request `{id}`; {did_you_mean(id, known, what='requests')}")
-    return [known[id] for id in ids]
+    return [position for id in ids for position, line in enumerate(lines) if line.id == id]
 
 
 def _tell(
-    requests: Sequence[Request], results: Sequence[RequestResult], truths: Truths, report: Report, *, suggest: bool
+    lines: Sequence[Line], results: Sequence[RequestResult], truths: Truths, report: Report, *, suggest: bool
 ) -> None:
-    """A table for each group, with the reasons of those that are not ok."""
-    pairs = list(zip(requests, results, strict=True))
-    for group in dict.fromkeys(request.group for request in requests):
+    """A table for each group, with the reasons of those that are not ok; those of no known group are the last."""
+    pairs = list(zip(lines, results, strict=True))
+    groups = dict.fromkeys(line.group for line in lines)
+    for group in sorted(groups, key=lambda group: group is None):
         members = [pair for pair in pairs if pair[0].group == group]
         good = sum(result.status == "ok" for _, result in members)
-        told = [_told(request, result, truths, suggest) for request, result in members]
-        report.group(f"{group} {GROUPS[group].name}: {good} of {len(members)} ok", told)
+        told = [_told(line, result, truths, suggest) for line, result in members]
+        title = f"{group} {GROUPS[group].name}" if group is not None else "no known group"
+        report.group(f"{title}: {good} of {len(members)} ok", told)
     report.line(_summary(results, truths.world))
 
 
-def _told(request: Request, result: RequestResult, truths: Truths, suggest: bool) -> ToldRequest:
-    notes = list(reasons(request, result, truths))
-    notes += [f"suggestion: {change}" for change in suggestions(request, result, truths)] if suggest else []
-    gold = truths.world.name(request.gold_restaurant)
-    return ToldRequest(request.id, result.status, request.scenario, gold, tuple(notes))
+def _told(line: Line, result: RequestResult, truths: Truths, suggest: bool) -> ToldRequest:
+    if isinstance(line, InvalidRequest):
+        gold = truths.world.name(line.gold_restaurant) if line.gold_restaurant is not None else ""
+        return ToldRequest(_label(line), result.status, line.scenario or "", gold, line.errors)
+    notes = list(reasons(line, result, truths))
+    notes += [f"suggestion: {change}" for change in suggestions(line, result, truths)] if suggest else []
+    return ToldRequest(line.id, result.status, line.scenario, truths.world.name(line.gold_restaurant), tuple(notes))
+
+
+def _label(line: Line) -> str:
+    """The id of a request, or the number of a line that has none."""
+    return line.id or f"line {line.line}"
 
 
 def _summary(results: Sequence[RequestResult], world: World) -> str:
@@ -148,14 +163,19 @@ def _summary(results: Sequence[RequestResult], world: World) -> str:
     )
 
 
-def _explain(requests: Sequence[Request], results: Sequence[RequestResult], truths: Truths, report: Report) -> None:
-    status = {result.request_id: result.status for result in results}
-    for request in requests:
-        report.line(f"{request.id}  {request.group}  {request.scenario}: {status[request.id]}")
-        report.line(f"  {request.shorthand}")
-        for line in explanation(request, truths):
+def _explain(
+    pairs: Sequence[tuple[Line, RequestResult]], truths: Truths, diagnostics: Sequence[Diagnostic], report: Report
+) -> None:
+    """The tree of each request with its values; of an invalid one the diagnostics."""
+    for request, result in pairs:
+        report.line(f"{request.id}  {request.group or 'no known group'}  {request.scenario or ''}: {result.status}")
+        if isinstance(request, InvalidRequest):
+            own = [d for d in diagnostics if request.span.start <= d.span.start <= request.span.end]
+            lines: Iterable[str] = render_text(own).splitlines()
+        else:
+            lines = [f"  {request.shorthand}", *explanation(request, truths), ""]
+        for line in lines:
             report.line(line)
-        report.line()
 
 
 def _notes(truths: Truths) -> Iterator[str]:

@@ -81,13 +81,14 @@ _TABLE = (
     Code("FS618", "lookup-keys-overlap", "warning"),
     Code("FS619", "lookup-entry-is-default", "warning"),
     Code("FS620", "allowance-not-needed", "warning"),
+    Code("FS621", "aggregate-of-constant", "warning"),
     # FS7: modules
     Code("FS701", "module-not-as-compiled"),
     # FS8: requests
     Code("FS811", "request-id-format"),
     Code("FS812", "id-and-group-disagree", "warning"),
     Code("FS813", "group-pattern", "warning"),
-    Code("FS814", "shorthand-disagrees"),
+    Code("FS814", "shorthand-disagrees", "warning"),
     Code("FS815", "empty-text"),
     Code("FS816", "restatement-disagrees", "warning"),
     Code("FS817", "key-without-effect", "warning"),
@@ -96,12 +97,17 @@ _TABLE = (
     Code("FS802", "pattern-not-in-the-language"),
     Code("FS803", "pattern-takes-too-long"),
     Code("FS804", "pattern-too-large"),
-    # FS82: the shorthand of requests
-    Code("FS821", "shorthand-syntax"),
-    Code("FS822", "unknown-shorthand-operator"),
-    Code("FS823", "shorthand-too-large"),
+    # FS82: the shorthand of requests; its commands take these for errors
+    Code("FS821", "shorthand-syntax", "warning"),
+    Code("FS822", "unknown-shorthand-operator", "warning"),
+    Code("FS823", "shorthand-too-large", "warning"),
     # FS9: a bug of ours
     Code("FS901", "internal-error"),
 )
 
 CODES: dict[str, Code] = {entry.code: entry for entry in _TABLE}
+
+SEED_WARNINGS: tuple[str, ...] = tuple(
+    entry.code for entry in _TABLE if entry.severity == "warning" and not entry.code.startswith("FS8")
+)
+"""The warnings that a seed can give, and may suppress: those of requests are none of them."""

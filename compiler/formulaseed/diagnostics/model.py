@@ -65,6 +65,11 @@ class Diagnostic:
         return self.span.source.name
 
     @property
+    def brief(self) -> str:
+        """The place, the code and the message on one line."""
+        return f"{self.file}:{self.line}:{self.column}: {self.code} {self.message}"
+
+    @property
     def pointer(self) -> str:
         """JSON Pointer (RFC 6901) to the value in the seed."""
         return self.span.pointer
@@ -137,7 +142,12 @@ class Problems:
             self._found.pop(diagnostic, None)
 
     def extend(self, other: Problems) -> None:
-        self._found.update(other._found)
+        """Add what another one has gathered, up to the same limit."""
+        for found in other._found:
+            if len(self._found) < limits.DIAGNOSTICS:
+                self._found[found] = None
+            else:
+                self._untold.setdefault(found.severity, []).append(found.span)
         for severity, spans in other._untold.items():
             self._untold.setdefault(severity, []).extend(spans)
 

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from itertools import chain
 
+from formulaseed import limits
 from formulaseed.diagnostics.model import Help
 
 _LEAST_RATIO = 0.66
@@ -39,6 +40,12 @@ def at_most(letters: int) -> Iterator[None]:
         _left.reset(token)
 
 
+def is_exhausted() -> bool:
+    """Whether no near name is looked for any more."""
+    left = _left.get()
+    return left is not None and left[0] < 0
+
+
 def near(name: str, known: Iterable[str]) -> list[str]:
     """The known names that may have been meant: one, or a few that are as near, or none.
 
@@ -46,7 +53,7 @@ def near(name: str, known: Iterable[str]) -> list[str]:
     begins with the given one, that differs in a third of its letters at most, or, if it is the only one, that the
     given one is a part of or the other way round.
     """
-    if not name or len(name) > 200:
+    if not name or len(name) > limits.NAME_CHARACTERS:
         return []
     from difflib import SequenceMatcher
 

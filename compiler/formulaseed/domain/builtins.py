@@ -7,9 +7,10 @@ the rest. Adding a function is one entry.
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from formulaseed import limits
 from formulaseed.domain import ranges
@@ -57,6 +58,7 @@ class Operator:
 class Function:
     """A function of the language. `parameters` names them; a last name of `...` takes any number more.
 
+    `takes_list`: the arguments may be given as one list, or with `only_list` must be, and then there may be none.
     `helper` and `is_safe` as for operators.
     """
 
@@ -72,12 +74,14 @@ class Function:
     optional: int = 0
     takes: frozenset[Base] = frozenset({Base.INTEGER, Base.NUMBER})
     takes_list: bool = False
+    only_list: bool = False
     helper: str | None = None
     is_safe: Callable[[Sequence[Range]], bool] = always
 
     @property
     def signature(self) -> str:
-        return f"{self.name}({', '.join(self.parameters)})"
+        parameters = ", ".join(self.parameters)
+        return f"{self.name}([{parameters}])" if self.only_list else f"{self.name}({parameters})"
 
     @property
     def least(self) -> int:
@@ -112,6 +116,12 @@ LOGICAL = {
 MIRRORED = {"==": "==", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 NEGATED = {"==": "!=", "!=": "==", "<": ">=", "<=": ">", ">": "<=", ">=": "<", "in": "not in", "not in": "in"}
 
+
+COMPARE: dict[str, Callable[[Any, Any], bool]] = {
+    "==": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
+    "in": lambda a, b: a in b, "not in": lambda a, b: a not in b,
+}  # fmt: skip
+"""What the comparisons mean; a list is a list of values."""
 
 # --- meaning of the operators
 
@@ -296,8 +306,8 @@ _BOUNDED_OPERATORS = (
 )
 
 OPERATORS: dict[str, Operator] = {
-    operator.symbol: operator
-    for operator in (
+    each.symbol: each
+    for each in (
         *_BOUNDED_OPERATORS,
         Operator(
             "/", MULTIPLICATIVE, "Division; the result is a number", "N_RECENT / N_TOTAL",
@@ -355,8 +365,8 @@ FUNCTIONS: dict[str, Function] = {
             "float(3)", 3.0, "number", _to_number, lambda a: a[0], float, takes=_NUMBER_OR_BOOLEAN,
         ),
         Function(
-            "sum", ("a", "..."), "The sum of the values", "sum([1, 2, 3.5])", 6.5, "number",
-            _widest, _sum_range, _sum, takes_list=True,
+            "sum", ("a", "b", "..."), "The sum of the values of a list; of an empty one 0", "sum([1, 2, 3.5])", 6.5, "number",
+            _widest, _sum_range, _sum, takes_list=True, only_list=True,
         ),
         Function(
             "pow", ("base", "exponent"), "The base raised to the exponent", "pow(2, 10)", 1024, "number",

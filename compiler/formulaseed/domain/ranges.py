@@ -30,8 +30,13 @@ class Range:
         """Whether every value is surely finite."""
         return self.low >= -_SAFE and self.high <= _SAFE
 
+    @property
+    def is_beyond(self) -> bool:
+        """Whether no value is one that a number can have."""
+        return self.low > limits.NUMBER_MAX or self.high < -limits.NUMBER_MAX
+
     def clipped(self) -> Range:
-        """The range after a check that refuses what is not finite."""
+        """The range after a check that refuses what is not finite; not of one that is beyond all numbers."""
         return Range(max(self.low, -limits.NUMBER_MAX), min(self.high, limits.NUMBER_MAX), self.nonzero)
 
 
@@ -60,8 +65,8 @@ def at_most(value: int | float) -> float:
 
 
 def _outward(a: Range) -> Range:
-    low = math.nextafter(a.low, -math.inf) if abs(a.low) >= _EXACT else a.low
-    high = math.nextafter(a.high, math.inf) if abs(a.high) >= _EXACT else a.high
+    low = math.nextafter(a.low, -math.inf) if _EXACT <= abs(a.low) < math.inf else a.low
+    high = math.nextafter(a.high, math.inf) if _EXACT <= abs(a.high) < math.inf else a.high
     return Range(low, high, a.nonzero)
 
 
@@ -139,8 +144,10 @@ def union(left: Range, right: Range) -> Range:
     return Range(min(left.low, right.low), max(left.high, right.high), nonzero)
 
 
-def where_true(a: Range, *, is_whole: bool) -> Range:
-    """What of it counts as true: all but 0."""
+def where_true(a: Range, *, is_whole: bool) -> Range | None:
+    """What of it counts as true: all but 0, if there is more."""
+    if _is_zero(a):
+        return None
     step = 1.0 if is_whole else 0.0
     low, high = step if a.low == 0 else a.low, -step if a.high == 0 else a.high
     return Range(low, high, nonzero=True) if low <= high else a
@@ -215,6 +222,9 @@ def power(a: Range, b: Range) -> Range:
         return _outward(spanning(*ends))
     if a.low > 0 or (a.low == 0 and b.low >= 0):  # then it grows or falls steadily with either operand
         return _outward(spanning(*(_power(x, y) for x in (a.low, a.high) for y in (b.low, b.high))))
+    if b.low == b.high and b.low == int(b.low) and b.low > 0 and a.high < 0:
+        positive = power(negate(a), b)
+        return positive if b.low % 2 == 0 else negate(positive)
     return Range(-math.inf, math.inf)
 
 

@@ -72,5 +72,7 @@ def is_name(text: str) -> bool:
     return _NAME.fullmatch(text) is not None
 
 
-RESERVED_WORDS = frozenset({"and", "or", "not", "in", "if", "else", "True", "False", "None", "true", "false", "null"})
+RESERVED_WORDS = frozenset(
+    {"and", "or", "not", "in", "if", "else", "True", "False", "None", "true", "false", "none", "null"}
+)
 """Words of the formula language; no step can be called so."""

@@ -151,7 +151,8 @@ def _confusion_text(field: str, confusion: tuple[tuple[str, str, int], ...]) -> 
 
 
 def _aligned(rows: Sequence[tuple[str, ...]]) -> str:
-    """Columns of equal width: names to the left, numbers to the right."""
+    """Columns of equal width: names to the left, numbers to the right. A line break in a name begins no other row."""
+    rows = [tuple(cell.replace("\n", "\\n") for cell in row) for row in rows]
     widths = [max(len(cell) for cell in column) for column in zip(*rows, strict=True)]
     lines: list[str] = []
     for first, *others in rows:

@@ -11,44 +11,18 @@ import os
 import sqlite3
 import sys
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from formulaseed.errors import DataError, UnreadableError
+from formulaseed.errors import DataError
+from formulaseed.extract.store_file import MIGRATIONS, StoreError, opened_to_read, opened_to_write, transaction
 from formulaseed.llm.calls import Usage
 from formulaseed.llm.client import Attempt
 
-MIGRATIONS: tuple[tuple[str, str], ...] = (
-    (
-        "answers, attempts, batches",
-        """
-        CREATE TABLE answers (
-            key TEXT PRIMARY KEY, model TEXT NOT NULL, content TEXT, reason TEXT NOT NULL DEFAULT '',
-            batch INTEGER NOT NULL DEFAULT 0,
-            input INTEGER NOT NULL, cache_write INTEGER NOT NULL, cache_read INTEGER NOT NULL, output INTEGER NOT NULL,
-            at REAL NOT NULL
-        ) WITHOUT ROWID;
-        CREATE TABLE attempts (
-            id INTEGER PRIMARY KEY, key TEXT NOT NULL, model TEXT NOT NULL, status TEXT NOT NULL,
-            batch INTEGER NOT NULL DEFAULT 0,
-            input INTEGER, cache_write INTEGER, cache_read INTEGER, output INTEGER,
-            request_id TEXT NOT NULL DEFAULT '', ms INTEGER NOT NULL, at REAL NOT NULL
-        );
-        CREATE TABLE batches (id TEXT PRIMARY KEY, asked TEXT NOT NULL, at REAL NOT NULL, ended REAL);
-        CREATE TABLE batched (key TEXT NOT NULL, batch TEXT NOT NULL, PRIMARY KEY (key, batch)) WITHOUT ROWID;
-        CREATE INDEX batched_of ON batched (batch);
-        """,
-    ),
-    (
-        "how often an answer of no use was asked for",
-        "ALTER TABLE answers ADD COLUMN tries INTEGER NOT NULL DEFAULT 1",
-    ),
-)
-"""What each version of the file adds to the one before, by name. The file knows its version (`user_version`)."""
-
+__all__ = ["MIGRATIONS", "Store", "StoreError", "Stored", "default_path"]
 
 _EXPORTED: dict[str, tuple[type, ...]] = {
     "key": (str,), "model": (str,), "content": (dict, type(None)), "reason": (str,), "batch": (int,), "input": (int,),
@@ -57,8 +31,6 @@ _EXPORTED: dict[str, tuple[type, ...]] = {
 """What an exported answer has, and the types that JSON gives it."""
 _MOST = 10**12
 """Of any number in it."""
-_SECONDS_TO_WAIT = 30.0
-"""For another process that uses the same store."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,10 +47,6 @@ class Stored:
     tries: int = 1
 
 
-class StoreError(UnreadableError):
-    """The store cannot be read or written."""
-
-
 def default_path() -> Path:
     """The store in the user's cache folder."""
     home = Path(os.path.expanduser("~"))  # which never fails, as `Path.home` may
@@ -92,24 +60,21 @@ def default_path() -> Path:
 
 
 class Store:
-    """An open store. Every method raises `StoreError` where the file cannot be used."""
+    """An open store. Every method raises `StoreError` where the file cannot be used.
 
-    def __init__(self, path: Path, *, must_exist: bool = False) -> None:
+    One that is `read_only` changes nothing on the disk, and is empty where there is no file.
+    """
+
+    def __init__(self, path: Path, *, must_exist: bool = False, read_only: bool = False) -> None:
         self.path = path
-        if must_exist and not path.is_file():
-            raise StoreError(f"there is no store at {path}")
+        self._is_read_only = read_only
+        self._has_changed: Callable[[], bool] = lambda: False
         with self._guarded():
-            path.parent.mkdir(parents=True, exist_ok=True)
-            self._db = sqlite3.connect(path, timeout=_SECONDS_TO_WAIT, isolation_level=None)
-        try:
-            with self._guarded():
-                self._refuse_newer()
-                self._write_ahead()
-                self._db.execute("PRAGMA synchronous = NORMAL")
-                self._migrate()
-        except BaseException:
-            self._db.close()
-            raise
+            if must_exist and not path.exists():
+                raise StoreError(f"there is no store at {path}")
+            self._file = opened_to_read(path) if read_only else opened_to_write(path)
+        self._db = self._file.db
+        self._has_changed = self._file.has_changed
 
     def close(self) -> None:
         with self._guarded():
@@ -118,8 +83,10 @@ class Store:
     def __enter__(self) -> Store:
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         self.close()
+        if kind is None and self._has_changed():
+            raise self._changed()
 
     # --- answers
 
@@ -135,7 +102,9 @@ class Store:
         return Stored(content, row[1], Usage(*row[2:6]), bool(row[6]), row[7])
 
     def forget(self, key: str) -> None:
-        """Drop an answer."""
+        """Drop an answer. A store that is only read keeps it."""
+        if self._is_read_only:
+            return
         with self._guarded():
             self._db.execute("DELETE FROM answers WHERE key = ?", (key,))
 
@@ -222,7 +191,7 @@ class Store:
             ).fetchall()
         return {
             "path": str(self.path),
-            "version": len(MIGRATIONS),
+            "version": self._file.version,
             "bytes": sum(file.stat().st_size for file in self._files() if file.exists()),
             "answers": [
                 {
@@ -280,54 +249,20 @@ class Store:
     def _files(self) -> list[Path]:
         return [self.path.with_name(self.path.name + end) for end in ("", "-wal", "-shm")]
 
-    def _write_ahead(self) -> None:
-        """SQLite does not wait by itself where another process does the same at this moment."""
-        until = time.monotonic() + _SECONDS_TO_WAIT
-        while True:
-            try:
-                self._db.execute("PRAGMA journal_mode = WAL")
-                return
-            except sqlite3.OperationalError as error:
-                if "locked" not in str(error) or time.monotonic() > until:
-                    raise
-                time.sleep(0.05)
-
-    def _refuse_newer(self) -> None:
-        version = self._version()
-        if version > len(MIGRATIONS):
-            known = f"this formulaseed knows versions up to {len(MIGRATIONS)}"
-            raise StoreError(
-                f"{self.path} is of version {version}, and {known}; use a newer formulaseed or another --store"
-            )
-
-    def _migrate(self) -> None:
-        while self._version() < len(MIGRATIONS):
-            with self.together():
-                at = self._version()  # another process may have been faster
-                if at < len(MIGRATIONS):
-                    for statement in MIGRATIONS[at][1].split(";"):
-                        self._db.execute(statement)
-                    self._db.execute(f"PRAGMA user_version = {at + 1}")
-
-    def _version(self) -> int:
-        version: int = self._db.execute("PRAGMA user_version").fetchone()[0]
-        return version
-
     @contextmanager
     def together(self) -> Iterator[None]:
         """Write everything inside, or nothing of it."""
-        with self._guarded():
-            self._db.execute("BEGIN IMMEDIATE")
-            try:
-                yield
-            except BaseException:
-                self._db.execute("ROLLBACK")
-                raise
-            self._db.execute("COMMIT")
+        with self._guarded(), transaction(self._db):
+            yield
 
     @contextmanager
     def _guarded(self) -> Iterator[None]:
         try:
             yield
         except (sqlite3.Error, OSError, ValueError, OverflowError, RecursionError) as error:
+            if self._has_changed():
+                raise self._changed() from None
             raise StoreError(f"the store {self.path} cannot be used: {error}") from None
+
+    def _changed(self) -> StoreError:
+        return StoreError(f"{self.path} has changed while it was read; run the command again")

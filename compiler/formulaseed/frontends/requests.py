@@ -1,17 +1,19 @@
-"""A file of requests, one JSON object a line, as `ir.requests.Requests`.
+"""A file of requests, one JSON object a line, as the lines of `ir.requests`.
 
-In: the file's text. Out: the requests that are right; every deviation from the format is a diagnostic. Evidence is
-lowered in `evidence`, the groups' patterns stand in `groups`. Source: the request structure reference.
+In: the file's text. Out: every line as a request, or as an invalid one with its errors; every deviation from the format
+is a diagnostic. Evidence is lowered in `evidence`, the groups' patterns are in `groups`. Source: the request structure
+reference.
 """
 
 from __future__ import annotations
 
 import re
+from itertools import islice
 from typing import Literal, cast
 
 from formulaseed import limits
 from formulaseed.diagnostics.model import Problems
-from formulaseed.diagnostics.suggest import meant
+from formulaseed.diagnostics.suggest import at_most, meant
 from formulaseed.frontends.evidence import lower_evidence
 from formulaseed.frontends.groups import GROUPS, group_of, pattern_fault
 from formulaseed.frontends.shape import Shape
@@ -19,6 +21,7 @@ from formulaseed.frontends.shorthand import check_shorthand
 from formulaseed.ir import requests as ir
 from formulaseed.source.json_reader import JsonArray, JsonObject, JsonString, JsonValue, json_lines, read_json_line
 from formulaseed.source.text import Source, Span
+from formulaseed.syntax import patterns, shorthand
 
 KEYS = ("id", "group", "scenario", "text", "shorthand", "structure", "gold_restaurant")
 _ID = re.compile(r"R(?:0[1-9]|[1-9][0-9]|100)")
@@ -34,23 +37,48 @@ _EXAMPLES = {
 }
 
 
-def lower_requests(source: Source, name: str, problems: Problems) -> ir.Requests | None:
-    """Lower a file; None where no request of it could be read."""
-    lines = list(json_lines(source))
+def lower_requests(source: Source, problems: Problems) -> tuple[ir.Line, ...]:
+    """Lower a file line by line; nothing where it cannot be read as lines."""
+    lines = list(islice(json_lines(source), limits.REQUESTS + 1))
     whole = Span(source, 0, 0)
     if not lines:
         problems.add("FS509", whole, "the file holds no request", "write one JSON object a line")
     if len(lines) > limits.REQUESTS:
-        Shape(problems).too_many(whole, "the file", len(lines), limits.REQUESTS)
-        return None
+        number = sum(bool(line.strip(" \t\r")) for line in source.text.split("\n"))
+        Shape(problems).too_many(whole, "the file", number, limits.REQUESTS)
+        return ()
     if _laid_out(lines):
         problems.add(
             "FS001", whole, "a request is laid out over several lines", "write each request on a line of its own"
         )
-        return None
-    file = _File(problems)
-    requests = tuple(request for line in lines if (request := file.line(line)) is not None)
-    return ir.Requests(name, requests) if requests else None
+        return ()
+    first_lines: dict[str, int] = {}
+    with (
+        at_most(limits.SUGGESTION_LETTERS),
+        patterns.OF_FILE.of(limits.FILE_PATTERN_PARTS),
+        shorthand.OF_FILE.of(limits.FILE_SHORTHAND_TERMS),
+    ):
+        return tuple(_lower_line(line, first_lines, problems) for line in lines)
+
+
+def _lower_line(line: Span, first_lines: dict[str, int], problems: Problems) -> ir.Line:
+    """Lower one line. A line with errors is invalid as a whole, whatever else could be read of it."""
+    found = Problems()
+    reader = _Line(line, first_lines, found)
+    document = reader.read()
+    request = reader.request(document) if document is not None else None
+    problems.extend(found)
+    if request is not None and not found.has_errors:
+        return request
+    id, group, scenario, gold = (_string_of(document, key) for key in ("id", "group", "scenario", "gold_restaurant"))
+    errors = tuple(d.brief for d in found.sorted() if d.severity == "error")
+    return ir.InvalidRequest(id, group if group in GROUPS else None, scenario, gold, errors, reader.number, line)
+
+
+def _string_of(document: JsonObject | None, key: str) -> str | None:
+    """What an invalid request says under a key, if that is a string that says something."""
+    value = document.get(key) if document is not None else None
+    return value.value if isinstance(value, JsonString) and value.value.strip() else None
 
 
 def _laid_out(lines: list[Span]) -> bool:
@@ -58,25 +86,27 @@ def _laid_out(lines: list[Span]) -> bool:
     return len(lines) > 1 and lines[0].source.text[lines[0].start : lines[0].end].strip() in ("{", "[")
 
 
-class _File:
-    def __init__(self, problems: Problems) -> None:
+class _Line:
+    """Lowers one line. `first_lines` are the lines on which the ids before it first occur, and get this one's."""
+
+    def __init__(self, line: Span, first_lines: dict[str, int], problems: Problems) -> None:
+        self.span = line
+        self.number, _ = line.source.position(line.start)
         self.problems = problems
         self.shape = Shape(problems)
-        self.lines: dict[str, int] = {}
-        """The line of each id."""
+        self.first_lines = first_lines
 
-    def line(self, line: Span) -> ir.Request | None:
-        value, faults = read_json_line(line.source, line, limits.REQUEST_DEPTH)
+    def read(self) -> JsonObject | None:
+        """The line as JSON; None where it is no object."""
+        value, faults = read_json_line(self.span.source, self.span, limits.REQUEST_DEPTH)
         for fault in faults:
             self.problems.add(_FAULT_CODES[fault.kind], fault.span, fault.message, fault.help)
-        document = self.shape.object(value, "a request", 'an object such as {"id": "R01", …}') if value else None
-        return self.request(document, line) if document is not None else None
+        return self.shape.object(value, "a request", 'an object such as {"id": "R01", …}') if value else None
 
-    def request(self, document: JsonObject, line: Span) -> ir.Request | None:
+    def request(self, document: JsonObject) -> ir.Request | None:
         self.shape.keys(document, KEYS, "a request")
-        number, _ = line.source.position(line.start)
         given = {key: self.text(document, key) for key in KEYS if key != "structure"}
-        id, group = self.id(given["id"], number), self.group(given["group"])
+        id, group = self.id(given["id"]), self.group(given["group"])
         if id is not None and group is not None and group_of(id.value) != group.value:
             message = f"`{id.value}` belongs to {group_of(id.value)}, and the request says {group.value}"
             self.problems.add("FS812", group.span, message, "R01 to R10 are G01, R11 to R20 are G02, and so on")
@@ -92,7 +122,7 @@ class _File:
         texts = {key: text.value for key, text in given.items() if text is not None}
         if len(texts) < len(given) or id is None or group is None or structure is None:
             return None
-        return ir.Request(structure=structure, line=number, span=line, **texts)
+        return ir.Request(structure=structure, line=self.number, span=self.span, **texts)
 
     def text(self, document: JsonObject, key: str) -> JsonString | None:
         found = self.shape.text(self.shape.need(document, key, "a request", _EXAMPLES[key]), f"`{key}`")
@@ -101,17 +131,17 @@ class _File:
             return None
         return found
 
-    def id(self, id: JsonString | None, line: int) -> JsonString | None:
+    def id(self, id: JsonString | None) -> JsonString | None:
         if id is None:
             return None
         if not _ID.fullmatch(id.value):
             help = _id_meant(id.value) or "write R01 to R99, or R100"
             self.problems.add("FS811", id.span, f"`{id.value}` is no id of a request", help)
             return None
-        if id.value in self.lines:
-            message = f"the id `{id.value}` stands twice, first on line {self.lines[id.value]}"
+        if id.value in self.first_lines:
+            message = f"the id `{id.value}` stands twice, first on line {self.first_lines[id.value]}"
             self.problems.add("FS203", id.span, message, "give one of the two another id")
-        self.lines.setdefault(id.value, line)
+        self.first_lines.setdefault(id.value, self.number)
         return id
 
     def group(self, group: JsonString | None) -> JsonString | None:

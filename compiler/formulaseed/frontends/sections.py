@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
 from formulaseed import limits
-from formulaseed.diagnostics.codes import CODES
+from formulaseed.diagnostics.codes import CODES, SEED_WARNINGS
 from formulaseed.diagnostics.model import Problems
 from formulaseed.diagnostics.suggest import did_you_mean, meant
 from formulaseed.domain.types import ERROR, NUMBER, Type, Value, enum_of
@@ -76,10 +76,11 @@ class Sections:
             and name.isprintable()
             and name == name.strip()
             and not set(name) & set("/\\\"'`$%<>|*?:;{}#")
-            and any(c.isascii() and c.isalnum() for c in name)
+            and any(c.isalnum() for c in name)
         )
         if not good:
-            help = "use letters, digits, spaces, `-`, `_` and `.`, up to 100 characters, such as `G1a-v2`"
+            help = "use letters or digits of any language, and spaces, `-`, `_` and `.` between them, up to "
+            help += f"{limits.TASK_NAME_CHARACTERS} characters, such as `G1a-v2`"
             self.problems.add("FS206", text.span, "this task name cannot name a module", help)
             return None
         return Named(text.span, name)
@@ -94,9 +95,8 @@ class Sections:
             reason = self.shape.text(member.value, "the reason of an allowance")
             known = CODES.get(code)
             if known is None:
-                warnings = [entry.code for entry in CODES.values() if entry.severity == "warning"]
                 by_name = next((entry.code for entry in CODES.values() if entry.name == code.strip().lower()), None)
-                help = meant(by_name) if by_name else did_you_mean(code, warnings, what="warnings", limit=30)
+                help = meant(by_name) if by_name else did_you_mean(code, SEED_WARNINGS, what="warnings", limit=30)
                 self.problems.add("FS512", member.key.span, f"there is no warning `{code}`", help)
             elif known.severity == "error":
                 message = f"`{code}` is an error, and cannot be allowed"

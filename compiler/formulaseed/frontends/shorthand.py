@@ -46,7 +46,10 @@ def shorthand_tree(node: requests.Node) -> Shorthand:
 
 
 def check_shorthand(structure: requests.Node | None, text: JsonString, problems: Problems) -> None:
-    """Parse a request's shorthand and hold it against the structure, if that could be read; tell what is wrong."""
+    """Parse a request's shorthand and compare it with the structure, if that could be read; report what is wrong.
+
+    All of it warnings: the structure decides.
+    """
     shorthand = parse_shorthand(text, problems)
     if shorthand is not None and structure is not None:
         for message, help, span in disagreements(structure, shorthand):

@@ -6,14 +6,13 @@ with; shares nothing with them but the tree and the table of operators and funct
 
 from __future__ import annotations
 
-import operator
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from formulaseed import limits
-from formulaseed.domain.builtins import FUNCTIONS, OPERATORS, Fault, finite
+from formulaseed.domain.builtins import COMPARE, FUNCTIONS, OPERATORS, Fault, finite
 from formulaseed.domain.dates import _iso_date
 from formulaseed.domain.json_values import _shown
 from formulaseed.domain.types import Base, Type, Value
@@ -23,16 +22,6 @@ from formulaseed.ir import nodes
 from formulaseed.ir.nodes import Expr, Symbol, SymbolKind
 from formulaseed.ir.three_valued import value_at
 
-_COMPARE: dict[str, Callable[[Any, Any], bool]] = {
-    "==": operator.eq,
-    "!=": operator.ne,
-    "<": operator.lt,
-    "<=": operator.le,
-    ">": operator.gt,
-    ">=": operator.ge,
-    "in": lambda a, b: a in b,
-    "not in": lambda a, b: a not in b,
-}
 _KINDS = {
     Base.INTEGER: (int,),
     Base.NUMBER: (int, float),
@@ -103,7 +92,8 @@ def _row(program: nodes.Program, row: Mapping[str, Any], used: frozenset[Symbol]
 
 
 def _section(row: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    typo = next((key for key in row if _similar(name, key) or key.casefold().startswith(name)), None)
+    keys = [key for key in row if isinstance(key, str)]
+    typo = next((key for key in keys if _similar(name, key) or key.casefold().startswith(name)), None)
     if name not in row and typo is not None:
         raise DataError(f"`{name}` is missing, but there is `{typo[:80]}`")
     return object_of(row.get(name, {}), f"`{name}`")
@@ -149,7 +139,8 @@ def _input(
         value = value_at(given, field.path)
         if isinstance(value, str) and field.ty.is_numeric and _NUMERAL.fullmatch(value):
             value = float(value) if "." in value else int(value)
-    typo = _typo_of(field.name, given, known) if value is None and field.name not in given else None
+    keys = [key for key in given if isinstance(key, str)]
+    typo = _typo_of(field.name, keys, known) if value is None and field.name not in keys else None
     if typo is not None:
         raise DataError(f"`{place}` is missing, but there is `{typo[:80]}`")
     if isinstance(field, nodes.ExtractionField):
@@ -272,7 +263,7 @@ class _Evaluator:
                 left_value = self.value(first, row)
                 for compare, right in zip(operators, rest, strict=True):
                     right_value = self.value(right, row)
-                    if not _COMPARE[compare](left_value, right_value):
+                    if not COMPARE[compare](left_value, right_value):
                         return False
                     left_value = right_value
                 return True

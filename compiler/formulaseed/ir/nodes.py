@@ -214,6 +214,22 @@ def walk(expression: Expr) -> Iterator[Expr]:
         stack.extend(reversed(children(node)))
 
 
+def symbols_in(expression: Expr) -> Iterator[Symbol]:
+    """Every symbol that the expression mentions, repeats included."""
+    return (node.symbol for node in walk(expression) if isinstance(node, Ref))
+
+
+def may_raise(expression: Expr) -> bool:
+    """Whether evaluating it may fail; of a filter it is taken to be so."""
+    for node in walk(expression):
+        match node:
+            case Present() | Ref(Symbol(SymbolKind.FILTER)):
+                return True
+            case Binary() | Call() if not node.is_safe or (isinstance(node, Binary) and node.may_overflow):
+                return True
+    return False
+
+
 def conjuncts(condition: Expr | None) -> tuple[Expr, ...]:
     """What must hold for the condition to hold, as a flat list."""
     if condition is None:
@@ -330,9 +346,7 @@ class Step:
     def symbols(self) -> Iterator[Symbol]:
         """Every symbol that the step mentions, repeats included."""
         for expression in self.expressions():
-            for node in walk(expression):
-                if isinstance(node, Ref):
-                    yield node.symbol
+            yield from symbols_in(expression)
 
 
 @tree_node

@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Literal
 
-from formulaseed.domain.automaton import Matcher
 from formulaseed.source.text import Span
 from formulaseed.source.tree import tree_node
 
@@ -73,14 +72,14 @@ class ItemHours:
 class ReviewText:
     """Reviews match a pattern, case ignored; or, where judgements are given, are judged positive on it as an aspect.
 
-    `matcher` says how the pattern is matched in linear time.
+    `source` is the pattern as `re` runs it.
     """
 
     pattern: str
     weight: Weight | None
     circle: Circle | None
     min_matches: int
-    matcher: Matcher = field(compare=False)
+    source: str = field(compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,6 +170,25 @@ class Request:
     gold_restaurant: str
     line: int
     span: Span
+
+
+@tree_node
+class InvalidRequest:
+    """A line of a requests file that has errors; `errors` are their places and messages.
+
+    Of the rest, what the line says as a string: None where it says nothing, and everywhere in a line that is no JSON.
+    """
+
+    id: str | None
+    group: str | None
+    scenario: str | None
+    gold_restaurant: str | None
+    errors: tuple[str, ...]
+    line: int
+    span: Span
+
+
+Line = Request | InvalidRequest
 
 
 @tree_node

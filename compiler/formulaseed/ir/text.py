@@ -6,6 +6,8 @@ same expression again.
 
 from __future__ import annotations
 
+from itertools import islice
+
 from formulaseed.domain import builtins
 from formulaseed.domain.builtins import OPERATORS
 from formulaseed.domain.types import Value
@@ -22,6 +24,14 @@ def expression_text(expression: Expr) -> str:
 def operand_text(expression: Expr) -> str:
     """The expression as a side of a comparison: `a or b` in parentheses."""
     return _at(expression, builtins.ADDITIVE)
+
+
+def text_within(expression: Expr, most: int, otherwise: str = "…") -> str:
+    """The expression, or something else where its text is longer or has as many nodes: a long one is not written out."""
+    if next(islice(nodes.walk(expression), most, None), None) is not None:
+        return otherwise
+    text = expression_text(expression)
+    return text if len(text) <= most else otherwise
 
 
 def text_at(expression: Expr, least: int) -> str:

@@ -228,7 +228,7 @@ def matches_pattern(review: Record, evidence: ReviewText, background: Background
     """Whether a review says it: as it was judged, where judgements are given, else by its text."""
     if background.judgements is not None:
         return judgement(review, evidence.pattern, background) == "positive"
-    return evidence.matcher.search(review["text"])
+    return re.search(evidence.source, review["text"], re.IGNORECASE) is not None
 
 
 def judgement(review: Record, aspect: str, background: Background) -> str:

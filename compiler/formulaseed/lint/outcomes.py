@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from formulaseed.diagnostics.model import Problems
 from formulaseed.domain.ranges import described, is_open
-from formulaseed.domain.types import Value
+from formulaseed.domain.types import Base, Value
 from formulaseed.ir import nodes
 from formulaseed.ir.nodes import Expr, SymbolKind
 from formulaseed.ir.text import expression_text, value_text
@@ -57,9 +57,12 @@ def _only_value(step: nodes.Step) -> Value:
             return _common([*(value for _, value in table), *([default] if has_default else [])])
         case nodes.Formula(expression) if expression.info.is_constant:
             return expression.info.constant
-    if step.ty.nullable or step.range is None or step.range.low != step.range.high:
-        return None
-    return int(step.range.low) if step.range.low.is_integer() else step.range.low
+    known = step.range
+    if step.ty.nullable or known is None or known.low != known.high or not known.is_bounded:
+        return None  # a range that ends at the largest number was cut off there
+    if step.ty.base is Base.BOOLEAN:
+        return bool(known.low)
+    return int(known.low) if known.low.is_integer() else known.low
 
 
 def _common(values: list[Value]) -> Value:

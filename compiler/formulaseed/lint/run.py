@@ -5,6 +5,8 @@ In: a program as written, and as checked; of one with errors, its sound steps. O
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from formulaseed.diagnostics.model import Diagnostic, Problems
 from formulaseed.ir import nodes
 from formulaseed.lint.keywords import lint_keywords
@@ -27,21 +29,24 @@ def lint(written: surface.Program, program: nodes.Program, problems: Problems) -
 
 def allow(allowances: tuple[Allowance, ...], problems: Problems) -> None:
     """Take back the warnings that the seed allows; warn of an allowance that allows nothing."""
-    needless = []
-    taken: set[Diagnostic] = set()
-    for allowance in allowances:
-        matching = [d for d in problems.sorted() if d.severity == "warning" and _covers(allowance, d)]
-        taken.update(matching)
-        if not matching:
-            needless.append(allowance)
-    problems.discard(taken)
+    if not allowances:
+        return
+    covered: dict[tuple[str, str], list[Diagnostic]] = {}
+    for found in problems.sorted():
+        for scope in _scopes(found.pointer) if found.severity == "warning" else ():
+            covered.setdefault((found.code, scope), []).append(found)
+    of_each = [(allowance, covered.get((allowance.code.text, allowance.scope), [])) for allowance in allowances]
+    needless = [allowance for allowance, matching in of_each if not matching]
+    problems.discard(found for _, matching in of_each for found in matching)
     if not problems.has_errors:
         for allowance in needless:
             code = allowance.code
             problems.add("FS620", code.span, f"`{code.text}` is not told here", "remove the allowance")
 
 
-def _covers(allowance: Allowance, found: Diagnostic) -> bool:
-    """Whether a warning is of the code, and stands in the object that holds the allowance."""
-    inside = found.pointer == allowance.scope or found.pointer.startswith(f"{allowance.scope}/")
-    return found.code == allowance.code.text and inside
+def _scopes(pointer: str) -> Iterator[str]:
+    """The places whose allowances cover a warning: its own, and those of the objects around it."""
+    yield pointer
+    while pointer:
+        pointer = pointer.rpartition("/")[0]
+        yield pointer

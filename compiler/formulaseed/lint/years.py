@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from formulaseed.diagnostics.model import Problems
 from formulaseed.domain.builtins import MIRRORED
@@ -40,33 +40,45 @@ def lint_years(program: nodes.Program, problems: Problems) -> None:
 def _ageing(
     expression: Expr, years: set[Symbol], constants: dict[Symbol, tuple[int, Span]]
 ) -> Iterator[tuple[int, Span, str]]:
-    closed = set(_closed(expression))
-    for node in nodes.walk(expression):
+    everything = list(nodes.walk(expression))
+    mentioning = _mentioning(everything, years)
+    if not mentioning:
+        return
+    closed = set(_closed(everything))
+    for node in everything:
         match node:
             case nodes.Binary("-", left, right):
-                if _mentions(right, years):
-                    yield from _year(left, constants, expression_text(node))
-                elif _mentions(left, years):
-                    found = _year(right, constants, expression_text(node))
-                    yield from (each for each in found if each[0] >= _PRESENT)
+                if id(right) in mentioning:
+                    found = _year(left, constants)
+                elif id(left) in mentioning:
+                    found = [each for each in _year(right, constants) if each[0] >= _PRESENT]
+                else:
+                    found = []
+                yield from ((year, span, expression_text(node)) for year, span in found)
             case nodes.Comparison(first, operators, rest):
                 operands = (first, *rest)
                 for left, operator, right in zip(operands, operators, rest, strict=False):
                     for one, sign, other in ((left, operator, right), (right, MIRRORED.get(operator, ""), left)):
                         is_year = isinstance(one, nodes.Ref) and one.symbol in years
                         if is_year and sign in (">", ">=") and one not in closed:
-                            yield from _year(
-                                other, constants, f"{expression_text(one)} {sign} {expression_text(other)}"
-                            )
+                            use = f"{expression_text(one)} {sign} {expression_text(other)}"
+                            yield from ((year, span, use) for year, span in _year(other, constants))
 
 
-def _mentions(expression: Expr, years: set[Symbol]) -> bool:
-    return any(isinstance(part, nodes.Ref) and part.symbol in years for part in nodes.walk(expression))
+def _mentioning(everything: Sequence[Expr], years: set[Symbol]) -> set[int]:
+    """The ids of the nodes in which a year occurs; of `everything` each comes before its parts."""
+    found: set[int] = set()
+    for node in reversed(everything):
+        if (isinstance(node, nodes.Ref) and node.symbol in years) or any(
+            id(part) in found for part in nodes.children(node)
+        ):
+            found.add(id(node))
+    return found
 
 
-def _closed(expression: Expr) -> Iterator[Expr]:
+def _closed(everything: Sequence[Expr]) -> Iterator[Expr]:
     """What has an upper bound as well: the period does not move."""
-    for node in nodes.walk(expression):
+    for node in everything:
         if isinstance(node, nodes.Comparison):
             operands = (node.first, *node.rest)
             for left, operator, right in zip(operands, node.operators, node.rest, strict=False):
@@ -76,9 +88,10 @@ def _closed(expression: Expr) -> Iterator[Expr]:
                     yield right
 
 
-def _year(found: Expr, constants: dict[Symbol, tuple[int, Span]], use: str) -> Iterator[tuple[int, Span, str]]:
+def _year(found: Expr, constants: dict[Symbol, tuple[int, Span]]) -> list[tuple[int, Span]]:
+    """The year that is written here, or in the constant that is named here."""
     if isinstance(found, nodes.Literal) and isinstance(found.value, int) and _FIRST <= found.value <= _LAST:
-        yield found.value, found.info.span, use
-    elif isinstance(found, nodes.Ref) and found.symbol in constants:
-        value, span = constants[found.symbol]
-        yield value, span, use
+        return [(found.value, found.info.span)]
+    if isinstance(found, nodes.Ref) and found.symbol in constants:
+        return [constants[found.symbol]]
+    return []

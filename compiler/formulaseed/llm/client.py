@@ -15,7 +15,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from formulaseed.errors import FormulaSeedError
+from formulaseed.errors import FormulaSeedError, UnreadableError
 from formulaseed.llm.calls import Answer, Call, Usage, answer_of, params
 from formulaseed.llm.gate import Gate, Rate
 
@@ -60,6 +60,10 @@ class CallFailed(FormulaSeedError):
         super().__init__(message)
         self.status = status
         self.is_final = is_final
+
+
+class NotReady(UnreadableError):
+    """No call can be made from here: the SDK is not installed, or finds no credentials."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,12 +223,35 @@ def connect(limits: Limits, *middleware: Any) -> AsyncAnthropic:
     try:
         import anthropic
     except ImportError:
-        message = "the package `anthropic` is not installed; install `formulaseed[llm]`"
+        message = "the package `anthropic` is not installed; run `pip install 'formulaseed[llm]'`"
         raise CallFailed(message, is_final=True) from None
     try:
-        return anthropic.AsyncAnthropic(max_retries=limits.retries, timeout=limits.timeout, middleware=list(middleware))
+        sdk = anthropic.AsyncAnthropic(max_retries=limits.retries, timeout=limits.timeout, middleware=list(middleware))
+    except anthropic.CredentialsError as error:
+        message = f"the Anthropic client finds no credentials: {_line(error).rstrip('.')}; set `ANTHROPIC_API_KEY`"
+        raise CallFailed(message, is_final=True) from None
     except Exception as error:
         raise CallFailed(f"the Anthropic client cannot start: {_line(error)}", is_final=True) from None
+    if not _has_credentials(sdk):
+        message = "the Anthropic client finds no credentials; set `ANTHROPIC_API_KEY`"
+        raise CallFailed(message, is_final=True)
+    return sdk
+
+
+def must_be_ready() -> None:
+    """Raise `NotReady` where every call would fail, without making one."""
+    try:
+        sdk = connect(Limits())
+    except CallFailed as error:
+        raise NotReady(str(error)) from None
+    asyncio.run(sdk.close())
+
+
+def _has_credentials(sdk: AsyncAnthropic) -> bool:
+    """Whether the client has anything to prove who asks: a provider, or one of the headers that its requests need."""
+    return sdk.credentials is not None or any(
+        name.lower() in ("authorization", "x-api-key") for name in sdk.default_headers
+    )
 
 
 def told(error: Exception, attempts: int = 0) -> CallFailed:

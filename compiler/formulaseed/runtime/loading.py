@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib.abc
 import importlib.util
-import re
 from pathlib import Path
 from types import FunctionType
 from typing import cast
@@ -93,10 +92,12 @@ def _names_agree(module: GeneratedModule) -> bool:
 
 def seed_path_of(module: GeneratedModule, path: Path) -> Path | None:
     """The seed that the module's header names, looked for in every folder above the module."""
-    named = re.search(r", from (.+)\.$", module.__doc__ or "", re.MULTILINE)
-    if named is None:
+    from formulaseed.backends.python.identity import header_path
+
+    named = header_path(module.__doc__ or "")
+    if not named:
         return None
-    candidates = (folder / named.group(1) for folder in path.resolve().parents)
+    candidates = (folder / named for folder in path.resolve().parents)
     try:
         return next((candidate for candidate in candidates if candidate.is_file()), None)
     except OSError:  # no file has such a name

@@ -14,6 +14,7 @@ from formulaseed.domain.dates import _iso_date
 from formulaseed.domain.json_values import _unreadable
 from formulaseed.domain.typos import _typo_of
 from formulaseed.errors import DataError
+from formulaseed.limits import REVIEW_TEXT_CHARACTERS
 
 _USER = "user_"
 
@@ -33,8 +34,9 @@ class Record(BaseModel):
     @classmethod
     def _has_no_typo(cls, value: Any) -> Any:
         """Refuse a key that reads like a field which is absent: the field must not be taken for left out."""
+        keys = [key for key in value if isinstance(key, str)] if isinstance(value, dict) else list(cls.model_fields)
         for name in cls.model_fields:
-            typo = _typo_of(name, value, cls.model_fields) if isinstance(value, dict) and name not in value else None
+            typo = _typo_of(name, keys, cls.model_fields) if name not in keys else None
             if typo is not None:
                 raise ValueError(f"`{name}` is missing, but there is `{typo[:80]}`: rename it")
         return value
@@ -124,6 +126,8 @@ class RatedReview(Review):
         if name is not None and not isinstance(name, str):
             raise ValueError("`user.name` must be a text")
         _refuse_unreadable({**(self.model_extra or {}), "user": self.user, "stars": self.stars})
+        if len(self.text) > REVIEW_TEXT_CHARACTERS:
+            raise ValueError(f"`text` has more than {REVIEW_TEXT_CHARACTERS:,} characters")
         return self
 
     def fields(self) -> dict[str, Any]:

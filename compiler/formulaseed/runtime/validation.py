@@ -1,7 +1,7 @@
-"""Requests held against restaurants: does each match its gold restaurant, and no other?
+"""Requests validated against restaurants: does each match its gold restaurant, and no other?
 
-In: checked requests and a `World`. Out: the matrix and a status for every request. Each piece of evidence is evaluated
-once a restaurant, however many requests use it.
+In: the lines of a requests file and a `World`. Out: a status for every line, and the matrix of those that are valid. Each
+piece of evidence is evaluated once a restaurant, however many requests use it.
 """
 
 from __future__ import annotations
@@ -11,33 +11,50 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from formulaseed.ir.requests import SATISFIED, UNKNOWN, Condition, Evidence, Node, Request, Requests, Truth, conditions
+from formulaseed.ir.requests import (
+    SATISFIED,
+    UNKNOWN,
+    Condition,
+    Evidence,
+    InvalidRequest,
+    Line,
+    Node,
+    Request,
+    Truth,
+    conditions,
+)
 from formulaseed.ir.three_valued import Traced, evaluate_condition, trace
 from formulaseed.runtime.candidates import World
 
-Status = Literal["ok", "no_match", "multi_match", "gold_not_match"]
+Status = Literal["ok", "no_match", "multi_match", "gold_not_match", "invalid"]
 Matrix = Mapping[str, Mapping[str, Truth]]
 """From the id of a request to that of a restaurant to the value."""
 
 
 @dataclass(frozen=True, slots=True)
 class RequestResult:
-    """What a request matches. `ok`: its gold restaurant and no other; `multi_match`: others beside it."""
+    """What a request matches. `ok`: its gold restaurant and no other; `multi_match`: others beside it.
 
-    request_id: str
-    group: str
-    gold_restaurant: str
+    `invalid`: the request has `errors`, each with its place, and was not validated. Of such a request the id, the group
+    and the gold restaurant are None where it does not say them.
+    """
+
+    request_id: str | None
+    group: str | None
+    gold_restaurant: str | None
     matches: tuple[str, ...]
     status: Status
+    errors: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """A line of `--out`."""
-        return {
+        line = {
             "request_id": self.request_id,
             "gold_restaurant": self.gold_restaurant,
             "matches": list(self.matches),
             "status": self.status,
         }
+        return line | {"errors": list(self.errors)} if self.status == "invalid" else line
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,11 +109,15 @@ class Truths:
         return self._known[business_id]
 
 
-def validate(requests: Sequence[Request], world: World, failures: Sequence[str]) -> Validation:
+def validate(lines: Sequence[Line], world: World, failures: Sequence[str]) -> Validation:
     """Everything at once. `failures` are those of the world's making."""
-    matrix = matrix_of(Truths(requests, world))
-    results = tuple(result_of(request, matrix[request.id]) for request in requests)
-    return Validation(results, matrix, tuple(failures))
+    matrix = matrix_of(Truths(valid(lines), world))
+    return Validation(results_of(lines, matrix), matrix, tuple(failures))
+
+
+def valid(lines: Sequence[Line]) -> tuple[Request, ...]:
+    """The requests without errors: those that are evaluated."""
+    return tuple(line for line in lines if isinstance(line, Request))
 
 
 def matrix_of(truths: Truths) -> Matrix:
@@ -104,9 +125,15 @@ def matrix_of(truths: Truths) -> Matrix:
     return {request.id: truths.row(request.structure) for request in truths.requests}
 
 
-def result_of(request: Request, row: Mapping[str, Truth]) -> RequestResult:
-    """The status of a request, given its row of the matrix."""
-    matches = matches_of(row)
+def results_of(lines: Sequence[Line], matrix: Matrix) -> tuple[RequestResult, ...]:
+    """A result for each line, in their order."""
+    return tuple(_result_of(line, matrix) for line in lines)
+
+
+def _result_of(request: Line, matrix: Matrix) -> RequestResult:
+    if isinstance(request, InvalidRequest):
+        return RequestResult(request.id, request.group, request.gold_restaurant, (), "invalid", request.errors)
+    matches = matches_of(matrix[request.id])
     return RequestResult(
         request.id, request.group, request.gold_restaurant, matches, status_of(request.gold_restaurant, matches)
     )
@@ -125,9 +152,9 @@ def status_of(gold: str, matches: Sequence[str]) -> Status:
     return "ok" if len(matches) == 1 else "multi_match"
 
 
-def chosen(requests: Requests, groups: Sequence[str] | None) -> tuple[Request, ...]:
-    """The requests of some groups; all of them where no group is named."""
-    return tuple(request for request in requests.requests if groups is None or request.group in groups)
+def chosen(lines: Sequence[Line], groups: Sequence[str] | None) -> tuple[Line, ...]:
+    """The requests of some groups, with the invalid ones of no known group; all of them where no group is named."""
+    return tuple(line for line in lines if groups is None or line.group is None or line.group in groups)
 
 
 def condition_matrix(truths: Truths) -> list[dict[str, Any]]:

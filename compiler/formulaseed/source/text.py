@@ -53,3 +53,7 @@ class Span:
     def to(self, last: Span) -> Span:
         """The span from the start of this one to the end of another one in the same value."""
         return Span(self.source, self.start, max(self.end, last.end), self.pointer)
+
+    def covers(self, other: Span) -> bool:
+        """Whether the other one is inside this one."""
+        return self.source is other.source and self.start <= other.start and other.end <= self.end

@@ -21,6 +21,8 @@ from formulaseed.diagnostics.model import Problems
 from formulaseed.resources import read_resource
 from formulaseed.source.json_reader import JsonString
 from formulaseed.source.text import Source, Span
+from formulaseed.syntax.allotment import Allotment
+from formulaseed.syntax.extent import extent
 from formulaseed.syntax.shorthand_errors import explain, hidden_character
 
 Place = Callable[[int, int], Span]
@@ -55,6 +57,9 @@ class Junction:
 
 
 Shorthand = Name | Hop | Junction
+
+OF_FILE = Allotment("shorthand terms")
+"""The names and texts of all shorthands of a file."""
 
 HOPS = ("0", "1", "2")
 """How far a circle may reach, as it is written before `HOP`: 0 is the friends themselves."""
@@ -103,6 +108,12 @@ def _parse(text: str, place: Place, problems: Problems) -> Shorthand | None:
     if len(text) > limits.SHORTHAND_CHARACTERS:
         message = f"the shorthand has {len(text)} characters, more than {limits.SHORTHAND_CHARACTERS}"
         problems.add("FS823", place(0, 0), message, "shorten the names")
+        return None
+    if not OF_FILE.take(extent((text,)).terms):
+        message = (
+            f"up to here the shorthands of the file have more than {limits.FILE_SHORTHAND_TERMS:,} names and texts"
+        )
+        problems.add("FS823", place(0, len(text)), message, "split the file")
         return None
     hidden = hidden_character(text)
     if hidden is not None:

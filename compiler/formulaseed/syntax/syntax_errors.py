@@ -48,7 +48,7 @@ _BRACKET = re.compile(r"""'(?:[^'\\]|\\.)*+'?|"(?:[^"\\]|\\.)*+"?|[(\[]|[)\]]|,"
 _WORDS_AS_TEXT = re.compile(r"(?:[=!]=|\bin\s*\[(?:[^\]]*,)?)\s*([A-Za-z][\w-]*(?:[ ]+[A-Za-z][\w-]*)*)$")
 """Words behind a comparison operator, or in a list, that more words follow."""
 _NAME_ALONE = re.compile(r"\s*([A-Za-z_]\w*)\s*")
-_SPOKEN = {"√": "write `sqrt(x)`", "∑": "write `sum(a, b)`", "∏": "write `a * b`"}
+_SPOKEN = {"√": "write `sqrt(x)`", "∑": "write `sum([a, b])`", "∏": "write `a * b`"}
 _IN_FRONT = {"if": "write `a if condition else b`", "and": "write `a and b`", "or": "write `a or b`"}
 _CHAIN = re.compile(r"([A-Za-z_][\w.]*?)(?:\.\w+\([^()]*\))+$")
 """A value and the methods of it that are called one after another."""

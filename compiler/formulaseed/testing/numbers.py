@@ -104,10 +104,9 @@ class NumberForms(Writer):
             if self.one_in(2):
                 low, high = Piece(self.any_of(["0", "0.0", "1", "-5"])), Piece(self.any_of(["1", "20.0", "100"]))
             return Piece(f"clamp({value.text}, {low.text}, {high.text})")
-        count = self.any_of([2, 2, 3])
+        count = self.any_of([2, 2, 3] if name != "sum" else [2, 3, 1, 0])
         inside = ", ".join(self.number(depth).text for _ in range(count))
-        bare = name == "sum" or count > 1
-        return Piece(f"{name}({inside})" if bare and not self.one_in(3) else f"{name}([{inside}])")
+        return Piece(f"{name}([{inside}])" if name == "sum" or self.one_in(3) else f"{name}({inside})")
 
     def _flag(self, depth: int) -> Piece:
         return Piece(f"{self.any_of(['int', 'float'])}({self.condition(depth).text})")

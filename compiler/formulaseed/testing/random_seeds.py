@@ -23,7 +23,7 @@ _HOSTILE_NAMES = (
 )  # fmt: skip
 _FIELD_NAMES = ("severity", "kind", "amount", "flag", "note", "stars", "useful", "year", "name", "meta_stars", "city")
 _NAMES = (*_PLAIN_NAMES, *_PLAIN_NAMES, *_HOSTILE_NAMES)
-_TASK_NAMES = ("T", "G1a-v2", "über task 1", "1st", "class", "a.b c", "Über")
+_TASK_NAMES = ("T", "G1a-v2", "über task 1", "1st", "class", "a.b c", "Über", "花生 1", "test")
 _ENUM_VALUES = st.lists(SHORT_TEXTS.filter(bool), min_size=1, max_size=4, unique=True)
 _PATHS = (
     ["attributes", "NoiseLevel"],

@@ -85,6 +85,9 @@ class ExpressionPrinter:
                 return Printed(code, precedence, floats=isinstance(value, float))
             case nodes.Ref(symbol):
                 return self.names[symbol]
+            case nodes.Present(nodes.Literal(None)):
+                name = "string" if expression.info.ty.base is Base.STRING else "number"
+                return Printed(Code(f"_null_{name}({self.step})"), builtins.ATOM, raises=True, depth=1)
             case nodes.Present(operand):
                 name = literal(operand.text if isinstance(operand, nodes.Ref) else "a value")
                 inner = self.finished(operand)
@@ -100,12 +103,8 @@ class ExpressionPrinter:
                 return self._call(expression)
             case nodes.Comparison():
                 return self._comparison(expression)
-            case nodes.Logical(word, operands):
-                precedence = builtins.AND if word == "and" else builtins.OR
-                parts = [self.finished(operand) for operand in operands]
-                code = Code(f" {word} ".join(part.at(precedence + 1) for part in parts))
-                floats, depth = all(part.floats for part in parts), _deepest(parts, precedence + 1)
-                return Printed(code, precedence, raises=_any_raises(parts), floats=floats, depth=depth)
+            case nodes.Logical():
+                return self._logical(expression)
             case nodes.Not(operand):
                 return self._negation(operand)
             case nodes.Conditional(condition, then, otherwise):
@@ -221,6 +220,9 @@ class ExpressionPrinter:
         return Printed(code, builtins.ATOM, raises=raises, floats=floats, depth=_deepest(arguments) + 1)
 
     def _comparison(self, node: nodes.Comparison) -> Printed:
+        if node.is_decided and (_is_null_test(node) or isinstance(node.first, nodes.Literal)):
+            sides = [self.finished(side) for side in _sides(node) if not isinstance(side, nodes.Literal)]
+            return _after_all(sides, node.operators[0] in ("!=", "not in"))
         operands = [self.finished(operand) for operand in (node.first, *node.rest)]
         if node.is_decided:  # said of any text or number, or a type checker would object to what the seed says
             kind = {Base.INTEGER: "int", Base.NUMBER: "float"}.get(node.first.info.ty.base, "str")
@@ -237,6 +239,26 @@ class ExpressionPrinter:
         depth = _deepest(operands, builtins.ADDITIVE)
         return Printed(code, builtins.COMPARISON, raises=_any_raises(operands), depth=depth)
 
+    def _logical(self, node: nodes.Logical) -> Printed:
+        """`and` and `or`; a value behind a test whether an entity is there as `value if entity else None`."""
+        precedence = builtins.AND if node.operator == "and" else builtins.OR
+        decided = node.operator == "or"
+        for place, operand in enumerate(node.operands):
+            if isinstance(operand, nodes.Literal) and operand.value is decided and node.info.ty == BOOLEAN:
+                before = [self.finished(each) for each in node.operands[:place]]
+                return _after_all([_joined(node.operator, precedence, before)] if before else [], decided)
+        parts: list[Printed] = []
+        for operand in reversed(node.operands):
+            printed = self.finished(operand)
+            if parts and node.operator == "and" and _tests_entity(operand, node):
+                rest = _joined("and", precedence, parts)
+                code = Code(f"{rest.at(builtins.OR)} if {printed.at(builtins.OR)} else None")
+                depth = _deepest([rest, printed], builtins.OR)
+                printed = Printed(code, builtins.CONDITIONAL, raises=_any_raises([rest, printed]), depth=depth)
+                parts.clear()
+            parts.insert(0, printed)
+        return _joined(node.operator, precedence, parts)
+
     def _negation(self, operand: Expr) -> Printed:
         """`not` in its plainest form: `x not in y`, `x != y`, and nothing for `not not x`."""
         if isinstance(operand, nodes.Comparison) and operand.operators in (("in",), ("not in",), ("==",), ("!=",)):
@@ -250,6 +272,36 @@ class ExpressionPrinter:
 
 _DEEPEST = 10
 """So many brackets may stand inside one another below an operation: a reader follows no more, Python two hundred."""
+
+
+def _after_all(parts: list[Printed], result: bool) -> Printed:
+    """The result, after the parts have been computed, since they may raise."""
+    code = Code(f"({', '.join(part.code for part in parts)}, {result})[-1]" if parts else str(result))
+    return Printed(code, builtins.ATOM, raises=_any_raises(parts), depth=_deepest(parts) + 1)
+
+
+def _sides(node: nodes.Comparison) -> tuple[Expr, ...]:
+    """The sides of a comparison of two, a list's items one by one."""
+    (right,) = node.rest
+    return (node.first, *(right.items if isinstance(right, nodes.List) else (right,)))
+
+
+def _is_null_test(node: nodes.Comparison) -> bool:
+    first, *others = [isinstance(side, nodes.Literal) and side.value is None for side in _sides(node)]
+    return first or all(others)
+
+
+def _joined(word: str, precedence: int, parts: list[Printed]) -> Printed:
+    if len(parts) == 1:
+        return parts[0]
+    code = Code(f" {word} ".join(part.at(precedence + 1) for part in parts))
+    floats, depth = all(part.floats for part in parts), _deepest(parts, precedence + 1)
+    return Printed(code, precedence, raises=_any_raises(parts), floats=floats, depth=depth)
+
+
+def _tests_entity(operand: Expr, whole: nodes.Logical) -> bool:
+    """Whether an operand of `and` is an entity, whose true or null is no value of the whole's type."""
+    return operand.info.ty.base is Base.BOOLEAN and whole.info.ty.base not in (Base.BOOLEAN, Base.NULL)
 
 
 def _operator(operator: str, right: Expr) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import hashlib
 import keyword
 import re
 import sys
@@ -20,8 +21,17 @@ _TYPE_NAMES = frozenset({"int", "float", "str", "bool"})
 _INTERACTIVE = frozenset({"copyright", "credits", "exit", "help", "license", "quit"})
 """Names that only Python's prompt has."""
 
-_MODULES = sys.stdlib_module_names | {"sitecustomize", "usercustomize"}
-"""Where generated modules lie on Python's path, one of this name would stand in for Python's own."""
+_MODULES = sys.stdlib_module_names | {"sitecustomize", "usercustomize", "formulaseed"}
+"""Where generated modules lie on Python's path, one of this name would hide Python's own, or ours."""
+
+_PICKED_UP = frozenset({"conftest", "setup"})
+"""Modules of these names are run by pytest and by packaging tools, as are `test_…` and `…_test`."""
+
+_DEVICES = frozenset({"con", "prn", "aux", "nul", *(f"{port}{n}" for port in ("com", "lpt") for n in range(1, 10))})
+"""Windows has no files of these names."""
+
+_MODULE_CHARACTERS = 128
+"""A longer name is cut: with what Python adds to the names of compiled files, it is to fit every file system."""
 
 PYTHON_NAMES = frozenset(dir(builtins)) - _INTERACTIVE - {"_"}
 """What a name means where nothing else is called so."""
@@ -38,12 +48,22 @@ FRAME_NAMES = frozenset(
 
 
 def module_name(task_name: str) -> str:
-    """The module's name for a task: `G1a-v2` becomes `g1a_v2`."""
-    plain = unicodedata.normalize("NFKD", task_name).encode("ascii", "ignore").decode("ascii")
+    """The module's name for a task: `G1a-v2` becomes `g1a_v2`, `Café` becomes `cafe`.
+
+    Where other letters or symbols would be lost, or the name is too long, a hash of the task's name tells it from others.
+    """
+    decomposed = unicodedata.normalize("NFKD", task_name)
+    plain = decomposed.encode("ascii", "ignore").decode("ascii")
     name = re.sub(r"[^a-z0-9]+", "_", plain.lower()).strip("_")
-    if not name or name[0].isdigit():
+    is_lossy = any(not c.isascii() and unicodedata.category(c)[0] in "LNS" for c in decomposed)
+    if is_lossy or not name or len(name) > _MODULE_CHARACTERS:
+        composed = unicodedata.normalize("NFC", task_name).encode("utf-8", "surrogatepass")
+        digest = hashlib.sha256(composed).hexdigest()[:8]
+        name = f"{name[: _MODULE_CHARACTERS - 9].strip('_') or 'task'}_{digest}"
+    if name[0].isdigit() or name.split("_")[0] == "test":
         name = f"task_{name}"
-    return f"{name}_" if keyword.iskeyword(name) or name in _MODULES else name
+    is_taken = keyword.iskeyword(name) or name in _MODULES | _PICKED_UP | _DEVICES or name.endswith("_test")
+    return f"{name}_" if is_taken else name
 
 
 class Names:

@@ -114,6 +114,16 @@ def _present(value: _Found | None, name: str, step: str) -> _Found:
     return value
 
 
+def _null_number(step: str) -> int:
+    """A null that is none for certain, where a number is needed."""
+    raise EvaluationError(step, "null", "a value is null", (None,))
+
+
+def _null_string(step: str) -> str:
+    """A null that is none for certain, where a string is needed."""
+    raise EvaluationError(step, "null", "a value is null", (None,))
+
+
 def _substring_first(table: Mapping[str, _Found], source: str, default: _Default) -> _Found | _Default:
     """The value of the first key, in the table's order, that occurs in the source."""
     for key, value in table.items():

@@ -18,7 +18,7 @@ from formulaseed.backends.python.plan import ModuleView
 from formulaseed.backends.python.requests_plan import RequestsView
 from formulaseed.backends.python.rules_plan import RulesView
 from formulaseed.backends.python.seal import sealed
-from formulaseed.domain import dates, json_values, scanning, typos
+from formulaseed.domain import dates, json_values, typos
 from formulaseed.resources import resource_folder
 
 if TYPE_CHECKING:
@@ -133,8 +133,7 @@ class _Helper:
 def _helpers() -> dict[str, _Helper]:
     """The definitions of the preludes, in the order of the files."""
     helpers: dict[str, _Helper] = {}
-    files = (json_values, prelude, requests_prelude, scanning, typos, dates)
-    for module in files:
+    for module in (json_values, prelude, requests_prelude, typos, dates):
         assert module.__file__ is not None
         helpers.update(_helpers_of(Path(module.__file__).read_text(encoding="utf-8")))
     return helpers

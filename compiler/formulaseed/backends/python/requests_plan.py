@@ -136,12 +136,8 @@ def _evidence(evidence: Evidence) -> Code:
             if weight is not None:
                 bound = literal(weight.percentile)
                 more += f", weight=({_texts(weight.field)}, {bound}, {weight.min_credible_matches})"
-            matcher = evidence.matcher
-            if matcher.table is not None:
-                head, program = matcher.table
-                more += f", automaton=({literal(head)}, {_tuple([_entry(entry) for entry in program])})"
-            elif matcher.source != pattern:
-                more += f", pattern={literal(matcher.source)}"
+            if evidence.source != pattern:
+                more += f", pattern={literal(evidence.source)}"
             return Code(f"_review_text(self.place, self.known, {literal(pattern)}{more})")
         case ReviewMeta(path, op, value, agg, count, min_stars):
             more = f", count={count}" if agg == "count" else ""
@@ -160,10 +156,6 @@ def _evidence(evidence: Evidence) -> Code:
             return Code(f"_sentiment(self.place, self.known, {asked}{_options(least, circle)})")
         case SocialRating(min_stars, least, circle):
             return Code(f"_social_rating(self.place, self.known, {literal(min_stars)}, {least}, {_circle(circle)})")
-
-
-def _entry(entry: str | tuple[int, ...]) -> Code:
-    return literal(entry) if isinstance(entry, str) else _tuple([literal(way) for way in entry])
 
 
 def _options(least: int, circle: Circle | None) -> str:

@@ -10,15 +10,14 @@ from typing import Literal, NamedTuple, TypeAlias
 
 from formulaseed.backends.python.prelude import DataError, _attribute_at, _read_attribute
 from formulaseed.domain.json_values import JsonObject, JsonValue, _shown, _unreadable
-from formulaseed.domain.scanning import _Automaton
 
 Truth: TypeAlias = Literal[-1, 0, 1]
 Scalar: TypeAlias = "str | int | float | bool | None"
 Path: TypeAlias = tuple[str, ...]
 Circle: TypeAlias = tuple[tuple[str, ...], int]
 Weight: TypeAlias = tuple[Path, float, int]
-Program: TypeAlias = tuple[str, tuple["str | tuple[int, ...]", ...]]
 
+_REVIEW_TEXT_CHARACTERS = 100_000
 _HOURS = r"\s*([0-9]{1,2}):([0-9]{1,2})\s*-\s*([0-9]{1,2}):([0-9]{1,2})\s*"
 
 
@@ -80,6 +79,8 @@ def _review(review: JsonValue, place: int) -> JsonObject:
         raise DataError(f"`reviews[{place}].review_id` must be a text, not {_shown(review.get('review_id'))}")
     if not isinstance(review.get("text"), str):
         raise DataError(f"`reviews[{place}].text` must be a text, not {_shown(review.get('text'))}")
+    if len(_text_of(review)) > _REVIEW_TEXT_CHARACTERS:
+        raise DataError(f"`reviews[{place}].text` has more than {_REVIEW_TEXT_CHARACTERS} characters")
     stars = review.get("stars")
     if stars is not None and (isinstance(stars, bool) or not isinstance(stars, int | float)):
         raise DataError(f"`reviews[{place}].stars` must be a number, not {_shown(stars)}")
@@ -151,20 +152,16 @@ def _review_text(
     circle: Circle | None = None,
     weight: Weight | None = None,
     pattern: str | None = None,
-    automaton: Program | None = None,
 ) -> Truth:
     """Whether enough reviews match a pattern, case ignored, or were judged positive on it as an aspect.
 
-    The pattern is the aspect, unless it is given in a shorter form, or as an automaton.
+    The pattern is the aspect, unless it is given in a form that runs faster.
     """
     if not place.reviews and circle is None:
         return 0
     reviews = _by(place.reviews, circle, known)
     if known.judgements is not None:
         matching = [review for review in reviews if _judged(review, aspect, known) == "positive"]
-    elif automaton is not None:
-        scanner = _Automaton(automaton[0], automaton[1])
-        matching = [review for review in reviews if scanner.search(_text_of(review))]
     else:
         search = re.compile(aspect if pattern is None else pattern, re.IGNORECASE).search
         matching = [review for review in reviews if search(_text_of(review)) is not None]

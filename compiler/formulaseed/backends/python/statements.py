@@ -334,6 +334,8 @@ class StatementPrinter:
     def _condition(self, conditions: Sequence[Expr], extra: Code | None, step: str) -> Code:
         printer = self._printer(step)
         parts = [printer.finished(condition) for condition in conditions]
+        if parts and parts[0].code == "False":
+            return parts[0].code
         if extra is None:
             if len(parts) == 1:
                 return parts[0].code

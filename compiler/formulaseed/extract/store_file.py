@@ -1,0 +1,222 @@
+"""The file of a store: which SQLite databases are stores of formulaseed, and the two ways to open one.
+
+In: a path. Out: an open database of the newest version. A database of another application is refused and left as it is;
+opening to read changes nothing on the disk, not even beside the file.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import stat
+import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from formulaseed.errors import UnreadableError
+
+APPLICATION_ID = 0x46534544
+"""`FSED`: how SQLite and `file` tell a store from the databases of other applications."""
+
+MIGRATIONS: tuple[tuple[str, str], ...] = (
+    (
+        "answers, attempts, batches",
+        """
+        CREATE TABLE answers (
+            key TEXT PRIMARY KEY, model TEXT NOT NULL, content TEXT, reason TEXT NOT NULL DEFAULT '',
+            batch INTEGER NOT NULL DEFAULT 0,
+            input INTEGER NOT NULL, cache_write INTEGER NOT NULL, cache_read INTEGER NOT NULL, output INTEGER NOT NULL,
+            at REAL NOT NULL
+        ) WITHOUT ROWID;
+        CREATE TABLE attempts (
+            id INTEGER PRIMARY KEY, key TEXT NOT NULL, model TEXT NOT NULL, status TEXT NOT NULL,
+            batch INTEGER NOT NULL DEFAULT 0,
+            input INTEGER, cache_write INTEGER, cache_read INTEGER, output INTEGER,
+            request_id TEXT NOT NULL DEFAULT '', ms INTEGER NOT NULL, at REAL NOT NULL
+        );
+        CREATE TABLE batches (id TEXT PRIMARY KEY, asked TEXT NOT NULL, at REAL NOT NULL, ended REAL);
+        CREATE TABLE batched (key TEXT NOT NULL, batch TEXT NOT NULL, PRIMARY KEY (key, batch)) WITHOUT ROWID;
+        CREATE INDEX batched_of ON batched (batch);
+        """,
+    ),
+    (
+        "how often an answer of no use was asked for",
+        "ALTER TABLE answers ADD COLUMN tries INTEGER NOT NULL DEFAULT 1",
+    ),
+)
+"""What each version of the file adds to the one before, by name. The file knows its version (`user_version`)."""
+
+_SECONDS_TO_WAIT = 30.0
+"""For another process that uses the same store."""
+
+Shape = frozenset[tuple[str, str, tuple[str, ...]]]
+"""The tables and indexes of a database: the kind of each, its name and its columns."""
+
+
+class StoreError(UnreadableError):
+    """The store cannot be read or written."""
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """An open store file. `version` is that of the file; `state` says what it was like where it is read without locks."""
+
+    db: sqlite3.Connection
+    version: int
+    path: Path
+    state: tuple[int, int] | None = None
+
+    def has_changed(self) -> bool:
+        """Whether another process has written into the file while it was read without locks."""
+        return self.state is not None and _state(self.path) != self.state
+
+
+def opened_to_write(path: Path) -> Opened:
+    """Open a store, or make one, and bring it up to date. Raises `StoreError` where there is something else."""
+    if path.exists():
+        _refuse_other_files(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    db = sqlite3.connect(path, timeout=_SECONDS_TO_WAIT, isolation_level=None)
+    try:
+        _version_of_store(db, path)
+        _write_ahead(db)
+        db.execute("PRAGMA synchronous = NORMAL")
+        _migrate(db)
+    except BaseException:
+        db.close()
+        raise
+    return Opened(db, len(MIGRATIONS), path)
+
+
+def opened_to_read(path: Path) -> Opened:
+    """Open a store and change nothing; where there is no file, an empty one in memory.
+
+    A file that nobody writes to at the moment is read without locks, since SQLite would leave files beside it.
+    """
+    if not path.exists():
+        return Opened(_in_memory(len(MIGRATIONS)), len(MIGRATIONS), path)
+    _refuse_other_files(path)
+    real = Path(os.path.realpath(path))
+    state = None if _is_in_use(real) else _state(real)
+    uri = f"{real.as_uri()}?mode=ro{'&immutable=1' if state is not None else ''}"
+    db = sqlite3.connect(uri, timeout=_SECONDS_TO_WAIT, isolation_level=None, uri=True)
+    try:
+        version = _version_of_store(db, path)
+        if version == len(MIGRATIONS):
+            return Opened(db, version, real, state)
+        copy = sqlite3.connect(":memory:", isolation_level=None)
+        db.backup(copy)
+        db.close()
+        _migrate(copy)
+        return Opened(copy, version, real, state)
+    except BaseException:
+        db.close()
+        raise
+
+
+@contextmanager
+def transaction(db: sqlite3.Connection, kind: str = "IMMEDIATE") -> Iterator[None]:
+    """Write everything inside, or nothing of it; a `DEFERRED` one reads one state of the database."""
+    db.execute(f"BEGIN {kind}")
+    try:
+        yield
+    except BaseException:
+        db.execute("ROLLBACK")
+        raise
+    db.execute("COMMIT")
+
+
+def _refuse_other_files(path: Path) -> None:
+    mode = path.stat().st_mode
+    if stat.S_ISDIR(mode):
+        raise StoreError(f"{path} is a directory, not a store")
+    if not stat.S_ISREG(mode):
+        raise StoreError(f"{path} is not a regular file, and cannot be a store")
+
+
+def _is_in_use(path: Path) -> bool:
+    """Whether another process has the file open, or a killed one has left something to read beside it."""
+    beside = [path.with_name(f"{path.name}{end}") for end in ("-wal", "-journal", "-shm")]
+    journals = [file for file in beside[:2] if file.exists()]
+    return any(file.stat().st_size for file in journals) or (beside[0] in journals and beside[2].exists())
+
+
+def _state(path: Path) -> tuple[int, int]:
+    try:
+        found = path.stat()
+    except OSError:  # it is there no more
+        return -1, -1
+    return found.st_size, found.st_mtime_ns
+
+
+def _version_of_store(db: sqlite3.Connection, path: Path) -> int:
+    """The version of the store in a database, 0 for an empty one. Raises `StoreError` where it is none, or a newer one.
+
+    Stores of the first releases have no application id; they are known by their tables.
+    """
+    with transaction(db, "DEFERRED"):
+        application, version, shape = _number(db, "application_id"), _number(db, "user_version"), _shape(db)
+    is_ours = application == APPLICATION_ID
+    if version > len(MIGRATIONS) and (is_ours or (application == 0 and not shape)):
+        known = f"this formulaseed knows versions up to {len(MIGRATIONS)}"
+        raise StoreError(f"{path} is of version {version}, and {known}; use a newer formulaseed or another --store")
+    is_unmarked = application == 0 and version <= len(MIGRATIONS) and shape == _shape_of(version)
+    if not is_ours and not is_unmarked:
+        raise StoreError(f"{path} is an SQLite database, but not a store of formulaseed; use another --store")
+    return version
+
+
+def _write_ahead(db: sqlite3.Connection) -> None:
+    """SQLite does not wait by itself where another process does the same at this moment."""
+    until = time.monotonic() + _SECONDS_TO_WAIT
+    while True:
+        try:
+            db.execute("PRAGMA journal_mode = WAL")
+            return
+        except sqlite3.OperationalError as error:
+            if "locked" not in str(error) or time.monotonic() > until:
+                raise
+            time.sleep(0.05)
+
+
+def _migrate(db: sqlite3.Connection, to: int = len(MIGRATIONS)) -> None:
+    """Bring a database to a version, step by step, and mark it as a store."""
+    while _number(db, "user_version") < to:
+        with transaction(db):
+            at = _number(db, "user_version")  # another process may have been faster
+            if at < to:
+                for statement in MIGRATIONS[at][1].split(";"):
+                    db.execute(statement)
+                db.execute(f"PRAGMA user_version = {at + 1}")
+                db.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+    if _number(db, "application_id") != APPLICATION_ID:
+        db.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+
+
+def _in_memory(version: int) -> sqlite3.Connection:
+    db = sqlite3.connect(":memory:", isolation_level=None)
+    _migrate(db, version)
+    return db
+
+
+@cache
+def _shape_of(version: int) -> Shape:
+    """The shape of a store of this version."""
+    if not 0 <= version <= len(MIGRATIONS):
+        return frozenset()
+    with closing(_in_memory(version)) as db:
+        return _shape(db)
+
+
+def _shape(db: sqlite3.Connection) -> Shape:
+    named = db.execute("SELECT type, name FROM sqlite_master WHERE name NOT GLOB 'sqlite_*'").fetchall()
+    query = "SELECT name FROM pragma_table_info(?)"
+    return frozenset((kind, name, tuple(row[0] for row in db.execute(query, (name,)))) for kind, name in named)
+
+
+def _number(db: sqlite3.Connection, pragma: str) -> int:
+    number: int = db.execute(f"PRAGMA {pragma}").fetchone()[0]
+    return number

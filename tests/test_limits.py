@@ -1,0 +1,385 @@
+"""Limits of files: what is promised is accepted, and what is over a limit is refused before it is parsed.
+
+No test asks the clock: work is counted. `make bench` prints how long checking and refusing take.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from formulaseed import limits, load_requests
+from formulaseed.checker.program import _ProgramChecker
+from formulaseed.diagnostics.model import Problems
+from formulaseed.documents import dumped
+from formulaseed.frontends.sizes import too_many
+from formulaseed.pipeline import analyse, analyse_file, analyse_requests, compile_seed
+from formulaseed.syntax import parser
+from formulaseed.syntax.extent import extent
+from helpers import SEEDS, tiny_seed
+
+Json = dict[str, Any]
+
+
+def seed(*steps: Json, **changes: object) -> Json:
+    """A seed whose last step is its output."""
+    return tiny_seed(compute=[{"name": "N", "op": "count"}, *steps], output=[steps[-1]["name"]], **changes)
+
+
+def formula(text: str, name: str = "A") -> Json:
+    return {"name": name, "op": "expr", "expr": text}
+
+
+def formulas(number: int, terms: int) -> list[Json]:
+    return [formula(" + ".join(["N"] * terms), f"S{index}") for index in range(number)]
+
+
+def lists(number: int, most: int = limits.LIST_ITEMS) -> list[Json]:
+    """Counts with a list of values each."""
+    where = {"extraction.score": {"in": list(range(most))}}
+    return [{"name": f"S{index}", "op": "count", "where": where} for index in range(number)]
+
+
+def errors(analysis: Any) -> list[str]:
+    return [f"{d.code} {d.message}" for d in analysis.diagnostics if d.severity == "error"]
+
+
+@pytest.fixture
+def no_parser(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Parsing a formula, or giving every value its place, is a bug while this is in use: it gives FS901 or fails."""
+
+    def refused(*_: object) -> None:
+        raise AssertionError("this was to be refused before it is read")
+
+    monkeypatch.setattr(parser, "_lark", refused)
+    monkeypatch.setattr("formulaseed.documents.read_json", refused)
+    return
+
+
+# --- what is promised
+
+ACCEPTED = {
+    "200 terms": seed(formula(" + ".join(["N"] * 200))),
+    "100 comparisons": seed(formula("int(" + " and ".join(f"N > {k}" for k in range(100)) + ")")),
+    "40 brackets": seed(formula("(" * 40 + "N" + " + 1)" * 40)),
+    "40 calls": seed(formula("max(" * 40 + "N" + ", 1)" * 40)),
+    "40 conditions": seed(formula("".join(f"({k} if N > {k} else " for k in range(40)) + "0" + ")" * 40)),
+    "a name of 255 characters": seed(formula("N", "A" * 255)),
+    "500 rules": seed(
+        {"name": "A", "op": "case", "rules": [*({"when": f"N > {900 - k}", "then": k} for k in range(499)), {"else": 0}]}
+    ),
+    "5,000 entries": seed(
+        {"name": "A", "op": "lookup", "source": "context.categories", "match": "substring_max", "default": 0,
+         "table": {f"k{k}y": k for k in range(5_000)}}
+    ),
+    "1,000 steps": seed(*(formula(f"S{k - 1} + 1" if k else "N", f"S{k}") for k in range(999))),
+    "100,000 terms": seed(*lists(100)),
+    "1 MiB": seed(formula("N"), description="x" * (1024 * 1024 - 1_000)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ACCEPTED)
+def test_what_is_promised_is_accepted(name: str) -> None:
+    """Each size that is promised has no error, and all but the two largest are compiled."""
+    assert errors(analyse(ACCEPTED[name])) == []
+    if name not in ("100,000 terms", "1,000 steps"):
+        assert compile_seed(ACCEPTED[name], formatted=False)
+
+
+def test_a_hundred_thousand_terms_of_formulas_are_accepted() -> None:
+    """They are few enough for a file, whichever shape it has."""
+    newer = seed(*formulas(1_000, 100))
+    older = {"task_name": "T", "compute_dag": [{"name": s["name"], "formula": s["expr"]} for s in formulas(1_000, 100)]}
+    rules = [{"name": s["name"], "formula": s["expr"]} for s in formulas(1_000, 100)]
+    for document in (newer, older, {"rules": rules}, rules):
+        assert too_many(json.dumps(document)) is None
+
+
+def test_a_seed_in_memory_is_as_long_as_its_json() -> None:
+    """It is read with line breaks, unless these alone would make it too long for a file."""
+    small, large = ({"values": [[[[[[[1]]]]]]] * number} for number in (10, 30_000))
+    assert dumped(small) == json.dumps(small, indent=2)
+    assert len(json.dumps(large)) < 1024 * 1024 < limits.SEED_BYTES < len(json.dumps(large, indent=2))
+    assert dumped(large) == json.dumps(large)
+
+
+# --- the terms of a file
+
+TOO_LARGE = limits.FILE_TERMS // 100 + 1
+
+
+def older(steps: list[Json]) -> Json:
+    return {
+        "task_name": "T", "filter_keywords": ["soup"], "extraction_fields": [], "extraction_prompt": "{review}",
+        "compute_dag": [{"name": step["name"], "formula": step["expr"]} for step in steps], "output_fields": ["S0"],
+    }  # fmt: skip
+
+
+REFUSED: dict[str, Any] = {
+    "formulas": seed(*formulas(TOO_LARGE, 100)),
+    "formulas over their own limit": seed(*formulas(299, 700)),
+    "the older shape": older(formulas(TOO_LARGE, 100)),
+    "under their names": {**tiny_seed(), "compute": {s["name"]: s for s in formulas(TOO_LARGE, 100)}},
+    "under another key": {"task_name": "T", "steps": formulas(TOO_LARGE, 100), "output": ["S0"]},
+    "a wrapped seed": {"seed": seed(*formulas(TOO_LARGE, 100))},
+    "a seed in a list": [seed(*formulas(TOO_LARGE, 100))],
+    "values of conditions": seed(*lists(TOO_LARGE // 10 + 1)),
+    "tables": seed(
+        *({"name": f"S{k}", "op": "lookup", "source": "context.name", "match": "exact", "default": 0,
+           "table": {f"k{entry}": 1 for entry in range(10_000)}} for k in range(12))
+    ),
+    "rules of cases": seed(
+        *({"name": f"S{k}", "op": "case", "rules": [*({"when": f"N > {v}", "then": v} for v in range(900)), {"else": 0}]}
+          for k in range(45))
+    ),
+    "conditions in words": seed(
+        *({"name": f"S{k}", "op": "count", "where": [f"extraction.score > {v}" for v in range(60)]} for k in range(1_000))
+    ),
+    "a file of rules": {"rules": [{"name": s["name"], "formula": s["expr"]} for s in formulas(999, 120)]},
+    "a list of rules": [{"name": s["name"], "formula": s["expr"]} for s in formulas(999, 120)],
+    "a formula reference": {
+        "entities": {"listing": {"fields": {}}},
+        "examples": {f"e{k}": {"formula": " + ".join(["listing.a"] * 100)} for k in range(TOO_LARGE)},
+    },
+    "symbols": seed(*(formula("-" * 1_500 + "N", f"S{k}") for k in range(300))),
+}  # fmt: skip
+
+
+@pytest.mark.usefixtures("no_parser")
+@pytest.mark.parametrize("name", REFUSED)
+def test_too_many_terms_are_refused_before_anything_is_parsed(name: str, tmp_path: Path) -> None:
+    """Sections that are each within their limits, but not all together: one diagnostic, whatever holds them."""
+    path = tmp_path / "seed.json"
+    path.write_text(json.dumps(REFUSED[name]), encoding="utf-8")
+    (found,) = analyse_file(path).diagnostics
+    assert found.code == "FS510"
+    assert found.message.startswith("the file has ")
+    if not isinstance(REFUSED[name], list):
+        (found,) = analyse(REFUSED[name]).diagnostics
+        assert found.code == "FS510"
+
+
+def test_the_diagnostic_names_both_numbers_and_the_largest_step() -> None:
+    """How many there are, how many are allowed, and where most of them are, at that step."""
+    steps = formulas(TOO_LARGE, 100)
+    steps[7]["expr"] += " + N" * 23
+    (found,) = analyse(seed(*steps)).diagnostics
+    assert found.message == "the file has 110,123 terms in all, more than 110,000; most of them, 123, in `S7`"
+    assert found.span.source.text[found.span.start : found.span.end] == '"name": "S7"'
+    (symbols,) = analyse(REFUSED["symbols"]).diagnostics
+    assert symbols.message == "the file has 450,300 symbols in all, more than 400,000; most of them, 1,501, in `S0`"
+
+
+def test_exactly_the_limit_is_accepted() -> None:
+    """One more is not."""
+    fits = seed(*formulas(limits.FILE_TERMS // 100, 100))
+    assert too_many(json.dumps(fits)) is None
+    over = json.dumps({**fits, "compute": [*fits["compute"], formula("N", "LAST")]})
+    assert too_many(over) is not None
+
+
+def test_prose_is_no_term() -> None:
+    """Descriptions, keywords and the values of fields are not counted, however long they are."""
+    prose = "one two three " * 10_000
+    field = {
+        "name": "mood",
+        "type": "enum",
+        "values": {f"v{k}": prose[:150] for k in range(1_000)},
+        "description": prose,
+    }
+    steps = [{**formula("N", f"S{k}"), "description": prose[:1_400]} for k in range(700)]
+    text = json.dumps(seed(*steps, description=prose, extract={"fields": [field]}))
+    assert len(text) > limits.FILE_TERMS
+    assert too_many(text) is None
+
+
+def test_formulas_over_their_limit_are_refused_unparsed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the file is within its limit each says what is too much, and the parser sees none of them."""
+    parsed: list[str] = []
+    known = parser._lark
+    monkeypatch.setattr(parser, "_lark", lambda start: parsed.append(start) or known(start))
+    steps = [*formulas(100, 700), formula("N" * (limits.FORMULA_CHARACTERS + 1), "LONG"), formula("(" * 61, "DEEP")]
+    codes = [d.code for d in analyse(seed(*steps)).diagnostics if d.severity == "error"]
+    assert (codes, parsed) == (["FS104"] * 102, [])
+
+
+# --- terms are counted as the parser counts them
+
+
+def counted(text: str) -> tuple[int, int]:
+    found = [match.lastgroup for match in parser._SCAN.finditer(text)]
+    return found.count("term"), len(found)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "", "a", "a+b", "not(a) or not not b", "max(a, b) if not (x in ['a b', \"c\"]) and y else 0", "$F and extraction.x",
+        "'it''s' + \"it's\" + 'a\\'b c'", "''+''", "round(-x ** 2, 1)", "in_x + iff + notes", "x not in ['and', 'or']",
+        "sum(1 for e in extractions if e['kind'] == 'a') / 2", "1.5 <= a < 2", "\"a'b\"",
+    ],
+)  # fmt: skip
+def test_terms_of_a_formula(text: str) -> None:
+    """Names, numbers and strings, but no functions and no words of the language; and all symbols."""
+    terms, symbols = extent([text])
+    assert terms == counted(text)[0]
+    assert symbols >= terms
+
+
+def test_terms_of_real_formulas() -> None:
+    """Of every formula of the tasks, alone and together, terms and symbols are those that the parser counts."""
+    texts = [text for path in SEEDS for text in _formulas(json.loads(path.read_text(encoding="utf-8")))]
+    assert len(texts) > 100
+    for text in texts:
+        assert extent([text]).terms == counted(text)[0], text
+    assert extent(texts).terms == sum(counted(text)[0] for text in texts)
+
+
+def _formulas(value: Any, key: str = "") -> Iterator[str]:
+    if isinstance(value, dict | list):
+        for name, inner in value.items() if isinstance(value, dict) else ((key, inner) for inner in value):
+            yield from _formulas(inner, name)
+    elif key in ("expr", "formula", "when"):
+        yield value
+
+
+def test_a_string_that_is_not_closed_hides_nothing_of_the_next_formula() -> None:
+    """Each formula begins anew."""
+    assert extent(["'", "a + b", '"', "c"]).terms == 5
+
+
+# --- work that grows with the steps, and no faster
+
+
+def test_extremes_are_compared_with_a_count_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many guards name the count: each condition is written out once for its step."""
+    expanded: list[object] = []
+    known = _ProgramChecker._expanded
+    monkeypatch.setattr(_ProgramChecker, "_expanded", lambda self, where: expanded.append(where) or known(self, where))
+    where = [{"where": {"extraction.score": {">": k}}} for k in range(30)]
+    steps = [
+        *({"name": f"N{k}", "op": "count", **where[k]} for k in range(30)),
+        *({"name": f"M{k}", "op": "max", "field": "extraction.score", "default": 0, **where[k]} for k in range(30)),
+        *(formula(" + ".join(f"(M{k} if N{k} > 0 else 0)" for k in range(30)), f"E{n}") for n in range(30)),
+    ]
+    assert errors(analyse(seed(*steps))) == []
+    assert len(expanded) <= 60
+
+
+def test_an_extreme_behind_the_guard_is_known_to_have_a_value() -> None:
+    """Also where it is computed after the count was asked of another one."""
+    first, later = ({"name": name, "op": "max", "field": "extraction.score"} for name in ("FIRST", "LATER"))
+    used = formula("FIRST if N > 0 else 0", "USED")
+    assert errors(analyse(seed(first, used, later, formula("LATER if N > 0 else 0")))) == []
+    (unguarded,) = errors(analyse(seed(first, used, later, formula("LATER + 1"))))
+    assert unguarded.startswith("FS507 `LATER` has no value")
+
+
+def test_suppressions_are_found_without_comparing_each_with_each(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The diagnostics are sorted once for all suppressions, and taken back by code and place."""
+    sorted_ones: list[int] = []
+    known = Problems.sorted
+    monkeypatch.setattr(Problems, "sorted", lambda self: sorted_ones.append(1) or known(self))
+    steps = [{"name": f"S{k}", "op": "count", "allow": {"FS602": "later"}} for k in range(50)]
+    found = analyse(seed(*steps)).diagnostics
+    assert len(sorted_ones) <= 3
+    assert [d.pointer for d in found if d.code == "FS602"] == ["/compute/0/name"]
+    assert [d.pointer for d in found if d.code == "FS620"] == ["/compute/50/allow/FS602"]
+
+
+# --- files of requests
+
+
+def request(number: int, evidence: list[Json], shorthand: str = "AND(a, b)") -> Json:
+    args = [{"aspect": f"a{k}", "evidence": each} for k, each in enumerate(evidence)]
+    return {
+        "id": f"R{number:02d}", "group": f"G{(number - 1) // 10 + 1:02d}", "scenario": "Reader", "text": "Books",
+        "shorthand": shorthand, "structure": {"op": "AND", "args": args}, "gold_restaurant": "lotus",
+    }  # fmt: skip
+
+
+def matching(pattern: str) -> Json:
+    return {"kind": "review_text", "pattern": pattern}
+
+
+def told(lines: list[Json]) -> list[tuple[str, int]]:
+    """The codes of size, with their lines."""
+    return [(d.code, d.line) for d in analyse_requests(lines).diagnostics if d.code in ("FS510", "FS804", "FS823")]
+
+
+def test_patterns_of_a_file_have_a_limit_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those that are behind it are refused, one by one, and are not parsed; another file begins anew."""
+    assert limits.FILE_PATTERN_PARTS >= 100 * limits.PATTERN_CHARACTERS
+    monkeypatch.setattr(limits, "FILE_PATTERN_PARTS", 34)
+    lines = [request(number, [matching("coffee"), matching("date|tea")]) for number in (1, 2)]
+    assert told(lines) == []
+    over = [*lines, request(3, [matching("tea"), matching("(")])]
+    assert told(over) == [("FS804", 3)] * 2
+    assert told(lines) == []
+
+
+def test_repeats_inside_one_another_count_written_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So that the steps of a pattern are counted in no time, however its repeats are nested."""
+    nested = [matching("(((a{9}b){9}c){9}d)")]
+    assert told([request(1, nested)]) == []
+    assert told([request(1, [matching("(" * 12 + "a" + "){0,9}" * 12)])]) == [("FS804", 1)]
+    monkeypatch.setattr(limits, "FILE_PATTERN_PARTS", 2_500)
+    assert told([request(1, nested), request(2, nested)]) == [("FS804", 2)]
+
+
+def test_shorthands_of_a_file_have_a_limit_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those that are behind it are not compared, which is a warning: the requests are sound."""
+    assert limits.FILE_SHORTHAND_TERMS >= 100 * limits.SHORTHAND_TERMS
+    monkeypatch.setattr(limits, "FILE_SHORTHAND_TERMS", 9)
+    facts = [{"kind": "item_meta", "path": ["attributes", f"A{k}"], "true": "True"} for k in range(3)]
+    lines = [request(number, facts, "AND(a, b, c)") for number in (1, 2, 3)]
+    assert told(lines) == []
+    analysis = analyse_requests([*lines, request(4, facts, "OR(a, b"), request(5, facts, "a")])
+    assert [(d.code, d.severity, d.line) for d in analysis.diagnostics] == [
+        ("FS823", "warning", 4),
+        ("FS823", "warning", 5),
+    ]
+    assert len(analysis.lines) == 5
+    assert not analysis.has_errors
+
+
+def test_a_file_of_too_many_lines_is_refused_unread(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """The number is that of the lines with something on them."""
+    monkeypatch.setattr("formulaseed.frontends.requests.read_json_line", None)
+    path = tmp_path / "requests.jsonl"
+    path.write_text("1\n \n\n" * 100_000, encoding="utf-8")
+    (found,) = analyse_file(path).diagnostics
+    assert (found.code, found.message) == ("FS510", "the file has 100000 entries, more than 1000")
+
+
+def test_requests_in_memory_are_no_longer_than_a_file() -> None:
+    """A list of requests is held to the size of a file, too."""
+    long = request(1, [matching("tea")]) | {"text": "x" * limits.SEED_BYTES}
+    (found,) = analyse_requests([long]).diagnostics
+    assert found.code == "FS003"
+    assert load_requests([long | {"text": "x" * (limits.SEED_BYTES // 2)}]).program.requests
+
+
+def test_unknown_names_of_many_examples_are_suggested_up_to_a_number(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The limit of letters holds for all examples of a reference, not for each anew."""
+    monkeypatch.setattr(limits, "SUGGESTION_LETTERS", 2_000)
+    fields = {f"field_{k}": {"type": "float", "description": "A field"} for k in range(40)}
+    examples = {f"e{k}": {"formula": f"listing.feild_{k} * 2", "description": "Doubled"} for k in range(40)}
+    document = {"version": "1.0.0", "entities": {"listing": {"fields": fields}}, "examples": examples}
+    found = _analysed_reference(document)
+    helps = [d.help for d in found.diagnostics if d.code == "FS204"]
+    assert len(helps) == 40
+    assert helps[0] == "did you mean `listing.field_0`?"
+    assert helps[-1] == "mend the unknown names above first"
+
+
+def _analysed_reference(document: Json) -> Any:
+    from formulaseed.documents import read_text
+    from formulaseed.formulas import analyse_reference
+    from formulaseed.source.text import Source
+
+    problems = Problems()
+    return analyse_reference(read_text(Source("reference.json", json.dumps(document)), None, problems), problems)

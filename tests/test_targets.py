@@ -1,0 +1,317 @@
+"""What `compile` writes over, and what it leaves alone; how modules are named."""
+
+from __future__ import annotations
+
+import copy
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from formulaseed.backends.python.identity import Identity, identity_of
+from formulaseed.backends.python.names import module_name
+from formulaseed.pipeline import analyse, compile_seed
+from helpers import EXAMPLES, ROOT, SEEDS, Outcome, formulaseed, tiny_row, tiny_rows, tiny_seed, write_json, write_lines
+
+HAND_WRITTEN = "def evaluate(rows):\n    return 42\n"
+NOT_OURS = "it is not a module that formulaseed generated"
+
+
+def compiled(folder: Path, *arguments: object) -> Outcome:
+    return formulaseed("compile", *arguments, cwd=folder)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder with the small seed in it, and room for its module."""
+    write_json(tmp_path / "seed.json", tiny_seed())
+    (tmp_path / "generated").mkdir()
+    return tmp_path
+
+
+@pytest.fixture
+def target(folder: Path) -> Path:
+    return folder / "generated" / "tiny_1.py"
+
+
+SOURCE = compile_seed(tiny_seed())
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        HAND_WRITTEN,
+        "",
+        "not Python at all (",
+        "x = '\\d'\n",
+        "\x00",
+        f'"""Compiled by formulaseed, emission style 2026-11, from seed.json.\n"""\n{HAND_WRITTEN}',
+        f'TASK_NAME = "Tiny-1"\nSEED_SHA256 = "{"0" * 64}"\n',
+        '"""Compiled by formulaseed, emission style 2026-11, from seed.json.\n"""\nTASK_NAME = "Tiny-1"\nSEED_SHA256 = "x"\n',
+        f"'''{SOURCE}'''\n" if "'''" not in SOURCE else "#",
+        "\n".join(f"# {line}" for line in SOURCE.splitlines()),
+    ],
+    ids=["code", "empty", "text", "escape", "NUL", "header only", "constants only", "no hash", "quoted", "commented"],
+)
+def test_a_file_that_is_no_generated_module_is_left_alone(folder: Path, target: Path, content: str) -> None:
+    """Exit status 2, what is there and what to do; --check says that it is not current; --force insists."""
+    target.write_text(content)
+    done = compiled(folder, "seed.json")
+    assert (done.status, done.out) == (2, "")
+    assert done.err.splitlines(keepends=True)[-1] == (
+        f"generated/tiny_1.py: not overwritten: {NOT_OURS}; move it, write to another folder with --out, "
+        "or replace it with --force\n"
+    )
+    checked = compiled(folder, "seed.json", "--check")
+    assert (checked.status, checked.out) == (1, f"generated/tiny_1.py: not what seed.json compiles to: {NOT_OURS}\n")
+    assert target.read_text() == content
+    assert compiled(folder, "seed.json", "--force").status == 0
+    assert compiled(folder, "seed.json", "--check").status == 0
+
+
+def test_the_other_files_are_compiled_all_the_same(folder: Path, target: Path) -> None:
+    """What is left alone stops nothing else."""
+    target.write_text(HAND_WRITTEN)
+    write_json(folder / "other.json", tiny_seed(task_name="Other"))
+    done = compiled(folder, "seed.json", "other.json")
+    assert (done.status, done.out) == (2, "generated/other.py\n")
+
+
+def test_a_module_is_written_again(folder: Path, target: Path) -> None:
+    """When its seed has changed, when somebody has edited it, and when its seed was moved."""
+    for change in ({}, {"description": "new"}, {"output": ["N_GOOD"]}):
+        write_json(folder / "seed.json", tiny_seed(**change))
+        assert compiled(folder, "seed.json").status == 0
+    target.write_text(target.read_text() + "\n# edited\n")
+    assert compiled(folder, "seed.json").status == 0
+    (folder / "seed.json").rename(folder / "moved.json")
+    assert compiled(folder, "moved.json").status == 0
+    assert "from moved.json" in target.read_text()
+
+
+def test_a_module_of_another_seed_is_left_alone(folder: Path, target: Path) -> None:
+    """One of another task, and one of a task of the same name in another file that is still there."""
+    assert compiled(folder, "seed.json").status == 0
+    before = target.read_bytes()
+    write_json(folder / "other.json", tiny_seed(task_name="Tiny 1"))
+    write_json(folder / "same.json", tiny_seed())
+    for other in ("other.json", "same.json"):
+        done = compiled(folder, other)
+        assert (done.status, done.out) == (2, "")
+        assert (
+            "not overwritten: it was generated from `seed.json`, which is `Tiny-1`; rename one of the two, " in done.err
+        )
+        assert compiled(folder, other, "--check").status == 1
+        assert target.read_bytes() == before
+    assert compiled(folder, "other.json", "--force").status == 0
+    assert 'TASK_NAME: Final = "Tiny 1"' in target.read_text()
+
+
+def test_a_seed_is_the_same_from_wherever_it_is_named(folder: Path) -> None:
+    """Another working directory, another way to write the path, a project around it that was none before."""
+    (folder / "tasks" / "tiny").mkdir(parents=True)
+    (folder / "seed.json").rename(folder / "tasks" / "tiny" / "seed.json")
+    assert compiled(folder, "tasks/tiny/seed.json").status == 0
+    assert compiled(folder / "tasks", "tiny/../tiny/seed.json", "--out", "../generated").status == 0
+    (folder / "pyproject.toml").write_text("")
+    assert compiled(folder, folder / "tasks" / "tiny" / "seed.json").status == 0
+    (folder / "other").mkdir()
+    done = compiled(folder, write_json(folder / "other" / "seed.json", tiny_seed()))
+    assert (done.status, "it was generated from `tasks/tiny/seed.json`, which is `Tiny-1`" in done.err) == (2, True)
+
+
+def test_modules_of_other_kinds_are_other_modules(tmp_path: Path) -> None:
+    """A seed's module is not that of a file of requests or rules with the same name, nor the other way round."""
+    for example, name in (("requests.jsonl", "tiny.jsonl"), ("rules.json", "tiny.json")):
+        (tmp_path / name).write_bytes((EXAMPLES / example).read_bytes())
+    (tmp_path / "formula_reference.json").write_bytes((EXAMPLES / "formula_reference.json").read_bytes())
+    write_json(tmp_path / "seed.json", tiny_seed(task_name="tiny"))
+    for first in ("seed.json", "tiny.jsonl", "tiny.json"):
+        assert compiled(tmp_path, first, "--force").status == 0, first
+        for second in ("seed.json", "tiny.jsonl", "tiny.json"):
+            assert compiled(tmp_path, second).status == (0 if first == second else 2), (first, second)
+
+
+@pytest.mark.parametrize("leads_to", ["elsewhere.py", "nothing.py", "generated"])
+def test_a_link_is_not_written_through(folder: Path, target: Path, leads_to: str) -> None:
+    """It is left alone, and with --force replaced itself."""
+    elsewhere = folder / "elsewhere.py"
+    elsewhere.write_text(SOURCE)
+    target.symlink_to(folder / leads_to)
+    done = compiled(folder, "seed.json")
+    assert (done.status, "not overwritten: it is a symbolic link; remove it, " in done.err) == (2, True)
+    assert compiled(folder, "seed.json", "--check").status == 1
+    assert compiled(folder, "seed.json", "--force").status == 0
+    assert (target.is_symlink(), target.is_file()) == (False, True)
+    assert elsewhere.read_text() == SOURCE
+    assert not (folder / "nothing.py").exists()
+
+
+@pytest.mark.parametrize(("make", "what"), [(Path.mkdir, "a directory"), (os.mkfifo, "not a regular file")])
+def test_what_is_no_file_is_never_replaced(folder: Path, target: Path, make: Callable[[Path], None], what: str) -> None:
+    """Not with --force either, which the message does not offer."""
+    make(target)
+    for options in ((), ("--force",)):
+        done = compiled(folder, "seed.json", *options)
+        assert (done.status, done.out) == (2, "")
+        assert done.err.endswith(f"not overwritten: it is {what}; move it, write to another folder with --out\n")
+    assert compiled(folder, "seed.json", "--check").status == 1
+
+
+def test_force_is_for_writing(folder: Path) -> None:
+    """It has no meaning where nothing is written."""
+    for option in ("--check", "--stdout"):
+        assert compiled(folder, "seed.json", "--force", option).status == 2
+
+
+def test_headers_of_every_style_are_known() -> None:
+    """That of today, in modules of each kind, and the one to come."""
+    kinds = {"requests": "REQUESTS_SHA256", "rules": "RULES_SHA256"}
+    for path in sorted((ROOT / "generated").glob("*.py")):
+        found = identity_of(path.read_text(encoding="utf-8"))
+        assert found is not None, path
+        assert found.kind == kinds.get(path.stem, "SEED_SHA256")
+        assert (ROOT / found.path).is_file()
+        assert module_name(found.name) == path.stem
+    header = '"""Code generated by formulaseed (style 2026-12){} DO NOT EDIT.\n\nTiny.\n"""\n'
+    rest = f'TASK_NAME: Final = "T"\nSEED_SHA256 = "{"a" * 64}"\nBODY_SHA256 = "{"b" * 64}"\n'
+    from_here = Identity("SEED_SHA256", "T", "tasks/a, from b/seed.json")
+    assert identity_of(header.format(" from tasks/a, from b/seed.json.") + rest) == from_here
+    assert identity_of(header.format(".") + rest) == Identity("SEED_SHA256", "T", "")
+
+
+def test_seeds_in_odd_folders_are_found_again(tmp_path: Path) -> None:
+    """Whatever characters a path has, and however long it is, its module is known as its own."""
+    (tmp_path / "pyproject.toml").write_text("")
+    for name in ('a "quoted" \\ name', "DO NOT EDIT., from x.", "x\ny\u202e", "long" * 50):
+        (tmp_path / name).mkdir()
+        write_json(tmp_path / name / "seed.json", tiny_seed(task_name=f"T {len(name)}"))
+        for _ in range(2):
+            assert compiled(tmp_path, f"{name}/seed.json").status == 0, name
+
+
+# --- names
+
+
+@pytest.mark.parametrize(
+    ("task", "module"),
+    [
+        ("G1a-v2", "g1a_v2"), ("Café Noir", "cafe_noir"), ("a – b’s “c”", "a_bs_c"), ("Ｇ１", "g1"), ("42", "task_42"),
+        ("花生过敏", "task_80bafb5e"), ("G1a 花生", "g1a_798cce2e"), ("G1a 苹果", "g1a_6c0e5a20"), ("42 花", "task_42_fe4e0de0"),
+        ("Аллергия", "task_cc4cdcc7"), ("Soup 🍜", "soup_e9146ae8"),
+        ("conftest", "conftest_"), ("setup", "setup_"), ("test", "task_test_"), ("Test x", "task_test_x"),
+        ("test-x-test", "task_test_x_test_"), ("x test", "x_test_"), ("testing", "testing"), ("a test b", "a_test_b"),
+        ("__init__", "init"), ("class", "class_"), ("math", "math_"), ("formulaseed", "formulaseed_"), ("CON", "con_"),
+    ],
+)  # fmt: skip
+def test_modules_are_named_by_a_stated_rule(task: str, module: str) -> None:
+    """Plain where only accents and punctuation are lost, with a hash where letters are; never what tools pick up."""
+    assert analyse(tiny_seed(task_name=task)).program is not None
+    assert module_name(task) == module
+
+
+def test_a_name_is_the_same_however_its_accents_are_encoded() -> None:
+    """Composed or not: the same letters give the same module."""
+    assert module_name("Caf\u00e9 \u0439") == module_name("Cafe\u0301 \u0438\u0306")
+
+
+def test_a_name_needs_a_letter_or_a_digit() -> None:
+    """A picture alone is refused, and the help says what to use."""
+    [found] = [d for d in analyse(tiny_seed(task_name="🍜")).diagnostics if d.severity == "error"]
+    assert (found.code, found.help) == (
+        "FS206",
+        "use letters or digits of any language, and spaces, `-`, `_` and `.` between them, up to 255 characters, "
+        "such as `G1a-v2`",
+    )
+
+
+def test_tasks_without_a_letter_of_ascii_are_compiled_and_run(tmp_path: Path) -> None:
+    """Side by side, each in a module of its own, which Python can import."""
+    names = ("花生过敏", "Аллергия", "حساسية")
+    for number, name in enumerate(names):
+        write_json(tmp_path / f"{number}.json", tiny_seed(task_name=name))
+    done = compiled(tmp_path, *(f"{number}.json" for number in range(len(names))))
+    assert (done.status, done.out.split()) == (0, [f"generated/{module_name(name)}.py" for name in names])
+    rows = write_lines(tmp_path / "rows.jsonl", tiny_rows("a", tiny_row("r1"), tiny_row("r2")))
+    for name in names:
+        found = formulaseed("evaluate", tmp_path / "generated" / f"{module_name(name)}.py", "--rows", rows)
+        assert [result["task"] for result in found.results] == [name]
+    source = f"import {module_name(names[0])} as m; print(ascii(m.TASK_NAME))"
+    imported = subprocess.run(
+        [sys.executable, "-c", source], cwd=tmp_path / "generated", capture_output=True, text=True, check=True
+    )
+    assert imported.stdout.strip() == ascii(names[0])
+
+
+def test_the_tasks_of_the_project_keep_their_modules() -> None:
+    """No rule changes the name of what is committed."""
+    made = {module_name(analyse(path).program.task_name) for path in SEEDS}  # type: ignore[union-attr]
+    assert made <= {path.stem for path in (ROOT / "generated").glob("*.py")}
+
+
+LONG = 255
+
+
+def long_seed() -> dict[str, object]:
+    """The small seed with names of 255 characters for everything that has one."""
+
+    def long(name: str) -> str:
+        return name + "x" * (LONG - len(name))
+
+    renamed = {name: long(name) for name in ("mood", "score", "N", "N_GOOD", "TOTAL", "SHARE", "VERDICT", "LEAST")}
+    seed = copy.deepcopy(tiny_seed(task_name=long("Tiny ")))
+    seed["parameters"] = {renamed["LEAST"]: seed["parameters"]["LEAST"]}
+    for field in seed["extract"]["fields"]:
+        field["name"] = renamed[field["name"]]
+    seed["extract"]["meta"] = [{"name": long("age"), "type": "number"}]
+    seed["context"] = [{"name": long("tier"), "type": "integer"}]
+    mood, score = (f"extraction.{renamed[name]}" for name in ("mood", "score"))
+    seed["compute"] = [
+        {"name": long("IS_GOOD"), "op": "define_filter", "where": {mood: "good"}},
+        {"name": renamed["N"], "op": "count"},
+        {"name": renamed["N_GOOD"], "op": "count", "where": {f"${long('IS_GOOD')}": True}},
+        {"name": renamed["TOTAL"], "op": "sum", "expr": f"{score} * meta.{long('age')}", "where": {mood: "good"}},
+        {"name": renamed["SHARE"], "op": "expr",
+         "expr": f"{renamed['N_GOOD']} / max({renamed['N']}, context.{long('tier')}) + 1 / {renamed['TOTAL']}"},
+        {"name": renamed["VERDICT"], "op": "case", "rules": [
+            {"when": f"{renamed['N']} < param.{renamed['LEAST']}", "then": "few"},
+            {"when": f"{renamed['SHARE']} > 0.5", "then": "good"}, {"else": "bad"}]},
+    ]  # fmt: skip
+    seed["output"] = [renamed[name] for name in ("N_GOOD", "TOTAL", "SHARE", "VERDICT")]
+    return seed
+
+
+def test_names_of_255_characters_are_accepted_everywhere(tmp_path: Path) -> None:
+    """Compiled, formatted, type-checked, evaluated; the module's file has a name that file systems take."""
+    seed = long_seed()
+    names = [step["name"] for step in seed["compute"]]  # type: ignore[attr-defined]
+    assert {len(name) for name in names} == {LONG}
+    path = write_json(tmp_path / "seed.json", seed)
+    checked = formulaseed("check", path)
+    assert checked.status == 0, checked.out
+    assert compiled(tmp_path, path).status == 0
+    [module] = (tmp_path / "generated").iterdir()
+    assert len(module.name) <= 140
+    mypy = [sys.executable, "-m", "mypy", "--strict", "--no-incremental", str(module)]
+    typed = subprocess.run(mypy, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert typed.returncode == 0, typed.stdout
+    mood, score = (field["name"] for field in seed["extract"]["fields"])  # type: ignore[index]
+    row = {"review_id": "r", "extraction": {mood: "good", score: 2}, "meta": {"age" + "x" * 252: 3}}
+    rows = write_lines(
+        tmp_path / "rows.jsonl",
+        {"business_id": "a", "context": {"name": "A", "tier" + "x" * 251: 1}, "rows": [row, {**row, "review_id": "s"}]},
+    )
+    outcomes = [formulaseed("evaluate", given, "--rows", rows, "--trace") for given in (path, module)]
+    assert outcomes[0].results == outcomes[1].results
+    assert list(outcomes[0].results[0]["output"].values()) == [2, 12, pytest.approx(1 + 1 / 12), "good"]
+
+
+def test_one_character_more_is_refused_and_a_long_typo_is_found(tmp_path: Path) -> None:
+    """At 256 the limit is named; below it a name that is nearly right gets the right one as help."""
+    name = "N" * LONG
+    over = analyse({**tiny_seed(), "compute": [{"name": name + "N", "op": "count"}], "output": []})
+    assert "use at most 255 characters" in {d.help for d in over.diagnostics}
+    near = analyse({**tiny_seed(), "compute": [{"name": name, "op": "count"}], "output": [name[:-1]]})
+    assert any(d.code == "FS201" and f"`{name}`" in d.help for d in near.diagnostics)

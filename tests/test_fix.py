@@ -120,6 +120,7 @@ def test_another_name_within_one_character_leaves_it_open() -> None:
     """A definition may be what is misspelt: `N_LUD` for `N_LOUD`, beside `N_LOUDS`."""
     assert is_slip("N_LOUD", "N_LOUDS", ["N_LOUDS", "elsewhere"])
     assert not is_slip("N_LOUD", "N_LOUDS", ["N_LOUDS", "N_LUD"])
+    assert not is_slip("N_LOUD", "N_LOUDS", ["N_LOUDS", "_LOUD"])
 
 
 AMBIGUOUS = {

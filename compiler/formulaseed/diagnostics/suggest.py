@@ -20,8 +20,8 @@ _OPPOSITES = (
     {"more", "less"}, {"before", "after"}, {"positive", "negative"}, {"good", "bad"}, {"true", "false"}, {"yes", "no"},
 )  # fmt: skip
 
-_JOIN = re.compile(r"(?<=[^\W_])_+(?=[^\W_])")
-"""A separator between two words; at an end it is a part of the name, as the sign in `-1` and `A-` is."""
+_JOIN = re.compile(r"(?<=[^\W_])[-_ ]+(?=[^\W_])")
+"""What separates two words; at an end a sign is a part of the name, as in `-1` and `A-`."""
 
 _left: ContextVar[list[int] | None] = ContextVar("_left", default=None)
 """How many letters may still be compared; None where there is no limit."""
@@ -134,8 +134,8 @@ def is_slip(name: str, meant: str, known: Iterable[str]) -> bool:
     Other case or separators; one letter too many, missing, or changed inside a word; two neighbours that changed places.
     No other is as near: any single character that differs makes it one that may be meant.
     """
-    folded, left = _fold(name), _left.get()
-    if not _slipped(folded, _fold(meant)):
+    folded, left = _words(name), _left.get()
+    if not _slipped(folded, _words(meant)):
         return False
     slips: list[str] = []
     for other in known:
@@ -143,7 +143,9 @@ def is_slip(name: str, meant: str, known: Iterable[str]) -> bool:
             left[0] -= len(name) + len(other)
             if left[0] < 0:
                 return False
-        if other == meant or _slipped(folded, _fold(other)) or _is_one_edit(folded, _fold(other)):
+        spelled = _words(other)
+        is_edit = _is_one_edit(folded, spelled) or _is_one_edit(name.casefold(), other.casefold())
+        if other == meant or is_edit or _slipped(folded, spelled):
             slips.append(other)
     return slips == [meant]
 
@@ -151,7 +153,7 @@ def is_slip(name: str, meant: str, known: Iterable[str]) -> bool:
 def _slipped(name: str, meant: str) -> bool:
     if re.findall(r"[0-9]+", name) != re.findall(r"[0-9]+", meant):  # `1_2` is not `12`
         return False
-    if _JOIN.sub("", name) == _JOIN.sub("", meant):
+    if name.replace("_", "") == meant.replace("_", ""):
         return True
     parts, others = name.split("_"), meant.split("_")
     differing = [pair for pair in zip(parts, others, strict=False) if pair[0] != pair[1]]
@@ -202,3 +204,8 @@ def _says_other(name: str, other: str) -> bool:
 
 def _fold(name: str) -> str:
     return name.casefold().replace("-", "_").replace(" ", "_").strip("{}")  # a placeholder is named in its braces
+
+
+def _words(name: str) -> str:
+    """The name in small letters, its words joined by `_`."""
+    return _JOIN.sub("_", name.casefold().strip("{}_"))

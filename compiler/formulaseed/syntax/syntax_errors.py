@@ -47,6 +47,7 @@ _BRACKET = re.compile(r"""'(?:[^'\\]|\\.)*+'?|"(?:[^"\\]|\\.)*+"?|[(\[]|[)\]]|,"
 
 _WORDS_AS_TEXT = re.compile(r"(?:[=!]=|\bin\s*\[(?:[^\]]*,)?)\s*([A-Za-z][\w-]*(?:[ ]+[A-Za-z][\w-]*)*)$")
 """Words behind a comparison operator, or in a list, that more words follow."""
+_NAME_ALONE = re.compile(r"\s*([A-Za-z_]\w*)\s*")
 _SPOKEN = {"√": "write `sqrt(x)`", "∑": "write `sum([a, b])`", "∏": "write `a * b`"}
 _IN_FRONT = {"if": "write `a if condition else b`", "and": "write `a and b`", "or": "write `a or b`"}
 _CHAIN = re.compile(r"([A-Za-z_][\w.]*?)(?:\.\w+\([^()]*\))+$")
@@ -105,7 +106,9 @@ def explain(
         and not re.search(r"[<>!=]\s+$", text[:position])
     ):
         return SyntaxFault("FS103", position, position + 1, "`=` does not compare", "write `==`", "==")
-    return _at(text, position, expected, subject or "x")
+    fault = _at(text, position, expected, subject or "x")
+    is_arrow = not is_condition and text.startswith("=>", fault.start) and _NAME_ALONE.fullmatch(text[: fault.start])
+    return replace(fault, instead=None) if is_arrow else fault  # `x => x` may be a function
 
 
 def foreign_signs(text: str, behind: int) -> Iterator[SyntaxFault]:
@@ -201,7 +204,7 @@ def _at(text: str, position: int, expected: set[str], subject: str) -> SyntaxFau
         whole = f"{before[-1]}="
         help = f"write `{whole}`"
         return SyntaxFault("FS103", len(before) - 1, position + 1, "the operator is torn apart", help, whole)
-    assigned = re.fullmatch(r"\s*([A-Za-z_]\w*)", before)
+    assigned = _NAME_ALONE.fullmatch(before)
     if re.compile(r"=(?![=<>])").match(text, position) and assigned:
         help = f"remove `{assigned[1]} =`: the step's name stands in `name`; to compare write `==`"
         return SyntaxFault("FS103", position, position + 1, "`=` assigns; a formula is one expression", help)

@@ -135,7 +135,8 @@ class ComparisonChecker(ABC):
         That is where a link may be null for the comparison on its left alone: `0 == n < 5` is `0 == n and n < 5`, and
         Python asks for the order only where `n` is 0. And it is beside a pair that a type checker would point out.
         """
-        pairs = zip(operands, operators, operands[1:], strict=False)
+        rights = [*links[1:], operands[-1]]  # as the comparison on their left has them: null may still be null
+        pairs = zip(operands, operators, rights, strict=False)
         alone = [_is_null_test(a, b) or _is_apart(a, sign, b) or _are_constants(a, b) for a, sign, b in pairs]
         parts: list[Expr] = []
         start = 0

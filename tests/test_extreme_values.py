@@ -235,7 +235,7 @@ def test_requests_name_what_they_refuse(value: Any, message: str) -> None:
     with pytest.raises(ValueError) as found:
         parse_restaurant({"business_id": "b", **value})
     assert str(found.value) == message
-    result = validate_requests(EXAMPLES / "requests.jsonl", restaurants=[{"business_id": "b", **value}])
+    result = validate_requests(EXAMPLES / "requests.jsonl", restaurants=[{"business_id": "b", "reviews": [], **value}])
     assert len(result.failures) == 1
     assert message.split("` ")[1].split(",")[0] in result.failures[0]
 

@@ -387,10 +387,33 @@ class Restaurant:
 def _record(space: str, declared: Sequence[Json], given: Json) -> dict[str, Any]:
     types = {**_STANDARD[space], **{field["name"]: field["type"] for field in declared}}
     defaults = {"review_validity": "valid", **{field["name"]: field.get("default") for field in declared}}
+    placed = {field["name"]: _at(given, field["path"]) for field in declared if "path" in field}
+    given = {**given, **{name: value for name, value in placed.items() if given.get(name) is None}}
     return {
         name: _read(defaults.get(name) if given.get(name) is None else given[name], types.get(name, "string"))
         for name in {**types, **given}
     }
+
+
+def _at(given: Json, path: Sequence[str]) -> Any:
+    """What stands at a path; the first text on the way may hold it as a Python literal."""
+    for place, key in enumerate([*path, None]):
+        if isinstance(given, str):
+            try:
+                written = ast.literal_eval(given)
+            except (ValueError, SyntaxError):
+                written = given
+            rest = path[place:]
+            return _of(written, rest) if rest else written
+        if key is not None:
+            given = given.get(key) if isinstance(given, dict) else None
+    return given
+
+
+def _of(given: Any, path: Sequence[str]) -> Any:
+    for key in path:
+        given = given.get(key) if isinstance(given, dict) else None
+    return given
 
 
 def _read(given: Any, declared: str) -> Any:

@@ -171,9 +171,9 @@ class Scope:
         return error_at(node.span)
 
     def _unquoted_null(self, span: Span, beside: Type) -> nodes.Expr | None:
-        """Report a `none` or `null` beside an enum that has this value."""
+        """Report a `none` or `null` beside an enum that has this value; `None` is how null is written."""
         text = span.source.text[span.start : span.end]
-        if text not in (beside.values or ()):
+        if text == "None" or text not in (beside.values or ()):
             return None
         self.problems.add("FS302", span, f"`{text}` is null here, not the value of this name", f"write `'{text}'`")
         return error_at(span)

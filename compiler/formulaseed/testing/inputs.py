@@ -7,6 +7,7 @@ mentions, so that its conditions hold now and then.
 from __future__ import annotations
 
 import datetime
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -22,6 +23,7 @@ from formulaseed.pipeline import FormulaSeed, SeedLike, load_seed
 from formulaseed.testing.values import TEXTS, JsonValue, integers, numbers
 
 JsonRow = dict[str, Any]
+_NUMERAL = re.compile(r"-?[0-9]{1,15}(\.[0-9]{1,15})?")
 _FIRST_DAY, _LAST_DAY = datetime.date(2008, 1, 1), datetime.date(2026, 12, 31)
 
 
@@ -72,9 +74,12 @@ def _moved(record: dict[str, Any], placed: Iterable[tuple[nodes.InputField, str]
     return moved
 
 
-def _as_yelp_writes(value: Any) -> str:
-    """An attribute as Yelp's data has it: a Python literal in a string."""
-    return f"u{value!r}" if isinstance(value, str) else repr(value)
+def _as_yelp_writes(value: Any) -> Any:
+    """An attribute as Yelp's data has it: a Python literal in a string, a number only where that is a plain numeral."""
+    if isinstance(value, str):
+        return f"u{value!r}"
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return repr(value) if not is_number or _NUMERAL.fullmatch(repr(value)) else value
 
 
 def parameters(seed: SeedLike | FormulaSeed) -> st.SearchStrategy[dict[str, JsonValue]]:

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from formulaseed import load_requests, validate_requests
-from formulaseed.ir.requests import conditions
 from formulaseed.pipeline import RequestsFile, compile_requests
+from formulaseed.requests.model import conditions
 from formulaseed.runtime.loading import module_from_source
 from measure import Call, children_cpu, shortest
 from tables import Line, table

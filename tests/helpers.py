@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from formulaseed.diagnostics.model import Diagnostic, Problems
+from formulaseed.requests.patterns import Pattern, parse_pattern
 from formulaseed.source.json_reader import JsonString, read_json
 from formulaseed.source.text import Source
-from formulaseed.syntax.patterns import Pattern, parse_pattern
 
 ROOT = Path(__file__).resolve().parents[1]
 TASKS = ROOT / "tasks"

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from formulaseed import limits, validate_requests
-from formulaseed.frontends.sizes import too_many
+from formulaseed.language.sizes import too_many
 from formulaseed.pipeline import analyse_requests
 
 BENCH = Path(__file__).parents[1] / "bench"

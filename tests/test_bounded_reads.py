@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 from formulaseed import DataError, limits, validate_requests
+from formulaseed.data import jsonl
+from formulaseed.data.files import holds, read_bytes, read_whole
 from formulaseed.errors import UnreadableError
-from formulaseed.runtime import jsonl
-from formulaseed.source.files import holds, read_bytes, read_whole
 from helpers import ROOT, Outcome, tiny_rows, tiny_seed, write_json, write_lines
 
 G1A = ROOT / "tasks" / "g1a_v2" / "seed.json"

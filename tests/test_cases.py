@@ -20,9 +20,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from formulaseed.data.documents import Told
 from formulaseed.diagnostics.codes import CODES
 from formulaseed.diagnostics.render import render_text, summary
-from formulaseed.documents import Told
 from formulaseed.errors import EvaluationError
 from formulaseed.ir import nodes
 from formulaseed.ir.dump import dump_program

@@ -18,11 +18,11 @@ from formulaseed.draft.repair import check, prompt_values
 from formulaseed.draft.report import report
 from formulaseed.draft.session import Drafted
 from formulaseed.draft.task import read_task
-from formulaseed.frontends.canonical import canonical
-from formulaseed.frontends.layout import layout
 from formulaseed.ir.dump import dump_program
 from formulaseed.llm.prices import read_prices
 from formulaseed.pipeline import compile_seed, load_seed
+from formulaseed.seed.write.canonical import canonical
+from formulaseed.seed.write.layout import layout
 from helpers import SEEDS, places
 from hypothesis import given
 from hypothesis import strategies as st

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from formulaseed import EvaluationError, load_evaluator
-from formulaseed.diagnostics.suggest import is_slip, near
+from formulaseed.diagnostics.suggestions import is_slip, near
 from formulaseed.pipeline import Analysis, analyse_text, fixed
 from formulaseed.source.text import Source
 from helpers import SEEDS, TASKS, formulaseed, tiny_row, tiny_rows, tiny_seed, write_json, write_lines

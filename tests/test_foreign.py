@@ -14,15 +14,15 @@ import time
 from typing import Any
 
 import pytest
-from formulaseed.checker.facts import Facts
-from formulaseed.checker.foreign_calls import tell_no_function
-from formulaseed.checker.scope import Scope
 from formulaseed.diagnostics.model import Problems
-from formulaseed.domain.builtins import FUNCTIONS
-from formulaseed.domain.foreign_functions import FOREIGN_FUNCTIONS, form_of
+from formulaseed.language import ast
+from formulaseed.language.check.facts import Facts
+from formulaseed.language.check.foreign_calls import tell_no_function
+from formulaseed.language.foreign_functions import FOREIGN_FUNCTIONS, form_of
+from formulaseed.language.functions import FUNCTIONS
 from formulaseed.pipeline import analyse
+from formulaseed.seed.check.scope import Scope
 from formulaseed.source.text import Source, Span
-from formulaseed.syntax import ast
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -14,15 +14,22 @@ from typing import Any
 import pytest
 from formulaseed import compile_formula
 from formulaseed.diagnostics.model import Problems
-from formulaseed.domain.builtins import FUNCTIONS, OPERATORS
-from formulaseed.domain.reference import DatabaseLayout
 from formulaseed.errors import DataError, SeedError, UnreadableError
-from formulaseed.formulas import analyse_formula, analyse_rules_file, compile_rules, load_reference, load_rules
-from formulaseed.frontends.reference_file import lower_layout, lower_reference
+from formulaseed.formulas import (
+    analyse_formula,
+    analyse_rules_file,
+    compile_rules,
+    load_reference,
+    load_rules,
+)
+from formulaseed.language.functions import FUNCTIONS
+from formulaseed.language.operators import OPERATORS
 from formulaseed.reference.database import database_reference
 from formulaseed.reference.document import document_text, reference_json
 from formulaseed.reference.markdown import reference_markdown
+from formulaseed.reference.model import DatabaseLayout
 from formulaseed.reference.prompt import BudgetError, estimated_tokens, reference_prompt
+from formulaseed.reference.read import lower_layout, lower_reference
 from formulaseed.reference.restaurant import restaurant_reference
 from formulaseed.reference.versions import bumped, change
 from formulaseed.runtime.loading import module_from_source

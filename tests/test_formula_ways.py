@@ -11,9 +11,15 @@ from typing import Any
 
 import pytest
 from formulaseed import DataError, EvaluationError
-from formulaseed.formulas import analyse_formula, analyse_rules_file, compile_rules, load_reference, load_rules
+from formulaseed.formulas import (
+    analyse_formula,
+    analyse_rules_file,
+    compile_rules,
+    load_reference,
+    load_rules,
+)
 from formulaseed.ir import nodes
-from formulaseed.runtime.formula import evaluate_steps, single
+from formulaseed.reference.evaluation import evaluate_steps, single
 from formulaseed.runtime.loading import module_from_source
 from helpers import EXAMPLES, write_json
 

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from formulaseed import DataError, EvaluationError, Formula, FormulaSeedError, SeedError, compile_formula
 from formulaseed.diagnostics.model import Diagnostic
-from formulaseed.diagnostics.stages import STAGES, stage_of, stages
-from formulaseed.domain.builtins import FUNCTIONS
-from formulaseed.domain.reference import Reference
 from formulaseed.formulas import analyse_formula, load_reference
+from formulaseed.language.functions import FUNCTIONS
+from formulaseed.reference.model import Reference
+from formulaseed.reference.stages import STAGES, stage_of, stages
 from helpers import EXAMPLES, ROOT, formulaseed, write_json
 from hypothesis import given
 from hypothesis import strategies as st

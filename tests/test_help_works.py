@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from formulaseed import check
-from formulaseed.frontends.foreign_words import FOREIGN_OPERATIONS
+from formulaseed.seed.read.foreign_words import FOREIGN_OPERATIONS
 
 FIELDS = [
     {"name": "noise", "type": "enum", "values": ["quiet", "lots"]},

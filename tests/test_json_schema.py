@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 from formulaseed import load_seed
-from formulaseed.frontends.canonical import canonical
-from formulaseed.frontends.json_schema import seed_schema
-from formulaseed.frontends.keys import is_older
-from formulaseed.frontends.layout import layout
-from formulaseed.frontends.operations import OPERATIONS
 from formulaseed.pipeline import analyse, compile_seed
+from formulaseed.seed.json_schema import seed_schema
+from formulaseed.seed.read.keys import is_older
+from formulaseed.seed.read.operations import OPERATIONS
+from formulaseed.seed.write.canonical import canonical
+from formulaseed.seed.write.layout import layout
 from formulaseed.testing import seeds
 from helpers import ROOT, SEEDS, formulaseed, tiny_seed, write_json
 from hypothesis import assume, given

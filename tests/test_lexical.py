@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from formulaseed.extract.fields import Field, FieldType, FieldValue
+from formulaseed.data.extractions import FieldValue
+from formulaseed.extract.fields import Field, FieldType
 from formulaseed.extract.lexical import LexicalExtractor
 from hypothesis import given, settings
 from hypothesis import strategies as st

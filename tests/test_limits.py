@@ -12,13 +12,13 @@ from typing import Any
 
 import pytest
 from formulaseed import limits, load_requests
-from formulaseed.checker.program import _ProgramChecker
+from formulaseed.data.documents import dumped
 from formulaseed.diagnostics.model import Problems
-from formulaseed.documents import dumped
-from formulaseed.frontends.sizes import too_many
+from formulaseed.language import parser
+from formulaseed.language.extent import extent
+from formulaseed.language.sizes import too_many
 from formulaseed.pipeline import analyse, analyse_file, analyse_requests, compile_seed
-from formulaseed.syntax import parser
-from formulaseed.syntax.extent import extent
+from formulaseed.seed.check.program import _ProgramChecker
 from helpers import SEEDS, tiny_seed
 
 Json = dict[str, Any]
@@ -55,7 +55,7 @@ def no_parser(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         raise AssertionError("this was to be refused before it is read")
 
     monkeypatch.setattr(parser, "_lark", refused)
-    monkeypatch.setattr("formulaseed.documents.read_json", refused)
+    monkeypatch.setattr("formulaseed.data.documents.read_json", refused)
     return
 
 
@@ -377,7 +377,7 @@ def test_unknown_names_of_many_examples_are_suggested_up_to_a_number(monkeypatch
 
 
 def _analysed_reference(document: Json) -> Any:
-    from formulaseed.documents import read_text
+    from formulaseed.data.documents import read_text
     from formulaseed.formulas import analyse_reference
     from formulaseed.source.text import Source
 

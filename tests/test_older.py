@@ -12,10 +12,10 @@ import formulaseed as formulaseed_package
 import pytest
 from formulaseed import EvaluationError, load_evaluator, load_seed
 from formulaseed.diagnostics.render import render_text
-from formulaseed.frontends.migrate import migrate
 from formulaseed.pipeline import Analysis, analyse, compile_seed
 from formulaseed.runtime.evaluator import Evaluator
 from formulaseed.runtime.loading import module_from_source
+from formulaseed.seed.write.migrate import migrate
 from formulaseed.testing import reference_evaluate
 from helpers import formulaseed, write_json
 from hypothesis import assume, given

@@ -6,7 +6,7 @@ import re
 
 import pytest
 from formulaseed import limits
-from formulaseed.syntax import patterns
+from formulaseed.requests import patterns
 from helpers import accepted, parsed
 
 HONEST = (

@@ -12,8 +12,8 @@ import pytest
 pytest.importorskip("anthropic", reason="the extra `llm` is not installed")
 
 from asking import MODEL, Kitchen, command, questionnaire, restaurant, restaurants, seed
+from formulaseed.data.extractions import ReviewText
 from formulaseed.extract.answers import Answers, unanswered
-from formulaseed.extract.base import ReviewText
 from formulaseed.extract.batch import BatchRun
 from formulaseed.extract.store import Store
 from formulaseed.extract.tally import Tally

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 from asking import FIELDS, MODEL, questionnaire, seed
+from formulaseed.data.extractions import Quote, ReviewText
 from formulaseed.errors import DataError, UnreadableError
 from formulaseed.extract.asking import Questionnaire, Unusable, Values, find_quote
-from formulaseed.extract.base import Quote, ReviewText
 from formulaseed.extract.passes import Agreement, majority
 from formulaseed.llm.budget import Budget
 from formulaseed.llm.calls import Answer, Call, Usage, answer_of, params

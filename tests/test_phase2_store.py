@@ -15,8 +15,8 @@ from typing import Any
 
 import pytest
 from asking import MODEL, Kitchen, command, questionnaire, restaurant, restaurants, seed
+from formulaseed.data.extractions import ReviewText
 from formulaseed.extract.answers import Answers
-from formulaseed.extract.base import ReviewText
 from formulaseed.extract.store import MIGRATIONS, Store, Stored, StoreError, default_path
 from formulaseed.extract.tally import Tally
 from formulaseed.llm.calls import Answer, Usage

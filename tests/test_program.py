@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from formulaseed import limits
-from formulaseed.domain.ranges import Range
-from formulaseed.domain.types import INTEGER, NUMBER, STRING, Base
+from formulaseed.language.intervals import Range
+from formulaseed.language.types import INTEGER, NUMBER, STRING, Base
 from formulaseed.pipeline import analyse, load_seed
 
 Json = dict[str, Any]

@@ -16,12 +16,13 @@ import pytest
 import third_evaluator
 from formulaseed import DataError, EvaluationError, FormulaSeed, load_evaluator, load_seed
 from formulaseed.backends.python.verify import verify_source
-from formulaseed.domain import ranges
-from formulaseed.domain.builtins import FUNCTIONS, OPERATORS, Fault, Function, Operator
-from formulaseed.domain.types import Base, Type
 from formulaseed.ir import interpret, nodes
-from formulaseed.ir.nodes import Expr
-from formulaseed.ir.text import expression_text
+from formulaseed.language import intervals, typed
+from formulaseed.language.functions import FUNCTIONS, Function
+from formulaseed.language.operators import OPERATORS, Fault, Operator
+from formulaseed.language.typed import Expr
+from formulaseed.language.typed_text import expression_text
+from formulaseed.language.types import Base, Type
 from formulaseed.pipeline import compile_seed
 from formulaseed.runtime.evaluator import Evaluator
 from formulaseed.runtime.loading import module_from_source
@@ -200,7 +201,7 @@ class Watching(interpret._Evaluator):
 
     def value(self, expression: Expr, row: Any) -> Any:
         value = super().value(expression, row)
-        if not isinstance(expression, nodes.List):
+        if not isinstance(expression, typed.List):
             info = expression.info
             assert fits(value, info.ty), (expression_text(expression), value, info.ty)
             if info.range is not None and value is not None:
@@ -246,7 +247,7 @@ class Noting(interpret._Evaluator):
         if isinstance(value, bool):
             span = expression.info.span
             Noting.noted.setdefault((span.start, span.end), set()).add(value)
-        if isinstance(expression, nodes.Ref) and expression.symbol.kind is nodes.SymbolKind.FILTER:
+        if isinstance(expression, typed.Ref) and expression.symbol.kind is typed.SymbolKind.FILTER:
             Noting.noted.setdefault(("filter", expression.symbol.name), set()).add(value)  # type: ignore[arg-type]
         return value
 
@@ -295,7 +296,7 @@ def reached(seed: FormulaSeed, name: str) -> set[str]:
     found, stack = {name}, [name]
     while stack:
         for symbol in steps[stack.pop()].symbols():
-            if symbol.kind is nodes.SymbolKind.FILTER and symbol.name not in found:
+            if symbol.kind is typed.SymbolKind.FILTER and symbol.name not in found:
                 found.add(symbol.name)
                 stack.append(symbol.name)
     return found
@@ -313,16 +314,16 @@ _POINTS = st.one_of(
 
 
 @st.composite
-def ranged(draw: st.DrawFn) -> tuple[ranges.Range, Any]:
+def ranged(draw: st.DrawFn) -> tuple[intervals.Range, Any]:
     """A number, and a range that it lies in."""
     low, value, high = sorted(draw(st.lists(_POINTS, min_size=3, max_size=3)))
     if draw(st.booleans()):
         low = high = value
     elif draw(st.booleans()):
         low, value, high = draw(st.sampled_from([(low, low, high), (low, high, high)]))
-    known = ranges.union(ranges.exactly(low), ranges.exactly(high))
+    known = intervals.union(intervals.exactly(low), intervals.exactly(high))
     nonzero = value != 0 and draw(st.booleans())
-    return ranges.Range(known.low, known.high, nonzero), value
+    return intervals.Range(known.low, known.high, nonzero), value
 
 
 _BARE: dict[str, Callable[..., Any]] = {
@@ -351,7 +352,7 @@ def test_ranges_of_operators_and_functions_hold(operation: Operator | Function, 
         drawn = drawn[: operation.most]
         if operation.name == "round" and len(drawn) == 2:
             digits = data.draw(st.integers(-15, 15))
-            drawn[1] = (ranges.exactly(digits), digits)
+            drawn[1] = (intervals.exactly(digits), digits)
         known = operation.range([each for each, _ in drawn])
     values = [value for _, value in drawn]
     name = operation.symbol if isinstance(operation, Operator) else operation.name
@@ -368,7 +369,7 @@ def test_ranges_of_operators_and_functions_hold(operation: Operator | Function, 
 @pytest.mark.parametrize("sign", [1, -1])
 def test_a_rounded_quotient_without_a_bound_on_one_side_is_rounded_on_the_other(sign: int) -> None:
     """What is 0 after rounding must not be taken for a number that one can divide by."""
-    known = ranges.floor_divide(ranges.spanning(sign * 1e-9, sign * 1e301), ranges.Range(1e-9, 1.0))
+    known = intervals.floor_divide(intervals.spanning(sign * 1e-9, sign * 1e301), intervals.Range(1e-9, 1.0))
     assert known.low <= sign * 1e-9 // 1 <= known.high
     assert known.may_be_zero
 
@@ -434,7 +435,7 @@ def test_printed_formulas_parse_to_the_same(seed: Json) -> None:
     for name, condition in conditions.items():
         found = again[name].operation
         assert isinstance(found, nodes.Sum)
-        assert isinstance(found.expression, nodes.Conditional)
+        assert isinstance(found.expression, typed.Conditional)
         assert exact(found.expression.condition) == exact(condition)
 
 

@@ -14,8 +14,8 @@ from formulaseed import limits
 from formulaseed.backends.python import prelude
 from formulaseed.backends.python.dialects import REQUESTS
 from formulaseed.backends.python.verify import verify_source
-from formulaseed.ir.three_valued import Background, Candidate, evaluate, friends_of
 from formulaseed.pipeline import compile_requests, load_requests
+from formulaseed.requests.logic import Background, Candidate, evaluate, friends_of
 from formulaseed.runtime.loading import module_from_source
 from helpers import ROOT, formulaseed, read_lines, write_lines
 from hypothesis import given, settings

@@ -14,7 +14,7 @@ import pytest
 from formulaseed import EvaluationError, SeedError
 from formulaseed.backends.python.verify import verify_source
 from formulaseed.formulas import analyse_rules_file, compile_rules, load_rules
-from formulaseed.runtime.formula import evaluate_steps
+from formulaseed.reference.evaluation import evaluate_steps
 from formulaseed.runtime.loading import module_from_source
 from helpers import EXAMPLES, ROOT, formulaseed, write_json
 from listing import BARE, DOCUMENTED, FULL, LISTINGS

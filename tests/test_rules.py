@@ -12,13 +12,13 @@ from formulaseed import limits
 from formulaseed.diagnostics.codes import CODES
 from formulaseed.diagnostics.model import Diagnostic, Problems, strictly
 from formulaseed.diagnostics.render import render_text
-from formulaseed.domain.builtins import FUNCTIONS
 from formulaseed.errors import SeedError
-from formulaseed.frontends.operations import OPERATIONS
+from formulaseed.language.functions import FUNCTIONS
 from formulaseed.pipeline import analyse, analyse_file, compile_seed
+from formulaseed.requests.shorthand import parse_shorthand
 from formulaseed.runtime.loading import module_from_file
+from formulaseed.seed.read.operations import OPERATIONS
 from formulaseed.source.text import Source
-from formulaseed.syntax.shorthand import parse_shorthand
 from helpers import formulaseed, tiny_seed
 
 PAGES = Path(__file__).resolve().parents[1] / "compiler" / "formulaseed" / "diagnostics" / "explain"

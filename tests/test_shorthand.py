@@ -14,13 +14,13 @@ from formulaseed.cli.shorthand import plain_tree
 from formulaseed.diagnostics.codes import CODES
 from formulaseed.diagnostics.model import Diagnostic, Problems, strictly
 from formulaseed.diagnostics.render import render_text
-from formulaseed.frontends.request_template import PATTERNS
-from formulaseed.frontends.shorthand import Disagreement, disagreements, shorthand_of, shorthand_tree
-from formulaseed.ir import requests
 from formulaseed.pipeline import analyse_requests
+from formulaseed.requests import model
+from formulaseed.requests.shorthand import Hop, Junction, Name, Shorthand, as_name, parse_shorthand, print_shorthand
+from formulaseed.requests.shorthand_check import Disagreement, disagreements, shorthand_of, shorthand_tree
+from formulaseed.requests.template import PATTERNS
 from formulaseed.source.json_reader import JsonString, read_json
 from formulaseed.source.text import Source, Span
-from formulaseed.syntax.shorthand import Hop, Junction, Name, Shorthand, as_name, parse_shorthand, print_shorthand
 from helpers import Outcome, formulaseed, read_lines, write_lines
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -43,18 +43,18 @@ def parsed(text: str) -> Shorthand:
     return tree
 
 
-def structure(tree: Shorthand) -> requests.Node:
+def structure(tree: Shorthand) -> model.Node:
     """A structure that the shorthand could be of."""
     if isinstance(tree, Junction):
-        return requests.Junction(tree.op, tuple(map(structure, tree.args)), NOWHERE)
+        return model.Junction(tree.op, tuple(map(structure, tree.args)), NOWHERE)
     if isinstance(tree, Name):
-        return requests.Condition(tree.text, requests.ItemMeta(("attributes", tree.text), ()), NOWHERE)
-    circle = requests.Circle(tree.friends, tree.hops)
+        return model.Condition(tree.text, model.ItemMeta(("attributes", tree.text), ()), NOWHERE)
+    circle = model.Circle(tree.friends, tree.hops)
     if tree.pattern is None:
-        return requests.Condition("rated", requests.SocialRating(4.0, 1, circle), NOWHERE)
+        return model.Condition("rated", model.SocialRating(4.0, 1, circle), NOWHERE)
     if len(tree.pattern) % 2:
-        return requests.Condition("felt", requests.Sentiment(tree.pattern, "positive", 1, circle), NOWHERE)
-    return requests.Condition("said", requests.ReviewText(tree.pattern, None, circle, 1, tree.pattern), NOWHERE)
+        return model.Condition("felt", model.Sentiment(tree.pattern, "positive", 1, circle), NOWHERE)
+    return model.Condition("said", model.ReviewText(tree.pattern, None, circle, 1, tree.pattern), NOWHERE)
 
 
 def differences(meant: str, said: str) -> list[Disagreement]:
@@ -456,7 +456,7 @@ def test_all_differences_are_told() -> None:
 
 def test_a_junction_of_one_argument_is_that_argument() -> None:
     """The shorthand of a single condition is that condition alone, and either way of writing it agrees."""
-    lone = requests.Junction("AND", (structure(parsed("1HOP(['Ivy'], 'boba')")),), NOWHERE)
+    lone = model.Junction("AND", (structure(parsed("1HOP(['Ivy'], 'boba')")),), NOWHERE)
     assert shorthand_of(lone) == "1HOP(['Ivy'], 'boba')"
     for text in ("1HOP(['Ivy'], 'boba')", "AND(1HOP(['Ivy'], 'boba'))", "OR(AND(boba_social))"):
         assert disagreements(lone, parsed(text)) == []

@@ -6,8 +6,9 @@ from itertools import product
 from typing import Any, get_args
 
 import pytest
-from formulaseed.ir import requests as ir
-from formulaseed.ir.three_valued import (
+from formulaseed.ir.attributes import parse_attribute
+from formulaseed.requests import model as ir
+from formulaseed.requests.logic import (
     Background,
     Candidate,
     and_,
@@ -15,7 +16,6 @@ from formulaseed.ir.three_valued import (
     evaluate_condition,
     friends_of,
     or_,
-    parse_attribute,
     trace,
 )
 from formulaseed.source.text import Source, Span

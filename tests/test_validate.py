@@ -17,7 +17,7 @@ import click
 import formulaseed as package
 import pytest
 from formulaseed import DataError, SeedError, load_requests, validate_requests
-from formulaseed.runtime.validation import status_of
+from formulaseed.requests.validate import status_of
 from helpers import EXAMPLES, Outcome, formulaseed, read_lines, write_json, write_lines
 
 REQUESTS, CONTEXTS = EXAMPLES / "requests.jsonl", EXAMPLES / "contexts.jsonl"

@@ -18,8 +18,8 @@ import third_evaluator
 from formulaseed import EvaluationError, FormulaSeed, load_seed
 from formulaseed.backends.python.plan import plan_module
 from formulaseed.backends.python.render import render_module
-from formulaseed.domain.types import Base
 from formulaseed.ir import interpret, nodes
+from formulaseed.language.types import Base
 from formulaseed.runtime.evaluator import Evaluator
 from formulaseed.runtime.loading import module_from_source
 from formulaseed.testing import reference_evaluate

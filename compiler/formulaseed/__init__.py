@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from formulaseed.diagnostics.model import Diagnostic
     from formulaseed.errors import DataError, EvaluationError, FormulaSeedError, SeedError
     from formulaseed.pipeline import FormulaSeed, RequestsFile
+    from formulaseed.reference.evaluation import Formula
+    from formulaseed.requests.validate import RequestResult, Validation
     from formulaseed.runtime.evaluator import Evaluator
-    from formulaseed.runtime.formula import Formula
-    from formulaseed.runtime.validation import RequestResult, Validation
 
 __version__ = "0.1.0"
 

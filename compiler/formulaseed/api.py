@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING, Any
 
 from formulaseed import pipeline
 from formulaseed.diagnostics.model import Diagnostic
-from formulaseed.modules import load_module
 from formulaseed.pipeline import FormulaSeed, RequestsFile, RequestsLike, SeedLike
 from formulaseed.runtime.evaluator import Evaluator
 from formulaseed.runtime.loading import module_from_source, not_as_compiled
+from formulaseed.runtime.modules import load_module
 
 if TYPE_CHECKING:
+    from formulaseed.data.candidates import Lines
     from formulaseed.formulas import ReferenceLike, Variables
-    from formulaseed.runtime.candidates import Lines
-    from formulaseed.runtime.formula import Formula
-    from formulaseed.runtime.validation import Validation
+    from formulaseed.reference.evaluation import Formula
+    from formulaseed.requests.validate import Validation
 
 
 def load_seed(path_or_dict: SeedLike | FormulaSeed) -> FormulaSeed:
@@ -104,10 +104,10 @@ def validate_requests(
     validated. Lines of the data that cannot be used are in the result's `failures`. Raises `SeedError` for requests of
     which none can be read, and `DataError` for a file that cannot be opened or a social graph that is none.
     """
-    from formulaseed.runtime.candidates import read_world
-    from formulaseed.runtime.results import Failures
-    from formulaseed.runtime.validation import validate
+    from formulaseed.data.candidates import read_dataset
+    from formulaseed.data.results import Failures
+    from formulaseed.requests.validate import validate
 
     lines, failures = pipeline.read_requests(requests).lines, Failures()
-    world = read_world(restaurants, reviews, judgements, social, failures)
-    return validate(lines, world, failures.lines)
+    dataset = read_dataset(restaurants, reviews, judgements, social, failures)
+    return validate(lines, dataset, failures.lines)

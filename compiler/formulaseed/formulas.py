@@ -16,10 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from formulaseed import limits
-from formulaseed.checker.program import check_program
-from formulaseed.diagnostics.model import Diagnostic, Problems, strictly
-from formulaseed.diagnostics.suggest import at_most
-from formulaseed.documents import (
+from formulaseed.data.documents import (
     Document,
     Told,
     dumped,
@@ -30,18 +27,21 @@ from formulaseed.documents import (
     source_of,
     tell_bug,
 )
-from formulaseed.domain.reference import Reference
+from formulaseed.diagnostics.model import Diagnostic, Problems, strictly
+from formulaseed.diagnostics.suggestions import at_most
 from formulaseed.errors import FormulaSeedError, SeedError, UnreadableError
-from formulaseed.frontends.canonical import sha256
-from formulaseed.frontends.formula import formulas_shown, lower_formula, lower_rules, reference_named
-from formulaseed.frontends.reference_file import lower_layout, lower_reference
 from formulaseed.ir import nodes
+from formulaseed.reference.evaluation import Formula
+from formulaseed.reference.model import Reference
+from formulaseed.reference.read import lower_layout, lower_reference
 from formulaseed.reference.restaurant import restaurant_reference
+from formulaseed.reference.rules import formulas_shown, lower_formula, lower_rules, reference_named
 from formulaseed.reference.variables import with_variables
-from formulaseed.runtime.formula import Formula
+from formulaseed.seed import surface
+from formulaseed.seed.check.program import check_program
+from formulaseed.seed.write.canonical import sha256
 from formulaseed.source.json_reader import JsonValue, Plain, PlainText, plain
 from formulaseed.source.text import Source, Span
-from formulaseed.syntax import surface
 
 ReferenceLike = str | os.PathLike[str] | Mapping[str, Any] | Reference
 Variables = Mapping[str, Any] | Collection[str]

@@ -8,7 +8,7 @@
     render  ModuleView          →  str             the template, then the formatter
     verify  str                 →  str             the same text, or a refusal
 
-A file of requests is read and lowered at once, to `requests.Requests`; files of rules are for `formulas`. What is wrong
+A file of requests is read and lowered at once, to `model.Requests`; files of rules are for `formulas`. What is wrong
 is gathered in `Problems`; the first four phases run as far as they can, so that everything is told in one go.
 """
 
@@ -22,10 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from formulaseed import limits
-from formulaseed.checker.program import check_program
-from formulaseed.diagnostics.model import Diagnostic, Fix, Problems, strictly
-from formulaseed.diagnostics.suggest import at_most, did_you_mean
-from formulaseed.documents import (
+from formulaseed.data.documents import (
     Document,
     Told,
     dumped,
@@ -36,21 +33,24 @@ from formulaseed.documents import (
     source_of,
     tell_bug,
 )
+from formulaseed.diagnostics.model import Diagnostic, Fix, Problems, strictly
+from formulaseed.diagnostics.suggestions import at_most, did_you_mean
 from formulaseed.errors import FormulaSeedError, SeedError
-from formulaseed.frontends.canonical import sha256
-from formulaseed.frontends.detect import holds_requests, lower_document
-from formulaseed.frontends.fixing import applicable, is_fixed, with_fixes, with_steps_sorted
-from formulaseed.frontends.formula import holds_reference, holds_rules
 from formulaseed.ir import nodes
 from formulaseed.ir.places import place_of
-from formulaseed.lint.run import allow, lint
+from formulaseed.reference.rules import holds_reference, holds_rules
+from formulaseed.seed import surface
+from formulaseed.seed.check.program import check_program
+from formulaseed.seed.lint.run import allow, lint
+from formulaseed.seed.read.detect import holds_requests, lower_document
+from formulaseed.seed.write.autofix import applicable, is_fixed, with_fixes, with_steps_sorted
+from formulaseed.seed.write.canonical import sha256
 from formulaseed.source.json_reader import Plain, json_lines, plain
 from formulaseed.source.text import Source
-from formulaseed.syntax import surface
 
 if TYPE_CHECKING:  # a command that reads seeds alone does without
     from formulaseed.formulas import ProgramAnalysis, ReferenceLike, RulesFile
-    from formulaseed.ir import requests
+    from formulaseed.requests import model
 
 SeedLike = str | os.PathLike[str] | Mapping[str, Any]
 RequestsLike = str | os.PathLike[str] | Iterable[Mapping[str, Any]]
@@ -89,7 +89,7 @@ class RequestsFile:
     """A file of requests that has been checked and has no errors; `diagnostics` are its warnings."""
 
     document: Document
-    program: requests.Requests
+    program: model.Requests
     diagnostics: tuple[Diagnostic, ...]
 
     @property
@@ -124,8 +124,8 @@ class RequestsAnalysis(Told):
     """
 
     document: Document
-    lines: tuple[requests.Line, ...]
-    program: requests.Requests | None
+    lines: tuple[model.Line, ...]
+    program: model.Requests | None
     diagnostics: tuple[Diagnostic, ...]
     fixed: int = 0
 
@@ -275,10 +275,10 @@ def _analysed(document: Document, problems: Problems) -> Analysis:
 
 
 def _analysed_requests(document: Document, problems: Problems) -> RequestsAnalysis:
-    from formulaseed.frontends.requests import lower_requests
-    from formulaseed.ir.requests import Request, Requests
+    from formulaseed.requests.model import Request, Requests
+    from formulaseed.requests.read import lower_requests
 
-    lines: tuple[requests.Line, ...] = ()
+    lines: tuple[model.Line, ...] = ()
     try:
         if not is_too_long(document.source, "the text of all requests", problems):
             lines = lower_requests(document.source, problems)

@@ -8,15 +8,16 @@ import click
 
 from formulaseed.cli.common import finish, load_program, reported
 from formulaseed.cli.output import emit, show
+from formulaseed.data.contexts import read_contexts
+from formulaseed.data.extractions import ReviewText, handled
+from formulaseed.data.jsonl import read_lines
+from formulaseed.data.records import Restaurant
+from formulaseed.data.results import Failures
 from formulaseed.extract.agreement import Pair, measure, render, to_json
-from formulaseed.extract.base import ReviewText, fields_of, handled
+from formulaseed.extract.base import fields_of
 from formulaseed.extract.lexical import LexicalExtractor
 from formulaseed.extract.recorded import RecordedExtractor
 from formulaseed.ir import nodes
-from formulaseed.runtime.contexts import read_contexts
-from formulaseed.runtime.jsonl import read_lines
-from formulaseed.runtime.records import Restaurant
-from formulaseed.runtime.results import Failures
 from formulaseed.wording import number_of
 
 

@@ -14,9 +14,11 @@ from formulaseed.cli.common import reported
 from formulaseed.cli.output import say
 from formulaseed.cli.progress import Progress, progress
 from formulaseed.cli.run import INTERRUPTED, Source, closing_line, written
+from formulaseed.data.extractions import Extractor, ReviewText
+from formulaseed.data.results import Counted, Failures
 from formulaseed.extract.answers import Answers, StoredExtractor, unanswered
 from formulaseed.extract.asking import Questionnaire
-from formulaseed.extract.base import Extractor, ReviewText, fields_of
+from formulaseed.extract.base import fields_of
 from formulaseed.extract.batch import BatchRun
 from formulaseed.extract.estimate import estimate, lines
 from formulaseed.extract.live import LiveExtractor
@@ -27,7 +29,6 @@ from formulaseed.llm.budget import Budget
 from formulaseed.llm.client import Limits, NotReady, must_be_ready
 from formulaseed.llm.prices import read_prices, told
 from formulaseed.runtime.evaluator import Evaluator
-from formulaseed.runtime.results import Counted, Failures
 from formulaseed.runtime.running import RunOptions, asked_reviews
 from formulaseed.runtime.running import run as run_restaurants
 from formulaseed.wording import number_of

@@ -16,12 +16,12 @@ import click
 from formulaseed.api import load_evaluator
 from formulaseed.cli.output import say
 from formulaseed.cli.seeds import tell_warnings
+from formulaseed.data.results import Failures
 from formulaseed.errors import DataError, UnreadableError
 from formulaseed.ir import nodes
-from formulaseed.modules import load_module
 from formulaseed.pipeline import FormulaSeed, load_seed
 from formulaseed.runtime.evaluator import Evaluator
-from formulaseed.runtime.results import Failures
+from formulaseed.runtime.modules import load_module
 
 F = TypeVar("F", bound=Callable[..., Any])
 

@@ -11,10 +11,10 @@ import click
 from formulaseed.cli.output import emit, say, show
 from formulaseed.cli.seeds import reference_option, replace_file, strict_option, tell_warnings
 from formulaseed.cli.targets import Obstacle, obstacle_at
+from formulaseed.data.files import holds
 from formulaseed.diagnostics.render import render_text, summary
 from formulaseed.errors import SeedError, UnreadableError
 from formulaseed.pipeline import TARGETS, FormulaSeed, RequestsFile, compile_requests, compile_seed, load_file
-from formulaseed.source.files import holds
 
 if TYPE_CHECKING:
     from formulaseed.formulas import RulesFile

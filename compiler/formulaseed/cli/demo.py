@@ -9,17 +9,17 @@ from pathlib import Path
 import click
 
 from formulaseed.cli.output import say, show
+from formulaseed.data.contexts import read_contexts
+from formulaseed.data.jsonl import read_lines
+from formulaseed.data.records import Restaurant
+from formulaseed.data.results import Failures, Result
 from formulaseed.diagnostics.render import summary
 from formulaseed.extract.base import TextExtractor, fields_of
 from formulaseed.extract.lexical import LexicalExtractor
 from formulaseed.pipeline import FormulaSeed, compile_seed, load_seed
 from formulaseed.resources import resource_folder
-from formulaseed.runtime.contexts import read_contexts
 from formulaseed.runtime.evaluator import Evaluator
-from formulaseed.runtime.jsonl import read_lines
 from formulaseed.runtime.loading import module_from_source
-from formulaseed.runtime.records import Restaurant
-from formulaseed.runtime.results import Failures, Result
 from formulaseed.runtime.running import RunOptions, run
 
 _VERDICT, _SCORE = "VERDICT", "FINAL_RISK_SCORE"

@@ -6,9 +6,9 @@ import click
 
 from formulaseed.cli.common import allow_edited_option, finish, load, param_option, parameters_of, reported
 from formulaseed.cli.output import say
+from formulaseed.data.jsonl import read_lines
+from formulaseed.data.results import Counted, Failures, result_writer
 from formulaseed.runtime.evaluation import evaluate_lines
-from formulaseed.runtime.jsonl import read_lines
-from formulaseed.runtime.results import Counted, Failures, result_writer
 from formulaseed.wording import number_of
 
 

@@ -12,10 +12,10 @@ from formulaseed.cli.seeds import replace_file
 from formulaseed.diagnostics.model import Problems
 from formulaseed.diagnostics.render import render_text
 from formulaseed.errors import UnreadableError
-from formulaseed.frontends.canonical import canonical
-from formulaseed.frontends.layout import layout
-from formulaseed.frontends.sorting import sorted_steps
 from formulaseed.pipeline import parse, read
+from formulaseed.seed.write.canonical import canonical
+from formulaseed.seed.write.layout import layout
+from formulaseed.seed.write.sorting import sorted_steps
 from formulaseed.source.json_reader import plain
 
 

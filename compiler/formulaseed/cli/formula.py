@@ -13,12 +13,12 @@ from formulaseed.cli.output import emit, say, show
 from formulaseed.cli.seeds import strict_option
 from formulaseed.diagnostics.model import strictly
 from formulaseed.diagnostics.render import render_text, summary
-from formulaseed.diagnostics.stages import STAGES, stage_of, stages
-from formulaseed.domain.types import Value
 from formulaseed.errors import DataError, EvaluationError
 from formulaseed.formulas import ProgramAnalysis, analyse_formula, analyse_rules_file, domain_of
+from formulaseed.language.types import Value
+from formulaseed.reference.evaluation import evaluate_steps, known_values, single
+from formulaseed.reference.stages import STAGES, stage_of, stages
 from formulaseed.reference.variables import variables_of
-from formulaseed.runtime.formula import evaluate_steps, known_values, single
 
 _MOST = 4 * 1024 * 1024
 
@@ -126,7 +126,7 @@ def _values(text: str | None) -> Mapping[str, Any] | None:
     if text is None:
         return None
     if text.startswith("@"):
-        from formulaseed.source.files import read_bytes
+        from formulaseed.data.files import read_bytes
 
         data, _ = read_bytes(text[1:], _MOST)
         text = data.decode("utf-8-sig", "replace")

@@ -11,11 +11,11 @@ from formulaseed.cli.output import emit, say, show
 from formulaseed.cli.seeds import replace_file
 from formulaseed.diagnostics.model import Problems
 from formulaseed.diagnostics.render import render_text
-from formulaseed.frontends.canonical import canonical
-from formulaseed.frontends.keys import is_older
-from formulaseed.frontends.layout import layout
-from formulaseed.frontends.migrate import migrate
 from formulaseed.pipeline import analyse_text, load_seed, parse
+from formulaseed.seed.read.keys import is_older
+from formulaseed.seed.write.canonical import canonical
+from formulaseed.seed.write.layout import layout
+from formulaseed.seed.write.migrate import migrate
 from formulaseed.source.text import Source
 
 

@@ -12,17 +12,17 @@ import click
 
 from formulaseed.cli.output import emit, say
 from formulaseed.cli.seeds import replace_file
+from formulaseed.data.files import holds
 from formulaseed.diagnostics.model import Problems
-from formulaseed.domain.reference import DatabaseLayout, Reference
 from formulaseed.errors import SeedError
 from formulaseed.formulas import read_reference
-from formulaseed.frontends.reference_file import lower_layout, lower_reference
 from formulaseed.reference.document import document_text, reference_json
 from formulaseed.reference.markdown import reference_markdown
+from formulaseed.reference.model import DatabaseLayout, Reference
 from formulaseed.reference.prompt import BudgetError, estimated_tokens, reference_prompt
+from formulaseed.reference.read import lower_layout, lower_reference
 from formulaseed.reference.restaurant import restaurant_reference
 from formulaseed.reference.versions import bumped, change
-from formulaseed.source.files import holds
 
 
 @click.command("reference")

@@ -7,7 +7,7 @@ import click
 from formulaseed.cli.output import show
 from formulaseed.diagnostics import codes
 from formulaseed.diagnostics.pages import page
-from formulaseed.diagnostics.suggest import did_you_mean
+from formulaseed.diagnostics.suggestions import did_you_mean
 
 
 @click.command("rule")

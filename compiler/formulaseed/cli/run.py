@@ -10,11 +10,12 @@ import click
 from formulaseed.cli.common import allow_edited_option, finish, load, param_option, parameters_of, reported
 from formulaseed.cli.output import say
 from formulaseed.cli.progress import Progress, progress
-from formulaseed.extract.base import Extractor, TextExtractor, fields_of
+from formulaseed.data.contexts import Placed, join_files, read_contexts
+from formulaseed.data.extractions import Extractor
+from formulaseed.data.jsonl import read_lines
+from formulaseed.data.results import Counted, Failures, Result, result_writer
+from formulaseed.extract.base import TextExtractor, fields_of
 from formulaseed.ir import nodes
-from formulaseed.runtime.contexts import Placed, join_files, read_contexts
-from formulaseed.runtime.jsonl import read_lines
-from formulaseed.runtime.results import Counted, Failures, Result, result_writer
 from formulaseed.runtime.running import RunOptions
 from formulaseed.runtime.running import run as run_restaurants
 from formulaseed.wording import number_of

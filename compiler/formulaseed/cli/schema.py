@@ -9,10 +9,10 @@ import click
 
 from formulaseed.cli.output import emit, say
 from formulaseed.cli.seeds import replace_file
+from formulaseed.data.files import holds
 from formulaseed.errors import UnreadableError
-from formulaseed.frontends.json_schema import seed_schema
-from formulaseed.frontends.layout import layout
-from formulaseed.source.files import holds
+from formulaseed.seed.json_schema import seed_schema
+from formulaseed.seed.write.layout import layout
 
 
 @click.command("schema")

@@ -11,15 +11,15 @@ from formulaseed import limits
 from formulaseed.cli.output import emit, say, show
 from formulaseed.diagnostics.model import Problems, printable, strictly
 from formulaseed.diagnostics.render import render_json, render_text, summary
-from formulaseed.diagnostics.suggest import did_you_mean
-from formulaseed.frontends.groups import GROUPS
-from formulaseed.frontends.request_template import CHECKLIST, GUIDELINES, request_template
-from formulaseed.frontends.shorthand import shorthand_of
-from formulaseed.ir.requests import Request
+from formulaseed.diagnostics.suggestions import did_you_mean
 from formulaseed.pipeline import RequestsAnalysis, analyse_requests
+from formulaseed.requests.groups import GROUPS
+from formulaseed.requests.model import Request
+from formulaseed.requests.shorthand import Junction, Name, Shorthand, parse_shorthand, print_shorthand
+from formulaseed.requests.shorthand_check import shorthand_of
+from formulaseed.requests.template import CHECKLIST, GUIDELINES, request_template
 from formulaseed.source.json_reader import Plain
 from formulaseed.source.text import Source
-from formulaseed.syntax.shorthand import Junction, Name, Shorthand, parse_shorthand, print_shorthand
 from formulaseed.wording import number_of
 
 _CODES = ("FS814", "FS821", "FS822", "FS823")

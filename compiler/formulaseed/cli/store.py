@@ -12,11 +12,11 @@ import click
 
 from formulaseed.cli.common import finish, reported
 from formulaseed.cli.output import emit, say
+from formulaseed.data.jsonl import BadLine, read_lines
+from formulaseed.data.results import Failures, text_writer
 from formulaseed.errors import DataError
 from formulaseed.extract.store import Store, StoreError, default_path
 from formulaseed.llm.prices import read_prices, told
-from formulaseed.runtime.jsonl import BadLine, read_lines
-from formulaseed.runtime.results import Failures, text_writer
 from formulaseed.wording import number_of
 
 _store_option = click.option("--store", "path", help="The store; by default the one in the user's cache folder.")

@@ -13,17 +13,18 @@ from formulaseed.cli.output import say
 from formulaseed.cli.progress import progress
 from formulaseed.cli.requests_report import COLORS, Report, ToldRequest
 from formulaseed.cli.seeds import tell_warnings
+from formulaseed.data.candidates import read_dataset
+from formulaseed.data.results import WRONG, Failures, result_writer, text_writer
 from formulaseed.diagnostics.model import Diagnostic
 from formulaseed.diagnostics.render import render_text
-from formulaseed.diagnostics.suggest import did_you_mean
-from formulaseed.frontends.groups import GROUPS
-from formulaseed.ir.requests import InvalidRequest, ItemMeta, Line, Sentiment
-from formulaseed.ir.three_valued import value_at
+from formulaseed.diagnostics.suggestions import did_you_mean
+from formulaseed.ir.attributes import value_at
 from formulaseed.pipeline import read_requests
-from formulaseed.runtime.candidates import World, read_world
-from formulaseed.runtime.reasons import explanation, reasons, suggestions
-from formulaseed.runtime.results import WRONG, Failures, result_writer, text_writer
-from formulaseed.runtime.validation import (
+from formulaseed.requests.explain import explanation, reasons, suggestions
+from formulaseed.requests.groups import GROUPS
+from formulaseed.requests.logic import Dataset
+from formulaseed.requests.model import InvalidRequest, ItemMeta, Line, Sentiment
+from formulaseed.requests.validate import (
     Matrix,
     RequestResult,
     Truths,
@@ -79,11 +80,11 @@ def command(
         raise click.UsageError("--matrix, --out and --conditions write to different files")
     report = Report(on_error="-" in outputs)
     with reported(failures):
-        world = read_world(restaurants, reviews, judgements, social, failures)
-        truths = Truths(valid(picked), world)
-        with progress("restaurant", len(world.candidates)) as bar:
+        dataset = read_dataset(restaurants, reviews, judgements, social, failures)
+        truths = Truths(valid(picked), dataset)
+        with progress("restaurant", len(dataset.candidates)) as bar:
             for business_id in truths.fill():
-                bar.advance(world.name(business_id))
+                bar.advance(dataset.name(business_id))
         found = matrix_of(truths)
         results = results_of(picked, found)
         if out is not None:
@@ -137,16 +138,16 @@ def _tell(
         told = [_told(line, result, truths, suggest) for line, result in members]
         title = f"{group} {GROUPS[group].name}" if group is not None else "no known group"
         report.group(f"{title}: {good} of {len(members)} ok", told)
-    report.line(_summary(results, truths.world))
+    report.line(_summary(results, truths.dataset))
 
 
 def _told(line: Line, result: RequestResult, truths: Truths, suggest: bool) -> ToldRequest:
     if isinstance(line, InvalidRequest):
-        gold = truths.world.name(line.gold_restaurant) if line.gold_restaurant is not None else ""
+        gold = truths.dataset.name(line.gold_restaurant) if line.gold_restaurant is not None else ""
         return ToldRequest(_label(line), result.status, line.scenario or "", gold, line.errors)
     notes = list(reasons(line, result, truths))
     notes += [f"suggestion: {change}" for change in suggestions(line, result, truths)] if suggest else []
-    return ToldRequest(line.id, result.status, line.scenario, truths.world.name(line.gold_restaurant), tuple(notes))
+    return ToldRequest(line.id, result.status, line.scenario, truths.dataset.name(line.gold_restaurant), tuple(notes))
 
 
 def _label(line: Line) -> str:
@@ -154,12 +155,12 @@ def _label(line: Line) -> str:
     return line.id or f"line {line.line}"
 
 
-def _summary(results: Sequence[RequestResult], world: World) -> str:
+def _summary(results: Sequence[RequestResult], dataset: Dataset) -> str:
     counts = {status: sum(result.status == status for result in results) for status in COLORS}
     told = ", ".join(f"{number} {status}" for status, number in counts.items() if number) or "none"
     return (
-        f"{number_of(len(results), 'request')}, {number_of(len(world.candidates), 'restaurant')}, "
-        f"{number_of(world.review_count, 'review')}: {told}"
+        f"{number_of(len(results), 'request')}, {number_of(len(dataset.candidates), 'restaurant')}, "
+        f"{number_of(dataset.review_count, 'review')}: {told}"
     )
 
 
@@ -180,15 +181,15 @@ def _explain(
 
 def _notes(truths: Truths) -> Iterator[str]:
     """What of the input is missing, or not looked at by any restaurant, that conditions ask for."""
-    world = truths.world
+    dataset = truths.dataset
     circles = [c for c in truths.conditions.values() if getattr(c.evidence, "circle", None) is not None]
-    if circles and not world.has_graph:
+    if circles and not dataset.has_graph:
         yield f"{number_of(len(circles), 'condition')} on circles of friends and no --social: only those named count"
     judged = [c for c in truths.conditions.values() if isinstance(c.evidence, Sentiment)]
-    if judged and world.background.judgements is None:
+    if judged and dataset.background.judgements is None:
         yield f"{number_of(len(judged), 'condition')} on judgements and no --judgements: they are unknown"
     for path in dict.fromkeys(e.path for e in truths.conditions if isinstance(e, ItemMeta)):
-        places = [candidate.business for candidate in world.candidates.values()]
+        places = [candidate.business for candidate in dataset.candidates.values()]
         if places and all(value_at(business, path) is None for business in places):
             known = _keys_beside(path, places)
             yield f"no restaurant has `{'.'.join(path)}`; {did_you_mean(path[-1], known, what='there are')}"

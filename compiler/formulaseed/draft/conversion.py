@@ -13,8 +13,8 @@ from typing import Any
 
 from formulaseed import limits
 from formulaseed.draft.task import Task
-from formulaseed.frontends.canonical import canonical
-from formulaseed.frontends.layout import layout
+from formulaseed.seed.write.canonical import canonical
+from formulaseed.seed.write.layout import layout
 
 Json = Any
 Part = dict[str, Json]

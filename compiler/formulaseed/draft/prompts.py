@@ -10,14 +10,15 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from formulaseed.domain.builtins import COMPARISONS, FUNCTIONS, OPERATORS
-from formulaseed.domain.schema import CONTEXT, META, VALIDITY_FIELD, VALIDITY_VALUES
-from formulaseed.domain.types import Type
 from formulaseed.draft import wire
 from formulaseed.draft.task import Task
-from formulaseed.frontends.keys import FIELD_TYPES, STRATEGIES
+from formulaseed.language.functions import FUNCTIONS
+from formulaseed.language.operators import COMPARISONS, OPERATORS
+from formulaseed.language.types import Type
 from formulaseed.llm.calls import Call, Effort
 from formulaseed.llm.prompts import prompt
+from formulaseed.seed.read.keys import FIELD_TYPES, STRATEGIES
+from formulaseed.seed.standard_fields import CONTEXT, META, VALIDITY_FIELD, VALIDITY_VALUES
 
 Json = Any
 

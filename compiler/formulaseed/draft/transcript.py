@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from formulaseed.data.files import read_whole
 from formulaseed.draft.answers import Unusable, load
 from formulaseed.errors import DataError, UnreadableError, reason_of
-from formulaseed.frontends.layout import layout
 from formulaseed.limits import FILE_BYTES
 from formulaseed.llm.calls import EFFORTS, Answer, Call, Effort, Usage
-from formulaseed.source.files import read_whole
+from formulaseed.seed.write.layout import layout
 
 Json = Any
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import Any
 
 from formulaseed import limits
-from formulaseed.domain.builtins import FUNCTIONS
-from formulaseed.frontends.keys import FIELD_TYPES, SCALARS, STRATEGIES
+from formulaseed.language.functions import FUNCTIONS
+from formulaseed.seed.read.keys import FIELD_TYPES, SCALARS, STRATEGIES
 
 Json = Any
 TESTS = ("is", "in", ">=", ">", "<=", "<", "!=")

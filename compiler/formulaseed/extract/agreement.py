@@ -16,7 +16,8 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from formulaseed.extract.fields import Field, FieldValue
+from formulaseed.data.extractions import FieldValue
+from formulaseed.extract.fields import Field
 
 Pair = tuple[Mapping[str, FieldValue], Mapping[str, FieldValue]]
 """One review's fields, as recorded and as predicted."""

@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 
+from formulaseed.data.extractions import NOT_ASKED, Extraction, ReviewText
 from formulaseed.extract.asking import Question, Questionnaire, Unusable
-from formulaseed.extract.base import NOT_ASKED, Extraction, OneByOne, ReviewText
+from formulaseed.extract.base import OneByOne
 from formulaseed.extract.passes import majority
 from formulaseed.extract.store import Store, Stored
 from formulaseed.extract.tally import Tally

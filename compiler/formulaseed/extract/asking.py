@@ -14,9 +14,9 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from formulaseed.data.extractions import FieldValue, Quote, ReviewText
 from formulaseed.errors import DataError
-from formulaseed.extract.base import Quote, ReviewText
-from formulaseed.extract.fields import Field, FieldValue, legal
+from formulaseed.extract.fields import Field, legal
 from formulaseed.llm.calls import Answer, Call, Effort
 from formulaseed.llm.prompts import prompt
 

@@ -12,8 +12,8 @@ import json
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
+from formulaseed.data.extractions import ReviewText
 from formulaseed.extract.answers import ASKED_AT_MOST, Answers, unanswered
-from formulaseed.extract.base import ReviewText
 from formulaseed.llm.batches import BatchClient, BatchResult
 from formulaseed.llm.calls import Call, params
 from formulaseed.llm.client import Abilities, Attempt, CallFailed, Limits

@@ -10,8 +10,8 @@ import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from formulaseed.data.extractions import ReviewText
 from formulaseed.extract.answers import Answers
-from formulaseed.extract.base import ReviewText
 from formulaseed.extract.fields import Field
 from formulaseed.llm.calls import Usage
 from formulaseed.llm.prices import Prices, told

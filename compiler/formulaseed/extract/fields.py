@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from formulaseed.domain.json_values import _shown
+from formulaseed.data.extractions import FieldValue
 from formulaseed.errors import DataError
+from formulaseed.language.json_values import _shown
 from formulaseed.limits import INPUT_MAX, INTEGER_MAX
 
 FieldType = Literal["enum", "boolean", "integer", "number", "string"]
-FieldValue = str | int | float | bool
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from formulaseed.extract.fields import Field, FieldValue
+from formulaseed.data.extractions import FieldValue
+from formulaseed.extract.fields import Field
 from formulaseed.extract.lexical_fields import FieldCues, cues_of
 from formulaseed.extract.lexical_plain import find_name, find_number
 from formulaseed.extract.lexical_scores import THRESHOLD, Review, all_scores, review_of

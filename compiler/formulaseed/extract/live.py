@@ -11,10 +11,10 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
+from formulaseed.data.extractions import NOT_ASKED, Extraction, ReviewText
 from formulaseed.errors import FormulaSeedError
 from formulaseed.extract.answers import ASKED_AT_MOST, Answers
 from formulaseed.extract.asking import Question
-from formulaseed.extract.base import NOT_ASKED, Extraction, ReviewText
 from formulaseed.extract.store import Stored
 from formulaseed.llm.budget import Budget
 from formulaseed.llm.calls import Call, Usage

@@ -8,9 +8,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
+from formulaseed.data.extractions import FieldValue, Quote
 from formulaseed.extract.asking import Values
-from formulaseed.extract.base import Quote
-from formulaseed.extract.fields import FieldValue
 
 
 def majority(passes: Sequence[Values]) -> Values:

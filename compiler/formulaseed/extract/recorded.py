@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from formulaseed.domain.typos import _typo_of
+from formulaseed.data.extractions import Extraction, FieldValue, ReviewText
+from formulaseed.data.jsonl import BadLine, Line
+from formulaseed.data.records import ExtractionLine
 from formulaseed.errors import DataError
-from formulaseed.extract.base import Extraction, OneByOne, ReviewText
-from formulaseed.extract.fields import Field, FieldValue, legal
-from formulaseed.runtime.jsonl import BadLine, Line
-from formulaseed.runtime.records import ExtractionLine
+from formulaseed.extract.base import OneByOne
+from formulaseed.extract.fields import Field, legal
+from formulaseed.language.typos import _typo_of
 
 
 class RecordedExtractor(OneByOne):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from formulaseed.extract.base import Quote
+from formulaseed.data.extractions import Quote
 from formulaseed.extract.passes import Agreement
 from formulaseed.llm.calls import Usage
 from formulaseed.llm.client import Attempt

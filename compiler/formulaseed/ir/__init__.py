@@ -1,1 +1,1 @@
-"""The typed, resolved program."""
+"""The typed program."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from formulaseed.ir import nodes
 from formulaseed.ir.text import step_text
+from formulaseed.language import typed
 from formulaseed.source.text import Source, Span
 
 
@@ -12,8 +13,8 @@ def dump_program(program: nodes.Program) -> str:
     lines = [f"task {program.task_name}"]
     lines += [f"field extraction.{f.name}: {f.ty}" for f in program.fields]
     used = program.used()
-    for kind, fields in ((nodes.SymbolKind.META, program.meta), (nodes.SymbolKind.CONTEXT, program.context)):
-        lines += [f"field {kind.value}.{f.name}: {f.ty}" for f in fields if nodes.Symbol(kind, f.name) in used]
+    for kind, fields in ((typed.SymbolKind.META, program.meta), (typed.SymbolKind.CONTEXT, program.context)):
+        lines += [f"field {kind.value}.{f.name}: {f.ty}" for f in fields if typed.Symbol(kind, f.name) in used]
     lines += [f"param {p.name}: {p.ty} = {p.default!r}" for p in program.parameters]
     for step in program.steps:
         sign = "$" if isinstance(step.operation, nodes.Filter) else ""

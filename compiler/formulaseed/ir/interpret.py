@@ -12,15 +12,17 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from formulaseed import limits
-from formulaseed.domain.builtins import COMPARE, FUNCTIONS, OPERATORS, Fault, finite
-from formulaseed.domain.dates import _iso_date
-from formulaseed.domain.json_values import _shown
-from formulaseed.domain.types import Base, Type, Value
-from formulaseed.domain.typos import _similar, _typo_of
 from formulaseed.errors import DataError, EvaluationError
 from formulaseed.ir import nodes
-from formulaseed.ir.nodes import Expr, Symbol, SymbolKind
-from formulaseed.ir.three_valued import value_at
+from formulaseed.ir.attributes import value_at
+from formulaseed.language import typed
+from formulaseed.language.dates import _iso_date
+from formulaseed.language.functions import FUNCTIONS
+from formulaseed.language.json_values import _shown
+from formulaseed.language.operators import COMPARE, OPERATORS, Fault, finite
+from formulaseed.language.typed import Expr, Symbol, SymbolKind
+from formulaseed.language.types import Base, Type, Value
+from formulaseed.language.typos import _similar, _typo_of
 
 _KINDS = {
     Base.INTEGER: (int,),
@@ -240,26 +242,26 @@ class _Evaluator:
 
     def value(self, expression: Expr, row: Values) -> Any:
         match expression:
-            case nodes.Literal(value):
+            case typed.Literal(value):
                 return value
-            case nodes.Ref(symbol):
+            case typed.Ref(symbol):
                 if symbol.kind is SymbolKind.FILTER:
                     return self.value(self.filters[symbol.name], row)
                 return row[symbol] if symbol in row else self.shared[symbol]
-            case nodes.Present(operand):
+            case typed.Present(operand):
                 found = self.value(operand, row)
                 if found is None:
-                    name = operand.text if isinstance(operand, nodes.Ref) else "a value"
+                    name = operand.text if isinstance(operand, typed.Ref) else "a value"
                     raise Fault("null", f"{name} is null", (None,))
                 return found
-            case nodes.Unary(sign, operand):
+            case typed.Unary(sign, operand):
                 number = self.value(operand, row)
                 return -number if sign == "-" else number
-            case nodes.Binary(symbol_, left, right):
+            case typed.Binary(symbol_, left, right):
                 return OPERATORS[symbol_].apply(self.value(left, row), self.value(right, row))
-            case nodes.Call(name, arguments):
+            case typed.Call(name, arguments):
                 return FUNCTIONS[name].apply(*[self.value(argument, row) for argument in arguments])
-            case nodes.Comparison(first, operators, rest):
+            case typed.Comparison(first, operators, rest):
                 left_value = self.value(first, row)
                 for compare, right in zip(operators, rest, strict=True):
                     right_value = self.value(right, row)
@@ -267,16 +269,16 @@ class _Evaluator:
                         return False
                     left_value = right_value
                 return True
-            case nodes.Logical(word, operands):
+            case typed.Logical(word, operands):
                 found = None
                 for operand in operands:
                     found = self.value(operand, row)
                     if bool(found) is (word == "or"):
                         break
                 return found
-            case nodes.Not(operand):
+            case typed.Not(operand):
                 return not self.value(operand, row)
-            case nodes.Conditional(condition, then, otherwise):
+            case typed.Conditional(condition, then, otherwise):
                 return self.value(then if self.value(condition, row) else otherwise, row)
-            case nodes.List(items):
+            case typed.List(items):
                 return [self.value(item, row) for item in items]

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from formulaseed.domain.builtins import FUNCTIONS
 from formulaseed.ir import nodes
-from formulaseed.ir.nodes import Expr, SymbolKind
+from formulaseed.language import typed
+from formulaseed.language.functions import FUNCTIONS
+from formulaseed.language.typed import Expr, SymbolKind
 from formulaseed.source.text import Span
 
 _DIVIDING = ("/", "//", "%", "**", "pow")
@@ -33,22 +34,22 @@ def _reached(program: nodes.Program, step: nodes.Step) -> Iterator[Expr]:
     filters = {s.name: s.operation.condition for s in program.steps if isinstance(s.operation, nodes.Filter)}
     stack, seen = list(step.expressions()), set[str]()
     while stack:
-        for node in nodes.walk(stack.pop()):
+        for node in typed.walk(stack.pop()):
             yield node
-            if isinstance(node, nodes.Ref) and node.symbol.kind is SymbolKind.FILTER and node.symbol.name not in seen:
+            if isinstance(node, typed.Ref) and node.symbol.kind is SymbolKind.FILTER and node.symbol.name not in seen:
                 seen.add(node.symbol.name)
                 stack.append(filters[node.symbol.name])
 
 
 def _may_raise(node: Expr, kind: str) -> bool:
     match node:
-        case nodes.Present():
+        case typed.Present():
             return kind == "null"
-        case nodes.Binary(symbol, is_safe=is_safe, may_overflow=may_overflow):
+        case typed.Binary(symbol, is_safe=is_safe, may_overflow=may_overflow):
             return _fails(symbol, kind, is_safe) or (
                 kind == "overflow" and (may_overflow or (symbol == "**" and not is_safe))
             )
-        case nodes.Call(function, is_safe=is_safe):
+        case typed.Call(function, is_safe=is_safe):
             return _fails(function, kind, is_safe) or (
                 kind == "overflow" and not is_safe and FUNCTIONS[function].helper == "power"
             )

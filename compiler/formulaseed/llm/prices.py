@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from formulaseed.data.files import read_whole
 from formulaseed.errors import DataError
 from formulaseed.limits import FILE_BYTES
 from formulaseed.llm.calls import Call, Usage
-from formulaseed.source.files import read_whole
 
 _OWN = Path(__file__).with_name("prices.json")
 _MOST = 1e15

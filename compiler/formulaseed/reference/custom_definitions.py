@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from formulaseed.domain.reference import CUSTOM_TYPES, CustomField, DatabaseLayout, Entity, Json
-from formulaseed.domain.schema import is_name
 from formulaseed.errors import DataError
+from formulaseed.language.names import is_name
+from formulaseed.reference.model import CUSTOM_TYPES, CustomField, DatabaseLayout, Entity, Json
 
 _TABLES = (
     "custom_field_definition", "custom_field_definitions", "custom_field", "custom_fields", "field_definition",

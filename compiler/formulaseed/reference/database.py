@@ -12,10 +12,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from formulaseed.domain.reference import DatabaseLayout, Entity, EntityField, EnumType, Json, Reference
-from formulaseed.domain.schema import RESERVED_WORDS, is_name
 from formulaseed.errors import DataError, UnreadableError
+from formulaseed.language.names import RESERVED_WORDS, is_name
 from formulaseed.reference.custom_definitions import custom_fields, definition_columns, find_definitions
+from formulaseed.reference.model import DatabaseLayout, Entity, EntityField, EnumType, Json, Reference
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection, Inspector

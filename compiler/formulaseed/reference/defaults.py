@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from formulaseed.domain.reference import CUSTOM, Entity, Example, Reference, SyntaxPattern
-from formulaseed.domain.types import Base, Type
+from formulaseed.language.types import Base, Type
+from formulaseed.reference.model import CUSTOM, Entity, Example, Reference, SyntaxPattern
 
 
 def default_patterns(reference: Reference) -> tuple[SyntaxPattern, ...]:

@@ -9,9 +9,9 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from formulaseed.domain import builtins
-from formulaseed.domain.reference import CUSTOM, CustomField, Entity, EntityField, EnumType, Reference
+from formulaseed.language import functions, operators
 from formulaseed.reference.defaults import default_examples, default_notes, default_patterns
+from formulaseed.reference.model import CUSTOM, CustomField, Entity, EntityField, EnumType, Reference
 
 _RETURNS = {"number": "float"}
 PREFIXED = "; only with its prefix: "
@@ -31,8 +31,8 @@ def reference_json(reference: Reference) -> dict[str, Any]:
             if entity.custom_fields
         },
         "enums": {enum.name: _enum(enum, reference) for enum in all_enums(reference)},
-        "operators": operators(),
-        "functions": {function.name: _function(function) for function in builtins.FUNCTIONS.values()},
+        "operators": operators_by_kind(),
+        "functions": {function.name: _function(function) for function in functions.FUNCTIONS.values()},
         "syntax_patterns": {
             pattern.name: {
                 "syntax": pattern.syntax,
@@ -58,12 +58,12 @@ def document_text(document: dict[str, Any]) -> str:
     return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
 
 
-def operators() -> dict[str, dict[str, str]]:
+def operators_by_kind() -> dict[str, dict[str, str]]:
     """The operators by kind, each with what it means."""
     return {
-        "arithmetic": {operator.symbol: operator.description for operator in builtins.OPERATORS.values()},
-        "comparison": {**builtins.ORDERING, **builtins.MEMBERSHIP},
-        "logical": dict(builtins.LOGICAL),
+        "arithmetic": {operator.symbol: operator.description for operator in operators.OPERATORS.values()},
+        "comparison": {**operators.ORDERING, **operators.MEMBERSHIP},
+        "logical": dict(operators.LOGICAL),
     }
 
 
@@ -88,7 +88,7 @@ def access_pattern(entity: Entity, reference: Reference) -> str:
     return f"Direct field access{shown}{PREFIXED + ', '.join(reference.hidden) if reference.hidden else ''}"
 
 
-def returned(function: builtins.Function) -> str:
+def returned(function: functions.Function) -> str:
     """What a function gives, in the words of references."""
     return _RETURNS.get(function.returns, function.returns)
 
@@ -141,7 +141,7 @@ def _enum(enum: EnumType, reference: Reference) -> dict[str, Any]:
     return {"description": enum.description, "values": list(enum.values), **({"usage": usage} if usage else {})}
 
 
-def _function(function: builtins.Function) -> dict[str, str]:
+def _function(function: functions.Function) -> dict[str, str]:
     return {
         "signature": function.signature,
         "description": function.description,

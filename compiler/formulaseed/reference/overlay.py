@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from formulaseed.domain.reference import CustomField, Entity, EntityField, Reference
+from formulaseed.reference.model import CustomField, Entity, EntityField, Reference
 
 
 def overlaid(base: Reference, overlay: Reference) -> Reference:

@@ -5,10 +5,10 @@ Entities are the namespaces of formulas in seeds; `context`, the restaurant, is 
 
 from __future__ import annotations
 
-from formulaseed.domain import schema
-from formulaseed.domain.reference import Entity, EntityField, Example, Reference, SyntaxPattern
-from formulaseed.domain.types import Base, Type, Value
 from formulaseed.ir import nodes
+from formulaseed.language.types import Base, Type, Value
+from formulaseed.reference.model import Entity, EntityField, Example, Reference, SyntaxPattern
+from formulaseed.seed import standard_fields
 
 _TYPES = {Base.INTEGER: "integer", Base.NUMBER: "float", Base.BOOLEAN: "boolean", Base.STRING: "string"}
 _DESCRIPTION = "What formulas over a restaurant and its reviews may say: fields, operators, functions and syntax."
@@ -31,8 +31,10 @@ _PATTERNS = (
 
 def restaurant_reference(program: nodes.Program | None = None) -> Reference:
     """The reference of the restaurant domain; of a checked seed, with its fields and parameters."""
-    context = {name: (ty, schema.DESCRIPTIONS[f"context.{name}"]) for name, ty in schema.CONTEXT.items()}
-    meta = {name: (ty, schema.DESCRIPTIONS[f"meta.{name}"]) for name, ty in schema.META.items()}
+    context = {
+        name: (ty, standard_fields.DESCRIPTIONS[f"context.{name}"]) for name, ty in standard_fields.CONTEXT.items()
+    }
+    meta = {name: (ty, standard_fields.DESCRIPTIONS[f"meta.{name}"]) for name, ty in standard_fields.META.items()}
     entities = []
     description = _DESCRIPTION
     if program is not None:

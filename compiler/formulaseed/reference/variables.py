@@ -10,11 +10,11 @@ from dataclasses import replace
 from typing import Any
 
 from formulaseed import limits
-from formulaseed.domain.json_values import _shown
-from formulaseed.domain.reference import CUSTOM, FIELD_TYPES, CustomField, Entity, EntityField, Reference
-from formulaseed.domain.schema import RESERVED_WORDS, is_name
 from formulaseed.errors import DataError
-from formulaseed.ir.values import nested
+from formulaseed.language.json_values import _shown
+from formulaseed.language.names import RESERVED_WORDS, is_name
+from formulaseed.reference.model import CUSTOM, FIELD_TYPES, CustomField, Entity, EntityField, Reference
+from formulaseed.reference.values import nested
 
 _ROOT = "variables"
 _NUMBER = {"number": "float"}

@@ -9,9 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from formulaseed.domain.builtins import FUNCTIONS
-from formulaseed.domain.reference import Reference
-from formulaseed.reference.document import operators
+from formulaseed.language.functions import FUNCTIONS
+from formulaseed.reference.document import operators_by_kind
+from formulaseed.reference.model import Reference
 
 Kind = Literal["none", "patch", "minor", "major"]
 Facts = dict[tuple[str, str], str]
@@ -36,9 +36,11 @@ def change(before: Reference, written: dict[str, Any], after: Reference, documen
     """The change from a reference as it was `written` in a file to another with its `document`."""
     old, new = _facts(before), _facts(after)
     old |= {("function", name): "" for name in written.get("functions", FUNCTIONS)}
-    old |= {("operator", symbol): "" for group in written.get("operators", operators()).values() for symbol in group}
+    old |= {
+        ("operator", symbol): "" for group in written.get("operators", operators_by_kind()).values() for symbol in group
+    }
     new |= {("function", name): "" for name in FUNCTIONS}
-    new |= {("operator", symbol): "" for group in operators().values() for symbol in group}
+    new |= {("operator", symbol): "" for group in operators_by_kind().values() for symbol in group}
     major = [f"{name} removed" for _, name in old.keys() - new.keys()]
     major += [_changed(key[1], old[key], new[key]) for key in old.keys() & new.keys() if _breaks(old[key], new[key])]
     hidden = [name for name in after.hidden if name in before.types and name not in before.hidden]

@@ -10,11 +10,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
+from formulaseed.data.jsonl import BadLine, Line
+from formulaseed.data.records import RowsLine
+from formulaseed.data.results import Failures, Result, ReviewCounts, error_of
 from formulaseed.errors import DataError, EvaluationError
 from formulaseed.runtime.evaluator import Evaluator
-from formulaseed.runtime.jsonl import BadLine, Line
-from formulaseed.runtime.records import RowsLine
-from formulaseed.runtime.results import Failures, Result, ReviewCounts, error_of
 
 
 def evaluate_lines(

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from formulaseed.data.results import Provenance
 from formulaseed.errors import DataError, EvaluationError
 from formulaseed.ir.interpret import object_of, rows_of
 from formulaseed.runtime.contract import GeneratedModule
-from formulaseed.runtime.results import Provenance
 
 JsonRow = Mapping[str, Any]
 Locate = Callable[[str, str], str]

@@ -8,10 +8,10 @@ from pathlib import Path
 from types import FunctionType
 from typing import cast
 
+from formulaseed.data.files import read_whole
 from formulaseed.errors import SeedError, UnreadableError
 from formulaseed.limits import MODULE_BYTES
 from formulaseed.runtime.contract import GeneratedModule
-from formulaseed.source.files import read_whole
 
 _OFFERS: dict[str, type] = {
     **dict.fromkeys(("TASK_NAME", "SEED_SHA256"), str),

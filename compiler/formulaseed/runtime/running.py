@@ -13,14 +13,14 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any, Literal
 
+from formulaseed.data.contexts import Placed
+from formulaseed.data.extractions import NOT_ASKED, Extraction, Extractor, ReviewText, handled
+from formulaseed.data.records import Restaurant, Review
+from formulaseed.data.results import Failures, Result, ReviewCounts, error_of
 from formulaseed.errors import DataError
-from formulaseed.extract.base import NOT_ASKED, Extraction, Extractor, ReviewText, handled
 from formulaseed.ir.nodes import ReviewHandling
-from formulaseed.runtime.contexts import Placed
 from formulaseed.runtime.evaluation import describe, evaluate_one
 from formulaseed.runtime.evaluator import Evaluator
-from formulaseed.runtime.records import Restaurant, Review
-from formulaseed.runtime.results import Failures, Result, ReviewCounts, error_of
 from formulaseed.wording import number_of
 
 OnError = Literal["fail", "skip"]

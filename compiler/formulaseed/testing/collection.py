@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
+from formulaseed.data.files import holds
 from formulaseed.diagnostics.render import render_text, summary
 from formulaseed.errors import EvaluationError, FormulaSeedError
 from formulaseed.pipeline import Analysis, FormulaSeed, analyse, compile_seed, load_seed
 from formulaseed.runtime.evaluator import Evaluator
 from formulaseed.runtime.loading import module_from_file, module_from_source
-from formulaseed.source.files import holds
 
 Outcome = dict[str, Any]
 

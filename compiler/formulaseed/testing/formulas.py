@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from formulaseed.domain.builtins import ADDITIVE, AND, COMPARISON, COMPARISONS, CONDITIONAL, NOT, OR
+from formulaseed.language.operators import ADDITIVE, AND, COMPARISON, COMPARISONS, CONDITIONAL, NOT, OR
 from formulaseed.testing.numbers import NumberForms
 from formulaseed.testing.texts import TextForms
 from formulaseed.testing.writer import Piece, quoted

@@ -15,10 +15,11 @@ from typing import Any
 from hypothesis import strategies as st
 
 from formulaseed import limits
-from formulaseed.domain.types import Base, Type
-from formulaseed.domain.typos import _typo_of
 from formulaseed.ir import nodes
-from formulaseed.ir.nodes import Symbol, SymbolKind
+from formulaseed.language import typed
+from formulaseed.language.typed import Symbol, SymbolKind
+from formulaseed.language.types import Base, Type
+from formulaseed.language.typos import _typo_of
 from formulaseed.pipeline import FormulaSeed, SeedLike, load_seed
 from formulaseed.testing.values import TEXTS, JsonValue, integers, numbers
 
@@ -125,8 +126,8 @@ def _mentioned(program: nodes.Program) -> Iterator[JsonValue]:
         if isinstance(step.operation, nodes.Lookup):
             yield from (key for key, _ in step.operation.table)
         for expression in step.expressions():
-            for node in nodes.walk(expression):
-                if isinstance(node, nodes.Literal):
+            for node in typed.walk(expression):
+                if isinstance(node, typed.Literal):
                     yield node.value
 
 

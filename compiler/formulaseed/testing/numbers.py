@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from formulaseed.domain.builtins import ADDITIVE, AND, ATOM, CONDITIONAL, MULTIPLICATIVE, OR, POWER, UNARY
+from formulaseed.language.operators import ADDITIVE, AND, ATOM, CONDITIONAL, MULTIPLICATIVE, OR, POWER, UNARY
 from formulaseed.testing.values import EDGE_INTEGERS
 from formulaseed.testing.writer import Piece, Writer
 

@@ -7,9 +7,9 @@ from typing import Any
 from hypothesis import assume
 from hypothesis import strategies as st
 
-from formulaseed.domain import schema
-from formulaseed.frontends.keys import STRATEGIES
 from formulaseed.pipeline import analyse
+from formulaseed.seed import standard_fields
+from formulaseed.seed.read.keys import STRATEGIES
 from formulaseed.testing.steps import StepWriter
 from formulaseed.testing.values import SHORT_TEXTS, TEXTS, integers, numbers
 from formulaseed.testing.writer import Variable
@@ -51,8 +51,8 @@ def _seeds(draw: st.DrawFn, max_steps: int) -> dict[str, Any]:
     fields, fields_named = _fields(draw)
     validity = draw(st.integers(0, 5)) == 5
     if validity:
-        values = tuple(value for value, _ in schema.VALIDITY_VALUES)
-        fields_named.append(Variable(f"extraction.{schema.VALIDITY_FIELD}", "string", values))
+        values = tuple(value for value, _ in standard_fields.VALIDITY_VALUES)
+        fields_named.append(Variable(f"extraction.{standard_fields.VALIDITY_FIELD}", "string", values))
     metas, metas_named = _declared(draw, "meta")
     declared, context_named = _declared(draw, "context")
     given, given_named = _parameters(draw)
@@ -132,7 +132,7 @@ def _fields(draw: st.DrawFn) -> tuple[list[dict[str, Any]], list[Variable]]:
 
 def _declared(draw: st.DrawFn, space: str) -> tuple[list[dict[str, Any]], list[Variable]]:
     """Fields that a seed declares itself; one of them may be a standard field that may be null here."""
-    standard = schema.META if space == "meta" else schema.CONTEXT
+    standard = standard_fields.META if space == "meta" else standard_fields.CONTEXT
     fields, variables = [], []
     for name in _unique(draw, (*_FIELD_NAMES, *_HOSTILE_NAMES), 0, 2):
         kind = standard[name].base.value if name in standard else draw(st.sampled_from(_KINDS))
@@ -153,7 +153,7 @@ def _standard(space: str, declared: list[Variable]) -> list[Variable]:
         if space == "meta"
         else ("categories", "city", "stars", "review_count")
     )
-    standard = schema.META if space == "meta" else schema.CONTEXT
+    standard = standard_fields.META if space == "meta" else standard_fields.CONTEXT
     taken = {variable.text for variable in declared}
     return [Variable(f"{space}.{n}", standard[n].base.value) for n in names if f"{space}.{n}" not in taken]
 

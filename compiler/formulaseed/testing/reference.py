@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from formulaseed.domain.types import Value
 from formulaseed.ir.interpret import interpret
+from formulaseed.language.types import Value
 from formulaseed.pipeline import FormulaSeed, SeedLike, load_seed
 
 

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 from hypothesis import strategies as st
 
-from formulaseed.domain.builtins import ADDITIVE
+from formulaseed.language.operators import ADDITIVE
 from formulaseed.testing.formulas import DEPTH, FormulaWriter
 from formulaseed.testing.values import SHORT_TEXTS, JsonValue, integers, numbers
 from formulaseed.testing.where import ConditionWriter, Where

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from formulaseed.domain.builtins import AND, CONDITIONAL, OR
+from formulaseed.language.operators import AND, CONDITIONAL, OR
 from formulaseed.testing.writer import Piece, Writer, quoted
 
 

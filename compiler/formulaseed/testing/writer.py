@@ -14,7 +14,7 @@ from typing import TypeVar
 
 from hypothesis import strategies as st
 
-from formulaseed.domain.builtins import ATOM, CONDITIONAL, OR
+from formulaseed.language.operators import ATOM, CONDITIONAL, OR
 from formulaseed.testing.values import SHORT_TEXTS
 
 _Choice = TypeVar("_Choice")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from formulaseed.domain.types import Value
+from formulaseed.language.types import Value
 
 COMMENT_WIDTH = 160
 

@@ -12,11 +12,11 @@ from dataclasses import dataclass, replace
 
 from formulaseed.backends.python.code import Code, literal
 from formulaseed.backends.python.names import Names
-from formulaseed.domain import builtins
-from formulaseed.domain.builtins import FUNCTIONS, OPERATORS
-from formulaseed.domain.types import BOOLEAN, Base
-from formulaseed.ir import nodes
-from formulaseed.ir.nodes import Expr, Symbol
+from formulaseed.language import operators, typed
+from formulaseed.language.functions import FUNCTIONS
+from formulaseed.language.operators import OPERATORS
+from formulaseed.language.typed import Expr, Symbol
+from formulaseed.language.types import BOOLEAN, Base
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,54 +74,54 @@ class ExpressionPrinter:
             return printed
         before, last = self._parted.get(printed.code, ([], printed))
         code = Code(f"_finite({last.code}, {self.step})")
-        checked = Printed(code, builtins.ATOM, raises=True, floats=last.floats, depth=last.depth + 1)
+        checked = Printed(code, operators.ATOM, raises=True, floats=last.floats, depth=last.depth + 1)
         return self._after(before, checked)
 
     def print(self, expression: Expr) -> Printed:
         match expression:
-            case nodes.Literal(value):
+            case typed.Literal(value):
                 code = literal(value)
-                precedence = builtins.UNARY if code.startswith("-") else builtins.ATOM
+                precedence = operators.UNARY if code.startswith("-") else operators.ATOM
                 return Printed(code, precedence, floats=isinstance(value, float))
-            case nodes.Ref(symbol):
+            case typed.Ref(symbol):
                 return self.names[symbol]
-            case nodes.Present(nodes.Literal(None)):
+            case typed.Present(typed.Literal(None)):
                 name = "string" if expression.info.ty.base is Base.STRING else "number"
-                return Printed(Code(f"_null_{name}({self.step})"), builtins.ATOM, raises=True, depth=1)
-            case nodes.Present(operand):
-                name = literal(operand.text if isinstance(operand, nodes.Ref) else "a value")
+                return Printed(Code(f"_null_{name}({self.step})"), operators.ATOM, raises=True, depth=1)
+            case typed.Present(operand):
+                name = literal(operand.text if isinstance(operand, typed.Ref) else "a value")
                 inner = self.finished(operand)
                 code = Code(f"_present({inner.code}, {name}, {self.step})")
-                return Printed(code, builtins.ATOM, raises=True, floats=inner.floats, depth=inner.depth + 1)
-            case nodes.Unary(sign, operand):
+                return Printed(code, operators.ATOM, raises=True, floats=inner.floats, depth=inner.depth + 1)
+            case typed.Unary(sign, operand):
                 inner = self.print(operand)
-                code, depth = Code(f"{sign}{inner.at(builtins.UNARY)}"), inner.depth_at(builtins.UNARY)
-                return replace(inner, code=code, precedence=builtins.UNARY, depth=depth)
-            case nodes.Binary():
+                code, depth = Code(f"{sign}{inner.at(operators.UNARY)}"), inner.depth_at(operators.UNARY)
+                return replace(inner, code=code, precedence=operators.UNARY, depth=depth)
+            case typed.Binary():
                 return self._binary(expression)
-            case nodes.Call():
+            case typed.Call():
                 return self._call(expression)
-            case nodes.Comparison():
+            case typed.Comparison():
                 return self._comparison(expression)
-            case nodes.Logical():
+            case typed.Logical():
                 return self._logical(expression)
-            case nodes.Not(operand):
+            case typed.Not(operand):
                 return self._negation(operand)
-            case nodes.Conditional(condition, then, otherwise):
+            case typed.Conditional(condition, then, otherwise):
                 test, yes, no = self.finished(condition), self.print(then), self.print(otherwise)
                 if expression.info.ty.nullable:  # the check for infinity does not take null
                     yes, no = self.settled(yes), self.settled(no)
-                code = Code(f"{yes.at(builtins.OR)} if {test.at(builtins.OR)} else {no.code}")
+                code = Code(f"{yes.at(operators.OR)} if {test.at(operators.OR)} else {no.code}")
                 pending, floats = yes.pending or no.pending, yes.floats and no.floats
-                depth = max(_deepest([yes, test], builtins.OR), no.depth)
-                return Printed(code, builtins.CONDITIONAL, pending, _any_raises([test, yes, no]), floats, depth)
-            case nodes.List(items):
+                depth = max(_deepest([yes, test], operators.OR), no.depth)
+                return Printed(code, operators.CONDITIONAL, pending, _any_raises([test, yes, no]), floats, depth)
+            case typed.List(items):
                 parts = [self.finished(item) for item in items]
                 inside = ", ".join(part.code for part in parts)
                 code = Code(f"({inside},)" if len(parts) == 1 else f"({inside})")
-                return Printed(code, builtins.ATOM, raises=_any_raises(parts), depth=_deepest(parts) + 1)
+                return Printed(code, operators.ATOM, raises=_any_raises(parts), depth=_deepest(parts) + 1)
 
-    def _binary(self, node: nodes.Binary) -> Printed:
+    def _binary(self, node: typed.Binary) -> Printed:
         left, right = self.print(node.left), self.print(node.right)
         if left.pending and right.raises:
             left = self.settled(left)
@@ -144,7 +144,7 @@ class ExpressionPrinter:
             if last.depth > _DEEPEST or (place < late and last.raises):
                 local = self.parts.local(operand)
                 before.append(replace(last, code=Code(f"{local} := {last.code}")))
-                last = replace(last, code=local, precedence=builtins.ATOM, raises=False, depth=0)
+                last = replace(last, code=local, precedence=operators.ATOM, raises=False, depth=0)
             flat.append(last)
         return before, flat
 
@@ -155,9 +155,9 @@ class ExpressionPrinter:
         parts = [*before, printed]
         code = Code(f"({', '.join(part.code for part in parts)})[-1]")
         self._parted[code] = before, printed
-        return replace(printed, code=code, precedence=builtins.ATOM, raises=True, depth=_deepest(parts) + 1)
+        return replace(printed, code=code, precedence=operators.ATOM, raises=True, depth=_deepest(parts) + 1)
 
-    def _operation(self, node: nodes.Binary, left: Printed, right: Printed) -> Printed:
+    def _operation(self, node: typed.Binary, left: Printed, right: Printed) -> Printed:
         operator = OPERATORS[node.operator]
         floats = node.operator == "/" or left.floats or right.floats
         if not node.is_safe:
@@ -168,7 +168,7 @@ class ExpressionPrinter:
             if node.operator != "/":
                 left = self.settled(left)
         precedence = operator.precedence
-        before, behind = (builtins.ATOM, builtins.UNARY) if node.operator == "**" else (precedence, precedence + 1)
+        before, behind = (operators.ATOM, operators.UNARY) if node.operator == "**" else (precedence, precedence + 1)
         code = Code(f"{left.at(before)} {node.operator} {right.at(behind)}")
         pending = left.pending or right.pending or node.may_overflow
         depth = max(left.depth_at(before), right.depth_at(behind))
@@ -180,17 +180,19 @@ class ExpressionPrinter:
             name = "whole_power"
         settled = [self.settled(argument) for argument in arguments]
         inside = ", ".join(argument.code for argument in settled)
-        return Printed(Code(f"_{name}({inside}, {self.step})"), builtins.ATOM, raises=True, depth=_deepest(settled) + 1)
+        return Printed(
+            Code(f"_{name}({inside}, {self.step})"), operators.ATOM, raises=True, depth=_deepest(settled) + 1
+        )
 
-    def _call(self, node: nodes.Call) -> Printed:
+    def _call(self, node: typed.Call) -> Printed:
         first = node.arguments[0]
-        if isinstance(first, nodes.Literal) and type(first.value).__name__ == node.function:
+        if isinstance(first, typed.Literal) and type(first.value).__name__ == node.function:
             return self.print(first)  # `float(2.5)` and `int(7)` are what they hold
         finished = [self.finished(argument) for argument in node.arguments]
         before, arguments = self._flat(node.arguments, finished)
         return self._after(before, self._called(node, arguments))
 
-    def _called(self, node: nodes.Call, arguments: list[Printed]) -> Printed:
+    def _called(self, node: typed.Call, arguments: list[Printed]) -> Printed:
         function = FUNCTIONS[node.function]
         if not node.is_safe:
             floats = node.function in ("log", "sqrt") or any(argument.floats for argument in arguments)
@@ -205,23 +207,23 @@ class ExpressionPrinter:
             value, low, high = codes
             if arguments[0].raises and _any_raises(arguments[1:]):  # faults are told in the order of the formula
                 code = Code(f"_clamp({', '.join(codes)})")
-                return Printed(code, builtins.ATOM, raises=True, floats=floats, depth=_deepest(arguments) + 1)
+                return Printed(code, operators.ATOM, raises=True, floats=floats, depth=_deepest(arguments) + 1)
             code = Code(f"max({low}, min({high}, {value}))")
-            return Printed(code, builtins.ATOM, raises=raises, floats=floats, depth=_deepest(arguments) + 2)
+            return Printed(code, operators.ATOM, raises=raises, floats=floats, depth=_deepest(arguments) + 2)
         if node.function == "pow":
             base, exponent = arguments
-            code = Code(f"{base.at(builtins.ATOM)} ** {exponent.at(builtins.UNARY)}")
-            depth = max(base.depth_at(builtins.ATOM), exponent.depth_at(builtins.UNARY))
-            return Printed(code, builtins.POWER, raises=raises, floats=base.floats or exponent.floats, depth=depth)
+            code = Code(f"{base.at(operators.ATOM)} ** {exponent.at(operators.UNARY)}")
+            depth = max(base.depth_at(operators.ATOM), exponent.depth_at(operators.UNARY))
+            return Printed(code, operators.POWER, raises=raises, floats=base.floats or exponent.floats, depth=depth)
         if node.function in ("max", "min") and len(codes) == 1:
             return arguments[0]
         name = f"math.{node.function}" if node.function in ("log", "sqrt", "floor", "ceil") else node.function
         code = Code(f"{name}({', '.join(codes)})")
-        return Printed(code, builtins.ATOM, raises=raises, floats=floats, depth=_deepest(arguments) + 1)
+        return Printed(code, operators.ATOM, raises=raises, floats=floats, depth=_deepest(arguments) + 1)
 
-    def _comparison(self, node: nodes.Comparison) -> Printed:
-        if node.is_decided and (_is_null_test(node) or isinstance(node.first, nodes.Literal)):
-            sides = [self.finished(side) for side in _sides(node) if not isinstance(side, nodes.Literal)]
+    def _comparison(self, node: typed.Comparison) -> Printed:
+        if node.is_decided and (_is_null_test(node) or isinstance(node.first, typed.Literal)):
+            sides = [self.finished(side) for side in _sides(node) if not isinstance(side, typed.Literal)]
             return _after_all(sides, node.operators[0] in ("!=", "not in"))
         operands = [self.finished(operand) for operand in (node.first, *node.rest)]
         if node.is_decided:  # said of any text or number, or a type checker would object to what the seed says
@@ -230,21 +232,21 @@ class ExpressionPrinter:
             if kind == "float" and not operands[0].floats:  # which would round a large integer
                 code, depth = f"max(({operands[0].code},))", operands[0].depth + 2
             if node.may_be_null:
-                code, depth = f"(None if {operands[0].at(builtins.ADDITIVE)} is None else {code})", depth + 1
-            operands[0] = replace(operands[0], code=Code(code), precedence=builtins.ATOM, depth=depth)
-        parts: list[str] = [operands[0].at(builtins.ADDITIVE)]
+                code, depth = f"(None if {operands[0].at(operators.ADDITIVE)} is None else {code})", depth + 1
+            operands[0] = replace(operands[0], code=Code(code), precedence=operators.ATOM, depth=depth)
+        parts: list[str] = [operands[0].at(operators.ADDITIVE)]
         for operator, operand, tree in zip(node.operators, operands[1:], node.rest, strict=True):
-            parts += [_operator(operator, tree), operand.at(builtins.ADDITIVE)]
+            parts += [_operator(operator, tree), operand.at(operators.ADDITIVE)]
         code = Code(" ".join(parts))
-        depth = _deepest(operands, builtins.ADDITIVE)
-        return Printed(code, builtins.COMPARISON, raises=_any_raises(operands), depth=depth)
+        depth = _deepest(operands, operators.ADDITIVE)
+        return Printed(code, operators.COMPARISON, raises=_any_raises(operands), depth=depth)
 
-    def _logical(self, node: nodes.Logical) -> Printed:
+    def _logical(self, node: typed.Logical) -> Printed:
         """`and` and `or`; a value behind a test whether an entity is there as `value if entity else None`."""
-        precedence = builtins.AND if node.operator == "and" else builtins.OR
+        precedence = operators.AND if node.operator == "and" else operators.OR
         decided = node.operator == "or"
         for place, operand in enumerate(node.operands):
-            if isinstance(operand, nodes.Literal) and operand.value is decided and node.info.ty == BOOLEAN:
+            if isinstance(operand, typed.Literal) and operand.value is decided and node.info.ty == BOOLEAN:
                 before = [self.finished(each) for each in node.operands[:place]]
                 return _after_all([_joined(node.operator, precedence, before)] if before else [], decided)
         parts: list[Printed] = []
@@ -252,22 +254,22 @@ class ExpressionPrinter:
             printed = self.finished(operand)
             if parts and node.operator == "and" and _tests_entity(operand, node):
                 rest = _joined("and", precedence, parts)
-                code = Code(f"{rest.at(builtins.OR)} if {printed.at(builtins.OR)} else None")
-                depth = _deepest([rest, printed], builtins.OR)
-                printed = Printed(code, builtins.CONDITIONAL, raises=_any_raises([rest, printed]), depth=depth)
+                code = Code(f"{rest.at(operators.OR)} if {printed.at(operators.OR)} else None")
+                depth = _deepest([rest, printed], operators.OR)
+                printed = Printed(code, operators.CONDITIONAL, raises=_any_raises([rest, printed]), depth=depth)
                 parts.clear()
             parts.insert(0, printed)
         return _joined(node.operator, precedence, parts)
 
     def _negation(self, operand: Expr) -> Printed:
         """`not` in its plainest form: `x not in y`, `x != y`, and nothing for `not not x`."""
-        if isinstance(operand, nodes.Comparison) and operand.operators in (("in",), ("not in",), ("==",), ("!=",)):
-            return self.print(replace(operand, operators=(builtins.NEGATED[operand.operators[0]],)))
-        if isinstance(operand, nodes.Not) and operand.operand.info.ty == BOOLEAN:
+        if isinstance(operand, typed.Comparison) and operand.operators in (("in",), ("not in",), ("==",), ("!=",)):
+            return self.print(replace(operand, operators=(operators.NEGATED[operand.operators[0]],)))
+        if isinstance(operand, typed.Not) and operand.operand.info.ty == BOOLEAN:
             return self.print(operand.operand)
         inner = self.finished(operand)
-        code, depth = Code(f"not {inner.at(builtins.NOT)}"), inner.depth_at(builtins.NOT)
-        return Printed(code, builtins.NOT, raises=inner.raises, depth=depth)
+        code, depth = Code(f"not {inner.at(operators.NOT)}"), inner.depth_at(operators.NOT)
+        return Printed(code, operators.NOT, raises=inner.raises, depth=depth)
 
 
 _DEEPEST = 10
@@ -277,17 +279,17 @@ _DEEPEST = 10
 def _after_all(parts: list[Printed], result: bool) -> Printed:
     """The result, after the parts have been computed, since they may raise."""
     code = Code(f"({', '.join(part.code for part in parts)}, {result})[-1]" if parts else str(result))
-    return Printed(code, builtins.ATOM, raises=_any_raises(parts), depth=_deepest(parts) + 1)
+    return Printed(code, operators.ATOM, raises=_any_raises(parts), depth=_deepest(parts) + 1)
 
 
-def _sides(node: nodes.Comparison) -> tuple[Expr, ...]:
+def _sides(node: typed.Comparison) -> tuple[Expr, ...]:
     """The sides of a comparison of two, a list's items one by one."""
     (right,) = node.rest
-    return (node.first, *(right.items if isinstance(right, nodes.List) else (right,)))
+    return (node.first, *(right.items if isinstance(right, typed.List) else (right,)))
 
 
-def _is_null_test(node: nodes.Comparison) -> bool:
-    first, *others = [isinstance(side, nodes.Literal) and side.value is None for side in _sides(node)]
+def _is_null_test(node: typed.Comparison) -> bool:
+    first, *others = [isinstance(side, typed.Literal) and side.value is None for side in _sides(node)]
     return first or all(others)
 
 
@@ -299,14 +301,14 @@ def _joined(word: str, precedence: int, parts: list[Printed]) -> Printed:
     return Printed(code, precedence, raises=_any_raises(parts), floats=floats, depth=depth)
 
 
-def _tests_entity(operand: Expr, whole: nodes.Logical) -> bool:
+def _tests_entity(operand: Expr, whole: typed.Logical) -> bool:
     """Whether an operand of `and` is an entity, whose true or null is no value of the whole's type."""
     return operand.info.ty.base is Base.BOOLEAN and whole.info.ty.base not in (Base.BOOLEAN, Base.NULL)
 
 
 def _operator(operator: str, right: Expr) -> str:
     """`is` where Python's style guides ask for it: with None, and with True and False for what may be null."""
-    if isinstance(right, nodes.Literal) and (right.value is None or isinstance(right.value, bool)):
+    if isinstance(right, typed.Literal) and (right.value is None or isinstance(right.value, bool)):
         return {"==": "is", "!=": "is not"}[operator]
     return operator
 

@@ -13,10 +13,10 @@ from formulaseed.backends.python.code import Code, addresses_a_tool, comment_tex
 from formulaseed.backends.python.expressions import Parts, Printed
 from formulaseed.backends.python.names import Names
 from formulaseed.backends.python.statements import StatementPrinter, Vocabulary
-from formulaseed.domain.builtins import ATOM
-from formulaseed.domain.types import Base, Type
 from formulaseed.ir import nodes
-from formulaseed.ir.nodes import INPUT_KINDS, Symbol, SymbolKind
+from formulaseed.language.operators import ATOM
+from formulaseed.language.typed import INPUT_KINDS, Symbol, SymbolKind
+from formulaseed.language.types import Base, Type
 
 STYLE = "2026-11"
 """The dated name of the way in which modules are written. A new one changes no module until it is asked for."""

@@ -10,9 +10,9 @@ import warnings
 from collections.abc import Mapping
 from typing import TypeVar
 
-from formulaseed.domain.dates import _iso_date
-from formulaseed.domain.json_values import JsonObject, JsonValue, _shown
-from formulaseed.domain.typos import _similar, _typo_of
+from formulaseed.language.dates import _iso_date
+from formulaseed.language.json_values import JsonObject, JsonValue, _shown
+from formulaseed.language.typos import _similar, _typo_of
 
 _Number = TypeVar("_Number", int, float)
 _Found = TypeVar("_Found")

@@ -18,7 +18,7 @@ from formulaseed.backends.python.plan import ModuleView
 from formulaseed.backends.python.requests_plan import RequestsView
 from formulaseed.backends.python.rules_plan import RulesView
 from formulaseed.backends.python.seal import sealed
-from formulaseed.domain import dates, json_values, typos
+from formulaseed.language import dates, json_values, typos
 from formulaseed.resources import resource_folder
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from formulaseed.backends.python.code import Code, comment_text, docstring_text, literal
 from formulaseed.backends.python.names import FRAME_NAMES, Names
 from formulaseed.backends.python.plan import STYLE
-from formulaseed.ir.requests import (
+from formulaseed.requests.model import (
     Circle,
     Condition,
     Evidence,
@@ -28,7 +28,7 @@ from formulaseed.ir.requests import (
     SocialRating,
     conditions,
 )
-from formulaseed.ir.requests_text import evidence_text
+from formulaseed.requests.text import evidence_text
 from formulaseed.wording import number_of
 
 _TAKEN = ("place", "known", "self", "evidence")

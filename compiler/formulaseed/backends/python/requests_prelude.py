@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Literal, NamedTuple, TypeAlias
 
 from formulaseed.backends.python.prelude import DataError, _attribute_at, _read_attribute
-from formulaseed.domain.json_values import JsonObject, JsonValue, _shown, _unreadable
+from formulaseed.language.json_values import JsonObject, JsonValue, _shown, _unreadable
 
 Truth: TypeAlias = Literal[-1, 0, 1]
 Scalar: TypeAlias = "str | int | float | bool | None"

@@ -13,11 +13,12 @@ from formulaseed.backends.python.code import Code, addresses_a_tool, comment_tex
 from formulaseed.backends.python.expressions import ExpressionPrinter, Parts, Printed
 from formulaseed.backends.python.names import Names
 from formulaseed.backends.python.plan import STYLE, Alias, FieldView
-from formulaseed.domain.builtins import ATOM
-from formulaseed.domain.types import Base
 from formulaseed.ir import nodes
-from formulaseed.ir.nodes import Expr, Symbol, SymbolKind
-from formulaseed.ir.text import expression_text
+from formulaseed.language import typed
+from formulaseed.language.operators import ATOM
+from formulaseed.language.typed import Expr, Symbol, SymbolKind
+from formulaseed.language.typed_text import expression_text
+from formulaseed.language.types import Base
 from formulaseed.wording import number_of
 
 _MODULE_NAMES = (
@@ -157,7 +158,7 @@ class _Planner:
         assert isinstance(step.operation, nodes.Formula)
         result = step.operation.expression
         about = Code("rule") if self.bare else docstring_text(step.description or step.name)
-        written = result.arguments[0] if isinstance(result, nodes.Call) else result
+        written = result.arguments[0] if isinstance(result, typed.Call) else result
         parts = Parts(Names((*_MODULE_NAMES, *self.functions)))
         return RuleView(
             literal(step.name),
@@ -170,7 +171,7 @@ class _Planner:
 
 def _code(printer: ExpressionPrinter, result: Expr) -> Code:
     """The result as a float: nothing is put around what surely is one."""
-    if isinstance(result, nodes.Call) and result.function == "float":
+    if isinstance(result, typed.Call) and result.function == "float":
         inner = printer.finished(result.arguments[0])
         if inner.floats:
             return inner.code

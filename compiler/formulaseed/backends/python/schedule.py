@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from formulaseed.ir import nodes
-from formulaseed.ir.nodes import SymbolKind
+from formulaseed.language.typed import SymbolKind
 
 
 @dataclass(slots=True)

@@ -11,11 +11,12 @@ from dataclasses import dataclass, replace
 from formulaseed.backends.python.code import Code, addresses_a_tool, comment_text, literal
 from formulaseed.backends.python.expressions import ExpressionPrinter, Parts, Printed
 from formulaseed.backends.python.schedule import Pass, schedule
-from formulaseed.domain.builtins import AND
-from formulaseed.domain.types import Base
 from formulaseed.ir import nodes
-from formulaseed.ir.nodes import Expr, Symbol, SymbolKind
 from formulaseed.ir.text import step_text
+from formulaseed.language import typed
+from formulaseed.language.operators import AND
+from formulaseed.language.typed import Expr, Symbol, SymbolKind
+from formulaseed.language.types import Base
 
 _INDENT = "    "
 
@@ -108,7 +109,7 @@ class StatementPrinter:
             )
             for step in aggregates
         ]
-        used = {s for step in aggregates for part in nodes.conjuncts(_where(step)) for s in _symbols(part)}
+        used = {s for step in aggregates for part in typed.conjuncts(_where(step)) for s in _symbols(part)}
         head = f"for position, {self._target(used, parenthesized=True)} in enumerate(rows):"
         before = self._asked_for(used)  # a condition of the older shape may ask for the value of a step
         lines = self._computed(before, least_passes=1) if before else []
@@ -125,7 +126,7 @@ class StatementPrinter:
         for name, step in self.filters.items():
             operation = step.operation
             assert isinstance(operation, nodes.Filter)
-            nullable = any(node.info.ty.nullable for node in nodes.walk(operation.condition))
+            nullable = any(node.info.ty.nullable for node in typed.walk(operation.condition))
             if nullable or self._printer(name).finished(operation.condition).raises:
                 self.lazy.add(name)
 
@@ -194,7 +195,7 @@ class StatementPrinter:
         """What must hold for a row to count; equal conditions are one object, so that comparing them takes no time."""
         found = []
         printer = self._printer(step.owner)
-        for condition in nodes.conjuncts(_where(step)):
+        for condition in typed.conjuncts(_where(step)):
             printed = printer.finished(condition)
             known = self.conditions.setdefault(printed.code, condition)
             if printed.raises:
@@ -245,7 +246,7 @@ class StatementPrinter:
             case nodes.Extreme(largest, expression):
                 value = printer.finished(expression)
                 sign = ">" if largest else "<"
-                if isinstance(expression, nodes.Ref):
+                if isinstance(expression, typed.Ref):
                     better = Code(f"({local} is None or {value.code} {sign} {local})")
                     return _Guarded(conditions, better, comment, (Code(f"{local} = {value.code}"),), step.owner)
                 candidate = self.vocabulary.locals[f"candidate {step.name}"]
@@ -302,27 +303,27 @@ class StatementPrinter:
         Where another decides that a row does not count, a sum that is infinite then does no harm.
         """
         match condition:
-            case nodes.Ref(Symbol(SymbolKind.FILTER, name)):
+            case typed.Ref(Symbol(SymbolKind.FILTER, name)):
                 operation = self.filters[name].operation
                 assert isinstance(operation, nodes.Filter)
                 return name not in self.lazy or self._stands_alone(operation.condition)
-            case nodes.Ref(symbol):
+            case typed.Ref(symbol):
                 return symbol not in self.nullable
-            case nodes.Comparison(first, operators, rest) if all(
-                operator in ("==", "!=") or isinstance(right, nodes.List)
+            case typed.Comparison(first, operators, rest) if all(
+                operator in ("==", "!=") or isinstance(right, typed.List)
                 for operator, right in zip(operators, rest, strict=True)
             ):  # which null takes part in
                 return all(
                     self._stands_alone(operand)
                     for operand in (first, *rest)
-                    if not (isinstance(operand, nodes.Ref) and operand.symbol in self.nullable)
+                    if not (isinstance(operand, typed.Ref) and operand.symbol in self.nullable)
                 )
-            case nodes.Binary(operator) if operator not in ("+", "-", "*"):
+            case typed.Binary(operator) if operator not in ("+", "-", "*"):
                 return False
-            case nodes.Call() | nodes.Present():
+            case typed.Call() | typed.Present():
                 return False
             case _:
-                return all(map(self._stands_alone, nodes.children(condition)))
+                return all(map(self._stands_alone, typed.children(condition)))
 
     def _block(self, guarded: _Guarded) -> list[Code]:
         lines = [guarded.comment] if guarded.comment else []
@@ -429,7 +430,7 @@ def _where(step: nodes.Step) -> Expr | None:
 
 
 def _symbols(expression: Expr) -> list[Symbol]:
-    return [node.symbol for node in nodes.walk(expression) if isinstance(node, nodes.Ref)]
+    return [node.symbol for node in typed.walk(expression) if isinstance(node, typed.Ref)]
 
 
 def _comment(step: nodes.Step, sign: str = "") -> Code:

@@ -1,0 +1,1 @@
+"""The data formats: JSON Lines, contexts, reviews, rows, results."""

@@ -1,0 +1,116 @@
+"""What requests are held against: restaurants with their reviews, judgements, and who is friends with whom.
+
+In: files, or the JSON values themselves. Out: a `Dataset`. What cannot be used goes to `Failures` with its place, and a
+restaurant with an unusable line is left out.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from formulaseed.data.contexts import join_files, read_contexts
+from formulaseed.data.files import read_whole
+from formulaseed.data.jsonl import BadLine, Line, read_lines
+from formulaseed.data.records import JudgementLine, RatedRestaurant, RatedReviewLine, SocialGraph
+from formulaseed.data.results import Failures
+from formulaseed.errors import DataError
+from formulaseed.limits import FILE_BYTES
+from formulaseed.requests.logic import Background, Candidate, Dataset, friends_of
+
+Lines = str | os.PathLike[str] | Iterable[Mapping[str, Any]]
+"""A file of JSON Lines, or the objects that it would hold."""
+
+
+def read_dataset(
+    restaurants: Lines,
+    reviews: Lines | None,
+    judgements: Lines | None,
+    social: str | os.PathLike[str] | Mapping[str, Any] | None,
+    failures: Failures,
+) -> Dataset:
+    """Read everything. Without `reviews` the restaurants' lines hold their reviews, as contexts do.
+
+    Raises `UnreadableError` for a file that cannot be opened and `DataError` for a social graph that is none.
+    """
+    friends = friends_of(_graph(social)) if social is not None else {}
+    judged = _judgements(_lines(judgements, "judgements"), failures) if judgements is not None else None
+    listed = _lines(restaurants, "restaurants")
+    if reviews is None:
+        placed = read_contexts(listed, RatedRestaurant)
+    else:
+        placed = join_files(listed, _lines(reviews, "reviews"), failures, (RatedRestaurant, RatedReviewLine))
+    candidates: dict[str, Candidate] = {}
+    unusable: dict[str, str] = {}
+    for place, found, business_id in placed:
+        if business_id in candidates or business_id in unusable:
+            failures.add(place, f"the restaurant {business_id} stands in an earlier line already")
+        elif isinstance(found, RatedRestaurant):
+            business = {"business_id": business_id, **found.context()}
+            candidates[business_id] = Candidate(business, tuple(review.fields() for review in found.reviews))
+        else:
+            failures.add(place, str(found))
+            if business_id:
+                unusable[business_id] = f"{place}: {found}"
+    return Dataset(candidates, unusable, Background(judged, friends), social is not None)
+
+
+def _lines(given: Lines, what: str) -> Iterator[Line | BadLine]:
+    if isinstance(given, str | os.PathLike):
+        return read_lines(os.fspath(given))
+    if isinstance(given, Mapping) or not isinstance(given, Iterable):
+        raise DataError(f"{what} must be a path or a list of objects, not {type(given).__name__}")
+    return _objects(given, f"<{what}>")
+
+
+def _objects(given: Iterable[object], name: str) -> Iterator[Line | BadLine]:
+    for number, value in enumerate(given, 1):
+        if isinstance(value, Mapping):
+            yield Line(name, number, dict(value))
+        else:
+            yield BadLine(name, number, f"it must be an object, not {type(value).__name__}")
+
+
+def _judgements(lines: Iterable[Line | BadLine], failures: Failures) -> dict[tuple[str, str], str]:
+    found: dict[tuple[str, str], str] = {}
+    for line in lines:
+        if isinstance(line, BadLine):
+            failures.add(f"{line.file}:{line.number}", line.reason)
+            continue
+        try:
+            record: JudgementLine = JudgementLine.read(line.value)
+        except DataError as error:
+            failures.add(line.place, str(error))
+            continue
+        key = (record.review_id, record.aspect)
+        if found.setdefault(key, record.judgement) != record.judgement:
+            reason = f"the review {record.review_id} was judged {found[key]} on `{record.aspect}` already"
+            failures.add(line.place, reason)
+    return found
+
+
+def _graph(given: str | os.PathLike[str] | Mapping[str, Any]) -> Mapping[str, list[str]]:
+    if isinstance(given, Mapping):
+        value: object = dict(given)
+        name = "the social graph"
+    elif not isinstance(given, str | os.PathLike):
+        raise DataError(f"a social graph is a path or an object, not {type(given).__name__}")
+    else:
+        name = os.fspath(given)
+        try:
+            value = json.loads(read_whole(given, FILE_BYTES).decode("utf-8-sig"))
+        except json.JSONDecodeError as error:
+            raise DataError(f"no JSON: {error.msg}", f"{name}:{error.lineno}:{error.colno}") from None
+        except UnicodeDecodeError as error:
+            raise DataError(f"byte {error.start} of the file is not UTF-8", name) from None
+        except (ValueError, RecursionError):
+            raise DataError("no JSON that can be read", name) from None
+    if not isinstance(value, dict):
+        raise DataError('a social graph is an object, {"friend_graph": {…}}', name)
+    try:
+        graph: SocialGraph = SocialGraph.read(value)
+    except DataError as error:
+        raise error.at(name) from None
+    return graph.friend_graph

@@ -1,0 +1,84 @@
+"""What an extractor is given and what it answers: a review's text, its field values, the quotes that support them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from formulaseed.ir import nodes
+
+FieldValue = str | int | float | bool
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewText:
+    """A relevant review, as an extractor gets it. `facts` are its date, stars and useful votes, as its line has them."""
+
+    business_id: str
+    review_id: str
+    text: str
+    facts: Mapping[str, object] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Quote:
+    """What a review is said to say for a field's value. `start` and `end` are where it stands in the text that was
+    extracted, in characters; None where it does not stand there, so that it is worth nothing."""
+
+    text: str
+    start: int | None
+    end: int | None
+
+    @property
+    def is_verified(self) -> bool:
+        return self.start is not None
+
+    def to_json(self) -> dict[str, object]:
+        """As results have it."""
+        return {"text": self.text, "verified": self.is_verified, "start": self.start, "end": self.end}
+
+
+NOT_ASKED = "it has not been asked about"
+"""The failure of each review that is left where a run stops."""
+
+
+@dataclass(frozen=True, slots=True)
+class Extraction:
+    """One review's field values; where there are none, `failure` says why."""
+
+    review_id: str
+    fields: dict[str, FieldValue] | None
+    failure: str = ""
+    quotes: Mapping[str, Quote] = field(default_factory=dict)
+
+
+class Extractor(Protocol):
+    """Extracts the reviews of one restaurant after the other, in their order.
+
+    It may read ahead, since some extractors wait for many answers at a time. `name` and `prompt_sha256`, the hash of
+    what a model is asked, are what results say of where their values come from.
+    """
+
+    name: str
+    prompt_sha256: str | None
+
+    def extract_all(self, restaurants: Iterable[Sequence[ReviewText]]) -> Iterator[list[Extraction]]: ...
+
+
+def handled(text: str, handling: nodes.ReviewHandling | None) -> str | None:
+    """The part of a review that is extracted; None where the seed rejects so long a review.
+
+    `truncate_head` keeps the head, `truncate_tail` the tail, `truncate_middle` both ends. Lengths are characters.
+    """
+    if handling is None or len(text) <= handling.max_length:
+        return text
+    most = handling.max_length
+    if handling.strategy == "truncate_head":
+        return text[:most]
+    if handling.strategy == "truncate_tail":
+        return text[-most:]
+    if handling.strategy == "truncate_middle":
+        head = (most + 1) // 2
+        return text[:head] + (text[-(most - head) :] if most > head else "")
+    return None

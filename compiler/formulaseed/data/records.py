@@ -1,0 +1,202 @@
+"""The records of the data formats: contexts, reviews, recorded extractions, rows.
+
+The border where JSON from outside becomes typed values, with pydantic in strict mode: nothing is coerced.
+Fields that are not listed are kept, since a seed may declare them.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+
+from formulaseed.errors import DataError
+from formulaseed.language.dates import _iso_date
+from formulaseed.language.json_values import _unreadable
+from formulaseed.language.typos import _typo_of
+from formulaseed.limits import REVIEW_TEXT_CHARACTERS
+
+_USER = "user_"
+
+
+class Record(BaseModel):
+    model_config = ConfigDict(strict=True, extra="allow", frozen=True)
+
+    @classmethod
+    def read(cls, value: dict[str, Any]) -> Any:
+        """The record. Raises `DataError` that names every field at fault."""
+        try:
+            return cls.model_validate(value)
+        except ValidationError as error:
+            raise DataError(_told(error)) from None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _has_no_typo(cls, value: Any) -> Any:
+        """Refuse a key that reads like a field which is absent: the field must not be taken for left out."""
+        keys = [key for key in value if isinstance(key, str)] if isinstance(value, dict) else list(cls.model_fields)
+        for name in cls.model_fields:
+            typo = _typo_of(name, keys, cls.model_fields) if name not in keys else None
+            if typo is not None:
+                raise ValueError(f"`{name}` is missing, but there is `{typo[:80]}`: rename it")
+        return value
+
+
+class Review(Record):
+    """One review, in the field names of Yelp's data."""
+
+    review_id: str
+    text: str
+    date: str | None = None
+    user: dict[str, Any] | None = None
+
+    @field_validator("date")
+    @classmethod
+    def _is_iso(cls, date: str | None) -> str | None:
+        if date is not None and _iso_date(date) is None:
+            raise ValueError(f"must be an ISO date such as 2018-04-14 or 2018-04-14 12:18:05, not {date[:40]!r}")
+        return date
+
+    def facts(self) -> dict[str, object]:
+        """What an extractor may be shown beside the text, as the line has it."""
+        extra = self.model_extra or {}
+        return {"date": self.date, "stars": extra.get("stars"), "useful": extra.get("useful")}
+
+    def meta(self) -> dict[str, Any]:
+        """The metadata as rows have it: `date` without a time, `user_fans` from `user.fans`."""
+        extra = self.model_extra or {}
+        meta: dict[str, Any] = {f"{_USER}{name}": value for name, value in (self.user or {}).items()}
+        meta.update(extra)
+        if self.date is not None:
+            meta["date"] = self.date[:10]
+        return meta
+
+
+class Restaurant(Record):
+    """A context: a restaurant and its reviews. The business fields stand in `business` or beside it."""
+
+    business_id: str = Field(min_length=1)
+    business: dict[str, Any] | None = None
+    reviews: list[Review]
+
+    def context(self) -> dict[str, Any]:
+        return {**(self.model_extra or {}), **(self.business or {})}
+
+    @property
+    def name(self) -> str | None:
+        name = self.context().get("name")
+        return name if isinstance(name, str) else None
+
+
+class ReviewLine(Review):
+    """A review of a file of its own, which names its restaurant."""
+
+    business_id: str = Field(min_length=1)
+
+
+class ExtractionLine(Record):
+    """A recorded extraction."""
+
+    business_id: str
+    review_id: str
+    fields: dict[str, Any]
+
+
+class RowsLine(Record):
+    """A restaurant whose reviews have been extracted already."""
+
+    business_id: str = Field(min_length=1)
+    context: dict[str, Any] = Field(default_factory=dict)
+    rows: list[dict[str, Any]]
+
+    @property
+    def name(self) -> str | None:
+        name = self.context.get("name")
+        return name if isinstance(name, str) else None
+
+
+class RatedReview(Review):
+    """A review as requests look at it: they need its stars as a number, and its user's name as a text."""
+
+    stars: float | None = Field(default=None, allow_inf_nan=False)
+
+    @model_validator(mode="after")
+    def _has_a_name(self) -> RatedReview:
+        name = (self.user or {}).get("name")
+        if name is not None and not isinstance(name, str):
+            raise ValueError("`user.name` must be a text")
+        _refuse_unreadable({**(self.model_extra or {}), "user": self.user, "stars": self.stars})
+        if len(self.text) > REVIEW_TEXT_CHARACTERS:
+            raise ValueError(f"`text` has more than {REVIEW_TEXT_CHARACTERS:,} characters")
+        return self
+
+    def fields(self) -> dict[str, Any]:
+        """The review as its line has it."""
+        return self.model_dump()
+
+
+class RatedReviewLine(RatedReview, ReviewLine):
+    """The same, of a file of its own."""
+
+
+class RatedRestaurant(Restaurant):
+    """A restaurant as requests look at it."""
+
+    reviews: list[RatedReview]  # type: ignore[assignment]  # never written to
+
+    @model_validator(mode="after")
+    def _has_objects(self) -> RatedRestaurant:
+        for name in ("attributes", "hours"):
+            if not isinstance(self.context().get(name), dict | None):
+                raise ValueError(f"`{name}` must be an object")
+        _refuse_unreadable(self.context())
+        return self
+
+
+class JudgementLine(Record):
+    """How one review was judged on one aspect."""
+
+    review_id: str
+    aspect: str
+    judgement: Literal["positive", "negative", "neutral", "not_mentioned"]
+
+
+class SocialGraph(Record):
+    """Who names whom as a friend."""
+
+    friend_graph: dict[str, list[str]]
+
+
+def _refuse_unreadable(values: dict[str, Any]) -> None:
+    for name, value in values.items():
+        reason = _unreadable(value)
+        if reason:
+            raise ValueError(f"`{name}` {reason}")
+
+
+_WORDS = {
+    "missing": "is missing",
+    "string_type": "must be a text",
+    "string_too_short": "must not be empty",
+    "list_type": "must be a list",
+    "dict_type": "must be an object",
+    "model_type": "must be an object",
+}
+"""Pydantic's kinds of faults in our words."""
+
+
+def _told(error: ValidationError) -> str:
+    """Every fault, as `reviews[3].text: …`."""
+    parts = []
+    for fault in error.errors(include_url=False, include_context=False):
+        place = ""
+        for step in fault["loc"]:
+            place += f"[{step}]" if isinstance(step, int) else f".{step}" if place else str(step)
+        what = _WORDS.get(fault["type"]) or _plain(fault["msg"])
+        parts.append(f"`{place}` {what}" if place else what)
+    return "; ".join(parts[:5]) + (f"; and {len(parts) - 5} more" if len(parts) > 5 else "")
+
+
+def _plain(message: str) -> str:
+    message = message.removeprefix("Value error, ")
+    return message[:1].lower() + message[1:]

@@ -1,0 +1,203 @@
+"""Results, one restaurant a line, and what went wrong on the way."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TextIO, cast
+
+from formulaseed.data.extractions import Quote
+from formulaseed.errors import DataError, EvaluationError, UnreadableError, reason_of
+from formulaseed.wording import number_of
+
+FINE, WRONG, USAGE, PARTIAL = 0, 1, 2, 3
+"""Exit statuses: fine; the input has errors; wrong usage or an unreadable file; finished, but some failed."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewCounts:
+    """How many reviews a restaurant has, how many are relevant, and of these how many were extracted or failed."""
+
+    total: int
+    relevant: int
+    extracted: int
+    failed: int
+
+    def to_json(self) -> dict[str, int]:
+        return {"total": self.total, "relevant": self.relevant, "extracted": self.extracted, "failed": self.failed}
+
+
+@dataclass(frozen=True, slots=True)
+class Provenance:
+    """What a result was made with, so that it can be audited alone.
+
+    `extractor` and `prompt_sha256` are None where nothing was extracted, and nothing was asked. `edited` says that the
+    module was not as its seed compiles.
+    """
+
+    seed_sha256: str
+    seed_version: str | None
+    parameters: Mapping[str, Any]
+    extractor: str | None = None
+    prompt_sha256: str | None = None
+    edited: bool = False
+
+    def to_json(self) -> dict[str, Any]:
+        """As results have it; `edited` only where it is true."""
+        return {
+            "seed_sha256": self.seed_sha256,
+            "seed_version": self.seed_version,
+            "parameters": dict(self.parameters),
+            "extractor": self.extractor,
+            "prompt_sha256": self.prompt_sha256,
+            **({"edited": True} if self.edited else {}),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """One restaurant's line. `output` is None where it failed; then `error` says why."""
+
+    business_id: str
+    name: str | None
+    task: str
+    reviews: ReviewCounts | None
+    output: dict[str, Any] | None = None
+    steps: dict[str, Any] | None = None
+    evidence: dict[str, list[str]] | None = None
+    error: dict[str, str | None] | None = None
+    quotes: Mapping[str, Mapping[str, Quote]] | None = None
+    """By the review's id and the field."""
+    run: Provenance | None = None
+    place: str = ""
+    """Where in the seed the step that failed stands, for people; no part of the line."""
+
+    def to_json(self) -> dict[str, Any]:
+        line: dict[str, Any] = {"business_id": self.business_id, "name": self.name, "task": self.task}
+        if self.error is not None:
+            line["error"] = self.error
+        else:
+            line["output"] = self.output
+        if self.reviews is not None:
+            line["reviews"] = self.reviews.to_json()
+        if self.steps is not None:
+            line["steps"] = self.steps
+        if self.evidence is not None:
+            line["evidence"] = self.evidence
+        if self.quotes is not None:
+            line["quotes"] = {
+                review: {name: quote.to_json() for name, quote in quotes.items()}
+                for review, quotes in self.quotes.items()
+            }
+        if self.run is not None:
+            line["run"] = self.run.to_json()
+        return line
+
+
+def error_of(error: EvaluationError | DataError) -> dict[str, str | None]:
+    """An error as a result's line has it; faults of the data have no step and the kind `data`."""
+    if isinstance(error, EvaluationError):
+        return {"step": error.step, "kind": error.kind, "message": error.message}
+    return {"step": None, "kind": "data", "message": str(error)}
+
+
+@dataclass
+class Failures:
+    """What failed, in the order in which it was met. `place` tells where, as `file:line` or a restaurant.
+
+    `unreadable` and `unused` count the lines of input that gave no result: those that are not what they should be,
+    and those that are but belong to no restaurant, or to one that another line has already.
+    """
+
+    lines: list[str] = field(default_factory=list)
+    unreadable: int = 0
+    unused: int = 0
+
+    def add(self, place: str, reason: str) -> None:
+        self.lines.append(f"{place}: {reason}")
+
+    def add_unreadable(self, place: str, reason: str) -> None:
+        """Note a line of input that cannot be read."""
+        self.unreadable += 1
+        self.add(place, reason)
+
+    def add_unused(self, place: str, reason: str, lines: int = 1) -> None:
+        """Note lines of input that are of no use."""
+        self.unused += lines
+        self.add(place, reason)
+
+    @property
+    def status(self) -> int:
+        return PARTIAL if self.lines else FINE
+
+    def summary(self) -> str:
+        """The lines that gave no result, for the end of a closing line; empty where there are none."""
+        counts = ((self.unreadable, "unreadable"), (self.unused, "unused"))
+        return "".join(f"; {number_of(count, 'line')} {what}" for count, what in counts if count)
+
+
+class Counted:
+    """How many restaurants have a result, how many of these failed, and what came of their reviews."""
+
+    restaurants = failed = total = relevant = extracted = 0
+
+    def add(self, result: Result) -> None:
+        self.restaurants += 1
+        self.failed += result.error is not None
+        if result.reviews is not None:
+            self.total += result.reviews.total
+            self.relevant += result.reviews.relevant
+            self.extracted += result.reviews.extracted
+
+    def summary(self) -> str:
+        """The restaurants, for a closing line."""
+        return f"{number_of(self.restaurants, 'restaurant')}, {self.failed} failed"
+
+
+class ResultWriter:
+    """Writes result lines as they come, so that what was done survives whatever happens next."""
+
+    def __init__(self, file: TextIO) -> None:
+        self._file = file
+        self.written = 0
+
+    def write(self, line: dict[str, Any]) -> None:
+        self._file.write(json.dumps(line, ensure_ascii=False) + "\n")
+        self._file.flush()
+        self.written += 1
+
+
+@contextmanager
+def result_writer(path: str, *inputs: str | None) -> Iterator[ResultWriter]:
+    """A writer to a file, as `text_writer` opens it."""
+    with text_writer(path, *inputs) as file:
+        yield ResultWriter(file)
+
+
+@contextmanager
+def text_writer(path: str, *inputs: str | None) -> Iterator[TextIO]:
+    """A file to write to, packed if it is a `.gz`, or standard output for `-`.
+
+    Raises `UnreadableError` where the file cannot be opened, and where it is one of the inputs.
+    """
+    if path == "-":
+        yield sys.stdout
+        return
+    for other in inputs:
+        if other is not None and Path(path).exists() and Path(other).exists() and Path(path).samefile(other):
+            raise UnreadableError(f"cannot write {path}: it is one of the inputs")
+    try:
+        Path(path).parent.mkdir(parents=True, exist_ok=True)
+        if path.endswith(".gz"):
+            file = cast(TextIO, gzip.open(path, "wt", encoding="utf-8", newline="\n"))
+        else:
+            file = Path(path).open("w", encoding="utf-8", newline="\n")
+    except (OSError, ValueError) as error:
+        raise UnreadableError(f"cannot write {path}: {reason_of(error)}") from None
+    with file:
+        yield file

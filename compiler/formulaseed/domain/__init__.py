@@ -1,1 +1,0 @@
-"""What the language knows: types, ranges, operators, functions, and the fields of Yelp's data."""

@@ -1,1 +1,0 @@
-"""Input formats. Each lowers to `syntax.surface`; nobody downstream asks which it was."""

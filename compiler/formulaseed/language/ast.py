@@ -1,0 +1,184 @@
+"""Expressions as written. Every node has the span it was read from; names are text, nothing is resolved."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from formulaseed.language.types import Value
+from formulaseed.source.text import Span
+from formulaseed.source.tree import tree_node
+
+
+@tree_node
+class Literal:
+    span: Span
+    value: Value
+
+
+@tree_node
+class Name:
+    """A bare name such as `N_MILD` or a dotted one such as `meta.stars`.
+
+    `implied` says that the namespace was not written there, but stands around it. `written` is how the author wrote
+    it where that is something else, such as `e['stars']`.
+    """
+
+    span: Span
+    text: str
+    implied: bool = False
+    written: str = ""
+
+
+@tree_node
+class FilterName:
+    """`$IS_INCIDENT`; `text` is without the dollar sign."""
+
+    span: Span
+    text: str
+
+
+@tree_node
+class Unary:
+    span: Span
+    operator: str
+    operand: Expr
+
+
+@tree_node
+class Binary:
+    span: Span
+    operator: str
+    left: Expr
+    right: Expr
+
+
+@tree_node
+class Comparison:
+    """A chain: `first op[0] rest[0] op[1] rest[1] …`."""
+
+    span: Span
+    first: Expr
+    operators: tuple[str, ...]
+    rest: tuple[Expr, ...]
+
+
+@tree_node
+class Logical:
+    """`and` or `or` over two or more operands."""
+
+    span: Span
+    operator: str
+    operands: tuple[Expr, ...]
+
+
+@tree_node
+class Not:
+    span: Span
+    operand: Expr
+
+
+@tree_node
+class Conditional:
+    span: Span
+    condition: Expr
+    then: Expr
+    otherwise: Expr
+
+
+@tree_node
+class Call:
+    span: Span
+    name: Name
+    arguments: tuple[Expr, ...]
+
+
+@tree_node
+class List:
+    span: Span
+    items: tuple[Expr, ...]
+
+
+@tree_node
+class Comprehension:
+    """`element for variable in source if condition …`, with `is_list` in square brackets.
+
+    This and the next two stand in formulas of the older shape alone, and their front end leaves none of them.
+    """
+
+    span: Span
+    element: Expr
+    variable: Name
+    source: Expr
+    conditions: tuple[Expr, ...]
+    is_list: bool = False
+
+
+@tree_node
+class Subscript:
+    """`value[index]`."""
+
+    span: Span
+    value: Expr
+    index: Expr
+
+
+@tree_node
+class Keyword:
+    """An argument that is given by name: `default=0`."""
+
+    span: Span
+    name: Name
+    value: Expr
+
+
+@tree_node
+class Invalid:
+    """What a front end could not place, and has told."""
+
+    span: Span
+
+
+Older = Comprehension | Subscript | Keyword
+Expr = (
+    Literal
+    | Name
+    | FilterName
+    | Unary
+    | Binary
+    | Comparison
+    | Logical
+    | Not
+    | Conditional
+    | Call
+    | List
+    | Older
+    | Invalid
+)
+
+
+def walk(*nodes: object) -> Iterator[Expr]:
+    """The expressions and everything in them, but for the names of the functions that they call."""
+    stack = list(nodes)
+    while stack:
+        part = stack.pop()
+        if isinstance(part, tuple):
+            stack.extend(part)
+        elif isinstance(part, Call):
+            yield part
+            stack.extend(part.arguments)
+        elif isinstance(part, Expr):
+            yield part
+            stack.extend(getattr(part, name) for name in part.__dataclass_fields__ if name != "span")
+
+
+def conjuncts(condition: Expr | None) -> list[Expr]:
+    """What must hold for a condition to hold, as a flat list."""
+    found: list[Expr] = []
+    stack = [condition] if condition is not None else []
+    while stack:
+        part = stack.pop()
+        if isinstance(part, Logical) and part.operator == "and":
+            stack.extend(reversed(part.operands))
+        else:
+            found.append(part)
+    return found

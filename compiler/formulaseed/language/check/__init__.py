@@ -1,0 +1,1 @@
+"""Expressions as written to typed expressions: the type rules of the language."""

@@ -1,0 +1,412 @@
+"""Comparisons: which values can be compared, and with what result.
+
+Beside the type rules this tells of comparisons whose result is in no doubt. `ExpressionChecker` builds on it.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from formulaseed.diagnostics.suggestions import did_you_mean
+from formulaseed.language import ast, intervals, typed
+from formulaseed.language.check.constants import decided, decided_pair, is_whole_and_fraction
+from formulaseed.language.check.facts import Facts, Narrowing, is_present, range_of, values_of
+from formulaseed.language.check.scope import Scope, error_at
+from formulaseed.language.check.wording import called, help_for_order, help_for_pair, in_quotes
+from formulaseed.language.intervals import described
+from formulaseed.language.operators import COMPARE
+from formulaseed.language.typed import Expr, Info, SymbolKind
+from formulaseed.language.typed_text import value_text
+from formulaseed.language.types import BOOLEAN, INTEGER, STRING, Base, Type, Value, join
+from formulaseed.source.text import Span
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """A condition whose result is in no doubt, and why."""
+
+    span: Span
+    result: bool
+    reason: str
+    help: str = ""
+    """What to do about this one in particular."""
+
+
+class ComparisonChecker(ABC):
+    """Checks comparisons; what stands in them is for `check` to say."""
+
+    def __init__(self, scope: Scope, narrowing: Narrowing) -> None:
+        self.scope = scope
+        self.problems = scope.problems
+        self.narrowing = narrowing
+        self.decisions: list[Decision] = []
+        """Not told yet: where they decide a whole rule or filter, that is told instead."""
+        self.closed: list[Decision] = []
+        """The conditions that keep something from being reached that can only fail."""
+
+    def tell_decisions(self) -> None:
+        known = list(self.decisions)  # a condition needs no second warning, nor a third, beside that of a part of it
+        for decision in self.closed:
+            if not any(decision.span.covers(noted.span) for noted in known):
+                known.append(decision)
+        for decision in known:
+            message = f"this is always {str(decision.result).lower()}: {decision.reason}"
+            help = decision.help or "remove the comparison, or compare with what leaves it open"
+            self.problems.add("FS603", decision.span, message, help)
+        self.forget_decisions()
+
+    def particular_help(self) -> str:
+        """What to do about a comparison that was noted; empty where there is nothing particular."""
+        return next((decision.help for decision in self.decisions if decision.help), "")
+
+    def forget_decisions(self) -> None:
+        self.decisions.clear()
+        self.closed.clear()
+
+    @abstractmethod
+    def check(self, node: ast.Expr, facts: Facts) -> Expr:
+        """The expression, typed."""
+
+    @abstractmethod
+    def needed(self, found: Expr, facts: Facts, wanted: Type = INTEGER) -> Expr:
+        """The expression where null has no meaning; of a null that is surely none, `wanted` is the type."""
+
+    def behind(self, condition: Expr, truth: bool, facts: Facts) -> Facts:
+        """The facts where the condition has been evaluated to this truth, and whether that is ever so, or always."""
+        found = decided(condition, facts, self.narrowing)
+        inner = self.narrowing.assume(condition, truth, facts)
+        if found is not None and found is not truth:
+            inner = inner.contradicted()
+        if inner.impossible and not facts.impossible:
+            inner = replace(inner, closed_by=(condition, not truth, facts))
+        return inner if found is truth else inner.uncertain()
+
+    def comparison(self, node: ast.Comparison, facts: Facts) -> Expr:
+        first = self.scope.tell_unquoted(node.first, self.scope.type_of(node.rest[0])) or self.check(node.first, facts)
+        operands = [first]
+        links: list[Expr] = []
+        wrong = False
+        known = [facts]
+        for operator, right_node in zip(node.operators, node.rest, strict=True):
+            links.append(operands[-1])
+            if operator in ("in", "not in"):
+                left, right = self._membership(operands[-1], operator, right_node, facts)
+            else:
+                right = self.scope.tell_unquoted(right_node, operands[-1].info.ty) or self.check(right_node, facts)
+                left, right = self._pair(operands[-1], operator, right, len(node.operators) > 1, facts)
+            wrong = wrong or left.info.ty.is_error or right.info.ty.is_error
+            operands[-1] = left
+            operands.append(right)
+            if not wrong and len(node.operators) > 1:
+                pair_info = Info(BOOLEAN, _pair_span(left, right, node.span))
+                facts = self.behind(typed.Comparison(left, (operator,), (right,), pair_info), True, facts)
+                known.append(facts)
+        if wrong:
+            return error_at(node.span)
+        span = node.span if node.span.source is not first.info.span.source else node.span.to(operands[-1].info.span)
+        info = Info(BOOLEAN, span)
+        if len(operands) == 2 and node.operators[0] in ("==", "!="):
+            if is_null(operands[0]):
+                operands.reverse()
+            if is_null(operands[1]) and is_present(operands[0], facts):
+                return self._never_null(operands[0], node.operators[0], info)
+        for left, operator, right, before in zip(operands, node.operators, operands[1:], known, strict=False):
+            self._note_if_decided(left, operator, right, before, node.span)
+        if len(operands) == 2 and not _are_constants(operands[0], operands[1]):
+            plain = _boolean_test(operands[0], node.operators[0], operands[1], info)
+            if plain is not None:
+                return plain
+        return self._parted(operands, links, node.operators, known, info)
+
+    def _never_null(self, tested: Expr, operator: str, info: Info) -> Expr:
+        """A test for null of what was tested already: a constant."""
+        self.decisions.append(Decision(info.span, operator == "!=", f"here {called(tested)} is known to be there"))
+        return _truth(operator == "!=", info.span)
+
+    def _parted(
+        self, operands: list[Expr], links: list[Expr], operators: tuple[str, ...], known: list[Facts], info: Info
+    ) -> Expr:
+        """A chain as several that must all hold, parted where one alone cannot say it.
+
+        That is where a link may be null for the comparison on its left alone: `0 == n < 5` is `0 == n and n < 5`, and
+        Python asks for the order only where `n` is 0. And it is beside a pair that a type checker would point out.
+        """
+        rights = [*links[1:], operands[-1]]  # as the comparison on their left has them: null may still be null
+        pairs = zip(operands, operators, rights, strict=False)
+        alone = [_is_null_test(a, b) or _is_apart(a, sign, b) or _are_constants(a, b) for a, sign, b in pairs]
+        parts: list[Expr] = []
+        start = 0
+        for place in range(1, len(operands)):
+            is_last, operator = place == len(operands) - 1, operators[place - 1]
+            is_link_null = not is_last and operands[place] is not links[place] and operator in ("==", "!=")
+            if is_last or is_link_null or alone[place - 1] or alone[place]:
+                part = [*operands[start:place], links[place] if is_link_null else operands[place]]
+                parts.append(self._part(part, operators[start:place], known[start], info, is_first=start == 0))
+                start = place
+        return joined_conditions("and", parts, info)
+
+    def _part(
+        self, operands: list[Expr], operators: tuple[str, ...], facts: Facts, info: Info, *, is_first: bool
+    ) -> Expr:
+        """A comparison that is printed as one; a constant where it is one, and cannot fail.
+
+        Where it is not the first of its chain, its first operand has been computed already.
+        """
+        may_raise = any(typed.may_raise(operand) for operand in operands[0 if is_first else 1 :])
+        if len(operands) == 2 and isinstance(operands[0], typed.Literal) and operators[0] in ("==", "!="):
+            is_turned = is_null(operands[0]) or _is_apart(operands[0], operators[0], operands[1])
+            operands = operands[::-1] if is_turned else operands
+        first, *rest = operands
+        is_decided = len(operands) == 2 and self._is_decided(first, operators[0], rest[0], facts)
+        if len(operands) == 2 and _are_constants(first, rest[0]):
+            return _truth(COMPARE[operators[0]](first.info.constant, _constant(rest[0])), info.span)
+        is_known = is_decided and (_is_null_test(first, rest[0]) or isinstance(first, typed.Literal))
+        if is_known and not may_raise:
+            return _truth(operators[0] in ("!=", "not in"), info.span)
+        may_be_null = is_decided and first.info.ty.nullable and not is_present(first, facts)
+        return typed.Comparison(first, operators, tuple(rest), info, is_decided, may_be_null)
+
+    def _note_if_decided(self, left: Expr, operator: str, right: Expr, facts: Facts, whole: Span) -> None:
+        """Note a comparison whose result the ranges and values of its sides leave in no doubt."""
+        if facts.is_silent:
+            return
+        reason = ""
+        results = self._results_of(left) if operator in ("==", "!=") and right.info.is_constant else None
+        if results is not None and right.info.constant not in results:
+            result: bool | None = operator == "!="
+            reason = f"{called(left)} can only be {_listed(results)}"
+        elif _are_constants(left, right):
+            result = COMPARE[operator](left.info.constant, _constant(right))
+        else:
+            result = decided_pair(left, operator, right, facts)
+        if result is None:
+            return
+        sides = _items(right)
+        span = _pair_span(left, right, whole)
+        if _is_null_test(left, right):
+            self.decisions.append(_needless(sides[0] if is_null(left) else left, result, span))
+            return
+        parts = [known_text(side, facts) for side in (left, *sides) if not side.info.is_constant]
+        reason = reason or whole_text(left, right)
+        reason = reason or " and ".join(dict.fromkeys(parts)) or "both sides are constants"
+        self.decisions.append(Decision(span, result, reason))
+
+    def _is_decided(self, left: Expr, operator: str, right: Expr, facts: Facts) -> bool:
+        """Whether a type checker, too, would see that a comparison is in no doubt."""
+        known: Sequence[Value] | None = values_of(left, facts)
+        items = _items(right)
+        if _is_null_test(left, right) or _is_apart(left, operator, right):
+            return True
+        named = [item.value for item in items if isinstance(item, typed.Literal)]
+        results = self._results_of(left) if operator in ("==", "!=") and right.info.ty.is_numeric else None
+        if results is not None and not set(results) & set(named):
+            known = results
+        elif left not in facts.values:
+            return False
+        if known is None or len(named) < len(items):
+            return False
+        if isinstance(left, typed.Literal) or (operator in ("in", "not in") and not isinstance(right, typed.List)):
+            return False
+        possible = [value for value in known if value in named]
+        return not possible or (len(possible) == len(known) and len(named) == 1)
+
+    def _results_of(self, found: Expr) -> Sequence[Value] | None:
+        """The numbers that a step can be, where it chooses among literals."""
+        if not isinstance(found, typed.Ref) or found.symbol.kind is not SymbolKind.STEP or not found.info.ty.is_numeric:
+            return None
+        return self.scope.results_of(found.symbol.name)
+
+    def _pair(self, left: Expr, operator: str, right: Expr, in_chain: bool, facts: Facts) -> tuple[Expr, Expr]:
+        if left.info.ty.is_error or right.info.ty.is_error:
+            return left, right
+        if operator in ("==", "!="):
+            return left, self._comparable(left, right, in_chain)
+        for operand, other in ((left, right), (right, left)):
+            ty = operand.info.ty
+            if not (ty.is_numeric or ty.base is Base.NULL):
+                message = f"`{operator}` orders numbers, and {called(operand)} is {ty.noun}"
+                once = f"{operand.info.span.pointer} {operand.info.span.start}"
+                self.scope.tell("FS301", operand.info.span, message, help_for_order(operand, other), once)
+                return left, error_at(operand.info.span)
+        return self.needed(left, facts), self.needed(right, facts)
+
+    def _comparable(self, left: Expr, right: Expr, in_chain: bool = False) -> Expr:
+        """The right side, if the two can ever be equal."""
+        a, b = left.info.ty, right.info.ty
+        if Base.NULL in (a.base, b.base):
+            return right
+        if join(a, b) is None:
+            message = f"{called(left)} is {a.noun}, and {called(right)} is {b.noun}"
+            chain = "in a chain `a > b == c` the middle is compared with both; join two comparisons with `and`"
+            self.problems.add("FS301", right.info.span, message, chain if in_chain else help_for_pair(left, right))
+            return error_at(right.info.span)
+        return self._closed(left, right)
+
+    def _closed(self, left: Expr, right: Expr) -> Expr:
+        """Two texts with known values must have one in common, unless both are constants: that is only needless."""
+        a, b = left.info.ty, right.info.ty
+        if a.values is None or b.values is None or set(a.values) & set(b.values):
+            return right
+        if is_constant_text(left) and is_constant_text(right):
+            return right
+        if not isinstance(left, typed.Literal) and not isinstance(right, typed.Literal):
+            message = f"{called(left)} and {called(right)} have no value in common"
+            help = f"{called(left)} can be {_listed(a.values)}, {called(right)} {_listed(b.values)}"
+            self.problems.add("FS302", right.info.span, message, help)
+            return error_at(right.info.span)
+        text, known, culprit = b.values[0], a.values, right
+        if not isinstance(right, typed.Literal):
+            text, known, culprit = a.values[0], b.values, left
+        other = left if culprit is right else right
+        message = f"{called(other)} never is `{text}`"
+        elsewhere = {text} & self.scope.declared_values
+        help, span = did_you_mean(text, known, what="values", others=elsewhere), culprit.info.span
+        is_json = bool(span.pointer) and span.source.text.startswith('"', span.start)
+        self.problems.add("FS302", span, message, help if is_json else in_quotes(help))
+        return error_at(right.info.span)
+
+    def _membership(self, left: Expr, operator: str, node: ast.Expr, facts: Facts) -> tuple[Expr, Expr]:
+        if isinstance(node, ast.List):
+            items = [self.scope.tell_unquoted(item, left.info.ty) or self.check(item, facts) for item in node.items]
+            if not items:
+                self.problems.add("FS509", node.span, f"`{operator}` has an empty list", "list the values")
+                return left, error_at(node.span)
+            if left.info.ty.is_error:
+                return left, error_at(node.span)
+            checked = [item if item.info.ty.is_error else self._comparable(left, item) for item in items]
+            if any(item.info.ty.is_error for item in checked):
+                return left, error_at(node.span)
+            if not left.info.ty.nullable and not all(map(is_null, checked)) and not facts.is_silent:
+                self.decisions += [_needless(left, False, item.info.span) for item in checked if is_null(item)]
+            return left, typed.List(tuple(checked), Info(left.info.ty, node.span))
+        right = self.check(node, facts)
+        for operand in (right, left):
+            ty = operand.info.ty
+            if not ty.is_error and ty.base not in (Base.STRING, Base.NULL):
+                message = f"`{operator}` looks in a text or in a list, and {called(operand)} is {ty.noun}"
+                self.problems.add("FS301", operand.info.span, message, "write a list: `x in [1, 2]`")
+                return left, error_at(node.span)
+        return self.needed(left, facts, STRING), self.needed(right, facts, STRING)
+
+
+def whole_text(left: Expr, right: Expr) -> str:
+    """Why an integer equals none of the numbers that it is compared with; empty where it may."""
+    sides = right.items if isinstance(right, typed.List) else (right,)
+    for whole, others in ((left, sides), (right, (left,))):
+        if all(is_whole_and_fraction(whole, other) for other in others):
+            return f"{called(whole)} is an integer"
+    return ""
+
+
+def known_text(found: Expr, facts: Facts) -> str:
+    """What is known of an expression, in words."""
+    values: Sequence[Value] | None = values_of(found, facts)
+    if values is not None:
+        may_be_null = found.info.ty.nullable and found not in facts.present and found not in facts.implied
+        return f"{called(found)} can only be {_listed([*values, None] if may_be_null else values)}"
+    known = range_of(found, facts)
+    if known is not None and found.info.ty.base is Base.BOOLEAN:
+        return f"{called(found)} is always {'true' if known.low else 'false'}"
+    return f"{called(found)} is {described(known)}" if known is not None else f"{called(found)} was tested before"
+
+
+def is_null(found: Expr) -> bool:
+    return isinstance(found, typed.Literal) and found.value is None
+
+
+def joined_conditions(word: str, parts: Sequence[Expr], info: Info) -> Expr:
+    """Conditions joined by `and` or `or`, as far as literals among them leave any: `x and True` is `x`.
+
+    One that decides makes those behind it needless, and those before it, too, where they cannot fail.
+    """
+    decisive = word == "or"
+    last = next((place for place, part in enumerate(parts) if _is_truth(part, decisive)), len(parts) - 1)
+    if _is_truth(parts[last], decisive) and not any(map(typed.may_raise, parts[:last])):
+        return parts[last]
+    left = parts[: last + 1]
+    if all(part.info.ty == BOOLEAN for part in left):  # `flag or False` is false where the flag is null
+        left = [part for part in left if not _is_truth(part, not decisive)] or parts[:1]
+    return left[0] if len(left) == 1 else typed.Logical(word, tuple(left), info)
+
+
+def _items(right: Expr) -> tuple[Expr, ...]:
+    return right.items if isinstance(right, typed.List) else (right,)
+
+
+def _is_null_test(left: Expr, right: Expr) -> bool:
+    """Whether null is looked for among what is never null."""
+    items = _items(right)
+    if is_null(left):
+        return not any(item.info.ty.nullable for item in items)
+    return not left.info.ty.nullable and all(map(is_null, items))
+
+
+def _is_apart(left: Expr, operator: str, right: Expr) -> bool:
+    """Whether a text equals none of the texts that it is compared with, as the types say."""
+    if operator not in ("==", "!=") and not isinstance(right, typed.List):
+        return False
+    known = left.info.ty.values
+    others = [item.info.ty.values for item in _items(right)]
+    return known is not None and all(values is not None and not set(values) & set(known) for values in others)
+
+
+def _are_constants(left: Expr, right: Expr) -> bool:
+    return left.info.is_constant and all(item.info.is_constant for item in _items(right))
+
+
+def _is_truth(found: Expr, truth: bool) -> bool:
+    return isinstance(found, typed.Literal) and found.value is truth
+
+
+def _constant(right: Expr) -> object:
+    """The value of a constant, or those of a list of them."""
+    return [item.info.constant for item in right.items] if isinstance(right, typed.List) else right.info.constant
+
+
+def _truth(result: bool, span: Span) -> Expr:
+    return typed.Literal(result, Info(BOOLEAN, span, intervals.exactly(result), True, result))
+
+
+def is_constant_text(found: Expr) -> bool:
+    """Whether a text is the same for all data: a literal, or a step that has one value."""
+    ty = found.info.ty
+    if ty.values is None or len(ty.values) != 1 or ty.nullable:
+        return False
+    return all(node.symbol.kind is SymbolKind.STEP for node in typed.walk(found) if isinstance(node, typed.Ref))
+
+
+def _needless(tested: Expr, result: bool, span: Span) -> Decision:
+    """A test for null of what never is null."""
+    if isinstance(tested, typed.Present):
+        return Decision(span, result, f"here {called(tested)} is known to be there")
+    help = "remove the test"
+    if isinstance(tested, typed.Ref) and tested.symbol.kind in (SymbolKind.META, SymbolKind.CONTEXT):
+        base = tested.info.ty.base.value
+        declared = f'{{"name": "{tested.symbol.name}", "type": "{base}", "nullable": true}}'
+        help = f"remove the test, or declare the field: {declared}"
+    return Decision(span, result, f"{called(tested)} is never null", help)
+
+
+def _pair_span(left: Expr, right: Expr, whole: Span) -> Span:
+    """Where a comparison of a chain is written; its right side, where its left one is written elsewhere."""
+    here, there = left.info.span, right.info.span
+    together = there.pointer.startswith(here.pointer) and whole.pointer != there.pointer
+    return here.to(there) if together or here.pointer == there.pointer else there
+
+
+def _boolean_test(left: Expr, operator: str, right: Expr, info: Info) -> Expr | None:
+    """`flag == True` is `flag`, `flag != True` is `not flag`; None for any other comparison."""
+    if operator not in ("==", "!=") or not isinstance(right, typed.Literal) or not isinstance(right.value, bool):
+        return None
+    if left.info.ty.base is not Base.BOOLEAN or left.info.ty.nullable:
+        return None
+    return left if right.value is (operator == "==") else typed.Not(left, info)
+
+
+def _listed(values: Sequence[Value]) -> str:
+    texts = [value_text(value) for value in values[:4]]
+    if len(values) > len(texts):
+        return f"one of {', '.join(texts)} and {len(values) - len(texts)} more"
+    return " or ".join(texts)

@@ -1,0 +1,131 @@
+"""What the expression checker asks of the names around a formula.
+
+A kind of document implements `Scope`: steps and namespaces in a seed, fields of entities in formulas over a domain.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from formulaseed import limits
+from formulaseed.diagnostics.model import Problems
+from formulaseed.diagnostics.suggestions import is_slip, meant, nearest
+from formulaseed.language import ast, typed
+from formulaseed.language.check.wording import OF_SEEDS, Words
+from formulaseed.language.typed import Info
+from formulaseed.language.typed_text import value_text
+from formulaseed.language.types import ERROR, Base, Type, Value
+from formulaseed.source.text import Span
+
+QUOTED = " a text stands in quotes"
+
+
+@dataclass
+class Scope(ABC):
+    """The names that can be used in the step `current`. Reports each problem with a name once in a step."""
+
+    problems: Problems
+    current: str = field(default="", kw_only=True)
+    words: Words = field(default=OF_SEEDS, kw_only=True)
+    _suggestions: int = field(default=limits.SUGGESTIONS, kw_only=True)
+    _told: set[tuple[str, str, str]] = field(default_factory=set, kw_only=True)
+
+    def tell(self, code: str, span: Span, message: str, help: str, name: str) -> None:
+        """A problem with a name, once in a step however often the step mentions it."""
+        key = (self.current, code, name)
+        if key not in self._told:
+            self._told.add(key)
+            self.problems.add(code, span, message, help)
+
+    def is_told(self, code: str, name: str) -> bool:
+        """Whether this problem with the name was reported in this step already."""
+        return (self.current, code, name) in self._told
+
+    @abstractmethod
+    def resolve(self, name: ast.Name, per_review: bool) -> typed.Expr:
+        """A name or dotted name; of type error where it means nothing, which is told."""
+
+    @abstractmethod
+    def resolve_filter(self, name: ast.FilterName) -> typed.Expr:
+        """The name of a filter behind its `$`, in the same way."""
+
+    @abstractmethod
+    def is_known(self, text: str) -> bool:
+        """Whether the name means a step, whatever its state, or has a namespace."""
+
+    @abstractmethod
+    def is_step(self, text: str) -> bool:
+        """Whether a step has this name."""
+
+    @abstractmethod
+    def type_of(self, node: ast.Expr) -> Type | None:
+        """Return the type of what a name stands for, None where that is not known; reports nothing."""
+
+    @abstractmethod
+    def results_of(self, step: str) -> Sequence[Value] | None:
+        """Return the values that a step chooses from, if they are literals; else None."""
+
+    @abstractmethod
+    def tell_null_step(self, found: typed.Ref) -> None:
+        """Report that the value of a step may be null where a value is needed."""
+
+    @abstractmethod
+    def names(self) -> Iterator[str]:
+        """Everything that a bare name may be, and what it may be where its namespace was left out."""
+
+    def is_entity(self, found: typed.Expr) -> bool:
+        """Whether this is a whole entity, or several joined: there or not, and no value besides."""
+        return False
+
+    def is_implied(self, found: typed.Expr, present: frozenset[typed.Expr]) -> bool:
+        """Whether what is known to be there says that this is, too."""
+        return False
+
+    @cached_property
+    def declared_values(self) -> frozenset[str]:
+        """The values of all fields: one that a field does not have may be meant for another."""
+        return frozenset()
+
+    def tell_unquoted(self, node: ast.Expr, beside: Type | None) -> typed.Expr | None:
+        """Report a string without its quotes, such as `severity == severe`, by the type that it is compared with.
+
+        Returns None for anything else, and reports nothing then.
+        """
+        if beside is None or beside.base is not Base.STRING:
+            return None
+        if isinstance(node, ast.Literal) and node.value is None:
+            return self._unquoted_null(node.span, beside)
+        if not isinstance(node, ast.Name) or self.is_known(node.text):
+            return None
+        found: str | None = node.text
+        is_certain = False
+        if beside.values is not None:
+            found = nearest(node.text, beside.values)
+            is_certain = found is not None and is_slip(node.text, found, [*beside.values, *self.names()])
+        elif self._resembles_name(node.text):
+            return None
+        if found is None:
+            return None
+        help = meant(value_text(found), certain=is_certain, more=QUOTED)
+        self.tell("FS201", node.span, f"{self.words.unknown} `{node.text}`", help, node.text)
+        return error_at(node.span)
+
+    def _unquoted_null(self, span: Span, beside: Type) -> typed.Expr | None:
+        """Report a `none` or `null` beside an enum that has this value; `None` is how null is written."""
+        text = span.source.text[span.start : span.end]
+        if text == "None" or text not in (beside.values or ()):
+            return None
+        self.problems.add("FS302", span, f"`{text}` is null here, not the value of this name", f"write `'{text}'`")
+        return error_at(span)
+
+    def _resembles_name(self, text: str) -> bool:
+        """Return whether an unknown bare name may be a misspelt one, a word of the language, or lacks its namespace."""
+        is_word = text.lower() in ("true", "false", "null", "none")
+        return is_word or nearest(text, self.names()) is not None
+
+
+def error_at(span: Span) -> typed.Expr:
+    return typed.Literal(None, Info(ERROR, span))

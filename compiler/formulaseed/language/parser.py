@@ -1,0 +1,305 @@
+"""Text to expression: drives Lark and builds the tree.
+
+In: the text of a formula, inside a JSON string. Out: an `ast.Expr`, or a diagnostic and None.
+Limits are checked before Lark sees the text. Shorthands have a parser of their own in `shorthand`.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from functools import cache
+from typing import Any
+
+from lark import Lark, Token, Transformer_NonRecursive, Tree, UnexpectedInput, v_args
+from lark.tree import Meta
+
+from formulaseed import limits
+from formulaseed.diagnostics.model import Problems
+from formulaseed.language import ast
+from formulaseed.language.mending import MendedText, unmended
+from formulaseed.language.syntax_errors import SyntaxFault, explain, foreign_signs, told_alone
+from formulaseed.resources import read_resource
+from formulaseed.source.json_reader import JsonString
+from formulaseed.source.text import Span
+
+_SCAN = re.compile(
+    r"""(?P<word>(?:and|or|not|in|if|else)\b|[A-Za-z_]\w*(?=\s*\())"""
+    r"""|(?P<term>'(?:[^'\\]|\\.)*+'?|"(?:[^"\\]|\\.)*+"?|\$?[A-Za-z_][\w.]*|[0-9.]+)"""
+    r"""|(?P<open>[(\[])|(?P<close>[)\]])|\S"""
+)
+"""Roughly the symbols of a formula. A text that is not closed reaches to the end, so that it is looked at once."""
+
+
+def parse_formula(text: JsonString, problems: Problems, *, is_condition: bool = False) -> ast.Expr | None:
+    """Parse a whole formula, such as `N_MILD * 2`; a condition is one that is true or false."""
+    return _parse(text, "formula", None, problems, is_condition=is_condition)
+
+
+def parse_plain_formula(text: JsonString, problems: Problems) -> ast.Expr | None:
+    """Parse a formula that stands alone, over the entities of a domain, such as `ram_gb * 2.5`."""
+    return _parse(text, "formula", None, problems, alone=True)
+
+
+def parse_older_formula(text: JsonString, problems: Problems) -> ast.Expr | None:
+    """Parse a formula of the older shape of seeds, such as `sum(1 for e in extractions if e['kind'] == 'a') / 2`."""
+    return _parse(text, "older", None, problems)
+
+
+def parse_continuation(text: JsonString, subject: ast.Expr, problems: Problems) -> ast.Expr | None:
+    """Parse what a case's `when` says of its `source`, such as `< 4.0`: a comparison that `subject` begins."""
+    return _parse(text, "continuation", subject, problems)
+
+
+def _parse(
+    text: JsonString,
+    start: str,
+    subject: ast.Expr | None,
+    problems: Problems,
+    *,
+    alone: bool = False,
+    is_condition: bool = False,
+) -> ast.Expr | None:
+    too_large, split = _over_limit(text.value), f"split the formula into several {'formulas' if alone else 'steps'}"
+    if too_large:
+        problems.add("FS104", text.span, too_large, split)
+        return None
+    faults = _Faults(problems, alone)
+    name = subject.text if isinstance(subject, ast.Name) else None
+    reading, tree = unmended(text), None
+    while tree is None:
+        try:
+            tree = _lark(start).parse(reading.value, start=start)
+        except UnexpectedInput as error:
+            fault = explain(reading.value, error, name, older=start == "older", is_condition=is_condition)
+            if fault.instead is None or not faults.tell(fault, reading):
+                faults.tell_rest(fault, reading)
+                return None
+            reading = reading.mended(fault.start, fault.end, fault.instead)
+    if _depth(tree) > limits.TREE_DEPTH:
+        message = f"more than {limits.TREE_DEPTH} operations stand inside one another"
+        problems.add("FS104", text.span, message, split)
+        return None
+    builder = _Builder(reading, subject)
+    expression: ast.Expr = builder.transform(tree)
+    return expression if not builder.out_of_range(problems) and faults.are_mended else None
+
+
+class _Faults:
+    """Tells what is wrong with the syntax of one formula: so many faults at most, and none that a mending made."""
+
+    def __init__(self, problems: Problems, alone: bool) -> None:
+        self.problems = problems
+        self.alone = alone
+        self.left = limits.SYNTAX_FAULTS
+        self.are_mended = True
+        """Whether each was replaced by what was surely meant."""
+        self.postponed: list[tuple[SyntaxFault, Span]] = []
+
+    def tell(self, fault: SyntaxFault, text: MendedText) -> bool:
+        """Tell of a fault, or leave it to the checker; False where there is nothing to tell any more."""
+        if not self.left or text.is_mended(fault.start, fault.end):
+            return False
+        self.left -= 1
+        self.are_mended = self.are_mended and fault.is_certain
+        fault = told_alone(fault) if self.alone else fault
+        found = (fault, text.inside(fault.start, fault.end))
+        if fault.is_told_later:
+            self.postponed.append(found)
+        else:
+            self._add(*found)
+        return True
+
+    def tell_rest(self, last: SyntaxFault, text: MendedText) -> None:
+        """Tell of the fault behind which the text cannot be read, and of what is foreign behind it all the same."""
+        for fault in (last, *foreign_signs(text.value, last.end)):
+            self.tell(fault, text)
+        for found in self.postponed:
+            self._add(*found)
+
+    def _add(self, fault: SyntaxFault, span: Span) -> None:
+        self.problems.add(fault.code, span, fault.message, fault.help)
+
+
+def _over_limit(text: str) -> str | None:
+    """Why the text is over a limit, or None. One pass, without recursion."""
+    if len(text) > limits.FORMULA_CHARACTERS:
+        return f"the formula has {len(text)} characters, more than {limits.FORMULA_CHARACTERS}"
+    terms = tokens = depth = deepest = 0
+    for match in _SCAN.finditer(text):
+        tokens += 1
+        if match.lastgroup == "term":
+            terms += 1
+        elif match.lastgroup == "open":
+            depth += 1
+            deepest = max(deepest, depth)
+        elif match.lastgroup == "close":
+            depth -= 1
+    if terms > limits.FORMULA_TERMS + limits.LIST_ITEMS * (" in " in text):
+        return f"the formula has {terms} terms, more than {limits.FORMULA_TERMS}"
+    if tokens > limits.FORMULA_TOKENS + 2 * limits.LIST_ITEMS * (" in " in text):
+        return f"the formula has {tokens} symbols, more than {limits.FORMULA_TOKENS}"
+    if deepest > limits.FORMULA_NESTING:
+        return f"brackets stand {deepest} deep, more than {limits.FORMULA_NESTING}"
+    return None
+
+
+def _depth(tree: Tree[Token]) -> int:
+    """How deep the operations stand inside one another."""
+    deepest = 0
+    stack = [(tree, 1)]
+    while stack:
+        node, depth = stack.pop()
+        deepest = max(deepest, depth)
+        stack += [(child, depth + 1) for child in node.children if isinstance(child, Tree)]
+    return deepest
+
+
+def _lark(start: str) -> Lark:
+    """The parser for a start rule: one for the newer shape, one for the older, made when it is first needed."""
+    return _parser(("older",) if start == "older" else ("formula", "continuation"))
+
+
+@cache
+def _parser(starts: tuple[str, ...]) -> Lark:
+    grammar = read_resource("grammar", "formula.lark")
+    return Lark(
+        grammar if "older" in starts else grammar.partition("// --- loops")[0],
+        parser="lalr",
+        start=list(starts),
+        propagate_positions=True,
+        maybe_placeholders=True,
+    )
+
+
+_STRING_ESCAPE = re.compile(r"\\(.)")
+_STRING_ESCAPES = {"n": "\n", "t": "\t"}
+
+
+@v_args(meta=True)
+class _Builder(Transformer_NonRecursive[Token, ast.Expr]):
+    """Lark's tree to ours. Every method is named for a rule of the grammar."""
+
+    def __init__(self, text: MendedText, subject: ast.Expr | None) -> None:
+        super().__init__()
+        self.text = text
+        self.subject = subject
+        self.numbers_out_of_range: list[Meta] = []
+
+    def out_of_range(self, problems: Problems) -> bool:
+        for meta in self.numbers_out_of_range:
+            span = self.text.inside(meta.start_pos, meta.end_pos)
+            help = "integers reach to 9223372036854775807, numbers to 1.797e308"
+            problems.add(
+                "FS006", span, f"the number {self.text.value[meta.start_pos : meta.end_pos][:50]} is out of range", help
+            )
+        return bool(self.numbers_out_of_range)
+
+    def span(self, meta: Meta) -> Span:
+        return self.text.inside(meta.start_pos, meta.end_pos)
+
+    def formula(self, meta: Meta, children: list[ast.Expr]) -> ast.Expr:
+        return children[0]
+
+    def continuation(self, meta: Meta, children: list[ast.Expr]) -> ast.Expr:
+        return children[0]
+
+    def older(self, meta: Meta, children: list[ast.Expr]) -> ast.Expr:
+        return children[0]
+
+    def group(self, meta: Meta, children: list[ast.Expr]) -> ast.Expr:
+        return children[0]
+
+    def conditional(self, meta: Meta, children: list[ast.Expr]) -> ast.Expr:
+        if len(children) == 1:
+            return children[0]
+        then, condition, otherwise = children
+        return ast.Conditional(self.span(meta), condition, then, otherwise)
+
+    def or_test(self, meta: Meta, children: list[ast.Expr]) -> ast.Expr:
+        return children[0] if len(children) == 1 else ast.Logical(self.span(meta), "or", tuple(children))
+
+    def and_test(self, meta: Meta, children: list[ast.Expr]) -> ast.Expr:
+        return children[0] if len(children) == 1 else ast.Logical(self.span(meta), "and", tuple(children))
+
+    def negation(self, meta: Meta, children: list[ast.Expr]) -> ast.Expr:
+        return ast.Not(self.span(meta), children[0])
+
+    def comparison_operator(self, meta: Meta, children: list[Token]) -> str:
+        return " ".join(children)
+
+    def comparison(self, meta: Meta, children: list[Any]) -> ast.Expr:
+        return ast.Comparison(self.span(meta), children[0], tuple(children[1::2]), tuple(children[2::2]))
+
+    def continued_comparison(self, meta: Meta, children: list[Any]) -> ast.Expr:
+        assert self.subject is not None
+        return ast.Comparison(self.span(meta), self.subject, tuple(children[0::2]), tuple(children[1::2]))
+
+    def binary(self, meta: Meta, children: list[Any]) -> ast.Expr:
+        left, operator, right = children
+        return ast.Binary(self.span(meta), str(operator), left, right)
+
+    def unary(self, meta: Meta, children: list[Any]) -> ast.Expr:
+        operator, operand = children
+        return ast.Unary(self.span(meta), str(operator), operand)
+
+    def number(self, meta: Meta, children: list[Token]) -> ast.Expr:
+        text = str(children[0])
+        value: int | float
+        if text.isdigit():
+            value = int(text) if len(text) <= limits.NUMBER_CHARACTERS else limits.INTEGER_MAX + 1
+            fine = value <= limits.INTEGER_MAX
+        else:
+            value = float(text)
+            fine = value <= limits.NUMBER_MAX
+        if not fine:
+            self.numbers_out_of_range.append(meta)
+        return ast.Literal(self.span(meta), value)
+
+    def string(self, meta: Meta, children: list[Token]) -> ast.Expr:
+        value = _STRING_ESCAPE.sub(lambda m: _STRING_ESCAPES.get(m[1], m[1]), children[0][1:-1])
+        return ast.Literal(self.span(meta), value)
+
+    def true(self, meta: Meta, children: list[Token]) -> ast.Expr:
+        return ast.Literal(self.span(meta), True)
+
+    def false(self, meta: Meta, children: list[Token]) -> ast.Expr:
+        return ast.Literal(self.span(meta), False)
+
+    def null(self, meta: Meta, children: list[Token]) -> ast.Expr:
+        return ast.Literal(self.span(meta), None)
+
+    def name(self, meta: Meta, children: list[Token]) -> ast.Expr:
+        return ast.Name(self.span(meta), str(children[0]))
+
+    def filter(self, meta: Meta, children: list[Token]) -> ast.Expr:
+        return ast.FilterName(self.span(meta), children[0][1:])
+
+    def arguments(self, meta: Meta, children: list[ast.Expr]) -> list[ast.Expr]:
+        return [child for child in children if child is not None]
+
+    def list_literal(self, meta: Meta, children: list[Any]) -> ast.Expr:
+        return ast.List(self.span(meta), tuple(children[0] or ()))
+
+    def list_comprehension(self, meta: Meta, children: list[ast.Comprehension]) -> ast.Expr:
+        return replace(children[0], span=self.span(meta), is_list=True)
+
+    def comprehension(self, meta: Meta, children: list[Any]) -> ast.Expr:
+        element, variable, source, *conditions = children
+        name = ast.Name(self.text.inside(variable.start_pos, variable.end_pos), str(variable))
+        return ast.Comprehension(self.span(meta), element, name, source, tuple(conditions))
+
+    def subscript(self, meta: Meta, children: list[ast.Expr]) -> ast.Expr:
+        value, index = children
+        return ast.Subscript(self.span(meta), value, index)
+
+    def keyword(self, meta: Meta, children: list[Any]) -> ast.Expr:
+        token, value = children
+        name = ast.Name(self.text.inside(token.start_pos, token.end_pos), str(token))
+        return ast.Keyword(self.span(meta), name, value)
+
+    def call(self, meta: Meta, children: list[Any]) -> ast.Expr:
+        token, arguments = children
+        written = self.text.original(token.start_pos, token.end_pos)
+        name = ast.Name(self.text.inside(token.start_pos, token.end_pos), str(token), written=written)
+        return ast.Call(self.span(meta), name, tuple(arguments or ()))

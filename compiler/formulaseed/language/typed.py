@@ -1,0 +1,238 @@
+"""Typed expressions: every name is resolved, every expression has a type, nothing is left to guess.
+
+Two expressions are equal if they say the same, wherever they are written; what is known of them (`info`) does not count.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import TYPE_CHECKING
+
+from formulaseed.language.intervals import Range
+from formulaseed.language.types import Type, Value
+from formulaseed.source.text import Span
+from formulaseed.source.tree import tree_node
+
+if TYPE_CHECKING:
+    pass
+
+
+@tree_node
+class Info:
+    """What is known of an expression: its type, the range of its numbers, and where it was written.
+
+    `is_constant` says that it is made of literals alone; then `constant` is its value.
+    """
+
+    ty: Type
+    span: Span
+    range: Range | None = None
+    is_constant: bool = False
+    constant: Value = None
+
+
+class SymbolKind(Enum):
+    EXTRACTION = "extraction"
+    META = "meta"
+    CONTEXT = "context"
+    PARAMETER = "param"
+    FIELD = "field"
+    """A field of a domain's entity, or a whole entity, by its full name."""
+    STEP = "step"
+    FILTER = "filter"
+
+
+INPUT_KINDS = (SymbolKind.EXTRACTION, SymbolKind.META, SymbolKind.CONTEXT, SymbolKind.PARAMETER)
+"""What is given from outside: the namespaces of fields and parameters."""
+
+
+@dataclass(frozen=True, slots=True)
+class Symbol:
+    kind: SymbolKind
+    name: str
+
+    @property
+    def is_per_review(self) -> bool:
+        """Whether each review has a value of its own."""
+        return self.kind in (SymbolKind.EXTRACTION, SymbolKind.META, SymbolKind.FILTER)
+
+    def __str__(self) -> str:
+        """The symbol as formulas write it."""
+        if self.kind in (SymbolKind.STEP, SymbolKind.FIELD):
+            return self.name
+        return f"${self.name}" if self.kind is SymbolKind.FILTER else f"{self.kind.value}.{self.name}"
+
+
+def _info() -> Info:
+    return field(compare=False)  # type: ignore[no-any-return]  # dataclasses types `field` as its value
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Literal:
+    """Equal to a literal of the same type that is written alike: to Python 1, 1.0 and True are one value."""
+
+    value: Value
+    info: Info = _info()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Literal) and self._key() == other._key()
+
+    def __hash__(self) -> int:
+        return hash(self._key())
+
+    def _key(self) -> tuple[type, str]:
+        return type(self.value), repr(self.value)
+
+
+@dataclass(frozen=True, slots=True)
+class Ref:
+    """`written` is how the author wrote it; empty where that is the symbol's own text."""
+
+    symbol: Symbol
+    info: Info = _info()
+    written: str = field(default="", compare=False)
+
+    @property
+    def text(self) -> str:
+        return self.written or str(self.symbol)
+
+
+@dataclass(frozen=True, slots=True)
+class Present:
+    """The operand, which is null for some inputs: then evaluation fails with the kind `null`."""
+
+    operand: Expr
+    info: Info = _info()
+
+
+@dataclass(frozen=True, slots=True)
+class Unary:
+    operator: str
+    operand: Expr
+    info: Info = _info()
+
+
+@dataclass(frozen=True, slots=True)
+class Binary:
+    """`is_safe`: the operands are such that Python's own operator cannot raise. `may_overflow`: it may give infinity."""
+
+    operator: str
+    left: Expr
+    right: Expr
+    info: Info = _info()
+    is_safe: bool = field(default=True, compare=False)
+    may_overflow: bool = field(default=False, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """`is_safe` as for `Binary`. No function gives infinity for finite arguments where it is safe."""
+
+    function: str
+    arguments: tuple[Expr, ...]
+    info: Info = _info()
+    is_safe: bool = field(default=True, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """`is_decided`: conditions around it leave no doubt about the result, which a type checker would point out.
+
+    `may_be_null` says then that the first operand may be null all the same.
+    """
+
+    first: Expr
+    operators: tuple[str, ...]
+    rest: tuple[Expr, ...]
+    info: Info = _info()
+    is_decided: bool = field(default=False, compare=False)
+    may_be_null: bool = field(default=False, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Logical:
+    operator: str
+    operands: tuple[Expr, ...]
+    info: Info = _info()
+
+
+@dataclass(frozen=True, slots=True)
+class Not:
+    operand: Expr
+    info: Info = _info()
+
+
+@dataclass(frozen=True, slots=True)
+class Conditional:
+    condition: Expr
+    then: Expr
+    otherwise: Expr
+    info: Info = _info()
+
+
+@dataclass(frozen=True, slots=True)
+class List:
+    """The right side of `in`."""
+
+    items: tuple[Expr, ...]
+    info: Info = _info()
+
+
+Expr = Literal | Ref | Present | Unary | Binary | Call | Comparison | Logical | Not | Conditional | List
+
+
+def children(expression: Expr) -> tuple[Expr, ...]:
+    """The direct operands, in the order in which they are evaluated."""
+    match expression:
+        case Literal() | Ref():
+            return ()
+        case Present(operand) | Unary(_, operand) | Not(operand):
+            return (operand,)
+        case Binary(_, left, right):
+            return (left, right)
+        case Call(_, arguments):
+            return arguments
+        case Comparison(first, _, rest):
+            return (first, *rest)
+        case Logical(_, operands):
+            return operands
+        case Conditional(condition, then, otherwise):
+            return (condition, then, otherwise)
+        case List(items):
+            return items
+
+
+def walk(expression: Expr) -> Iterator[Expr]:
+    """The expression and everything in it."""
+    stack = [expression]
+    while stack:
+        node = stack.pop()
+        yield node
+        stack.extend(reversed(children(node)))
+
+
+def symbols_in(expression: Expr) -> Iterator[Symbol]:
+    """Every symbol that the expression mentions, repeats included."""
+    return (node.symbol for node in walk(expression) if isinstance(node, Ref))
+
+
+def may_raise(expression: Expr) -> bool:
+    """Whether evaluating it may fail; of a filter it is taken to be so."""
+    for node in walk(expression):
+        match node:
+            case Present() | Ref(Symbol(SymbolKind.FILTER)):
+                return True
+            case Binary() | Call() if not node.is_safe or (isinstance(node, Binary) and node.may_overflow):
+                return True
+    return False
+
+
+def conjuncts(condition: Expr | None) -> tuple[Expr, ...]:
+    """What must hold for the condition to hold, as a flat list."""
+    if condition is None:
+        return ()
+    if isinstance(condition, Logical) and condition.operator == "and":
+        return tuple(part for operand in condition.operands for part in conjuncts(operand))
+    return (condition,)

@@ -1,0 +1,161 @@
+"""A checked formula, ready for values: nested JSON in, one value out.
+
+The reference interpreter evaluates it, so nothing is imported, compiled or run but this package's own code.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from formulaseed.diagnostics.suggestions import did_you_mean, meant, nearest
+from formulaseed.errors import DataError, EvaluationError
+from formulaseed.ir import nodes
+from formulaseed.ir.interpret import interpret, object_of
+from formulaseed.ir.places import place_of
+from formulaseed.language.json_values import _shown
+from formulaseed.language.types import Value
+from formulaseed.reference.model import CUSTOM, KnownNames, Reference
+from formulaseed.reference.values import is_same, nested
+
+if TYPE_CHECKING:
+    from formulaseed.diagnostics.model import Diagnostic
+
+_SHOWN = 80
+"""So many characters of a name that nobody knows."""
+
+
+@dataclass(frozen=True)
+class Formula:
+    """One formula over the entities of a domain; `diagnostics` are its warnings.
+
+    `fields` names what it reads, a field of the root entity without its prefix.
+    """
+
+    text: str
+    program: nodes.Program
+    diagnostics: tuple[Diagnostic, ...] = ()
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        return tuple(self.program.spelled(field.name) for field in self.program.record)
+
+    def evaluate(self, values: Mapping[str, Any] | None = None) -> float | str:
+        """The formula's value: a float, or a text where it comes to one.
+
+        `values` holds fields by name and entities as dictionaries of theirs: `{"ram_gb": 16, "cpu": {"cores": 8}}`;
+        a missing one is null. Raises `DataError` for values that are not what the reference says, for a name that it
+        does not know, and `EvaluationError` where the formula has no value for them.
+        """
+        (value,) = evaluate_steps(self.program, values).values()
+        assert isinstance(value, float | str)
+        return value
+
+
+def evaluate_steps(program: nodes.Program, values: Mapping[str, Any] | None) -> dict[str, Value]:
+    """The value of every formula of a program, by name. Raises as `Formula.evaluate` does, for the first that fails."""
+    record = record_of(program, known_values(program, values))
+    try:
+        return interpret(program, (), {}, record=record)
+    except EvaluationError as error:
+        raise _located(program, error) from None
+
+
+def _located(program: nodes.Program, error: EvaluationError) -> EvaluationError:
+    """The error with its place in the formula, or in the file of rules."""
+    span = place_of(program, error.step, error.kind)
+    if span is None:
+        return error
+    line, column = span.source.position(span.start)
+    place = f"{span.source.name}:{line}:{column}"
+    return EvaluationError(error.step, error.kind, error.message, error.operands, place)
+
+
+def single(program: nodes.Program, step: nodes.Step) -> nodes.Program:
+    """The program of one formula of several, which asks for its own fields only."""
+    used = {symbol.name for symbol in step.symbols()}
+    record = tuple(field for field in program.record if field.name in used)
+    return replace(program, steps=(step,), output=(step.name,), record=record)
+
+
+def known_values(program: nodes.Program, values: Mapping[str, Any] | None) -> Mapping[str, Any]:
+    """Return the values, each in its entity. Raises `DataError` for a name that the reference does not know."""
+    given = nested(object_of({} if values is None else values, "the values"))
+    reference = _reference(program)
+    _refuse_unknown(reference, given, reference.known_names, ())
+    return given
+
+
+def record_of(program: nodes.Program, given: Mapping[str, Any]) -> dict[str, Any]:
+    """The values that the program uses, by their full names; of an entity, whether there is one."""
+    reference = _reference(program)
+    return {field.name: _value(given, field.name, reference) for field in program.record}
+
+
+def _reference(program: nodes.Program) -> Reference:
+    assert isinstance(program.reference, Reference), "formulas are over a reference"
+    return program.reference
+
+
+def _refuse_unknown(reference: Reference, given: Mapping[str, Any], names: KnownNames, inside: tuple[str, ...]) -> None:
+    """Raise `DataError` for the first name in the values that is not among the `names`, with the nearest that is."""
+    for name, value in given.items():
+        if not isinstance(name, str):
+            raise DataError(f"{_shown(name)} is no name of a field")
+        path = (*inside, name)
+        if name not in names:
+            raise DataError(f"`{'.'.join(path)[:_SHOWN]}` is no field; {_help(reference, names, path)}")
+        known = names[name]
+        if known is not None and isinstance(value, Mapping):
+            _refuse_unknown(reference, value, known, path)
+
+
+def _help(reference: Reference, names: KnownNames, path: tuple[str, ...]) -> str:
+    """What an unknown name may stand for: a field of this very name elsewhere, else the nearest in the same place."""
+    *inside, name = path
+    place = ".".join(inside)
+    if place and not names:
+        return f"`{place}` has no parts"
+    elsewhere = [reference.spelled(full) for full in reference.types if full.endswith(f".{name}")]
+    if elsewhere:
+        return meant(elsewhere[0])
+    begun = {known.partition("_")[0]: known for known in reversed(names)}
+    close = nearest(name, names) or begun.get(nearest(name, begun) or "")  # `waranty` begins like `warranty_months`
+    prefix = f"{place}." if place else ""
+    if close:
+        return meant(f"{prefix}{close}")
+    listed = [each for each in names if each != reference.root and (each != CUSTOM or names[each])]
+    return did_you_mean(name, listed, what="fields", prefix=prefix)
+
+
+def _value(given: Mapping[str, Any], name: str, reference: Reference) -> Any:
+    entity, *path = name.split(".")
+    section = _section(given, entity, entity)
+    if not path:
+        return True if section is not None else None
+    inside = _inner(section, path, entity)
+    if entity != reference.root:
+        return inside
+    if not reference.direct_path(name):  # its name alone is that of another entity
+        _section(given, path[0], path[0])
+        return inside
+    direct = _inner(given, path, "")
+    if inside is not None and direct is not None and not is_same(inside, direct):
+        raise DataError(f"`{'.'.join(path)}` and `{name}` are one field, and their values differ")
+    return direct if inside is None else inside
+
+
+def _inner(section: Mapping[str, Any] | None, path: list[str], place: str) -> Any:
+    for part in path[:-1]:
+        place = f"{place}.{part}" if place else part
+        section = _section(section, part, place) if section is not None else None
+    return section.get(path[-1]) if section is not None else None
+
+
+def _section(given: Mapping[str, Any], name: str, place: str) -> Mapping[str, Any] | None:
+    """An object inside another; None where there is none."""
+    section = given.get(name)
+    if section is None or isinstance(section, Mapping):
+        return section
+    raise DataError(f"`{place}` must be an object or null, not {_shown(section)}")

@@ -1,0 +1,267 @@
+"""A formula reference: the entities of a domain, their fields, and what formulas may say of them.
+
+Pure data, wherever it was read from. A field's full name is `entity.field`, or `entity.custom_fields.key`; the fields
+of the root entity are also known by their name alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from formulaseed.ir.nodes import InputField
+from formulaseed.language.names import RESERVED_WORDS
+from formulaseed.language.types import BOOLEAN, INTEGER, NUMBER, STRING, Type, enum_of
+
+if TYPE_CHECKING:
+    from formulaseed.diagnostics.model import Problems
+    from formulaseed.reference.scope import DomainScope
+
+FIELD_TYPES = ("integer", "float", "string", "boolean", "datetime", "json", "enum")
+CUSTOM_TYPES = (
+    "number",
+    "integer",
+    "float",
+    "string",
+    "text",
+    "boolean",
+    "enum",
+    "multiselect",
+    "date",
+    "datetime",
+    "json",
+)
+"""What a definition of custom fields may say; the last words of each kind are what databases call it."""
+
+CUSTOM_COLUMNS = ("entity", "key", "type", "description", "required", "options", "default", "active")
+"""What a table of definitions says of a custom field."""
+
+CUSTOM = "custom_fields"
+FIRST_VERSION = "1.0.0"
+
+_SCALARS = {
+    "integer": INTEGER, "float": NUMBER, "number": NUMBER, "boolean": BOOLEAN, "string": STRING, "text": STRING,
+    "datetime": STRING, "date": STRING,
+}  # fmt: skip
+
+Json = str | int | float | bool | list["Json"] | dict[str, "Json"] | None
+KnownNames = dict[str, "KnownNames | None"]
+"""The names that an object of values may have, each with those inside it: none in a field, and None for any at all."""
+
+
+@dataclass(frozen=True, slots=True)
+class EntityField:
+    """A field. `values` are those of an enum; `default` is what the source fills in, for information."""
+
+    name: str
+    type: str
+    description: str = ""
+    nullable: bool = False
+    enum_type: str = ""
+    values: tuple[str, ...] = ()
+    has_default: bool = False
+    default: Json = None
+
+    @property
+    def value_type(self) -> Type | None:
+        """What formulas know it as; None for what they cannot read. A date is its ISO text."""
+        if self.type == "enum":
+            return enum_of(self.values) if self.values else STRING
+        return _SCALARS.get(self.type)
+
+
+@dataclass(frozen=True, slots=True)
+class CustomField:
+    """A field that is defined in the data. `options` are the values of an enum."""
+
+    key: str
+    type: str
+    description: str = ""
+    required: bool = False
+    options: tuple[str, ...] = ()
+    has_default: bool = False
+    default: Json = None
+
+    @property
+    def value_type(self) -> Type | None:
+        if self.type == "enum":
+            return enum_of(self.options) if self.options else STRING
+        return _SCALARS.get(self.type)
+
+
+@dataclass(frozen=True, slots=True)
+class Entity:
+    """A record; with `nullable` there may be none, and then none of its fields has a value."""
+
+    name: str
+    description: str = ""
+    nullable: bool = False
+    note: str = ""
+    fields: tuple[EntityField, ...] = ()
+    custom_fields: tuple[CustomField, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class EnumType:
+    name: str
+    values: tuple[str, ...]
+    description: str = ""
+    usage: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SyntaxPattern:
+    name: str
+    syntax: str
+    description: str
+    examples: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    name: str
+    formula: str
+    description: str = ""
+    use_case: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class DatabaseLayout:
+    """Where a database keeps what a reference is made of; what is empty is found by the names in use.
+
+    `entities` names the entity that a foreign key of the root's table leads to; `exclude` are columns that are left
+    out, as `column` or `table.column`. `custom_columns` maps `entity`, `key`, `type`, `description`, `required`,
+    `options`, `default` and `active` to columns of the table that defines custom fields.
+    """
+
+    root: str = ""
+    schema: str = ""
+    entities: tuple[tuple[str, str], ...] = ()
+    exclude: tuple[str, ...] = ()
+    custom_table: str = ""
+    custom_columns: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True)
+class Reference:
+    """The whole. `root` names the entity whose fields need no prefix; empty where there is none.
+
+    `is_complete` is false where something could not be read, which was told: a name that is missing may be that.
+    """
+
+    entities: tuple[Entity, ...]
+    root: str = ""
+    version: str = FIRST_VERSION
+    description: str = ""
+    enums: tuple[EnumType, ...] = ()
+    patterns: tuple[SyntaxPattern, ...] = ()
+    examples: tuple[Example, ...] = ()
+    notes: tuple[tuple[str, str], ...] = ()
+    generated_at: str = ""
+    is_complete: bool = True
+
+    def entity(self, name: str) -> Entity | None:
+        return self._by_name.get(name)
+
+    @cached_property
+    def _by_name(self) -> dict[str, Entity]:
+        return {entity.name: entity for entity in self.entities}
+
+    @cached_property
+    def types(self) -> dict[str, Type | None]:
+        """Every field's full name with its type; None for what formulas cannot read."""
+        return {name: ty for entity in self.entities for name, ty in _types(entity)}
+
+    @cached_property
+    def descriptions(self) -> dict[str, str]:
+        """What each full name means."""
+        found = {entity.name: f"Whether there is one: {entity.description}" for entity in self.entities}
+        for entity in self.entities:
+            found |= {f"{entity.name}.{f.name}": f.description for f in entity.fields}
+            found |= {f"{entity.name}.{CUSTOM}.{f.key}": f.description for f in entity.custom_fields}
+        return found
+
+    def names_of(self, entity: str) -> list[str]:
+        """The full names of an entity's fields."""
+        return self._names.get(entity, [])
+
+    @cached_property
+    def _names(self) -> dict[str, list[str]]:
+        names: dict[str, list[str]] = {}
+        for name in self.types:
+            names.setdefault(name.partition(".")[0], []).append(name)
+        return names
+
+    def full_name(self, text: str) -> str | None:
+        """The full name of what a formula calls so: a field, or a whole entity that may be missing."""
+        if text in self.types:
+            return text
+        entity = self._by_name.get(text)
+        if entity is not None:
+            return text if entity.nullable else None
+        direct = f"{self.root}.{text}"
+        return direct if direct in self.types and self.spelled(direct) == text else None
+
+    def type_of(self, full_name: str) -> Type | None:
+        """The type of what `full_name` gives; an entity is true, or null where there is none."""
+        return BOOLEAN.or_null() if full_name in self._by_name else self.types[full_name]
+
+    def spelled(self, full_name: str) -> str:
+        """Return a full name as formulas rather write it: a field of the root without its prefix, if it means that alone."""
+        path = self.direct_path(full_name)
+        return path[0] if len(path) == 1 and path[0] not in RESERVED_WORDS else full_name
+
+    def direct_path(self, full_name: str) -> tuple[str, ...]:
+        """Return where values hold a field of the root, if not inside it; empty where an entity has that name."""
+        root, _, rest = full_name.partition(".")
+        path = tuple(rest.split("."))
+        return path if self.root and root == self.root and rest and path[0] not in self._by_name else ()
+
+    @cached_property
+    def hidden(self) -> tuple[str, ...]:
+        """The root's own fields whose names alone mean something else: an entity, or a word of the language."""
+        root = self.entity(self.root)
+        names = [f"{self.root}.{field.name}" for field in root.fields] if root is not None else []
+        return tuple(name for name in names if self.spelled(name) == name)
+
+    def scope(self, problems: Problems, places: Mapping[str, int]) -> DomainScope:
+        """Return the scope in which the formulas of these places are checked."""
+        from formulaseed.reference.scope import DomainScope
+
+        return DomainScope(problems, {}, {}, places, {}, frozenset(), reference=self)
+
+    def record(self, used: Iterable[str]) -> tuple[InputField, ...]:
+        """Return the fields and entities among these full names, in the reference's order, an entity before its fields."""
+        wanted = set(used)
+        names = [entity.name for entity in self.entities]
+        full_names = [name for entity in names for name in (entity, *self.names_of(entity)) if name in wanted]
+        types = [(name, self.type_of(name)) for name in full_names]
+        return tuple(InputField(name, ty, self.descriptions[name]) for name, ty in types if ty is not None)
+
+    @cached_property
+    def known_names(self) -> KnownNames:
+        """The names that values may have: entities, what is in them, and the fields of the root without it."""
+        found: KnownNames = {entity.name: _known_names(entity) for entity in self.entities}
+        direct = found.get(self.root)
+        return {**direct, **found} if direct else found
+
+
+def _known_names(entity: Entity) -> KnownNames:
+    """The names inside an entity. Formulas read nothing of a JSON field, so it may hold any."""
+    fields: KnownNames = {each.name: {} if each.value_type is not None else None for each in entity.fields}
+    custom: KnownNames = {each.key: {} if each.value_type is not None else None for each in entity.custom_fields}
+    return {**fields, CUSTOM: custom or fields.get(CUSTOM, {})}
+
+
+def _types(entity: Entity) -> Iterator[tuple[str, Type | None]]:
+    for each in entity.fields:
+        ty = each.value_type
+        yield f"{entity.name}.{each.name}", ty.or_null() if ty and (each.nullable or entity.nullable) else ty
+    for custom in entity.custom_fields:
+        ty = custom.value_type
+        yield (
+            f"{entity.name}.{CUSTOM}.{custom.key}",
+            ty.or_null() if ty and (not custom.required or entity.nullable) else ty,
+        )

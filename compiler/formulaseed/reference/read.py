@@ -1,0 +1,327 @@
+"""A schema file, or a formula reference itself, as `domain.reference.Reference`.
+
+In: the document's JSON tree. Out: the reference; every deviation from the format is a diagnostic. Operators, functions,
+access patterns and examples of fields are not read: they follow from the rest.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+
+from formulaseed import limits
+from formulaseed.diagnostics.model import Problems
+from formulaseed.diagnostics.suggestions import did_you_mean
+from formulaseed.language.names import RESERVED_WORDS
+from formulaseed.reference.model import (
+    CUSTOM_COLUMNS,
+    CUSTOM_TYPES,
+    FIELD_TYPES,
+    FIRST_VERSION,
+    CustomField,
+    DatabaseLayout,
+    Entity,
+    EntityField,
+    EnumType,
+    Example,
+    Json,
+    Reference,
+    SyntaxPattern,
+)
+from formulaseed.seed.read.shape import Shape
+from formulaseed.source.json_reader import JsonObject, JsonString, JsonValue, Member, plain
+
+_TOP_KEYS = (
+    "version", "generated_at", "description", "root", "entities", "custom_fields", "enums", "operators", "functions",
+    "syntax_patterns", "examples", "notes", "database", "$schema",
+)  # fmt: skip
+_ENTITY_KEYS = ("description", "access_pattern", "nullable", "note", "fields")
+_FIELD_KEYS = ("type", "description", "nullable", "example", "enum_type", "values", "default")
+_CUSTOM_KEYS = ("field_key", "field_type", "description", "access_pattern", "required", "options", "default_value")
+_ENUM_KEYS = ("description", "values", "usage")
+_PATTERN_KEYS = ("syntax", "description", "examples")
+_EXAMPLE_KEYS = ("formula", "description", "use_case")
+_DATABASE_KEYS = ("root", "schema", "entities", "exclude", "custom_fields")
+_VERSION = re.compile(r"(0|[1-9][0-9]{0,8})\.(0|[1-9][0-9]{0,8})\.(0|[1-9][0-9]{0,8})")
+_USED_IN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\.[A-Za-z_][A-Za-z0-9_]*")
+
+
+def lower_reference(document: JsonValue, problems: Problems) -> Reference | None:
+    """Lower a document; None where it is no object, or has no entities."""
+    shape = Shape(problems)
+    section = shape.object(document, "a formula reference", 'an object such as {"entities": {…}}')
+    return _Reader(section, shape).reference() if section is not None else None
+
+
+def lower_layout(document: JsonValue, problems: Problems) -> DatabaseLayout:
+    """What a schema file says of the database that it describes."""
+    shape = Shape(problems)
+    value = document.get("database") if isinstance(document, JsonObject) else None
+    section = shape.object(value, "`database`", '{"root": "listing"}') if value is not None else None
+    if section is None:
+        return DatabaseLayout()
+    shape.keys(section, _DATABASE_KEYS, "`database`")
+    reader = _Reader(section, shape)
+    custom = section.get("custom_fields")
+    found = shape.object(custom, "`custom_fields`", '{"table": …}') if custom is not None else None
+    if found is not None:
+        shape.keys(found, ("table", "columns"), "`custom_fields`")
+    columns = found.get("columns") if found is not None else None
+    mapped = shape.object(columns, "`columns`", '{"key": "field_key"}') if columns is not None else None
+    if mapped is not None:
+        shape.keys(mapped, CUSTOM_COLUMNS, "`columns`")
+    return DatabaseLayout(
+        reader.text(section, "root"),
+        reader.text(section, "schema"),
+        tuple((m.key.value, reader.plain_text(m.value, "an entity's name")) for m in reader.section("entities")),
+        reader.texts(section.get("exclude"), "`exclude`", limits.REFERENCE_FIELDS),
+        reader.text(found, "table") if found is not None else "",
+        tuple((m.key.value, reader.plain_text(m.value, "a column")) for m in (mapped.members if mapped else ())),
+    )
+
+
+class _Reader:
+    def __init__(self, document: JsonObject, shape: Shape) -> None:
+        self.document = document
+        self.shape = shape
+        self.fields_left = limits.REFERENCE_FIELDS
+
+    def reference(self) -> Reference | None:
+        document, shape = self.document, self.shape
+        shape.keys(document, _TOP_KEYS, "a formula reference")
+        told = frozenset(shape.problems.sorted())
+        if document.get("entities") is None and document.get("database") is not None:
+            entities = []
+        else:
+            example = '"entities": {"listing": {"fields": {…}}}'
+            section = shape.need(document, "entities", "the formula reference", example)
+            found = shape.object(section, "`entities`") if section is not None else None
+            if found is None:
+                return None
+            entities = [self.entity(member) for member in self.members(found, "`entities`", limits.ENTITIES)]
+        enums = self.enums()
+        closed = [_closed(entity, enums) for entity in self.with_custom_fields(entities)]
+        is_complete = told.issuperset(shape.problems.sorted())
+        return Reference(
+            entities=tuple(closed),
+            root=self.root(closed),
+            version=self.version(),
+            description=self.text(document, "description"),
+            enums=enums,
+            patterns=self.patterns(),
+            examples=self.examples(),
+            notes=tuple((m.key.value, self.plain_text(m.value, "a note")) for m in self.section("notes")),
+            is_complete=is_complete,
+        )
+
+    # --- what sections have in common
+
+    def members(self, section: JsonObject, what: str, most: int) -> tuple[Member, ...]:
+        """The members, none where there are too many."""
+        if len(section.members) > most:
+            self.shape.too_many(section.span, what, len(section.members), most)
+            return ()
+        return section.members
+
+    def section(self, key: str) -> tuple[Member, ...]:
+        """The members of an object on the top level; none where it is absent."""
+        value = self.document.get(key)
+        found = self.shape.object(value, f"`{key}`") if value is not None else None
+        return self.members(found, f"`{key}`", limits.EXAMPLES) if found is not None else ()
+
+    def text(self, section: JsonObject, key: str) -> str:
+        return self.plain_text(section.get(key), f"`{key}`")
+
+    def plain_text(self, value: JsonValue | None, what: str) -> str:
+        found = self.shape.text(value, what)
+        return found.value if found is not None else ""
+
+    def texts(self, value: JsonValue | None, what: str, most: int) -> tuple[str, ...]:
+        found = [self.shape.text(item, f"an entry of {what}") for item in self.shape.list(value, what, most)]
+        return tuple(dict.fromkeys(text.value for text in found if text is not None))
+
+    def version(self) -> str:
+        found = self.shape.text(self.document.get("version"), "`version`")
+        if found is None:
+            return FIRST_VERSION
+        if not _VERSION.fullmatch(found.value):
+            self.shape.problems.add(
+                "FS509", found.span, "`version` is three numbers", f'write it like "{FIRST_VERSION}"'
+            )
+        return found.value
+
+    # --- entities
+
+    def entity(self, member: Member) -> Entity:
+        name, shape = member.key, self.shape
+        what = f"the entity `{name.value}`"
+        if shape.name(name, "an entity") is not None and name.value in RESERVED_WORDS:
+            message = f"`{name.value}` is a word of the formula language"
+            shape.problems.add("FS206", name.span, message, "use another name for the entity")
+        section = shape.object(member.value, what, '{"fields": {…}}')
+        if section is None:
+            return Entity(name.value)
+        shape.keys(section, _ENTITY_KEYS, what)
+        listed = shape.need(section, "fields", what, '"fields": {"name": {"type": "string"}}')
+        found = shape.object(listed, "`fields`") if listed is not None else None
+        fields = self.members(found, "`fields`", self.fields_left) if found is not None else ()
+        self.fields_left -= len(fields)
+        return Entity(
+            name.value,
+            self.text(section, "description"),
+            shape.boolean(section.get("nullable"), "`nullable`"),
+            self.text(section, "note"),
+            tuple(self.field(field) for field in fields),
+        )
+
+    def field(self, member: Member) -> EntityField:
+        """A field; its type may stand alone."""
+        name, shape, value = member.key, self.shape, member.value
+        shape.name(name, "a field")
+        if isinstance(value, JsonString):
+            return EntityField(name.value, self.type(value, FIELD_TYPES))
+        section = shape.object(value, f"the field `{name.value}`", 'an object such as {"type": "integer"}')
+        if section is None:
+            return EntityField(name.value, "json")
+        shape.keys(section, _FIELD_KEYS, "a field")
+        kind = shape.text(shape.need(section, "type", "the field", '"type": such as "integer"'), "`type`")
+        default = section.get("default")
+        return EntityField(
+            name.value,
+            self.type(kind, FIELD_TYPES),
+            self.text(section, "description"),
+            shape.boolean(section.get("nullable"), "`nullable`"),
+            self.text(section, "enum_type"),
+            self.texts(section.get("values"), "`values`", limits.ENUM_VALUES),
+            default is not None,
+            _json(default),
+        )
+
+    def type(self, value: JsonString | None, known: tuple[str, ...]) -> str:
+        """The type's name; of one that is not known, which is told, nothing can be read."""
+        return (self.shape.choice(value, "field type", known) if value is not None else None) or "json"
+
+    def root(self, entities: list[Entity]) -> str:
+        """The entity whose fields need no prefix: it is named, or it says so itself."""
+        named = self.shape.text(self.document.get("root"), "`root`")
+        names = [entity.name for entity in entities]
+        if named is not None:
+            if entities and named.value not in names:
+                help = did_you_mean(named.value, names, what="entities")
+                self.shape.problems.add("FS201", named.span, f"no entity is called `{named.value}`", help)
+            return named.value
+        section = self.document.get("entities")
+        for member in section.members if isinstance(section, JsonObject) else ():
+            pattern = member.value.get("access_pattern") if isinstance(member.value, JsonObject) else None
+            if isinstance(pattern, JsonString) and pattern.value.lower().startswith("direct"):
+                return member.key.value
+        always = [entity.name for entity in entities if not entity.nullable]
+        return always[0] if len(always) == 1 else ""
+
+    # --- custom fields
+
+    def with_custom_fields(self, entities: list[Entity]) -> list[Entity]:
+        names = {entity.name: entity for entity in entities}
+        for member in self.section("custom_fields"):
+            if member.key.value not in names:
+                help = did_you_mean(member.key.value, names, what="entities")
+                self.shape.problems.add("FS201", member.key.span, f"no entity is called `{member.key.value}`", help)
+                continue
+            found = tuple(self.custom_fields(member))
+            names[member.key.value] = replace(names[member.key.value], custom_fields=found)
+        return list(names.values())
+
+    def custom_fields(self, member: Member) -> Iterator[CustomField]:
+        seen: set[str] = set()
+        items = self.shape.list(member.value, "custom fields", self.fields_left)
+        self.fields_left -= len(items)
+        for item in items:
+            section = self.shape.object(item, "a custom field")
+            made = self.custom_field(section) if section is not None else None
+            if made is None:
+                continue
+            if made.key in seen:
+                message = f"`{member.key.value}` has a custom field `{made.key}` already"
+                self.shape.problems.add("FS203", item.span, message, "rename one of them")
+                continue
+            seen.add(made.key)
+            yield made
+
+    def custom_field(self, section: JsonObject) -> CustomField | None:
+        shape = self.shape
+        shape.keys(section, _CUSTOM_KEYS, "a custom field")
+        key = shape.name(shape.need(section, "field_key", "the custom field", '"field_key"'), "a custom field")
+        kind = shape.text(shape.need(section, "field_type", "the custom field", '"field_type"'), "`field_type`")
+        if key is None:
+            return None
+        default = section.get("default_value")
+        return CustomField(
+            key.text,
+            self.type(kind, CUSTOM_TYPES),
+            self.text(section, "description"),
+            shape.boolean(section.get("required"), "`required`"),
+            self.texts(section.get("options"), "`options`", limits.ENUM_VALUES),
+            default is not None,
+            _json(default),
+        )
+
+    # --- the rest
+
+    def enums(self) -> tuple[EnumType, ...]:
+        enums = []
+        for member in self.section("enums"):
+            section = self.shape.object(member.value, f"the enum `{member.key.value}`", '{"values": […]}')
+            if section is None:
+                continue
+            self.shape.keys(section, _ENUM_KEYS, "an enum")
+            values = self.shape.need(section, "values", "the enum", '"values": […]')
+            enums.append(
+                EnumType(
+                    member.key.value,
+                    self.texts(values, "`values`", limits.ENUM_VALUES),
+                    self.text(section, "description"),
+                    self.text(section, "usage"),
+                )
+            )
+        return tuple(enums)
+
+    def patterns(self) -> tuple[SyntaxPattern, ...]:
+        patterns = []
+        for member in self.section("syntax_patterns"):
+            section = self.shape.object(member.value, f"the pattern `{member.key.value}`")
+            if section is not None:
+                self.shape.keys(section, _PATTERN_KEYS, "a syntax pattern")
+                examples = self.texts(section.get("examples"), "`examples`", limits.EXAMPLES)
+                given = self.text(section, "syntax"), self.text(section, "description")
+                patterns.append(SyntaxPattern(member.key.value, *given, examples))
+        return tuple(patterns)
+
+    def examples(self) -> tuple[Example, ...]:
+        examples = []
+        for member in self.section("examples"):
+            section = self.shape.object(member.value, f"the example `{member.key.value}`", '{"formula": …}')
+            if section is not None:
+                self.shape.keys(section, _EXAMPLE_KEYS, "an example")
+                self.shape.need(section, "formula", "the example", '"formula"')
+                examples.append(Example(member.key.value, *(self.text(section, key) for key in _EXAMPLE_KEYS)))
+        return tuple(examples)
+
+
+def _closed(entity: Entity, enums: tuple[EnumType, ...]) -> Entity:
+    """The entity with its enums' values: named by the field, or by an enum that says where it is used."""
+    by_name = {enum.name: enum for enum in enums}
+    used = {place: enum for enum in enums for place in _USED_IN.findall(enum.usage)}
+    fields = []
+    for field in entity.fields:
+        enum = by_name.get(field.enum_type) if field.type == "enum" else None
+        if field.type == "string":
+            enum = used.get(f"{entity.name}.{field.name}")
+        if enum is not None and enum.values and not field.values:
+            field = replace(field, type="enum", enum_type=enum.name, values=enum.values)
+        fields.append(field)
+    return replace(entity, fields=tuple(fields))
+
+
+def _json(value: JsonValue | None) -> Json:
+    return plain(value) if value is not None else None

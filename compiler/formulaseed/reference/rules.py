@@ -1,0 +1,142 @@
+"""Plain formulas over the entities of a domain, as a `surface.Program`: one alone, or a file of rules.
+
+In: a text, or the JSON tree of a list of rules, and the reference that says what names mean. Out: the program, a step a
+formula; every deviation from the format is a diagnostic. Names are not looked up here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from formulaseed import limits
+from formulaseed.diagnostics.model import Problems
+from formulaseed.language.parser import parse_plain_formula
+from formulaseed.seed import surface
+from formulaseed.seed.read.shape import Shape
+from formulaseed.seed.surface import Named
+from formulaseed.source.json_reader import JsonArray, JsonObject, JsonString, JsonValue
+from formulaseed.source.text import Span
+
+if TYPE_CHECKING:
+    from formulaseed.reference.model import Reference
+
+NAME = "formula"
+"""What a formula without a name of its own is called in errors."""
+
+_RULE_KEYS = ("name", "formula", "description")
+_FILE_KEYS = ("reference", "description", "rules")
+_SEED_KEYS = {"task_name", "compute", "compute_dag", "output", "extract"}
+
+
+def lower_formula(text: JsonString, reference: Reference, problems: Problems) -> surface.Program:
+    """Lower one formula; its value may be a text, too."""
+    expression = parse_plain_formula(text, problems)
+    operation = surface.Formula(expression) if expression is not None else surface.Broken()
+    name = Named(text.span, NAME)
+    return surface.Program(name, steps=(surface.Step(name, text.span, operation),), output=(name,), reference=reference)
+
+
+def holds_rules(document: JsonValue | None) -> bool:
+    """Whether a document is rather one of rules than a seed: a list of them, or an object that holds one."""
+    if isinstance(document, JsonObject):
+        keys = {key.value for key in document.names()}
+        return "rules" in keys and not keys & _SEED_KEYS
+    if not isinstance(document, JsonArray):
+        return False
+    return any(isinstance(item, JsonObject) and item.get("formula") is not None for item in document.items[:10])
+
+
+def holds_reference(document: JsonValue | None) -> bool:
+    """Whether a document is rather a formula reference, or a schema file, than a seed."""
+    keys = {key.value for key in document.names()} if isinstance(document, JsonObject) else set()
+    return "entities" in keys and not keys & _SEED_KEYS
+
+
+def formulas_shown(document: JsonValue) -> Iterator[JsonString]:
+    """The formulas that a reference shows: its examples', and those of its syntax patterns."""
+    for section, key in (("examples", "formula"), ("syntax_patterns", "examples")):
+        found = document.get(section) if isinstance(document, JsonObject) else None
+        for member in found.members if isinstance(found, JsonObject) else ():
+            shown = member.value.get(key) if isinstance(member.value, JsonObject) else None
+            items = shown.items if isinstance(shown, JsonArray) else (shown,)
+            yield from (item for item in items if isinstance(item, JsonString))
+
+
+def reference_named(document: JsonValue) -> JsonString | None:
+    """The path of the reference that a file of rules names."""
+    named = document.get("reference") if isinstance(document, JsonObject) else None
+    return named if isinstance(named, JsonString) else None
+
+
+def lower_rules(document: JsonValue, name: str, reference: Reference, problems: Problems) -> surface.Program | None:
+    """Lower a file of rules; None where it holds no list of them."""
+    return _Rules(reference, Shape(problems)).program(document, name)
+
+
+class _Rules:
+    def __init__(self, reference: Reference, shape: Shape) -> None:
+        self.reference = reference
+        self.shape = shape
+        self.places: dict[str, int] = {}
+
+    def program(self, document: JsonValue, name: str) -> surface.Program | None:
+        description = ""
+        if isinstance(document, JsonObject):
+            self.shape.keys(document, _FILE_KEYS, "a file of rules")
+            self.shape.text(document.get("reference"), "`reference`")
+            given = self.shape.text(document.get("description"), "`description`")
+            description = given.value if given is not None else ""
+            listed = document.get("rules")
+        else:
+            listed = document
+        items = self.shape.list(listed, "`rules`", limits.RULES)
+        if isinstance(listed, JsonArray) and not listed.items:
+            self.shape.problems.add("FS509", listed.span, "the file holds no rule", 'write {"name": …, "formula": …}')
+        steps = []
+        for place, item in enumerate(items):
+            section = self.shape.object(item, "a rule", 'an object such as {"name": "ram", "formula": "ram_gb * 2.5"}')
+            step = self.step(section, place) if section is not None else None
+            if step is not None:
+                steps.append(step)
+        return surface.Program(
+            Named(document.span, name),
+            description=description,
+            steps=tuple(steps),
+            steps_key="rules",
+            output=tuple(step.name for step in steps),
+            reference=self.reference,
+            gives_numbers=True,
+            span=document.span,
+        )
+
+    def step(self, section: JsonObject, place: int) -> surface.Step | None:
+        shape = self.shape
+        shape.keys(section, _RULE_KEYS, "a rule")
+        name = self.name(shape.text(shape.need(section, "name", "the rule", '"name": such as "ram"'), "`name`"), place)
+        example = '"formula": such as "ram_gb * 2.5"'
+        formula = shape.text(shape.need(section, "formula", "the rule", example), "`formula`")
+        description = shape.text(section.get("description"), "`description`")
+        expression = parse_plain_formula(formula, shape.problems) if formula is not None else None
+        if name is None:
+            return None
+        span = section.span
+        opened = Span(span.source, span.start, span.start + 1, span.pointer)
+        operation = surface.Formula(expression) if expression is not None else surface.Broken()
+        return surface.Step(name, opened, operation, description=description.value if description is not None else "")
+
+    def name(self, text: JsonString | None, place: int) -> Named | None:
+        """A rule's name: printable, on one line, and no other's."""
+        if text is None:
+            return None
+        name, problems = text.value, self.shape.problems
+        if not (0 < len(name) <= limits.NAME_CHARACTERS and name.isprintable() and name == name.strip()):
+            help = f"use up to {limits.NAME_CHARACTERS} letters, digits, spaces and `_`, such as `basic_ram_valuation`"
+            problems.add("FS206", text.span, "this cannot be the name of a rule", help)
+            return None
+        if name in self.places:
+            message = f"a rule is called `{name}` already (rules[{self.places[name]}])"
+            problems.add("FS203", text.span, message, "rename one of them")
+            return None
+        self.places[name] = place
+        return Named(text.span, name)

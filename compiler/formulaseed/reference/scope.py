@@ -1,0 +1,154 @@
+"""What names mean in a formula over the entities of a domain: fields, with or without the prefix of the root entity.
+
+In: names as written, a formula reference. Out: typed references by full name; a name that means nothing is told with
+the nearest that does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from formulaseed import limits
+from formulaseed.diagnostics.suggestions import did_you_mean, is_exhausted, is_slip, meant, nearest, one_of
+from formulaseed.language import ast, intervals, typed
+from formulaseed.language.check.scope import error_at
+from formulaseed.language.check.wording import OF_DOMAINS, Words
+from formulaseed.language.functions import FUNCTIONS
+from formulaseed.language.typed import Info, Symbol, SymbolKind
+from formulaseed.language.types import Base
+from formulaseed.reference.model import CUSTOM, Reference
+from formulaseed.seed.check.scope import SeedScope
+
+_LITERALS = {"none": "None", "null": "None", "nil": "None", "true": "True", "false": "False"}
+
+
+@dataclass
+class DomainScope(SeedScope):
+    """The names of one reference; steps do not see one another."""
+
+    reference: Reference = field(default_factory=lambda: Reference(()))
+    words: Words = field(default=OF_DOMAINS, kw_only=True)
+
+    def is_known(self, text: str) -> bool:
+        return "." in text or self.reference.full_name(text) is not None
+
+    def is_entity(self, found: typed.Expr) -> bool:
+        if isinstance(found, typed.Logical):
+            return all(map(self.is_entity, found.operands))
+        return isinstance(found, typed.Ref) and self.reference.entity(found.symbol.name) is not None
+
+    def is_implied(self, found: typed.Expr, present: frozenset[typed.Expr]) -> bool:
+        """A test of an entity is taken as the guard of its fields, as formulas are written."""
+        if not present or not isinstance(found, typed.Ref) or found.symbol.kind is not SymbolKind.FIELD:
+            return False
+        entity = found.symbol.name.partition(".")[0]
+        return typed.Ref(Symbol(SymbolKind.FIELD, entity), found.info) in present
+
+    def resolve(self, name: ast.Name, per_review: bool) -> typed.Expr:
+        text, span = name.text, name.span
+        full = self.reference.full_name(text)
+        if full is None:
+            if self.reference.is_complete:
+                self._tell_unknown(name)
+            return error_at(span)
+        ty = self.reference.type_of(full)
+        if ty is None:
+            message = f"`{text}` is of a type that formulas do not read"
+            self.tell("FS301", span, message, "use a field of numbers, texts or true and false", text)
+            return error_at(span)
+        known = None
+        if ty.is_numeric:
+            known = intervals.INPUT_INTEGER if ty.base is Base.INTEGER else intervals.INPUT_NUMBER
+        return typed.Ref(Symbol(SymbolKind.FIELD, full), Info(ty, span, known), text)
+
+    def _tell_unknown(self, name: ast.Name) -> None:
+        text, span, reference = name.text, name.span, self.reference
+        self._suggestions -= 1
+        if self._suggestions < 0 or is_exhausted():
+            self.tell("FS204", span, f"{self.words.unknown} `{text}`", "mend the unknown names above first", text)
+            return
+        entity, _, rest = text.partition(".")
+        known = reference.entity(entity)
+        if known is not None and not rest:
+            fields = [reference.spelled(full) for full in self.reference.names_of(entity)]
+            help = f"name one of its fields, such as `{fields[0]}`" if fields else "it has no fields"
+            if f"{reference.root}.{text}" in reference.hidden:
+                help += f"; the field of `{reference.root}` is `{reference.root}.{text}`"
+            self.tell("FS204", span, f"`{text}` is an entity that is always there, and has no value", help, text)
+        elif known is not None:
+            self.tell("FS204", span, f"`{entity}` has no field `{rest}`", self._help_for_own(entity, rest), text)
+        elif rest:
+            self.tell("FS204", span, f"no entity is called `{entity}`", self._help_for_entity(entity, rest), text)
+        else:
+            self.tell("FS204", span, f"{self.words.unknown} `{text}`", self._help_for_direct(text), text)
+
+    def _help_for_own(self, entity: str, rest: str) -> str:
+        """What may be meant by a field that an entity does not have: one of its own first, then another entity's."""
+        own = {full.partition(".")[2]: full for full in self.reference.names_of(entity)}
+        first, _, more = rest.partition(".")
+        if more and first in own:
+            return meant(f"{entity}.{first}", certain=False, more=" a field has no parts")
+        by_key = {short.removeprefix(f"{CUSTOM}."): short for short in own}
+        last = rest.rpartition(".")[2]
+        if last in by_key:
+            return meant(f"{entity}.{by_key[last]}")
+        elsewhere = self._called(last)
+        if elsewhere and nearest(rest, own) is None:
+            return one_of(elsewhere)
+        key = nearest(last, by_key) if rest.startswith(f"{CUSTOM}.") else None
+        if key is not None:
+            return meant(f"{entity}.{by_key[key]}", certain=is_slip(last, key, by_key))
+        return did_you_mean(rest, own, what="fields", prefix=f"{entity}.")
+
+    def _help_for_entity(self, entity: str, rest: str) -> str:
+        names = [each.name for each in self.reference.entities]
+        close = nearest(entity, names)
+        if close is not None and self.reference.full_name(f"{close}.{rest}"):
+            return meant(f"{close}.{rest}", certain=is_slip(entity, close, names))
+        elsewhere = self._called(rest.rpartition(".")[2])
+        if elsewhere:
+            return one_of(elsewhere)
+        if close is not None:
+            return self._help_for_own(close, rest)
+        direct = self.reference.full_name(entity)
+        if direct is not None:
+            return meant(entity, certain=False, more=" a field has no parts")
+        return did_you_mean(entity, names, what="entities", limit=12)
+
+    def _help_for_direct(self, text: str) -> str:
+        if text.lower() in _LITERALS:
+            return meant(_LITERALS[text.lower()])
+        elsewhere = self._called(text)
+        if elsewhere:
+            return one_of(elsewhere, certain=True)
+        if text in FUNCTIONS:
+            return f"`{text}` is a function: {FUNCTIONS[text].signature}"
+        names = dict(_by_last_name(self.reference, self.reference.types))
+        close = nearest(text, names)
+        if close is not None:
+            return meant(names[close], certain=is_slip(text, close, names))
+        entity = nearest(text, [each.name for each in self.reference.entities])
+        if entity is not None:
+            return f"write a field of `{entity}`, such as `{next(iter(self.reference.names_of(entity)), entity)}`"
+        if any(ty is not None and text in (ty.values or ()) for ty in self.reference.types.values()):
+            return meant(f"'{text}'", certain=False, more=" a text stands in quotes")
+        ordered = sorted(self.reference.types, key=lambda full: not full.startswith(f"{self.reference.root}."))
+        shown = [self.reference.spelled(full) for full in ordered[: limits.SUGGESTIONS]]
+        return did_you_mean(text, shown, what="fields", limit=12)
+
+    def names(self) -> Iterator[str]:
+        yield from dict(_by_last_name(self.reference, self.reference.types))
+        yield from (entity.name for entity in self.reference.entities)
+        yield from FUNCTIONS
+
+    def _called(self, last: str) -> list[str]:
+        """The fields of this very name, of whatever entity."""
+        return [self.reference.spelled(full) for full in self.reference.types if full.endswith(f".{last}")]
+
+
+def _by_last_name(reference: Reference, full_names: Iterable[str]) -> Iterable[tuple[str, str]]:
+    """Each field's own name with how it is written; of two alike the first, which is the root's where it has one."""
+    ordered = sorted(full_names, key=lambda full: not full.startswith(f"{reference.root}."))
+    for full in reversed(ordered):
+        yield full.rpartition(".")[2], reference.spelled(full)

@@ -1,0 +1,1 @@
+"""Requests: AND/OR structures with evidence, their shorthand, three-valued logic and validation."""

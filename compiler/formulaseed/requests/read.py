@@ -1,0 +1,220 @@
+"""A file of requests, one JSON object a line, as the lines of `ir.requests`.
+
+In: the file's text. Out: every line as a request, or as an invalid one with its errors; every deviation from the format
+is a diagnostic. Evidence is lowered in `evidence`, the groups' patterns are in `groups`. Source: the request structure
+reference.
+"""
+
+from __future__ import annotations
+
+import re
+from itertools import islice
+from typing import Literal, cast
+
+from formulaseed import limits
+from formulaseed.diagnostics.model import Problems
+from formulaseed.diagnostics.suggestions import at_most, meant
+from formulaseed.requests import model as ir
+from formulaseed.requests import patterns, shorthand
+from formulaseed.requests.evidence import lower_evidence
+from formulaseed.requests.groups import GROUPS, group_of, pattern_fault
+from formulaseed.requests.shorthand_check import check_shorthand
+from formulaseed.seed.read.shape import Shape
+from formulaseed.source.json_reader import JsonArray, JsonObject, JsonString, JsonValue, json_lines, read_json_line
+from formulaseed.source.text import Source, Span
+
+KEYS = ("id", "group", "scenario", "text", "shorthand", "structure", "gold_restaurant")
+_ID = re.compile(r"R(?:0[1-9]|[1-9][0-9]|100)")
+_FAULT_CODES = {"syntax": "FS001", "depth": "FS004", "duplicate": "FS005", "number": "FS006", "text": "FS007"}
+_EXAMPLES = {
+    "id": '"id": such as "R01"',
+    "group": '"group": such as "G01"',
+    "scenario": '"scenario": the name of a persona, such as "Busy Parent"',
+    "text": '"text": what the person asks for, in natural language',
+    "shorthand": '"shorthand": such as "AND(drive_thru, no_tv)"',
+    "structure": '"structure": {"op": "AND", "args": […]}',
+    "gold_restaurant": '"gold_restaurant": the business_id of the correct answer',
+}
+
+
+def lower_requests(source: Source, problems: Problems) -> tuple[ir.Line, ...]:
+    """Lower a file line by line; nothing where it cannot be read as lines."""
+    lines = list(islice(json_lines(source), limits.REQUESTS + 1))
+    whole = Span(source, 0, 0)
+    if not lines:
+        problems.add("FS509", whole, "the file holds no request", "write one JSON object a line")
+    if len(lines) > limits.REQUESTS:
+        number = sum(bool(line.strip(" \t\r")) for line in source.text.split("\n"))
+        Shape(problems).too_many(whole, "the file", number, limits.REQUESTS)
+        return ()
+    if _laid_out(lines):
+        problems.add(
+            "FS001", whole, "a request is laid out over several lines", "write each request on a line of its own"
+        )
+        return ()
+    first_lines: dict[str, int] = {}
+    with (
+        at_most(limits.SUGGESTION_LETTERS),
+        patterns.OF_FILE.of(limits.FILE_PATTERN_PARTS),
+        shorthand.OF_FILE.of(limits.FILE_SHORTHAND_TERMS),
+    ):
+        return tuple(_lower_line(line, first_lines, problems) for line in lines)
+
+
+def _lower_line(line: Span, first_lines: dict[str, int], problems: Problems) -> ir.Line:
+    """Lower one line. A line with errors is invalid as a whole, whatever else could be read of it."""
+    found = Problems()
+    reader = _Line(line, first_lines, found)
+    document = reader.read()
+    request = reader.request(document) if document is not None else None
+    problems.extend(found)
+    if request is not None and not found.has_errors:
+        return request
+    id, group, scenario, gold = (_string_of(document, key) for key in ("id", "group", "scenario", "gold_restaurant"))
+    errors = tuple(d.brief for d in found.sorted() if d.severity == "error")
+    return ir.InvalidRequest(id, group if group in GROUPS else None, scenario, gold, errors, reader.number, line)
+
+
+def _string_of(document: JsonObject | None, key: str) -> str | None:
+    """What an invalid request says under a key, if that is a string that says something."""
+    value = document.get(key) if document is not None else None
+    return value.value if isinstance(value, JsonString) and value.value.strip() else None
+
+
+def _laid_out(lines: list[Span]) -> bool:
+    """Whether the file is one object over several lines, as people print it."""
+    return len(lines) > 1 and lines[0].source.text[lines[0].start : lines[0].end].strip() in ("{", "[")
+
+
+class _Line:
+    """Lowers one line. `first_lines` are the lines on which the ids before it first occur, and get this one's."""
+
+    def __init__(self, line: Span, first_lines: dict[str, int], problems: Problems) -> None:
+        self.span = line
+        self.number, _ = line.source.position(line.start)
+        self.problems = problems
+        self.shape = Shape(problems)
+        self.first_lines = first_lines
+
+    def read(self) -> JsonObject | None:
+        """The line as JSON; None where it is no object."""
+        value, faults = read_json_line(self.span.source, self.span, limits.REQUEST_DEPTH)
+        for fault in faults:
+            self.problems.add(_FAULT_CODES[fault.kind], fault.span, fault.message, fault.help)
+        return self.shape.object(value, "a request", 'an object such as {"id": "R01", …}') if value else None
+
+    def request(self, document: JsonObject) -> ir.Request | None:
+        self.shape.keys(document, KEYS, "a request")
+        given = {key: self.text(document, key) for key in KEYS if key != "structure"}
+        id, group = self.id(given["id"]), self.group(given["group"])
+        if id is not None and group is not None and group_of(id.value) != group.value:
+            message = f"`{id.value}` belongs to {group_of(id.value)}, and the request says {group.value}"
+            self.problems.add("FS812", group.span, message, "R01 to R10 are G01, R11 to R20 are G02, and so on")
+        value = self.shape.need(document, "structure", "a request", _EXAMPLES["structure"])
+        structure = _Structure(self.shape).node(value, "`structure`") if value is not None else None
+        if given["shorthand"] is not None:
+            check_shorthand(structure, given["shorthand"], self.problems)
+        if structure is not None and group is not None:
+            fault = pattern_fault(group.value, structure)
+            if fault:
+                help = f"{group.value} is {GROUPS[group.value].name}: `{GROUPS[group.value].pattern}`"
+                self.problems.add("FS813", structure.span, fault, help)
+        texts = {key: text.value for key, text in given.items() if text is not None}
+        if len(texts) < len(given) or id is None or group is None or structure is None:
+            return None
+        return ir.Request(structure=structure, line=self.number, span=self.span, **texts)
+
+    def text(self, document: JsonObject, key: str) -> JsonString | None:
+        found = self.shape.text(self.shape.need(document, key, "a request", _EXAMPLES[key]), f"`{key}`")
+        if found is not None and not found.value.strip():
+            self.problems.add("FS815", found.span, f"`{key}` is empty", f"write {_EXAMPLES[key].split(': ', 1)[1]}")
+            return None
+        return found
+
+    def id(self, id: JsonString | None) -> JsonString | None:
+        if id is None:
+            return None
+        if not _ID.fullmatch(id.value):
+            help = _id_meant(id.value) or "write R01 to R99, or R100"
+            self.problems.add("FS811", id.span, f"`{id.value}` is no id of a request", help)
+            return None
+        if id.value in self.first_lines:
+            message = f"the id `{id.value}` stands twice, first on line {self.first_lines[id.value]}"
+            self.problems.add("FS203", id.span, message, "give one of the two another id")
+        self.first_lines.setdefault(id.value, self.number)
+        return id
+
+    def group(self, group: JsonString | None) -> JsonString | None:
+        return group if group is not None and self.shape.choice(group, "group", GROUPS) else None
+
+
+class _Structure:
+    """Lowers one tree, and counts its conditions."""
+
+    def __init__(self, shape: Shape) -> None:
+        self.shape = shape
+        self.conditions = 0
+
+    def node(self, value: JsonValue, what: str) -> ir.Node | None:
+        example = 'an object such as {"op": "AND", "args": […]} or {"aspect": "…", "evidence": {…}}'
+        section = self.shape.object(value, what, example)
+        if section is None:
+            return None
+        names = {key.value for key in section.names()}
+        if not names & {"aspect", "evidence", "op", "args"}:
+            message = f"{what} is neither a condition nor an `AND` or `OR`"
+            self.shape.problems.add(
+                "FS502", section.span, message, f"write {example.removeprefix('an object such as ')}"
+            )
+            return None
+        condition = names & {"aspect", "evidence"} and not names & {"op", "args"}
+        return self.condition(section) if condition else self.junction(section)
+
+    def condition(self, section: JsonObject) -> ir.Condition | None:
+        self.shape.keys(section, ("aspect", "evidence"), "a condition")
+        aspect = self.shape.text(
+            self.shape.need(section, "aspect", "a condition", '"aspect": such as "drive_thru"'), "`aspect`"
+        )
+        if aspect is not None and not aspect.value.strip():
+            self.shape.problems.add(
+                "FS815", aspect.span, "`aspect` is empty", "name the condition, such as `drive_thru`"
+            )
+        value = self.shape.need(section, "evidence", "a condition", '"evidence": {"kind": "item_meta", …}')
+        evidence = lower_evidence(value, self.shape) if value is not None else None
+        self.conditions += 1
+        if self.conditions == limits.REQUEST_CONDITIONS + 1:
+            message = f"a request has more than {limits.REQUEST_CONDITIONS} conditions"
+            self.shape.problems.add("FS510", section.span, message, "leave some out")
+        if evidence is None or aspect is None:
+            return None
+        return ir.Condition(aspect.value, evidence, section.span)
+
+    def junction(self, section: JsonObject) -> ir.Junction | None:
+        self.shape.keys(section, ("op", "args"), "an `AND` or `OR`")
+        op = self.shape.text(self.shape.need(section, "op", "this object", '"op": "AND", or "OR"'), "`op`")
+        value = self.shape.need(section, "args", "this object", '"args": the conditions that it joins')
+        items = self.shape.list(value, "`args`", limits.CONDITIONS)
+        if isinstance(value, JsonArray) and not value.items:
+            self.shape.problems.add("FS509", value.span, "`args` is empty", "list the conditions that it joins")
+        nodes = [self.node(item, "an item of `args`") for item in items]
+        good = [node for node in nodes if node is not None]
+        if op is None or not self.is_operator(op) or not nodes or len(good) < len(nodes):
+            return None
+        return ir.Junction(cast(Literal["AND", "OR"], op.value), tuple(good), section.span)
+
+    def is_operator(self, op: JsonString) -> bool:
+        if op.value in ("AND", "OR"):
+            return True
+        upper = op.value.strip().upper()
+        help = meant(upper) if upper in ("AND", "OR") else "write `AND` or `OR`"
+        if upper == "NOT":
+            help = 'evidence negates: "true": "False", "not_true" or "not_contains"'
+        self.shape.problems.add("FS505", op.span, f"`{op.value}` joins no conditions", help)
+        return False
+
+
+def _id_meant(id: str) -> str | None:
+    """The id that was probably meant, as a help line."""
+    digits = re.fullmatch(r"\s*[Rr]?[-_ ]?0*([1-9][0-9]{0,2})\s*", id)
+    wanted = f"R{int(digits[1]):02d}" if digits else ""
+    return meant(wanted) if _ID.fullmatch(wanted) else None

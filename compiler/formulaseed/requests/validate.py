@@ -1,0 +1,187 @@
+"""Requests validated against restaurants: does each match its gold restaurant, and no other?
+
+In: the lines of a requests file and a `Dataset`. Out: a status for every line, and the matrix of those that are valid. Each
+piece of evidence is evaluated once a restaurant, however many requests use it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from formulaseed.requests.logic import Dataset, Traced, evaluate_condition, trace
+from formulaseed.requests.model import (
+    SATISFIED,
+    UNKNOWN,
+    Condition,
+    Evidence,
+    InvalidRequest,
+    Line,
+    Node,
+    Request,
+    Truth,
+    conditions,
+)
+
+Status = Literal["ok", "no_match", "multi_match", "gold_not_match", "invalid"]
+Matrix = Mapping[str, Mapping[str, Truth]]
+"""From the id of a request to that of a restaurant to the value."""
+
+
+@dataclass(frozen=True, slots=True)
+class RequestResult:
+    """What a request matches. `ok`: its gold restaurant and no other; `multi_match`: others beside it.
+
+    `invalid`: the request has `errors`, each with its place, and was not validated. Of such a request the id, the group
+    and the gold restaurant are None where it does not say them.
+    """
+
+    request_id: str | None
+    group: str | None
+    gold_restaurant: str | None
+    matches: tuple[str, ...]
+    status: Status
+    errors: tuple[str, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """A line of `--out`."""
+        line = {
+            "request_id": self.request_id,
+            "gold_restaurant": self.gold_restaurant,
+            "matches": list(self.matches),
+            "status": self.status,
+        }
+        return line | {"errors": list(self.errors)} if self.status == "invalid" else line
+
+
+@dataclass(frozen=True, slots=True)
+class Validation:
+    """The results in the order of the requests, the matrix, and what of the input could not be used."""
+
+    results: tuple[RequestResult, ...]
+    matrix: Matrix
+    failures: tuple[str, ...]
+
+    @property
+    def ok(self) -> bool:
+        """Whether every request is `ok` and every line could be used."""
+        return not self.failures and all(result.status == "ok" for result in self.results)
+
+
+class Truths:
+    """The value of every piece of evidence of some requests for every restaurant, each computed once."""
+
+    def __init__(self, requests: Sequence[Request], dataset: Dataset) -> None:
+        self.requests = tuple(requests)
+        self.dataset = dataset
+        self.conditions: dict[Evidence, Condition] = {}
+        """Every distinct piece of evidence, with the condition that uses it first."""
+        for request in requests:
+            for condition in conditions(request.structure):
+                self.conditions.setdefault(condition.evidence, condition)
+        self._known: dict[str, dict[Evidence, Truth]] = {}
+
+    def fill(self) -> Iterator[str]:
+        """Evaluate restaurant after restaurant; yields the id of each that is done."""
+        for business_id in self.dataset.candidates:
+            self._of(business_id)
+            yield business_id
+
+    def of(self, evidence: Evidence, business_id: str) -> Truth:
+        return self._of(business_id)[evidence]
+
+    def trace(self, node: Node, business_id: str) -> Traced:
+        return trace(node, self._of(business_id).__getitem__)
+
+    def row(self, node: Node) -> dict[str, Truth]:
+        """A tree's value for every restaurant."""
+        return {business_id: self.trace(node, business_id).truth for business_id in self.dataset.candidates}
+
+    def _of(self, business_id: str) -> dict[Evidence, Truth]:
+        if business_id not in self._known:
+            candidate, background = self.dataset.candidates[business_id], self.dataset.background
+            self._known[business_id] = {
+                evidence: evaluate_condition(evidence, candidate, background) for evidence in self.conditions
+            }
+        return self._known[business_id]
+
+
+def validate(lines: Sequence[Line], dataset: Dataset, failures: Sequence[str]) -> Validation:
+    """Everything at once. `failures` are those of the dataset's making."""
+    matrix = matrix_of(Truths(valid(lines), dataset))
+    return Validation(results_of(lines, matrix), matrix, tuple(failures))
+
+
+def valid(lines: Sequence[Line]) -> tuple[Request, ...]:
+    """The requests without errors: those that are evaluated."""
+    return tuple(line for line in lines if isinstance(line, Request))
+
+
+def matrix_of(truths: Truths) -> Matrix:
+    """Every request's value for every restaurant."""
+    return {request.id: truths.row(request.structure) for request in truths.requests}
+
+
+def results_of(lines: Sequence[Line], matrix: Matrix) -> tuple[RequestResult, ...]:
+    """A result for each line, in their order."""
+    return tuple(_result_of(line, matrix) for line in lines)
+
+
+def _result_of(request: Line, matrix: Matrix) -> RequestResult:
+    if isinstance(request, InvalidRequest):
+        return RequestResult(request.id, request.group, request.gold_restaurant, (), "invalid", request.errors)
+    matches = matches_of(matrix[request.id])
+    return RequestResult(
+        request.id, request.group, request.gold_restaurant, matches, status_of(request.gold_restaurant, matches)
+    )
+
+
+def matches_of(row: Mapping[str, Truth]) -> tuple[str, ...]:
+    return tuple(business_id for business_id, truth in row.items() if truth == SATISFIED)
+
+
+def status_of(gold: str, matches: Sequence[str]) -> Status:
+    """`gold_not_match` where one other matches, or several without the gold restaurant."""
+    if not matches:
+        return "no_match"
+    if gold not in matches:
+        return "gold_not_match"
+    return "ok" if len(matches) == 1 else "multi_match"
+
+
+def chosen(lines: Sequence[Line], groups: Sequence[str] | None) -> tuple[Line, ...]:
+    """The requests of some groups, with the invalid ones of no known group; all of them where no group is named."""
+    return tuple(line for line in lines if groups is None or line.group is None or line.group in groups)
+
+
+def condition_matrix(truths: Truths) -> list[dict[str, Any]]:
+    """Every condition with the restaurants that satisfy it and those of which that is unknown, the rarest first."""
+    aspects: dict[Evidence, dict[str, None]] = {}
+    users: dict[Evidence, dict[str, None]] = {}
+    for request in truths.requests:
+        for condition in conditions(request.structure):
+            aspects.setdefault(condition.evidence, {})[condition.aspect] = None
+            users.setdefault(condition.evidence, {})[request.id] = None
+    found = []
+    for evidence, condition in truths.conditions.items():
+        row = {business_id: truths.of(evidence, business_id) for business_id in truths.dataset.candidates}
+        satisfied = matches_of(row)
+        found.append(
+            {
+                "aspects": list(aspects[evidence]),
+                "evidence": written_evidence(condition),
+                "count": len(satisfied),
+                "restaurants": list(satisfied),
+                "unknown": [business_id for business_id, truth in row.items() if truth == UNKNOWN],
+                "requests": list(users[evidence]),
+            }
+        )
+    return sorted(found, key=lambda entry: entry["count"])
+
+
+def written_evidence(condition: Condition) -> Any:
+    """The evidence as the request's author wrote it."""
+    span = condition.span
+    return json.loads(span.source.text[span.start : span.end])["evidence"]

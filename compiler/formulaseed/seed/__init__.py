@@ -1,0 +1,1 @@
+"""The Formula Seed: read, checked, linted and written, in both versions."""

@@ -1,0 +1,1 @@
+"""A surface program to a checked program: names, types, nulls, intervals."""

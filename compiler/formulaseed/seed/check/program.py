@@ -1,0 +1,230 @@
+"""A surface program to a checked one: every step in order, then what the whole shows.
+
+In: `surface.Program`. Out: `nodes.Program`, with the steps in which there is no error. Raises nothing for a user's mistake.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from formulaseed.diagnostics.model import Problems
+from formulaseed.diagnostics.suggestions import did_you_mean
+from formulaseed.ir import nodes
+from formulaseed.language import intervals, typed
+from formulaseed.language.check.facts import Narrowing
+from formulaseed.language.intervals import Range
+from formulaseed.language.typed import Expr, Symbol, SymbolKind
+from formulaseed.language.types import Base, Type
+from formulaseed.seed import standard_fields, surface
+from formulaseed.seed.check.scope import SeedScope
+from formulaseed.seed.check.steps import DECIDED_SIZE, StepChecker
+from formulaseed.seed.mentions import mentioned_names
+
+
+def check_program(program: surface.Program, problems: Problems) -> nodes.Program:
+    """The program with the steps in which there is no error; all of them, where there is none at all."""
+    return _ProgramChecker(program, problems).run()
+
+
+class _Including:
+    """The extremes whose conditions a count requires too; those that are new are compared, each once."""
+
+    def __init__(self, required: frozenset[Expr]) -> None:
+        self.required = required
+        self.compared = 0
+        self.found: tuple[str, ...] = ()
+
+    def of(self, extremes: Sequence[tuple[str, frozenset[Expr]]]) -> tuple[str, ...]:
+        self.found += tuple(name for name, required in extremes[self.compared :] if required <= self.required)
+        self.compared = len(extremes)
+        return self.found
+
+
+class _ProgramChecker:
+    def __init__(self, program: surface.Program, problems: Problems) -> None:
+        self.program = program
+        self.problems = problems
+        meta = {**standard_fields.META, **{f.name.text: f.type for f in program.meta}}
+        context = {**standard_fields.CONTEXT, **{f.name.text: f.type for f in program.context}}
+        self.inputs = {
+            SymbolKind.EXTRACTION: {f.name.text: f.type for f in program.fields},
+            SymbolKind.META: meta,
+            SymbolKind.CONTEXT: context,
+            SymbolKind.PARAMETER: {p.name.text: p.type for p in program.parameters},
+        }
+        self.extremes: list[tuple[str, frozenset[Expr]]] = []
+        """The extremes so far, each with what its reviews are required to be."""
+        self.including: dict[str, _Including] = {}
+        """For each count what it requires, with the extremes over reviews that include those that it counts."""
+        self.scope = self._scope()
+        self.scope.incomplete = program.incomplete
+        self.scope.section = program.steps_key
+        narrowing = Narrowing(self._condition_to_follow, self._non_empty)
+        self.steps = StepChecker(program, self.scope, narrowing)
+
+    def _scope(self) -> SeedScope:
+        program = self.program
+        if program.reference is not None:
+            return program.reference.scope(self.problems, self._places())
+        return SeedScope(
+            self.problems,
+            self.inputs,
+            _bounds(program),
+            self._places(),
+            {step.name.text: frozenset(mentioned_names(step)) for step in program.steps},
+            frozenset(step.name.text for step in program.steps if step.is_filter),
+            unclear=frozenset(step.name.text for step in program.steps if step.is_filter is None),
+        )
+
+    def run(self) -> nodes.Program:
+        steps = []
+        for step in self.program.steps:
+            self.scope.current = step.part_of or step.name.text
+            checked = self.steps.check(step)
+            self.steps.tell_decisions()
+            if checked is None:
+                self.scope.broken.add(step.name.text)
+                continue
+            steps.append(checked)
+            table = self.scope.filters if isinstance(checked.operation, nodes.Filter) else self.scope.steps
+            if checked.name not in table and isinstance(checked.operation, nodes.Extreme):
+                self.extremes.append((checked.name, self._expanded(checked.operation.where)))
+            table.setdefault(checked.name, checked)
+        for step in self.program.nameless:  # only for what is wrong in them
+            self.scope.current = step.name.text
+            self.steps.check(step)
+            self.steps.tell_decisions()
+        self._output()
+        return self._program(tuple(steps))
+
+    def _places(self) -> dict[str, int]:
+        places: dict[str, int] = {}
+        for index, step in enumerate(step for step in self.program.steps if not step.part_of):
+            name = step.name
+            if name.text in places:
+                message = f"a step is called `{name.text}` already ({self.program.steps_key}[{places[name.text]}])"
+                self.problems.add("FS203", name.span, message, "rename one of them")
+            places.setdefault(name.text, index)
+        return places
+
+    # --- what narrowing asks of the steps so far
+
+    def _condition_to_follow(self, name: str) -> Expr | None:
+        """The condition of a filter, unless following it and the filters that it uses would take long."""
+        return self._filter_condition(name) if self.scope.sizes.get(name, 0) <= DECIDED_SIZE else None
+
+    def _filter_condition(self, name: str) -> Expr | None:
+        step = self.scope.filters.get(name)
+        return step.operation.condition if step and isinstance(step.operation, nodes.Filter) else None
+
+    def _non_empty(self, name: str) -> tuple[str, ...]:
+        """The extremes whose reviews include those that the count counted."""
+        counted = self.scope.steps.get(name)
+        if counted is None or not isinstance(counted.operation, nodes.Count):
+            return ()
+        if name not in self.including:
+            self.including[name] = _Including(self._expanded(counted.operation.where))
+        return self.including[name].of(self.extremes)
+
+    def _expanded(self, where: Expr | None) -> frozenset[Expr]:
+        """What the condition requires, with what the filters in it require in their place."""
+        found: set[Expr] = set()
+        followed: set[Expr] = set()
+        stack = list(typed.conjuncts(where))
+        while stack:
+            part = stack.pop()
+            inner = None
+            if isinstance(part, typed.Ref) and part.symbol.kind is SymbolKind.FILTER:
+                inner = self._filter_condition(part.symbol.name)
+            if inner is None:
+                found.add(part)
+            elif part not in followed:
+                followed.add(part)
+                stack.extend(typed.conjuncts(inner))
+        return frozenset(found)
+
+    # --- the whole
+
+    def _output(self) -> None:
+        for name in self.program.output:
+            if name.text in self.scope.filter_names:
+                message = f"`{name.text}` is a filter, and has no value to return"
+                self.problems.add("FS205", name.span, message, "count the reviews that match it, and return that")
+            elif name.text in self.scope.steps:
+                step = self.scope.steps[name.text]
+                if isinstance(step.operation, nodes.Extreme) and not step.operation.has_default:
+                    self.scope.tell_default_needed(step, "is returned")
+            elif name.text in self.inputs[SymbolKind.EXTRACTION] and name.text not in self.scope.broken:
+                message = f"`{name.text}` is a field of each review"
+                self.problems.add("FS401", name.span, message, "return a step that counts or sums it")
+            elif name.text not in self.scope.broken and "compute" not in self.program.incomplete:
+                values = [step.name.text for step in self.program.steps if not (step.is_filter or step.part_of)]
+                help = did_you_mean(name.text, values, what="steps")
+                self.problems.add("FS201", name.span, f"no step is called `{name.text}`", help)
+
+    def _program(self, steps: tuple[nodes.Step, ...]) -> nodes.Program:
+        program = self.program
+        handling = program.review_handling
+        return nodes.Program(
+            task_name=program.task_name.text,
+            version=program.version,
+            description=program.description,
+            keywords=tuple(keyword.text for keyword in program.keywords),
+            fields=tuple(
+                nodes.ExtractionField(
+                    f.name.text,
+                    f.type,
+                    f.description,
+                    _values(f),
+                    f.default,
+                    f.evidence,
+                    f.minimum,
+                    f.maximum,
+                )
+                for f in program.fields
+            ),
+            meta=_inputs(standard_fields.META, program.meta),
+            context=_inputs(standard_fields.CONTEXT, program.context),
+            parameters=tuple(
+                nodes.Parameter(p.name.text, p.type, p.default, p.minimum, p.maximum, p.description)
+                for p in program.parameters
+            ),
+            review_handling=nodes.ReviewHandling(handling.max_length, handling.strategy) if handling else None,
+            passes=program.passes,
+            steps=steps,
+            output=tuple(name.text for name in program.output),
+            extraction_prompt=program.extraction_prompt,
+            record=program.reference.record(_used(steps)) if program.reference is not None else (),
+            reference=program.reference,
+        )
+
+
+def _used(steps: Iterable[nodes.Step]) -> set[str]:
+    return {symbol.name for step in steps for symbol in step.symbols()}
+
+
+def _inputs(standard: Mapping[str, Type], declared: Sequence[surface.DeclaredField]) -> tuple[nodes.InputField, ...]:
+    """The standard fields and the declared ones; a declaration of a standard field takes its place."""
+    fields = {name: nodes.InputField(name, ty, "") for name, ty in standard.items()}
+    for f in declared:
+        fields[f.name.text] = nodes.InputField(f.name.text, f.type, f.description, _values(f), f.path)
+    return tuple(fields.values())
+
+
+def _values(field: surface.ExtractionField | surface.DeclaredField) -> tuple[nodes.EnumValue, ...]:
+    return tuple(nodes.EnumValue(value.name.text, value.description) for value in field.values)
+
+
+def _bounds(program: surface.Program) -> dict[Symbol, Range]:
+    """The range of each numeric extraction field and parameter."""
+    found: dict[Symbol, Range] = {}
+    for kind, bounded in ((SymbolKind.EXTRACTION, program.fields), (SymbolKind.PARAMETER, program.parameters)):
+        found |= {Symbol(kind, each.name.text): _range(each) for each in bounded if each.type.is_numeric}
+    return found
+
+
+def _range(bounded: surface.ExtractionField | surface.Parameter) -> Range:
+    any_value = intervals.INPUT_INTEGER if bounded.type.base is Base.INTEGER else intervals.INPUT_NUMBER
+    low = any_value.low if bounded.minimum is None else intervals.at_most(bounded.minimum)
+    high = any_value.high if bounded.maximum is None else -intervals.at_most(-bounded.maximum)
+    return Range(low, high) if low <= high else any_value

@@ -1,0 +1,1 @@
+"""Warnings of what is valid and probably not intended."""

@@ -1,0 +1,209 @@
+"""Keywords of the filter: what they find that was not meant, and what they miss.
+
+A review is relevant if its text contains a keyword anywhere, case ignored; so `nut` finds "minute", and
+`allergy` does not find "allergies".
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Set
+from functools import cache
+from pathlib import Path
+
+from formulaseed.diagnostics.model import Problems
+from formulaseed.seed.surface import Named
+from formulaseed.wording import number_of
+
+_LONGEST_SUSPECT = 8
+"""A longer keyword is seldom a part of a word that means something else."""
+
+_SHORT = 3
+"""A word that begins with a longer keyword is most often a form of it."""
+
+_LONGEST_LINTED = 60
+"""A longer keyword is not held against the others: it takes time, and there is none."""
+
+_MOST_WORDS = 200
+_REVIEW_CHARACTERS = 5_000
+"""Reviews are not longer than this."""
+
+_PATTERN = re.compile(
+    r"\\[bBwWdDsS]|\.[*+]|\[[^\]]+\][*+?]?|\([^)]*\|[^)]*\)|\(\?|^\^\w|\w\$$|^%.*%$|\w\|\w"
+    r"|^[^*]*[^\W\d]{3}[*]$|^[*][^\W\d]{3}|[^\W\d]{3}[*][^\W\d]{3}"  # a word that ends in it: not `5*` or `sh*t`
+)
+_TYPOGRAPHIC = {"’": "'", "‘": "'", "“": '"', "”": '"', "–": "-", "—": "-", "…": "..."}
+_NOUNS = (
+    ("child", "children"), ("man", "men"), ("woman", "women"), ("person", "people"), ("tooth", "teeth"), ("foot", "feet"),
+    ("mouse", "mice"), ("goose", "geese"), ("knife", "knives"), ("loaf", "loaves"), ("leaf", "leaves"), ("half", "halves"),
+    ("shelf", "shelves"), ("calf", "calves"), ("wife", "wives"), ("life", "lives"),
+)  # fmt: skip
+_VERBS = (
+    ("eat", "ate"), ("get", "got"), ("go", "went"), ("throw", "threw"), ("feel", "felt"), ("wear", "wore"), ("give", "gave"),
+    ("take", "took"), ("bring", "brought"), ("buy", "bought"), ("find", "found"), ("leave", "left"), ("make", "made"),
+    ("pay", "paid"), ("say", "said"), ("see", "saw"), ("sit", "sat"), ("stand", "stood"), ("steal", "stole"),
+    ("choke", "choking"), ("swell", "swollen"), ("tell", "told"), ("break", "broke"), ("drink", "drank"), ("freeze", "froze"),
+    ("dine", "dining"), ("serve", "serving"), ("taste", "tasting"), ("smoke", "smoking"), ("propose", "proposing"),
+    ("bite", "biting"),
+)  # fmt: skip
+_PREFIXES = frozenset(
+    (
+        "a",
+        "anti",
+        "dis",
+        "in",
+        "mid",
+        "mis",
+        "multi",
+        "non",
+        "out",
+        "over",
+        "pre",
+        "re",
+        "semi",
+        "sub",
+        "super",
+        "un",
+        "under",
+    )
+)
+_ENDINGS = ("s", "es", "ed", "er", "ers", "ing", "ings", "y", "d", "ly", "ies", "ish", "less", "free", "ness")
+
+
+def lint_keywords(keywords: tuple[Named, ...], problems: Problems) -> None:
+    folded = {keyword.text.casefold() for keyword in keywords}
+    seen: dict[str, str] = {}
+    for keyword in keywords:
+        text = keyword.text.casefold()
+        if text in seen:
+            message = f"`{keyword.text}` adds nothing: case is ignored, and `{seen[text]}` is there"
+            problems.add("FS617", keyword.span, message, "remove it")
+            continue
+        seen[text] = keyword.text
+        never = _why_never(keyword.text)
+        if never is not None:
+            message, help = never
+            problems.add("FS616", keyword.span, message, help)
+            continue
+        if len(text) > _LONGEST_LINTED:
+            continue
+        shorter = _found_by(text, folded - {text})
+        if shorter is not None:
+            message = f"`{keyword.text}` adds nothing: every review that contains it contains `{shorter}`"
+            problems.add("FS617", keyword.span, message, f"remove it, or make `{shorter}` more precise")
+            continue
+        _inside_words(keyword, text, folded, problems)
+        _inflections(keyword, text, folded, problems)
+
+
+def _why_never(keyword: str) -> tuple[str, str] | None:
+    """Why no review contains the keyword, and what to write; None where one may."""
+    if _PATTERN.search(keyword):
+        plain = re.sub(r"\\.|[^\w\s'-]", "", keyword).strip()
+        help = f"write the words themselves, such as `{plain}`" if plain else "write the words themselves"
+        return f"`{keyword}` is no pattern: reviews are searched for these very characters", help
+    if any(unicodedata.category(character) in ("Cc", "Cf", "Co", "Cn", "Zl", "Zp") for character in keyword):
+        return f"`{keyword}` holds a character that nobody types", "remove it"
+    if unicodedata.normalize("NFC", keyword) != keyword:
+        composed = unicodedata.normalize("NFC", keyword)
+        return f"`{keyword}` is written with separate accents, and reviews are not", f"write `{composed}`"
+    if len(keyword) > _REVIEW_CHARACTERS:
+        return f"the keyword has {len(keyword)} characters, and no review is as long", "write the words that tell"
+    curly = sorted(set(keyword) & set(_TYPOGRAPHIC))
+    if curly:
+        plain = "".join(_TYPOGRAPHIC.get(character, character) for character in keyword)
+        return f"`{keyword}` holds `{curly[0]}`, and reviews are typed without it", f"write `{plain}`"
+    if "  " in keyword:
+        return f"`{keyword}` holds two spaces in a row", f"write `{re.sub(' +', ' ', keyword)}`"
+    return None
+
+
+def _inside_words(keyword: Named, text: str, folded: set[str], problems: Problems) -> None:
+    if len(text) > _LONGEST_SUSPECT or not text.isalpha() or not text.isascii():
+        return
+    found = [word for word in _containing(text) if not _is_form(word, text, folded)]
+    found.sort(key=lambda word: (word.startswith(text), len(word)))  # short words are the common ones
+    if not found:
+        return
+    *first, last = [f"`{word}`" for word in found[:4]]
+    shown = f"{', '.join(first)} and {last}" if first else last
+    more = f", and in {number_of(len(found) - 4, 'more word')}" if len(found) > 4 else ""
+    help = "write the words that are meant, or allow this where the extraction sorts it out"
+    problems.add("FS614", keyword.span, f"`{keyword.text}` is also found inside {shown}{more}", help)
+
+
+def _is_form(word: str, text: str, folded: set[str]) -> bool:
+    """Whether a word that contains the keyword is meant by it, or by another keyword."""
+    if _found_by(word, folded - {text}):
+        return True
+    start, _, rest = word.partition(text)
+    ends = not rest or rest in _ENDINGS or (rest[0] == text[-1] and rest[1:] in _ENDINGS)
+    if not start:
+        return ends or len(text) > _SHORT
+    return ends and (start in _PREFIXES or start in _words_known())
+
+
+def _inflections(keyword: Named, text: str, folded: set[str], problems: Problems) -> None:
+    """Warn of other forms of the keyword's first word, a verb, and of its last one that do not contain it."""
+    words = text.split(" ")
+    if not all(word.isalpha() and word.isascii() for word in words) or len(words[-1]) < 3:
+        return
+    missed = [" ".join([*words[:-1], form]) for form in _forms(words[-1])]
+    verbs = [form for pair in _VERBS for word, form in (pair, pair[::-1]) if words[0] == word]
+    missed += [" ".join([form, *words[1:]]) for form in verbs]
+    missed = [form for form in missed if not _found_by(form, folded)]
+    if missed:
+        shown = " and ".join(f"`{form}`" for form in missed[:3])
+        problems.add("FS615", keyword.span, f"`{keyword.text}` does not find {shown}", f"add {shown}")
+
+
+def _forms(word: str) -> list[str]:
+    """Other forms of a noun or adjective that do not contain it, as far as they are in use."""
+    forms = [form for pair in _NOUNS for one, form in (pair, pair[::-1]) if word == one]
+    known = _words_known()
+    if word in _adjectives():
+        forms += [f"{word[:-1]}ier", f"{word[:-1]}iest"]
+    elif word.endswith("y") and len(word) > 3 and word[-2] not in "aeiou" and not word.endswith(("ary", "ory", "ly")):
+        forms.append(f"{word[:-1]}ied" if f"{word[:-1]}ied" in known else f"{word[:-1]}ies")
+    singulars = (f"{word[:-3]}y" if word.endswith("ies") else "", word[:-1], word[:-2] if word.endswith("es") else "")
+    if word.endswith("s") and not word.endswith(("ss", "us", "is")):
+        forms += [form for form in singulars if form in known][:1]
+    return [form for form in dict.fromkeys(forms) if word not in form]
+
+
+def _found_by(text: str, keywords: Set[str]) -> str | None:
+    """The keyword that finds the text, the longest first; None where no keyword does."""
+    for length in range(len(text), 0, -1):
+        for start in range(len(text) - length + 1):
+            if text[start : start + length] in keywords:
+                return text[start : start + length]
+    return None
+
+
+def _containing(text: str) -> list[str]:
+    """The common words that contain a text, in the order of the alphabet; not more than make the point."""
+    words, found = _words(), list[str]()
+    at = words.find(text)
+    while at != -1 and len(found) < _MOST_WORDS:
+        end = words.index("\n", at)
+        found.append(words[words.rindex("\n", 0, at + 1) + 1 : end])
+        at = words.find(text, end)
+    return found
+
+
+@cache
+def _words() -> str:
+    """Common words of reviews, in the order of the alphabet, each between two line breaks."""
+    return "\n" + (Path(__file__).parent / "words.txt").read_text(encoding="ascii")
+
+
+@cache
+def _words_known() -> frozenset[str]:
+    return frozenset(_words().split())
+
+
+@cache
+def _adjectives() -> frozenset[str]:
+    """Common adjectives in -y: they have other forms than nouns in -y."""
+    return frozenset((Path(__file__).parent / "adjectives.txt").read_text(encoding="ascii").split())

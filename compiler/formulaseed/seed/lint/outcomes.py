@@ -1,0 +1,93 @@
+"""Results that are the same for every restaurant, and scores that are bounded on one side only."""
+
+from __future__ import annotations
+
+from formulaseed.diagnostics.model import Problems
+from formulaseed.ir import nodes
+from formulaseed.language import typed
+from formulaseed.language.intervals import described, is_open
+from formulaseed.language.typed import Expr, SymbolKind
+from formulaseed.language.typed_text import expression_text, value_text
+from formulaseed.language.types import Base, Value
+
+_INPUTS = (SymbolKind.EXTRACTION, SymbolKind.META, SymbolKind.CONTEXT, SymbolKind.PARAMETER)
+_ROUNDING = ("round", "int", "float", "floor", "ceil")
+
+
+def lint_outcomes(program: nodes.Program, problems: Problems) -> None:
+    varying: set[str] = set()
+    judged = _judged(program)
+    for step in program.steps:
+        if isinstance(step.operation, nodes.Filter):
+            continue
+        depends = step.is_aggregate or any(s.kind in _INPUTS or s.name in varying for s in step.symbols())
+        only = _only_value(step)
+        if depends and only is None:
+            varying.add(step.name)
+        elif (depends or step.name in program.output) and not step.part_of:
+            _never_varies(step, only, depends, problems)
+        if step.name in judged:
+            _one_sided(step, problems)
+
+
+def _judged(program: nodes.Program) -> set[str]:
+    """The steps that are returned, and those that a case decides by."""
+    judged = set(program.output)
+    for step in program.steps:
+        if isinstance(step.operation, nodes.Case):
+            judged.update(symbol.name for symbol in step.symbols() if symbol.kind is SymbolKind.STEP)
+    return judged
+
+
+def _never_varies(step: nodes.Step, only: Value, depends: bool, problems: Problems) -> None:
+    value = "the same" if only is None else value_text(only)
+    help = "check its bounds and values: it depends on the data, and the data change nothing"
+    if not depends:
+        help = "leave it out of `output`, or compute it from the data"
+    problems.add("FS608", step.span, f"`{step.name}` is {value} for every restaurant", help)
+
+
+def _only_value(step: nodes.Step) -> Value:
+    """The one value that the step can have; None where there may be more."""
+    match step.operation:
+        case nodes.Const(value):
+            return value
+        case nodes.Case(rules, otherwise):
+            return _common([*(then for _, then in rules), otherwise])
+        case nodes.Lookup(_, table, _, has_default, default):
+            return _common([*(value for _, value in table), *([default] if has_default else [])])
+        case nodes.Formula(expression) if expression.info.is_constant:
+            return expression.info.constant
+    known = step.range
+    if step.ty.nullable or known is None or known.low != known.high or not known.is_bounded:
+        return None  # a range that ends at the largest number was cut off there
+    if step.ty.base is Base.BOOLEAN:
+        return bool(known.low)
+    return int(known.low) if known.low.is_integer() else known.low
+
+
+def _common(values: list[Value]) -> Value:
+    return values[0] if len({(type(value), value) for value in values}) == 1 else None
+
+
+def _one_sided(step: nodes.Step, problems: Problems) -> None:
+    """Warn of a score that `max` or `min` bounds on one side while the other is open."""
+    if not isinstance(step.operation, nodes.Formula) or step.range is None:
+        return
+    call = _unrounded(step.operation.expression)
+    if not isinstance(call, typed.Call) or call.function not in ("max", "min"):
+        return
+    bounds = [argument for argument in call.arguments if argument.info.is_constant]
+    known, below = step.range, call.function == "max"
+    if not bounds or is_open(known.low) == is_open(known.high):
+        return
+    bound, side = expression_text(bounds[0]), "above" if below else "below"
+    message = f"`{step.name}` is {described(known)}: nothing bounds it {side}"
+    ends = f"{bound}, HIGHEST" if below else f"LOWEST, {bound}"
+    problems.add("FS609", step.span, message, f"if it is meant to be bounded, write `clamp(…, {ends})`")
+
+
+def _unrounded(expression: Expr) -> Expr:
+    while isinstance(expression, typed.Call) and expression.function in _ROUNDING:
+        expression = expression.arguments[0]
+    return expression

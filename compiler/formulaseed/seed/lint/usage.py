@@ -1,0 +1,137 @@
+"""What a seed declares and does not use."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from formulaseed.diagnostics.model import Problems
+from formulaseed.ir import nodes
+from formulaseed.language import typed
+from formulaseed.language.typed import Expr, Symbol, SymbolKind
+from formulaseed.language.typed_text import literal_text
+from formulaseed.seed import standard_fields, surface
+
+_REST = frozenset(
+    {
+        "none", "no", "na", "nothing", "unknown", "unclear", "undetermined", "unspecified", "unmentioned", "other", "others",
+        "absent", "neutral", "irrelevant", "false", "never", "mixed_or_none",
+    }
+)  # fmt: skip
+"""Values that stand for the absence of what the others say; a seed need not ask for them."""
+
+
+def lint_usage(program: nodes.Program, written: surface.Program, problems: Problems) -> None:
+    used = program.used()
+    _steps(program, used, problems)
+    _inputs(written, used, problems)
+    asked = _Asked(program)
+    for field in written.fields:
+        if Symbol(SymbolKind.EXTRACTION, field.name.text) in used:
+            _values(field, asked, problems)
+
+
+def _steps(program: nodes.Program, used: frozenset[Symbol], problems: Problems) -> None:
+    for step in program.steps:
+        is_filter = isinstance(step.operation, nodes.Filter)
+        symbol = Symbol(SymbolKind.FILTER if is_filter else SymbolKind.STEP, step.name)
+        if symbol not in used and step.name not in program.output and not step.part_of:
+            what = "filter" if is_filter else "step"
+            help = "use it, or remove it" if is_filter else "use it, return it in `output`, or remove it"
+            problems.add("FS602", step.span, f"nothing uses the {what} `{step.name}`", help)
+
+
+def _inputs(written: surface.Program, used: frozenset[Symbol], problems: Problems) -> None:
+    declared: tuple[
+        tuple[SymbolKind, Sequence[surface.ExtractionField | surface.DeclaredField | surface.Parameter]], ...
+    ]
+    declared = (
+        (SymbolKind.EXTRACTION, written.fields),
+        (SymbolKind.META, written.meta),
+        (SymbolKind.CONTEXT, written.context),
+        (SymbolKind.PARAMETER, written.parameters),
+    )
+    for kind, inputs in declared:
+        for found in inputs:
+            if Symbol(kind, found.name.text) not in used:
+                help = "use it in a step, or remove it"
+                if kind is SymbolKind.EXTRACTION:
+                    help = "use it in a step, or remove it: every review is read for it"
+                message = f"nothing uses `{kind.value}.{found.name.text}`"
+                problems.add("FS611", found.name.span, message, help)
+
+
+def _values(field: surface.ExtractionField, asked: _Asked, problems: Problems) -> None:
+    values = [value.name.text for value in field.values]
+    if field.name.text in asked.as_a_whole or field.name.text == standard_fields.VALIDITY_FIELD:
+        return
+    missing = [value for value in values if (field.name.text, value) not in asked.values and not _is_rest(value)]
+    if not missing or len(values) <= 2:  # of two, one is the absence of the other
+        return
+    shown = " or ".join(literal_text(value) for value in missing[:4])
+    message = f"no condition asks whether `extraction.{field.name.text}` is {shown}"
+    help = "ask for it where it matters, or leave the value out, so that nobody has to tell it from the others"
+    problems.add("FS612", field.name.span, message, help)
+
+
+def _is_rest(value: str) -> bool:
+    folded = value.casefold().replace(" ", "_").replace("-", "_")
+    return folded in _REST or folded.startswith(("no_", "not_", "none_", "without_"))
+
+
+class _Asked:
+    """Which values of extraction fields the conditions of a program ask for.
+
+    A condition that asks for the opposite, and a choice whose other branch is not 0, ask for all values that
+    they do not name: such a field is asked as a whole, as is one that is used other than in a comparison with texts.
+    """
+
+    def __init__(self, program: nodes.Program) -> None:
+        self.values: set[tuple[str, str]] = set()
+        self.as_a_whole: set[str] = set()
+        self.filters = {s.name: s.operation.condition for s in program.steps if isinstance(s.operation, nodes.Filter)}
+        for step in program.steps:
+            for expression in step.expressions():
+                self._visit(expression)
+
+    def _visit(self, expression: Expr) -> None:
+        for node in typed.walk(expression):
+            match node:
+                case typed.Comparison(first, operators, rest):
+                    self._comparison((first, *rest), operators)
+                case typed.Not(operand):
+                    self.as_a_whole.update(self._fields(operand))
+                case typed.Conditional(condition, _, otherwise):
+                    if not (isinstance(otherwise, typed.Literal) and not otherwise.value):
+                        self.as_a_whole.update(self._fields(condition))
+                case typed.Call(_, arguments):
+                    self.as_a_whole.update(name for argument in arguments for name in _field(argument))
+
+    def _comparison(self, operands: tuple[Expr, ...], operators: tuple[str, ...]) -> None:
+        for left, operator, right in zip(operands, operators, operands[1:], strict=False):
+            for one, other in ((left, right), (right, left)):
+                for name in _field(one):
+                    items = other.items if isinstance(other, typed.List) else (other,)
+                    texts = [item.value for item in items if isinstance(item, typed.Literal)]
+                    self.values.update((name, text) for text in texts if isinstance(text, str))
+                    in_text = operator in ("in", "not in") and not isinstance(other, typed.List)
+                    if operator in ("!=", "not in") or in_text or len(texts) < len(items):
+                        self.as_a_whole.add(name)
+
+    def _fields(self, condition: Expr) -> Iterator[str]:
+        """The extraction fields that a condition tests, also through filters."""
+        stack, seen = [condition], set[str]()
+        while stack:
+            for node in typed.walk(stack.pop()):
+                yield from _field(node)
+                if (
+                    isinstance(node, typed.Ref)
+                    and node.symbol.kind is SymbolKind.FILTER
+                    and node.symbol.name not in seen
+                ):
+                    seen.add(node.symbol.name)
+                    stack.append(self.filters[node.symbol.name])
+
+
+def _field(expression: Expr) -> Iterator[str]:
+    if isinstance(expression, typed.Ref) and expression.symbol.kind is SymbolKind.EXTRACTION:
+        yield expression.symbol.name

@@ -1,0 +1,1 @@
+"""The JSON of a seed, version 1 or 2, to a surface program."""

@@ -1,0 +1,241 @@
+"""The common program: what every input format is lowered to.
+
+Formulas and conditions are parsed, names are still text, nothing is checked against anything. A format
+differs from another only until it has become this.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import field
+from typing import TYPE_CHECKING, Protocol
+
+from formulaseed.diagnostics.model import Problems
+from formulaseed.ir import nodes
+from formulaseed.language import ast
+from formulaseed.language.types import Type, Value
+from formulaseed.source.text import Span
+from formulaseed.source.tree import tree_node
+
+if TYPE_CHECKING:
+    from formulaseed.seed.check.scope import SeedScope
+
+
+@tree_node
+class Named:
+    """A name with the place where it was given."""
+
+    span: Span
+    text: str
+
+
+@tree_node
+class EnumValue:
+    name: Named
+    description: str
+
+
+@tree_node
+class ExtractionField:
+    """A field that the extractor fills for each review. `default` is None where the seed states none.
+
+    `evidence`: the extractor is asked for a quote. `minimum` and `maximum` bound a number, both inclusive.
+    """
+
+    name: Named
+    type: Type
+    description: str
+    values: tuple[EnumValue, ...] = ()
+    default: Value = None
+    evidence: bool = False
+    minimum: int | float | None = None
+    maximum: int | float | None = None
+
+
+@tree_node
+class DeclaredField:
+    """A further field of `meta.*` or `context.*`.
+
+    `path` leads to its value in the business object, one key a level; empty for a field under its own name.
+    """
+
+    name: Named
+    type: Type
+    description: str = ""
+    values: tuple[EnumValue, ...] = ()
+    path: tuple[str, ...] = ()
+
+
+@tree_node
+class Parameter:
+    """A value given at evaluation. The bounds are inclusive."""
+
+    name: Named
+    type: Type
+    default: Value
+    minimum: int | float | None
+    maximum: int | float | None
+    description: str
+
+
+@tree_node
+class Filter:
+    condition: ast.Expr
+
+
+@tree_node
+class Count:
+    where: ast.Expr | None
+
+
+@tree_node
+class Sum:
+    expression: ast.Expr
+    where: ast.Expr | None
+
+
+@tree_node
+class Extreme:
+    """`max` or `min` over the reviews that match. `default` is None where the seed states none.
+
+    `written` is where it stands as a call, None where it is an operation of its own.
+    """
+
+    largest: bool
+    expression: ast.Expr
+    where: ast.Expr | None
+    default: ast.Literal | None
+    written: Span | None = None
+
+
+@tree_node
+class Entry:
+    key: Named
+    value: ast.Literal
+
+
+@tree_node
+class Lookup:
+    source: ast.Expr
+    table: tuple[Entry, ...]
+    match: str
+    default: ast.Literal | None
+
+
+@tree_node
+class Formula:
+    expression: ast.Expr
+
+
+@tree_node
+class Const:
+    value: ast.Literal
+
+
+@tree_node
+class Rule:
+    condition: ast.Expr
+    then: ast.Literal
+
+
+@tree_node
+class Case:
+    rules: tuple[Rule, ...]
+    otherwise: ast.Literal
+
+
+@tree_node
+class NoLiteral(ast.Literal):
+    """Stands where a literal is missing or wrong, which was told. Only in what is broken."""
+
+
+@tree_node
+class Broken:
+    """A step that could not be lowered whole; told already. Its name is known, so that uses of it are not errors too.
+
+    `parts` are what of it could be lowered, so that what is wrong in them is told as well.
+    """
+
+    parts: tuple[Operation, ...] = ()
+
+
+Operation = Filter | Count | Sum | Extreme | Lookup | Formula | Const | Case | Broken
+
+
+@tree_node
+class Step:
+    """A compute step, or a rule. `part_of` names the step in whose formula the author wrote it; empty for one written alone."""
+
+    name: Named
+    span: Span
+    operation: Operation
+    is_filter: bool | None = False
+    """None where the operation is none, and does not show what it is meant to be."""
+    part_of: str = ""
+    description: str = ""
+
+
+@tree_node
+class ReviewHandling:
+    """How a long review is cut before it is extracted; `max_length` in characters."""
+
+    max_length: int
+    strategy: str
+
+
+@tree_node
+class Allowance:
+    """A warning that the seed's author has seen and allows, with the reason.
+
+    `scope` is the JSON Pointer of the object that says so; it holds for all that stands in it.
+    """
+
+    code: Named
+    reason: str
+    scope: str
+
+
+class Domain(nodes.Domain, Protocol):
+    """What names mean in formulas over the entities of a domain."""
+
+    def scope(self, problems: Problems, places: Mapping[str, int]) -> SeedScope:
+        """Return the scope in which the formulas of these places are checked."""
+        ...
+
+    def record(self, used: Iterable[str]) -> tuple[nodes.InputField, ...]:
+        """Return the fields and entities among these full names, in the reference's order."""
+        ...
+
+
+@tree_node
+class Program:
+    task_name: Named
+    version: str = ""
+    description: str = ""
+    keywords: tuple[Named, ...] = ()
+    fields: tuple[ExtractionField, ...] = ()
+    meta: tuple[DeclaredField, ...] = ()
+    context: tuple[DeclaredField, ...] = ()
+    parameters: tuple[Parameter, ...] = ()
+    review_handling: ReviewHandling | None = None
+    passes: int = 1
+    extraction_prompt: str = ""
+    """What the extractor is asked, with placeholders such as `{review_text}`; empty where the seed does not say."""
+    steps: tuple[Step, ...] = ()
+    steps_key: str = "compute"
+    """Where the steps stand in the document."""
+    nameless: tuple[Step, ...] = ()
+    """Steps without a name that could be used, which was told; named by their places."""
+    output: tuple[Named, ...] = ()
+    allowances: tuple[Allowance, ...] = ()
+    reference: Domain | None = None
+    """What names mean where the steps are formulas over the entities of a domain; then there are no reviews."""
+    gives_numbers: bool = False
+    """Whether every step must come to a number, as rules do."""
+    incomplete: frozenset[str] = frozenset()
+    """Sections and namespaces in which something has no usable name, which was told."""
+    span: Span | None = field(default=None, compare=False)
+
+    def written_steps(self) -> list[Step]:
+        """The steps as they stand in the document, without parts of formulas."""
+        return [step for step in self.steps if not step.part_of]

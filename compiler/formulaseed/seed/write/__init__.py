@@ -1,0 +1,1 @@
+"""Seeds as text: formatted, sorted, migrated, fixed."""

@@ -1,0 +1,98 @@
+"""Fixes in a seed's text what can be read in one way only: a misspelt name, and the order of the steps.
+
+In: the text with its diagnostics. Out: the text with the changes, everything else as the author laid it out.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable
+
+from formulaseed.diagnostics.model import Diagnostic, Fix
+from formulaseed.seed import surface
+from formulaseed.seed.mentions import mentioned_names
+from formulaseed.seed.write.sorting import dependency_order
+from formulaseed.source.json_reader import JsonArray, JsonObject, JsonValue
+
+_DUPLICATE = ("FS005", "FS203")
+_UNKNOWN = ("FS201", "FS204")
+_CONSTANT = ("FS603", "FS607", "FS608", "FS610")
+"""Warnings of what is the same for every restaurant: a sign that a name was taken for another."""
+
+
+def applicable(diagnostics: Collection[Diagnostic], program: surface.Program | None) -> list[Fix]:
+    """Return the fixes in the order of the file; of two that overlap the first.
+
+    Where a definition may be what is misspelt, its uses are left: where something is defined twice, and where a name is
+    never used as it is defined, but several times, or as an output, as it is not.
+    """
+    if any(d.code in _DUPLICATE for d in diagnostics):
+        return []
+    fixes = {d.fix: d.code for d in diagnostics if d.fix is not None}
+    unused = _unused(program) if program is not None else set()
+    returned = {name.text for name in program.output} if program is not None else set()
+    uses = Counter(_written(fix) for fix, code in fixes.items() if code in _UNKNOWN)
+    found: list[Fix] = []
+    for fix in sorted(fixes, key=lambda fix: (fix.span.start, fix.span.end)):
+        written = _written(fix)
+        is_definition = _bare(fix.text) in unused and (uses[written] > 1 or written in returned)
+        if (not found or fix.span.start >= found[-1].span.end) and not is_definition:
+            found.append(fix)
+    return found
+
+
+def _written(fix: Fix) -> str:
+    return _bare(fix.span.source.text[fix.span.start : fix.span.end])
+
+
+def _unused(program: surface.Program) -> set[str]:
+    """The names, without their namespaces, of what the program defines and does not mention."""
+    steps = (*program.steps, *program.nameless)
+    names = [*(each.name for each in program.fields), *(each.name for each in (*program.meta, *program.context))]
+    names += [*(each.name for each in program.parameters), *(step.name for step in steps)]
+    mentioned = {_bare(name) for step in steps for name in mentioned_names(step)}
+    return {name.text for name in names} - mentioned - {name.text for name in program.output}
+
+
+def _bare(name: str) -> str:
+    """A name as it is written in a file, without quotes, sign and namespace."""
+    return name.strip("\"'$").rpartition(".")[2].removeprefix("$")
+
+
+def with_fixes(text: str, fixes: Iterable[Fix]) -> str:
+    """Return the text with every fix applied; none overlaps another, and they are in the order of the file."""
+    parts: list[str] = []
+    last = 0
+    for fix in fixes:
+        parts += [text[last : fix.span.start], fix.text]
+        last = fix.span.end
+    return "".join([*parts, text[last:]])
+
+
+def is_fixed(before: Iterable[Diagnostic], after: Iterable[Diagnostic]) -> bool:
+    """Return whether there are fewer errors after a change, none of them new, and nothing has become constant by it."""
+    left = _counted(before, lambda d: d.severity == "error")
+    found = _counted(after, lambda d: d.severity == "error")
+    constant = [_counted(each, lambda d: d.code in _CONSTANT) for each in (before, after)]
+    return found < left and constant[1] <= constant[0]
+
+
+def _counted(diagnostics: Iterable[Diagnostic], chosen: Callable[[Diagnostic], bool]) -> Counter[tuple[str, str]]:
+    return Counter((d.code, d.message) for d in diagnostics if chosen(d))
+
+
+def with_steps_sorted(text: str, tree: JsonValue, program: surface.Program) -> str:
+    """The text with the steps in dependency order; unchanged where there is none, or a step could not be read."""
+    compute = tree.get(program.steps_key) if isinstance(tree, JsonObject) else None
+    if not isinstance(compute, JsonArray) or len(compute.items) != len(program.written_steps()):
+        return text
+    order, stuck = dependency_order(program)
+    if stuck is not None:
+        return text
+    spans = [item.span for item in compute.items]
+    parts: list[str] = []
+    last = 0
+    for slot, index in zip(spans, order, strict=True):
+        parts += [text[last : slot.start], text[spans[index].start : spans[index].end]]
+        last = slot.end
+    return "".join([*parts, text[last:]])

@@ -1,0 +1,216 @@
+"""A seed of the older shape as one of the newer shape that computes the same.
+
+In: the older seed's JSON, and the program that it was lowered to, without errors. Out: the newer seed's JSON, and a
+list of what it cannot say. A loop inside a larger formula becomes a step of its own. Conditions that compare a
+field with a value become `where`, any other condition on a review a filter with `expr`; a condition that asks for a
+step's value goes into the formula of a count or a sum.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from formulaseed.language import ast
+from formulaseed.language.functions import FUNCTIONS
+from formulaseed.language.operators import NEGATED
+from formulaseed.language.printer import formula_text
+from formulaseed.language.types import Value
+from formulaseed.seed import surface
+from formulaseed.seed.read.entries import Object, Test, comparison, is_simple, merge, pairs
+from formulaseed.source.json_reader import Plain
+from formulaseed.source.text import Span
+
+_KEPT = ("task_name", "version", "description", "parameters", "context", "review_handling", "allow")
+
+
+@dataclass(frozen=True, slots=True)
+class NotMoved:
+    """Something of the older seed that the newer one lacks, and why."""
+
+    span: Span
+    reason: str
+
+
+@dataclass(slots=True)
+class Migration:
+    """The newer seed. Where `not_moved` names any step it is not whole; what is `left_out` changes no result."""
+
+    seed: Object
+    not_moved: list[NotMoved] = field(default_factory=list)
+    left_out: list[str] = field(default_factory=list)
+
+
+def migrate(seed: Mapping[str, Plain], program: surface.Program) -> Migration:
+    """Rewrite a seed of the older shape as one of the newer shape."""
+    moved: Object = {key: seed[key] for key in _KEPT if key in seed}
+    if program.keywords:
+        moved["filter"] = {"keywords": [keyword.text for keyword in program.keywords]}
+    fields = seed["extraction_fields"]
+    assert isinstance(fields, list)
+    moved["extract"] = {"fields": [_field(item) for item in fields]}
+    migration = Migration(moved)
+    writer = _Writer(program, migration.not_moved)
+    written = {step["name"]: step for step in _objects(seed["compute_dag"])}
+    for step in program.steps:
+        writer.step(step)
+        allowed = written.get(step.name.text, {}).get("allow")
+        if allowed is not None:
+            writer.steps[-1]["allow"] = allowed
+    moved["compute"] = list(writer.steps)
+    moved["output"] = [name.text for name in program.output]
+    if program.extraction_prompt:
+        migration.left_out.append("`extraction_prompt`: the descriptions of fields and values say what to extract")
+    described = [str(name) for name, step in written.items() if step.get("description")]
+    if described:
+        migration.left_out.append(
+            f"the descriptions of {', '.join(f'`{name}`' for name in described)}: steps have none"
+        )
+    return migration
+
+
+def _field(item: Plain) -> Plain:
+    assert isinstance(item, dict)
+    name, rest = item["name"], {key: value for key, value in item.items() if key != "name"}
+    return {"name": name, "type": "enum", **rest}
+
+
+def _objects(items: Plain) -> Iterator[Object]:
+    assert isinstance(items, list)
+    for item in items:
+        assert isinstance(item, dict)
+        yield item
+
+
+class _Writer:
+    """Writes the steps of the newer seed."""
+
+    def __init__(self, program: surface.Program, not_moved: list[NotMoved]) -> None:
+        self.not_moved = not_moved
+        self.steps: list[Object] = []
+        self.taken = {step.name.text for step in program.steps}
+        self.name = ""
+
+    def step(self, step: surface.Step) -> None:
+        self.name = step.name.text
+        match step.operation:
+            case surface.Count(where):
+                tests, rest = self._where(where)
+                if rest is None:
+                    self._add("count", **tests)
+                else:
+                    self._add("sum", expr=f"1 if {formula_text(rest)} else 0", **tests)
+            case surface.Sum(expression, where):
+                tests, rest = self._where(where)
+                if rest is not None:
+                    expression = ast.Conditional(rest.span, rest, expression, ast.Literal(rest.span, 0))
+                self._add("sum", expr=formula_text(expression), **tests)
+            case surface.Extreme():
+                self._extreme(step.operation, step.span)
+            case surface.Formula(expression):
+                self._formula(expression)
+            case _:
+                raise AssertionError("the older shape has no other operations")
+
+    def _add(self, op: str, **parts: Plain) -> None:
+        self.steps.append({"name": self.name, "op": op, **parts})
+
+    def _extreme(self, operation: surface.Extreme, span: Span) -> None:
+        op = "max" if operation.largest else "min"
+        tests, rest = self._where(operation.where)
+        if rest is not None:
+            reason = (
+                f"`{op}` over reviews where `{formula_text(rest)}`: no condition on reviews asks for a step's value"
+            )
+            self.not_moved.append(NotMoved(span, reason))
+        expression = operation.expression
+        is_field = isinstance(expression, ast.Name) and expression.text.startswith(("extraction.", "meta."))
+        value = {"field" if is_field else "expr": formula_text(expression)}
+        default = {"default": operation.default.value} if operation.default is not None else {}
+        self._add(op, **value, **tests, **default)
+
+    def _formula(self, expression: ast.Expr) -> None:
+        rules = [*_rules(expression)]
+        if len(rules) > 1 and all(self._is_plain(value) for _, value in rules):
+            *cases, (_, otherwise) = rules
+            written: list[Plain] = [{"when": formula_text(when), "then": value} for when, value in cases if when]
+            self._add("case", rules=[*written, {"else": otherwise}])
+        elif isinstance(expression, ast.Literal) and self._is_plain(expression.value):
+            self._add("const", value=expression.value)
+        else:
+            self._add("expr", expr=formula_text(expression))
+
+    def _is_plain(self, value: Value) -> bool:
+        """Whether a literal cannot be taken for a formula."""
+        words = re.findall(r"[A-Za-z_]\w*", value) if isinstance(value, str) else []
+        return not any(word in self.taken or word in FUNCTIONS for word in words)
+
+    # --- conditions
+
+    def _where(self, where: ast.Expr | None) -> tuple[Object, ast.Expr | None]:
+        """The condition as `where`, as far as it goes, and the rest, which is asked after it."""
+        tests: list[Test] = []
+        parts = ast.conjuncts(where)
+        for index, part in enumerate(parts):
+            if _names_a_step(part):
+                rest = parts[index:]
+                whole = rest[0] if len(rest) == 1 else ast.Logical(rest[0].span, "and", tuple(rest))
+                return self._object(tests), whole
+            tests += self._tests(part, True)
+        return self._object(tests), None
+
+    def _object(self, tests: Sequence[Test]) -> Object:
+        """One object; what cannot be an entry of it, as its key is there already, is asked in a filter."""
+        merged: Object = {}
+        for key, test in tests:
+            if not merge(merged, (key, test)):
+                name = self._filter(where={key: test})
+                merged[name] = True
+        return {"where": merged} if merged else {}
+
+    def _tests(self, condition: ast.Expr, truth: bool) -> list[Test]:
+        """Entries that hold together where a condition is true, or where it is false."""
+        match condition:
+            case ast.Not(_, operand):
+                return self._tests(operand, not truth)
+            case ast.Logical(_, operator, operands) if (operator == "and") is truth:
+                return [test for operand in operands for test in self._tests(operand, truth)]
+            case ast.Comparison(_, _, operators, _) if truth and len(operators) > 1:
+                return self._tests(pairs(condition), truth)
+            case ast.Comparison(_, _, (_,), _) if is_simple(condition):
+                subject, operator, value = comparison(condition)
+                operator = operator if truth else NEGATED[operator]
+                if operator != "not in":
+                    return [(subject, value if operator == "==" else {operator: value})]
+            case ast.Name(_, text):
+                return [(text, truth)]
+        formula = condition if truth else ast.Not(condition.span, condition)
+        return [(self._filter(expr=formula_text(formula)), True)]
+
+    def _filter(self, **parts: Plain) -> str:
+        """Add a filter; the key that asks it."""
+        suffix = "_WHERE" if self.name.isupper() else "_where"
+        name, number = f"{self.name[:80]}{suffix}", 1
+        while name in self.taken:
+            number += 1
+            name = f"{self.name[:80]}{suffix}_{number}"
+        self.taken.add(name)
+        self.steps.append({"name": name, "op": "define_filter", **parts})
+        return f"${name}"
+
+
+def _names_a_step(condition: ast.Expr) -> bool:
+    """Whether a condition asks for the value of a step, which no filter can."""
+    return any(isinstance(node, ast.Name) and "." not in node.text for node in ast.walk(condition))
+
+
+def _rules(expression: ast.Expr) -> Iterator[tuple[ast.Expr | None, Value]]:
+    """The rules of a chain of conditions that chooses among literals, `else` last; nothing for anything else."""
+    found: list[tuple[ast.Expr | None, Value]] = []
+    while isinstance(expression, ast.Conditional) and isinstance(expression.then, ast.Literal):
+        found.append((expression.condition, expression.then.value))
+        expression = expression.otherwise
+    if isinstance(expression, ast.Literal):
+        yield from found
+        yield None, expression.value

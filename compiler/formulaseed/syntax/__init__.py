@@ -1,1 +1,0 @@
-"""Programs as written: names are still text."""

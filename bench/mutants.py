@@ -62,7 +62,7 @@ def main() -> None:
         own = f"--basetemp={folder}/tests"  # the usual place is cleared by other runs of pytest
         status = pytest.main([*PYTEST, own, *(f"tests/{name}" for name in TESTS)], plugins=[session])
     if status == 0:
-        _tell(session.everything, session.found)
+        _report(session.everything, session.found)
     raise SystemExit(status)
 
 
@@ -215,7 +215,7 @@ def _score(statuses: Iterable[int]) -> str:
     return f"{100 * noticed / (sum(counted.values()) or 1):.1f} %: {', '.join(parts)}"
 
 
-def _tell(everything: dict[str, list[str]], found: dict[str, int]) -> None:
+def _report(everything: dict[str, list[str]], found: dict[str, int]) -> None:
     print("\nnot noticed (`mutmut show NAME` shows what was changed):")
     for name, status in found.items():
         if status in (0, NOT_CALLED):

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from formulaseed.data.documents import Told
+from formulaseed.data.documents import HasDiagnostics
 from formulaseed.diagnostics.codes import CODES
 from formulaseed.diagnostics.render import render_text, summary
 from formulaseed.errors import EvaluationError
@@ -106,17 +106,17 @@ def _bad(blocks: list[Block]) -> list[Block]:
     if not analysis.diagnostics:
         pytest.fail("a bad case has diagnostics, and this one has none", pytrace=False)
     beside = [block for block in blocks if block.kind in BESIDE]
-    return [blocks[0], *beside, Block("text errors", _told(analysis))]
+    return [blocks[0], *beside, Block("text errors", _reported(analysis))]
 
 
-def _told(analysis: Told) -> str:
+def _reported(analysis: HasDiagnostics) -> str:
     return f"{render_text(analysis.diagnostics)}\n{summary(analysis.diagnostics)}\n"
 
 
 def _good(blocks: list[Block]) -> list[Block]:
     analysis = analyse("seed.json")
     if analysis.has_errors:
-        pytest.fail(f"a good case has no errors:\n{_told(analysis)}", pytrace=False)
+        pytest.fail(f"a good case has no errors:\n{_reported(analysis)}", pytrace=False)
     loaded = load_seed("seed.json")
     source = compile_seed(loaded)
     evaluator = Evaluator(module_from_source(source, "case"))
@@ -125,7 +125,7 @@ def _good(blocks: list[Block]) -> list[Block]:
         assert len(blocks) > 1, "a good case shows something of what is made of the seed"
         yield blocks[0]
         if analysis.diagnostics:
-            yield Block("text warnings", _told(analysis))
+            yield Block("text warnings", _reported(analysis))
         for block in blocks[1:]:
             if block.kind == "text types":
                 yield Block(block.kind, dump_program(loaded.program))

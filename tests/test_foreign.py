@@ -17,11 +17,11 @@ import pytest
 from formulaseed.diagnostics.model import Problems
 from formulaseed.language import ast
 from formulaseed.language.check.facts import Facts
-from formulaseed.language.check.foreign_calls import tell_no_function
+from formulaseed.language.check.foreign_calls import report_no_function
 from formulaseed.language.foreign_functions import FOREIGN_FUNCTIONS, form_of
 from formulaseed.language.functions import FUNCTIONS
 from formulaseed.pipeline import analyse
-from formulaseed.seed.check.scope import Scope
+from formulaseed.seed.check.scope import SeedScope
 from formulaseed.source.text import Source, Span
 from hypothesis import given
 from hypothesis import strategies as st
@@ -211,8 +211,8 @@ def test_a_name_that_exists_elsewhere_is_not_taken_for_one_of_ours() -> None:
 def help_for_call(name: str) -> str:
     problems = Problems()
     span = Span(Source("", name), 0, len(name))
-    scope = Scope(problems, {}, {}, {}, {}, frozenset())
-    tell_no_function(scope, ast.Name(span, name), (), Facts())
+    scope = SeedScope(problems, {}, {}, {}, {}, frozenset())
+    report_no_function(scope, ast.Name(span, name), (), Facts())
     (found,) = problems.sorted()
     return found.help
 

@@ -348,7 +348,7 @@ def test_shorthands_of_a_file_have_a_limit_together(monkeypatch: pytest.MonkeyPa
 
 def test_a_file_of_too_many_lines_is_refused_unread(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """The number is that of the lines with something on them."""
-    monkeypatch.setattr("formulaseed.frontends.requests.read_json_line", None)
+    monkeypatch.setattr("formulaseed.requests.read.read_json_line", None)
     path = tmp_path / "requests.jsonl"
     path.write_text("1\n \n\n" * 100_000, encoding="utf-8")
     (found,) = analyse_file(path).diagnostics

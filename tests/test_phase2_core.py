@@ -18,7 +18,7 @@ from formulaseed.llm.budget import Budget
 from formulaseed.llm.calls import Answer, Call, Usage, answer_of, params
 from formulaseed.llm.client import Attempt
 from formulaseed.llm.gate import Gate, Rate
-from formulaseed.llm.prices import Price, Prices, read_prices, told
+from formulaseed.llm.prices import Price, Prices, cost_text, read_prices
 from helpers import write_json
 from hypothesis import given
 from hypothesis import strategies as st
@@ -301,7 +301,7 @@ def test_prices_come_from_a_dated_file_and_what_is_not_listed_is_unknown(tmp_pat
     assert own.cost("unlisted", usage) is None
     assert own.cost(MODEL, Usage(input=100_001)) is None
     assert own.cost(MODEL, Usage(input=100_001), calls=2) is not None
-    assert told(None) == "an unknown cost"
+    assert cost_text(None) == "an unknown cost"
     given = {"as_of": "2031-01-01", "models": {"mine": {"input": 1, "output": 2}}, "batch": 0.25}
     mine = read_prices(write_json(tmp_path / "prices.json", given))
     assert mine.cost("mine", Usage(input=1_000_000, output=500_000), is_batch=True) == pytest.approx(0.5)

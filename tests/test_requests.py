@@ -181,8 +181,8 @@ def test_places_are_those_of_the_file(tmp_path: Path) -> None:
     assert (found.code, found.line, found.end_line) == ("FS501", 2, 2)
     assert line[found.column - 1 : found.end_column - 1] == '"contain"'
     assert found.pointer == "/structure/args/0/evidence/contain"
-    assert found.fix is not None
-    assert found.fix.text == '"contains"'
+    assert found.suggestion is not None
+    assert found.suggestion.replacement == '"contains"'
 
 
 @pytest.mark.parametrize(

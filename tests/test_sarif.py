@@ -12,7 +12,7 @@ from urllib.parse import unquote, urlsplit
 import pytest
 from formulaseed import __version__
 from formulaseed.diagnostics.codes import CODES
-from formulaseed.diagnostics.model import Diagnostic, Fix
+from formulaseed.diagnostics.model import Diagnostic, Suggestion
 from formulaseed.diagnostics.pages import explanation, page
 from formulaseed.diagnostics.sarif import FINGERPRINT, render_sarif
 from formulaseed.pipeline import analyse, analyse_file
@@ -245,15 +245,16 @@ def test_fixes_mend_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     assert analyse(path).diagnostics == ()
 
 
-def test_only_certain_changes_are_fixes() -> None:
-    """A diagnostic without a fix gives a result without one; a fix may also be an insertion."""
+def test_only_safe_suggestions_are_fixes() -> None:
+    """A diagnostic without a suggestion that is safe to apply gives a result without a fix."""
     place = Span(Source("seed.json", '{"a": 1}'), 1, 4)
-    plain = Diagnostic("FS501", "error", "m", place, "h")
-    inserted = Diagnostic("FS501", "error", "m", place, "h", Fix(Span(place.source, 7, 7), ', "b": 2'))
-    first, second = results_of(plain, inserted)
-    assert "fixes" not in first
-    region = second["fixes"][0]["artifactChanges"][0]["replacements"][0]["deletedRegion"]
-    assert (region["startColumn"], region["endColumn"]) == (8, 8)
+    for suggestion in (None, Suggestion("h", '"b"', "unsafe"), Suggestion("h", '"b"', "display")):
+        (result,) = results_of(Diagnostic("FS501", "error", "m", place, "h", suggestion))
+        assert "fixes" not in result
+    (result,) = results_of(Diagnostic("FS501", "error", "m", place, "h", Suggestion("h", '"b"')))
+    (replacement,) = result["fixes"][0]["artifactChanges"][0]["replacements"]
+    assert replacement["insertedContent"] == {"text": '"b"'}
+    assert (replacement["deletedRegion"]["startColumn"], replacement["deletedRegion"]["endColumn"]) == (2, 5)
 
 
 # --- the command

@@ -18,14 +18,14 @@ from typing import Any
 from formulaseed import limits
 from formulaseed.data.documents import (
     Document,
-    Told,
+    HasDiagnostics,
     dumped,
     not_compiled,
     read_text,
     refused_module,
+    report_internal_error,
     shown_path,
     source_of,
-    tell_bug,
 )
 from formulaseed.diagnostics.model import Diagnostic, Problems, strictly
 from formulaseed.diagnostics.suggestions import at_most
@@ -50,7 +50,7 @@ REFERENCE_FILE = "formula_reference.json"
 
 
 @dataclass(frozen=True)
-class ProgramAnalysis(Told):
+class ProgramAnalysis(HasDiagnostics):
     """How far one or more formulas came: the checked program is None where there are errors."""
 
     document: Document
@@ -140,7 +140,7 @@ def analyse_reference(document: Document, problems: Problems) -> ProgramAnalysis
             for text in formulas_shown(tree):
                 check_program(lower_formula(text, reference, problems), problems)
     except Exception as error:
-        tell_bug(error, document, problems)
+        report_internal_error(error, document, problems)
     return ProgramAnalysis(document, reference, None, None, problems.sorted())
 
 
@@ -184,7 +184,7 @@ def _analysed(
             lowered = lower()
             checked = check_program(lowered, problems) if lowered is not None else None
     except Exception as error:
-        tell_bug(error, document, problems)
+        report_internal_error(error, document, problems)
     if problems.has_errors:
         checked = None
     return ProgramAnalysis(document, reference, lowered, checked, problems.sorted())

@@ -24,16 +24,16 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from formulaseed import limits
 from formulaseed.data.documents import (
     Document,
-    Told,
+    HasDiagnostics,
     dumped,
     is_too_long,
     read_text,
     refused_module,
+    report_internal_error,
     shown_path,
     source_of,
-    tell_bug,
 )
-from formulaseed.diagnostics.model import Diagnostic, Fix, Problems, strictly
+from formulaseed.diagnostics.model import Diagnostic, Problems, strictly
 from formulaseed.diagnostics.suggestions import at_most, did_you_mean
 from formulaseed.errors import FormulaSeedError, SeedError
 from formulaseed.ir import nodes
@@ -105,7 +105,7 @@ class RequestsFile:
 
 
 @dataclass(frozen=True)
-class Analysis(Told):
+class Analysis(HasDiagnostics):
     """How far a seed came: each phase's result, None from the phase on that it did not pass."""
 
     document: Document
@@ -117,7 +117,7 @@ class Analysis(Told):
 
 
 @dataclass(frozen=True)
-class RequestsAnalysis(Told):
+class RequestsAnalysis(HasDiagnostics):
     """A file of requests: its lines, none where it cannot be read as lines, and all of them where none has errors.
 
     `fixed` as in `Analysis`.
@@ -224,10 +224,10 @@ class _Fixer(Generic[_Fixable]):
     """How a kind of file is analysed again, its safe fixes found, and its text put in order."""
 
     analysed: Callable[[Source], _Fixable]
-    fixes: Callable[[_Fixable], list[Fix]]
+    fixes: Callable[[_Fixable], list[Diagnostic]]
     in_order: Callable[[_Fixable], str]
 
-    def once(self, analysis: _Fixable, fixes: list[Fix]) -> _Fixable | None:
+    def once(self, analysis: _Fixable, fixes: list[Diagnostic]) -> _Fixable | None:
         """The analysis of the text with the fixes, or without any, in order; None where that changes nothing."""
         source = analysis.document.source
         text = with_fixes(source.text, fixes) if fixes else self.in_order(analysis)
@@ -239,8 +239,8 @@ class _Fixer(Generic[_Fixable]):
 
 def _fixed(analysis: _Fixable, fixer: _Fixer[_Fixable]) -> _Fixable:
     """Apply all fixes, or one of them where another is none after all, until no more can be applied."""
-    fixes: list[Fix] = fixer.fixes(analysis)
-    alone: list[list[Fix]] = [[fix] for fix in fixes[:_TRIED_ALONE]] if len(fixes) > 1 else []
+    fixes: list[Diagnostic] = fixer.fixes(analysis)
+    alone: list[list[Diagnostic]] = [[fix] for fix in fixes[:_TRIED_ALONE]] if len(fixes) > 1 else []
     for first in [fixes, *alone]:
         found = fixer.once(analysis, first)
         for _ in range(_ROUNDS):  # what hid behind one typo may be another
@@ -270,7 +270,7 @@ def _analysed(document: Document, problems: Problems) -> Analysis:
             lint(lowered, checked, problems)
         allow(lowered.allowances if lowered is not None else (), problems)
     except Exception as error:
-        tell_bug(error, document, problems)
+        report_internal_error(error, document, problems)
     return Analysis(document, lowered, None if problems.has_errors else checked, problems.sorted())
 
 
@@ -283,7 +283,7 @@ def _analysed_requests(document: Document, problems: Problems) -> RequestsAnalys
         if not is_too_long(document.source, "the text of all requests", problems):
             lines = lower_requests(document.source, problems)
     except Exception as error:
-        tell_bug(error, document, problems)
+        report_internal_error(error, document, problems)
     name = Path(document.source.name.strip("<>")).name.split(".")[0]
     program = Requests(name, tuple(line for line in lines if isinstance(line, Request)))
     return RequestsAnalysis(document, lines, None if problems.has_errors else program, problems.sorted())

@@ -1,4 +1,4 @@
-"""`formulaseed run --extractor anthropic`: live, in batches, or only told what it would cost."""
+"""`formulaseed run --extractor anthropic`: live, in batches, or only cost_text what it would cost."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from formulaseed.extract.tally import Tally
 from formulaseed.ir import nodes
 from formulaseed.llm.budget import Budget
 from formulaseed.llm.client import Limits, NotReady, must_be_ready
-from formulaseed.llm.prices import read_prices, told
+from formulaseed.llm.prices import cost_text, read_prices
 from formulaseed.runtime.evaluator import Evaluator
 from formulaseed.runtime.running import RunOptions, asked_reviews
 from formulaseed.runtime.running import run as run_restaurants
@@ -105,7 +105,7 @@ def ask(
             with reported(failures), progress("restaurant", quiet=quiet) as shown:
                 if given["batch"]:
                     carrier = BatchRun(
-                        answers, limits, most_usd=most, poll=given["poll"], tell=_silent if quiet else _tell
+                        answers, limits, most_usd=most, poll=given["poll"], tell=_silent if quiet else _report
                     )
                     carrier.ask(reviews)
                     extractor: Extractor = StoredExtractor(answers, carrier.asked, carrier.failures)
@@ -127,7 +127,7 @@ def ask(
         return status or failures.status
 
 
-def _tell(text: str) -> None:
+def _report(text: str) -> None:
     say(text, err=True)
 
 
@@ -152,7 +152,7 @@ class _Speed:
         if self._total is not None:
             left = max(0, self._total - self._answered) / rate
             note = f"{self._answered:,} of {self._total:,} answers, {_span(left)} left"
-        self._shown.show(f"{note}, {rate:.1f}/s, {told(self._tally.paid)}")
+        self._shown.show(f"{note}, {rate:.1f}/s, {cost_text(self._tally.paid)}")
 
 
 def _span(seconds: float) -> str:

@@ -15,7 +15,7 @@ import click
 
 from formulaseed.api import load_evaluator
 from formulaseed.cli.output import say
-from formulaseed.cli.seeds import tell_warnings
+from formulaseed.cli.seeds import report_warnings
 from formulaseed.data.results import Failures
 from formulaseed.errors import DataError, UnreadableError
 from formulaseed.ir import nodes
@@ -64,7 +64,7 @@ def load(path: str, *, strict: bool = False, allow_edited: bool = False) -> Load
     """
     if Path(path).suffix != ".py":
         seed = load_seed(path)
-        tell_warnings(seed)
+        report_warnings(seed)
         return Loaded(load_evaluator(seed, strict=strict), seed)
     file = load_module(Path(path))
     found = _shown(file.seed_path) if file.seed_path is not None else ""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from formulaseed.cli.output import emit, say, show
-from formulaseed.cli.seeds import reference_option, replace_file, strict_option, tell_warnings
+from formulaseed.cli.seeds import reference_option, replace_file, report_warnings, strict_option
 from formulaseed.cli.targets import Obstacle, obstacle_at
 from formulaseed.data.files import holds
 from formulaseed.diagnostics.render import render_text, summary
@@ -66,7 +66,7 @@ def command(
             say(f"formulaseed: {error}", err=True)
             status = 2
             continue
-        tell_warnings(loaded)
+        report_warnings(loaded)
         if to_stdout:
             emit(source)
             continue

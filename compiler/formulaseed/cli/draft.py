@@ -68,13 +68,13 @@ def command(task: str, out: str | None, force: bool, **given: Any) -> None:
         raise click.UsageError(message)
     if not given["replay"] and not force and target is not None and target.exists():
         raise click.UsageError(f"{target} is there already; --force replaces it, --out FILE writes elsewhere")
-    live = Live(Budget(prices, given["max_usd"]), _tell) if not given["replay"] else None
+    live = Live(Budget(prices, given["max_usd"]), _report) if not given["replay"] else None
     inner: Carrier = live or Replay(Transcript(Path(given["replay"])))
-    session = Session(text, Kept(inner, kept, settings) if kept else inner, settings, _tell)
+    session = Session(text, Kept(inner, kept, settings) if kept else inner, settings, _report)
     try:
         drafted = session.run()
     except (FormulaSeedError, KeyboardInterrupt) as error:
-        _tell_of_stop(session, prices, kept)
+        _report_of_stop(session, prices, kept)
         if isinstance(error, KeyboardInterrupt):
             sys.exit(_INTERRUPTED)
         raise
@@ -147,15 +147,15 @@ def _resumed(recorded: Settings, wanted: Settings) -> Settings:
     )
 
 
-def _tell(text: str) -> None:
+def _report(text: str) -> None:
     say(text, err=True)
 
 
-def _tell_of_stop(session: Session, prices: Prices, kept: Transcript | None) -> None:
+def _report_of_stop(session: Session, prices: Prices, kept: Transcript | None) -> None:
     for line in costs(session.spent, prices) if session.spent else ():
-        _tell(line)
+        _report(line)
     if kept is not None and kept.holds_answers:
-        _tell(f"what was answered is kept in {kept.folder}; --resume goes on from there")
+        _report(f"what was answered is kept in {kept.folder}; --resume goes on from there")
 
 
 def _write_draft(drafted: Drafted, target: Path | None, kept: Transcript | None) -> None:
@@ -171,8 +171,8 @@ def _write_draft(drafted: Drafted, target: Path | None, kept: Transcript | None)
     if errors:
         show(render_text(errors), err=True)
     for fault in drafted.checked.faults:
-        _tell(f"error: {fault.part}: {fault.message}; {fault.help}")
-    _tell(f"{name}: {number_of(drafted.checked.errors, 'error')}; no seed is written")
+        _report(f"error: {fault.part}: {fault.message}; {fault.help}")
+    _report(f"{name}: {number_of(drafted.checked.errors, 'error')}; no seed is written")
 
 
 def _write_seed(text: str, target: Path | None, force: bool) -> None:

@@ -32,13 +32,13 @@ class _Lines:
 
     def advance(self, note: str) -> None:
         self._done += 1
-        self._tell(self._shown or note)
+        self._report(self._shown or note)
 
     def show(self, note: str) -> None:
         self._shown = note
-        self._tell(note)
+        self._report(note)
 
-    def _tell(self, note: str) -> None:
+    def _report(self, note: str) -> None:
         now = time.monotonic()
         if now - self._last >= _SECONDS_BETWEEN_LINES:
             self._last = now

@@ -34,7 +34,7 @@ def reference_option(function: F) -> F:
     return decorated
 
 
-def tell_warnings(seed: FormulaSeed | RequestsFile | RequestsAnalysis | RulesFile) -> None:
+def report_warnings(seed: FormulaSeed | RequestsFile | RequestsAnalysis | RulesFile) -> None:
     """Say how many warnings a file has, and errors where they do not end the command; `check` shows them."""
     if seed.diagnostics:
         name = seed.document.source.name

@@ -16,7 +16,7 @@ from formulaseed.data.jsonl import BadLine, read_lines
 from formulaseed.data.results import Failures, text_writer
 from formulaseed.errors import DataError
 from formulaseed.extract.store import Store, StoreError, default_path
-from formulaseed.llm.prices import read_prices, told
+from formulaseed.llm.prices import cost_text, read_prices
 from formulaseed.wording import number_of
 
 _store_option = click.option("--store", "path", help="The store; by default the one in the user's cache folder.")
@@ -54,7 +54,7 @@ def info(path: str | None, form: str) -> None:
             f"{usage.cache_read:,} of them cached, {usage.output:,} out; last on {_day(each['last'])}"
         )
     say("attempts: " + (", ".join(f"{n:,} {status}" for status, n in found["attempts"].items()) or "none"))
-    say(f"spent: {told(spent)} (prices of {prices.as_of})")
+    say(f"spent: {cost_text(spent)} (prices of {prices.as_of})")
     for batch in found["open_batches"]:
         say(f"under way: {batch}")
 

@@ -12,7 +12,7 @@ from formulaseed.cli.common import finish, reported
 from formulaseed.cli.output import say
 from formulaseed.cli.progress import progress
 from formulaseed.cli.requests_report import COLORS, Report, ToldRequest
-from formulaseed.cli.seeds import tell_warnings
+from formulaseed.cli.seeds import report_warnings
 from formulaseed.data.candidates import read_dataset
 from formulaseed.data.results import WRONG, Failures, result_writer, text_writer
 from formulaseed.diagnostics.model import Diagnostic
@@ -70,7 +70,7 @@ def command(
     are not, 3 where a line of the data could not be used.
     """
     analysis = read_requests(requests)
-    tell_warnings(analysis)
+    report_warnings(analysis)
     picked = chosen(analysis.lines, _groups(groups))
     shown = _picked(explained, picked)
     failures = Failures()
@@ -100,7 +100,7 @@ def command(
         if shown:
             _explain([(picked[at], results[at]) for at in shown], truths, analysis.diagnostics, report)
         else:
-            _tell(picked, results, truths, report, suggest=suggest)
+            _report(picked, results, truths, report, suggest=suggest)
         for note in _notes(truths):
             say(f"note: {note}", err=True)
     wrong = any(result.status != "ok" for result in results)
@@ -126,7 +126,7 @@ def _picked(ids: Sequence[str], lines: Sequence[Line]) -> list[int]:
     return [position for id in ids for position, line in enumerate(lines) if line.id == id]
 
 
-def _tell(
+def _report(
     lines: Sequence[Line], results: Sequence[RequestResult], truths: Truths, report: Report, *, suggest: bool
 ) -> None:
     """A table for each group, with the reasons of those that are not ok; those of no known group are the last."""
@@ -135,13 +135,13 @@ def _tell(
     for group in sorted(groups, key=lambda group: group is None):
         members = [pair for pair in pairs if pair[0].group == group]
         good = sum(result.status == "ok" for _, result in members)
-        told = [_told(line, result, truths, suggest) for line, result in members]
+        told = [_reported(line, result, truths, suggest) for line, result in members]
         title = f"{group} {GROUPS[group].name}" if group is not None else "no known group"
         report.group(f"{title}: {good} of {len(members)} ok", told)
     report.line(_summary(results, truths.dataset))
 
 
-def _told(line: Line, result: RequestResult, truths: Truths, suggest: bool) -> ToldRequest:
+def _reported(line: Line, result: RequestResult, truths: Truths, suggest: bool) -> ToldRequest:
     if isinstance(line, InvalidRequest):
         gold = truths.dataset.name(line.gold_restaurant) if line.gold_restaurant is not None else ""
         return ToldRequest(_label(line), result.status, line.scenario or "", gold, line.errors)

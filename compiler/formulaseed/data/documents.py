@@ -32,7 +32,7 @@ class Document:
     path: Path | None
 
 
-class Told:
+class HasDiagnostics:
     """What every analysis says of its diagnostics."""
 
     diagnostics: tuple[Diagnostic, ...]
@@ -97,7 +97,7 @@ def read_text(source: Source, path: Path | None, problems: Problems) -> Document
     return Document(source, tree, path)
 
 
-def tell_bug(error: Exception, document: Document, problems: Problems) -> None:
+def report_internal_error(error: Exception, document: Document, problems: Problems) -> None:
     """A bug of ours must not look like a fault of the file, nor end in a traceback."""
     message = f"the compiler failed with {type(error).__name__}: {error}"
     problems.add("FS901", Span(document.source, 0, 0), message, "this is a bug of formulaseed: please report it")

@@ -28,7 +28,7 @@ class Record(BaseModel):
         try:
             return cls.model_validate(value)
         except ValidationError as error:
-            raise DataError(_told(error)) from None
+            raise DataError(_reported(error)) from None
 
     @model_validator(mode="before")
     @classmethod
@@ -185,7 +185,7 @@ _WORDS = {
 """Pydantic's kinds of faults in our words."""
 
 
-def _told(error: ValidationError) -> str:
+def _reported(error: ValidationError) -> str:
     """Every fault, as `reviews[3].text: …`."""
     parts = []
     for fault in error.errors(include_url=False, include_context=False):

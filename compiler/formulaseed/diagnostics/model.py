@@ -7,46 +7,40 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from typing import Any, Literal
 
 from formulaseed import limits
 from formulaseed.diagnostics.codes import CODES, Severity
 from formulaseed.source.text import Span
 from formulaseed.wording import number_of
 
-JsonDict = dict[str, str | int]
-
-
-class Help(str):
-    """A help line that says exactly what to write in place of what the diagnostic underlines: `replacement`.
-
-    It `is_safe` where no other reading of what is written exists, so that `--fix` may apply it: a typo in one known
-    name. Any other is for the author to accept; the compiler only reads on as if it were there.
-    """
-
-    __slots__ = ("is_safe", "replacement")
-    replacement: str
-    is_safe: bool
-
-    def __new__(cls, text: str, replacement: str, *, is_safe: bool = True) -> Help:
-        line = super().__new__(cls, text)
-        line.replacement = replacement
-        line.is_safe = is_safe
-        return line
+JsonDict = dict[str, Any]
+Applicability = Literal["safe", "unsafe", "display"]
+"""`safe`: the only reading, which cannot change what a file means, so that `--fix` applies it. `unsafe`: probably what
+the author wants, and theirs to accept. `display`: an example of the form to write."""
 
 
 @dataclass(frozen=True, slots=True)
-class Fix:
-    """A change that cannot alter what a file means: the source's text at `span` becomes `text`."""
+class Suggestion:
+    """Help that says exactly what to write in place of what the diagnostic underlines: `replacement`."""
 
-    span: Span
     text: str
+    replacement: str
+    applicability: Applicability = "safe"
+
+    def __str__(self) -> str:
+        return self.text
+
+
+Help = str | Suggestion
+"""What to do about a problem: a sentence, or one with the text to write."""
 
 
 @dataclass(frozen=True, slots=True)
 class Diagnostic:
     """One problem. `message` is one lower-case line without a full stop, `help` what to type instead.
 
-    `fix` is there where only one reading is possible.
+    `suggestion` holds the replacement of the span's text, as the file writes it; None if there is no single one.
     """
 
     code: str
@@ -54,7 +48,7 @@ class Diagnostic:
     message: str
     span: Span
     help: str
-    fix: Fix | None = None
+    suggestion: Suggestion | None = None
 
     @property
     def name(self) -> str:
@@ -90,20 +84,41 @@ class Diagnostic:
     def end_column(self) -> int:
         return self.span.source.position(self.span.end)[1]
 
+    @property
+    def is_fixable(self) -> bool:
+        """Whether `--fix` may apply the suggestion."""
+        return self.suggestion is not None and self.suggestion.applicability == "safe"
+
     def to_json(self) -> JsonDict:
         """The fields that `--format json` prints."""
-        return {
+        place = {
+            "line": self.line,
+            "column": self.column,
+            "end_line": self.end_line,
+            "end_column": self.end_column,
+        }
+        found: JsonDict = {
             "code": self.code,
             "severity": self.severity,
             "message": self.message,
             "file": self.file,
             "pointer": self.pointer,
-            "line": self.line,
-            "column": self.column,
-            "end_line": self.end_line,
-            "end_column": self.end_column,
+            **place,
             "help": self.help,
         }
+        if self.suggestion is not None:
+            replacement, applicability = self.suggestion.replacement, self.suggestion.applicability
+            found["suggestion"] = {"span": place, "replacement": replacement, "applicability": applicability}
+        return found
+
+
+def diagnostic(code: str, span: Span, message: str, help: Help) -> Diagnostic:
+    """Return a diagnostic with the code's severity, its texts made printable and short enough to be read."""
+    suggestion = None
+    if isinstance(help, Suggestion):
+        suggestion = replace(help, replacement=_as_written(span, help.replacement))
+        help = help.text
+    return Diagnostic(code, CODES[code].severity, _readable(message), span, _readable(help), suggestion)
 
 
 def strictly(diagnostics: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
@@ -126,16 +141,17 @@ class Problems:
 
     def __init__(self) -> None:
         self._found: dict[Diagnostic, None] = {}
-        self._untold: dict[Severity, list[Span]] = {}
+        self._beyond: dict[Severity, list[Span]] = {}
 
-    def add(self, code: str, span: Span, message: str, help: str) -> None:
-        severity = CODES[code].severity
-        if len(self._found) >= limits.DIAGNOSTICS:
-            self._untold.setdefault(severity, []).append(span)
-            return
-        fix = Fix(span, _as_written(span, help.replacement)) if isinstance(help, Help) and help.is_safe else None
-        found = Diagnostic(code, severity, _readable(message), span, _readable(help), fix)
-        self._found[found] = None
+    def add(self, code: str, span: Span, message: str, help: Help) -> None:
+        self.report(diagnostic(code, span, message, help))
+
+    def report(self, found: Diagnostic) -> None:
+        """Add one problem, unless it has been reported before."""
+        if len(self._found) < limits.DIAGNOSTICS:
+            self._found[found] = None
+        else:
+            self._beyond.setdefault(found.severity, []).append(found.span)
 
     def discard(self, found: Iterable[Diagnostic]) -> None:
         for diagnostic in found:
@@ -144,26 +160,23 @@ class Problems:
     def extend(self, other: Problems) -> None:
         """Add what another one has gathered, up to the same limit."""
         for found in other._found:
-            if len(self._found) < limits.DIAGNOSTICS:
-                self._found[found] = None
-            else:
-                self._untold.setdefault(found.severity, []).append(found.span)
-        for severity, spans in other._untold.items():
-            self._untold.setdefault(severity, []).extend(spans)
+            self.report(found)
+        for severity, spans in other._beyond.items():
+            self._beyond.setdefault(severity, []).extend(spans)
 
     @property
     def has_errors(self) -> bool:
-        return "error" in self._untold or any(d.severity == "error" for d in self._found)
+        return "error" in self._beyond or any(d.severity == "error" for d in self._found)
 
     def sorted(self) -> tuple[Diagnostic, ...]:
         return (*sorted(self._found, key=lambda d: (d.span.start, d.span.end, d.code)), *self._others())
 
     def _others(self) -> Iterator[Diagnostic]:
-        """What is told in place of those over the limit."""
-        number = sum(map(len, self._untold.values()))
-        for severity, spans in sorted(self._untold.items())[:1]:  # errors before warnings
+        """What is reported in place of those over the limit."""
+        number = sum(map(len, self._beyond.values()))
+        for severity, spans in sorted(self._beyond.items())[:1]:  # errors before warnings
             message = f"{number_of(number, 'more problem')} after the first {limits.DIAGNOSTICS:,} that were found"
-            yield Diagnostic("FS510", severity, message, min(spans, key=lambda span: span.start), "mend those first")
+            yield Diagnostic("FS510", severity, message, min(spans, key=lambda span: span.start), "fix those first")
 
 
 def _readable(text: str) -> str:

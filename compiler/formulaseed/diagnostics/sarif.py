@@ -17,7 +17,7 @@ from typing import Any
 from urllib.parse import quote
 
 from formulaseed.diagnostics.codes import CODES
-from formulaseed.diagnostics.model import Diagnostic, Fix
+from formulaseed.diagnostics.model import Diagnostic
 from formulaseed.diagnostics.pages import explanation, headline, page
 from formulaseed.source.text import Span
 
@@ -60,7 +60,7 @@ def _result(d: Diagnostic, rule: int, seen: Counter[str]) -> _Json:
         "locations": [_location(d)],
         "partialFingerprints": {FINGERPRINT: _fingerprint(d, seen)},
     }
-    return result | ({"fixes": [_fix(d.fix, d.help)]} if d.fix else {})
+    return result | ({"fixes": [_fix(d)]} if d.is_fixable else {})
 
 
 def _message(text: str) -> _Json:
@@ -98,7 +98,8 @@ def _fingerprint(d: Diagnostic, seen: Counter[str]) -> str:
     return f"{told}:{seen[key]}"
 
 
-def _fix(fix: Fix, help: str) -> _Json:
-    replacement = {"deletedRegion": _region(fix.span), "insertedContent": {"text": fix.text}}
-    change = {"artifactLocation": _artifact(fix.span.source.name), "replacements": [replacement]}
-    return {"description": _message(help), "artifactChanges": [change]}
+def _fix(d: Diagnostic) -> _Json:
+    assert d.suggestion is not None
+    replacement = {"deletedRegion": _region(d.span), "insertedContent": {"text": d.suggestion.replacement}}
+    change = {"artifactLocation": _artifact(d.file), "replacements": [replacement]}
+    return {"description": _message(d.help), "artifactChanges": [change]}

@@ -9,7 +9,7 @@ from contextvars import ContextVar
 from itertools import chain
 
 from formulaseed import limits
-from formulaseed.diagnostics.model import Help
+from formulaseed.diagnostics.model import Help, Suggestion
 
 _LEAST_RATIO = 0.66
 _LEAST_PART = 3
@@ -96,7 +96,7 @@ def nearest(name: str, known: Iterable[str]) -> str | None:
 
 def did_you_mean(
     name: str, known: Iterable[str], *, what: str = "", prefix: str = "", limit: int = 8, others: Iterable[str] = ()
-) -> str:
+) -> Help:
     """Return a help line: the near names, else the list of what there is.
 
     `others` are names of another kind: where the given one is or resembles one of them, more than one reading is possible.
@@ -114,13 +114,13 @@ def did_you_mean(
     return f"{what or 'known'}: {shown}{more}"
 
 
-def meant(name: str, *, certain: bool = True, more: str = "") -> str:
+def meant(name: str, *, certain: bool = True, more: str = "") -> Help:
     """The help line that asks whether a name was meant, with the change that it asks for where that is certain."""
     line = f"did you mean `{name}`?{more}"
-    return Help(line, name) if certain else line
+    return Suggestion(line, name) if certain else line
 
 
-def one_of(names: Sequence[str], *, certain: bool = False, more: str = "") -> str:
+def one_of(names: Sequence[str], *, certain: bool = False, more: str = "") -> Help:
     """Return the help line that asks which of several names was meant; with the change where there is only one."""
     if len(names) == 1:
         return meant(names[0], certain=certain, more=more)

@@ -39,10 +39,10 @@ class Carrier(Protocol):
 
 @dataclass
 class Live:
-    """Asks a model. `tell` hears what is worth knowing on the way."""
+    """Asks a model. `notify` hears what is worth knowing on the way."""
 
     budget: Budget
-    tell: Callable[[str], None]
+    notify: Callable[[str], None]
 
     def __post_init__(self) -> None:
         self._loop = Loop()
@@ -72,7 +72,7 @@ class Live:
         except CallFailed as error:
             if error.status != 400 or not any(word in str(error) for word in _TOO_LARGE):
                 raise
-            self.tell(f"{name}: {error}; asked once more with the schema in the prompt")
+            self.notify(f"{name}: {error}; asked once more with the schema in the prompt")
             self._abilities[call.model] = replace(able, structured=False)
             return Record(call, await self._paid(client, in_words(known)))
 

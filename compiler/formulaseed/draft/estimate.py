@@ -13,7 +13,7 @@ from formulaseed.draft.prompts import MAX_TOKENS, REPAIR, STEPS, Step, sentences
 from formulaseed.draft.task import Task
 from formulaseed.draft.transcript import Settings
 from formulaseed.llm.calls import Usage
-from formulaseed.llm.prices import Prices, told
+from formulaseed.llm.prices import Prices, cost_text
 from formulaseed.wording import number_of
 
 _BYTES_A_TOKEN = 3
@@ -41,9 +41,9 @@ def estimate(task: Task, settings: Settings, prices: Prices) -> list[str]:
             f"{number:02}-{step.name}: about {tokens:,} tokens of prompt{', and what was answered before' if number > 1 else ''}"
             for number, (step, tokens) in enumerate(zip(STEPS, own, strict=False), 1)
         ),
-        f"likely {told(likely)}, if answers are as long for each sentence as those of {EXAMPLE} "
+        f"likely {cost_text(likely)}, if answers are as long for each sentence as those of {EXAMPLE} "
         f"(written by hand, without thinking){', with one repair' if repairs else ''}",
-        f"an answer has {MAX_TOKENS:,} tokens at most, thinking included; all of it costs {told(most)} at most",
+        f"an answer has {MAX_TOKENS:,} tokens at most, thinking included; all of it costs {cost_text(most)} at most",
     ]
 
 

@@ -13,7 +13,7 @@ from formulaseed.draft.session import Drafted, Round, Spent
 from formulaseed.draft.task import Sentence
 from formulaseed.draft.traceability import trace
 from formulaseed.llm.calls import Usage
-from formulaseed.llm.prices import Prices, told
+from formulaseed.llm.prices import Prices, cost_text
 from formulaseed.wording import number_of
 
 
@@ -50,12 +50,12 @@ def report(drafted: Drafted, spent: Sequence[Spent], prices: Prices) -> str:
 
 def costs(spent: Sequence[Spent], prices: Prices) -> list[str]:
     """A line for each call, and one for all of them."""
-    lines = [f"{one.name}: {_tokens(one.usage)}, {told(prices.cost(one.model, one.usage))}" for one in spent]
+    lines = [f"{one.name}: {_tokens(one.usage)}, {cost_text(prices.cost(one.model, one.usage))}" for one in spent]
     each = [prices.cost(one.model, one.usage) for one in spent]
     total = None if None in each else sum(cost for cost in each if cost is not None)
     usage = sum((one.usage for one in spent), Usage())
     models = ", ".join(dict.fromkeys(one.model for one in spent))
-    return [*lines, f"{number_of(len(spent), 'call')}: {_tokens(usage)}, {told(total)} ({models})"]
+    return [*lines, f"{number_of(len(spent), 'call')}: {_tokens(usage)}, {cost_text(total)} ({models})"]
 
 
 def _tokens(usage: Usage) -> str:

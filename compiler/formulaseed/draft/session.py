@@ -64,12 +64,12 @@ class Drafted:
 
 @dataclass
 class Session:
-    """Drafts a task's seed. `tell` hears of each step when it begins; `spent` grows with each answer."""
+    """Drafts a task's seed. `notify` hears of each step when it begins; `spent` grows with each answer."""
 
     task: Task
     carrier: Carrier
     settings: Settings
-    tell: Callable[[str], None]
+    notify: Callable[[str], None]
     spent: list[Spent] = field(default_factory=list)
 
     def run(self) -> Drafted:
@@ -110,7 +110,7 @@ class Session:
         """The answer to a step. Raises `Unusable` where it is not what was asked for."""
         name = f"{len(self.spent) + 1:02}-{step.name}"
         call = call_of(step, values, model=self.settings.model, effort=self.settings.effort)
-        self.tell(f"{name}: {step.does}")
+        self.notify(f"{name}: {step.does}")
         record = self.carrier.ask(name, call)
         self.spent.append(Spent(name, record.call.model, record.answer.usage))
         if record.answer.fault:
@@ -127,7 +127,7 @@ class Session:
             raise Unusable(f"the answer has more than {limits.STEPS:,} steps", f"step {name}")
         found = checked()
         self.carrier.keep(name, found.told())
-        self.tell(f"{name}: {found.wrong}")
+        self.notify(f"{name}: {found.wrong}")
         return found
 
 

@@ -36,7 +36,7 @@ def _named(name: str) -> Schema:
     return {"$ref": f"#/$defs/{name}"}
 
 
-def _told(schema: Schema, description: str) -> Schema:
+def _reported(schema: Schema, description: str) -> Schema:
     return {**schema, "description": description}
 
 
@@ -49,17 +49,17 @@ _VALUES = _named("values")
 _BOUND = _named("bound")
 
 _DEFINITIONS: dict[str, Schema] = {
-    "sources": _told(_list({"type": "integer"}), "Numbers of the sentences that this comes from"),
+    "sources": _reported(_list({"type": "integer"}), "Numbers of the sentences that this comes from"),
     "literal": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}]},
-    "values": _told(_list(_object(value=_TEXT, meaning=_TEXT)), "Of an enum; else empty"),
-    "bound": _told(_list({"type": "number"}), "One number, or empty"),
+    "values": _reported(_list(_object(value=_TEXT, meaning=_TEXT)), "Of an enum; else empty"),
+    "bound": _reported(_list({"type": "number"}), "One number, or empty"),
     "note": _object(text=_TEXT, sources=_SOURCES),
     "field": _object(
         name=_TEXT,
         type=_enum(*FIELD_TYPES),
         description=_TEXT,
         values=_VALUES,
-        default=_told(_list(_LITERAL), "One value, or empty"),
+        default=_reported(_list(_LITERAL), "One value, or empty"),
         minimum=_BOUND,
         maximum=_BOUND,
         sources=_SOURCES,
@@ -69,7 +69,7 @@ _DEFINITIONS: dict[str, Schema] = {
         name=_TEXT,
         type=_enum(*FIELD_TYPES),
         values=_VALUES,
-        path=_told(_TEXTS, "Keys to it in the business object, or empty"),
+        path=_reported(_TEXTS, "Keys to it in the business object, or empty"),
         nullable={"type": "boolean"},
         description=_TEXT,
         sources=_SOURCES,
@@ -86,12 +86,12 @@ _DEFINITIONS: dict[str, Schema] = {
     "reading": _object(
         validity={"type": "boolean"},
         passes={"type": "integer", "enum": list(range(1, limits.PASSES + 1))},
-        max_length=_told(_list({"type": "integer"}), "Characters: one number, or empty"),
+        max_length=_reported(_list({"type": "integer"}), "Characters: one number, or empty"),
         strategy=_enum(*STRATEGIES),
         sources=_SOURCES,
     ),
     "condition": _object(
-        subject=_told(_TEXT, "extraction.x, meta.x, context.x or $FILTER"),
+        subject=_reported(_TEXT, "extraction.x, meta.x, context.x or $FILTER"),
         test=_enum(*TESTS),
         values=_list(_LITERAL),
     ),
@@ -101,7 +101,7 @@ _DEFINITIONS: dict[str, Schema] = {
                 name=_TEXT,
                 op=_enum("define_filter"),
                 where=_WHERE,
-                expr=_told(_TEXT, "A condition as a formula, beside those of `where`, or empty"),
+                expr=_reported(_TEXT, "A condition as a formula, beside those of `where`, or empty"),
                 sources=_SOURCES,
             ),
             _object(name=_TEXT, op=_enum("count"), where=_WHERE, sources=_SOURCES),
@@ -120,7 +120,7 @@ _DEFINITIONS: dict[str, Schema] = {
                 source=_TEXT,
                 match=_enum("exact", "substring_first", "substring_max"),
                 table=_list(_object(key=_TEXT, value=_LITERAL)),
-                default=_told(_list(_LITERAL), "One value, or empty"),
+                default=_reported(_list(_LITERAL), "One value, or empty"),
                 sources=_SOURCES,
             ),
             _object(name=_TEXT, op=_enum("expr"), expr=_TEXT, sources=_SOURCES),
@@ -128,7 +128,7 @@ _DEFINITIONS: dict[str, Schema] = {
             _object(
                 name=_TEXT,
                 op=_enum("case"),
-                source=_told(_TEXT, "A step, or empty"),
+                source=_reported(_TEXT, "A step, or empty"),
                 rules=_list(_object(when=_TEXT, then=_LITERAL)),
                 else_=_LITERAL,
                 sources=_SOURCES,
@@ -137,8 +137,8 @@ _DEFINITIONS: dict[str, Schema] = {
     },
 }
 _NOTES = {
-    "assumptions": _told(_list(_named("note")), "What was decided that the text leaves open"),
-    "questions": _told(_list(_named("note")), "What the author of the text should answer"),
+    "assumptions": _reported(_list(_named("note")), "What was decided that the text leaves open"),
+    "questions": _reported(_list(_named("note")), "What the author of the text should answer"),
 }
 
 
@@ -164,15 +164,17 @@ CONDITIONS = _with_definitions(
         keywords=_object(words=_TEXTS, sources=_SOURCES),
         reading=_named("reading"),
         fields=_list(_named("field")),
-        inputs=_told(_list(_named("input")), "Inputs that are not listed in the instructions; usually none"),
+        inputs=_reported(_list(_named("input")), "Inputs that are not listed in the instructions; usually none"),
         parameters=_list(_named("parameter")),
-        definitions=_told(_list(_object(name=_TEXT, meaning=_TEXT, sources=_SOURCES)), "Terms that the text defines"),
-        thresholds=_told(
+        definitions=_reported(
+            _list(_object(name=_TEXT, meaning=_TEXT, sources=_SOURCES)), "Terms that the text defines"
+        ),
+        thresholds=_reported(
             _list(_object(quantity=_TEXT, value=_LITERAL, sources=_SOURCES)),
             "Every number and bound that the text sets",
         ),
         outputs=_object(names=_TEXTS, sources=_SOURCES),
-        background=_told(_list({"type": "integer"}), "Numbers of the sentences that state no rule"),
+        background=_reported(_list({"type": "integer"}), "Numbers of the sentences that state no rule"),
         **_NOTES,
     )
 )
@@ -183,7 +185,7 @@ GRAPH = _with_definitions(
                 name=_TEXT,
                 op=_enum("define_filter", "count", "sum", "max", "min", "lookup", "expr", "const", "case"),
                 does=_TEXT,
-                uses=_told(_TEXTS, "Names of steps, fields and inputs"),
+                uses=_reported(_TEXTS, "Names of steps, fields and inputs"),
                 functions=_list(_enum(*FUNCTIONS)),
                 sources=_SOURCES,
             )
@@ -194,17 +196,17 @@ GRAPH = _with_definitions(
 SEED = _with_definitions(_object(steps=_list(_named("step")), output=_TEXTS, **_NOTES))
 REPAIR = _with_definitions(
     _object(
-        changes=_told(_TEXTS, "What is changed and why, a line each"),
-        keywords=_told(_TEXTS, "All of them, or empty for no change"),
-        reading=_told(_list(_named("reading")), "One, or empty for no change"),
+        changes=_reported(_TEXTS, "What is changed and why, a line each"),
+        keywords=_reported(_TEXTS, "All of them, or empty for no change"),
+        reading=_reported(_list(_named("reading")), "One, or empty for no change"),
         fields=_list(_named("field")),
         inputs=_list(_named("input")),
         parameters=_list(_named("parameter")),
         steps=_list(
-            _object(before=_told(_TEXT, "The step that it goes in front of; empty to stay"), step=_named("step"))
+            _object(before=_reported(_TEXT, "The step that it goes in front of; empty to stay"), step=_named("step"))
         ),
-        removed=_told(_TEXTS, "Names of fields, inputs, parameters and steps to take out"),
-        output=_told(_TEXTS, "All of them, or empty for no change"),
+        removed=_reported(_TEXTS, "Names of fields, inputs, parameters and steps to take out"),
+        output=_reported(_TEXTS, "All of them, or empty for no change"),
         **_NOTES,
     )
 )

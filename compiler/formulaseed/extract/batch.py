@@ -47,7 +47,7 @@ class BatchRun:
         self._limits = limits
         self._most_usd = most_usd
         self._poll = poll
-        self._tell = tell
+        self._report = tell
         self._most_requests = most_requests
         self._most_bytes = most_bytes
         self._bound = 0.0
@@ -86,7 +86,7 @@ class BatchRun:
         while waiting := self._answers.store.open_batches(self._answers.asked.id):
             left = [batch for batch in waiting if not await self._read_if_ended(client, batch)]
             if left:
-                self._tell(f"waiting for {len(left)} batch{'es' if len(left) > 1 else ''}")
+                self._report(f"waiting for {len(left)} batch{'es' if len(left) > 1 else ''}")
                 await asyncio.sleep(self._poll)
 
     def _missing(self, source: Source, again: Collection[str]) -> Iterator[Call]:
@@ -138,7 +138,7 @@ class BatchRun:
         self._answers.store.begin_batch(batch, self._answers.asked.id, (call.key for call in calls))
         self.asked.update(call.key for call in calls)
         self._answers.tally.asked += len(calls)
-        self._tell(f"sent {len(calls):,} calls as {batch}")
+        self._report(f"sent {len(calls):,} calls as {batch}")
 
     async def _read_if_ended(self, client: BatchClient, batch: str) -> bool:
         """Whether the batch is over; if so its results are in the store."""
@@ -151,7 +151,7 @@ class BatchRun:
         except CallFailed as error:
             if error.status != 404:
                 raise
-            self._tell(f"{batch} is not there any more; what it asked is asked again")
+            self._report(f"{batch} is not there any more; what it asked is asked again")
         self._answers.store.end_batch(batch)
         return True
 

@@ -14,7 +14,7 @@ from formulaseed.data.extractions import ReviewText
 from formulaseed.extract.answers import Answers
 from formulaseed.extract.fields import Field
 from formulaseed.llm.calls import Usage
-from formulaseed.llm.prices import Prices, told
+from formulaseed.llm.prices import Prices, cost_text
 from formulaseed.wording import number_of
 
 BYTES_A_TOKEN = (5.5, 2.5)
@@ -69,7 +69,7 @@ def lines(found: Estimate, answers: Answers, prices: Prices) -> list[str]:
         low, high = (prices.cost(asked.model, usage, is_batch=is_batch, calls=found.calls) for usage in (least, most))
         if low is None or high is None:
             return [*shown, f"cost: unknown, as there is no price for {asked.model} (--prices FILE gives one)"]
-        shown.append(f"cost {what}: {told(low)} to {told(high)} (prices of {prices.as_of})")
+        shown.append(f"cost {what}: {cost_text(low)} to {cost_text(high)} (prices of {prices.as_of})")
     return shown
 
 

@@ -9,7 +9,7 @@ from formulaseed.data.extractions import Quote
 from formulaseed.extract.passes import Agreement
 from formulaseed.llm.calls import Usage
 from formulaseed.llm.client import Attempt
-from formulaseed.llm.prices import Prices, told
+from formulaseed.llm.prices import Prices, cost_text
 from formulaseed.wording import number_of
 
 
@@ -54,9 +54,9 @@ class Tally:
     def lines(self) -> list[str]:
         """The closing lines, for people."""
         usage = self.usage
-        paid = f"paid {told(self.paid)} for {number_of(self.asked, 'call')}"
+        paid = f"paid {cost_text(self.paid)} for {number_of(self.asked, 'call')}"
         paid += f" ({usage.prompt:,} tokens in, {usage.cache_read:,} of them cached, {usage.output:,} out)"
-        saved = f"the store saved {number_of(self.stored, 'call')}, {told(self.saved)}"
+        saved = f"the store saved {number_of(self.stored, 'call')}, {cost_text(self.saved)}"
         told_ = [f"{paid}; {saved}; {number_of(self.failed, 'review')} failed"]
         if self.attempts > self.asked:
             told_.append(f"{number_of(self.attempts, 'attempt')} in all")

@@ -18,7 +18,7 @@ from formulaseed import limits
 from formulaseed.diagnostics.model import Problems
 from formulaseed.language import ast
 from formulaseed.language.mending import MendedText, unmended
-from formulaseed.language.syntax_errors import SyntaxFault, explain, foreign_signs, told_alone
+from formulaseed.language.syntax_errors import SyntaxFault, explain, foreign_signs, reported_alone
 from formulaseed.resources import read_resource
 from formulaseed.source.json_reader import JsonString
 from formulaseed.source.text import Span
@@ -72,8 +72,8 @@ def _parse(
             tree = _lark(start).parse(reading.value, start=start)
         except UnexpectedInput as error:
             fault = explain(reading.value, error, name, older=start == "older", is_condition=is_condition)
-            if fault.instead is None or not faults.tell(fault, reading):
-                faults.tell_rest(fault, reading)
+            if fault.instead is None or not faults.report(fault, reading):
+                faults.report_rest(fault, reading)
                 return None
             reading = reading.mended(fault.start, fault.end, fault.instead)
     if _depth(tree) > limits.TREE_DEPTH:
@@ -96,13 +96,13 @@ class _Faults:
         """Whether each was replaced by what was surely meant."""
         self.postponed: list[tuple[SyntaxFault, Span]] = []
 
-    def tell(self, fault: SyntaxFault, text: MendedText) -> bool:
+    def report(self, fault: SyntaxFault, text: MendedText) -> bool:
         """Tell of a fault, or leave it to the checker; False where there is nothing to tell any more."""
         if not self.left or text.is_mended(fault.start, fault.end):
             return False
         self.left -= 1
         self.are_mended = self.are_mended and fault.is_certain
-        fault = told_alone(fault) if self.alone else fault
+        fault = reported_alone(fault) if self.alone else fault
         found = (fault, text.inside(fault.start, fault.end))
         if fault.is_told_later:
             self.postponed.append(found)
@@ -110,10 +110,10 @@ class _Faults:
             self._add(*found)
         return True
 
-    def tell_rest(self, last: SyntaxFault, text: MendedText) -> None:
+    def report_rest(self, last: SyntaxFault, text: MendedText) -> None:
         """Tell of the fault behind which the text cannot be read, and of what is foreign behind it all the same."""
         for fault in (last, *foreign_signs(text.value, last.end)):
-            self.tell(fault, text)
+            self.report(fault, text)
         for found in self.postponed:
             self._add(*found)
 

@@ -130,7 +130,7 @@ def _fault(foreign: Foreign, match: re.Match[str]) -> SyntaxFault:
     return SyntaxFault("FS103", match.start(), match.end(), message, help, instead, foreign.is_certain)
 
 
-def told_alone(fault: SyntaxFault) -> SyntaxFault:
+def reported_alone(fault: SyntaxFault) -> SyntaxFault:
     """The same fault, told of a formula that stands alone, without a seed around it."""
     message, help = fault.message, fault.help
     for said, instead in ALONE:

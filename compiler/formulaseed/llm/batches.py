@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from formulaseed.llm.calls import Answer, Call, answer_of, params
-from formulaseed.llm.client import CallFailed, Client, told
+from formulaseed.llm.client import CallFailed, Client, failure_of
 
 _SECONDS_TO_SEND = 600.0
 _NEVER_ARRIVED = ("ConnectError", "ConnectTimeout", "PoolTimeout")
@@ -41,14 +41,14 @@ class BatchClient(Client):
         except CallFailed:
             raise
         except Exception as error:
-            raise told(error) from None
+            raise failure_of(error) from None
 
     async def has_ended(self, batch: str) -> bool:
         """Whether the batch's results are there."""
         try:
             return (await self.sdk.messages.batches.retrieve(batch)).processing_status == "ended"
         except Exception as error:
-            raise told(error) from None
+            raise failure_of(error) from None
 
     async def results(self, batch: str) -> AsyncIterator[BatchResult]:
         """The results; from the beginning again where the connection breaks in their middle."""
@@ -58,7 +58,7 @@ class BatchClient(Client):
                     yield _result(entry)
                 return
             except Exception as error:
-                failed = told(error)
+                failed = failure_of(error)
                 if failed.status is not None or not left:
                     raise failed from None
 
@@ -70,7 +70,9 @@ async def _sent_once(request: Any, call_next: Any) -> Any:
     except Exception as error:
         if type(error.__cause__).__name__ in _NEVER_ARRIVED:
             raise
-        message = f"{told(error)} while a batch was sent: whether the API has it is unknown, and it is not sent again"
+        message = (
+            f"{failure_of(error)} while a batch was sent: whether the API has it is unknown, and it is not sent again"
+        )
         raise CallFailed(message, is_final=True) from None
 
 

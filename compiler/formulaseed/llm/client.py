@@ -138,7 +138,7 @@ class Client:
             raise
         except Exception as error:
             self._account(asked)
-            raise told(error, len(asked.statuses)) from None
+            raise failure_of(error, len(asked.statuses)) from None
         ms, number = asked.answered_ms or 0, len(asked.statuses) + 1
         return answer, Attempt(call.key, call.model, "200", ms, answer.usage, answer.request_id, number)
 
@@ -254,7 +254,7 @@ def _has_credentials(sdk: AsyncAnthropic) -> bool:
     )
 
 
-def told(error: Exception, attempts: int = 0) -> CallFailed:
+def failure_of(error: Exception, attempts: int = 0) -> CallFailed:
     """What went wrong, in words for the person who runs it."""
     import anthropic
 

@@ -96,7 +96,7 @@ def _number(value: Any, what: str) -> float:
     return float(value)
 
 
-def told(cost: float | None) -> str:
+def cost_text(cost: float | None) -> str:
     """A sum for people."""
     if cost is None:
         return "an unknown cost"

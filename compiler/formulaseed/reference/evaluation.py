@@ -20,7 +20,7 @@ from formulaseed.reference.model import CUSTOM, KnownNames, Reference
 from formulaseed.reference.values import is_same, nested
 
 if TYPE_CHECKING:
-    from formulaseed.diagnostics.model import Diagnostic
+    from formulaseed.diagnostics.model import Diagnostic, Help
 
 _SHOWN = 80
 """So many characters of a name that nobody knows."""
@@ -111,7 +111,7 @@ def _refuse_unknown(reference: Reference, given: Mapping[str, Any], names: Known
             _refuse_unknown(reference, value, known, path)
 
 
-def _help(reference: Reference, names: KnownNames, path: tuple[str, ...]) -> str:
+def _help(reference: Reference, names: KnownNames, path: tuple[str, ...]) -> Help:
     """What an unknown name may stand for: a field of this very name elsewhere, else the nearest in the same place."""
     *inside, name = path
     place = ".".join(inside)

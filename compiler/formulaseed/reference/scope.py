@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from formulaseed import limits
+from formulaseed.diagnostics.model import Help
 from formulaseed.diagnostics.suggestions import did_you_mean, is_exhausted, is_slip, meant, nearest, one_of
 from formulaseed.language import ast, intervals, typed
 from formulaseed.language.check.scope import error_at
@@ -50,23 +51,23 @@ class DomainScope(SeedScope):
         full = self.reference.full_name(text)
         if full is None:
             if self.reference.is_complete:
-                self._tell_unknown(name)
+                self._report_unknown(name)
             return error_at(span)
         ty = self.reference.type_of(full)
         if ty is None:
             message = f"`{text}` is of a type that formulas do not read"
-            self.tell("FS301", span, message, "use a field of numbers, texts or true and false", text)
+            self.report("FS301", span, message, "use a field of numbers, texts or true and false", text)
             return error_at(span)
         known = None
         if ty.is_numeric:
             known = intervals.INPUT_INTEGER if ty.base is Base.INTEGER else intervals.INPUT_NUMBER
         return typed.Ref(Symbol(SymbolKind.FIELD, full), Info(ty, span, known), text)
 
-    def _tell_unknown(self, name: ast.Name) -> None:
+    def _report_unknown(self, name: ast.Name) -> None:
         text, span, reference = name.text, name.span, self.reference
         self._suggestions -= 1
         if self._suggestions < 0 or is_exhausted():
-            self.tell("FS204", span, f"{self.words.unknown} `{text}`", "mend the unknown names above first", text)
+            self.report("FS204", span, f"{self.words.unknown} `{text}`", "mend the unknown names above first", text)
             return
         entity, _, rest = text.partition(".")
         known = reference.entity(entity)
@@ -75,15 +76,15 @@ class DomainScope(SeedScope):
             help = f"name one of its fields, such as `{fields[0]}`" if fields else "it has no fields"
             if f"{reference.root}.{text}" in reference.hidden:
                 help += f"; the field of `{reference.root}` is `{reference.root}.{text}`"
-            self.tell("FS204", span, f"`{text}` is an entity that is always there, and has no value", help, text)
+            self.report("FS204", span, f"`{text}` is an entity that is always there, and has no value", help, text)
         elif known is not None:
-            self.tell("FS204", span, f"`{entity}` has no field `{rest}`", self._help_for_own(entity, rest), text)
+            self.report("FS204", span, f"`{entity}` has no field `{rest}`", self._help_for_own(entity, rest), text)
         elif rest:
-            self.tell("FS204", span, f"no entity is called `{entity}`", self._help_for_entity(entity, rest), text)
+            self.report("FS204", span, f"no entity is called `{entity}`", self._help_for_entity(entity, rest), text)
         else:
-            self.tell("FS204", span, f"{self.words.unknown} `{text}`", self._help_for_direct(text), text)
+            self.report("FS204", span, f"{self.words.unknown} `{text}`", self._help_for_direct(text), text)
 
-    def _help_for_own(self, entity: str, rest: str) -> str:
+    def _help_for_own(self, entity: str, rest: str) -> Help:
         """What may be meant by a field that an entity does not have: one of its own first, then another entity's."""
         own = {full.partition(".")[2]: full for full in self.reference.names_of(entity)}
         first, _, more = rest.partition(".")
@@ -101,7 +102,7 @@ class DomainScope(SeedScope):
             return meant(f"{entity}.{by_key[key]}", certain=is_slip(last, key, by_key))
         return did_you_mean(rest, own, what="fields", prefix=f"{entity}.")
 
-    def _help_for_entity(self, entity: str, rest: str) -> str:
+    def _help_for_entity(self, entity: str, rest: str) -> Help:
         names = [each.name for each in self.reference.entities]
         close = nearest(entity, names)
         if close is not None and self.reference.full_name(f"{close}.{rest}"):
@@ -116,7 +117,7 @@ class DomainScope(SeedScope):
             return meant(entity, certain=False, more=" a field has no parts")
         return did_you_mean(entity, names, what="entities", limit=12)
 
-    def _help_for_direct(self, text: str) -> str:
+    def _help_for_direct(self, text: str) -> Help:
         if text.lower() in _LITERALS:
             return meant(_LITERALS[text.lower()])
         elsewhere = self._called(text)

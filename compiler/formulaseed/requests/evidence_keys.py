@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import get_args
 
 from formulaseed import limits
-from formulaseed.diagnostics.model import Help
+from formulaseed.diagnostics.model import Help, Suggestion
 from formulaseed.diagnostics.suggestions import did_you_mean
 from formulaseed.requests import model as ir
 from formulaseed.seed.read.shape import Shape
@@ -65,6 +65,7 @@ class Given:
         return found.value if found is not None else ""
 
     def choice(self, key: str, allowed: Collection[str], default: str = "") -> str:
+        help: Help
         value = self.get(key)
         if value is None:
             return default
@@ -74,9 +75,9 @@ class Given:
         self.wrong = True
         if found is not None:
             symbol = _SYMBOLS.get(found.value, "")
-            help: str = did_you_mean(found.value, allowed, what="it is one of")
+            help = did_you_mean(found.value, allowed, what="it is one of")
             if symbol in allowed:
-                help = Help(f"write `{symbol}`", symbol)
+                help = Suggestion(f"write `{symbol}`", symbol)
             code = "FS505" if set(allowed) & set(OPERATORS) else "FS509"
             self.shape.problems.add(code, found.span, f"`{key}` cannot be `{found.value}`", help)
         return default
@@ -179,7 +180,7 @@ class Given:
                 "FS817", value.span, f"`{key}` has no effect: {why}", "remove it, or what rules it out"
             )
 
-    def told(self, code: str, value: JsonValue, message: str, help: str) -> None:
+    def told(self, code: str, value: JsonValue, message: str, help: Help) -> None:
         self.shape.problems.add(code, value.span, message, help)
         self.wrong = True
 

@@ -12,7 +12,7 @@ from itertools import islice
 from typing import Literal, cast
 
 from formulaseed import limits
-from formulaseed.diagnostics.model import Problems
+from formulaseed.diagnostics.model import Help, Problems
 from formulaseed.diagnostics.suggestions import at_most, meant
 from formulaseed.requests import model as ir
 from formulaseed.requests import patterns, shorthand
@@ -213,7 +213,7 @@ class _Structure:
         return False
 
 
-def _id_meant(id: str) -> str | None:
+def _id_meant(id: str) -> Help | None:
     """The id that was probably meant, as a help line."""
     digits = re.fullmatch(r"\s*[Rr]?[-_ ]?0*([1-9][0-9]{0,2})\s*", id)
     wanted = f"R{int(digits[1]):02d}" if digits else ""

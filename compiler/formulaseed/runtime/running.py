@@ -112,7 +112,7 @@ def _result(
         for review, text in zip(relevant, prepared.texts, strict=True)
     ]
     failed = [extraction for extraction in extractions if extraction.fields is None]
-    for review, reason in _told(failed):
+    for review, reason in _reported(failed):
         failures.add(f"{place}: {restaurant.business_id}: {review}", reason)
     counts = ReviewCounts(len(restaurant.reviews), len(relevant), len(extractions) - len(failed), len(failed))
     name = restaurant.name
@@ -144,7 +144,7 @@ def _result(
     return replace(result, quotes=quotes) if options.trace and quotes and result.error is None else result
 
 
-def _told(failed: Sequence[Extraction]) -> Iterator[tuple[str, str]]:
+def _reported(failed: Sequence[Extraction]) -> Iterator[tuple[str, str]]:
     """Each review that failed, and why; those that a run which stopped has left are one entry."""
     yield from ((f"review {each.review_id}", each.failure) for each in failed if each.failure != NOT_ASKED)
     left = [each.review_id for each in failed if each.failure == NOT_ASKED]

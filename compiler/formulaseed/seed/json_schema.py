@@ -50,7 +50,7 @@ _DESCRIPTION = {"type": "string", "description": "A text for people and for whoe
 def seed_schema() -> JsonSchema:
     """The whole schema, as JSON values. The same each time."""
     return {
-        "$schema": "http://json-fields.org/draft-07/schema#",
+        "$schema": "http://json-schema.org/draft-07/schema#",
         "title": "Formula Seed",
         "description": (
             "A scoring policy over reviews: which reviews matter, what to extract from each, what to compute, what to "

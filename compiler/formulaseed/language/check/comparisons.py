@@ -9,6 +9,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from formulaseed.diagnostics.model import Help
 from formulaseed.diagnostics.suggestions import did_you_mean
 from formulaseed.language import ast, intervals, typed
 from formulaseed.language.check.constants import decided, decided_pair, is_whole_and_fraction
@@ -46,7 +47,7 @@ class ComparisonChecker(ABC):
         self.closed: list[Decision] = []
         """The conditions that keep something from being reached that can only fail."""
 
-    def tell_decisions(self) -> None:
+    def report_decisions(self) -> None:
         known = list(self.decisions)  # a condition needs no second warning, nor a third, beside that of a part of it
         for decision in self.closed:
             if not any(decision.span.covers(noted.span) for noted in known):
@@ -84,7 +85,9 @@ class ComparisonChecker(ABC):
         return inner if found is truth else inner.uncertain()
 
     def comparison(self, node: ast.Comparison, facts: Facts) -> Expr:
-        first = self.scope.tell_unquoted(node.first, self.scope.type_of(node.rest[0])) or self.check(node.first, facts)
+        first = self.scope.report_unquoted(node.first, self.scope.type_of(node.rest[0])) or self.check(
+            node.first, facts
+        )
         operands = [first]
         links: list[Expr] = []
         wrong = False
@@ -94,7 +97,7 @@ class ComparisonChecker(ABC):
             if operator in ("in", "not in"):
                 left, right = self._membership(operands[-1], operator, right_node, facts)
             else:
-                right = self.scope.tell_unquoted(right_node, operands[-1].info.ty) or self.check(right_node, facts)
+                right = self.scope.report_unquoted(right_node, operands[-1].info.ty) or self.check(right_node, facts)
                 left, right = self._pair(operands[-1], operator, right, len(node.operators) > 1, facts)
             wrong = wrong or left.info.ty.is_error or right.info.ty.is_error
             operands[-1] = left
@@ -228,7 +231,7 @@ class ComparisonChecker(ABC):
             if not (ty.is_numeric or ty.base is Base.NULL):
                 message = f"`{operator}` orders numbers, and {called(operand)} is {ty.noun}"
                 once = f"{operand.info.span.pointer} {operand.info.span.start}"
-                self.scope.tell("FS301", operand.info.span, message, help_for_order(operand, other), once)
+                self.scope.report("FS301", operand.info.span, message, help_for_order(operand, other), once)
                 return left, error_at(operand.info.span)
         return self.needed(left, facts), self.needed(right, facts)
 
@@ -246,6 +249,7 @@ class ComparisonChecker(ABC):
 
     def _closed(self, left: Expr, right: Expr) -> Expr:
         """Two texts with known values must have one in common, unless both are constants: that is only needless."""
+        help: Help
         a, b = left.info.ty, right.info.ty
         if a.values is None or b.values is None or set(a.values) & set(b.values):
             return right
@@ -269,7 +273,7 @@ class ComparisonChecker(ABC):
 
     def _membership(self, left: Expr, operator: str, node: ast.Expr, facts: Facts) -> tuple[Expr, Expr]:
         if isinstance(node, ast.List):
-            items = [self.scope.tell_unquoted(item, left.info.ty) or self.check(item, facts) for item in node.items]
+            items = [self.scope.report_unquoted(item, left.info.ty) or self.check(item, facts) for item in node.items]
             if not items:
                 self.problems.add("FS509", node.span, f"`{operator}` has an empty list", "list the values")
                 return left, error_at(node.span)

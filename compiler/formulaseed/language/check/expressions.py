@@ -13,8 +13,8 @@ from formulaseed.language import ast, intervals, typed
 from formulaseed.language.check.comparisons import ComparisonChecker, Decision, is_null, joined_conditions
 from formulaseed.language.check.facts import Facts, Narrowing, is_present, range_of
 from formulaseed.language.check.failures import ALWAYS_NULL, Failure, failure_of
-from formulaseed.language.check.foreign_calls import tell_no_function
-from formulaseed.language.check.partial_operations import tell_hazards
+from formulaseed.language.check.foreign_calls import report_no_function
+from formulaseed.language.check.partial_operations import report_partial_operation
 from formulaseed.language.check.reasons import reason_of
 from formulaseed.language.check.scope import Scope, error_at
 from formulaseed.language.check.wording import arity, called, tested, unquoted_number, with_list
@@ -99,7 +99,7 @@ class ExpressionChecker(ComparisonChecker):
             return True
         elif not facts.is_unknown:
             message = failure.message(" where it is reached")
-            self.scope.tell(failure.code, span, message, failure.help, f"{span.start} {span.end}")
+            self.scope.report(failure.code, span, message, failure.help, f"{span.start} {span.end}")
         return False
 
     def _never_runs(self, facts: Facts) -> None:
@@ -124,7 +124,7 @@ class ExpressionChecker(ComparisonChecker):
         if is_implied or self.scope.is_implied(found, facts.present):
             return typed.Present(found, Info(ty.present(), info.span, info.range))
         if isinstance(found, typed.Ref) and found.symbol.kind is SymbolKind.STEP:
-            self.scope.tell_null_step(found)
+            self.scope.report_null_step(found)
         else:
             message = f"{called(found)} may be null here"
             name, nothing = expression_text(found), "''" if ty.base is Base.STRING else "0"
@@ -132,14 +132,14 @@ class ExpressionChecker(ComparisonChecker):
             help = f"write `({tested} or {nothing})`, or `… if {tested} != None else …`"
             if info.span.source.text[info.span.start : info.span.start + 1] == '"':  # the key of a condition object
                 help = 'test for null first: {"!=": null, …}'
-            self.scope.tell("FS305", info.span, message, help, name)
+            self.scope.report("FS305", info.span, message, help, name)
         return typed.Present(found, Info(ty.present(), info.span, info.range))
 
     def _shaped(self, found: Expr, text: str) -> Expr:
         if isinstance(found, typed.Ref) and found.symbol.is_per_review and not self.per_review:
             message = f"`{text}` has a value for every review, and one for the restaurant is needed"
             help = "count or sum it over the reviews in a step of its own, and use that"
-            self.scope.tell("FS401", found.info.span, message, help, text)
+            self.scope.report("FS401", found.info.span, message, help, text)
             return error_at(found.info.span)
         return found
 
@@ -195,7 +195,7 @@ class ExpressionChecker(ComparisonChecker):
         info = _computed((left, right), ty, computed, span, operator.apply)
         may_overflow = not computed.is_bounded and not info.is_constant
         made = typed.Binary(symbol, left, right, info, operator.is_safe(known), may_overflow)
-        tell_hazards(self.scope, facts, symbol, (left, right), known, computed, made)
+        report_partial_operation(self.scope, facts, symbol, (left, right), known, computed, made)
         return made
 
     def _failing(self, failure: Failure, made: Expr, facts: Facts) -> Expr:
@@ -289,7 +289,7 @@ class ExpressionChecker(ComparisonChecker):
         if function is None:
             lists = any(isinstance(argument, ast.List) for argument in node.arguments)
             found = [self.check(argument, facts) for argument in node.arguments if not isinstance(argument, ast.List)]
-            tell_no_function(self.scope, node.name, [] if lists else found, facts)
+            report_no_function(self.scope, node.name, [] if lists else found, facts)
             return error_at(node.span)
         arguments = node.arguments
         if function.takes_list and len(arguments) == 1 and isinstance(arguments[0], ast.List):
@@ -336,7 +336,7 @@ class ExpressionChecker(ComparisonChecker):
             return self._failing(failure, typed.Call(function.name, tuple(arguments), _any(ty, span), is_safe), facts)
         info = _computed(arguments, ty, computed, span, function.apply)
         made = typed.Call(function.name, tuple(arguments), info, function.is_safe(known))
-        tell_hazards(self.scope, facts, function.name, arguments, known, computed, made)
+        report_partial_operation(self.scope, facts, function.name, arguments, known, computed, made)
         return made
 
     def _argument(self, function: Function, found: Expr, facts: Facts) -> Expr:

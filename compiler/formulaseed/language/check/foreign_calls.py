@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
+from formulaseed.diagnostics.model import Help
 from formulaseed.diagnostics.suggestions import did_you_mean
 from formulaseed.language import ast
 from formulaseed.language.check.facts import Facts, is_present
@@ -25,8 +26,9 @@ _MODULES = ("math", "np", "numpy", "pd", "pandas", "statistics", "operator")
 """What the functions of other languages stand behind."""
 
 
-def tell_no_function(scope: Scope, name: ast.Name, arguments: Sequence[Expr], facts: Facts) -> None:
+def report_no_function(scope: Scope, name: ast.Name, arguments: Sequence[Expr], facts: Facts) -> None:
     """Tell of a call of what is no function. `arguments` are empty where they are not all known."""
+    help: Help
     written = name.written or name.text
     module, _, last = name.text.rpartition(".")
     foreign = scope.words.functions.get(last.lower())

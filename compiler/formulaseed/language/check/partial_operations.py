@@ -22,7 +22,7 @@ _SHOWN = 60
 """A longer expression is not repeated in a help line."""
 
 
-def tell_hazards(
+def report_partial_operation(
     scope: Scope,
     facts: Facts,
     name: str,
@@ -48,11 +48,11 @@ def tell_hazards(
             hazards.size(computed)
 
 
-def tell_large_sum(scope: Scope, term: Expr, known: Range, span: Span) -> None:
+def report_large_sum(scope: Scope, term: Expr, known: Range, span: Span) -> None:
     """Warn of a sum over reviews that may be too large for a number."""
     if known.is_bounded:
         message = f"the sum may be too large for a number: each term is {described(known)}"
-        scope.tell("FS606", span, message, f"bound the terms: `min({expression_text(term)}, 1000)`", "sum")
+        scope.report("FS606", span, message, f"bound the terms: `min({expression_text(term)}, 1000)`", "sum")
 
 
 class _Hazards:
@@ -63,10 +63,10 @@ class _Hazards:
         self.span = whole.info.span
         self.whole = whole
 
-    def tell(self, code: str, message: str, help: Callable[[], str]) -> None:
+    def report(self, code: str, message: str, help: Callable[[], str]) -> None:
         """Report a hazard, once in a step: the help, which takes time to write, is not made for another."""
-        if not self.scope.is_told(code, message):
-            self.scope.tell(code, self.span, message, help(), message)
+        if not self.scope.is_reported(code, message):
+            self.scope.report(code, self.span, message, help(), message)
 
     def guarded(self, index: int, test: str) -> str:
         """The operation where it has a value: behind the test of an operand, and of all in it that may be null."""
@@ -92,17 +92,19 @@ class _Hazards:
             message = f"this divides by zero where {called(self.operands[index])} is 0: it is "
             message += described(self.known[index])
             test = "> 0" if self.known[index].low >= 0 else "!= 0"
-            self.tell("FS604", message, lambda: f"guard it: {self.guarded(index, test)}")
+            self.report("FS604", message, lambda: f"guard it: {self.guarded(index, test)}")
 
     def logarithm(self) -> None:
         if self.known[0].low <= 0:
             message = f"the logarithm needs a number above 0, and {self.said(0)}"
-            self.tell("FS605", message, lambda: f"guard it: {self.guarded(0, '> 0')}, or bound it: `log(max(…, 1))`")
+            self.report("FS605", message, lambda: f"guard it: {self.guarded(0, '> 0')}, or bound it: `log(max(…, 1))`")
 
     def root(self) -> None:
         if self.known[0].low < 0:
             message = f"the square root needs a number of 0 or more, and {self.said(0)}"
-            self.tell("FS605", message, lambda: f"guard it: {self.guarded(0, '>= 0')}, or bound it: `sqrt(max(…, 0))`")
+            self.report(
+                "FS605", message, lambda: f"guard it: {self.guarded(0, '>= 0')}, or bound it: `sqrt(max(…, 0))`"
+            )
 
     def power(self, computed: Range) -> None:
         base, exponent = self.known
@@ -114,11 +116,11 @@ class _Hazards:
             test = "> 0" if base.low >= 0 or not _is_whole(self.operands[1]) else "!= 0"
             message = f"this divides by zero where {where}: {self.said_all()}"
             guard = (1, ">= 0") if zero else (0, test)
-            self.tell("FS604", message, lambda: f"guard it: {self.guarded(*guard)}")
+            self.report("FS604", message, lambda: f"guard it: {self.guarded(*guard)}")
         if base.low < 0 and not _is_whole(self.operands[1]):
             sound = False
             message = f"a negative number has no power that is no integer: {self.said_all()}"
-            self.tell("FS605", message, lambda: f"guard it: {self.guarded(0, '>= 0')}")
+            self.report("FS605", message, lambda: f"guard it: {self.guarded(0, '>= 0')}")
         below_one = self.operands[0].info.ty.base is Base.INTEGER and exponent.high <= 0
         if sound and not below_one:  # an integer other than 0 then gives 1 at most
             self.size(computed)
@@ -129,7 +131,7 @@ class _Hazards:
         parts = [index for index, operand in enumerate(self.operands) if not operand.info.is_constant]
         message = f"this may be too large for a number: {self.said_all()}"
         bounded = text_within(self.operands[parts[-1]], _SHOWN)
-        self.tell("FS606", message, lambda: f"bound it first: `min({bounded}, 100)`")
+        self.report("FS606", message, lambda: f"bound it first: `min({bounded}, 100)`")
 
 
 def _is_whole(operand: Expr) -> bool:

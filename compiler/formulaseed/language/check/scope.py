@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from formulaseed import limits
-from formulaseed.diagnostics.model import Problems
+from formulaseed.diagnostics.model import Diagnostic, Help, Problems
 from formulaseed.diagnostics.suggestions import is_slip, meant, nearest
 from formulaseed.language import ast, typed
 from formulaseed.language.check.wording import OF_SEEDS, Words
@@ -31,18 +31,25 @@ class Scope(ABC):
     current: str = field(default="", kw_only=True)
     words: Words = field(default=OF_SEEDS, kw_only=True)
     _suggestions: int = field(default=limits.SUGGESTIONS, kw_only=True)
-    _told: set[tuple[str, str, str]] = field(default_factory=set, kw_only=True)
+    _reported: set[tuple[str, str, str]] = field(default_factory=set, kw_only=True)
 
-    def tell(self, code: str, span: Span, message: str, help: str, name: str) -> None:
+    def report(self, code: str, span: Span, message: str, help: Help, name: str) -> None:
         """A problem with a name, once in a step however often the step mentions it."""
         key = (self.current, code, name)
-        if key not in self._told:
-            self._told.add(key)
+        if key not in self._reported:
+            self._reported.add(key)
             self.problems.add(code, span, message, help)
 
-    def is_told(self, code: str, name: str) -> bool:
+    def report_once(self, found: Diagnostic, name: str) -> None:
+        """Report a problem with a name, once in a step however often the step mentions it."""
+        key = (self.current, found.code, name)
+        if key not in self._reported:
+            self._reported.add(key)
+            self.problems.report(found)
+
+    def is_reported(self, code: str, name: str) -> bool:
         """Whether this problem with the name was reported in this step already."""
-        return (self.current, code, name) in self._told
+        return (self.current, code, name) in self._reported
 
     @abstractmethod
     def resolve(self, name: ast.Name, per_review: bool) -> typed.Expr:
@@ -69,7 +76,7 @@ class Scope(ABC):
         """Return the values that a step chooses from, if they are literals; else None."""
 
     @abstractmethod
-    def tell_null_step(self, found: typed.Ref) -> None:
+    def report_null_step(self, found: typed.Ref) -> None:
         """Report that the value of a step may be null where a value is needed."""
 
     @abstractmethod
@@ -89,7 +96,7 @@ class Scope(ABC):
         """The values of all fields: one that a field does not have may be meant for another."""
         return frozenset()
 
-    def tell_unquoted(self, node: ast.Expr, beside: Type | None) -> typed.Expr | None:
+    def report_unquoted(self, node: ast.Expr, beside: Type | None) -> typed.Expr | None:
         """Report a string without its quotes, such as `severity == severe`, by the type that it is compared with.
 
         Returns None for anything else, and reports nothing then.
@@ -110,7 +117,7 @@ class Scope(ABC):
         if found is None:
             return None
         help = meant(value_text(found), certain=is_certain, more=QUOTED)
-        self.tell("FS201", node.span, f"{self.words.unknown} `{node.text}`", help, node.text)
+        self.report("FS201", node.span, f"{self.words.unknown} `{node.text}`", help, node.text)
         return error_at(node.span)
 
     def _unquoted_null(self, span: Span, beside: Type) -> typed.Expr | None:

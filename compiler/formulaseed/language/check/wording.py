@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from formulaseed.diagnostics.model import Help
+from formulaseed.diagnostics.model import Help, Suggestion
 from formulaseed.language import ast, typed
 from formulaseed.language.foreign_functions import CLOCK, FOREIGN_FUNCTIONS
 from formulaseed.language.functions import Function
@@ -86,10 +86,15 @@ def tested(found: Expr) -> str:
     return f"{text} != ''" if ty.base is Base.STRING else f"{text} != 0"
 
 
-def in_quotes(help: str) -> str:
+def in_quotes(help: Help) -> Help:
     """A help that names texts, for a place in a formula: with the quotes that they need there."""
-    shown = re.sub("`([^`]*)`", lambda match: f"`{value_text(match[1])}`", help)
-    return Help(shown, help.replacement, is_safe=help.is_safe) if isinstance(help, Help) else shown
+    if isinstance(help, Suggestion):
+        return replace(help, text=_quoted(help.text))
+    return _quoted(help)
+
+
+def _quoted(text: str) -> str:
+    return re.sub("`([^`]*)`", lambda match: f"`{value_text(match[1])}`", text)
 
 
 def help_for_order(operand: Expr, other: Expr) -> str:

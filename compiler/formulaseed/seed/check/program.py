@@ -81,7 +81,7 @@ class _ProgramChecker:
         for step in self.program.steps:
             self.scope.current = step.part_of or step.name.text
             checked = self.steps.check(step)
-            self.steps.tell_decisions()
+            self.steps.report_decisions()
             if checked is None:
                 self.scope.broken.add(step.name.text)
                 continue
@@ -93,7 +93,7 @@ class _ProgramChecker:
         for step in self.program.nameless:  # only for what is wrong in them
             self.scope.current = step.name.text
             self.steps.check(step)
-            self.steps.tell_decisions()
+            self.steps.report_decisions()
         self._output()
         return self._program(tuple(steps))
 
@@ -153,7 +153,7 @@ class _ProgramChecker:
             elif name.text in self.scope.steps:
                 step = self.scope.steps[name.text]
                 if isinstance(step.operation, nodes.Extreme) and not step.operation.has_default:
-                    self.scope.tell_default_needed(step, "is returned")
+                    self.scope.report_default_needed(step, "is returned")
             elif name.text in self.inputs[SymbolKind.EXTRACTION] and name.text not in self.scope.broken:
                 message = f"`{name.text}` is a field of each review"
                 self.problems.add("FS401", name.span, message, "return a step that counts or sums it")

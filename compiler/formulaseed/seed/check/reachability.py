@@ -59,7 +59,7 @@ class Reach:
             self.closed = f"the rule before it always holds, as {reason}"
         if never or truth:
             checker.forget_decisions()
-        checker.tell_decisions()
+        checker.report_decisions()
         self.rules.append(_Rule(rule.condition.span, rule.then.value, never, "this rule"))
         self.before.append(condition)
 
@@ -68,7 +68,7 @@ class Reach:
         never = self.closed or ("the rules before it take every restaurant" if facts.impossible else "")
         self.rules.append(_Rule(value.span, value.value, never, "this `else`"))
 
-    def tell(self) -> None:
+    def report(self) -> None:
         given = [rule.value for rule in self.rules if not rule.never]
         for rule in self.rules:
             if rule.never:

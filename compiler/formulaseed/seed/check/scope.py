@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain
 
-from formulaseed.diagnostics.suggestions import did_you_mean, is_slip, meant, nearest, one_of
+from formulaseed.diagnostics.model import Help
+from formulaseed.diagnostics.suggestions import did_you_mean, is_slip, meant, near, nearest, one_of
 from formulaseed.ir import nodes
 from formulaseed.language import ast, intervals, typed
 from formulaseed.language.check.scope import QUOTED, Scope, error_at
@@ -96,10 +97,10 @@ class SeedScope(Scope):
     def _circles(self) -> dict[str, int]:
         return circles(self.uses)
 
-    def tell_default_needed(self, step: nodes.Step, use: str, otherwise: str = "") -> None:
+    def report_default_needed(self, step: nodes.Step, use: str, otherwise: str = "") -> None:
         """That an extreme without a default is used unguarded, once for the step; `otherwise` is what else would help."""
-        if ("", "FS507", step.name) not in self._told:
-            self._told.add(("", "FS507", step.name))
+        if ("", "FS507", step.name) not in self._reported:
+            self._reported.add(("", "FS507", step.name))
             named = f"`{step.name}`" if not step.part_of else "this"
             message = f"{named} has no value where no review matches, and {use}"
             call = self.calls.get(step.name)
@@ -122,15 +123,15 @@ class SeedScope(Scope):
             case _:
                 return None
 
-    def tell_null_step(self, found: typed.Ref) -> None:
+    def report_null_step(self, found: typed.Ref) -> None:
         name = found.symbol.name
         step = self.steps[name]
         if isinstance(step.operation, nodes.Extreme) and not step.operation.has_default:
             guard = ", or guard its use with a count of the same reviews"
-            self.tell_default_needed(step, f"`{self.current}` uses it", guard)
+            self.report_default_needed(step, f"`{self.current}` uses it", guard)
         else:
             help = f"write `({name} or 0)`, or `… if {name} != None else …`"
-            self.tell("FS305", found.info.span, f"`{name}` may be null here", help, name)
+            self.report("FS305", found.info.span, f"`{name}` may be null here", help, name)
 
     def type_of(self, node: ast.Expr) -> Type | None:
         """Return the type of what a name stands for, None where that is not known; reports nothing."""
@@ -179,14 +180,15 @@ class SeedScope(Scope):
                 if per_review
                 else "count the reviews that match it in a step of its own, and use that"
             )
-            self.tell("FS205", span, f"`{text}` is a filter, not a value", help, text)
+            self.report("FS205", span, f"`{text}` is a filter, not a value", help, text)
         elif text in self.places and text not in self.broken:
             self._too_early(text, span)
         elif text not in self.broken:
-            self.tell("FS201", span, f"no step is called `{text}`", self._help_for_bare(text, per_review), text)
+            self.report("FS201", span, f"no step is called `{text}`", self._help_for_bare(text, per_review), text)
         return error_at(span)
 
     def resolve_filter(self, name: ast.FilterName) -> typed.Expr:
+        help: Help
         text, span = name.text, name.span
         if text in self.filters:
             return typed.Ref(Symbol(SymbolKind.FILTER, text), Info(BOOLEAN, span))
@@ -196,13 +198,13 @@ class SeedScope(Scope):
             self._too_early(text, span)
         elif text in self.places:
             help = "`$` stands before the name of a `define_filter` step only"
-            self.tell("FS205", span, f"`{text}` is a value, not a filter", help, text)
+            self.report("FS205", span, f"`{text}` is a value, not a filter", help, text)
         else:
             filters = self.filter_names | self.unclear
             others = [name for name in self.places if name in filters and name != self.current]
             elsewhere = [text] if self.incomplete or any(text in fields for fields in self.inputs.values()) else []
             help = did_you_mean(text, others, what="filters", prefix="$", others=elsewhere)
-            self.tell("FS201", span, f"no filter is called `${text}`", help, f"${text}")
+            self.report("FS201", span, f"no filter is called `${text}`", help, f"${text}")
         return error_at(span)
 
     def _field(self, name: ast.Name, per_review: bool) -> typed.Expr:
@@ -210,7 +212,7 @@ class SeedScope(Scope):
         prefix, _, rest = text.partition(".")
         kinds = {kind.value: kind for kind in self.inputs}
         if prefix not in kinds:
-            self.tell(
+            self.report(
                 "FS204", span, f"`{prefix}` is no namespace", self._help_for_namespace(prefix, rest, per_review), text
             )
             return error_at(span)
@@ -220,7 +222,7 @@ class SeedScope(Scope):
             return error_at(span)
         if rest not in fields:
             help = self._help_for_field(kind, rest, name.implied, per_review)
-            self.tell("FS204", span, f"`{prefix}` has no field `{rest}`", help, text)
+            self.report("FS204", span, f"`{prefix}` has no field `{rest}`", help, text)
             return error_at(span)
         ty = fields[rest]
         if ty.is_error:
@@ -233,12 +235,12 @@ class SeedScope(Scope):
 
     def _too_early(self, name: str, span: Span) -> None:
         if name == self.current:
-            self.tell("FS202", span, f"the step `{name}` uses itself", "use another step's value", name)
+            self.report("FS202", span, f"the step `{name}` uses itself", "use another step's value", name)
         elif self._circles[name] == self._circles.get(self.current):
             self._circle(name, span)
         else:
             help = f"move the step `{name}` ({self.section}[{self.places[name]}]) before this one"
-            self.tell("FS202", span, f"`{name}` is used before its step", help, name)
+            self.report("FS202", span, f"`{name}` is used before its step", help, name)
 
     def _circle(self, name: str, span: Span) -> None:
         """Tell that this step and that one use each other, with those between them, once for all of these."""
@@ -253,7 +255,7 @@ class SeedScope(Scope):
             uses = [f"`{a}` uses `{b}`" for a, b in pairs]
             message = ", ".join(uses if len(uses) <= _SHOWN else [*uses[: _SHOWN - 1], "…", uses[-1]])
             help = "compute one of them without the next"
-        self.tell("FS202", span, message, f"break the circle: {help}", name)
+        self.report("FS202", span, message, f"break the circle: {help}", name)
 
     def filter_depth(self, condition: typed.Expr) -> int:
         """How many filters stand inside one another where the condition is a filter's."""
@@ -268,7 +270,7 @@ class SeedScope(Scope):
             size += self.sizes.get(node.symbol.name, 1) if is_filter and isinstance(node, typed.Ref) else 1
         return size
 
-    def _help_for_bare(self, text: str, per_review: bool) -> str:
+    def _help_for_bare(self, text: str, per_review: bool) -> Help:
         self._suggestions -= 1
         if self._suggestions < 0:
             return "mend the unknown names above first"
@@ -296,7 +298,7 @@ class SeedScope(Scope):
         others += [name for name in self.names() if name not in self.places or self.places[name] >= here]
         return did_you_mean(text, before, what="steps defined before this one", others=others)
 
-    def _help_for_namespace(self, prefix: str, rest: str, per_review: bool) -> str:
+    def _help_for_namespace(self, prefix: str, rest: str, per_review: bool) -> Help:
         kinds = [kind.value for kind in self.inputs]
         close = nearest(prefix, kinds)
         is_typo = close is not None and is_slip(prefix, close, kinds) and not self.incomplete
@@ -316,7 +318,8 @@ class SeedScope(Scope):
             return meant(f"{likely.value}.{there or rest}", certain=False)
         return did_you_mean(prefix, kinds, what="namespaces", others=[prefix])
 
-    def _help_for_field(self, kind: SymbolKind, name: str, implied: bool, per_review: bool) -> str:
+    def _help_for_field(self, kind: SymbolKind, name: str, implied: bool, per_review: bool) -> Help:
+        help: Help
         where = {
             SymbolKind.META: "extract.meta",
             SymbolKind.CONTEXT: "context",
@@ -339,4 +342,5 @@ class SeedScope(Scope):
             return one_of([*similar, *elsewhere])
         others = [name] if self.incomplete or name in self.places else []
         help = did_you_mean(name, own, what="fields", prefix=prefix, others=others)
-        return help if help.startswith("did") else f"{help}; others are declared in `{where[kind]}`"
+        is_close = bool(near(name, own))
+        return help if is_close else f"{help}; others are declared in `{where[kind]}`"

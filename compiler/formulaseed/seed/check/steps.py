@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from formulaseed import limits
+from formulaseed.diagnostics.model import Help
 from formulaseed.diagnostics.suggestions import did_you_mean
 from formulaseed.ir import nodes
 from formulaseed.language import ast, intervals, typed
@@ -15,7 +16,7 @@ from formulaseed.language.check.comparisons import is_constant_text
 from formulaseed.language.check.constants import decided
 from formulaseed.language.check.expressions import ExpressionChecker
 from formulaseed.language.check.facts import Facts, Narrowing
-from formulaseed.language.check.partial_operations import tell_large_sum
+from formulaseed.language.check.partial_operations import report_large_sum
 from formulaseed.language.check.reasons import reason_of
 from formulaseed.language.check.scope import error_at
 from formulaseed.language.intervals import Range
@@ -42,10 +43,10 @@ class StepChecker:
         self.problems = scope.problems
         self.checkers: list[ExpressionChecker] = []
 
-    def tell_decisions(self) -> None:
+    def report_decisions(self) -> None:
         """Warn of the comparisons in the steps so far that are always true or false."""
         for checker in self.checkers:
-            checker.tell_decisions()
+            checker.report_decisions()
         self.checkers.clear()
 
     def check(self, step: surface.Step) -> nodes.Step | None:
@@ -92,7 +93,7 @@ class StepChecker:
             message = f"{depth} filters use one another in a row, more than {limits.FILTER_NESTING}"
             self.problems.add("FS510", step.name.span, message, "name the conditions themselves")
             return None
-        self._tell_if_decided(condition, checker, step.name.span, f"the filter `{step.name.text}`")
+        self._report_if_decided(condition, checker, step.name.span, f"the filter `{step.name.text}`")
         return nodes.Step(step.name.text, nodes.Filter(condition), BOOLEAN, None, step.name.span)
 
     def _names_a_step(self, condition: Expr) -> bool:
@@ -102,10 +103,10 @@ class StepChecker:
         for node in steps:
             message = f"`{node.text}` is a step, with one value for all reviews: no review can be tested by it"
             help = f"compare with it in the formula of a `sum`, such as `int(meta.stars > {node.text})`"
-            self.scope.tell("FS205", node.info.span, message, help, node.text)
+            self.scope.report("FS205", node.info.span, message, help, node.text)
         return bool(steps)
 
-    def _tell_if_decided(self, condition: Expr, checker: ExpressionChecker, span: Span, what: str) -> None:
+    def _report_if_decided(self, condition: Expr, checker: ExpressionChecker, span: Span, what: str) -> None:
         """Warn of a condition that every review meets, or none."""
         if self.scope.filter_size(condition) > DECIDED_SIZE:
             return
@@ -120,7 +121,7 @@ class StepChecker:
         checker.forget_decisions()
         self.problems.add("FS610", span, f"{which} review passes {what}: {reason}", help)
 
-    def _tell_if_constant(self, step: surface.Step, term: Expr, what: str) -> None:
+    def _report_if_constant(self, step: surface.Step, term: Expr, what: str) -> None:
         """Warn of an aggregate of what is the same for every review; an author of loops writes them on purpose."""
         if step.part_of or any(symbol.is_per_review for symbol in typed.symbols_in(term)):
             return
@@ -156,7 +157,7 @@ class StepChecker:
         if found.info.ty.is_error:
             return found, False
         if not isinstance(found, typed.Ref):  # a filter that never varies is told where it is defined
-            self._tell_if_decided(found, checker, where.span, "`where`")
+            self._report_if_decided(found, checker, where.span, "`where`")
         return found, True
 
     def _per_review(self, step: surface.Step, expression: ast.Expr, where: Expr | None, what: str) -> Expr:
@@ -183,13 +184,13 @@ class StepChecker:
         found = self._per_review(step, operation.expression, where, "sum")
         if found.info.ty.is_error or not sound:
             return None
-        self._tell_if_constant(step, found, "sum")
+        self._report_if_constant(step, found, "sum")
         term = found.info.range or intervals.ANY_NUMBER
         total = intervals.multiply(term, intervals.COUNT)  # 0 is in it, as a count can be 0
         total = Range(total.low, total.high)
         made = nodes.Sum(found, where, may_overflow=not total.is_bounded)
         if made.may_overflow:
-            tell_large_sum(self.scope, found, term, operation.expression.span)
+            report_large_sum(self.scope, found, term, operation.expression.span)
         return self._made(step, made, found.info.ty.present(), total.clipped())
 
     def _extreme(self, step: surface.Step, operation: surface.Extreme) -> nodes.Step | None:
@@ -205,7 +206,7 @@ class StepChecker:
             return None
         if found.info.ty.is_error or not sound:
             return None
-        self._tell_if_constant(step, found, what)
+        self._report_if_constant(step, found, what)
         ty, known = found.info.ty.present(), found.info.range or intervals.ANY_NUMBER
         if default is None or default.value is None:
             made = nodes.Extreme(operation.largest, found, where, None, has_default=default is not None)
@@ -249,6 +250,7 @@ class StepChecker:
 
         Of a source that has one value it is enough that one is found, or that there is a default.
         """
+        help: Help
         values, text = source.info.ty.values or (), expression_text(source)
         never = [
             entry.key
@@ -304,7 +306,7 @@ class StepChecker:
         literals = [*(rule.then for rule in operation.rules), operation.otherwise]
         if sound and not any(isinstance(literal, surface.NoLiteral) for literal in literals):
             reach.otherwise(operation.otherwise, facts)
-            reach.tell()
+            reach.report()
         joined = joined_type(literals, "a case's results", self.scope)
         if joined is not None and joined.base is Base.NULL:
             self.problems.add("FS301", operation.otherwise.span, "this case is always null", "write values")

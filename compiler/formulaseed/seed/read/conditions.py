@@ -9,7 +9,7 @@ import re
 from dataclasses import replace
 
 from formulaseed import limits
-from formulaseed.diagnostics.model import Help
+from formulaseed.diagnostics.model import Help, Suggestion
 from formulaseed.diagnostics.suggestions import did_you_mean, nearest, one_of
 from formulaseed.language import ast
 from formulaseed.seed.read.operands import Test, listed_of, operand_of, operator_in_text
@@ -22,17 +22,17 @@ _IN_KEY = re.compile(r"([$\w.]+)\s*(>=|<=|!=|>|<|==)")
 OPERATORS = ("in", ">=", ">", "<=", "<", "!=")
 _LISTED = ("in", "not in")
 _NOT_IN = ("not in", "not_in", "notin", "nin", "$nin", "!in")
-_INSTEAD: dict[str, str] = {
+_INSTEAD: dict[str, Help] = {
     **dict.fromkeys(("==", "=", "eq", "equals", "is"), "write the value alone, without an operator"),
-    **dict.fromkeys(("gte", "ge", "$gte", "≥", "=>"), Help("write `>=`", ">=")),
-    **dict.fromkeys(("lte", "le", "$lte", "≤", "=<"), Help("write `<=`", "<=")),
-    **dict.fromkeys(("ne", "neq", "$ne", "<>", "≠"), Help("write `!=`", "!=")),
-    **dict.fromkeys(("gt", "$gt"), Help("write `>`", ">")),
-    **dict.fromkeys(("lt", "$lt"), Help("write `<`", "<")),
-    "$in": Help("write `in`", "in"),
-    "min": Help("write `>=`", ">=", is_safe=False),
-    "max": Help("write `<=`", "<=", is_safe=False),
-    "not": Help("write `!=`", "!=", is_safe=False),
+    **dict.fromkeys(("gte", "ge", "$gte", "≥", "=>"), Suggestion("write `>=`", ">=")),
+    **dict.fromkeys(("lte", "le", "$lte", "≤", "=<"), Suggestion("write `<=`", "<=")),
+    **dict.fromkeys(("ne", "neq", "$ne", "<>", "≠"), Suggestion("write `!=`", "!=")),
+    **dict.fromkeys(("gt", "$gt"), Suggestion("write `>`", ">")),
+    **dict.fromkeys(("lt", "$lt"), Suggestion("write `<`", "<")),
+    "$in": Suggestion("write `in`", "in"),
+    "min": Suggestion("write `>=`", ">=", "unsafe"),
+    "max": Suggestion("write `<=`", "<=", "unsafe"),
+    "not": Suggestion("write `!=`", "!=", "unsafe"),
     "between": 'write {">=": 2020, "<=": 2023}',
 }
 
@@ -142,6 +142,7 @@ def _joined(value: JsonValue, word: str, namespace: str | None, shape: Shape) ->
 
 
 def _subject(key: JsonString, namespace: str | None, shape: Shape) -> ast.Name | ast.FilterName | ast.Invalid:
+    help: Help
     text = key.value
     if namespace is not None:
         if text.startswith(f"{namespace}."):
@@ -233,7 +234,7 @@ def _other_test(subject: ast.Name | ast.Invalid, test: Test, member: Member, sha
     if ends is not None:
         low, high = (operand_of(end, test, shape) for end in ends)
         return [ast.Comparison(subject.span, subject, (sign,), (end,)) for sign, end in ((">=", low), ("<=", high))]
-    meant_operator = _MEANT.get(operator) or (help.replacement if isinstance(help, Help) else None)
+    meant_operator = _MEANT.get(operator) or (help.replacement if isinstance(help, Suggestion) else None)
     if meant_operator is None:
         return [_unsaid(subject, value.span)]
     operand = _right_side(value, replace(test, operator=meant_operator), shape)

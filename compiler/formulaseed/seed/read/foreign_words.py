@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from formulaseed.diagnostics.model import Help
+from formulaseed.diagnostics.model import Help, Suggestion
 from formulaseed.language.foreign_functions import FOREIGN_FUNCTIONS
 
-FOREIGN_TYPES: dict[str, str] = {
-    **dict.fromkeys(("float", "double", "decimal", "real"), Help("did you mean `number`?", "number")),
-    **dict.fromkeys(("str", "text"), Help("did you mean `string`?", "string")),
-    **dict.fromkeys(("list", "choice", "category"), Help("did you mean `enum`?", "enum", is_safe=False)),
+FOREIGN_TYPES: dict[str, Help] = {
+    **dict.fromkeys(("float", "double", "decimal", "real"), Suggestion("did you mean `number`?", "number")),
+    **dict.fromkeys(("str", "text"), Suggestion("did you mean `string`?", "string")),
+    **dict.fromkeys(("list", "choice", "category"), Suggestion("did you mean `enum`?", "enum", "unsafe")),
 }
 
 _EXPR = {
@@ -87,6 +87,6 @@ def _operations() -> Iterator[tuple[str, str]]:
     yield from _NONE.items()
 
 
-FOREIGN_OPERATIONS: dict[str, str] = {
-    word: Help(help, _READ_AS[word], is_safe=False) if word in _READ_AS else help for word, help in _operations()
+FOREIGN_OPERATIONS: dict[str, Help] = {
+    word: Suggestion(help, _READ_AS[word], "unsafe") if word in _READ_AS else help for word, help in _operations()
 }

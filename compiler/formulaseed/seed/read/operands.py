@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass
 
 from formulaseed import limits
-from formulaseed.diagnostics.model import Help
+from formulaseed.diagnostics.model import Suggestion
 from formulaseed.language import ast
 from formulaseed.language.types import Type
 from formulaseed.seed.read.shape import Shape
@@ -80,7 +80,7 @@ def operand_of(value: JsonValue, test: Test, shape: Shape) -> ast.Expr:
     if test.takes_numbers and text in shape.parameters:
         named = f"param.{text}"
         is_safe = text not in shape.steps and text not in shape.spelled
-        help = Help(f"write `{named}`", named, is_safe=is_safe)
+        help = Suggestion(f"write `{named}`", named, "safe" if is_safe else "unsafe")
         shape.problems.add("FS301", value.span, f"`{text}` is a text here", help)
         return ast.Name(value.span, named)
     found: ast.Expr | None = ast.Name(value.span, text) if text in shape.types else None

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from formulaseed import limits
-from formulaseed.diagnostics.model import Help
+from formulaseed.diagnostics.model import Suggestion
 from formulaseed.language import ast
 from formulaseed.language.parser import parse_formula
 from formulaseed.seed import surface
@@ -155,7 +155,9 @@ def _single_name(text: JsonString, what: str, help: str, shape: Shape) -> ast.Ex
     if re.fullmatch(r"\$[A-Za-z_][\w.]*", text.value) and text.value not in shape.spelled.get(bare, ()):
         message = f"`$` stands before filters, and {what} takes a value"
         is_safe = bare in shape.steps or bare in shape.types
-        shape.problems.add("FS509", text.span, message, Help(f"write `{bare}`", bare, is_safe=is_safe))
+        shape.problems.add(
+            "FS509", text.span, message, Suggestion(f"write `{bare}`", bare, "safe" if is_safe else "unsafe")
+        )
         return ast.Name(text.span, bare)
     expression = parse_formula(text, shape.problems)
     if expression is None or isinstance(expression, ast.Name):

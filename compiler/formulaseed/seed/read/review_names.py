@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
-from formulaseed.diagnostics.model import Problems
+from formulaseed.diagnostics.model import Help, Problems
 from formulaseed.diagnostics.suggestions import did_you_mean, meant, nearest
 from formulaseed.language import ast
 from formulaseed.language.types import Type
@@ -68,7 +68,7 @@ class ReviewNames:
         self.steps = steps
         self.problems = problems
         self.step = ""
-        self._told: set[tuple[str, str]] = set()
+        self._reported: set[tuple[str, str]] = set()
 
     def name(self, node: ast.Name, loop: str | None) -> ast.Expr:
         """A name where a value is needed; `loop` is the variable of the loop that it stands in."""
@@ -163,10 +163,10 @@ class ReviewNames:
             return f"write `{loop}['{name}']`"
         return f"write `e['{name}']` inside a loop, such as `{_LOOP}`"
 
-    def _once(self, code: str, span: Span, message: str, help: str, name: str) -> ast.Invalid:
+    def _once(self, code: str, span: Span, message: str, help: Help, name: str) -> ast.Invalid:
         """Tell of a name once in a step, however often the step mentions it."""
-        if (self.step, name) not in self._told:
-            self._told.add((self.step, name))
+        if (self.step, name) not in self._reported:
+            self._reported.add((self.step, name))
             self.problems.add(code, span, message, help)
         return ast.Invalid(span)
 

@@ -12,7 +12,7 @@ import unicodedata
 from collections.abc import Collection, Mapping, Sequence
 
 from formulaseed import limits
-from formulaseed.diagnostics.model import Help, Problems
+from formulaseed.diagnostics.model import Help, Problems, Suggestion
 from formulaseed.diagnostics.suggestions import did_you_mean, is_slip, meant, nearest
 from formulaseed.language import ast
 from formulaseed.language.names import RESERVED_WORDS
@@ -140,6 +140,7 @@ class Shape:
 
     def keys(self, value: JsonObject, known: Sequence[str], what: str, told: Collection[str] = ()) -> None:
         """Tell of every key that is not known, but for those that were told."""
+        help: Help
         for key in value.names():
             if key.value not in known and key.value not in told:
                 aliases = [alias for alias in KEY_ALIASES.get(key.value.lower(), ()) if alias in known]
@@ -236,10 +237,10 @@ def meant_choice(text: str, what: str, allowed: Collection[str]) -> str | None:
     if text in allowed:
         return text
     help = _instead(text, what, allowed)
-    return help.replacement if isinstance(help, Help) and help.replacement in allowed else None
+    return help.replacement if isinstance(help, Suggestion) and help.replacement in allowed else None
 
 
-def _instead(text: str, what: str, allowed: Collection[str]) -> str:
+def _instead(text: str, what: str, allowed: Collection[str]) -> Help:
     """What to write in place of a word that is not allowed."""
     elsewhere = FOREIGN_OPERATIONS if what == "operation" else FOREIGN_TYPES if what.endswith("type") else {}
     instead = elsewhere.get(text.strip().lower().replace("-", "_").replace(" ", "_"))

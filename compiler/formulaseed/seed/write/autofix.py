@@ -8,11 +8,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable
 
-from formulaseed.diagnostics.model import Diagnostic, Fix
+from formulaseed.diagnostics.model import Diagnostic
 from formulaseed.seed import surface
 from formulaseed.seed.mentions import mentioned_names
 from formulaseed.seed.write.sorting import dependency_order
 from formulaseed.source.json_reader import JsonArray, JsonObject, JsonValue
+from formulaseed.source.text import Span
 
 _DUPLICATE = ("FS005", "FS203")
 _UNKNOWN = ("FS201", "FS204")
@@ -20,29 +21,34 @@ _CONSTANT = ("FS603", "FS607", "FS608", "FS610")
 """Warnings of what is the same for every restaurant: a sign that a name was taken for another."""
 
 
-def applicable(diagnostics: Collection[Diagnostic], program: surface.Program | None) -> list[Fix]:
-    """Return the fixes in the order of the file; of two that overlap the first.
+def applicable(diagnostics: Collection[Diagnostic], program: surface.Program | None) -> list[Diagnostic]:
+    """Return the diagnostics whose suggestions are safe to apply, in the order of the file; of two that overlap the first.
 
     Where a definition may be what is misspelt, its uses are left: where something is defined twice, and where a name is
     never used as it is defined, but several times, or as an output, as it is not.
     """
     if any(d.code in _DUPLICATE for d in diagnostics):
         return []
-    fixes = {d.fix: d.code for d in diagnostics if d.fix is not None}
+    fixable = {(d.span, d.suggestion): d for d in diagnostics if d.is_fixable}.values()
     unused = _unused(program) if program is not None else set()
     returned = {name.text for name in program.output} if program is not None else set()
-    uses = Counter(_written(fix) for fix, code in fixes.items() if code in _UNKNOWN)
-    found: list[Fix] = []
-    for fix in sorted(fixes, key=lambda fix: (fix.span.start, fix.span.end)):
-        written = _written(fix)
-        is_definition = _bare(fix.text) in unused and (uses[written] > 1 or written in returned)
-        if (not found or fix.span.start >= found[-1].span.end) and not is_definition:
-            found.append(fix)
+    uses = Counter(_written(d.span) for d in fixable if d.code in _UNKNOWN)
+    found: list[Diagnostic] = []
+    for d in sorted(fixable, key=lambda d: (d.span.start, d.span.end)):
+        written = _written(d.span)
+        is_definition = _bare(_replacement(d)) in unused and (uses[written] > 1 or written in returned)
+        if (not found or d.span.start >= found[-1].span.end) and not is_definition:
+            found.append(d)
     return found
 
 
-def _written(fix: Fix) -> str:
-    return _bare(fix.span.source.text[fix.span.start : fix.span.end])
+def _written(span: Span) -> str:
+    return _bare(span.source.text[span.start : span.end])
+
+
+def _replacement(found: Diagnostic) -> str:
+    assert found.suggestion is not None
+    return found.suggestion.replacement
 
 
 def _unused(program: surface.Program) -> set[str]:
@@ -59,13 +65,13 @@ def _bare(name: str) -> str:
     return name.strip("\"'$").rpartition(".")[2].removeprefix("$")
 
 
-def with_fixes(text: str, fixes: Iterable[Fix]) -> str:
-    """Return the text with every fix applied; none overlaps another, and they are in the order of the file."""
+def with_fixes(text: str, found: Iterable[Diagnostic]) -> str:
+    """Return the text with every suggestion applied; none overlaps another, and they are in the order of the file."""
     parts: list[str] = []
     last = 0
-    for fix in fixes:
-        parts += [text[last : fix.span.start], fix.text]
-        last = fix.span.end
+    for d in found:
+        parts += [text[last : d.span.start], _replacement(d)]
+        last = d.span.end
     return "".join([*parts, text[last:]])
 
 

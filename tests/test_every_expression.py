@@ -20,7 +20,7 @@ import third_evaluator
 from expression_trees import KINDS, NARROW, WIDE, Alphabet, Refused, kinds, text
 from formulaseed.ir import nodes
 from formulaseed.ir.text import step_text
-from formulaseed.pipeline import FormulaSeed, analyse
+from formulaseed.loading import FormulaSeed, analyse
 from generated_trees import assigned, has_known_result, plain
 from three_ways import Arguments, Json, Outcome, Ways, exact, shown
 

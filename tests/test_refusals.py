@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 import third_evaluator
-from formulaseed.pipeline import FormulaSeed, analyse
+from formulaseed.loading import FormulaSeed, analyse
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from three_ways import Arguments, Json, Ways, without

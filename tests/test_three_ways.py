@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 from formulaseed.ir.text import step_text
-from formulaseed.pipeline import FormulaSeed, analyse, compile_seed
+from formulaseed.loading import FormulaSeed, analyse, compile_seed
 from formulaseed.testing.formulas import FormulaWriter
 from formulaseed.testing.values import SHORT_TEXTS, TEXTS, integers, numbers
 from formulaseed.testing.where import ConditionWriter

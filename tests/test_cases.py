@@ -20,14 +20,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from formulaseed.loading import SeedAnalysis
 from formulaseed.diagnostics.codes import CODES
 from formulaseed.diagnostics.render import render_text, summary
 from formulaseed.errors import EvaluationError
 from formulaseed.ir import nodes
 from formulaseed.ir.dump import dump_program
 from formulaseed.ir.interpret import interpret
-from formulaseed.loading import analyse, analyse_file, compile_seed, load_seed
+from formulaseed.loading import SeedAnalysis, analyse, analyse_file, compile_seed, load_seed
 from formulaseed.runtime.evaluator import Evaluator
 from formulaseed.runtime.loading import module_from_source
 

@@ -162,7 +162,7 @@ def _no_module(folder: Path) -> tuple[Diagnostic, ...]:
 
 def _refused_by_verifier(folder: Path) -> tuple[Diagnostic, ...]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("formulaseed.backends.python.verify.verify", lambda *_: "for this test")
+        patch.setattr("formulaseed.backends.python.target.verify", lambda *_: "for this test")
         with pytest.raises(SeedError) as refused:
             compile_seed(tiny_seed())
     return refused.value.diagnostics

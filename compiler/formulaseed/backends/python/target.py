@@ -27,8 +27,9 @@ class _Module:
     dialect: Dialect
 
 
+SEED_TEMPLATE = Template("module", _ERRORS, ("Iterable", "Mapping", "Sequence"))
 _MODULES: dict[KindName, _Module] = {
-    "seed": _Module(plan_module, Template("module", _ERRORS, ("Iterable", "Mapping", "Sequence")), SEEDS),
+    "seed": _Module(plan_module, SEED_TEMPLATE, SEEDS),
     "requests": _Module(plan_requests, Template("requests", _REQUESTS, ()), REQUESTS),
     "rules": _Module(plan_rules, Template("rules", _ERRORS, ("Mapping", "Sequence")), SEEDS),
 }

@@ -271,3 +271,19 @@ def test_errors_of_rules_are_seed_errors(tmp_path: Path) -> None:
     with pytest.raises(SeedError) as refused:
         checked(analyse_rules(path, REFERENCE))
     assert [d.code for d in refused.value.diagnostics] == ["FS204"]
+
+
+def test_a_misspelt_field_of_a_record_is_refused(tmp_path: Path) -> None:
+    """A key that is a typo of an absent field, in its entity or beside it, does not leave the field null."""
+    fields = {"price": "float", "cond": {"type": "enum", "values": ["new", "old"], "nullable": True}, "bond": "float"}
+    schema = write_json(tmp_path / "schema.json", {"root": "listing", "entities": {"listing": {"fields": fields}}})
+    rules = write_json(tmp_path / "rules.json", [{"name": "r", "formula": "1 if cond == 'new' else 2"}])
+    module = compiled(rules, schema)
+    for record in ({"cnd": "new"}, {"Cond": "new"}, {"listing": {"cnd": "new"}}, {"listng": {"cond": "new"}}):
+        with pytest.raises(module.DataError, match="is missing, but there is"):
+            module.parse_record(record)
+    for record in ({"bond": 1.0}, {"listing": {"bond": 1.0}}, {"listing": None}, {}, {"cond": None}):
+        assert module.parse_record(record) == (None,)
+    for value in (5, None, [], "x"):
+        with pytest.raises(module.DataError, match="the record must be an object"):
+            module.parse_record(value)

@@ -40,11 +40,15 @@ class Function(Operation):
     literal: tuple[int, int] | None = None
     """The bounds of the last parameter where that must be a literal integer."""
     operator: str = ""
-    """The operator that a call is short for, between its arguments."""
+    """The operator that it is another name for."""
+    folds: str = ""
+    """The operator that a call stands for, between the items of its list."""
     of_none: Value = None
     """The value of an empty list."""
     is_rounding: bool = False
     """Whether the result is the argument, or next to it."""
+    is_conversion: bool = False
+    """Whether the result is the argument where that has the type of the result."""
     bounds: Literal["", "below", "above"] = ""
     """The side on which a constant argument bounds the result."""
     hints: Mapping[int, str] = field(default_factory=dict)
@@ -159,7 +163,7 @@ _NUMBER_OR_BOOLEAN = frozenset({Base.INTEGER, Base.NUMBER, Base.BOOLEAN})
 TO_FLOAT = Function(
     name="float", parameters=("value",), description="The value as a number; true is 1.0, false is 0.0",
     examples=(("float(3)", 3.0), ("float(true)", 1.0)), takes=_NUMBER_OR_BOOLEAN,
-    result=a_number, is_float=True, range=lambda a: a, apply=float, is_rounding=True,
+    result=a_number, is_float=True, range=lambda a: a, apply=float, is_rounding=True, is_conversion=True,
 )  # fmt: skip
 """The conversion that formulas over a domain end with."""
 
@@ -202,12 +206,12 @@ FUNCTIONS: dict[str, Function] = {
         Function(
             name="int", parameters=("value",), description="The value as an integer, decimals cut off; true is 1, false is 0",
             examples=(("int(7.9)", 7), ("int(true)", 1)), returns="integer", takes=_NUMBER_OR_BOOLEAN,
-            result=_an_integer, range=_truncated_range, apply=int, is_rounding=True,
+            result=_an_integer, range=_truncated_range, apply=int, is_rounding=True, is_conversion=True,
         ),
         TO_FLOAT,
         Function(
             name="sum", parameters=("a", "b", "..."), description="The sum of the values of a list; of an empty one 0",
-            examples=(("sum([1, 2, 3.5])", 6.5), ("sum([])", 0)), list_argument="must", operator="+", of_none=0,
+            examples=(("sum([1, 2, 3.5])", 6.5), ("sum([])", 0)), list_argument="must", folds="+", of_none=0,
             result=widest, range=_sum_range, apply=lambda *values: reduce(add, values, 0),
         ),
         Function(

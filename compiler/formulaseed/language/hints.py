@@ -1,7 +1,7 @@
 """What people and models write in formulas from other languages, and typing errors, each with the form to write.
 
-Pure data. `syntax_errors` looks up what stops the parser, `check.unknown_calls` what is called and is no function. Adding a hint is
-one row; the examples are tests.
+Pure data. `syntax_errors` looks up what stops the parser, `check.unknown_calls` what is called and is no function. Adding a hint
+is one row; the examples are tests.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ _YEAR = "declare the year in `parameters` and write `param.AS_OF_YEAR`"
 class Hint:
     """Syntax that is not in the language, recognised around the place where the parser stops.
 
-    In the texts `{0}` is what the pattern matches (its group `at` if it has one, which is also what is underlined), `{1}` its first
-    group. `instead` is read in its place, so that the rest is checked; without one nothing more is reported of the formula.
+    In the texts `{0}` is what the pattern matches (its group `at` if it has one, which is also what is underlined), `{1}` its
+    first group. `instead` is read in its place, so that the rest is checked; without one nothing more is reported of the formula.
     """
 
     pattern: re.Pattern[str]
@@ -70,6 +70,7 @@ HINTS = (
     _hint(r"={1,2}<=?|<==", _NO_OPERATOR, "write `<=`", "1 if N =< 3 else 0", "<="),
     _hint(r"<>|~=", _NO_OPERATOR, "write `!=`", "1 if N <> 3 else 0", "!="),
     _hint(r"\?\?", _NO_OPERATOR, "write `(x or 0)`", "(context.tier ?? 0) * 2", " or "),
+    _hint(r"<<|>>", "`{0}` is not an operator: there is no shift", "write `* 2 ** n` or `// 2 ** n`", "N << 1"),
     _hint(r"&&", _NO_OPERATOR, "write `and`", "1 if N > 1 && N < 5 else 0", " and "),
     _hint(r"\|\|", _NO_OPERATOR, "write `or`", "1 if N > 1 || M > 1 else 0", " or "),
     _hint(r"&", _NO_OPERATOR, "write `and`", "1 if (N > 1) & (M > 1) else 0"),
@@ -108,7 +109,8 @@ HINTS = (
     _hint(r"(?i:\bthen\b)", _NO_SYNTAX, _CHOICE, "N > 1 then 2"),
     _hint(r"(?i:\bselect\b)", _NO_STATEMENT, 'count or sum the reviews in a step of its own, such as {{"op": "count"}}',
           "SELECT COUNT(*) FROM reviews", alone="formulas read the fields of one item, such as `cpu.cores`"),
-    _hint(r"(?P<at>\b(?i:count)\s*\(\s*\*\s*\))", "there is no function `count`", "`count` is an operation: give it a step of its own",
+    _hint(r"(?P<at>\b(?i:count)\s*\(\s*\*\s*\))", "there is no function `count`",
+          "`count` is an operation: give it a step of its own",
           "count(*) + 1", code="FS207", alone="formulas read the fields of one item, such as `cpu.cores`"),
     _hint(r"(?i)^\s*(?P<at>if)\b(?!\s*\()", "a formula does not begin with `if`",
           "the value comes first: `a if condition else b`", "if N > 1: 2", code="FS101"),
@@ -154,7 +156,8 @@ HINTS = (
     _hint(r"\[", "values cannot be indexed", "name the field with a dot, such as `extraction.severity`", "context['stars'] * 2",
           alone="name the field with a dot, such as `cpu.cores`"),
     _hint(r"[{}]", _NO_SYNTAX, "a list is written ['a', 'b']", "{'a': 1}"),
-    _hint(r"\.", "a dot may only join a namespace and a field", "write `meta.stars`", "meta.", alone="write `cpu.cores`"),
+    _hint(r"\.(?!\s*[A-Za-z_])", "a dot may only join a namespace and a field", "write `meta.stars`", "meta.",
+          alone="write `cpu.cores`"),
     _hint(r":", _NO_SYNTAX, _CHOICE, "N : 2"),
     _hint(r";", "a formula is one expression", "give every value a step of its own", "N + 1; N + 2",
           alone="write one formula for each value"),
@@ -171,7 +174,7 @@ CALLS = {
     "notnull(x)": "x != None", "notna(x)": "x != None", "is_not_null(x)": "x != None", "nullif(x, y)": "None if x == y else x",
     "contains(text, part)": "part in text", "between(x, low, high)": "low <= x <= high", "equals(x, y)": "x == y",
     "sign(x)": "1 if x > 0 else -1 if x < 0 else 0", "ln(x)": "log(x)", "log10(x)": "log(x) / log(10)",
-    "log2(x)": "log(x) / log(2)", "log1p(x)": "log(1 + x)", "exp(x)": "2.718281828459045 ** x", "square(x)": "x ** 2",
+    "log2(x)": "log(x) / log(2)", "log1p(x)": "log(1 + x)", "exp(x)": "2.718281828459045 ** x", "square(x)": "x ** 2", "sqr(x)": "x ** 2",
     "power(x, y)": "x ** y", "mod(x, y)": "x % y", "div(x, y)": "x // y", "divide(x, y)": "x / y", "add(x, y)": "x + y",
     "subtract(x, y)": "x - y", "multiply(x, y)": "x * y", "maximum(x, y)": "max(x, y)", "greatest(x, y)": "max(x, y)",
     "minimum(x, y)": "min(x, y)", "least(x, y)": "min(x, y)", "trunc(x)": "int(x)", "truncate(x)": "int(x)",
@@ -212,7 +215,7 @@ FUNCTION_HELP: dict[str, tuple[str, str]] = {
     **dict.fromkeys(("all", "every"),
                     ("write `a and b`, or count in a step what does not match and write `N == 0`", "write `a and b`")),
     **dict.fromkeys(("bool", "boolean"), ("write a comparison, such as `x != 0`",) * 2),
-    **dict.fromkeys(("str", "text", "concat", "upper", "lower", "trim", "replace", "substring", "substr", "left", "right", "format"),
+    **dict.fromkeys(("str", "text", "concat", "upper", "lower", "trim", "replace", "substring", "left", "right", "format"),
                     (_NO_STRINGS,) * 2),
     **dict.fromkeys(CLOCK, (_YEAR, "write the year as a number")),
 }  # fmt: skip

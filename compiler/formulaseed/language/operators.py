@@ -131,7 +131,7 @@ def outside_domain(sign: str, bound: int, needs: str, **more: Any) -> Failure:
     end, wanted = ("high", "a larger") if sign in ("<", "<=") else ("low", "a smaller")
     return fails_where(
         0, sign, bound, "domain", f"{needs}, and {{0}} is {{0.range}}",
-        certain=f"this always fails{{where}}: `{{name}}` of {{0.{end}}} at {'most' if end == 'high' else 'least'}",
+        certain=f"this always fails{{where}}: `{{name}}` of a number that is {{0.{end}}} at {'most' if end == 'high' else 'least'}",
         help=f"`{{name}}` needs {wanted} number", fault=f"{{shown}}: {needs}", **more,
     )  # fmt: skip
 

@@ -111,8 +111,9 @@ def _parse(
             reading = reading.replaced(fault.start, fault.end, fault.instead)
     if tree is None:
         return None
-    if _depth(tree) > limits.TREE_DEPTH:
-        problems.report(catalogue.too_large(text.span, catalogue.too_deep("operations", "", limits.TREE_DEPTH), alone))
+    if (depth := _depth(tree)) > limits.TREE_DEPTH:
+        too_deep = catalogue.too_deep("operations", depth, limits.TREE_DEPTH)
+        problems.report(catalogue.too_large(text.span, too_deep, alone))
         return None
     builder = _Builder(reading, subject)
     expression: ast.Expr = builder.transform(tree)
@@ -138,7 +139,7 @@ def _over_limit(text: str) -> str | None:
     if tokens > limits.FORMULA_TOKENS + 2 * limits.LIST_ITEMS * (" in " in text):
         return catalogue.too_many(tokens, "symbol", limits.FORMULA_TOKENS)
     if deepest > limits.FORMULA_NESTING:
-        return catalogue.too_deep("brackets", f"{deepest} deep, ", limits.FORMULA_NESTING)
+        return catalogue.too_deep("brackets", deepest, limits.FORMULA_NESTING)
     return None
 
 

@@ -1,7 +1,7 @@
 """What is wrong with a formula that cannot be parsed.
 
-In: a formula and Lark's exception. Out: code, place, message, help. Syntax of other languages and typing errors are recognised by the
-table of hints; anything else is reported by what could be at the place.
+In: a formula and Lark's exception. Out: code, place, message, help. Syntax of other languages and typing errors are recognised by
+the table of hints; anything else is reported by what could be at the place.
 """
 
 from __future__ import annotations
@@ -176,6 +176,6 @@ def help_for_method(value: str, name: str, arguments: list[str]) -> str:
         parameters = rest.split(", ")
         if method == name.lower() and len(parameters) == len(operands):
             given = dict(zip(parameters, operands, strict=True))
-            text = re.sub("|".join(rf"\b{each}\b" for each in parameters), lambda match: given[match.group()], template)
+            text = "".join([given.get(word, word) for word in re.split(r"(\b\w+\b)", template)])
             return catalogue.written_as(text, is_number=method in PLACES, is_length=template.startswith("len("))
     return ""

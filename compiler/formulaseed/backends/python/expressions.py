@@ -185,7 +185,11 @@ class ExpressionPrinter:
 
     def _call(self, node: typed.Call) -> Printed:
         first = node.arguments[0]
-        if isinstance(first, typed.Literal) and first.info.ty == node.info.ty and FUNCTIONS[node.function].is_rounding:
+        if (
+            isinstance(first, typed.Literal)
+            and first.info.ty == node.info.ty
+            and FUNCTIONS[node.function].is_conversion
+        ):
             return self.print(first)  # `float(2.5)` and `int(7)` are what they hold
         finished = [self.finished(argument) for argument in node.arguments]
         before, arguments = self._flat(node.arguments, finished)
@@ -193,6 +197,9 @@ class ExpressionPrinter:
 
     def _called(self, node: typed.Call, arguments: list[Printed]) -> Printed:
         function = FUNCTIONS[node.function]
+        if function.operator:
+            left, right = node.arguments
+            return self._operation(typed.Binary(function.operator, left, right, node.info, node.is_safe), *arguments)
         values = arguments[: len(function.parameters) - 1] if function.literal is not None else arguments
         is_number = node.info.ty.base is Base.NUMBER
         floats = function.is_float or (is_number and all(argument.floats for argument in values))

@@ -57,5 +57,7 @@ def _helper(function: Function) -> str:
 
 def names_used() -> tuple[frozenset[str], frozenset[str]]:
     """Return the builtins, and the parts of `math`, that calls of functions are spelled with."""
-    texts = " ".join(function.spelling(BACKEND).text for function in FUNCTIONS.values() if not function.operator)
+    texts = " ".join(
+        function.spelling(BACKEND).text for function in FUNCTIONS.values() if not (function.operator or function.folds)
+    )
     return frozenset(re.findall(r"(?<![.\w])(\w+)\(", texts)), frozenset(re.findall(r"\bmath\.(\w+)", texts))

@@ -38,7 +38,7 @@ def unfinished(expected: set[str], ends_with_not: bool) -> Mistake:
 
 
 def not_a_comparison(subject: str, named: bool, compared: str, value: str) -> Mistake:
-    """A `when` without an operator. `named`: it repeats the source. `compared` is the comparison to write, `value` what it may equal."""
+    """A `when` without an operator. `named`: it repeats the source. `compared` is what to write, `value` what it may equal."""
     help = "write it like `< 4.0`, or drop `source` and write the whole condition"
     if compared:
         help = f"{f'leave `{subject}` out: ' if named else ''}write `{compared}`"
@@ -108,8 +108,8 @@ def too_many(number: int, what: str, most: int) -> str:
     return f"the formula has {number_of(number, what)}, more than {most:,}"
 
 
-def too_deep(what: str, depth: str, most: int) -> str:
-    return f"{what} are nested {depth}more than {most} deep"
+def too_deep(what: str, depth: int, most: int) -> str:
+    return f"{what} are nested {depth} deep, more than {most}"
 
 
 def number_out_of_range(span: Span, text: str) -> Diagnostic:

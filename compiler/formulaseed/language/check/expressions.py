@@ -321,11 +321,11 @@ class ExpressionChecker(ComparisonChecker):
     def _applied(self, function: Function, arguments: list[Expr], span: Span, facts: Facts) -> Expr:
         if not arguments:
             return _literal(function.of_none, span)
-        if not function.operator:
+        if not function.folds:
             return self._operation(function, arguments, span, facts)
         total = arguments[0]  # one by one: Python's own `sum` rounds differently from version to version
         for argument in arguments[1:]:
-            total = self._operation(OPERATORS[function.operator], [total, argument], span, facts)
+            total = self._operation(OPERATORS[function.folds], [total, argument], span, facts)
             if total.info.ty.is_error:
                 break
         return total

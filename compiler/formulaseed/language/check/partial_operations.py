@@ -61,17 +61,24 @@ class _Named:
 
 def certain_failure(operation: Operation, operands: Sequence[Expr], known: Operands) -> CertainFailure | None:
     """Return why the operation fails for all operands in the ranges; None where it may have a value."""
-    for failure in operation.failures:
-        if failure.always(known):
-            named = [_Named(*each) for each in zip(operands, known.ranges, strict=True)]
-            text = failure.certain.format(*named, name=operation.name, where="{where}")
-            help = failure.help.format(name=operation.name)
-            return CertainFailure(failure.kind, text, help, failure.effect == "useless")
-    if all(info.is_constant for info in known.infos):
-        try:
-            operation.value(*(info.constant for info in known.infos))
-        except Fault as fault:
-            return CertainFailure(fault.kind, catalogue.always_fails_with(fault.message), catalogue.CHANGE_THE_VALUES)
+    failure = next((each for each in operation.failures if each.always(known)), None)
+    help = failure.help.format(name=operation.name) if failure else catalogue.CHANGE_THE_VALUES
+    fault = _fault(operation, known) if all(info.is_constant for info in known.infos) else None
+    if fault is not None and fault.kind != "division_by_zero":
+        return CertainFailure(fault.kind, catalogue.always_fails_with(fault.message), help)
+    if failure is None:
+        return None
+    named = [_Named(*each) for each in zip(operands, known.ranges, strict=True)]
+    text = failure.certain.format(*named, name=operation.name, where="{where}")
+    return CertainFailure(failure.kind, text, help, failure.effect == "useless")
+
+
+def _fault(operation: Operation, known: Operands) -> Fault | None:
+    """The fault of an operation on constants."""
+    try:
+        operation.value(*(info.constant for info in known.infos))
+    except Fault as fault:
+        return fault
     return None
 
 

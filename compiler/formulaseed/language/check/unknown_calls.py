@@ -44,7 +44,8 @@ def report_unknown_function(scope: Scope, name: ast.Name, arguments: Sequence[Ex
         texts = [text_at(argument, ATOM) for argument in known]
         shown = help_for_method(module, last, texts) if all(len(text) <= _SHOWN for text in texts) else ""
         if not shown:
-            shown = _rewritten(last.lower(), [ast.Name(name.span, module), *known]) or ""
+            value = ast.Name(name.span, module)
+            shown = _rewritten(last.lower(), [value, *known]) or (last in FUNCTIONS and _call(name, value, known)) or ""
         scope.problems.report(catalogue.method(name.span, last, scope.words, shown))
         return
     if scope.is_step(name.text):
@@ -97,6 +98,12 @@ def _rewritten(name: str, arguments: Sequence[Any]) -> str | None:
     return None
 
 
+def _call(name: ast.Name, value: ast.Expr, arguments: Sequence[Any]) -> str:
+    """Help that writes a method that is a function here as a call of it."""
+    call = ast.Call(name.span, replace(name, text=name.text.rpartition(".")[2]), (value, *arguments))
+    return f"write `{expression_text(call)}`"
+
+
 @cache
 def _parsed(template: str) -> ast.Expr:
     source = Source("", template)
@@ -121,4 +128,4 @@ def _substituted(node: Any, given: Mapping[str, Any]) -> Any:
 
 def _is_elsewhere(name: str) -> bool:
     """Whether Python has such a function, so that it is no misspelt one of ours."""
-    return hasattr(builtins, name) or hasattr(math, name)
+    return name not in FUNCTIONS and (hasattr(builtins, name) or hasattr(math, name))

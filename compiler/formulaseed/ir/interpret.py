@@ -273,9 +273,9 @@ class _Evaluator:
                 number = self.value(operand, row)
                 return -number if sign == "-" else number
             case typed.Binary(symbol_, left, right):
-                return OPERATORS[symbol_].apply(self.value(left, row), self.value(right, row))
+                return OPERATORS[symbol_].value(self.value(left, row), self.value(right, row))
             case typed.Call(name, arguments):
-                return FUNCTIONS[name].apply(*[self.value(argument, row) for argument in arguments])
+                return FUNCTIONS[name].value(*[self.value(argument, row) for argument in arguments])
             case typed.Comparison(first, operators, rest):
                 left_value = self.value(first, row)
                 for compare, right in zip(operators, rest, strict=True):

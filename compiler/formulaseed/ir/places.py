@@ -11,11 +11,9 @@ from collections.abc import Iterator
 from formulaseed.ir import nodes
 from formulaseed.language import typed
 from formulaseed.language.functions import FUNCTIONS
+from formulaseed.language.operators import OPERATORS, Operation
 from formulaseed.language.typed import Expr, SymbolKind
 from formulaseed.source.text import Span
-
-_DIVIDING = ("/", "//", "%", "**", "pow")
-_DOMAIN = ("log", "sqrt", "**", "pow")
 
 
 def place_of(program: nodes.Program, name: str, kind: str) -> Span | None:
@@ -46,17 +44,12 @@ def _may_raise(node: Expr, kind: str) -> bool:
         case typed.Present():
             return kind == "null"
         case typed.Binary(symbol, is_safe=is_safe, may_overflow=may_overflow):
-            return _fails(symbol, kind, is_safe) or (
-                kind == "overflow" and (may_overflow or (symbol == "**" and not is_safe))
-            )
+            return _fails(OPERATORS[symbol], kind, is_safe) or (kind == "overflow" and may_overflow)
         case typed.Call(function, is_safe=is_safe):
-            return _fails(function, kind, is_safe) or (
-                kind == "overflow" and not is_safe and FUNCTIONS[function].helper == "power"
-            )
+            return _fails(FUNCTIONS[function], kind, is_safe)
         case _:
             return False
 
 
-def _fails(name: str, kind: str, is_safe: bool) -> bool:
-    names = {"division_by_zero": _DIVIDING, "domain": _DOMAIN}.get(kind, ())
-    return not is_safe and name in names
+def _fails(operation: Operation, kind: str, is_safe: bool) -> bool:
+    return not is_safe and any(failure.kind == kind for failure in operation.failures)

@@ -7,8 +7,8 @@ same expression again.
 from __future__ import annotations
 
 from formulaseed.ir import nodes
+from formulaseed.language.printer import expression_text, literal_text
 from formulaseed.language.typed import Expr
-from formulaseed.language.typed_text import expression_text, literal_text
 from formulaseed.wording import number_of
 
 

@@ -1,49 +1,63 @@
-"""The one table of operators and functions.
-
-The checker reads types and ranges here, the interpreter `apply`, the emitter `helper`, and the documentation
-the rest. Adding a function is one entry.
-"""
+"""The table of functions. Adding a function is one entry."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import reduce
+from operator import add
+from typing import Literal
 
 from formulaseed.language import intervals
 from formulaseed.language.intervals import Range
-from formulaseed.language.operators import Fault, Number, _power, _power_is_safe, _widest, always, finite
-from formulaseed.language.types import INTEGER, NUMBER, Base, Type, Value
+from formulaseed.language.operators import (
+    OPERATORS,
+    Failure,
+    Number,
+    Operation,
+    Spelling,
+    a_number,
+    outside_domain,
+    widest,
+)
+from formulaseed.language.typed import Info
+from formulaseed.language.types import INTEGER, Base, Type, Value
 
 
-@dataclass(frozen=True, slots=True)
-class Function:
-    """A function of the language. `parameters` names them; a last name of `...` takes any number more.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Function(Operation):
+    """A function. `parameters` names what it takes; a last name of `...` takes any number more."""
 
-    `takes_list`: the arguments may be given as one list, or with `only_list` must be, and then there may be none.
-    `helper` and `is_safe` as for operators.
-    """
-
-    name: str
     parameters: tuple[str, ...]
-    description: str
-    example: str
-    example_value: Value
-    returns: str
-    result: Callable[[Sequence[Type]], Type]
-    range: Callable[[Sequence[Range]], Range]
-    apply: Callable[..., Number]
+    returns: str = "number"
+    """The name of the result's type in documents."""
     optional: int = 0
+    """So many of the last parameters may be left out."""
     takes: frozenset[Base] = frozenset({Base.INTEGER, Base.NUMBER})
-    takes_list: bool = False
-    only_list: bool = False
-    helper: str | None = None
-    is_safe: Callable[[Sequence[Range]], bool] = always
+    list_argument: Literal["no", "may", "must"] = "no"
+    """Whether the arguments are given as one list."""
+    literal: tuple[int, int] | None = None
+    """The bounds of the last parameter where that must be a literal integer."""
+    operator: str = ""
+    """The operator that it is another name for."""
+    folds: str = ""
+    """The operator that a call stands for, between the items of its list."""
+    of_none: Value = None
+    """The value of an empty list."""
+    is_rounding: bool = False
+    """Whether the result is the argument, or next to it."""
+    is_conversion: bool = False
+    """Whether the result is the argument where that has the type of the result."""
+    bounds: Literal["", "below", "above"] = ""
+    """The side on which a constant argument bounds the result."""
+    hints: Mapping[int, str] = field(default_factory=dict)
+    """What helps where so many arguments are given, which are too many or too few."""
 
     @property
     def signature(self) -> str:
         parameters = ", ".join(self.parameters)
-        return f"{self.name}([{parameters}])" if self.only_list else f"{self.name}({parameters})"
+        return f"{self.name}([{parameters}])" if self.list_argument == "must" else f"{self.name}({parameters})"
 
     @property
     def least(self) -> int:
@@ -57,174 +71,173 @@ class Function:
     def is_variadic(self) -> bool:
         return self.parameters[-1] == "..."
 
-
-def _log(value: Number) -> float:
-    if value <= 0:
-        raise Fault("domain", f"log({value!r}): the logarithm needs a number above 0", (value,))
-    return math.log(value)
+    def spelling(self, backend: str) -> Spelling:
+        return self.spellings.get(backend) or Spelling(f"{self.name}({{}})")
 
 
-def _sqrt(value: Number) -> float:
-    if value < 0:
-        raise Fault("domain", f"sqrt({value!r}): the square root needs a number of 0 or more", (value,))
-    return math.sqrt(value)
+def is_partial(name: str) -> bool:
+    """Return whether an operator or function has no value for some numbers of ordinary size."""
+    entry = OPERATORS.get(name) or FUNCTIONS.get(name)
+    return entry is not None and entry.is_partial
 
 
-def _round(value: Number, digits: int | None = None) -> Number:
-    try:
-        return finite(round(value) if digits is None else round(value, digits))
-    except OverflowError:
-        raise Fault("overflow", f"round({value!r}, {digits!r}) is too large for a number", (value, digits)) from None
+# --- types of results
 
 
-def _clamp(value: Number, low: Number, high: Number) -> Number:
-    return max(low, min(high, value))
-
-
-def _largest(*values: Number) -> Number:
-    return max(values)
-
-
-def _smallest(*values: Number) -> Number:
-    return min(values)
-
-
-def _sum(*values: Number) -> Number:
-    total: Number = 0
-    for value in values:
-        total += value
-    return finite(total)
-
-
-def _to_number(_: Sequence[Type]) -> Type:
-    return NUMBER
-
-
-def _to_integer(_: Sequence[Type]) -> Type:
+def _an_integer(_: Sequence[Info]) -> Type:
     return INTEGER
 
 
-def _rounded(types: Sequence[Type]) -> Type:
-    return INTEGER if len(types) == 1 else types[0].present()
+def _rounded(operands: Sequence[Info]) -> Type:
+    return INTEGER if len(operands) == 1 else operands[0].ty.present()
 
 
 # --- ranges of results
 
 
-def _max_range(args: Sequence[Range]) -> Range:
+def _max_range(*args: Range) -> Range:
     return Range(max(a.low for a in args), max(a.high for a in args))
 
 
-def _min_range(args: Sequence[Range]) -> Range:
+def _min_range(*args: Range) -> Range:
     return Range(min(a.low for a in args), min(a.high for a in args))
 
 
-def _abs_range(args: Sequence[Range]) -> Range:
-    (a,) = args
+def _abs_range(a: Range) -> Range:
     low = 0.0 if a.low <= 0 <= a.high else min(abs(a.low), abs(a.high))
     return Range(low, max(abs(a.low), abs(a.high)), a.nonzero)
 
 
-def _log_range(args: Sequence[Range]) -> Range:
-    (a,) = args
-    return Range(
-        _widen(math.log(a.low), -1) if a.low > 0 else -746.0, _widen(math.log(a.high), 1) if a.high > 0 else 710.0
-    )
+def _log_range(a: Range) -> Range:
+    low = _widen(math.log(a.low), -1) if a.low > 0 else -746.0
+    return Range(low, _widen(math.log(a.high), 1) if a.high > 0 else 710.0)
 
 
-def _sqrt_range(args: Sequence[Range]) -> Range:
-    (a,) = args
+def _sqrt_range(a: Range) -> Range:
     return Range(math.sqrt(max(a.low, 0.0)), math.sqrt(max(a.high, 0.0)))
 
 
-def _whole_range(args: Sequence[Range]) -> Range:
+def _whole_range(a: Range) -> Range:
     """Between the next integers outside."""
-    return Range(float(math.floor(args[0].low)), float(math.ceil(args[0].high)))
+    return Range(float(math.floor(a.low)), float(math.ceil(a.high)))
 
 
-def _truncated_range(args: Sequence[Range]) -> Range:
-    return Range(float(math.trunc(args[0].low)), float(math.trunc(args[0].high)))
+def _truncated_range(a: Range) -> Range:
+    return Range(float(math.trunc(a.low)), float(math.trunc(a.high)))
 
 
-def _decimals_range(args: Sequence[Range]) -> Range:
-    if len(args) == 1:
-        return _whole_range(args)
-    step = 10.0 ** max(0.0, -args[1].low)
-    return intervals.add(args[0], Range(-step, step))
+def _decimals_range(a: Range, digits: Range | None = None) -> Range:
+    if digits is None:
+        return _whole_range(a)
+    step = 10.0 ** max(0.0, -digits.low)
+    return intervals.add(a, Range(-step, step))
 
 
-def _clamp_range(args: Sequence[Range]) -> Range:
-    return _max_range([args[1], _min_range([args[2], args[0]])])
+def _clamp_range(value: Range, low: Range, high: Range) -> Range:
+    return _max_range(low, _min_range(high, value))
 
 
-def _sum_range(args: Sequence[Range]) -> Range:
-    total = intervals.exactly(0)
-    for a in args:
-        total = intervals.add(total, a)
-    return total
+def _sum_range(*args: Range) -> Range:
+    return reduce(intervals.add, args, intervals.exactly(0))
 
 
 def _widen(value: float, direction: int) -> float:
     return value + direction * 1e-9 * max(1.0, abs(value))
 
 
+def _clamp(value: Number, low: Number, high: Number) -> Number:
+    return max(low, min(high, value))
+
+
+_EXCHANGED = Failure(
+    "domain",
+    lambda o: False,
+    lambda o: o.ranges[1].low > o.ranges[2].high,
+    certain="the lower bound is above the upper one: {1.low} and {2.high}",
+    help="exchange the bounds: clamp(value, low, high)",
+    effect="useless",
+)
+_POWER = OPERATORS["**"]
 _NUMBER_OR_BOOLEAN = frozenset({Base.INTEGER, Base.NUMBER, Base.BOOLEAN})
 
+TO_FLOAT = Function(
+    name="float", parameters=("value",), description="The value as a number; true is 1.0, false is 0.0",
+    examples=(("float(3)", 3.0), ("float(true)", 1.0)), takes=_NUMBER_OR_BOOLEAN,
+    result=a_number, is_float=True, range=lambda a: a, apply=float, is_rounding=True, is_conversion=True,
+)  # fmt: skip
+"""The conversion that formulas over a domain end with."""
+
 FUNCTIONS: dict[str, Function] = {
-    function.name: function
-    for function in (
+    entry.name: entry
+    for entry in (
         Function(
-            "max", ("a", "b", "..."), "The largest of the values", "max(0.1, 0.05)", 0.1, "number",
-            _widest, _max_range, _largest, takes_list=True,
+            name="max", parameters=("a", "b", "..."), description="The largest of the values",
+            examples=(("max(0.1, 0.05)", 0.1), ("max([1, 3, 2])", 3)), list_argument="may",
+            result=widest, range=_max_range, apply=lambda *values: max(values), bounds="below",
         ),
         Function(
-            "min", ("a", "b", "..."), "The smallest of the values", "min(20.0, 35.5)", 20.0, "number",
-            _widest, _min_range, _smallest, takes_list=True,
+            name="min", parameters=("a", "b", "..."), description="The smallest of the values",
+            examples=(("min(20.0, 35.5)", 20.0), ("min([2, 1])", 1)), list_argument="may",
+            result=widest, range=_min_range, apply=lambda *values: min(values), bounds="above",
         ),
         Function(
-            "abs", ("value",), "The value without its sign", "abs(3 - 5)", 2, "number", _widest, _abs_range, abs,
+            name="abs", parameters=("value",), description="The value without its sign", examples=(("abs(3 - 5)", 2),),
+            result=widest, range=_abs_range, apply=abs,
         ),
         Function(
-            "log", ("value",), "The natural logarithm of a number above 0", "log(1)", 0.0, "number",
-            _to_number, _log_range, _log, helper="log", is_safe=lambda a: a[0].low > 0,
+            name="log", parameters=("value",), description="The natural logarithm; of 0 or less it is an error",
+            examples=(("log(1)", 0.0),), result=a_number, is_float=True, range=_log_range, apply=math.log,
+            failures=(outside_domain("<=", 0, "the logarithm needs a number above 0", instead="log(max({}, 1))"),),
+            hints={2: "`log` is the natural logarithm: for another base divide by it, `log(x) / log(10)`"},
+            spellings={"python": Spelling("math.log({0})")},
         ),
         Function(
-            "sqrt", ("value",), "The square root of a number of 0 or more", "sqrt(16)", 4.0, "number",
-            _to_number, _sqrt_range, _sqrt, helper="sqrt", is_safe=lambda a: a[0].low >= 0,
+            name="sqrt", parameters=("value",), description="The square root; of a negative number it is an error",
+            examples=(("sqrt(16)", 4.0),), result=a_number, is_float=True, range=_sqrt_range, apply=math.sqrt,
+            failures=(outside_domain("<", 0, "the square root needs a number of 0 or more", instead="sqrt(max({}, 0))"),),
+            spellings={"python": Spelling("math.sqrt({0})")},
         ),
         Function(
-            "round", ("value", "digits"), "The value rounded to a number of decimal places, halves to even",
-            "round(2.675, 1)", 2.7, "number", _rounded, _decimals_range, _round, optional=1,
+            name="round", parameters=("value", "digits"), optional=1, literal=(-15, 15),
+            description="The value rounded to a number of decimal places, halves to even",
+            examples=(("round(2.675, 1)", 2.7), ("round(2.5)", 2)),
+            result=_rounded, range=_decimals_range, apply=round, is_rounding=True,
         ),
         Function(
-            "int", ("value",), "The value as an integer, decimals cut off; true is 1, false is 0",
-            "int(7.9)", 7, "integer", _to_integer, _truncated_range, int, takes=_NUMBER_OR_BOOLEAN,
+            name="int", parameters=("value",), description="The value as an integer, decimals cut off; true is 1, false is 0",
+            examples=(("int(7.9)", 7), ("int(true)", 1)), returns="integer", takes=_NUMBER_OR_BOOLEAN,
+            result=_an_integer, range=_truncated_range, apply=int, is_rounding=True, is_conversion=True,
+        ),
+        TO_FLOAT,
+        Function(
+            name="sum", parameters=("a", "b", "..."), description="The sum of the values of a list; of an empty one 0",
+            examples=(("sum([1, 2, 3.5])", 6.5), ("sum([])", 0)), list_argument="must", folds="+", of_none=0,
+            result=widest, range=_sum_range, apply=lambda *values: reduce(add, values, 0),
         ),
         Function(
-            "float", ("value",), "The value as a number; true is 1.0, false is 0.0",
-            "float(3)", 3.0, "number", _to_number, lambda a: a[0], float, takes=_NUMBER_OR_BOOLEAN,
+            name="pow", parameters=("base", "exponent"), description="The base raised to the exponent",
+            examples=(("pow(2, 10)", 1024),), operator=_POWER.name,
+            result=_POWER.result, range=_POWER.range, apply=_POWER.apply, failures=_POWER.failures,
         ),
         Function(
-            "sum", ("a", "b", "..."), "The sum of the values of a list; of an empty one 0", "sum([1, 2, 3.5])", 6.5, "number",
-            _widest, _sum_range, _sum, takes_list=True, only_list=True,
+            name="floor", parameters=("value",), description="The next integer below", examples=(("floor(2.9)", 2),),
+            returns="integer", result=_an_integer, range=_whole_range, apply=math.floor, is_rounding=True,
+            spellings={"python": Spelling("math.floor({0})")},
         ),
         Function(
-            "pow", ("base", "exponent"), "The base raised to the exponent", "pow(2, 10)", 1024, "number",
-            _widest, lambda a: intervals.power(a[0], a[1]), _power, helper="power", is_safe=_power_is_safe,
+            name="ceil", parameters=("value",), description="The next integer above", examples=(("ceil(2.1)", 3),),
+            returns="integer", result=_an_integer, range=_whole_range, apply=math.ceil, is_rounding=True,
+            spellings={"python": Spelling("math.ceil({0})")},
         ),
         Function(
-            "floor", ("value",), "The next integer below", "floor(2.9)", 2, "integer", _to_integer, _whole_range, math.floor,
+            name="clamp", parameters=("value", "low", "high"), description="The value, kept between low and high",
+            examples=(("clamp(7.5, 0, 5)", 5),), result=widest, range=_clamp_range, apply=_clamp, failures=(_EXCHANGED,),
+            spellings={"python": Spelling("max({1}, min({2}, {0}))", in_order="_clamp({0}, {1}, {2})")},
         ),
         Function(
-            "ceil", ("value",), "The next integer above", "ceil(2.1)", 3, "integer", _to_integer, _whole_range, math.ceil,
-        ),
-        Function(
-            "clamp", ("value", "low", "high"), "The value, kept between low and high", "clamp(7.5, 0, 5)", 5, "number",
-            _widest, _clamp_range, _clamp,
-        ),
-        Function(
-            "len", ("text",), "The number of characters of a text", "len('Thai')", 4, "integer",
-            _to_integer, lambda a: intervals.COUNT, len, takes=frozenset({Base.STRING}),
+            name="len", parameters=("string",), description="The number of characters of a string",
+            examples=(("len('Thai')", 4),), returns="integer", takes=frozenset({Base.STRING}),
+            result=_an_integer, range=lambda a: intervals.COUNT, apply=len,
         ),
     )
 }  # fmt: skip

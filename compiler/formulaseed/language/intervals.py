@@ -31,6 +31,15 @@ class Range:
         return self.low >= -_SAFE and self.high <= _SAFE
 
     @property
+    def is_zero(self) -> bool:
+        return self.low == self.high == 0
+
+    @property
+    def is_fractional(self) -> bool:
+        """Whether there is no integer in it."""
+        return self.is_bounded and math.ceil(self.low) > self.high
+
+    @property
     def is_beyond(self) -> bool:
         """Whether no value is one that a number can have."""
         return self.low > limits.NUMBER_MAX or self.high < -limits.NUMBER_MAX
@@ -118,14 +127,10 @@ def compared(operator: str, a: Range, b: Range) -> bool | None:
             if a.low == a.high == b.low == b.high:
                 return True
             apart = a.high < b.low or b.high < a.low
-            return False if apart or (a.nonzero and _is_zero(b)) or (b.nonzero and _is_zero(a)) else None
+            return False if apart or (a.nonzero and b.is_zero) or (b.nonzero and a.is_zero) else None
         case _:
             equal = compared("==", a, b)
             return None if equal is None else not equal
-
-
-def _is_zero(a: Range) -> bool:
-    return a.low == a.high == 0
 
 
 def _finite(value: float, instead: float) -> float:
@@ -146,7 +151,7 @@ def union(left: Range, right: Range) -> Range:
 
 def where_true(a: Range, *, is_whole: bool) -> Range | None:
     """What of it counts as true: all but 0, if there is more."""
-    if _is_zero(a):
+    if a.is_zero:
         return None
     step = 1.0 if is_whole else 0.0
     low, high = step if a.low == 0 else a.low, -step if a.high == 0 else a.high

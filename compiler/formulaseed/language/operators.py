@@ -1,23 +1,53 @@
-"""The table of operators: types, ranges and meaning, read by the checker, the interpreter and every backend."""
+"""The table of operators, and what an entry of this table and of the table of functions says.
+
+An entry states each fact once: types, intervals, where the operation has no value, how backends write it, examples. The
+checker, the interpreter, the backends, the documents, the schemas and the prompts read it there.
+"""
 
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from formulaseed import limits
 from formulaseed.language import intervals
 from formulaseed.language.intervals import Range
-from formulaseed.language.types import NUMBER, Type, Value, join
+from formulaseed.language.typed import Info
+from formulaseed.language.types import INTEGER, NUMBER, Base, Type, Value, join
 
 Number = int | float
 FaultKind = Literal["division_by_zero", "domain", "overflow", "null", "lookup", "type"]
 
+# --- precedence, weakest first; the same as Python's
+
+CONDITIONAL, OR, AND, NOT, COMPARISON, ADDITIVE, MULTIPLICATIVE, UNARY, POWER, ATOM = range(10)
+
+# --- operators on values that are no numbers, each with its description
+
+ORDERING = {
+    "==": "Equal to", "!=": "Not equal to", "<": "Less than", "<=": "Less than or equal to",
+    ">": "Greater than", ">=": "Greater than or equal to",
+}  # fmt: skip
+COMPARISONS = tuple(ORDERING)
+MEMBERSHIP = {"in": "One of a list, or part of a string", "not in": "None of a list, or no part of a string"}
+LOGICAL = {
+    "and": "Logical AND: the first operand that is not true, else the last",
+    "or": "Logical OR: the first operand that is true, else the last",
+    "not": "Logical NOT",
+}
+MIRRORED = {"==": "==", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
+NEGATED = {"==": "!=", "!=": "==", "<": ">=", "<=": ">", ">": "<=", ">=": "<", "in": "not in", "not in": "in"}
+COMPARE: dict[str, Callable[[Any, Any], bool]] = {
+    "==": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
+    "in": lambda a, b: a in b, "not in": lambda a, b: a not in b,
+}  # fmt: skip
+"""The comparisons on values; a list is a list of values."""
+
 
 class Fault(Exception):
-    """An operation that has no value for these operands. Whoever knows the step makes an error of it."""
+    """Raised when an operation has no value for its operands; the interpreter adds the step."""
 
     def __init__(self, kind: FaultKind, message: str, operands: tuple[Value, ...] = ()) -> None:
         self.kind: FaultKind = kind
@@ -26,149 +56,290 @@ class Fault(Exception):
         super().__init__(message)
 
 
-def always(_: Sequence[Range]) -> bool:
-    return True
+@dataclass(frozen=True, slots=True)
+class Operands:
+    """The operands of an operation, with the ranges of them and of the result where it is evaluated."""
+
+    infos: Sequence[Info]
+    ranges: Sequence[Range]
+    result: Range
+
+    def is_whole(self, index: int) -> bool:
+        """Whether an operand never has a fraction."""
+        known = self.ranges[index]
+        return self.infos[index].ty.base is Base.INTEGER or (known.low == known.high and known.low.is_integer())
+
+
+Condition = Callable[[Operands], bool]
 
 
 @dataclass(frozen=True, slots=True)
-class Operator:
-    """An operator on numbers.
+class Failure:
+    """A way in which an operation has no value for some operands, with what is said of it.
 
-    `is_safe` tells from the operands' ranges whether the bare Python operator can be trusted to give a
-    value or plain infinity; where it cannot, the emitter calls `helper`, which raises by name.
+    `message` (the warning), `certain` (where it always fails) and `help` (what to do then) are templates: `{0}` names an operand,
+    `{0.range}` describes its range, `{0.low}` and `{0.high}` are the ends, `{all}` describes all operands that vary, `{name}`
+    is the operation, `{where}` where it fails.
     """
 
-    symbol: str
-    precedence: int
+    kind: FaultKind
+    when: Condition
+    """Whether it fails for some of the operands."""
+    always: Condition
+    """Whether it fails for all of them."""
+    message: str = ""
+    certain: str = "this always fails{where}"
+    help: str = "change the values, or leave the operation out"
+    guard: Callable[[Operands], tuple[int, str]] | None = None
+    """The operand to test before, and the test, such as `> 0`."""
+    instead: str = ""
+    """How an operand is bounded so that it does not fail; `{}` is the operand."""
+    effect: Literal["raises", "infinite", "useless"] = "raises"
+    """What the bare operation does: it may also give an infinite result, or one that cannot be wanted."""
+    is_warned: Condition | None = None
+    """Whether a warning is due, if not whenever it may fail."""
+    fails: Callable[..., bool] | None = None
+    """Whether it fails for these values."""
+    fault: str = "{shown}"
+    """The message at run time: `{shown}` is the operation with its values, `{0}` one of them."""
+    test: tuple[int, str, int] | None = None
+    """`fails` as data, for backends that write it out: an operand, a comparison, a number."""
+
+
+def fails_where(index: int, sign: str, bound: int, kind: FaultKind, message: str, **more: Any) -> Failure:
+    """Return the failure of an operation that has no value where an operand compares so with a number."""
+    limit = intervals.exactly(bound)
+
+    def guard(operands: Operands) -> tuple[int, str]:
+        is_above = sign == "==" and operands.ranges[index].low >= bound
+        return index, f"{'>' if is_above else NEGATED[sign]} {bound}"
+
+    return Failure(
+        kind,
+        lambda operands: intervals.compared(sign, operands.ranges[index], limit) is not False,
+        lambda operands: intervals.compared(sign, operands.ranges[index], limit) is True,
+        message,
+        guard=guard,
+        fails=lambda *values: COMPARE[sign](values[index], bound),
+        test=(index, sign, bound),
+        **more,
+    )
+
+
+def outside_domain(sign: str, bound: int, needs: str, **more: Any) -> Failure:
+    """Return the failure of a function of one number that must not compare so with the bound; `needs` says it in words."""
+    end, wanted = ("high", "a larger") if sign in ("<", "<=") else ("low", "a smaller")
+    return fails_where(
+        0, sign, bound, "domain", f"{needs}, and {{0}} is {{0.range}}",
+        certain=f"this always fails{{where}}: `{{name}}` of a number that is {{0.{end}}} at {'most' if end == 'high' else 'least'}",
+        help=f"`{{name}}` needs {wanted} number", fault=f"{{shown}}: {needs}", **more,
+    )  # fmt: skip
+
+
+def too_large(*, is_warned: Condition | None = None, **more: Any) -> Failure:
+    """Return the failure of a result beyond the largest number. It is warned of where the operands are bounded."""
+
+    def warned(operands: Operands) -> bool:
+        return all(known.is_bounded for known in operands.ranges) and (is_warned is None or is_warned(operands))
+
+    return Failure(
+        "overflow",
+        lambda operands: not operands.result.is_bounded,
+        lambda operands: operands.result.is_beyond,
+        "this may be too large for a number: {all}",
+        "this always fails{where}: the result is too large for a number",
+        "use smaller numbers",
+        instead="min({}, 100)",
+        is_warned=warned,
+        fault="{shown} is too large for a number",
+        **more,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Spelling:
+    """How a backend writes an operation.
+
+    `text` is for operands that it cannot fail for: a template in which `{0}` is the first and `{}` all of them. `in_order`
+    is used instead where several operands may raise, and `text` has them in another order. `helper` is called where the
+    operation may fail, `whole_helper` where its result is an integer, besides.
+    """
+
+    text: str = ""
+    in_order: str = ""
+    helper: str = ""
+    whole_helper: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Operation:
+    """What operators and functions have in common. `examples` are formulas with their values; documents show the first."""
+
+    name: str
     description: str
-    example: str
-    result: Callable[[Type, Type], Type]
-    range: Callable[[Range, Range], Range]
-    apply: Callable[[Number, Number], Number]
-    helper: str | None = None
-    is_safe: Callable[[Sequence[Range]], bool] = always
+    examples: tuple[tuple[str, Value], ...]
+    result: Callable[[Sequence[Info]], Type]
+    """The type of the result."""
+    range: Callable[..., Range]
+    """The range of the result, from those of the operands."""
+    apply: Callable[..., Any]
+    """The result, for operands that it does not fail for."""
+    failures: tuple[Failure, ...] = ()
+    is_float: bool = False
+    """Whether the result is a float for integers, too."""
+    spellings: Mapping[str, Spelling] = field(default_factory=dict)
+    """By backend; a backend that is left out writes it as formulas do."""
+
+    @property
+    def example(self) -> str:
+        return self.examples[0][0]
+
+    @property
+    def is_partial(self) -> bool:
+        """Whether it has no value for some operands, however small the result."""
+        return any(each.effect == "raises" and each.kind != "overflow" for each in self.failures)
+
+    def is_safe(self, operands: Operands) -> bool:
+        """Whether computing it cannot raise."""
+        return not any(each.effect == "raises" and each.when(operands) for each in self.failures)
+
+    def value(self, *values: Any) -> Any:
+        """Compute the result. Raises `Fault` where there is none."""
+        for each in self.failures:
+            if each.fails is not None and each.fails(*values):
+                raise Fault(each.kind, each.fault.format(*map(repr, values), shown=self.shown(*values)), values)
+        try:
+            return finite(self.apply(*values))
+        except OverflowError:
+            raise Fault("overflow", f"{self.shown(*values)} is too large for a number", values) from None
+
+    def shown(self, *values: Value) -> str:
+        """Return the operation with its operands' values, as messages quote it."""
+        return f"{self.name}({', '.join(map(repr, values))})"
 
 
-# --- precedence, weakest first; the same as Python's
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Operator(Operation):
+    """An operator between two numbers."""
 
-CONDITIONAL, OR, AND, NOT, COMPARISON, ADDITIVE, MULTIPLICATIVE, UNARY, POWER, ATOM = range(10)
+    precedence: int
 
-ORDERING = {
-    "==": "Equal to", "!=": "Not equal to", "<": "Less than", "<=": "Less than or equal to",
-    ">": "Greater than", ">=": "Greater than or equal to",
-}  # fmt: skip
-COMPARISONS = tuple(ORDERING)
-MEMBERSHIP = {"in": "One of a list, or part of a text", "not in": "None of a list, or no part of a text"}
-LOGICAL = {
-    "and": "Logical AND: the first operand that is not true, else the last",
-    "or": "Logical OR: the first operand that is true, else the last",
-    "not": "Logical NOT",
-}
-"""The operators on values that are no numbers, each with what it means."""
-
-MIRRORED = {"==": "==", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
-NEGATED = {"==": "!=", "!=": "==", "<": ">=", "<=": ">", ">": "<=", ">=": "<", "in": "not in", "not in": "in"}
-
-
-COMPARE: dict[str, Callable[[Any, Any], bool]] = {
-    "==": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
-    "in": lambda a, b: a in b, "not in": lambda a, b: a not in b,
-}  # fmt: skip
-"""What the comparisons mean; a list is a list of values."""
-
-# --- meaning of the operators
+    def shown(self, *values: Value) -> str:
+        return f"{values[0]!r} {self.name} {values[1]!r}"
 
 
 def finite(value: Number) -> Number:
-    """The value, unless it is not finite or, for an integer, beyond the largest number."""
+    """Return the value. Raises `Fault` if it is not finite or, for an integer, beyond the largest number."""
     if not -limits.NUMBER_MAX <= value <= limits.NUMBER_MAX:
         raise Fault("overflow", "the result is too large for a number")
     return value
 
 
-def _divide(a: Number, b: Number) -> Number:
-    if b == 0:
-        raise Fault("division_by_zero", f"{a!r} / {b!r}", (a, b))
-    return finite(a / b)
+def widest(operands: Sequence[Info]) -> Type:
+    """Integer if all operands are integers, else number."""
+    found = operands[0].ty.present()
+    for other in operands[1:]:
+        found = join(found, other.ty.present()) or NUMBER
+    return found
 
 
-def _floor_divide(a: Number, b: Number) -> Number:
-    if b == 0:
-        raise Fault("division_by_zero", f"{a!r} // {b!r}", (a, b))
-    return finite(a // b)
-
-
-def _modulo(a: Number, b: Number) -> Number:
-    if b == 0:
-        raise Fault("division_by_zero", f"{a!r} % {b!r}", (a, b))
-    return finite(a % b)
-
-
-def _power(a: Number, b: Number) -> Number:
-    if a == 0 and b < 0:
-        raise Fault("division_by_zero", f"{a!r} ** {b!r}", (a, b))
-    if a < 0 and b != int(b):
-        raise Fault("domain", f"({a!r}) ** {b!r} is no real number", (a, b))
-    if isinstance(a, int) and isinstance(b, int) and b > 0 and (abs(a).bit_length() - 1) * b > 1024:
-        raise Fault("overflow", f"{a!r} ** {b!r} is too large for a number", (a, b))
-    try:
-        return finite(a**b)
-    except OverflowError:
-        raise Fault("overflow", f"{a!r} ** {b!r} is too large for a number", (a, b)) from None
-
-
-# --- types of results
-
-
-def _widest(types: Sequence[Type]) -> Type:
-    widest = types[0].present()
-    for other in types[1:]:
-        widest = join(widest, other.present()) or NUMBER
-    return widest
-
-
-def _arithmetic(a: Type, b: Type) -> Type:
-    return _widest((a, b))
-
-
-def _quotient(a: Type, b: Type) -> Type:
+def a_number(_: Sequence[Info]) -> Type:
     return NUMBER
 
 
-def _power_is_safe(args: Sequence[Range]) -> bool:
-    """Whether the bare operator neither fails nor blows up: an unbounded range says that it might."""
-    return intervals.power(args[0], args[1]).is_bounded
+def _power_type(operands: Sequence[Info]) -> Type:
+    """Integer only where both operands are integers and the exponent is never negative."""
+    exponent = operands[1].range
+    is_whole = widest(operands) == INTEGER and exponent is not None and exponent.low >= 0
+    return INTEGER if is_whole else NUMBER
 
 
-_BOUNDED_OPERATORS = (
-    Operator("+", ADDITIVE, "Addition", "N_MILD + N_SEVERE", _arithmetic, intervals.add, lambda a, b: finite(a + b)),
-    Operator(
-        "-", ADDITIVE, "Subtraction", "5 - meta.stars", _arithmetic, intervals.subtract, lambda a, b: finite(a - b)
+def _power_guard(operands: Operands) -> tuple[int, str]:
+    """The test that a power does not divide by zero behind."""
+    if operands.infos[0].is_constant:
+        return 1, ">= 0"
+    return 0, "> 0" if operands.ranges[0].low >= 0 or not operands.is_whole(1) else "!= 0"
+
+
+def _may_grow(operands: Operands) -> bool:
+    """Whether a power may be too large for being large: it has no other failure, and its exponent may be above 0."""
+    is_sound = not any(each.when(operands) for each in _POWER_DOMAIN)
+    return is_sound and not (operands.infos[0].ty.base is Base.INTEGER and operands.ranges[1].high <= 0)
+
+
+_ALWAYS_ZERO = "this always divides by zero{where}"
+_ZERO_DIVISOR = fails_where(
+    1, "==", 0, "division_by_zero", "this divides by zero where {1} is 0: it is {1.range}",
+    certain=_ALWAYS_ZERO, help="divide by something else",
+)  # fmt: skip
+_POWER_DOMAIN = (
+    Failure(
+        "division_by_zero",
+        lambda o: o.ranges[0].may_be_zero and o.ranges[1].low < 0,
+        lambda o: o.ranges[0].is_zero and o.ranges[1].high < 0,
+        "this divides by zero where the base is 0 and the exponent is negative: {all}",
+        _ALWAYS_ZERO,
+        guard=_power_guard,
+        fails=lambda a, b: a == 0 and b < 0,
     ),
-    Operator(
-        "*", MULTIPLICATIVE, "Multiplication", "N_MILD * 2", _arithmetic, intervals.multiply, lambda a, b: finite(a * b)
+    Failure(
+        "domain",
+        lambda o: o.ranges[0].low < 0 and not o.is_whole(1),
+        lambda o: o.ranges[0].high < 0 and o.ranges[1].is_fractional,
+        "a negative number has no power that is no integer: {all}",
+        "this always fails{where}: a negative number has no power that is no integer",
+        guard=lambda o: (0, ">= 0"),
+        fails=lambda a, b: a < 0 and b != int(b),
+        fault="({0}) ** {1} is no real number",
     ),
 )
 
+
+def _is_huge(base: Number, exponent: Number) -> bool:
+    """Whether a power of integers is surely too large, so that it need not be computed."""
+    is_whole = isinstance(base, int) and isinstance(exponent, int)
+    return is_whole and exponent > 0 and (abs(int(base)).bit_length() - 1) * exponent > 1024
+
+
+_CHECKED_LATER = (too_large(effect="infinite"),)
+_QUOTIENT = (_ZERO_DIVISOR, too_large(effect="infinite", is_warned=lambda operands: False))
+
 OPERATORS: dict[str, Operator] = {
-    each.symbol: each
-    for each in (
-        *_BOUNDED_OPERATORS,
+    entry.name: entry
+    for entry in (
         Operator(
-            "/", MULTIPLICATIVE, "Division; the result is a number", "N_RECENT / N_TOTAL",
-            _quotient, intervals.divide, _divide, "divide", lambda a: not a[1].may_be_zero,
+            name="+", precedence=ADDITIVE, description="Addition", examples=(("2 + 3", 5),),
+            result=widest, range=intervals.add, apply=operator.add, failures=_CHECKED_LATER,
         ),
         Operator(
-            "//", MULTIPLICATIVE, "Division rounded down", "N_REVIEWS // 10",
-            _arithmetic, intervals.floor_divide, _floor_divide, "floor_divide", lambda a: not a[1].may_be_zero,
+            name="-", precedence=ADDITIVE, description="Subtraction", examples=(("5 - 1.5", 3.5),),
+            result=widest, range=intervals.subtract, apply=operator.sub, failures=_CHECKED_LATER,
         ),
         Operator(
-            "%", MULTIPLICATIVE, "Remainder, with the sign of the divisor", "meta.year % 4",
-            _arithmetic, intervals.modulo, _modulo, "modulo", lambda a: not a[1].may_be_zero,
+            name="*", precedence=MULTIPLICATIVE, description="Multiplication", examples=(("4 * 2", 8),),
+            result=widest, range=intervals.multiply, apply=operator.mul, failures=_CHECKED_LATER,
         ),
         Operator(
-            "**", POWER, "Exponentiation", "SCORE ** 2",
-            _arithmetic, intervals.power, _power, "power", _power_is_safe,
+            name="/", precedence=MULTIPLICATIVE, description="Division; the result is a number", examples=(("6 / 4", 1.5),),
+            result=a_number, is_float=True, range=intervals.divide, apply=operator.truediv, failures=_QUOTIENT,
+            spellings={"python": Spelling(helper="_divide")},
+        ),
+        Operator(
+            name="//", precedence=MULTIPLICATIVE, description="Division rounded down", examples=(("7 // 2", 3), ("-7 // 2", -4)),
+            result=widest, range=intervals.floor_divide, apply=operator.floordiv, failures=_QUOTIENT,
+            spellings={"python": Spelling(helper="_floor_divide")},
+        ),
+        Operator(
+            name="%", precedence=MULTIPLICATIVE, description="Remainder, with the sign of the divisor",
+            examples=(("7 % 4", 3), ("-7 % 4", 1)),
+            result=widest, range=intervals.modulo, apply=operator.mod, failures=(_ZERO_DIVISOR,),
+            spellings={"python": Spelling(helper="_modulo")},
+        ),
+        Operator(
+            name="**", precedence=POWER, description="Exponentiation", examples=(("2 ** 10", 1024), ("2 ** -1", 0.5)),
+            result=_power_type, range=intervals.power, apply=operator.pow,
+            failures=(*_POWER_DOMAIN, too_large(is_warned=_may_grow, fails=_is_huge)),
+            spellings={"python": Spelling(helper="_power", whole_helper="_whole_power")},
         ),
     )
 }  # fmt: skip

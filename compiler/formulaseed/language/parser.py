@@ -7,6 +7,7 @@ Limits are checked before Lark sees the text. Shorthands have a parser of their 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
 from typing import Any
@@ -15,13 +16,14 @@ from lark import Lark, Token, Transformer_NonRecursive, Tree, UnexpectedInput, v
 from lark.tree import Meta
 
 from formulaseed import limits
-from formulaseed.diagnostics.model import Problems
+from formulaseed.diagnostics.catalogue import syntax as catalogue
+from formulaseed.diagnostics.model import Problems, diagnostic
 from formulaseed.language import ast
-from formulaseed.language.mending import MendedText, unmended
-from formulaseed.language.syntax_errors import SyntaxFault, explain, foreign_signs, reported_alone
+from formulaseed.language.syntax_errors import explain
 from formulaseed.resources import read_resource
 from formulaseed.source.json_reader import JsonString
 from formulaseed.source.text import Span
+from formulaseed.source.tree import tree_node
 
 _SCAN = re.compile(
     r"""(?P<word>(?:and|or|not|in|if|else)\b|[A-Za-z_]\w*(?=\s*\())"""
@@ -42,13 +44,41 @@ def parse_plain_formula(text: JsonString, problems: Problems) -> ast.Expr | None
 
 
 def parse_older_formula(text: JsonString, problems: Problems) -> ast.Expr | None:
-    """Parse a formula of the older shape of seeds, such as `sum(1 for e in extractions if e['kind'] == 'a') / 2`."""
+    """Parse a formula of a seed v1, such as `sum(1 for e in extractions if e['kind'] == 'a') / 2`."""
     return _parse(text, "older", None, problems)
 
 
 def parse_continuation(text: JsonString, subject: ast.Expr, problems: Problems) -> ast.Expr | None:
     """Parse what a case's `when` says of its `source`, such as `< 4.0`: a comparison that `subject` begins."""
     return _parse(text, "continuation", subject, problems)
+
+
+@tree_node
+class _RewrittenText(JsonString):
+    """A formula in which syntax of other languages is replaced by ours; every place is still that of the `written` text.
+
+    `origins` gives for every character of `value`, and for its end, its place in `written`.
+    """
+
+    written: JsonString
+    origins: Sequence[int]
+
+    def inside(self, start: int, end: int) -> Span:
+        return self.written.inside(self.origins[start], self.origins[end])
+
+    def original(self, start: int, end: int) -> str:
+        """What the author wrote there."""
+        return self.written.value[self.origins[start] : self.origins[end]]
+
+    def replaced(self, start: int, end: int, instead: str) -> _RewrittenText:
+        origins = self.origins
+        places = (*origins[:start], *(origins[start],) * len(instead), *origins[end:])
+        return _RewrittenText(self.span, self.value[:start] + instead + self.value[end:], self.written, places)
+
+    def is_replaced(self, start: int, end: int) -> bool:
+        """Whether any of these characters is not the author's, or none is left of a text that had some."""
+        is_empty = start == end and self.value != self.written.value
+        return is_empty or self.value[start:end] != self.original(start, end)
 
 
 def _parse(
@@ -60,71 +90,40 @@ def _parse(
     alone: bool = False,
     is_condition: bool = False,
 ) -> ast.Expr | None:
-    too_large, split = _over_limit(text.value), f"split the formula into several {'formulas' if alone else 'steps'}"
-    if too_large:
-        problems.add("FS104", text.span, too_large, split)
+    if too_large := _over_limit(text.value):
+        problems.report(catalogue.too_large(text.span, too_large, alone))
         return None
-    faults = _Faults(problems, alone)
     name = subject.text if isinstance(subject, ast.Name) else None
-    reading, tree = unmended(text), None
-    while tree is None:
+    reading, tree = _RewrittenText(text.span, text.value, text, range(len(text.value) + 1)), None
+    for _ in range(limits.SYNTAX_FAULTS):
         try:
             tree = _lark(start).parse(reading.value, start=start)
+            break
         except UnexpectedInput as error:
-            fault = explain(reading.value, error, name, older=start == "older", is_condition=is_condition)
-            if fault.instead is None or not faults.report(fault, reading):
-                faults.report_rest(fault, reading)
+            fault = explain(reading.value, error, name, is_v1=start == "older", is_condition=is_condition, alone=alone)
+            if reading.is_replaced(fault.start, fault.end):
+                return None  # a consequence of what is reported already
+            if fault.message:
+                span = reading.inside(fault.start, fault.end)
+                problems.report(diagnostic(fault.code, span, fault.message, fault.help))
+            if fault.instead is None:
                 return None
-            reading = reading.mended(fault.start, fault.end, fault.instead)
-    if _depth(tree) > limits.TREE_DEPTH:
-        message = f"more than {limits.TREE_DEPTH} operations stand inside one another"
-        problems.add("FS104", text.span, message, split)
+            reading = reading.replaced(fault.start, fault.end, fault.instead)
+    if tree is None:
+        return None
+    if (depth := _depth(tree)) > limits.TREE_DEPTH:
+        too_deep = catalogue.too_deep("operations", depth, limits.TREE_DEPTH)
+        problems.report(catalogue.too_large(text.span, too_deep, alone))
         return None
     builder = _Builder(reading, subject)
     expression: ast.Expr = builder.transform(tree)
-    return expression if not builder.out_of_range(problems) and faults.are_mended else None
-
-
-class _Faults:
-    """Tells what is wrong with the syntax of one formula: so many faults at most, and none that a mending made."""
-
-    def __init__(self, problems: Problems, alone: bool) -> None:
-        self.problems = problems
-        self.alone = alone
-        self.left = limits.SYNTAX_FAULTS
-        self.are_mended = True
-        """Whether each was replaced by what was surely meant."""
-        self.postponed: list[tuple[SyntaxFault, Span]] = []
-
-    def report(self, fault: SyntaxFault, text: MendedText) -> bool:
-        """Tell of a fault, or leave it to the checker; False where there is nothing to tell any more."""
-        if not self.left or text.is_mended(fault.start, fault.end):
-            return False
-        self.left -= 1
-        self.are_mended = self.are_mended and fault.is_certain
-        fault = reported_alone(fault) if self.alone else fault
-        found = (fault, text.inside(fault.start, fault.end))
-        if fault.is_told_later:
-            self.postponed.append(found)
-        else:
-            self._add(*found)
-        return True
-
-    def report_rest(self, last: SyntaxFault, text: MendedText) -> None:
-        """Tell of the fault behind which the text cannot be read, and of what is foreign behind it all the same."""
-        for fault in (last, *foreign_signs(text.value, last.end)):
-            self.report(fault, text)
-        for found in self.postponed:
-            self._add(*found)
-
-    def _add(self, fault: SyntaxFault, span: Span) -> None:
-        self.problems.add(fault.code, span, fault.message, fault.help)
+    return None if builder.has_errors(problems) else expression
 
 
 def _over_limit(text: str) -> str | None:
     """Why the text is over a limit, or None. One pass, without recursion."""
     if len(text) > limits.FORMULA_CHARACTERS:
-        return f"the formula has {len(text)} characters, more than {limits.FORMULA_CHARACTERS}"
+        return catalogue.too_many(len(text), "character", limits.FORMULA_CHARACTERS)
     terms = tokens = depth = deepest = 0
     for match in _SCAN.finditer(text):
         tokens += 1
@@ -136,16 +135,16 @@ def _over_limit(text: str) -> str | None:
         elif match.lastgroup == "close":
             depth -= 1
     if terms > limits.FORMULA_TERMS + limits.LIST_ITEMS * (" in " in text):
-        return f"the formula has {terms} terms, more than {limits.FORMULA_TERMS}"
+        return catalogue.too_many(terms, "term", limits.FORMULA_TERMS)
     if tokens > limits.FORMULA_TOKENS + 2 * limits.LIST_ITEMS * (" in " in text):
-        return f"the formula has {tokens} symbols, more than {limits.FORMULA_TOKENS}"
+        return catalogue.too_many(tokens, "symbol", limits.FORMULA_TOKENS)
     if deepest > limits.FORMULA_NESTING:
-        return f"brackets stand {deepest} deep, more than {limits.FORMULA_NESTING}"
+        return catalogue.too_deep("brackets", deepest, limits.FORMULA_NESTING)
     return None
 
 
 def _depth(tree: Tree[Token]) -> int:
-    """How deep the operations stand inside one another."""
+    """How deep the operations are nested."""
     deepest = 0
     stack = [(tree, 1)]
     while stack:
@@ -156,7 +155,7 @@ def _depth(tree: Tree[Token]) -> int:
 
 
 def _lark(start: str) -> Lark:
-    """The parser for a start rule: one for the newer shape, one for the older, made when it is first needed."""
+    """The parser for a start rule: one for seeds v2, one for seeds v1, made when it is first needed."""
     return _parser(("older",) if start == "older" else ("formula", "continuation"))
 
 
@@ -180,18 +179,17 @@ _STRING_ESCAPES = {"n": "\n", "t": "\t"}
 class _Builder(Transformer_NonRecursive[Token, ast.Expr]):
     """Lark's tree to ours. Every method is named for a rule of the grammar."""
 
-    def __init__(self, text: MendedText, subject: ast.Expr | None) -> None:
+    def __init__(self, text: _RewrittenText, subject: ast.Expr | None) -> None:
         super().__init__()
         self.text = text
         self.subject = subject
         self.numbers_out_of_range: list[Meta] = []
 
-    def out_of_range(self, problems: Problems) -> bool:
+    def has_errors(self, problems: Problems) -> bool:
+        """Report the numbers that are out of range."""
         for meta in self.numbers_out_of_range:
-            span = self.text.inside(meta.start_pos, meta.end_pos)
-            help = "integers reach to 9223372036854775807, numbers to 1.797e308"
-            problems.add(
-                "FS006", span, f"the number {self.text.value[meta.start_pos : meta.end_pos][:50]} is out of range", help
+            problems.report(
+                catalogue.number_out_of_range(self.span(meta), self.text.value[meta.start_pos : meta.end_pos])
             )
         return bool(self.numbers_out_of_range)
 
@@ -201,14 +199,7 @@ class _Builder(Transformer_NonRecursive[Token, ast.Expr]):
     def formula(self, meta: Meta, children: list[ast.Expr]) -> ast.Expr:
         return children[0]
 
-    def continuation(self, meta: Meta, children: list[ast.Expr]) -> ast.Expr:
-        return children[0]
-
-    def older(self, meta: Meta, children: list[ast.Expr]) -> ast.Expr:
-        return children[0]
-
-    def group(self, meta: Meta, children: list[ast.Expr]) -> ast.Expr:
-        return children[0]
+    continuation = older = group = formula
 
     def conditional(self, meta: Meta, children: list[ast.Expr]) -> ast.Expr:
         if len(children) == 1:

@@ -61,7 +61,7 @@ def document_text(document: dict[str, Any]) -> str:
 def operators_by_kind() -> dict[str, dict[str, str]]:
     """The operators by kind, each with what it means."""
     return {
-        "arithmetic": {operator.symbol: operator.description for operator in operators.OPERATORS.values()},
+        "arithmetic": {operator.name: operator.description for operator in operators.OPERATORS.values()},
         "comparison": {**operators.ORDERING, **operators.MEMBERSHIP},
         "logical": dict(operators.LOGICAL),
     }

@@ -10,11 +10,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from formulaseed import limits
+from formulaseed.diagnostics.catalogue.expressions import OF_DOMAINS, Words
 from formulaseed.diagnostics.model import Help
 from formulaseed.diagnostics.suggestions import did_you_mean, is_exhausted, is_slip, meant, nearest, one_of
 from formulaseed.language import ast, intervals, typed
 from formulaseed.language.check.scope import error_at
-from formulaseed.language.check.wording import OF_DOMAINS, Words
 from formulaseed.language.functions import FUNCTIONS
 from formulaseed.language.typed import Info, Symbol, SymbolKind
 from formulaseed.language.types import Base

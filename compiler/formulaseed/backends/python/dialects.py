@@ -9,6 +9,8 @@ import ast
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from formulaseed.backends.python.functions import names_used
+
 Syntax = frozenset[type[ast.AST]]
 Names = frozenset[str]
 
@@ -38,6 +40,17 @@ class Dialect:
     """What any further arguments by name are called, where a function takes them."""
     table: str = ""
     """The constant that holds functions."""
+    has_formulas: bool = False
+    """Whether the functions of formulas are called."""
+
+    def parts(self, module: str) -> Names:
+        """The parts that may be used of a module that is imported as a whole."""
+        own = self.modules[module]
+        return own | names_used()[1] if self.has_formulas and module == "math" else own
+
+    def callables(self) -> Names:
+        """The builtins that functions may use."""
+        return self.builtins | names_used()[0] if self.has_formulas else self.builtins
 
 
 _SYNTAX: Syntax = frozenset(
@@ -80,7 +93,7 @@ SEEDS = Dialect(
     modules={
         **_ATTRIBUTE_READING,
         "datetime": frozenset({"datetime"}),
-        "math": frozenset({"ceil", "floor", "log", "pow", "sqrt"}),
+        "math": frozenset({"pow"}),
         "re": frozenset({"fullmatch"}),
     },
     imports={
@@ -88,10 +101,11 @@ SEEDS = Dialect(
         "collections.abc": frozenset({"Iterable", "Mapping", "Sequence"}),
         "typing": frozenset({"Final", "Literal", "NamedTuple", "TypeAlias", "TypeVar"}),
     },
-    builtins=_BUILTINS | {"abs", "range", "round", "super", "Exception"},
+    builtins=_BUILTINS | {"range", "super", "Exception"},
     attributes=_ATTRIBUTES | _SEED_ATTRIBUTES | EARLIER,
     bases=frozenset({"NamedTuple", "Exception", "ValueError"}),
     caught=frozenset({"OverflowError", "ValueError", _UNPRINTABLE, _UNREADABLE}),
+    has_formulas=True,
 )
 
 REQUESTS = Dialect(

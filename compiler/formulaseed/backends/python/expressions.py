@@ -11,10 +11,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from formulaseed.backends.python.code import Code, literal
+from formulaseed.backends.python.functions import BACKEND, helper_name
 from formulaseed.backends.python.names import Names
 from formulaseed.language import operators, typed
 from formulaseed.language.functions import FUNCTIONS
-from formulaseed.language.operators import OPERATORS
+from formulaseed.language.operators import OPERATORS, Operation, Spelling
+from formulaseed.language.printer import operand_precedences, parenthesized
 from formulaseed.language.typed import Expr, Symbol
 from formulaseed.language.types import BOOLEAN, Base
 
@@ -36,7 +38,7 @@ class Printed:
     depth: int = 0
 
     def at(self, least: int) -> Code:
-        return self.code if self.precedence >= least else Code(f"({self.code})")
+        return Code(parenthesized(self.code, self.precedence, least))
 
     def depth_at(self, least: int) -> int:
         return self.depth if self.precedence >= least else self.depth + 1
@@ -159,34 +161,35 @@ class ExpressionPrinter:
 
     def _operation(self, node: typed.Binary, left: Printed, right: Printed) -> Printed:
         operator = OPERATORS[node.operator]
-        floats = node.operator == "/" or left.floats or right.floats
+        floats = operator.is_float or left.floats or right.floats
         if not node.is_safe:
-            printed = self._helper(operator.helper, [left, right], node.info.ty.base is Base.INTEGER)
-            return replace(printed, floats=floats)
-        if node.operator not in ("+", "-", "*"):
+            return self._helper(operator, [left, right], node.info.ty.base is Base.INTEGER, floats)
+        if operator.is_partial:
             right = self.settled(right)
-            if node.operator != "/":
-                left = self.settled(left)
-        precedence = operator.precedence
-        before, behind = (operators.ATOM, operators.UNARY) if node.operator == "**" else (precedence, precedence + 1)
+            left = left if operator.is_float else self.settled(left)
+        before, behind = operand_precedences(node.operator)
         code = Code(f"{left.at(before)} {node.operator} {right.at(behind)}")
         pending = left.pending or right.pending or node.may_overflow
         depth = max(left.depth_at(before), right.depth_at(behind))
-        printed = Printed(code, precedence, pending, left.raises or right.raises, floats, depth)
+        printed = Printed(code, operator.precedence, pending, left.raises or right.raises, floats, depth)
         return printed if floats else self.settled(printed)
 
-    def _helper(self, name: str | None, arguments: list[Printed], whole: bool) -> Printed:
-        if name == "power" and whole:
-            name = "whole_power"
+    def _helper(self, operation: Operation, arguments: list[Printed], whole: bool, floats: bool) -> Printed:
+        """A call of the helper that raises where the operation has no value."""
+        spelling = operation.spellings.get(BACKEND, Spelling())
+        name = (whole and spelling.whole_helper) or spelling.helper or helper_name(operation)
         settled = [self.settled(argument) for argument in arguments]
         inside = ", ".join(argument.code for argument in settled)
-        return Printed(
-            Code(f"_{name}({inside}, {self.step})"), operators.ATOM, raises=True, depth=_deepest(settled) + 1
-        )
+        code = Code(f"{name}({inside}, {self.step})")
+        return Printed(code, operators.ATOM, raises=True, floats=floats, depth=_deepest(settled) + 1)
 
     def _call(self, node: typed.Call) -> Printed:
         first = node.arguments[0]
-        if isinstance(first, typed.Literal) and type(first.value).__name__ == node.function:
+        if (
+            isinstance(first, typed.Literal)
+            and first.info.ty == node.info.ty
+            and FUNCTIONS[node.function].is_conversion
+        ):
             return self.print(first)  # `float(2.5)` and `int(7)` are what they hold
         finished = [self.finished(argument) for argument in node.arguments]
         before, arguments = self._flat(node.arguments, finished)
@@ -194,32 +197,23 @@ class ExpressionPrinter:
 
     def _called(self, node: typed.Call, arguments: list[Printed]) -> Printed:
         function = FUNCTIONS[node.function]
+        if function.operator:
+            left, right = node.arguments
+            return self._operation(typed.Binary(function.operator, left, right, node.info, node.is_safe), *arguments)
+        values = arguments[: len(function.parameters) - 1] if function.literal is not None else arguments
+        is_number = node.info.ty.base is Base.NUMBER
+        floats = function.is_float or (is_number and all(argument.floats for argument in values))
         if not node.is_safe:
-            floats = node.function in ("log", "sqrt") or any(argument.floats for argument in arguments)
-            return replace(self._helper(function.helper, arguments, node.info.ty.base is Base.INTEGER), floats=floats)
-        raises = _any_raises(arguments)
-        codes = [argument.code for argument in arguments]
-        floats = node.function in ("log", "sqrt", "float") or (
-            node.info.ty.base is Base.NUMBER
-            and all(argument.floats for argument in (arguments[:1] if node.function == "round" else arguments))
-        )
-        if node.function == "clamp":
-            value, low, high = codes
-            if arguments[0].raises and _any_raises(arguments[1:]):  # faults are told in the order of the formula
-                code = Code(f"_clamp({', '.join(codes)})")
-                return Printed(code, operators.ATOM, raises=True, floats=floats, depth=_deepest(arguments) + 1)
-            code = Code(f"max({low}, min({high}, {value}))")
-            return Printed(code, operators.ATOM, raises=raises, floats=floats, depth=_deepest(arguments) + 2)
-        if node.function == "pow":
-            base, exponent = arguments
-            code = Code(f"{base.at(operators.ATOM)} ** {exponent.at(operators.UNARY)}")
-            depth = max(base.depth_at(operators.ATOM), exponent.depth_at(operators.UNARY))
-            return Printed(code, operators.POWER, raises=raises, floats=base.floats or exponent.floats, depth=depth)
-        if node.function in ("max", "min") and len(codes) == 1:
+            return self._helper(function, arguments, not is_number, floats)
+        if function.bounds and len(arguments) == 1:
             return arguments[0]
-        name = f"math.{node.function}" if node.function in ("log", "sqrt", "floor", "ceil") else node.function
-        code = Code(f"{name}({', '.join(codes)})")
-        return Printed(code, operators.ATOM, raises=raises, floats=floats, depth=_deepest(arguments) + 1)
+        spelling = function.spelling(BACKEND)
+        raising = [argument for argument in arguments if argument.raises]
+        text = spelling.in_order if spelling.in_order and len(raising) > 1 else spelling.text
+        codes = [argument.code for argument in arguments]
+        code = Code(text.format(", ".join(codes)) if "{}" in text else text.format(*codes))
+        depth = _deepest(arguments) + text.count("(")
+        return Printed(code, operators.ATOM, raises=bool(raising), floats=floats, depth=depth)
 
     def _comparison(self, node: typed.Comparison) -> Printed:
         if node.is_decided and (_is_null_test(node) or isinstance(node.first, typed.Literal)):

@@ -93,20 +93,6 @@ def _clamp(value: _Number, low: _Number, high: _Number) -> _Number:
     return max(low, min(high, value))
 
 
-def _log(value: float, step: str) -> float:
-    """The natural logarithm; of 0 or less it is an error."""
-    if value <= 0:
-        raise EvaluationError(step, "domain", f"log({value!r}): the logarithm needs a number above 0", (value,))
-    return math.log(value)
-
-
-def _sqrt(value: float, step: str) -> float:
-    """The square root; of a negative number it is an error."""
-    if value < 0:
-        raise EvaluationError(step, "domain", f"sqrt({value!r}): the square root needs a number of 0 or more", (value,))
-    return math.sqrt(value)
-
-
 def _present(value: _Found | None, name: str, step: str) -> _Found:
     """The value, which must not be missing."""
     if value is None:

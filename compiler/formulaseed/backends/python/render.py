@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from formulaseed.backends.python import prelude, requests_prelude
 from formulaseed.backends.python.code import Code
+from formulaseed.backends.python.functions import helper_sources
 from formulaseed.backends.python.plan import ModuleView
 from formulaseed.backends.python.requests_plan import RequestsView
 from formulaseed.backends.python.rules_plan import RulesView
@@ -126,6 +127,14 @@ def _helpers() -> dict[str, _Helper]:
     return helpers
 
 
+def _all_helpers() -> dict[str, _Helper]:
+    """The same with those of functions, which stand behind those of operators."""
+    helpers = _helpers()
+    place = list(helpers).index("_present")
+    items = list(helpers.items())
+    return dict([*items[:place], *_helpers_of(helper_sources()).items(), *items[place:]])
+
+
 def _helpers_of(source: str) -> dict[str, _Helper]:
     lines = source.splitlines()
     helpers: dict[str, _Helper] = {}
@@ -146,7 +155,7 @@ def _helpers_of(source: str) -> dict[str, _Helper]:
 
 def _needed(body: str, template: Template) -> tuple[str, tuple[Code, ...]]:
     """The helpers that a module's body uses, with those that they use, and the imports of all of them."""
-    known = _helpers()
+    known = _all_helpers()
     used = {
         node.id for node in ast.walk(ast.parse(body)) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)
     }

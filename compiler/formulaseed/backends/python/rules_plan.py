@@ -15,9 +15,10 @@ from formulaseed.backends.python.names import Names
 from formulaseed.backends.python.plan import STYLE, Alias, FieldView
 from formulaseed.ir import nodes
 from formulaseed.language import typed
+from formulaseed.language.functions import TO_FLOAT
 from formulaseed.language.operators import ATOM
+from formulaseed.language.printer import expression_text
 from formulaseed.language.typed import Expr, Symbol, SymbolKind
-from formulaseed.language.typed_text import expression_text
 from formulaseed.language.types import Base
 from formulaseed.wording import number_of
 
@@ -174,7 +175,7 @@ class _Planner:
 
 def _code(printer: ExpressionPrinter, result: Expr) -> Code:
     """The result as a float: nothing is put around what surely is one."""
-    if isinstance(result, typed.Call) and result.function == "float":
+    if isinstance(result, typed.Call) and result.function == TO_FLOAT.name:
         inner = printer.finished(result.arguments[0])
         if inner.floats:
             return inner.code

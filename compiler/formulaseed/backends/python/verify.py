@@ -297,7 +297,7 @@ class _Verifier:
         for variable in (*arguments, *stored):
             if not self._is_local(variable):
                 raise _Foreign(function, f"`{variable}` is no name of a variable")
-        known = arguments | stored | self.functions | self.constants | self.classes.keys() | self.dialect.builtins
+        known = arguments | stored | self.functions | self.constants | self.classes.keys() | self.dialect.callables()
         for name in names:
             if name.id in arguments and not isinstance(name.ctx, ast.Load) and id(name) not in kept:
                 raise _Foreign(name, f"the argument `{name.id}` is changed")
@@ -342,7 +342,7 @@ class _Verifier:
     def _node(self, node: ast.AST, own: _Own) -> None:
         match node:
             case ast.Attribute(ast.Name(module), name, context) if module in self.dialect.modules:
-                if name not in self.dialect.modules[module] or not isinstance(context, ast.Load):
+                if name not in self.dialect.parts(module) or not isinstance(context, ast.Load):
                     raise _Foreign(node, f"`{module}.{name}` is not among the functions of generated modules")
             case ast.Attribute(ast.Call(ast.Name("super"), [], []), "__init__", ast.Load()) if own.object:
                 return

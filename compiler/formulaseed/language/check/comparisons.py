@@ -1,6 +1,6 @@
 """Comparisons: which values can be compared, and with what result.
 
-Beside the type rules this tells of comparisons whose result is in no doubt. `ExpressionChecker` builds on it.
+Beside the type rules this reports constant comparisons. `ExpressionChecker` builds on it.
 """
 
 from __future__ import annotations
@@ -9,24 +9,23 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from formulaseed.diagnostics.model import Help
-from formulaseed.diagnostics.suggestions import did_you_mean
+from formulaseed.diagnostics.catalogue import expressions as catalogue
 from formulaseed.language import ast, intervals, typed
-from formulaseed.language.check.constants import decided, decided_pair, is_whole_and_fraction
+from formulaseed.language.check.constants import constant_pair, constant_truth, is_whole_and_fraction
 from formulaseed.language.check.facts import Facts, Narrowing, is_present, range_of, values_of
 from formulaseed.language.check.scope import Scope, error_at
-from formulaseed.language.check.wording import called, help_for_order, help_for_pair, in_quotes
+from formulaseed.language.check.wording import help_for_order, help_for_pair
 from formulaseed.language.intervals import described
 from formulaseed.language.operators import COMPARE
+from formulaseed.language.printer import called, value_text
 from formulaseed.language.typed import Expr, Info, SymbolKind
-from formulaseed.language.typed_text import value_text
 from formulaseed.language.types import BOOLEAN, INTEGER, STRING, Base, Type, Value, join
 from formulaseed.source.text import Span
 
 
 @dataclass(frozen=True, slots=True)
-class Decision:
-    """A condition whose result is in no doubt, and why."""
+class ConstantComparison:
+    """A condition that is always true or always false, and why."""
 
     span: Span
     result: bool
@@ -36,34 +35,32 @@ class Decision:
 
 
 class ComparisonChecker(ABC):
-    """Checks comparisons; what stands in them is for `check` to say."""
+    """Checks comparisons; `check` checks their operands."""
 
     def __init__(self, scope: Scope, narrowing: Narrowing) -> None:
         self.scope = scope
         self.problems = scope.problems
         self.narrowing = narrowing
-        self.decisions: list[Decision] = []
-        """Not told yet: where they decide a whole rule or filter, that is told instead."""
-        self.closed: list[Decision] = []
+        self.constants: list[ConstantComparison] = []
+        """Not reported yet: where they make a whole rule or filter constant, that is reported instead."""
+        self.closed: list[ConstantComparison] = []
         """The conditions that keep something from being reached that can only fail."""
 
-    def report_decisions(self) -> None:
-        known = list(self.decisions)  # a condition needs no second warning, nor a third, beside that of a part of it
-        for decision in self.closed:
-            if not any(decision.span.covers(noted.span) for noted in known):
-                known.append(decision)
-        for decision in known:
-            message = f"this is always {str(decision.result).lower()}: {decision.reason}"
-            help = decision.help or "remove the comparison, or compare with what leaves it open"
-            self.problems.add("FS603", decision.span, message, help)
-        self.forget_decisions()
+    def report_constants(self) -> None:
+        known = list(self.constants)  # a condition needs no second warning beside that of a part of it
+        for closing in self.closed:
+            if not any(closing.span.covers(noted.span) for noted in known):
+                known.append(closing)
+        for found in known:
+            self.problems.report(catalogue.constant_comparison(found.span, found.result, found.reason, found.help))
+        self.forget_constants()
 
     def particular_help(self) -> str:
-        """What to do about a comparison that was noted; empty where there is nothing particular."""
-        return next((decision.help for decision in self.decisions if decision.help), "")
+        """Return what to do about a comparison that was noted; empty if there is nothing particular."""
+        return next((found.help for found in self.constants if found.help), "")
 
-    def forget_decisions(self) -> None:
-        self.decisions.clear()
+    def forget_constants(self) -> None:
+        self.constants.clear()
         self.closed.clear()
 
     @abstractmethod
@@ -76,7 +73,7 @@ class ComparisonChecker(ABC):
 
     def behind(self, condition: Expr, truth: bool, facts: Facts) -> Facts:
         """The facts where the condition has been evaluated to this truth, and whether that is ever so, or always."""
-        found = decided(condition, facts, self.narrowing)
+        found = constant_truth(condition, facts, self.narrowing)
         inner = self.narrowing.assume(condition, truth, facts)
         if found is not None and found is not truth:
             inner = inner.contradicted()
@@ -125,7 +122,7 @@ class ComparisonChecker(ABC):
 
     def _never_null(self, tested: Expr, operator: str, info: Info) -> Expr:
         """A test for null of what was tested already: a constant."""
-        self.decisions.append(Decision(info.span, operator == "!=", f"here {called(tested)} is known to be there"))
+        self.constants.append(ConstantComparison(info.span, operator == "!=", catalogue.known_present(called(tested))))
         return _truth(operator == "!=", info.span)
 
     def _parted(
@@ -179,22 +176,22 @@ class ComparisonChecker(ABC):
         results = self._results_of(left) if operator in ("==", "!=") and right.info.is_constant else None
         if results is not None and right.info.constant not in results:
             result: bool | None = operator == "!="
-            reason = f"{called(left)} can only be {_listed(results)}"
+            reason = catalogue.only_values(called(left), _listed(results))
         elif _are_constants(left, right):
             result = COMPARE[operator](left.info.constant, _constant(right))
         else:
-            result = decided_pair(left, operator, right, facts)
+            result = constant_pair(left, operator, right, facts)
         if result is None:
             return
         sides = _items(right)
         span = _pair_span(left, right, whole)
         if _is_null_test(left, right):
-            self.decisions.append(_needless(sides[0] if is_null(left) else left, result, span))
+            self.constants.append(_needless(sides[0] if is_null(left) else left, result, span))
             return
         parts = [known_text(side, facts) for side in (left, *sides) if not side.info.is_constant]
         reason = reason or whole_text(left, right)
-        reason = reason or " and ".join(dict.fromkeys(parts)) or "both sides are constants"
-        self.decisions.append(Decision(span, result, reason))
+        reason = reason or " and ".join(dict.fromkeys(parts)) or catalogue.BOTH_ARE_CONSTANTS
+        self.constants.append(ConstantComparison(span, result, reason))
 
     def _is_decided(self, left: Expr, operator: str, right: Expr, facts: Facts) -> bool:
         """Whether a type checker, too, would see that a comparison is in no doubt."""
@@ -229,10 +226,10 @@ class ComparisonChecker(ABC):
         for operand, other in ((left, right), (right, left)):
             ty = operand.info.ty
             if not (ty.is_numeric or ty.base is Base.NULL):
-                message = f"`{operator}` orders numbers, and {called(operand)} is {ty.noun}"
-                once = f"{operand.info.span.pointer} {operand.info.span.start}"
-                self.scope.report("FS301", operand.info.span, message, help_for_order(operand, other), once)
-                return left, error_at(operand.info.span)
+                span, help = operand.info.span, help_for_order(operand, other)
+                found = catalogue.wrong_order(span, operator, called(operand), ty.noun, help)
+                self.scope.report_once(found, f"{span.pointer} {span.start}")
+                return left, error_at(span)
         return self.needed(left, facts), self.needed(right, facts)
 
     def _comparable(self, left: Expr, right: Expr, in_chain: bool = False) -> Expr:
@@ -241,41 +238,36 @@ class ComparisonChecker(ABC):
         if Base.NULL in (a.base, b.base):
             return right
         if join(a, b) is None:
-            message = f"{called(left)} is {a.noun}, and {called(right)} is {b.noun}"
-            chain = "in a chain `a > b == c` the middle is compared with both; join two comparisons with `and`"
-            self.problems.add("FS301", right.info.span, message, chain if in_chain else help_for_pair(left, right))
+            help = catalogue.IN_A_CHAIN if in_chain else help_for_pair(left, right)
+            sides = (called(left), a.noun), (called(right), b.noun)
+            self.problems.report(catalogue.incomparable(right.info.span, *sides, help))
             return error_at(right.info.span)
         return self._closed(left, right)
 
     def _closed(self, left: Expr, right: Expr) -> Expr:
-        """Two texts with known values must have one in common, unless both are constants: that is only needless."""
-        help: Help
+        """Two strings with known values must have one in common, unless both are constants: that is only needless."""
         a, b = left.info.ty, right.info.ty
         if a.values is None or b.values is None or set(a.values) & set(b.values):
             return right
         if is_constant_text(left) and is_constant_text(right):
             return right
         if not isinstance(left, typed.Literal) and not isinstance(right, typed.Literal):
-            message = f"{called(left)} and {called(right)} have no value in common"
-            help = f"{called(left)} can be {_listed(a.values)}, {called(right)} {_listed(b.values)}"
-            self.problems.add("FS302", right.info.span, message, help)
+            sides = (called(left), _listed(a.values)), (called(right), _listed(b.values))
+            self.problems.report(catalogue.no_common_value(right.info.span, *sides))
             return error_at(right.info.span)
         text, known, culprit = b.values[0], a.values, right
         if not isinstance(right, typed.Literal):
             text, known, culprit = a.values[0], b.values, left
         other = left if culprit is right else right
-        message = f"{called(other)} never is `{text}`"
-        elsewhere = {text} & self.scope.declared_values
-        help, span = did_you_mean(text, known, what="values", others=elsewhere), culprit.info.span
-        is_json = bool(span.pointer) and span.source.text.startswith('"', span.start)
-        self.problems.add("FS302", span, message, help if is_json else in_quotes(help))
+        others = {text} & self.scope.declared_values
+        self.problems.report(catalogue.unknown_value(culprit.info.span, called(other), text, known, others))
         return error_at(right.info.span)
 
     def _membership(self, left: Expr, operator: str, node: ast.Expr, facts: Facts) -> tuple[Expr, Expr]:
         if isinstance(node, ast.List):
             items = [self.scope.report_unquoted(item, left.info.ty) or self.check(item, facts) for item in node.items]
             if not items:
-                self.problems.add("FS509", node.span, f"`{operator}` has an empty list", "list the values")
+                self.problems.report(catalogue.empty_list(node.span, operator))
                 return left, error_at(node.span)
             if left.info.ty.is_error:
                 return left, error_at(node.span)
@@ -283,14 +275,14 @@ class ComparisonChecker(ABC):
             if any(item.info.ty.is_error for item in checked):
                 return left, error_at(node.span)
             if not left.info.ty.nullable and not all(map(is_null, checked)) and not facts.is_silent:
-                self.decisions += [_needless(left, False, item.info.span) for item in checked if is_null(item)]
+                self.constants += [_needless(left, False, item.info.span) for item in checked if is_null(item)]
             return left, typed.List(tuple(checked), Info(left.info.ty, node.span))
         right = self.check(node, facts)
         for operand in (right, left):
             ty = operand.info.ty
             if not ty.is_error and ty.base not in (Base.STRING, Base.NULL):
-                message = f"`{operator}` looks in a text or in a list, and {called(operand)} is {ty.noun}"
-                self.problems.add("FS301", operand.info.span, message, "write a list: `x in [1, 2]`")
+                found = catalogue.not_searchable(operand.info.span, operator, called(operand), ty.noun)
+                self.problems.report(found)
                 return left, error_at(node.span)
         return self.needed(left, facts, STRING), self.needed(right, facts, STRING)
 
@@ -300,7 +292,7 @@ def whole_text(left: Expr, right: Expr) -> str:
     sides = right.items if isinstance(right, typed.List) else (right,)
     for whole, others in ((left, sides), (right, (left,))):
         if all(is_whole_and_fraction(whole, other) for other in others):
-            return f"{called(whole)} is an integer"
+            return catalogue.is_integer(called(whole))
     return ""
 
 
@@ -309,11 +301,15 @@ def known_text(found: Expr, facts: Facts) -> str:
     values: Sequence[Value] | None = values_of(found, facts)
     if values is not None:
         may_be_null = found.info.ty.nullable and found not in facts.present and found not in facts.implied
-        return f"{called(found)} can only be {_listed([*values, None] if may_be_null else values)}"
+        return catalogue.only_values(called(found), _listed([*values, None] if may_be_null else values))
     known = range_of(found, facts)
     if known is not None and found.info.ty.base is Base.BOOLEAN:
-        return f"{called(found)} is always {'true' if known.low else 'false'}"
-    return f"{called(found)} is {described(known)}" if known is not None else f"{called(found)} was tested before"
+        return catalogue.is_always(called(found), bool(known.low))
+    return (
+        catalogue.tested_before(called(found))
+        if known is None
+        else catalogue.has_range(called(found), described(known))
+    )
 
 
 def is_null(found: Expr) -> bool:
@@ -381,16 +377,14 @@ def is_constant_text(found: Expr) -> bool:
     return all(node.symbol.kind is SymbolKind.STEP for node in typed.walk(found) if isinstance(node, typed.Ref))
 
 
-def _needless(tested: Expr, result: bool, span: Span) -> Decision:
+def _needless(tested: Expr, result: bool, span: Span) -> ConstantComparison:
     """A test for null of what never is null."""
     if isinstance(tested, typed.Present):
-        return Decision(span, result, f"here {called(tested)} is known to be there")
-    help = "remove the test"
+        return ConstantComparison(span, result, catalogue.known_present(called(tested)))
+    help = catalogue.REMOVE_THE_TEST
     if isinstance(tested, typed.Ref) and tested.symbol.kind in (SymbolKind.META, SymbolKind.CONTEXT):
-        base = tested.info.ty.base.value
-        declared = f'{{"name": "{tested.symbol.name}", "type": "{base}", "nullable": true}}'
-        help = f"remove the test, or declare the field: {declared}"
-    return Decision(span, result, f"{called(tested)} is never null", help)
+        help = catalogue.declare_nullable(tested.symbol.name, tested.info.ty.base.value)
+    return ConstantComparison(span, result, catalogue.never_null(called(tested)), help)
 
 
 def _pair_span(left: Expr, right: Expr, whole: Span) -> Span:
@@ -410,7 +404,4 @@ def _boolean_test(left: Expr, operator: str, right: Expr, info: Info) -> Expr | 
 
 
 def _listed(values: Sequence[Value]) -> str:
-    texts = [value_text(value) for value in values[:4]]
-    if len(values) > len(texts):
-        return f"one of {', '.join(texts)} and {len(values) - len(texts)} more"
-    return " or ".join(texts)
+    return catalogue.listed([value_text(value) for value in values])

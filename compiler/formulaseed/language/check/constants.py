@@ -1,7 +1,6 @@
-"""Whether what is known leaves any doubt about a condition.
+"""Conditions that are constant: the same for all data.
 
-In: a checked condition and the facts that hold where it is asked. Out: its truth, or None where that depends
-on the data. Sound: what is decided here holds for every restaurant.
+In: a checked condition and the facts that hold where it is evaluated. Out: its truth, or None where that depends on the data.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ _PAIRS = 100
 """Of texts with more values than these together nothing is concluded: it takes time."""
 
 
-def decided(condition: Expr, facts: Facts, narrowing: Narrowing) -> bool | None:
+def constant_truth(condition: Expr, facts: Facts, narrowing: Narrowing) -> bool | None:
     """The condition's truth, if it is the same for all data."""
     if condition in facts.truths:
         return facts.truths[condition]
@@ -23,7 +22,7 @@ def decided(condition: Expr, facts: Facts, narrowing: Narrowing) -> bool | None:
         case typed.Literal(value):
             return bool(value)
         case typed.Not(operand):
-            found = decided(operand, facts, narrowing)
+            found = constant_truth(operand, facts, narrowing)
             return None if found is None else not found
         case typed.Logical(operator, operands):
             return _logical(operator == "and", operands, facts, narrowing)
@@ -31,23 +30,23 @@ def decided(condition: Expr, facts: Facts, narrowing: Narrowing) -> bool | None:
             return _chain(first, operators, rest, facts)
         case typed.Ref(Symbol(SymbolKind.FILTER, name)):
             inner = narrowing.filter_condition(name)
-            return decided(inner, facts, narrowing) if inner is not None else None
+            return constant_truth(inner, facts, narrowing) if inner is not None else None
         case typed.Conditional(test, then, otherwise):
-            found = decided(test, facts, narrowing)
+            found = constant_truth(test, facts, narrowing)
             if found is not None:
-                return decided(then if found else otherwise, facts, narrowing)
-            both = decided(then, facts, narrowing), decided(otherwise, facts, narrowing)
+                return constant_truth(then if found else otherwise, facts, narrowing)
+            both = constant_truth(then, facts, narrowing), constant_truth(otherwise, facts, narrowing)
             return both[0] if both[0] is both[1] else None
         case _:
             return _truth(condition, facts)
 
 
-def decided_pair(left: Expr, operator: str, right: Expr, facts: Facts) -> bool | None:
+def constant_pair(left: Expr, operator: str, right: Expr, facts: Facts) -> bool | None:
     """The result of one comparison, if what is known of its sides leaves no doubt."""
     if operator in ("in", "not in"):
         if not isinstance(right, typed.List):
             return _contained(left, operator, right, facts)
-        each = [decided_pair(left, "==", item, facts) for item in right.items]
+        each = [constant_pair(left, "==", item, facts) for item in right.items]
         found = True if any(each) else False if all(result is False for result in each) else None
         if found is None:
             found = _all_listed(left, right, facts)
@@ -84,7 +83,7 @@ def is_whole_and_fraction(left: Expr, right: Expr) -> bool:
 def _logical(is_and: bool, operands: tuple[Expr, ...], facts: Facts, narrowing: Narrowing) -> bool | None:
     in_doubt = False
     for operand in operands:
-        found = decided(operand, facts, narrowing)
+        found = constant_truth(operand, facts, narrowing)
         if found is not None and found is not is_and:
             return found
         in_doubt = in_doubt or found is None
@@ -98,7 +97,7 @@ def _chain(first: Expr, operators: tuple[str, ...], rest: tuple[Expr, ...], fact
     results = []
     left = first
     for operator, right in zip(operators, rest, strict=True):
-        results.append(decided_pair(left, operator, right, facts))
+        results.append(constant_pair(left, operator, right, facts))
         left = right
     return False if False in results else None if None in results else True
 

@@ -1,33 +1,35 @@
 """Expressions as written to typed expressions: the type rules of the language.
 
-In: an `ast.Expr`, a scope, the facts that hold there. Out: an `ir.Expr`. What is wrong has the type `error`,
-which fits everywhere, so that each mistake is told once.
+In: an `ast.Expr`, a scope, the facts that hold there. Out: a typed expression. What is wrong has the type `error`, which fits
+everywhere, so that each mistake is reported once.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
+from formulaseed.diagnostics.catalogue import expressions as catalogue
 from formulaseed.language import ast, intervals, typed
-from formulaseed.language.check.comparisons import ComparisonChecker, Decision, is_null, joined_conditions
+from formulaseed.language.check.comparisons import ComparisonChecker, ConstantComparison, is_null, joined_conditions
 from formulaseed.language.check.facts import Facts, Narrowing, is_present, range_of
-from formulaseed.language.check.failures import ALWAYS_NULL, Failure, failure_of
-from formulaseed.language.check.foreign_calls import report_no_function
-from formulaseed.language.check.partial_operations import report_partial_operation
+from formulaseed.language.check.partial_operations import (
+    ALWAYS_NULL,
+    CertainFailure,
+    certain_failure,
+    report_partial_operation,
+)
 from formulaseed.language.check.reasons import reason_of
 from formulaseed.language.check.scope import Scope, error_at
-from formulaseed.language.check.wording import arity, called, tested, unquoted_number, with_list
-from formulaseed.language.functions import FUNCTIONS, Function
+from formulaseed.language.check.unknown_calls import report_unknown_function
+from formulaseed.language.check.wording import number_in_quotes, tested
+from formulaseed.language.functions import FUNCTIONS, TO_FLOAT, Function
 from formulaseed.language.intervals import Range
-from formulaseed.language.operators import OPERATORS
+from formulaseed.language.operators import OPERATORS, Operands, Operator
+from formulaseed.language.printer import called, expression_text
 from formulaseed.language.typed import Expr, Info, SymbolKind
-from formulaseed.language.typed_text import expression_text
-from formulaseed.language.types import BOOLEAN, INTEGER, NULL, NUMBER, STRING, Base, Type, Value, join, type_of
+from formulaseed.language.types import BOOLEAN, INTEGER, NULL, STRING, Base, Type, Value, join, type_of
 from formulaseed.source.text import Span
-
-_DIGITS = 15
-"""`round` takes this many places at most, either side of the point: a number has no more."""
 
 
 class ExpressionChecker(ComparisonChecker):
@@ -60,8 +62,7 @@ class ExpressionChecker(ComparisonChecker):
             case ast.Call():
                 return self._call(node, facts)
             case ast.List(span):
-                message = "a list can only stand after `in`, or inside `max`, `min` and `sum`"
-                self.problems.add("FS301", span, message, "write a single value")
+                self.problems.report(catalogue.misplaced_list(span))
                 return error_at(span)
             case ast.Invalid(span):
                 return error_at(span)
@@ -73,8 +74,8 @@ class ExpressionChecker(ComparisonChecker):
         return self.needed(found, facts) if self.scope.is_implied(found, facts.present) else found
 
     def as_float(self, found: Expr) -> Expr:
-        """What a formula over a domain comes to: a float, or a text as it is."""
-        function, ty = FUNCTIONS["float"], found.info.ty
+        """The result of a formula over a domain: a float, or a string as it is."""
+        function, ty = TO_FLOAT, found.info.ty
         if ty.is_error or ty.base is Base.STRING:
             return self.needed(found, Facts())
         argument = self._argument(function, found, Facts())
@@ -85,30 +86,29 @@ class ExpressionChecker(ComparisonChecker):
         found = self.check(node, facts)
         ty = found.info.ty
         if not (ty.is_error or ty.base is Base.BOOLEAN or ty.nullable):
-            message = f"a condition must be true or false, and {called(found)} is {ty.noun}"
-            self.problems.add("FS304", node.span, message, f"write `{tested(found)}`")
+            self.problems.report(catalogue.not_a_condition(node.span, called(found), ty.noun, tested(found)))
             return error_at(node.span)
         return found
 
-    def _is_refused(self, failure: Failure, span: Span, facts: Facts) -> bool:
-        """Tell of what can only fail: an error where the formula surely comes to it, and no error where it never does."""
+    def _is_refused(self, failure: CertainFailure, span: Span, facts: Facts) -> bool:
+        """Report what always fails: as an error where the formula is sure to reach it, not at all where it never does."""
         if facts.impossible:
             self._never_runs(facts)
-        elif facts.is_certain or failure.is_silent:
-            self.problems.add("FS306", span, failure.message(), failure.help)
+        elif facts.is_certain or failure.is_useless:
+            self.problems.report(catalogue.always_fails(span, failure.text, failure.help))
             return True
         elif not facts.is_unknown:
-            message = failure.message(" where it is reached")
-            self.scope.report(failure.code, span, message, failure.help, f"{span.start} {span.end}")
+            found = catalogue.fails_if_reached(failure.kind, span, failure.text, failure.help)
+            self.scope.report_once(found, f"{span.start} {span.end}")
         return False
 
     def _never_runs(self, facts: Facts) -> None:
         """Note the condition that keeps this from being reached."""
         if facts.closed_by is not None:
             condition, truth, before = facts.closed_by
-            reason = reason_of(condition, self.decisions, before, self.narrowing)
-            help = "remove the branch that never runs, or change the condition"
-            self.closed.append(Decision(condition.info.span, truth, reason, help))
+            reason = reason_of(condition, self.constants, before, self.narrowing)
+            help = catalogue.REMOVE_THE_BRANCH
+            self.closed.append(ConstantComparison(condition.info.span, truth, reason, help))
 
     def needed(self, found: Expr, facts: Facts, wanted: Type = INTEGER) -> Expr:
         """The expression where null has no meaning: checked at run time unless it is known to be present."""
@@ -126,20 +126,17 @@ class ExpressionChecker(ComparisonChecker):
         if isinstance(found, typed.Ref) and found.symbol.kind is SymbolKind.STEP:
             self.scope.report_null_step(found)
         else:
-            message = f"{called(found)} may be null here"
-            name, nothing = expression_text(found), "''" if ty.base is Base.STRING else "0"
-            tested = name if isinstance(found, typed.Ref) else f"({name})"
-            help = f"write `({tested} or {nothing})`, or `… if {tested} != None else …`"
-            if info.span.source.text[info.span.start : info.span.start + 1] == '"':  # the key of a condition object
-                help = 'test for null first: {"!=": null, …}'
-            self.scope.report("FS305", info.span, message, help, name)
+            name = expression_text(found)
+            shown, fallback = (
+                name if isinstance(found, typed.Ref) else f"({name})",
+                "''" if ty.base is Base.STRING else "0",
+            )
+            self.scope.report_once(catalogue.may_be_null(info.span, called(found), shown, fallback), name)
         return typed.Present(found, Info(ty.present(), info.span, info.range))
 
     def _shaped(self, found: Expr, text: str) -> Expr:
         if isinstance(found, typed.Ref) and found.symbol.is_per_review and not self.per_review:
-            message = f"`{text}` has a value for every review, and one for the restaurant is needed"
-            help = "count or sum it over the reviews in a step of its own, and use that"
-            self.scope.report("FS401", found.info.span, message, help, text)
+            self.scope.report_once(catalogue.review_value(found.info.span, text), text)
             return error_at(found.info.span)
         return found
 
@@ -149,11 +146,9 @@ class ExpressionChecker(ComparisonChecker):
         """The operand as a number that is there."""
         ty = found.info.ty
         if not (ty.is_error or ty.is_numeric or ty.base is Base.NULL):
-            help = unquoted_number(found) or "texts cannot be joined or counted; return them as they are"
-            if ty.base is Base.BOOLEAN:
-                help = f"write `int({expression_text(found)})` for 1 or 0"
-            message = f"`{operator}` needs numbers, and {called(found)} is {ty.noun}"
-            self.problems.add("FS301", found.info.span, message, help)
+            is_flag = ty.base is Base.BOOLEAN
+            help = catalogue.as_integer(expression_text(found)) if is_flag else number_in_quotes(found)
+            self.problems.report(catalogue.needs_numbers(found.info.span, operator, called(found), ty.noun, help))
             return error_at(found.info.span)
         return self.needed(found, facts)
 
@@ -178,29 +173,31 @@ class ExpressionChecker(ComparisonChecker):
         right = self._numeric(right, node.operator, facts)
         if right.info.ty.is_error:
             return error_at(node.span)
-        return self._operation(node.operator, left, right, node.span, facts)
+        return self._operation(OPERATORS[node.operator], [left, right], node.span, facts)
 
-    def _operation(self, symbol: str, left: Expr, right: Expr, span: Span, facts: Facts) -> Expr:
-        """The operator on two numbers that are there."""
-        operator = OPERATORS[symbol]
-        ty = operator.result(left.info.ty, right.info.ty)
-        if symbol == "**":
-            ty = _power_type((left, right))
-        known = [_known(left, facts), _known(right, facts)]
-        computed = operator.range(known[0], known[1])
-        failure = failure_of(symbol, (left, right), known, computed)
-        if failure is not None:
-            is_safe = operator.helper is None
-            return self._failing(failure, typed.Binary(symbol, left, right, _any(ty, span), is_safe, True), facts)
-        info = _computed((left, right), ty, computed, span, operator.apply)
-        may_overflow = not computed.is_bounded and not info.is_constant
-        made = typed.Binary(symbol, left, right, info, operator.is_safe(known), may_overflow)
-        report_partial_operation(self.scope, facts, symbol, (left, right), known, computed, made)
+    def _operation(self, entry: Operator | Function, operands: list[Expr], span: Span, facts: Facts) -> Expr:
+        """An operator or a function on operands of the right types that are present."""
+        infos, ranges = [operand.info for operand in operands], [_known(operand, facts) for operand in operands]
+        known = Operands(infos, ranges, entry.range(*ranges))
+        failure = certain_failure(entry, operands, known)
+        if failure is not None and self._is_refused(failure, span, facts):
+            return error_at(span)
+        is_constant = failure is None and all(info.is_constant for info in infos)
+        range, value = intervals.ANY_NUMBER if failure else known.result.clipped(), None
+        if is_constant:
+            value = entry.value(*(info.constant for info in infos))
+            range = intervals.exactly(value)
+        info = Info(entry.result(infos), span, range, is_constant, value)
+        is_safe = entry.is_safe(known)
+        made: typed.Binary | typed.Call
+        if isinstance(entry, Operator):
+            may_overflow = failure is not None or not (is_constant or known.result.is_bounded)
+            made = typed.Binary(entry.name, operands[0], operands[1], info, is_safe, may_overflow)
+        else:
+            made = typed.Call(entry.name, tuple(operands), info, is_safe)
+        if failure is None and not is_constant and not facts.is_silent:
+            report_partial_operation(self.scope, entry, operands, known, made)
         return made
-
-    def _failing(self, failure: Failure, made: Expr, facts: Facts) -> Expr:
-        """An operation that can only fail, as it is where the formula does not surely come to it."""
-        return error_at(made.info.span) if self._is_refused(failure, made.info.span, facts) else made
 
     # --- conditions
 
@@ -235,9 +232,8 @@ class ExpressionChecker(ComparisonChecker):
                     continue
             ty = join(left, ty) if ty is not None else None
         if ty is None:
-            names = " and ".join(dict.fromkeys(operand.info.ty.noun for operand in operands))
-            message = f"`{node.operator}` joins values of different types: {names}"
-            self.problems.add("FS301", node.span, message, "compare each of them with something")
+            nouns = [operand.info.ty.noun for operand in operands]
+            self.problems.report(catalogue.mixed_operands(node.span, node.operator, nouns))
             return error_at(node.span)
         known = _range_of_first([each for each in reached if each[0].info.ty.base is not Base.NULL], truth)
         if known is None and ty.is_numeric:
@@ -266,8 +262,7 @@ class ExpressionChecker(ComparisonChecker):
             return error_at(node.span)
         ty = join(_narrowed(then, when_true), _narrowed(otherwise, when_false))
         if ty is None:
-            message = f"one branch is {then.info.ty.noun}, the other {otherwise.info.ty.noun}"
-            self.problems.add("FS301", node.span, message, "give both branches the same type")
+            self.problems.report(catalogue.mixed_branches(node.span, then.info.ty.noun, otherwise.info.ty.noun))
             return error_at(node.span)
         a, b = range_of(then, when_true), range_of(otherwise, when_false)
         joined = intervals.union(a, b) if a and b else None
@@ -289,76 +284,78 @@ class ExpressionChecker(ComparisonChecker):
         if function is None:
             lists = any(isinstance(argument, ast.List) for argument in node.arguments)
             found = [self.check(argument, facts) for argument in node.arguments if not isinstance(argument, ast.List)]
-            report_no_function(self.scope, node.name, [] if lists else found, facts)
+            report_unknown_function(self.scope, node.name, [] if lists else found, facts)
             return error_at(node.span)
-        arguments = node.arguments
-        if function.takes_list and len(arguments) == 1 and isinstance(arguments[0], ast.List):
-            arguments = arguments[0].items
-            least = 0 if function.only_list else 1
-        elif function.only_list:
-            self.problems.add("FS303", node.span, f"`{function.name}` takes one list", with_list(node, function))
-            return error_at(node.span)
-        else:
-            least = function.least
-        if len(arguments) < least or (function.most is not None and len(arguments) > function.most):
-            message = f"`{function.name}` takes {arity(function)}, not {len(arguments)}"
-            help = f"write it like `{function.example}`"
-            if node.arguments and not arguments:
-                message = "the list is empty"
-            elif function.name == "log" and len(arguments) == 2:
-                help = "`log` is the natural logarithm: for another base divide by it, `log(x) / log(10)`"
-            self.problems.add("FS303", node.span, message, help)
+        arguments = self._arguments(node, function)
+        if arguments is None:
             return error_at(node.span)
         checked = [self._argument(function, self.check(argument, facts), facts) for argument in arguments]
-        if any(argument.info.ty.is_error for argument in checked):
-            return error_at(node.span)
-        if function.name == "round" and len(checked) == 2 and not self._digits_are_sound(checked[1]):
+        if any(argument.info.ty.is_error for argument in checked) or not self._is_literal(function, checked):
             return error_at(node.span)
         return self._applied(function, checked, node.span, facts)
 
+    def _arguments(self, node: ast.Call, function: Function) -> tuple[ast.Expr, ...] | None:
+        """The arguments of a call, those of a list one by one; None where their number is wrong, which is reported."""
+        arguments, least = node.arguments, function.least
+        if function.list_argument != "no" and len(arguments) == 1 and isinstance(arguments[0], ast.List):
+            arguments = arguments[0].items
+            least = 0 if function.of_none is not None else 1
+        elif function.list_argument == "must":
+            texts = [each.span.source.text[each.span.start : each.span.end] for each in arguments]
+            if any(isinstance(each, ast.List) for each in arguments):
+                texts = []
+            are_plain = all(isinstance(each, ast.Name | ast.Literal | ast.Call) for each in arguments)
+            found = catalogue.needs_list(node.span, function.name, texts, are_plain=are_plain, example=function.example)
+            self.problems.report(found)
+            return None
+        if len(arguments) >= least and (function.most is None or len(arguments) <= function.most):
+            return arguments
+        if node.arguments and not arguments:
+            self.problems.report(catalogue.empty_arguments(node.span, function.example))
+        else:
+            help = function.hints.get(len(arguments)) or catalogue.like(function.example)
+            found = catalogue.wrong_count(node.span, function.name, function.least, function.most, len(arguments), help)
+            self.problems.report(found)
+        return None
+
     def _applied(self, function: Function, arguments: list[Expr], span: Span, facts: Facts) -> Expr:
-        if function.name == "sum" and not arguments:
-            return _literal(0, span)
-        if function.name == "sum":  # as additions, one by one: Python's own rounds differently from version to version
-            total = arguments[0]
-            for argument in arguments[1:]:
-                total = self._operation("+", total, argument, span, facts)
-                if total.info.ty.is_error:
-                    break
-            return total
-        types = [argument.info.ty for argument in arguments]
-        ty = _power_type(arguments) if function.name == "pow" else function.result(types)
-        known = [_known(argument, facts) for argument in arguments]
-        computed = function.range(known)
-        failure = failure_of(function.name, arguments, known, computed)
-        if failure is not None:
-            is_safe = function.helper is None
-            return self._failing(failure, typed.Call(function.name, tuple(arguments), _any(ty, span), is_safe), facts)
-        info = _computed(arguments, ty, computed, span, function.apply)
-        made = typed.Call(function.name, tuple(arguments), info, function.is_safe(known))
-        report_partial_operation(self.scope, facts, function.name, arguments, known, computed, made)
-        return made
+        if not arguments:
+            return _literal(function.of_none, span)
+        if not function.folds:
+            return self._operation(function, arguments, span, facts)
+        total = arguments[0]  # one by one: Python's own `sum` rounds differently from version to version
+        for argument in arguments[1:]:
+            total = self._operation(OPERATORS[function.folds], [total, argument], span, facts)
+            if total.info.ty.is_error:
+                break
+        return total
 
     def _argument(self, function: Function, found: Expr, facts: Facts) -> Expr:
-        ty = found.info.ty
+        ty, takes_strings = found.info.ty, Base.STRING in function.takes
         if not (ty.is_error or ty.base is Base.NULL or ty.base in function.takes):
-            wanted = "a text" if Base.STRING in function.takes else "numbers"
-            help = f"write it like `{function.example}`"
+            help = catalogue.like(function.example)
             if ty.base is Base.BOOLEAN:
-                help = f"write `int({expression_text(found)})` for 1 or 0"
-            elif wanted == "numbers":
-                help = unquoted_number(found) or self.scope.words.number_for_text
-            message = f"`{function.name}` takes {wanted}, and {called(found)} is {ty.noun}"
-            self.problems.add("FS301", found.info.span, message, help)
+                help = catalogue.as_integer(expression_text(found))
+            elif not takes_strings:
+                help = number_in_quotes(found) or self.scope.words.number_for_string
+            wanted = "a string" if takes_strings else "numbers"
+            self.problems.report(
+                catalogue.wrong_argument(found.info.span, function.name, wanted, called(found), ty.noun, help)
+            )
             return error_at(found.info.span)
-        return self.needed(found, facts, STRING if Base.STRING in function.takes else INTEGER)
+        return self.needed(found, facts, STRING if takes_strings else INTEGER)
 
-    def _digits_are_sound(self, digits: Expr) -> bool:
-        value = digits.info.constant
-        if digits.info.is_constant and isinstance(value, int) and abs(value) <= _DIGITS:
+    def _is_literal(self, function: Function, arguments: Sequence[Expr]) -> bool:
+        """Whether the last argument is a literal integer in bounds where the function asks for one; reports it if not."""
+        if function.literal is None or len(arguments) < len(function.parameters):
             return True
-        message = f"the places of `round` must be a literal integer from -{_DIGITS} to {_DIGITS}"
-        self.problems.add("FS303", digits.info.span, message, "write it like `round(x, 2)`")
+        low, high = function.literal
+        info = arguments[-1].info
+        if info.is_constant and isinstance(info.constant, int) and low <= info.constant <= high:
+            return True
+        self.problems.report(
+            catalogue.not_literal(info.span, function.name, function.parameters[-1], (low, high), function.example)
+        )
         return False
 
 
@@ -369,7 +366,7 @@ def _literal(value: Value, span: Span) -> Expr:
 
 
 def _known(found: Expr, facts: Facts) -> Range:
-    """The range of a number, or of a boolean, which `int` and `float` take; texts have a length that nobody asks for."""
+    """The range of a number, or of a boolean, which `int` and `float` take; the range of a string is not used."""
     known = range_of(found, facts)
     if known is None:
         known = intervals.ANY_NUMBER if found.info.ty.is_numeric else Range(0.0, 1.0)
@@ -397,36 +394,10 @@ def _folded(made: Expr, value: Value) -> Expr:
     return replace(made, info=replace(made.info, range=known, is_constant=True, constant=value))
 
 
-def _any(ty: Type, span: Span) -> Info:
-    """What is known of a number that there never is."""
-    return Info(ty, span, intervals.ANY_NUMBER)
-
-
-def _computed(operands: Sequence[Expr], ty: Type, computed: Range, span: Span, apply: Callable[..., Value]) -> Info:
-    """What is known of a result that there may be: its value, where literals alone say it."""
-    if not all(operand.info.is_constant for operand in operands):
-        return Info(ty, span, computed.clipped())
-    value = apply(*(operand.info.constant for operand in operands))
-    assert isinstance(value, int | float)
-    return Info(ty, span, intervals.exactly(value), True, value)
-
-
 def _negated(info: Info, operator: str) -> Value:
     if not info.is_constant or not isinstance(info.constant, int | float):
         return None
     return -info.constant if operator == "-" else info.constant
-
-
-def _power_type(operands: Sequence[Expr]) -> Type:
-    """An integer only where both are integers and the exponent is surely not negative."""
-    base, exponent = operands
-    if (
-        base.info.ty.base is exponent.info.ty.base is Base.INTEGER
-        and exponent.info.range
-        and exponent.info.range.low >= 0
-    ):
-        return INTEGER
-    return NUMBER
 
 
 def _narrowed(found: Expr, facts: Facts) -> Type:

@@ -1,141 +1,119 @@
-"""Operations that have no value for some of the numbers that may reach them.
+"""Operations without a value: the failures in the tables of operators and functions, evaluated for operands.
 
-In: an operation, its operands and their ranges. Out: warnings, each with the range that was found. Where a
-guard excludes the fault, the range shows it and nothing is told.
+In: an operation, its operands and their ranges. Out: why it always fails, and warnings where it may fail. Where a guard
+excludes a failure, the ranges show it, and nothing is reported.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
 
+from formulaseed.diagnostics.catalogue import expressions as catalogue
 from formulaseed.language import typed
-from formulaseed.language.check.facts import Facts
 from formulaseed.language.check.scope import Scope
-from formulaseed.language.check.wording import called
 from formulaseed.language.intervals import Range, described
+from formulaseed.language.operators import Fault, FaultKind, Operands, Operation
+from formulaseed.language.printer import called, expression_text, operand_text, text_within
 from formulaseed.language.typed import Expr
-from formulaseed.language.typed_text import expression_text, operand_text, text_within
-from formulaseed.language.types import Base
 from formulaseed.source.text import Span
 
 _SHOWN = 60
 """A longer expression is not repeated in a help line."""
 
 
+class CertainFailure(NamedTuple):
+    """Why an operation has no value for any of the operands that may reach it. `text` has a place `{where}`."""
+
+    kind: FaultKind
+    text: str
+    help: str
+    is_useless: bool = False
+    """Evaluation goes on, with a result that cannot be wanted."""
+
+
+ALWAYS_NULL = CertainFailure("null", catalogue.ALWAYS_NULL, catalogue.WRITE_A_VALUE)
+
+
+@dataclass(frozen=True, slots=True)
+class _Named:
+    """An operand, as the templates of failures name it."""
+
+    operand: Expr
+    known: Range
+
+    def __str__(self) -> str:
+        return called(self.operand)
+
+    @property
+    def range(self) -> str:
+        return described(self.known)
+
+    @property
+    def low(self) -> str:
+        return f"{self.known.low or 0:g}"
+
+    @property
+    def high(self) -> str:
+        return f"{self.known.high or 0:g}"
+
+
+def certain_failure(operation: Operation, operands: Sequence[Expr], known: Operands) -> CertainFailure | None:
+    """Return why the operation fails for all operands in the ranges; None where it may have a value."""
+    failure = next((each for each in operation.failures if each.always(known)), None)
+    help = failure.help.format(name=operation.name) if failure else catalogue.CHANGE_THE_VALUES
+    fault = _fault(operation, known) if all(info.is_constant for info in known.infos) else None
+    if fault is not None and fault.kind != "division_by_zero":
+        return CertainFailure(fault.kind, catalogue.always_fails_with(fault.message), help)
+    if failure is None:
+        return None
+    named = [_Named(*each) for each in zip(operands, known.ranges, strict=True)]
+    text = failure.certain.format(*named, name=operation.name, where="{where}")
+    return CertainFailure(failure.kind, text, help, failure.effect == "useless")
+
+
+def _fault(operation: Operation, known: Operands) -> Fault | None:
+    """The fault of an operation on constants."""
+    try:
+        operation.value(*(info.constant for info in known.infos))
+    except Fault as fault:
+        return fault
+    return None
+
+
 def report_partial_operation(
-    scope: Scope,
-    facts: Facts,
-    name: str,
-    operands: Sequence[Expr],
-    known: Sequence[Range],
-    computed: Range,
-    whole: Expr,
+    scope: Scope, operation: Operation, operands: Sequence[Expr], known: Operands, whole: Expr
 ) -> None:
-    """Warn of every way in which the operation or function `name` may fail. `whole` is the operation itself."""
-    if facts.is_silent or whole.info.is_constant:
-        return
-    hazards = _Hazards(scope, operands, known, whole)
-    match name:
-        case "/" | "//" | "%":
-            hazards.divisor(1)
-        case "log":
-            hazards.logarithm()
-        case "sqrt":
-            hazards.root()
-        case "**" | "pow":
-            hazards.power(computed)
-        case "+" | "-" | "*":
-            hazards.size(computed)
+    """Warn of every way in which the operation may fail. `whole` is the operation itself."""
+    named = [_Named(*each) for each in zip(operands, known.ranges, strict=True)]
+    varying = [each for each in named if not each.operand.info.is_constant]
+    for failure in operation.failures:
+        if not failure.when(known) or (failure.is_warned is not None and not failure.is_warned(known)):
+            continue
+        every = " and ".join(dict.fromkeys(f"{each} is {each.range}" for each in varying))
+        message = failure.message.format(*named, all=every)
+        if scope.is_reported(catalogue.PARTIAL_CODES[failure.kind], message):
+            continue  # the help takes time to write
+        if failure.guard is not None:
+            index, test = failure.guard(known)
+            guarded, bounded = _guarded(whole, operands, index, test), failure.instead.format("…")
+        else:
+            guarded, bounded = "", failure.instead.format(text_within(varying[-1].operand, _SHOWN))
+        found = catalogue.may_fail(failure.kind, whole.info.span, message, guarded, bounded)
+        scope.report_once(found, message)
 
 
 def report_large_sum(scope: Scope, term: Expr, known: Range, span: Span) -> None:
     """Warn of a sum over reviews that may be too large for a number."""
     if known.is_bounded:
-        message = f"the sum may be too large for a number: each term is {described(known)}"
-        scope.report("FS606", span, message, f"bound the terms: `min({expression_text(term)}, 1000)`", "sum")
+        scope.report_once(catalogue.large_sum(span, described(known), expression_text(term)), "")
 
 
-class _Hazards:
-    def __init__(self, scope: Scope, operands: Sequence[Expr], known: Sequence[Range], whole: Expr) -> None:
-        self.scope = scope
-        self.operands = operands
-        self.known = known
-        self.span = whole.info.span
-        self.whole = whole
-
-    def report(self, code: str, message: str, help: Callable[[], str]) -> None:
-        """Report a hazard, once in a step: the help, which takes time to write, is not made for another."""
-        if not self.scope.is_reported(code, message):
-            self.scope.report(code, self.span, message, help(), message)
-
-    def guarded(self, index: int, test: str) -> str:
-        """The operation where it has a value: behind the test of an operand, and of all in it that may be null."""
-        operand = operand_text(self.operands[index])
-        nullable = [
-            node.operand for part in self.operands for node in typed.walk(part) if isinstance(node, typed.Present)
-        ]
-        tests = [f"{operand_text(each)} != None" for each in dict.fromkeys(nullable)]
-        tests.append(f"{operand if len(operand) <= _SHOWN else '…'} {test}")
-        return f"`{text_within(self.whole, _SHOWN)} if {' and '.join(tests)} else 0`"
-
-    def said(self, index: int) -> str:
-        """An operand with its range, as messages name it."""
-        return f"{called(self.operands[index])} is {described(self.known[index])}"
-
-    def said_all(self) -> str:
-        """The operands that are no constants, with their ranges."""
-        parts = [index for index, operand in enumerate(self.operands) if not operand.info.is_constant]
-        return " and ".join(dict.fromkeys(map(self.said, parts)))
-
-    def divisor(self, index: int) -> None:
-        if self.known[index].may_be_zero and not self.operands[index].info.is_constant:
-            message = f"this divides by zero where {called(self.operands[index])} is 0: it is "
-            message += described(self.known[index])
-            test = "> 0" if self.known[index].low >= 0 else "!= 0"
-            self.report("FS604", message, lambda: f"guard it: {self.guarded(index, test)}")
-
-    def logarithm(self) -> None:
-        if self.known[0].low <= 0:
-            message = f"the logarithm needs a number above 0, and {self.said(0)}"
-            self.report("FS605", message, lambda: f"guard it: {self.guarded(0, '> 0')}, or bound it: `log(max(…, 1))`")
-
-    def root(self) -> None:
-        if self.known[0].low < 0:
-            message = f"the square root needs a number of 0 or more, and {self.said(0)}"
-            self.report(
-                "FS605", message, lambda: f"guard it: {self.guarded(0, '>= 0')}, or bound it: `sqrt(max(…, 0))`"
-            )
-
-    def power(self, computed: Range) -> None:
-        base, exponent = self.known
-        sound = True
-        if base.may_be_zero and exponent.low < 0:
-            sound = False
-            zero = self.operands[0].info.is_constant
-            where = "the exponent is negative" if zero else f"{called(self.operands[0])} is 0 and the exponent negative"
-            test = "> 0" if base.low >= 0 or not _is_whole(self.operands[1]) else "!= 0"
-            message = f"this divides by zero where {where}: {self.said_all()}"
-            guard = (1, ">= 0") if zero else (0, test)
-            self.report("FS604", message, lambda: f"guard it: {self.guarded(*guard)}")
-        if base.low < 0 and not _is_whole(self.operands[1]):
-            sound = False
-            message = f"a negative number has no power that is no integer: {self.said_all()}"
-            self.report("FS605", message, lambda: f"guard it: {self.guarded(0, '>= 0')}")
-        below_one = self.operands[0].info.ty.base is Base.INTEGER and exponent.high <= 0
-        if sound and not below_one:  # an integer other than 0 then gives 1 at most
-            self.size(computed)
-
-    def size(self, computed: Range) -> None:
-        if computed.is_bounded or not all(known.is_bounded for known in self.known):
-            return
-        parts = [index for index, operand in enumerate(self.operands) if not operand.info.is_constant]
-        message = f"this may be too large for a number: {self.said_all()}"
-        bounded = text_within(self.operands[parts[-1]], _SHOWN)
-        self.report("FS606", message, lambda: f"bound it first: `min({bounded}, 100)`")
-
-
-def _is_whole(operand: Expr) -> bool:
-    constant = operand.info.constant
-    if operand.info.is_constant and isinstance(constant, int | float):
-        return constant == int(constant)
-    return operand.info.ty.base is Base.INTEGER
+def _guarded(whole: Expr, operands: Sequence[Expr], index: int, test: str) -> str:
+    """The operation where it has a value: behind the test of an operand, and of all in it that may be null."""
+    nullable = [node.operand for part in operands for node in typed.walk(part) if isinstance(node, typed.Present)]
+    tests = [f"{operand_text(each)} != None" for each in dict.fromkeys(nullable)]
+    operand = operand_text(operands[index])
+    tests.append(f"{operand if len(operand) <= _SHOWN else '…'} {test}")
+    return f"{text_within(whole, _SHOWN)} if {' and '.join(tests)} else 0"

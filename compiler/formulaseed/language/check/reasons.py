@@ -1,44 +1,44 @@
-"""Why a condition is in no doubt, in words.
+"""Why a condition is constant, in words.
 
-In: a condition of which `decided` knows the truth, the facts that hold where it is asked, and what was noted
-when it was checked. Out: the end of a message, such as "`N` is 0 or more".
+In: a condition whose truth `constant_truth` knows, the facts that hold where it is evaluated, and what was noted when it was
+checked. Out: the end of a message, such as "`N` is 0 or more".
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from formulaseed.diagnostics.catalogue import expressions as catalogue
 from formulaseed.language import typed
-from formulaseed.language.check.comparisons import Decision, known_text, whole_text
-from formulaseed.language.check.constants import decided, decided_pair
+from formulaseed.language.check.comparisons import ConstantComparison, known_text, whole_text
+from formulaseed.language.check.constants import constant_pair, constant_truth
 from formulaseed.language.check.facts import Facts, Narrowing, range_of, values_of
 from formulaseed.language.intervals import is_any
+from formulaseed.language.printer import expression_text
 from formulaseed.language.typed import Expr, Symbol, SymbolKind
-from formulaseed.language.typed_text import expression_text
 
 _PARTS = 3
-"""So many reasons that hold together are told."""
+"""So many reasons that hold together are reported."""
 _QUOTED = 60
 """A longer condition is not repeated in the message."""
-_TOGETHER = "its conditions decide one another"
 
 
-def reason_of(condition: Expr, noted: Sequence[Decision], facts: Facts, narrowing: Narrowing) -> str:
+def reason_of(condition: Expr, noted: Sequence[ConstantComparison], facts: Facts, narrowing: Narrowing) -> str:
     """Why the condition is always true, or never."""
     found = dict.fromkeys(_reasons(condition, noted, facts, narrowing))
-    return " and ".join(list(found)[:_PARTS]) or _TOGETHER
+    return " and ".join(list(found)[:_PARTS]) or catalogue.CONTRADICTORY
 
 
-def _reasons(condition: Expr, noted: Sequence[Decision], facts: Facts, narrowing: Narrowing) -> Iterator[str]:
-    """Follows `decided` down to what decides."""
+def _reasons(condition: Expr, noted: Sequence[ConstantComparison], facts: Facts, narrowing: Narrowing) -> Iterator[str]:
+    """Follow `constant_truth` down to the part that makes it constant."""
     if condition in facts.truths:
-        yield f"`{expression_text(condition)}` is known to be {str(facts.truths[condition]).lower()} here"
+        yield catalogue.known_truth(expression_text(condition), facts.truths[condition])
         return
     match condition:
         case typed.Literal():
             span = condition.info.span
             reasons = [d.reason for d in noted if span.covers(d.span) or d.span.covers(span)]
-            yield from reasons or [f"`{expression_text(condition)}` is a constant"]
+            yield from reasons or [catalogue.is_a_constant(expression_text(condition))]
         case typed.Not(operand):
             yield from _reasons(operand, noted, facts, narrowing)
         case typed.Logical(operator, operands):
@@ -47,13 +47,13 @@ def _reasons(condition: Expr, noted: Sequence[Decision], facts: Facts, narrowing
             yield from _of_chain(condition, facts)
         case typed.Ref(Symbol(SymbolKind.FILTER, name)):
             inner = narrowing.filter_condition(name)
-            alone = decided(inner, Facts(), narrowing) if inner is not None else None
+            alone = constant_truth(inner, Facts(), narrowing) if inner is not None else None
             if alone is not None:
-                yield f"`${name}` holds for {'every' if alone else 'no'} review"
+                yield catalogue.holds_for_all(name, alone)
             elif inner is not None:
                 yield from _reasons(inner, (), facts, narrowing)
         case typed.Conditional(test, then, otherwise):
-            found = decided(test, facts, narrowing)
+            found = constant_truth(test, facts, narrowing)
             for branch, is_taken in ((then, True), (otherwise, False)):
                 if found is None or found is is_taken:
                     yield from _reasons(branch, noted, facts, narrowing)
@@ -62,18 +62,17 @@ def _reasons(condition: Expr, noted: Sequence[Decision], facts: Facts, narrowing
 
 
 def _of_operands(
-    is_and: bool, operands: tuple[Expr, ...], noted: Sequence[Decision], facts: Facts, narrowing: Narrowing
+    is_and: bool, operands: tuple[Expr, ...], noted: Sequence[ConstantComparison], facts: Facts, narrowing: Narrowing
 ) -> Iterator[str]:
     """The operand that decides, given that the ones before it do not; all, where none does so alone."""
     together: list[str] = []
     for operand in operands:
-        found = decided(operand, facts, narrowing)
+        found = constant_truth(operand, facts, narrowing)
         reasons = list(_reasons(operand, noted, facts, narrowing)) if found is not None else []
         if found is not None and found is not is_and:
             text = expression_text(operand)
             if isinstance(operand, typed.Comparison) and len(text) <= _QUOTED and reasons:
-                holds = "always holds" if found else "cannot hold"
-                yield f"`{text}` {holds} where {' and '.join(reasons[:_PARTS])}"
+                yield catalogue.holds_where(text, found, reasons[:_PARTS])
             else:
                 yield from reasons
             return
@@ -88,7 +87,7 @@ def _of_chain(condition: typed.Comparison, facts: Facts) -> Iterator[str]:
     """What is known of the sides that decide: of one pair where that is false, else of all."""
     sides = [condition.first, *condition.rest]
     for left, operator, right in zip(sides, condition.operators, condition.rest, strict=False):
-        if decided_pair(left, operator, right, facts) is False:
+        if constant_pair(left, operator, right, facts) is False:
             sides = [left, right]
             break
     if len(sides) == 2 and (reason := whole_text(*sides)):

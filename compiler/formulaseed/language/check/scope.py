@@ -11,12 +11,13 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from formulaseed import limits
+from formulaseed.diagnostics.catalogue import expressions as catalogue
+from formulaseed.diagnostics.catalogue.expressions import OF_SEEDS, Words
 from formulaseed.diagnostics.model import Diagnostic, Help, Problems
 from formulaseed.diagnostics.suggestions import is_slip, meant, nearest
 from formulaseed.language import ast, typed
-from formulaseed.language.check.wording import OF_SEEDS, Words
+from formulaseed.language.printer import value_text
 from formulaseed.language.typed import Info
-from formulaseed.language.typed_text import value_text
 from formulaseed.language.types import ERROR, Base, Type, Value
 from formulaseed.source.text import Span
 
@@ -117,7 +118,7 @@ class Scope(ABC):
         if found is None:
             return None
         help = meant(value_text(found), certain=is_certain, more=QUOTED)
-        self.report("FS201", node.span, f"{self.words.unknown} `{node.text}`", help, node.text)
+        self.report_once(catalogue.unquoted_string(node.span, self.words, node.text, help), node.text)
         return error_at(node.span)
 
     def _unquoted_null(self, span: Span, beside: Type) -> typed.Expr | None:
@@ -125,7 +126,7 @@ class Scope(ABC):
         text = span.source.text[span.start : span.end]
         if text == "None" or text not in (beside.values or ()):
             return None
-        self.problems.add("FS302", span, f"`{text}` is null here, not the value of this name", f"write `'{text}'`")
+        self.problems.report(catalogue.unquoted_null(span, text))
         return error_at(span)
 
     def _resembles_name(self, text: str) -> bool:

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from formulaseed.diagnostics.model import Problems
 from formulaseed.language import ast
 from formulaseed.language.check.comparisons import ComparisonChecker
-from formulaseed.language.check.constants import decided
+from formulaseed.language.check.constants import constant_truth
 from formulaseed.language.check.facts import Facts, Narrowing
 from formulaseed.language.check.reasons import reason_of
+from formulaseed.language.printer import value_text
 from formulaseed.language.typed import Expr
-from formulaseed.language.typed_text import value_text
 from formulaseed.language.types import Value
 from formulaseed.seed import surface
 from formulaseed.source.text import Span
@@ -47,19 +47,19 @@ class Reach:
     def rule(self, condition: Expr, rule: surface.Rule, facts: Facts, checker: ComparisonChecker) -> None:
         """The next rule, whose condition has just been checked under the facts."""
         never = self.closed
-        truth = None if facts.impossible else decided(condition, facts, self.narrowing)
+        truth = None if facts.impossible else constant_truth(condition, facts, self.narrowing)
         if facts.impossible and not never:
             never = "the rules before it take every restaurant"
         elif not never and truth is False:
-            never = reason_of(condition, checker.decisions, facts, self.narrowing)
+            never = reason_of(condition, checker.constants, facts, self.narrowing)
         elif not never:
             never = self._taken(condition, facts)
         if truth and not self.closed:
-            reason = reason_of(condition, checker.decisions, facts, self.narrowing)
+            reason = reason_of(condition, checker.constants, facts, self.narrowing)
             self.closed = f"the rule before it always holds, as {reason}"
         if never or truth:
-            checker.forget_decisions()
-        checker.report_decisions()
+            checker.forget_constants()
+        checker.report_constants()
         self.rules.append(_Rule(rule.condition.span, rule.then.value, never, "this rule"))
         self.before.append(condition)
 
@@ -87,6 +87,6 @@ class Reach:
         if inside.impossible:
             return "its conditions contradict what the rules before it leave"
         for number, earlier in enumerate(self.before):
-            if decided(earlier, inside, self.narrowing):
+            if constant_truth(earlier, inside, self.narrowing):
                 return f"rule {number + 1} takes every restaurant that it would"
         return ""

@@ -13,11 +13,11 @@ from formulaseed.ir import nodes
 from formulaseed.language import ast, intervals, typed
 from formulaseed.language.check.scope import QUOTED, Scope, error_at
 from formulaseed.language.check.wording import with_default
-from formulaseed.language.foreign_functions import help_for_method
 from formulaseed.language.functions import FUNCTIONS
 from formulaseed.language.intervals import Range
+from formulaseed.language.printer import value_text
+from formulaseed.language.syntax_errors import help_for_method
 from formulaseed.language.typed import Info, Symbol, SymbolKind
-from formulaseed.language.typed_text import value_text
 from formulaseed.language.types import BOOLEAN, Base, Type, Value
 from formulaseed.seed.check.cycles import circle, circles
 from formulaseed.source.text import Span

@@ -13,15 +13,15 @@ from formulaseed.diagnostics.suggestions import did_you_mean
 from formulaseed.ir import nodes
 from formulaseed.language import ast, intervals, typed
 from formulaseed.language.check.comparisons import is_constant_text
-from formulaseed.language.check.constants import decided
+from formulaseed.language.check.constants import constant_truth
 from formulaseed.language.check.expressions import ExpressionChecker
 from formulaseed.language.check.facts import Facts, Narrowing
 from formulaseed.language.check.partial_operations import report_large_sum
 from formulaseed.language.check.reasons import reason_of
 from formulaseed.language.check.scope import error_at
 from formulaseed.language.intervals import Range
+from formulaseed.language.printer import expression_text
 from formulaseed.language.typed import Expr, SymbolKind
-from formulaseed.language.typed_text import expression_text
 from formulaseed.language.types import BOOLEAN, ERROR, INTEGER, STRING, Base, Type, Value, join, type_of
 from formulaseed.seed import surface
 from formulaseed.seed.check.literals import given_value, is_no_number, joined_type, literal_range
@@ -46,7 +46,7 @@ class StepChecker:
     def report_decisions(self) -> None:
         """Warn of the comparisons in the steps so far that are always true or false."""
         for checker in self.checkers:
-            checker.report_decisions()
+            checker.report_constants()
         self.checkers.clear()
 
     def check(self, step: surface.Step) -> nodes.Step | None:
@@ -110,15 +110,15 @@ class StepChecker:
         """Warn of a condition that every review meets, or none."""
         if self.scope.filter_size(condition) > DECIDED_SIZE:
             return
-        truth = decided(condition, Facts(), self.narrowing)
+        truth = constant_truth(condition, Facts(), self.narrowing)
         if truth is None:
             return
-        reason = reason_of(condition, checker.decisions, Facts(), self.narrowing)
+        reason = reason_of(condition, checker.constants, Facts(), self.narrowing)
         which, help = "no", "change the conditions so that a review can meet them all"
         if truth:
             which, help = "every", "remove the filter, or test for what tells reviews apart"
         help = checker.particular_help() or help
-        checker.forget_decisions()
+        checker.forget_constants()
         self.problems.add("FS610", span, f"{which} review passes {what}: {reason}", help)
 
     def _report_if_constant(self, step: surface.Step, term: Expr, what: str) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from formulaseed.diagnostics.model import Problems
-from formulaseed.language.typed_text import value_text
+from formulaseed.language.printer import value_text
 from formulaseed.seed import surface
 
 _COMPARED_KEYS = 1_000

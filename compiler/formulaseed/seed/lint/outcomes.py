@@ -5,13 +5,13 @@ from __future__ import annotations
 from formulaseed.diagnostics.model import Problems
 from formulaseed.ir import nodes
 from formulaseed.language import typed
+from formulaseed.language.functions import FUNCTIONS
 from formulaseed.language.intervals import described, is_open
+from formulaseed.language.printer import expression_text, value_text
 from formulaseed.language.typed import Expr, SymbolKind
-from formulaseed.language.typed_text import expression_text, value_text
 from formulaseed.language.types import Base, Value
 
 _INPUTS = (SymbolKind.EXTRACTION, SymbolKind.META, SymbolKind.CONTEXT, SymbolKind.PARAMETER)
-_ROUNDING = ("round", "int", "float", "floor", "ceil")
 
 
 def lint_outcomes(program: nodes.Program, problems: Problems) -> None:
@@ -75,10 +75,10 @@ def _one_sided(step: nodes.Step, problems: Problems) -> None:
     if not isinstance(step.operation, nodes.Formula) or step.range is None:
         return
     call = _unrounded(step.operation.expression)
-    if not isinstance(call, typed.Call) or call.function not in ("max", "min"):
+    if not isinstance(call, typed.Call) or not FUNCTIONS[call.function].bounds:
         return
     bounds = [argument for argument in call.arguments if argument.info.is_constant]
-    known, below = step.range, call.function == "max"
+    known, below = step.range, FUNCTIONS[call.function].bounds == "below"
     if not bounds or is_open(known.low) == is_open(known.high):
         return
     bound, side = expression_text(bounds[0]), "above" if below else "below"
@@ -88,6 +88,6 @@ def _one_sided(step: nodes.Step, problems: Problems) -> None:
 
 
 def _unrounded(expression: Expr) -> Expr:
-    while isinstance(expression, typed.Call) and expression.function in _ROUNDING:
+    while isinstance(expression, typed.Call) and FUNCTIONS[expression.function].is_rounding:
         expression = expression.arguments[0]
     return expression

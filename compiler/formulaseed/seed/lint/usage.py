@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from formulaseed.diagnostics.model import Problems
 from formulaseed.ir import nodes
 from formulaseed.language import typed
+from formulaseed.language.printer import literal_text
 from formulaseed.language.typed import Expr, Symbol, SymbolKind
-from formulaseed.language.typed_text import literal_text
 from formulaseed.seed import standard_fields, surface
 
 _REST = frozenset(

@@ -8,8 +8,8 @@ from formulaseed.diagnostics.model import Problems
 from formulaseed.ir import nodes
 from formulaseed.language import typed
 from formulaseed.language.operators import MIRRORED
+from formulaseed.language.printer import expression_text
 from formulaseed.language.typed import Expr, Symbol, SymbolKind
-from formulaseed.language.typed_text import expression_text
 from formulaseed.source.text import Span
 
 _FIRST, _LAST = 1990, 2100

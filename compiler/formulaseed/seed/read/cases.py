@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from formulaseed import limits
 from formulaseed.language import ast
 from formulaseed.language.parser import parse_continuation, parse_formula
-from formulaseed.language.printer import formula_text
+from formulaseed.language.printer import expression_text
 from formulaseed.seed import surface
 from formulaseed.seed.read.shape import NAME, Shape, short_text
 from formulaseed.seed.surface import Broken, NoLiteral, Operation
@@ -127,7 +127,7 @@ class _Rules:
             return None
         value = self._value_alone(text.value)
         if value is not None:
-            help = f"write `== {formula_text(ast.Literal(text.span, value))}`"
+            help = f"write `== {expression_text(ast.Literal(text.span, value))}`"
             shape.problems.add("FS101", text.span, f"`{value}` is a string without quotes", help)
             return None
         if source is not None:
@@ -189,5 +189,5 @@ def _as_formula(when: JsonObject, source: ast.Expr | None) -> str:
         return 'a comparison such as "> 3"' if source is not None else 'a formula such as "N > 3 and M < 2"'
     assert isinstance(value, JsonString | JsonNumber | JsonLiteral)
     return json.dumps(
-        f"{subject} {sign} {formula_text(ast.Literal(value.span, value.value))}".strip(), ensure_ascii=False
+        f"{subject} {sign} {expression_text(ast.Literal(value.span, value.value))}".strip(), ensure_ascii=False
     )

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from formulaseed.diagnostics.model import Help, Suggestion
-from formulaseed.language.foreign_functions import FOREIGN_FUNCTIONS
+from formulaseed.language.hints import FUNCTION_HELP
 
 FOREIGN_TYPES: dict[str, Help] = {
     **dict.fromkeys(("float", "double", "decimal", "real"), Suggestion("did you mean `number`?", "number")),
@@ -59,7 +59,7 @@ _STEPS = {
 }  # fmt: skip
 _NONE = {
     **{
-        name: FOREIGN_FUNCTIONS[name]
+        name: FUNCTION_HELP[name][0]
         for name in ("median", "std", "stdev", "stddev", "variance", "percentile", "quantile")
     },
     **dict.fromkeys(

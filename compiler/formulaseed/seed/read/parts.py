@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from formulaseed import limits
 from formulaseed.diagnostics.model import Problems
 from formulaseed.language import ast
+from formulaseed.language.functions import is_partial
 from formulaseed.language.types import Base
 from formulaseed.seed import surface
 from formulaseed.seed.mentions import mentioned_names
@@ -26,7 +27,6 @@ Aggregate = surface.Count | surface.Sum | surface.Extreme
 Key = tuple[object, ...]
 
 _NAME_CHARACTERS = 80
-_MAY_FAIL = frozenset({"/", "//", "%", "**", "log", "sqrt", "pow"})
 
 
 class Parts:
@@ -164,9 +164,9 @@ class Parts:
 
     def _may_fail(self, expression: ast.Expr) -> bool:
         for node in ast.walk(expression):
-            if isinstance(node, ast.Binary) and node.operator in _MAY_FAIL:
+            if isinstance(node, ast.Binary) and is_partial(node.operator):
                 return True
-            if isinstance(node, ast.Call) and node.name.text in _MAY_FAIL:
+            if isinstance(node, ast.Call) and is_partial(node.name.text):
                 return True
             if isinstance(node, ast.Name):
                 ty = self.inputs.type_of(node.text)

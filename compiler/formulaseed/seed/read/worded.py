@@ -11,7 +11,7 @@ from dataclasses import replace
 from formulaseed.diagnostics.model import Problems
 from formulaseed.language import ast
 from formulaseed.language.parser import parse_formula
-from formulaseed.language.printer import formula_text
+from formulaseed.language.printer import expression_text
 from formulaseed.language.types import BOOLEAN
 from formulaseed.seed.read.entries import entries_of
 from formulaseed.seed.read.shape import Shape
@@ -115,7 +115,7 @@ def _formula_of(condition: ast.Expr | None) -> str:
     """The condition as a formula; an example where it is not known whole, or too long to be shown."""
     if condition is None or any(isinstance(part, ast.Invalid) for part in ast.walk(condition)):
         return _AN_ALTERNATIVE
-    text = formula_text(condition)
+    text = expression_text(condition)
     return text if len(text) <= _SHOWN else _AN_ALTERNATIVE
 
 

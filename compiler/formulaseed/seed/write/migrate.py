@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from formulaseed.language import ast
 from formulaseed.language.functions import FUNCTIONS
 from formulaseed.language.operators import NEGATED
-from formulaseed.language.printer import formula_text
+from formulaseed.language.printer import expression_text
 from formulaseed.language.types import Value
 from formulaseed.seed import surface
 from formulaseed.seed.read.entries import Object, Test, comparison, is_simple, merge, pairs
@@ -100,12 +100,12 @@ class _Writer:
                 if rest is None:
                     self._add("count", **tests)
                 else:
-                    self._add("sum", expr=f"1 if {formula_text(rest)} else 0", **tests)
+                    self._add("sum", expr=f"1 if {expression_text(rest)} else 0", **tests)
             case surface.Sum(expression, where):
                 tests, rest = self._where(where)
                 if rest is not None:
                     expression = ast.Conditional(rest.span, rest, expression, ast.Literal(rest.span, 0))
-                self._add("sum", expr=formula_text(expression), **tests)
+                self._add("sum", expr=expression_text(expression), **tests)
             case surface.Extreme():
                 self._extreme(step.operation, step.span)
             case surface.Formula(expression):
@@ -121,12 +121,12 @@ class _Writer:
         tests, rest = self._where(operation.where)
         if rest is not None:
             reason = (
-                f"`{op}` over reviews where `{formula_text(rest)}`: no condition on reviews asks for a step's value"
+                f"`{op}` over reviews where `{expression_text(rest)}`: no condition on reviews asks for a step's value"
             )
             self.not_moved.append(NotMoved(span, reason))
         expression = operation.expression
         is_field = isinstance(expression, ast.Name) and expression.text.startswith(("extraction.", "meta."))
-        value = {"field" if is_field else "expr": formula_text(expression)}
+        value = {"field" if is_field else "expr": expression_text(expression)}
         default = {"default": operation.default.value} if operation.default is not None else {}
         self._add(op, **value, **tests, **default)
 
@@ -134,12 +134,12 @@ class _Writer:
         rules = [*_rules(expression)]
         if len(rules) > 1 and all(self._is_plain(value) for _, value in rules):
             *cases, (_, otherwise) = rules
-            written: list[Plain] = [{"when": formula_text(when), "then": value} for when, value in cases if when]
+            written: list[Plain] = [{"when": expression_text(when), "then": value} for when, value in cases if when]
             self._add("case", rules=[*written, {"else": otherwise}])
         elif isinstance(expression, ast.Literal) and self._is_plain(expression.value):
             self._add("const", value=expression.value)
         else:
-            self._add("expr", expr=formula_text(expression))
+            self._add("expr", expr=expression_text(expression))
 
     def _is_plain(self, value: Value) -> bool:
         """Whether a literal cannot be taken for a formula."""
@@ -186,7 +186,7 @@ class _Writer:
             case ast.Name(_, text):
                 return [(text, truth)]
         formula = condition if truth else ast.Not(condition.span, condition)
-        return [(self._filter(expr=formula_text(formula)), True)]
+        return [(self._filter(expr=expression_text(formula)), True)]
 
     def _filter(self, **parts: Plain) -> str:
         """Add a filter; the key that asks it."""

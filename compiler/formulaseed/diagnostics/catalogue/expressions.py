@@ -1,0 +1,331 @@
+"""Mistakes in expressions: types, null, calls, comparisons, operations without a value.
+
+Expressions are passed as texts, types as nouns ("an integer", "a string or null").
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from formulaseed.diagnostics.model import Diagnostic, Help, Suggestion, diagnostic
+from formulaseed.diagnostics.suggestions import did_you_mean
+from formulaseed.source.text import Span
+from formulaseed.wording import number_of
+
+_SHOWN = 80
+"""A longer rewriting is not shown."""
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """What differs between messages about seeds and about formulas that stand alone."""
+
+    in_seed: bool
+    unknown: str
+    """How a message about an unknown bare name begins."""
+    number_for_string: str
+    """Help for a string where a number is needed."""
+    call: str
+    """A call of a function with a string."""
+
+
+OF_SEEDS = Words(
+    True, "no step is called", "a string is no number; a `lookup` gives numbers for strings", "len(context.name)"
+)
+OF_DOMAINS = Words(
+    False, "no field is called", "a string is no number; compare it: `10 if x == 'a' else 0`", "len(name)"
+)
+
+# --- types
+
+
+def misplaced_list(span: Span) -> Diagnostic:
+    message = "a list can only be used after `in`, or inside `max`, `min` and `sum`"
+    return diagnostic("FS301", span, message, "write a single value")
+
+
+def not_a_condition(span: Span, called: str, noun: str, test: str) -> Diagnostic:
+    message = f"a condition must be true or false, and {called} is {noun}"
+    return diagnostic("FS304", span, message, f"write `{test}`")
+
+
+def needs_numbers(span: Span, operator: str, called: str, noun: str, help: str) -> Diagnostic:
+    message = f"`{operator}` needs numbers, and {called} is {noun}"
+    return diagnostic("FS301", span, message, help or "strings cannot be joined or counted; return them as they are")
+
+
+def mixed_operands(span: Span, operator: str, nouns: Sequence[str]) -> Diagnostic:
+    message = f"`{operator}` joins values of different types: {' and '.join(dict.fromkeys(nouns))}"
+    return diagnostic("FS301", span, message, "compare each of them with something")
+
+
+def mixed_branches(span: Span, then: str, otherwise: str) -> Diagnostic:
+    message = f"one branch is {then}, the other {otherwise}"
+    return diagnostic("FS301", span, message, "give both branches the same type")
+
+
+def review_value(span: Span, name: str) -> Diagnostic:
+    message = f"`{name}` has a value for every review, and one for the restaurant is needed"
+    return diagnostic("FS401", span, message, "count or sum it over the reviews in a step of its own, and use that")
+
+
+def as_integer(boolean: str) -> str:
+    """Help for a boolean where a number is needed."""
+    return f"write `int({boolean})` for 1 or 0"
+
+
+def without_quotes(number: str, where: str = "") -> str:
+    """Help for a number in quotes, here or in the step that `where` names."""
+    return f"write {number} without quotes{f' in {where}' if where else ''}"
+
+
+# --- null
+
+
+def may_be_null(span: Span, called: str, name: str, fallback: str) -> Diagnostic:
+    """`fallback` is a value of its type. A span that begins with a quote is the key of a condition object."""
+    help = f"write `({name} or {fallback})`, or `… if {name} != None else …`"
+    if span.source.text.startswith('"', span.start):
+        help = 'test for null first: {"!=": null, …}'
+    return diagnostic("FS305", span, f"{called} may be null here", help)
+
+
+# --- names
+
+
+def unquoted_string(span: Span, words: Words, name: str, help: Help) -> Diagnostic:
+    return diagnostic("FS201", span, f"{words.unknown} `{name}`", help)
+
+
+def unquoted_null(span: Span, name: str) -> Diagnostic:
+    return diagnostic("FS302", span, f"`{name}` is null here, not the value of this name", f"write `'{name}'`")
+
+
+# --- calls
+
+
+def unknown_function(span: Span, name: str, help: Help) -> Diagnostic:
+    return diagnostic("FS207", span, f"there is no function `{name}`", help)
+
+
+def step_called(name: str) -> str:
+    """Help for a step that is called like a function."""
+    return f"`{name}` is a step; write `{name} * (…)` to multiply"
+
+
+def method(span: Span, name: str, words: Words, help: str) -> Diagnostic:
+    help = help or f"functions are called by name, such as `{words.call}`; strings are compared case included"
+    return diagnostic("FS103", span, f"values have no methods such as `{name}`", help)
+
+
+def never_null_call(called: str) -> str:
+    """Help for a call of a function that tests for null."""
+    return f"{called} is never null here: remove the test"
+
+
+def wrong_count(span: Span, function: str, least: int, most: int | None, number: int, help: str) -> Diagnostic:
+    expected = number_of(least, "argument") if least == most else f"{least} or {most or 'more'} arguments"
+    return diagnostic("FS303", span, f"`{function}` takes {expected}, not {number}", help)
+
+
+def like(example: str) -> str:
+    """Help that shows an example."""
+    return f"write it like `{example}`"
+
+
+def empty_arguments(span: Span, example: str) -> Diagnostic:
+    return diagnostic("FS303", span, "the list is empty", like(example))
+
+
+def needs_list(span: Span, function: str, arguments: Sequence[str], *, are_plain: bool, example: str) -> Diagnostic:
+    """`arguments` are empty where they cannot be shown; plain ones can be added up."""
+    listed = f"{function}([{', '.join(arguments)}])"
+    help = like(example)
+    if arguments and "\\" not in listed and len(listed) <= _SHOWN and listed.isprintable():
+        help = f"write `{listed}`"
+        help += f", or `{' + '.join(arguments)}`" if are_plain and len(arguments) > 1 else ""
+    return diagnostic("FS303", span, f"`{function}` takes one list", help)
+
+
+def wrong_argument(span: Span, function: str, wanted: str, called: str, noun: str, help: str) -> Diagnostic:
+    return diagnostic("FS301", span, f"`{function}` takes {wanted}, and {called} is {noun}", help)
+
+
+def not_literal(span: Span, function: str, parameter: str, bounds: tuple[int, int], example: str) -> Diagnostic:
+    message = f"the {parameter} of `{function}` must be a literal integer from {bounds[0]} to {bounds[1]}"
+    return diagnostic("FS303", span, message, like(example))
+
+
+# --- comparisons
+
+
+def wrong_order(span: Span, operator: str, called: str, noun: str, help: str) -> Diagnostic:
+    return diagnostic("FS301", span, f"`{operator}` orders numbers, and {called} is {noun}", help)
+
+
+def parts_of_date(date: str) -> str:
+    """Help for ordering dates."""
+    year, month = (re.sub(r"date(?=\W*$)", part, date) for part in ("year", "month"))
+    return f"use `{year}` and `{month}`"
+
+
+def order_of_values(values: Sequence[str] | None, noun: str) -> str:
+    """Help for ordering strings with known values, other strings, or booleans."""
+    if values is not None:
+        return f"list the values that match: `in [{', '.join(repr(value) for value in values[-2:])}]`"
+    return f"{noun} know `==`{', `!=` and `in`' if noun == 'strings' else ' and `!=`'}"
+
+
+def incomparable(span: Span, left: tuple[str, str], right: tuple[str, str], help: str) -> Diagnostic:
+    """The sides are given as name and noun."""
+    return diagnostic("FS301", span, f"{left[0]} is {left[1]}, and {right[0]} is {right[1]}", help)
+
+
+IN_A_CHAIN = "in a chain `a > b == c` the middle is compared with both; join two comparisons with `and`"
+COMPARE_ALIKE = "compare values of one type"
+WRITE_A_NUMBER = "write a number"
+OPEN_IS_A_NUMBER = "`context.is_open` is 1 or 0: compare it with 1"
+
+
+def a_boolean(given: object) -> str:
+    """Help for what is compared with a boolean."""
+    is_quoted = isinstance(given, str) and given.lower() in ("true", "false")
+    return f"write {str(given).lower()} without quotes" if is_quoted else "write true or false"
+
+
+def one_of_values(values: Sequence[str]) -> str:
+    shown = ", ".join(f"'{value}'" for value in values[:6])
+    return f"write one of {shown}{', …' if len(values) > 6 else ''}"
+
+
+def in_quotes(number: object) -> str:
+    return f"write '{number}' in quotes"
+
+
+def no_common_value(span: Span, left: tuple[str, str], right: tuple[str, str]) -> Diagnostic:
+    """The sides are given as name and listed values."""
+    help = f"{left[0]} can be {left[1]}, {right[0]} {right[1]}"
+    return diagnostic("FS302", span, f"{left[0]} and {right[0]} have no value in common", help)
+
+
+def unknown_value(span: Span, called: str, value: str, known: Sequence[str], others: set[str]) -> Diagnostic:
+    """`others` are values of other fields."""
+    help = did_you_mean(value, known, what="values", others=others)
+    if not (span.pointer and span.source.text.startswith('"', span.start)):  # in a formula strings are in quotes
+        text = re.sub("`([^`]*)`", r"`'\1'`", str(help))
+        help = Suggestion(text, help.replacement, help.applicability) if isinstance(help, Suggestion) else text
+    return diagnostic("FS302", span, f"{called} is never `{value}`", help)
+
+
+def empty_list(span: Span, operator: str) -> Diagnostic:
+    return diagnostic("FS509", span, f"`{operator}` has an empty list", "list the values")
+
+
+def not_searchable(span: Span, operator: str, called: str, noun: str) -> Diagnostic:
+    message = f"`{operator}` looks in a string or in a list, and {called} is {noun}"
+    return diagnostic("FS301", span, message, "write a list: `x in [1, 2]`")
+
+
+# --- constant comparisons
+
+
+def constant_comparison(span: Span, result: bool, reason: str, help: str) -> Diagnostic:
+    help = help or "remove the comparison, or compare with a value that can make a difference"
+    return diagnostic("FS603", span, f"this is always {str(result).lower()}: {reason}", help)
+
+
+REMOVE_THE_TEST = "remove the test"
+REMOVE_THE_BRANCH = "remove the branch that never runs, or change the condition"
+BOTH_ARE_CONSTANTS = "both sides are constants"
+CONTRADICTORY = "its conditions exclude or imply one another"
+
+
+def declare_nullable(name: str, type_: str) -> str:
+    """Help for a test for null of a standard field."""
+    return f'{REMOVE_THE_TEST}, or declare the field: {{"name": "{name}", "type": "{type_}", "nullable": true}}'
+
+
+def known_present(called: str) -> str:
+    return f"here {called} is known to be present"
+
+
+def never_null(called: str) -> str:
+    return f"{called} is never null"
+
+
+def only_values(called: str, listed: str) -> str:
+    return f"{called} can only be {listed}"
+
+
+def has_range(called: str, range: str) -> str:
+    return f"{called} is {range}"
+
+
+def is_always(called: str, truth: bool) -> str:
+    return f"{called} is always {str(truth).lower()}"
+
+
+def tested_before(called: str) -> str:
+    return f"{called} was tested before"
+
+
+def is_integer(called: str) -> str:
+    return f"{called} is an integer"
+
+
+def known_truth(condition: str, truth: bool) -> str:
+    return f"`{condition}` is known to be {str(truth).lower()} here"
+
+
+def is_a_constant(condition: str) -> str:
+    return f"`{condition}` is a constant"
+
+
+def holds_for_all(filter: str, truth: bool) -> str:
+    return f"`${filter}` holds for {'every' if truth else 'no'} review"
+
+
+def holds_where(condition: str, truth: bool, reasons: Sequence[str]) -> str:
+    return f"`{condition}` {'always holds' if truth else 'cannot hold'} where {' and '.join(reasons)}"
+
+
+def listed(values: Sequence[str]) -> str:
+    """The first values of a list, which are literals of the language."""
+    if len(values) > 4:
+        return f"one of {', '.join(values[:4])} and {len(values) - 4} more"
+    return " or ".join(values)
+
+
+# --- operations without a value
+
+PARTIAL_CODES = {"division_by_zero": "FS604", "domain": "FS605", "overflow": "FS606", "null": "FS305"}
+"""The warnings for what may fail, by the kinds of failures."""
+ALWAYS_NULL, WRITE_A_VALUE = "this is always null{where}, and a value is needed", "write a value"
+CHANGE_THE_VALUES = "change the values, or leave the operation out"
+
+
+def always_fails_with(fault: str) -> str:
+    return f"this always fails{{where}}: {fault}"
+
+
+def always_fails(span: Span, text: str, help: str) -> Diagnostic:
+    """`text` has a place `{where}`."""
+    return diagnostic("FS306", span, text.replace("{where}", ""), help)
+
+
+def fails_if_reached(kind: str, span: Span, text: str, help: str) -> Diagnostic:
+    return diagnostic(PARTIAL_CODES[kind], span, text.replace("{where}", " where it is reached"), help)
+
+
+def may_fail(kind: str, span: Span, message: str, guarded: str, bounded: str) -> Diagnostic:
+    """`guarded` is the operation behind a test, `bounded` with an operand that is kept in bounds; either may be empty."""
+    help = f"guard it: `{guarded}`" if guarded else f"bound it first: `{bounded}`"
+    help += f", or bound it: `{bounded}`" if guarded and bounded else ""
+    return diagnostic(PARTIAL_CODES[kind], span, message, help)
+
+
+def large_sum(span: Span, range: str, term: str) -> Diagnostic:
+    message = f"the sum may be too large for a number: each term is {range}"
+    return diagnostic("FS606", span, message, f"bound the terms: `min({term}, 1000)`")

@@ -1,0 +1,123 @@
+"""Mistakes in the syntax of formulas that no hint is about: each is code, message and help."""
+
+from __future__ import annotations
+
+from formulaseed.diagnostics.model import Diagnostic, diagnostic
+from formulaseed.source.text import Span
+from formulaseed.wording import number_of
+
+Mistake = tuple[str, str, str]
+
+_EXPECTED = (
+    ({"NAME", "NUMBER"}, "a value (a name, a number, a string, `(`)"),
+    ({"ELSE"}, "`else`"),
+    ({"RPAR"}, "`)`"),
+    ({"RSQB"}, "`]`"),
+    ({"PLUS"}, "an operator or the end"),
+    ({"LESSTHAN"}, "a comparison such as `< 4.0`"),
+    ({"IN"}, "`in`"),
+)
+"""What the parser's expected tokens are called."""
+
+
+def _expectation(expected: set[str]) -> str:
+    return next((words for tokens, words in _EXPECTED if tokens <= expected), "the end of the formula")
+
+
+def empty_formula(alone: bool) -> Mistake:
+    return "FS102", "the formula is empty", f"write an expression such as `{'ram_gb * 2.5' if alone else 'N_MILD + 1'}`"
+
+
+def unfinished(expected: set[str], ends_with_not: bool) -> Mistake:
+    help = f"complete it with {_expectation(expected)}"
+    if ends_with_not and "IN" in expected:
+        help = "complete it with `in` and a list"
+    elif "ELSE" in expected:
+        help = "add `else` and the other value: `a if condition else b`"
+    return "FS102", "the formula ends too early", help
+
+
+def not_a_comparison(subject: str, named: bool, compared: str, value: str) -> Mistake:
+    """A `when` without an operator. `named`: it repeats the source. `compared` is what to write, `value` what it may equal."""
+    help = "write it like `< 4.0`, or drop `source` and write the whole condition"
+    if compared:
+        help = f"{f'leave `{subject}` out: ' if named else ''}write `{compared}`"
+    elif value[:1].isdigit() or value[:1] == "-":
+        help = f"write a comparison: `== {value}`, or `< {value}`"
+    elif value:
+        help = f"write `== '{value}'` if it is a string"
+    return "FS101", "with `source`, `when` starts with a comparison operator", help
+
+
+def misplaced_else() -> Mistake:
+    return "FS101", "with `source`, `when` starts with a comparison operator", 'write {"else": …} as the last rule'
+
+
+def member(name: str, rewritten: str, is_call: bool) -> Mistake:
+    what, help = ("methods", "functions are called by name, such as `len(context.name)`") if is_call else ("parts", "")
+    return "FS103", f"values have no {what} such as `{name}`", rewritten or help or "use the value itself"
+
+
+def unknown_escape(escape: str) -> Mistake:
+    return "FS101", f"`{escape}` is no escape here", "write `\\\\` for a backslash"
+
+
+def unclosed_string(quote: str) -> Mistake:
+    return "FS102", "the string that begins here is not closed", f"close it with `{quote}`"
+
+
+def unknown_character(character: str) -> Mistake:
+    shown = character if character.isprintable() else ascii(character)[1:-1]
+    return "FS103", f"`{shown}` (U+{ord(character):04X}) is not in the language", "remove it"
+
+
+def not_without_in(found: str) -> Mistake:
+    return "FS101", "`not` needs `in` here", "write `!=`" if found.startswith("=") else "write `not in`, or `!=`"
+
+
+def missing_operator(found: str, words: str) -> Mistake:
+    """`words` are several that may be one string without its quotes."""
+    help = "write an operator, such as `==`" if found[0] in "'\"" else "write an operator, such as `*` to multiply"
+    return (
+        "FS101",
+        f"an operator is missing before `{found}`",
+        f"write `'{words}'` if it is a string" if words else help,
+    )
+
+
+def missing_value(found: str, subject: str) -> Mistake:
+    is_comparison = found in ("<", "<=", ">", ">=", "==", "!=")
+    help = f"repeat the name: `… and {subject} {found} 9`" if is_comparison else "write a name, a number or a string"
+    return "FS101", f"a value is missing before `{found}`", help
+
+
+def misplaced(found: str, expected: set[str]) -> Mistake:
+    if found in ")]":
+        return "FS103", f"this `{found}` closes nothing", "remove it"
+    return "FS101", f"`{found}` cannot appear here", f"expected: {_expectation(expected)}"
+
+
+# --- limits, and numbers
+
+
+def too_large(span: Span, what: str, alone: bool) -> Diagnostic:
+    return diagnostic("FS104", span, what, f"split the formula into several {'formulas' if alone else 'steps'}")
+
+
+def too_many(number: int, what: str, most: int) -> str:
+    return f"the formula has {number_of(number, what)}, more than {most:,}"
+
+
+def too_deep(what: str, depth: int, most: int) -> str:
+    return f"{what} are nested {depth} deep, more than {most}"
+
+
+def number_out_of_range(span: Span, text: str) -> Diagnostic:
+    help = "integers reach to 9223372036854775807, numbers to 1.797e308"
+    return diagnostic("FS006", span, f"the number {text[:50]} is out of range", help)
+
+
+def written_as(text: str, *, is_number: bool, is_length: bool) -> str:
+    """Help for a method of a string."""
+    number = f", or `int({text})` for 1 or 0" if is_number else ""
+    return f"write `{text}`{number}{'' if is_length else '; case matters'}"

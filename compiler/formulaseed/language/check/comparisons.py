@@ -209,6 +209,8 @@ class ComparisonChecker(ABC):
             return False
         if isinstance(left, typed.Literal) or (operator in ("in", "not in") and not isinstance(right, typed.List)):
             return False
+        if left.info.ty.nullable and not is_present(left, facts):
+            known = [*known, None]
         possible = [value for value in known if value in named]
         return not possible or (len(possible) == len(known) and len(named) == 1)
 

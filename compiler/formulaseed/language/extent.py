@@ -14,7 +14,7 @@ from typing import NamedTuple
 _STRING = re.compile(r"""'(?:[^'\\\n]|\\.)*+'?|"(?:[^"\\\n]|\\.)*+"?""")
 _KEYWORDS = (b"and", b"or", b"not", b"in", b"if", b"else")
 _SPACES = b" \t\n\r"
-_IN_WORDS = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.$") | frozenset(range(128, 256))
+_IN_WORDS = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.") | frozenset(range(128, 256))
 _WORDS = bytes(byte if byte in _IN_WORDS or byte == ord("(") else ord(" ") for byte in range(256))
 """Keeps words and opening brackets; the rest becomes space."""
 _ALIKE = bytes(ord("w") if byte in _IN_WORDS else byte for byte in range(256))

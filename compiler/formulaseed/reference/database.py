@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from formulaseed.diagnostics.model import printable
 from formulaseed.errors import DataError, UnreadableError
 from formulaseed.language.names import RESERVED_WORDS, is_name
 from formulaseed.reference.custom_definitions import custom_fields, definition_columns, find_definitions
@@ -52,6 +53,8 @@ def database_reference(url: str, layout: DatabaseLayout) -> Reflected:
         from sqlalchemy.exc import ArgumentError, NoSuchModuleError, SQLAlchemyError
     except ModuleNotFoundError:
         raise DataError(_INSTALL) from None
+    if not url.isprintable():
+        raise UnreadableError(f"cannot read {printable(url)}: its name holds what cannot be printed")
     try:
         parsed = sqlalchemy.make_url(url)
     except ArgumentError:

@@ -16,6 +16,7 @@ from formulaseed.diagnostics.catalogue.expressions import OF_SEEDS, Words
 from formulaseed.diagnostics.model import Diagnostic, Help, Problems
 from formulaseed.diagnostics.suggestions import is_slip, meant, nearest
 from formulaseed.language import ast, typed
+from formulaseed.language.functions import FUNCTIONS
 from formulaseed.language.printer import value_text
 from formulaseed.language.typed import Info
 from formulaseed.language.types import ERROR, Base, Type, Value
@@ -132,7 +133,8 @@ class Scope(ABC):
     def _resembles_name(self, text: str) -> bool:
         """Return whether an unknown bare name may be a misspelt one, a word of the language, or lacks its namespace."""
         is_word = text.lower() in ("true", "false", "null", "none")
-        return is_word or nearest(text, self.names()) is not None
+        names = (name for name in self.names() if name not in FUNCTIONS)
+        return is_word or text in FUNCTIONS or nearest(text, names) is not None
 
 
 def error_at(span: Span) -> typed.Expr:

@@ -88,14 +88,14 @@ def _place(hint: Hint, text: str, position: int) -> re.Match[str] | None:
 
 def _hinted(hint: Hint, match: re.Match[str], alone: bool) -> SyntaxFault:
     at = "at" if "at" in match.re.groupindex else 0
-    whole, groups = match.group(at).strip(), match.groups()
+    whole, groups = match.group(at).strip(" "), match.groups()
     instead = hint.instead(match) if callable(hint.instead) else hint.instead
     if isinstance(hint.instead, str):
         instead = hint.instead.format(whole, *groups)
     message = hint.message.format(whole, *groups)
     help = ((alone and hint.alone) or hint.help).format(whole, *groups, instead=(instead or "").strip())
     start, end = match.span(at)
-    start += len(match.group(at)) - len(match.group(at).lstrip())
+    start += len(match.group(at)) - len(match.group(at).lstrip(" "))
     return SyntaxFault(hint.code, start, start + len(whole) if whole else end, message, help, instead)
 
 

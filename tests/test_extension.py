@@ -69,8 +69,13 @@ def test_a_function_added_to_the_table_is_known_everywhere(monkeypatch: pytest.M
             expected = {"X": math.acosh(count + (formula == "acosh(N + 1)"))}
             assert load_evaluator(seed(formula)).evaluate([{}] * count, {}) == expected
             assert reference_evaluate(seed(formula), [{}] * count, {})["X"] == expected["X"]
-    for evaluate in (load_evaluator(seed("acosh(N)")).evaluate, lambda rows, c: reference_evaluate(seed("acosh(N)"), rows, c)):
-        with pytest.raises(Exception, match=r"domain: acosh\(0\): the inverse hyperbolic cosine needs a number of 1 or more"):
+    for evaluate in (
+        load_evaluator(seed("acosh(N)")).evaluate,
+        lambda rows, c: reference_evaluate(seed("acosh(N)"), rows, c),
+    ):
+        with pytest.raises(
+            Exception, match=r"domain: acosh\(0\): the inverse hyperbolic cosine needs a number of 1 or more"
+        ):
             evaluate([], {})
 
     assert "| `acosh(value)` | The inverse hyperbolic cosine" in function_table()
@@ -95,6 +100,7 @@ def test_the_documented_functions_are_those_of_the_table() -> None:
 
 
 # --- hints
+
 
 @pytest.mark.parametrize("hint", HINTS, ids=lambda hint: hint.example)
 def test_the_example_of_a_hint(hint: Any) -> None:

@@ -20,8 +20,8 @@ from formulaseed.ir import interpret, nodes
 from formulaseed.language import intervals, typed
 from formulaseed.language.functions import FUNCTIONS, Function
 from formulaseed.language.operators import OPERATORS, Fault, Operands, Operation, Operator
-from formulaseed.language.typed import Expr, Info
 from formulaseed.language.printer import expression_text
+from formulaseed.language.typed import Expr, Info
 from formulaseed.language.types import NUMBER, Base, Type
 from formulaseed.pipeline import compile_seed
 from formulaseed.runtime.evaluator import Evaluator

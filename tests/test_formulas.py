@@ -205,11 +205,11 @@ def test_each_wrong_name_is_told(listing: Reference) -> None:
 @pytest.mark.parametrize(
     ("text", "code", "message"),
     [
-        ("title * 2", "FS301", "`*` needs numbers, and `title` is a text"),
-        ("title > 5", "FS301", "`>` orders numbers, and `title` is a text"),
-        ("ram_gb == 'many'", "FS301", "`ram_gb` is an integer, and `'many'` is a text"),
-        ("condition == 'broken'", "FS302", "`condition` never is `broken`"),
-        ("listing.custom_fields.cosmetic_grade == 'godo'", "FS302", "`listing.custom_fields.cosmetic_grade` never is `godo`"),
+        ("title * 2", "FS301", "`*` needs numbers, and `title` is a string"),
+        ("title > 5", "FS301", "`>` orders numbers, and `title` is a string"),
+        ("ram_gb == 'many'", "FS301", "`ram_gb` is an integer, and `'many'` is a string"),
+        ("condition == 'broken'", "FS302", "`condition` is never `broken`"),
+        ("listing.custom_fields.cosmetic_grade == 'godo'", "FS302", "`listing.custom_fields.cosmetic_grade` is never `godo`"),
         ("listing.custom_fields.tags == 'gaming'", "FS301",
          "`listing.custom_fields.tags` is of a type that formulas do not read"),
         ("other_urls == 'x'", "FS301", "`other_urls` is of a type that formulas do not read"),

@@ -220,7 +220,6 @@ WHOLE = {
     "context.name.length()": (("FS103",), "context.name.length()"),
     "context.name.length": (("FS204",), "context.name.length"),
     "N.round(2) + M": (("FS103",), "N.round(2)"),
-    "context.tier.fillna(0) + 1": (("FS103",), "context.tier.fillna(0)"),
 }
 """A formula with the codes of what is wrong with it, and the part of it that the help replaces."""
 

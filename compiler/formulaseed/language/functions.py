@@ -81,6 +81,12 @@ def is_partial(name: str) -> bool:
     return entry is not None and entry.is_partial
 
 
+def function_table() -> str:
+    """Return the functions as a Markdown table, as docs/language.md has it."""
+    rows = [f"| `{each.signature}` | {each.description} | `{each.example}` |" for each in FUNCTIONS.values()]
+    return "\n".join(["| function | | example |", "|---|---|---|", *rows]) + "\n"
+
+
 # --- types of results
 
 

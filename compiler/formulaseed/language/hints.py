@@ -122,6 +122,8 @@ HINTS = (
     _hint(r"\bfor\b", "a second loop cannot be inside the first", "write one `for`, with conditions behind `if`",
           "sum(1 for e in extractions for f in extractions)", used_in="v1"),
     _hint(r"\bwhere\b", _NO_SYNTAX, "write `if`", "sum(1 for e in extractions where e['n'] > 1)", "if", used_in="v1"),
+    _hint(r"(?P<at>\.(?:lower|upper|casefold|strip|trim|toLowerCase|toUpperCase)\(\s*\))\s*\.",
+          "values have no methods such as `{0}`", "remove it; case matters", "1 if context.name.lower().count('bar') else 0", ""),
     _hint(r"(?<=[\])])(?P<at>\.\s*[A-Za-z_]\w*)", "values have no methods or attributes",
           "compare the value itself; a review's field is `e['field']`",
           "sum(1 for e in extractions if e['note'].lower() == 'x')", used_in="v1"),
@@ -151,12 +153,12 @@ HINTS = (
     _hint(f"[{''.join(_TYPED)}]", "`{0}` is not in the language", "write `{instead}`", "2 × N",
           lambda match: f" {_TYPED[match.group()]} "),
     _hint(r"[^\S ](?<![\t\r\n])", "there is an unusual space", "write a plain space", "N\u00a0+ 2", " "),
-    _hint(r"[^\W\x00-\x7f]\w*", _NO_SYNTAX, "names use the letters a to z, digits and `_`", "qualité + 3"),
+    _hint(r"\.?\s*(?P<at>[^\W\x00-\x7f]\w*)", _NO_SYNTAX, "names use the letters a to z, digits and `_`", "qualité + 3"),
     # --- signs without a place
     _hint(r"\[", "values cannot be indexed", "name the field with a dot, such as `extraction.severity`", "context['stars'] * 2",
           alone="name the field with a dot, such as `cpu.cores`"),
     _hint(r"[{}]", _NO_SYNTAX, "a list is written ['a', 'b']", "{'a': 1}"),
-    _hint(r"\.(?!\s*[A-Za-z_])", "a dot may only join a namespace and a field", "write `meta.stars`", "meta.",
+    _hint(r"\.(?!\s*\w)", "a dot may only join a namespace and a field", "write `meta.stars`", "meta.",
           alone="write `cpu.cores`"),
     _hint(r":", _NO_SYNTAX, _CHOICE, "N : 2"),
     _hint(r";", "a formula is one expression", "give every value a step of its own", "N + 1; N + 2",
@@ -174,28 +176,25 @@ CALLS = {
     "notnull(x)": "x != None", "notna(x)": "x != None", "is_not_null(x)": "x != None", "nullif(x, y)": "None if x == y else x",
     "contains(text, part)": "part in text", "between(x, low, high)": "low <= x <= high", "equals(x, y)": "x == y",
     "sign(x)": "1 if x > 0 else -1 if x < 0 else 0", "ln(x)": "log(x)", "log10(x)": "log(x) / log(10)",
-    "log2(x)": "log(x) / log(2)", "log1p(x)": "log(1 + x)", "exp(x)": "2.718281828459045 ** x", "square(x)": "x ** 2", "sqr(x)": "x ** 2",
+    "log2(x)": "log(x) / log(2)", "log1p(x)": "log(1 + x)", "exp(x)": "2.718281828459045 ** x", "square(x)": "x ** 2",
+    "sqr(x)": "x ** 2", "lg(x)": "log(x) / log(10)",
     "power(x, y)": "x ** y", "mod(x, y)": "x % y", "div(x, y)": "x // y", "divide(x, y)": "x / y", "add(x, y)": "x + y",
     "subtract(x, y)": "x - y", "multiply(x, y)": "x * y", "maximum(x, y)": "max(x, y)", "greatest(x, y)": "max(x, y)",
     "minimum(x, y)": "min(x, y)", "least(x, y)": "min(x, y)", "trunc(x)": "int(x)", "truncate(x)": "int(x)",
     "integer(x)": "int(x)", "number(x)": "float(x)", "double(x)": "float(x)", "absolute(x)": "abs(x)", "fabs(x)": "abs(x)",
     "ceiling(x)": "ceil(x)", "roundup(x)": "ceil(x)", "rounddown(x)": "floor(x)", "clip(x, low, high)": "clamp(x, low, high)",
     "length(text)": "len(text)", "strlen(text)": "len(text)",
-}  # fmt: skip
-"""Functions of other languages, in lower case, and what a call of them is here. More arguments than two are joined alike."""
-
-METHODS = {
-    **{f"{name}(text, part)": "part in text" for name in (
+    **{f".{name}(text, part)": "part in text" for name in (
         "count", "contains", "includes", "startswith", "endswith", "find", "index", "indexof", "search", "match",
     )},
-    **{f"{name}(text)": "text" for name in (
+    **{f".{name}(text)": "text" for name in (
         "lower", "upper", "casefold", "title", "capitalize", "tolowercase", "touppercase", "strip", "lstrip", "rstrip", "trim",
     )},
-    **{f"{name}(text)": "len(text)" for name in ("length", "size", "len")},
-    "equals(text, other)": "text == other",
+    ".length(text)": "len(text)", ".size(text)": "len(text)", ".equals(text, other)": "text == other",
 }  # fmt: skip
-"""The same for methods of strings, whose first parameter is the value before the dot."""
-PLACES = ("count", "find", "index", "indexof")
+"""Functions of other languages, in lower case, and what a call of them is here; methods begin with a dot, and the value before
+it is their first argument. More arguments than two are joined alike."""
+PLACES = (".count", ".find", ".index", ".indexof")
 """Methods that give a number, where a formula only says whether there is one."""
 
 _OPERATION = "`{0}` is an operation: give it a step of its own"

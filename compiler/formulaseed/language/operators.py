@@ -128,10 +128,10 @@ def fails_where(index: int, sign: str, bound: int, kind: FaultKind, message: str
 
 def outside_domain(sign: str, bound: int, needs: str, **more: Any) -> Failure:
     """Return the failure of a function of one number that must not compare so with the bound; `needs` says it in words."""
-    end, wanted = ("high", "a larger") if sign in ("<", "<=") else ("low", "a smaller")
+    end, side, wanted = ("high", "most", "a larger") if sign in ("<", "<=") else ("low", "least", "a smaller")
     return fails_where(
         0, sign, bound, "domain", f"{needs}, and {{0}} is {{0.range}}",
-        certain=f"this always fails{{where}}: `{{name}}` of a number that is {{0.{end}}} at {'most' if end == 'high' else 'least'}",
+        certain=f"this always fails{{where}}: `{{name}}` of a number that is {{0.{end}}} at {side}",
         help=f"`{{name}}` needs {wanted} number", fault=f"{{shown}}: {needs}", **more,
     )  # fmt: skip
 

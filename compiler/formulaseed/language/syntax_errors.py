@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from lark import UnexpectedCharacters, UnexpectedInput, UnexpectedToken
 
 from formulaseed.diagnostics.catalogue import syntax as catalogue
-from formulaseed.language.hints import HINTS, METHODS, PLACES, Hint
+from formulaseed.language.hints import HINTS, Hint
 
 _WORDS = ("and", "or", "in", "if", "else")
 _STRING = re.compile(r"""'(?:[^'\\\n]|\\.)*+'|"(?:[^"\\\n]|\\.)*+\"""")
@@ -22,9 +22,7 @@ _FUNCTION_LIKE = re.compile(r"(if|and|or)(?=\s*\(.*,)", re.DOTALL)
 _WORDS_AS_STRING = re.compile(r"(?:[=!]=|\bin\s*\[(?:[^\]]*,)?)\s*([A-Za-z][\w-]*(?:[ ]+[A-Za-z][\w-]*)*)$")
 """Words behind a comparison operator, or in a list."""
 _MORE_WORDS = re.compile(r"[A-Za-z][\w-]*(?:[ ]+(?!(?:and|or|not|in|if|else)\b)[A-Za-z][\w-]*)*")
-_MEMBER = re.compile(r"\.\s*([A-Za-z_]\w*)(?:(\s*\()\s*('[^']*'|\"[^\"]*\"|[\w.]*)\s*\))?")
-_CHAIN = re.compile(r"([A-Za-z_][\w.]*?)(?:\.\w+\([^()]*\))+$")
-"""A value and the methods of it that are called one after another."""
+_MEMBER = re.compile(r"\.\s*([A-Za-z_]\w*)\s*(\(?)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,14 +86,14 @@ def _place(hint: Hint, text: str, position: int) -> re.Match[str] | None:
 
 def _hinted(hint: Hint, match: re.Match[str], alone: bool) -> SyntaxFault:
     at = "at" if "at" in match.re.groupindex else 0
-    whole, groups = match.group(at).strip(), match.groups()
+    whole, groups = match.group(at).strip(" "), match.groups()
     instead = hint.instead(match) if callable(hint.instead) else hint.instead
     if isinstance(hint.instead, str):
         instead = hint.instead.format(whole, *groups)
     message = hint.message.format(whole, *groups)
     help = ((alone and hint.alone) or hint.help).format(whole, *groups, instead=(instead or "").strip())
     start, end = match.span(at)
-    start += len(match.group(at)) - len(match.group(at).lstrip())
+    start += len(match.group(at)) - len(match.group(at).lstrip(" "))
     return SyntaxFault(hint.code, start, start + len(whole) if whole else end, message, help, instead)
 
 
@@ -110,26 +108,17 @@ _COMPARES = re.compile(r"==|!=|<=|>=|<(?!>)|>|in\b|not\s+in\b")
 def _no_comparison(text: str, subject: str) -> SyntaxFault:
     """A `when` that does not begin with a comparison operator, though there is a `source`."""
     named = re.match(rf"\s*{re.escape(subject)}(?!\w)\s*", text)
-    bare = text[named.end() if named else 0 :].strip()
-    if bare.lower() in ("else", "default", "otherwise", "_", "*"):
-        return _fault(0, len(text), catalogue.misplaced_else())
-    compared = value = ""
-    if bare.startswith("="):
-        rest = bare.lstrip("=")
-        compared = f"{rest[0]}={rest[1:]}" if rest[:1] in ("<", ">") else f"=={rest}"
-    elif named and _COMPARES.match(bare):
-        compared = bare
-    elif not named and re.fullmatch(r"'[^']*'", bare):
+    end = named.end() if named else 0
+    bare = text[end:].strip()
+    if named and _COMPARES.match(bare):
+        return _fault(0, end, catalogue.not_a_comparison(f"leave `{subject}` out: write `{bare}`"), "")
+    assigned = re.match(r"=+([<>]?)", bare)
+    compared = f"{assigned[1] or '='}={bare[assigned.end() :]}" if assigned else ""
+    if not assigned and re.fullmatch(r"'[^']*'", bare):
         compared = f"== {bare}"
-    elif (
-        not named
-        and re.fullmatch(r"-?[0-9]+(\.[0-9]+)?|[A-Za-z_][\w -]*", bare)
-        and not set(bare.split()) & {*_WORDS, "not"}
-    ):
-        value = bare
-    end = named.end() if named and compared == bare else len(text)
-    mistake = catalogue.not_a_comparison(subject, named is not None, compared, value)
-    return _fault(0, end, mistake, (compared if end == len(text) else "") if compared else None)
+    return _fault(
+        0, len(text), catalogue.not_a_comparison(f"write `{compared}`" if compared else "", bare), compared or None
+    )
 
 
 def _at(text: str, position: int, expected: set[str], subject: str) -> SyntaxFault:
@@ -140,11 +129,7 @@ def _at(text: str, position: int, expected: set[str], subject: str) -> SyntaxFau
         return _fault(last, len(text), catalogue.unfinished(expected, before.endswith("not")))
     character = text[position]
     if character == "." and (member := _MEMBER.match(text, position)):
-        is_call = text[member.end(1) :].lstrip().startswith("(")
-        chain = _CHAIN.search(before)
-        arguments = [member[3]] if member[3] else []
-        rewritten = help_for_method(chain[1], member[1], arguments) if chain and member[2] else ""
-        return _fault(position, member.end(1), catalogue.member(member[1], rewritten, is_call))
+        return _fault(position, member.end(1), catalogue.member(member[1], is_call=bool(member[2])))
     if escape := _ESCAPE.match(text, position):
         return _fault(escape.start(2), escape.end(2), catalogue.unknown_escape(escape[2]))
     if character in "'\"" and not _STRING.match(text, position):
@@ -163,19 +148,3 @@ def _at(text: str, position: int, expected: set[str], subject: str) -> SyntaxFau
     if "NAME" in expected and (found in _WORDS or not re.match(r"[\w('\"$\[]", found)):
         return _fault(position, end, catalogue.missing_value(found, subject))
     return _fault(position, end, catalogue.misplaced(found, expected))
-
-
-def help_for_method(value: str, name: str, arguments: list[str]) -> str:
-    """Return what to write for a method of a string, such as `context.name.lower()`; empty if nothing is like it.
-
-    `value` and `arguments` are formulas that need no brackets anywhere.
-    """
-    operands = [value, *arguments]
-    for call, template in METHODS.items():
-        method, _, rest = call.rstrip(")").partition("(")
-        parameters = rest.split(", ")
-        if method == name.lower() and len(parameters) == len(operands):
-            given = dict(zip(parameters, operands, strict=True))
-            text = "".join([given.get(word, word) for word in re.split(r"(\b\w+\b)", template)])
-            return catalogue.written_as(text, is_number=method in PLACES, is_length=template.startswith("len("))
-    return ""

@@ -52,12 +52,12 @@ class Type:
 
     @property
     def noun(self) -> str:
-        """The type in plain words, as messages use it: `a number`, `a text`."""
+        """The type in plain words, as messages use it: `a number`, `a string`."""
         nouns = {
             Base.INTEGER: "an integer",
             Base.NUMBER: "a number",
             Base.BOOLEAN: "true or false",
-            Base.STRING: "a text",
+            Base.STRING: "a string",
         }
         noun = nouns.get(self.base, self.base.value)
         return f"{noun} or null" if self.nullable and self.base is not Base.NULL else noun

@@ -71,14 +71,9 @@ def review_value(span: Span, name: str) -> Diagnostic:
     return diagnostic("FS401", span, message, "count or sum it over the reviews in a step of its own, and use that")
 
 
-def as_integer(boolean: str) -> str:
-    """Help for a boolean where a number is needed."""
-    return f"write `int({boolean})` for 1 or 0"
-
-
-def without_quotes(number: str, where: str = "") -> str:
-    """Help for a number in quotes, here or in the step that `where` names."""
-    return f"write {number} without quotes{f' in {where}' if where else ''}"
+AS_INTEGER = "write `int({})` for 1 or 0"
+"""Help for a boolean where a number is needed."""
+WITHOUT_QUOTES = "write {} without quotes"
 
 
 # --- null
@@ -106,13 +101,12 @@ def unquoted_null(span: Span, name: str) -> Diagnostic:
 # --- calls
 
 
+STEP_CALLED = "`{0}` is a step; write `{0} * (…)` to multiply"
+TEST_OF_PRESENT = "{} is never null here: remove the test"
+
+
 def unknown_function(span: Span, name: str, help: Help) -> Diagnostic:
     return diagnostic("FS207", span, f"there is no function `{name}`", help)
-
-
-def step_called(name: str) -> str:
-    """Help for a step that is called like a function."""
-    return f"`{name}` is a step; write `{name} * (…)` to multiply"
 
 
 def method(span: Span, name: str, words: Words, help: str) -> Diagnostic:
@@ -120,9 +114,13 @@ def method(span: Span, name: str, words: Words, help: str) -> Diagnostic:
     return diagnostic("FS103", span, f"values have no methods such as `{name}`", help)
 
 
-def never_null_call(called: str) -> str:
-    """Help for a call of a function that tests for null."""
-    return f"{called} is never null here: remove the test"
+LIKE = "write it like `{}`"
+
+
+def rewritten_method(text: str, *, is_number: bool) -> str:
+    """Help for a method of a string."""
+    number = f", or `int({text})` for 1 or 0" if is_number else ""
+    return f"write `{text}`{number}{'; case matters' if '(' not in text else ''}"
 
 
 def wrong_count(span: Span, function: str, least: int, most: int | None, number: int, help: str) -> Diagnostic:
@@ -130,19 +128,14 @@ def wrong_count(span: Span, function: str, least: int, most: int | None, number:
     return diagnostic("FS303", span, f"`{function}` takes {expected}, not {number}", help)
 
 
-def like(example: str) -> str:
-    """Help that shows an example."""
-    return f"write it like `{example}`"
-
-
 def empty_arguments(span: Span, example: str) -> Diagnostic:
-    return diagnostic("FS303", span, "the list is empty", like(example))
+    return diagnostic("FS303", span, "the list is empty", LIKE.format(example))
 
 
 def needs_list(span: Span, function: str, arguments: Sequence[str], *, are_plain: bool, example: str) -> Diagnostic:
     """`arguments` are empty where they cannot be shown; plain ones can be added up."""
     listed = f"{function}([{', '.join(arguments)}])"
-    help = like(example)
+    help = LIKE.format(example)
     if arguments and "\\" not in listed and len(listed) <= _SHOWN and listed.isprintable():
         help = f"write `{listed}`"
         help += f", or `{' + '.join(arguments)}`" if are_plain and len(arguments) > 1 else ""
@@ -155,7 +148,7 @@ def wrong_argument(span: Span, function: str, wanted: str, called: str, noun: st
 
 def not_literal(span: Span, function: str, parameter: str, bounds: tuple[int, int], example: str) -> Diagnostic:
     message = f"the {parameter} of `{function}` must be a literal integer from {bounds[0]} to {bounds[1]}"
-    return diagnostic("FS303", span, message, like(example))
+    return diagnostic("FS303", span, message, LIKE.format(example))
 
 
 # --- comparisons
@@ -185,6 +178,7 @@ def incomparable(span: Span, left: tuple[str, str], right: tuple[str, str], help
 
 IN_A_CHAIN = "in a chain `a > b == c` the middle is compared with both; join two comparisons with `and`"
 COMPARE_ALIKE = "compare values of one type"
+IN_QUOTES = "write '{}' in quotes"
 WRITE_A_NUMBER = "write a number"
 OPEN_IS_A_NUMBER = "`context.is_open` is 1 or 0: compare it with 1"
 
@@ -198,10 +192,6 @@ def a_boolean(given: object) -> str:
 def one_of_values(values: Sequence[str]) -> str:
     shown = ", ".join(f"'{value}'" for value in values[:6])
     return f"write one of {shown}{', …' if len(values) > 6 else ''}"
-
-
-def in_quotes(number: object) -> str:
-    return f"write '{number}' in quotes"
 
 
 def no_common_value(span: Span, left: tuple[str, str], right: tuple[str, str]) -> Diagnostic:
@@ -247,44 +237,17 @@ def declare_nullable(name: str, type_: str) -> str:
     return f'{REMOVE_THE_TEST}, or declare the field: {{"name": "{name}", "type": "{type_}", "nullable": true}}'
 
 
-def known_present(called: str) -> str:
-    return f"here {called} is known to be present"
-
-
-def never_null(called: str) -> str:
-    return f"{called} is never null"
-
-
-def only_values(called: str, listed: str) -> str:
-    return f"{called} can only be {listed}"
-
-
-def has_range(called: str, range: str) -> str:
-    return f"{called} is {range}"
-
-
-def is_always(called: str, truth: bool) -> str:
-    return f"{called} is always {str(truth).lower()}"
-
-
-def tested_before(called: str) -> str:
-    return f"{called} was tested before"
-
-
-def is_integer(called: str) -> str:
-    return f"{called} is an integer"
-
-
-def known_truth(condition: str, truth: bool) -> str:
-    return f"`{condition}` is known to be {str(truth).lower()} here"
-
-
-def is_a_constant(condition: str) -> str:
-    return f"`{condition}` is a constant"
-
-
-def holds_for_all(filter: str, truth: bool) -> str:
-    return f"`${filter}` holds for {'every' if truth else 'no'} review"
+KNOWN_PRESENT = "here {} is known to be present"
+NEVER_NULL = "{} is never null"
+ONLY_VALUES = "{} can only be {}"
+HAS_RANGE = "{} is {}"
+ALWAYS_TRUE, ALWAYS_FALSE = "{} is always true", "{} is always false"
+TESTED_BEFORE = "{} was tested before"
+IS_INTEGER = "{} is an integer"
+KNOWN_TRUE, KNOWN_FALSE = "`{}` is known to be true here", "`{}` is known to be false here"
+IS_CONSTANT = "`{}` is a constant"
+EVERY_REVIEW, NO_REVIEW = "`${}` holds for every review", "`${}` holds for no review"
+"""Reasons; the place is for an expression."""
 
 
 def holds_where(condition: str, truth: bool, reasons: Sequence[str]) -> str:
@@ -303,11 +266,8 @@ def listed(values: Sequence[str]) -> str:
 PARTIAL_CODES = {"division_by_zero": "FS604", "domain": "FS605", "overflow": "FS606", "null": "FS305"}
 """The warnings for what may fail, by the kinds of failures."""
 ALWAYS_NULL, WRITE_A_VALUE = "this is always null{where}, and a value is needed", "write a value"
+ALWAYS_FAILS = "this always fails{where}: "
 CHANGE_THE_VALUES = "change the values, or leave the operation out"
-
-
-def always_fails_with(fault: str) -> str:
-    return f"this always fails{{where}}: {fault}"
 
 
 def always_fails(span: Span, text: str, help: str) -> Diagnostic:

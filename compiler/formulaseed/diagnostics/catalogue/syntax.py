@@ -37,25 +37,21 @@ def unfinished(expected: set[str], ends_with_not: bool) -> Mistake:
     return "FS102", "the formula ends too early", help
 
 
-def not_a_comparison(subject: str, named: bool, compared: str, value: str) -> Mistake:
-    """A `when` without an operator. `named`: it repeats the source. `compared` is what to write, `value` what it may equal."""
-    help = "write it like `< 4.0`, or drop `source` and write the whole condition"
-    if compared:
-        help = f"{f'leave `{subject}` out: ' if named else ''}write `{compared}`"
-    elif value[:1].isdigit() or value[:1] == "-":
+def not_a_comparison(help: str, value: str = "") -> Mistake:
+    """A `when` without an operator, whose help is known or depends on the value that is written there."""
+    if value.lower() in ("else", "default", "otherwise", "_", "*"):
+        help = 'write {"else": …} as the last rule'
+    elif value.removeprefix("-")[:1].isdigit():
         help = f"write a comparison: `== {value}`, or `< {value}`"
-    elif value:
+    elif value.replace("_", "").isalnum():
         help = f"write `== '{value}'` if it is a string"
+    help = help or "write it like `< 4.0`, or drop `source` and write the whole condition"
     return "FS101", "with `source`, `when` starts with a comparison operator", help
 
 
-def misplaced_else() -> Mistake:
-    return "FS101", "with `source`, `when` starts with a comparison operator", 'write {"else": …} as the last rule'
-
-
-def member(name: str, rewritten: str, is_call: bool) -> Mistake:
-    what, help = ("methods", "functions are called by name, such as `len(context.name)`") if is_call else ("parts", "")
-    return "FS103", f"values have no {what} such as `{name}`", rewritten or help or "use the value itself"
+def member(name: str, *, is_call: bool) -> Mistake:
+    help = "functions are called by name, such as `len(context.name)`" if is_call else "use the value itself"
+    return "FS103", f"values have no {'methods' if is_call else 'parts'} such as `{name}`", help
 
 
 def unknown_escape(escape: str) -> Mistake:
@@ -115,9 +111,3 @@ def too_deep(what: str, depth: int, most: int) -> str:
 def number_out_of_range(span: Span, text: str) -> Diagnostic:
     help = "integers reach to 9223372036854775807, numbers to 1.797e308"
     return diagnostic("FS006", span, f"the number {text[:50]} is out of range", help)
-
-
-def written_as(text: str, *, is_number: bool, is_length: bool) -> str:
-    """Help for a method of a string."""
-    number = f", or `int({text})` for 1 or 0" if is_number else ""
-    return f"write `{text}`{number}{'' if is_length else '; case matters'}"

@@ -122,7 +122,9 @@ class ComparisonChecker(ABC):
 
     def _never_null(self, tested: Expr, operator: str, info: Info) -> Expr:
         """A test for null of what was tested already: a constant."""
-        self.constants.append(ConstantComparison(info.span, operator == "!=", catalogue.known_present(called(tested))))
+        self.constants.append(
+            ConstantComparison(info.span, operator == "!=", catalogue.KNOWN_PRESENT.format(called(tested)))
+        )
         return _truth(operator == "!=", info.span)
 
     def _parted(
@@ -176,7 +178,7 @@ class ComparisonChecker(ABC):
         results = self._results_of(left) if operator in ("==", "!=") and right.info.is_constant else None
         if results is not None and right.info.constant not in results:
             result: bool | None = operator == "!="
-            reason = catalogue.only_values(called(left), _listed(results))
+            reason = catalogue.ONLY_VALUES.format(called(left), _listed(results))
         elif _are_constants(left, right):
             result = COMPARE[operator](left.info.constant, _constant(right))
         else:
@@ -294,7 +296,7 @@ def whole_text(left: Expr, right: Expr) -> str:
     sides = right.items if isinstance(right, typed.List) else (right,)
     for whole, others in ((left, sides), (right, (left,))):
         if all(is_whole_and_fraction(whole, other) for other in others):
-            return catalogue.is_integer(called(whole))
+            return catalogue.IS_INTEGER.format(called(whole))
     return ""
 
 
@@ -303,14 +305,14 @@ def known_text(found: Expr, facts: Facts) -> str:
     values: Sequence[Value] | None = values_of(found, facts)
     if values is not None:
         may_be_null = found.info.ty.nullable and found not in facts.present and found not in facts.implied
-        return catalogue.only_values(called(found), _listed([*values, None] if may_be_null else values))
+        return catalogue.ONLY_VALUES.format(called(found), _listed([*values, None] if may_be_null else values))
     known = range_of(found, facts)
     if known is not None and found.info.ty.base is Base.BOOLEAN:
-        return catalogue.is_always(called(found), bool(known.low))
+        return (catalogue.ALWAYS_TRUE if known.low else catalogue.ALWAYS_FALSE).format(called(found))
     return (
-        catalogue.tested_before(called(found))
+        catalogue.TESTED_BEFORE.format(called(found))
         if known is None
-        else catalogue.has_range(called(found), described(known))
+        else catalogue.HAS_RANGE.format(called(found), described(known))
     )
 
 
@@ -382,11 +384,11 @@ def is_constant_text(found: Expr) -> bool:
 def _needless(tested: Expr, result: bool, span: Span) -> ConstantComparison:
     """A test for null of what never is null."""
     if isinstance(tested, typed.Present):
-        return ConstantComparison(span, result, catalogue.known_present(called(tested)))
+        return ConstantComparison(span, result, catalogue.KNOWN_PRESENT.format(called(tested)))
     help = catalogue.REMOVE_THE_TEST
     if isinstance(tested, typed.Ref) and tested.symbol.kind in (SymbolKind.META, SymbolKind.CONTEXT):
         help = catalogue.declare_nullable(tested.symbol.name, tested.info.ty.base.value)
-    return ConstantComparison(span, result, catalogue.never_null(called(tested)), help)
+    return ConstantComparison(span, result, catalogue.NEVER_NULL.format(called(tested)), help)
 
 
 def _pair_span(left: Expr, right: Expr, whole: Span) -> Span:

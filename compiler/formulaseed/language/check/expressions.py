@@ -147,7 +147,7 @@ class ExpressionChecker(ComparisonChecker):
         ty = found.info.ty
         if not (ty.is_error or ty.is_numeric or ty.base is Base.NULL):
             is_flag = ty.base is Base.BOOLEAN
-            help = catalogue.as_integer(expression_text(found)) if is_flag else number_in_quotes(found)
+            help = catalogue.AS_INTEGER.format(expression_text(found)) if is_flag else number_in_quotes(found)
             self.problems.report(catalogue.needs_numbers(found.info.span, operator, called(found), ty.noun, help))
             return error_at(found.info.span)
         return self.needed(found, facts)
@@ -313,7 +313,7 @@ class ExpressionChecker(ComparisonChecker):
         if node.arguments and not arguments:
             self.problems.report(catalogue.empty_arguments(node.span, function.example))
         else:
-            help = function.hints.get(len(arguments)) or catalogue.like(function.example)
+            help = function.hints.get(len(arguments)) or catalogue.LIKE.format(function.example)
             found = catalogue.wrong_count(node.span, function.name, function.least, function.most, len(arguments), help)
             self.problems.report(found)
         return None
@@ -333,9 +333,9 @@ class ExpressionChecker(ComparisonChecker):
     def _argument(self, function: Function, found: Expr, facts: Facts) -> Expr:
         ty, takes_strings = found.info.ty, Base.STRING in function.takes
         if not (ty.is_error or ty.base is Base.NULL or ty.base in function.takes):
-            help = catalogue.like(function.example)
+            help = catalogue.LIKE.format(function.example)
             if ty.base is Base.BOOLEAN:
-                help = catalogue.as_integer(expression_text(found))
+                help = catalogue.AS_INTEGER.format(expression_text(found))
             elif not takes_strings:
                 help = number_in_quotes(found) or self.scope.words.number_for_string
             wanted = "a string" if takes_strings else "numbers"

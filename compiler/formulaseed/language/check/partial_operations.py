@@ -65,7 +65,7 @@ def certain_failure(operation: Operation, operands: Sequence[Expr], known: Opera
     help = failure.help.format(name=operation.name) if failure else catalogue.CHANGE_THE_VALUES
     fault = _fault(operation, known) if all(info.is_constant for info in known.infos) else None
     if fault is not None and fault.kind != "division_by_zero":
-        return CertainFailure(fault.kind, catalogue.always_fails_with(fault.message), help)
+        return CertainFailure(fault.kind, catalogue.ALWAYS_FAILS + fault.message, help)
     if failure is None:
         return None
     named = [_Named(*each) for each in zip(operands, known.ranges, strict=True)]

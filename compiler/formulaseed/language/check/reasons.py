@@ -32,13 +32,14 @@ def reason_of(condition: Expr, noted: Sequence[ConstantComparison], facts: Facts
 def _reasons(condition: Expr, noted: Sequence[ConstantComparison], facts: Facts, narrowing: Narrowing) -> Iterator[str]:
     """Follow `constant_truth` down to the part that makes it constant."""
     if condition in facts.truths:
-        yield catalogue.known_truth(expression_text(condition), facts.truths[condition])
+        text = catalogue.KNOWN_TRUE if facts.truths[condition] else catalogue.KNOWN_FALSE
+        yield text.format(expression_text(condition))
         return
     match condition:
         case typed.Literal():
             span = condition.info.span
             reasons = [d.reason for d in noted if span.covers(d.span) or d.span.covers(span)]
-            yield from reasons or [catalogue.is_a_constant(expression_text(condition))]
+            yield from reasons or [catalogue.IS_CONSTANT.format(expression_text(condition))]
         case typed.Not(operand):
             yield from _reasons(operand, noted, facts, narrowing)
         case typed.Logical(operator, operands):
@@ -49,7 +50,7 @@ def _reasons(condition: Expr, noted: Sequence[ConstantComparison], facts: Facts,
             inner = narrowing.filter_condition(name)
             alone = constant_truth(inner, Facts(), narrowing) if inner is not None else None
             if alone is not None:
-                yield catalogue.holds_for_all(name, alone)
+                yield (catalogue.EVERY_REVIEW if alone else catalogue.NO_REVIEW).format(name)
             elif inner is not None:
                 yield from _reasons(inner, (), facts, narrowing)
         case typed.Conditional(test, then, otherwise):

@@ -19,11 +19,9 @@ from formulaseed.language import ast
 from formulaseed.language.check.facts import Facts, is_present
 from formulaseed.language.check.scope import Scope
 from formulaseed.language.functions import FUNCTIONS
-from formulaseed.language.hints import CALLS, CLOCK, FUNCTION_HELP
-from formulaseed.language.operators import ATOM
+from formulaseed.language.hints import CALLS, CLOCK, FUNCTION_HELP, PLACES
 from formulaseed.language.parser import parse_formula
-from formulaseed.language.printer import called, expression_text, text_at
-from formulaseed.language.syntax_errors import help_for_method
+from formulaseed.language.printer import called, expression_text
 from formulaseed.language.typed import Expr
 from formulaseed.source.json_reader import PlainText
 from formulaseed.source.text import Source, Span
@@ -41,15 +39,11 @@ def report_unknown_function(scope: Scope, name: ast.Name, arguments: Sequence[Ex
     known = [] if any(argument.info.ty.is_error for argument in arguments) else arguments
     is_function = not module or module.lower() in _MODULES or last.lower() in CLOCK
     if not is_function and (last not in FUNCTIONS or scope.is_known(module)):
-        texts = [text_at(argument, ATOM) for argument in known]
-        shown = help_for_method(module, last, texts) if all(len(text) <= _SHOWN for text in texts) else ""
-        if not shown:
-            value = ast.Name(name.span, module)
-            shown = _rewritten(last.lower(), [value, *known]) or (last in FUNCTIONS and _call(name, value, known)) or ""
+        shown = help_for_method(module, last, known)
         scope.problems.report(catalogue.method(name.span, last, scope.words, shown))
         return
     if scope.is_step(name.text):
-        help = catalogue.step_called(name.text)
+        help = catalogue.STEP_CALLED.format(name.text)
     elif module and last in FUNCTIONS:
         help = f"write `{last}`"
     else:
@@ -68,15 +62,15 @@ def _help(name: str, arguments: Sequence[Expr], scope: Scope, facts: Facts) -> s
     if not forms:
         return ""
     rewritten = _rewritten(name, arguments) if arguments else None
-    if rewritten is not None and rewritten.endswith("= None`"):
+    if rewritten is not None and rewritten.endswith("= None"):
         first = arguments[0]
         if not first.info.ty.nullable or is_present(first, facts):
-            return catalogue.never_null_call(called(first))
-    return rewritten or f"write `{forms[0]}`"
+            return catalogue.TEST_OF_PRESENT.format(called(first))
+    return f"write `{rewritten if rewritten and len(rewritten) <= _SHOWN else forms[0]}`"
 
 
 def _rewritten(name: str, arguments: Sequence[Any]) -> str | None:
-    """Help that shows what a call of a function of another language is here; None if that is not known, or long."""
+    """What a call of a function of another language is here; None if that is not known."""
     for call, template in CALLS.items():
         function, _, rest = call.rstrip(")").partition("(")
         parameters = rest.split(", ")
@@ -93,15 +87,18 @@ def _rewritten(name: str, arguments: Sequence[Any]) -> str | None:
         elif isinstance(made, ast.Call):
             made = replace(made, arguments=(*made.arguments, *more))
         text = expression_text(made)
-        text = f"({text})" if isinstance(tree, ast.Logical) and tree.operator == "or" and name != "or" else text
-        return f"write `{text}`" if len(text) <= _SHOWN else None
+        return f"({text})" if isinstance(tree, ast.Logical) and tree.operator == "or" and name != "or" else text
     return None
 
 
-def _call(name: ast.Name, value: ast.Expr, arguments: Sequence[Any]) -> str:
-    """Help that writes a method that is a function here as a call of it."""
-    call = ast.Call(name.span, replace(name, text=name.text.rpartition(".")[2]), (value, *arguments))
-    return f"write `{expression_text(call)}`"
+def help_for_method(value: str, name: str, arguments: Sequence[Any]) -> str:
+    """Return what to write for a method, such as `context.name.lower()`; empty if nothing is like it."""
+    method, nowhere = f".{name.lower()}", Span(Source("", ""), 0, 0)
+    operands = (ast.Name(nowhere, value), *arguments)
+    text = _rewritten(method, operands) or _rewritten(name.lower(), operands)
+    if text is None and name in FUNCTIONS:
+        text = expression_text(ast.Call(nowhere, ast.Name(nowhere, name), operands))
+    return catalogue.rewritten_method(text, is_number=method in PLACES) if text and len(text) <= _SHOWN else ""
 
 
 @cache

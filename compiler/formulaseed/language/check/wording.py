@@ -25,7 +25,8 @@ def number_in_quotes(found: Expr) -> str:
         text = text.replace(",", ".")
     if not re.fullmatch(r"-?[0-9]+(\.[0-9]+)?", text):
         return ""
-    return catalogue.without_quotes(text, called(found) if isinstance(found, typed.Ref) else "")
+    where = f" in {called(found)}" if isinstance(found, typed.Ref) else ""
+    return catalogue.WITHOUT_QUOTES.format(text) + where
 
 
 def tested(found: Expr) -> str:
@@ -64,7 +65,7 @@ def help_for_pair(left: Expr, right: Expr) -> str:
     if ty.values is not None:
         return catalogue.one_of_values(ty.values)
     is_number = isinstance(given, int | float) and not isinstance(given, bool)
-    return catalogue.in_quotes(given) if is_number else catalogue.COMPARE_ALIKE
+    return catalogue.IN_QUOTES.format(given) if is_number else catalogue.COMPARE_ALIKE
 
 
 def with_default(call: Span) -> str:

@@ -12,11 +12,11 @@ from formulaseed.diagnostics.suggestions import did_you_mean, is_slip, meant, ne
 from formulaseed.ir import nodes
 from formulaseed.language import ast, intervals, typed
 from formulaseed.language.check.scope import QUOTED, Scope, error_at
+from formulaseed.language.check.unknown_calls import help_for_method
 from formulaseed.language.check.wording import with_default
 from formulaseed.language.functions import FUNCTIONS
 from formulaseed.language.intervals import Range
 from formulaseed.language.printer import value_text
-from formulaseed.language.syntax_errors import help_for_method
 from formulaseed.language.typed import Info, Symbol, SymbolKind
 from formulaseed.language.types import BOOLEAN, Base, Type, Value
 from formulaseed.seed.check.cycles import circle, circles

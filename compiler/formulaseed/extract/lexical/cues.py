@@ -1,98 +1,89 @@
-"""What speaks for the values of a field: the phrases quoted in its descriptions, what they list, their words.
+"""What speaks for a value: the phrases quoted in its description, the things listed there, its words.
 
-A cue is a sequence of stems that a sentence has in order, with few words between. The cues of all fields are in one
-index by their first stem, so a sentence tries only those that may begin at one of its words.
+A cue is a sequence of stems that a sentence has in order. All cues are in one index by their first stem, so each word
+of a review tries those alone that may begin at it, over a bounded stretch of words.
 """
 
 from __future__ import annotations
 
 import re
-from collections import defaultdict
-from collections.abc import Collection, Iterable
-from dataclasses import dataclass, field
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
 
-from formulaseed.extract.fields import Field
-from formulaseed.extract.lexical.text import FUNCTION_WORDS, NEGATORS, Sentence, Word, stem, tokens
+from formulaseed.extract.lexical.text import NEGATORS, PAUSE, Sentence, Word, content, stem, stems
 
-KINDS = frozenset({"phrases", "loose phrases", "lists", "words", "names", "denial", "supposition", "speakers"})
-"""The kinds of cues, each of which `bench/lexical.py` measures."""
-SPOKEN = 2.0
-"""The weight from which a sentence speaks for a value: a phrase, a listed thing, or two words."""
-_WEIGHTS = {"phrases": 3.0, "loose phrases": 2.0, "lists": 2.0, "words": 1.0, "names": 1.0}
-_GAPS = {"phrases": 1, "loose phrases": 2, "lists": 1}
-"""How many other words may come between two of a cue."""
+KINDS = frozenset({"phrases", "lists", "words", "denial", "supposition", "hearsay", "quantities", "names"})
+"""What is heeded; `bench/lexical.py` measures the extractor without each."""
+SPEAKS = 2.0
+"""The weight from which a sentence speaks for a value: a phrase, or a listed thing."""
+_WEIGHTS = {"phrases": 3.0, "lists": 2.0, "words": 0.7}
+_GAP = 1
+"""How many other words may come between two words of a cue."""
 
 _QUOTED = re.compile(r"(?<!\w)['\"‘“]([^'\"‘’“”]+(?:['’]\w[^'\"‘’“”]*)*)['\"’”](?!\w)")
 _LISTED = re.compile(r"\(([^()]*)\)")
 _SEPARATOR = re.compile(r"[,;/]|\band\b|\bor\b")
-_TASK_WORDS = frozenset(
+TASK_WORDS = frozenset(
     stem(word)
     for word in """true false yes mention describe review reviewer author state report say tell name number guest customer
-    someone something anything restaurant place visit if actual""".split()
+    someone something anything restaurant place visit actual""".split()
 )
 
+Option = tuple[int, int]
+"""The places of a field and of one of its values."""
 
-@dataclass(frozen=True, slots=True)
-class Cue:
-    """`option` is the place of the field and of the value that it speaks for."""
 
-    option: tuple[int, int]
+class Cue(NamedTuple):
+    option: Option
     kind: str
     stems: tuple[str, ...]
 
     def end(self, words: list[Word], start: int) -> int | None:
-        """Where the cue ends if it begins at `start`."""
+        """Where the cue ends that begins at `start`; None if its other words do not follow."""
         at = start
-        gap = _GAPS.get(self.kind, 0)
         for wanted in self.stems[1:]:
-            following = range(at + 1, min(at + 2 + gap, len(words)))
-            nearest = next((place for place in following if words[place].stem == wanted), None)
-            if nearest is None:
+            for place in range(at + 1, min(at + 2 + _GAP, len(words))):
+                if words[place].stem in (wanted, PAUSE):
+                    break
+            else:
                 return None
-            at = nearest
+            if words[place].stem != wanted:
+                return None
+            at = place
         return at
 
-    @property
-    def holds_negator(self) -> bool:
-        return not NEGATORS.isdisjoint(self.stems)
 
-
-@dataclass
+@dataclass(slots=True)
 class Score:
-    """What a review says for one value: in its best sentence, in all, and what it denies."""
+    """What a review says for one value: the weight of its best sentence and of all, and what it denies."""
 
     best: float = 0.0
     total: float = 0.0
     denied: float = 0.0
+    is_hearsay: bool = False
 
 
 def quoted(description: str) -> list[str]:
+    """The phrases in quotes."""
     return _QUOTED.findall(description)
 
 
-def content(text: str) -> tuple[str, ...]:
-    """The stems of a text that mean something."""
-    found = (stem(token) for token in tokens(text) if token[0].isalnum())
-    return tuple(each for each in found if each not in FUNCTION_WORDS)
-
-
-def cues_of(option: tuple[int, int], name: str, description: str, kinds: Collection[str]) -> Iterable[Cue]:
-    """The cues of one value."""
-    for phrase in quoted(description):
-        exact = tuple(stem(token) for token in tokens(phrase) if token[0].isalnum() or token == "$")
-        loose = content(phrase)
-        if loose and "phrases" in kinds:
-            yield Cue(option, "phrases", exact)
-        if len(loose) > 1 and loose != exact and "loose phrases" in kinds and NEGATORS.isdisjoint(exact):
-            yield Cue(option, "loose phrases", loose)
-    rest = _QUOTED.sub(" ", description)
-    for items in _LISTED.findall(rest) if "lists" in kinds else ():
-        for item in _SEPARATOR.split(items):
-            if listed := content(item):
-                yield Cue(option, "lists", listed)
-    for kind, text in (("words", _LISTED.sub(" ", rest)), ("names", name.replace("_", " "))):
-        if kind in kinds:
-            yield from (Cue(option, kind, (word,)) for word in set(content(text)) - _TASK_WORDS - NEGATORS)
+def cues_of(place: int, options: Sequence[tuple[str, str]]) -> Iterator[Cue]:
+    """The cues of the field in this place, whose values are named and described; a word of several values speaks for none."""
+    rests = [_QUOTED.sub(" ", description) for _, description in options]
+    words = [
+        set(content(f"{name.replace('_', ' ')} {_LISTED.sub(' ', rest)}")) - TASK_WORDS - NEGATORS
+        for (name, _), rest in zip(options, rests, strict=True)
+    ]
+    values_of = Counter(word for own in words for word in own)
+    for value, (_, description) in enumerate(options):
+        option = (place, value)
+        yield from (Cue(option, "phrases", stems(phrase)) for phrase in quoted(description) if content(phrase))
+        items = [item for listed in _LISTED.findall(rests[value]) for item in _SEPARATOR.split(listed)]
+        yield from (Cue(option, "lists", content(item)) for item in items if content(item))
+        yield from (Cue(option, "words", (word,)) for word in sorted(words[value]) if values_of[word] == 1)
 
 
 class Index:
@@ -101,44 +92,33 @@ class Index:
     def __init__(self, cues: Iterable[Cue], kinds: Collection[str]) -> None:
         self._kinds = kinds
         self._by_stem: dict[str, list[Cue]] = defaultdict(list)
-        listed = list(dict.fromkeys(cues))
-        options: dict[tuple[int, str], set[int]] = defaultdict(set)
-        for cue in listed:
-            if len(cue.stems) == 1:
-                options[cue.option[0], cue.stems[0]].add(cue.option[1])
-        for cue in listed:  # a word of several values speaks for none of them
-            if cue.kind in ("phrases", "loose phrases", "lists") or len(options[cue.option[0], cue.stems[0]]) == 1:
-                self._by_stem[cue.stems[0]].append(cue)
+        for cue in dict.fromkeys(cue for cue in cues if cue.kind in kinds):
+            self._by_stem[cue.stems[0]].append(cue)
 
-    def scores(self, sentences: Iterable[Sentence]) -> dict[tuple[int, int], Score]:
-        scores: dict[tuple[int, int], Score] = defaultdict(Score)
+    def scores(self, sentences: Iterable[Sentence]) -> dict[Option, Score]:
+        """What is said for each value of which anything is said."""
+        scores: dict[Option, Score] = defaultdict(Score)
         for sentence in sentences:
-            for option, (said, denied) in self._heard(sentence).items():
+            for option, weights in self._found(sentence).items():
                 score = scores[option]
-                score.best = max(score.best, said)
-                score.total += said if said >= SPOKEN else 0
-                score.denied = max(score.denied, denied)
+                said = sum(weight for weight in weights.values() if weight > 0)
+                if said > score.best:
+                    score.best, score.is_hearsay = said, sentence.is_hearsay
+                score.total += said
+                score.denied = max(score.denied, -min(weights.values()))
         return scores
 
-    def _heard(self, sentence: Sentence) -> dict[tuple[int, int], tuple[float, float]]:
-        """The weight of each value's cues in a sentence, said and denied; each stem counts once."""
-        found: dict[tuple[int, int], dict[str, tuple[float, bool]]] = defaultdict(dict)
-        words = sentence.words
-        for start, word in enumerate(words):
+    def _found(self, sentence: Sentence) -> dict[Option, dict[str, float]]:
+        """The weights of each value's cues in a sentence, below 0 if denied, by their last stem: none counts twice."""
+        found: dict[Option, dict[str, float]] = defaultdict(dict)
+        for start, word in enumerate(sentence.words):
             for cue in self._by_stem.get(word.stem, ()):
-                end = cue.end(words, start)
-                if end is None:
+                end = cue.end(sentence.words, start)
+                if end is None or (word.is_supposed and "supposition" in self._kinds and cue.kind != "phrases"):
                     continue
-                if word.supposed and "supposition" in self._kinds and cue.kind not in ("phrases",):
-                    continue
-                denied = "denial" in self._kinds and not cue.holds_negator and words[end].denied
-                key = cue.stems[-1]
-                before = found[cue.option].get(key, (0.0, True))
-                found[cue.option][key] = max(before, (_WEIGHTS[cue.kind], denied))
-        return {
-            option: (
-                sum(weight for weight, denied in each.values() if not denied),
-                sum(weight for weight, denied in each.values() if denied),
-            )
-            for option, each in found.items()
-        }
+                weight = _WEIGHTS[cue.kind]
+                if sentence.words[end].is_denied and "denial" in self._kinds and NEGATORS.isdisjoint(cue.stems):
+                    weight = -weight
+                weights = found[cue.option]
+                weights[cue.stems[-1]] = max(weight, weights.get(cue.stems[-1], weight))
+        return found

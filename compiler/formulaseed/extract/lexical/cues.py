@@ -78,10 +78,11 @@ def cues_of(place: int, options: Sequence[tuple[str, str]]) -> Iterator[Cue]:
         for (name, _), rest in zip(options, rests, strict=True)
     ]
     values_of = Counter(word for own in words for word in own)
-    for value, (_, description) in enumerate(options):
+    for value, (name, description) in enumerate(options):
         option = (place, value)
         yield from (Cue(option, "phrases", stems(phrase)) for phrase in quoted(description) if content(phrase))
         items = [item for listed in _LISTED.findall(rests[value]) for item in _SEPARATOR.split(listed)]
+        items += [] if description else [name.replace("_", " ")]
         yield from (Cue(option, "lists", content(item)) for item in items if content(item))
         yield from (Cue(option, "words", (word,)) for word in sorted(words[value]) if values_of[word] == 1)
 

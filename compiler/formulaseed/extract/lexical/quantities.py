@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from formulaseed.extract.fields import Field
-from formulaseed.extract.lexical.cues import Cue, quoted
-from formulaseed.extract.lexical.text import Sentence, Word, content, stem, stems
+from formulaseed.extract.lexical.cues import TASK_WORDS, quoted
+from formulaseed.extract.lexical.text import FUNCTION_WORDS, Sentence, Word, content, stems
 
 _NEAR = 6
 """So many words may be between a number and a word of its field."""
@@ -43,7 +44,7 @@ class NumberCues:
         name, description = content(field.name.replace("_", " ")), content(field.description)
         self._unit = next((_UNITS[each] for each in (*name, *description) if each in _UNITS), None)
         self._is_named = any(each in _UNITS for each in name)
-        self._words = frozenset((*name, *description)) - _UNITS.keys()
+        self._words = frozenset((*name, *description)) - _UNITS.keys() - TASK_WORDS
         words = re.findall(r"\w+", field.description.lower())
         self._pick = next((_PICKS[word] for word in words if word in _PICKS), lambda found: next(iter(found)))
 
@@ -94,35 +95,36 @@ def quantities(words: list[Word]) -> Iterator[Quantity]:
 
 
 def _number(word: Word) -> float | None:
-    if word.stem != "#":
+    if not word.text[0].isdigit():
         return _NUMBERS.get(word.text.lower())
     digits = word.text.replace(",", "")
     return float(digits) if len(digits) <= _DIGITS and digits.count(".") <= 1 else None
 
 
 class NameCues:
-    """The quoted phrases of a string field that end in a name, such as `ask for Maria`: what is before it leads to a name."""
+    """The quoted phrases of a string field that end in a name, such as `ask for Maria`: what is before it leads to one."""
 
     def __init__(self, field: Field) -> None:
         leads = [re.match(r"(.*?)((?:\s+[A-Z]\w+)+)$", phrase) for phrase in quoted(field.description)]
-        self._cues = [Cue((0, 0), "names", stems(lead[1])) for lead in leads if lead and stems(lead[1])]
+        self._leads = [_classed(stems(lead[1]), lead[1].split()) for lead in leads if lead and stems(lead[1])]
 
     def find(self, sentences: Sequence[Sentence]) -> str | None:
         """The first name that follows one of the phrases."""
         for words, _ in sentences:
-            for start, word in enumerate(words):
-                for cue in self._cues:
-                    end = cue.end(words, start) if word.stem == cue.stems[0] else None
-                    name = _name(words[end + 1 : end + 4]) if end is not None else ""
-                    if name:
+            spoken = _classed([word.stem for word in words], [word.text for word in words])
+            for start in range(len(words)):
+                for lead in self._leads:
+                    end = start + len(lead)
+                    if spoken[start:end] == lead and (name := _name(words[end : end + 3])):
                         return name
         return None
 
 
+def _classed(stems: Sequence[str], words: Sequence[str]) -> list[str]:
+    """The words as they are written, but for those of one class."""
+    return [stem if stem in FUNCTION_WORDS else word.lower() for stem, word in zip(stems, words, strict=True)]
+
+
 def _name(words: Sequence[Word]) -> str:
-    found: list[str] = []
-    for word in words:
-        if not word.text[0].isupper() or word.text.isupper():
-            break
-        found.append(word.text)
-    return " ".join(found)
+    capitals = itertools.takewhile(lambda word: word.text[0].isupper() and not word.text.isupper(), words)
+    return " ".join(word.text.removesuffix("'s").removesuffix("’s") for word in capitals if not word.text.startswith("I'"))

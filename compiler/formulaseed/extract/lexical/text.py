@@ -25,9 +25,9 @@ FUNCTION_WORDS = _words(
     """i me the and or but so as at by for from in into of off on onto out over to too up down with about after again all any
     before if then there here when while until than be have do not no will would can could should just very really what
     which who it each even few get got how more most much now only other own same some such where why also still yet
-    might may e g etc"""
+    might may per e g etc"""
 )
-NEGATORS = _words("no not never without nobody none nothing neither nor hardly")
+NEGATORS = _words("no not never without nobody none nothing neither nor hardly rarely")
 _CONTRASTS = _words("but although though however yet because then so until except")
 _SUPPOSING = _words(
     """if would could might may should afraid scared worry worried fear nervous concerned hope hoping unless wish imagine
@@ -67,10 +67,8 @@ class Sentence(NamedTuple):
 
 
 def stem(word: str) -> str:
-    """The word without its ending; `#` for a number."""
+    """The word without its ending."""
     word = word.lower().replace("’", "'").removesuffix("'s")
-    if word[:1].isdigit():
-        return "#"
     word = _IRREGULAR.get(word, word)
     if word in FUNCTION_WORDS:
         return word
@@ -89,7 +87,7 @@ def stems(text: str) -> tuple[str, ...]:
 
 def content(text: str) -> tuple[str, ...]:
     """The stems of a phrase that mean something."""
-    return tuple(each for each in stems(text) if each not in FUNCTION_WORDS and each != "#")
+    return tuple(each for each in stems(text) if each not in FUNCTION_WORDS and not each[0].isdigit())
 
 
 def sentences(text: str) -> Iterator[Sentence]:

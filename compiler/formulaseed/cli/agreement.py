@@ -60,5 +60,5 @@ def _pairs(program: nodes.Program, contexts: str, extractions: str, failures: Fa
         for review, known in zip(texts, recorded.extract(texts), strict=True):
             text = handled(review.text, program.review_handling)
             if known.fields is not None and text is not None:
-                pairs.append((known.fields, lexical.extract(text)))
+                pairs.append((known.fields, _extracted(lexical, text, review)))
     return pairs

@@ -12,24 +12,22 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from formulaseed.extract.lexical.text import NEGATORS, PAUSE, Sentence, Word, content, stem, stems
+from formulaseed.extract.lexical.text import NEGATORS, PAUSE, Sentence, Word, content, stem, stems, word_set
 
-KINDS = frozenset({"phrases", "lists", "words", "denial", "supposition", "hearsay", "quantities", "names"})
+KINDS = word_set("phrases lists words denial supposition hearsay quantities names")
 """What is heeded; `bench/lexical.py` measures the extractor without each."""
 SPEAKS = 2.0
-"""The weight from which a sentence speaks for a value: a phrase, or a listed thing."""
+"""The weight from which a sentence speaks for a value: a phrase, a listed thing, three words."""
 _WEIGHTS = {"phrases": 3.0, "lists": 2.0, "words": 0.7}
 _GAP = 1
 """How many other words may come between two words of a cue."""
-
+_TASK = """true false yes mention describe review reviewer author state report say tell name number guest customer someone
+something anything restaurant place visit actual"""
+TASK_WORDS = frozenset(map(stem, word_set(_TASK)))
+"""Words of the seed's author about the task, which speak for no value."""
 _QUOTED = re.compile(r"(?<!\w)['\"‘“]([^'\"‘’“”]+(?:['’]\w[^'\"‘’“”]*)*)['\"’”](?!\w)")
 _LISTED = re.compile(r"\(([^()]*)\)")
 _SEPARATOR = re.compile(r"[,;/]|\band\b|\bor\b")
-TASK_WORDS = frozenset(
-    stem(word)
-    for word in """true false yes mention describe review reviewer author state report say tell name number guest customer
-    someone something anything restaurant place visit actual""".split()
-)
 
 Option = tuple[int, int]
 """The places of a field and of one of its values."""
@@ -42,17 +40,12 @@ class Cue(NamedTuple):
 
     def end(self, words: list[Word], start: int) -> int | None:
         """Where the cue ends that begins at `start`; None if its other words do not follow."""
-        at = start
         for wanted in self.stems[1:]:
-            for place in range(at + 1, min(at + 2 + _GAP, len(words))):
-                if words[place].stem in (wanted, PAUSE):
-                    break
-            else:
+            following = [word.stem for word in words[start + 1 : start + 2 + _GAP]]
+            if wanted not in following or PAUSE in following[: following.index(wanted)]:
                 return None
-            if words[place].stem != wanted:
-                return None
-            at = place
-        return at
+            start += 1 + following.index(wanted)
+        return start
 
 
 @dataclass(slots=True)
@@ -71,10 +64,10 @@ def quoted(description: str) -> list[str]:
 
 
 def cues_of(place: int, options: Sequence[tuple[str, str]]) -> Iterator[Cue]:
-    """The cues of the field in this place, whose values are named and described; a word of several values speaks for none."""
+    """The cues of a field's values, from their names and descriptions; a word of several values speaks for none."""
     rests = [_QUOTED.sub(" ", description) for _, description in options]
     words = [
-        set(content(f"{name.replace('_', ' ')} {_LISTED.sub(' ', rest)}")) - TASK_WORDS - NEGATORS
+        set(content(f"{name} {_LISTED.sub(' ', rest)}")) - TASK_WORDS - NEGATORS
         for (name, _), rest in zip(options, rests, strict=True)
     ]
     values_of = Counter(word for own in words for word in own)
@@ -82,7 +75,7 @@ def cues_of(place: int, options: Sequence[tuple[str, str]]) -> Iterator[Cue]:
         option = (place, value)
         yield from (Cue(option, "phrases", stems(phrase)) for phrase in quoted(description) if content(phrase))
         items = [item for listed in _LISTED.findall(rests[value]) for item in _SEPARATOR.split(listed)]
-        items += [] if description else [name.replace("_", " ")]
+        items += [] if description else [name]
         yield from (Cue(option, "lists", content(item)) for item in items if content(item))
         yield from (Cue(option, "words", (word,)) for word in sorted(words[value]) if values_of[word] == 1)
 
@@ -97,7 +90,7 @@ class Index:
             self._by_stem[cue.stems[0]].append(cue)
 
     def scores(self, sentences: Iterable[Sentence]) -> dict[Option, Score]:
-        """What is said for each value of which anything is said."""
+        """What is said for each value; 0 for one of which nothing is said."""
         scores: dict[Option, Score] = defaultdict(Score)
         for sentence in sentences:
             for option, weights in self._found(sentence).items():

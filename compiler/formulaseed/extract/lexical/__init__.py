@@ -17,8 +17,8 @@ from types import MappingProxyType
 from formulaseed.data.extractions import FieldValue
 from formulaseed.errors import DataError
 from formulaseed.extract.fields import Field
-from formulaseed.extract.lexical.cues import KINDS, SPEAKS, TASK_WORDS, Cue, Index, Option, Score, cues_of, quoted
-from formulaseed.extract.lexical.quantities import NumberCues, name_in
+from formulaseed.extract.lexical.cues import KINDS, QUOTED, SPEAKS, TASK_WORDS, Cue, Option, Score, cues_of, scores_of
+from formulaseed.extract.lexical.quantities import name_in, number_in
 from formulaseed.extract.lexical.text import content, sentences, stems, word_set
 from formulaseed.wording import number_of
 
@@ -39,9 +39,13 @@ class LexicalExtractor:
         self._fields = tuple(fields)
         self._kinds = kinds
         self._nothing = [nothing_of(field) for field in fields]
-        self._speakers = self._speaker_fields() if "hearsay" in kinds else {}
-        self._numbers = {field.name: NumberCues(field) for field in fields}
-        self._index = Index((cue for place in range(len(fields)) for cue in self._cues(place)), kinds)
+        self._speakers = [self._speaker(place) if "hearsay" in kinds else None for place in range(len(fields))]
+        self._cues: dict[str, list[Cue]] = {}
+        for place, field in enumerate(fields):
+            options = [(field.name, field.description)] if field.type == "boolean" else field.values
+            for cue in dict.fromkeys(cues_of(place, options)):
+                if cue.kind in kinds and options[cue.option[1]][0] != self._nothing[place]:
+                    self._cues.setdefault(cue.stems[0], []).append(cue)
         self.reviews = self.spoken_for = 0
 
     def extract(self, text: str, facts: Mapping[str, object] = _NO_FACTS) -> dict[str, FieldValue]:
@@ -68,56 +72,46 @@ class LexicalExtractor:
 
     def spoken(self, text: str, facts: Mapping[str, object] = _NO_FACTS) -> dict[str, FieldValue]:
         """The fields that the review speaks for."""
-        scores = self._index.scores(sentences(text))
+        scores = scores_of(self._cues, sentences(text), self._kinds)
         best = [self._best(place, scores) for place in range(len(self._fields))]
         found: dict[str, FieldValue | None] = {}
         for place, field in enumerate(self._fields):
-            value: FieldValue | None = best[place][0]
+            value, speaker = best[place][0], self._speakers[place]
             if field.type in ("integer", "number"):
-                value = self._numbers[field.name].find(text) if "quantities" in self._kinds else None
+                value = number_in(field, text) if "quantities" in self._kinds else None
             elif field.type == "string":
                 value = name_in(field, text) if "names" in self._kinds else None
-            elif field.type == "boolean":
-                score = scores.get((place, 0), Score())
-                value = True if score.best >= SPEAKS else False if score.denied >= SPEAKS else None
-            elif place in self._speakers:
-                event, own, hearsay = self._speakers[place]
-                value = None if best[event][0] is None else hearsay if best[event][1] else own
+            elif speaker is not None:
+                value = None if best[speaker[0]][0] is None else speaker[2 if best[speaker[0]][1] else 1]
             found[field.name] = _by_stars(field, facts.get("stars")) if value is None else value
         return {name: value for name, value in found.items() if value is not None}
 
-    def _best(self, place: int, scores: Mapping[Option, Score]) -> tuple[str | None, bool]:
-        """The value of an enum that most is said for, and whether by hearsay; None where two are equal."""
-        names = [name for name, _ in self._fields[place].values]
-        said = [(scores[place, value], name) for value, name in enumerate(names) if (place, value) in scores]
-        ranked = sorted(((s.best, s.total, name, s.is_hearsay) for s, name in said if s.best >= SPEAKS), reverse=True)
-        if not ranked or (len(ranked) > 1 and ranked[0][:2] == ranked[1][:2]):
-            return None, False
-        return ranked[0][2:]
-
-    def _cues(self, place: int) -> list[Cue]:
-        """The cues of a field, but for those of its value for nothing."""
+    def _best(self, place: int, scores: Mapping[Option, Score]) -> tuple[FieldValue | None, bool]:
+        """The value that most is said for, and whether by hearsay; None where two are equal."""
         field = self._fields[place]
         if field.type == "boolean":
-            return list(cues_of(place, [(field.name, field.description)]))
-        return [c for c in cues_of(place, field.values) if field.values[c.option[1]][0] != self._nothing[place]]
+            score = scores.get((place, 0), Score())
+            return True if score.best >= SPEAKS else False if score.denied >= SPEAKS else None, score.is_hearsay
+        said = [
+            (scores[place, value], name) for value, (name, _) in enumerate(field.values) if (place, value) in scores
+        ]
+        ranked = sorted(((s.best, s.total, name, s.is_hearsay) for s, name in said if s.best >= SPEAKS), reverse=True)
+        is_clear = ranked and (len(ranked) == 1 or ranked[0][:2] > ranked[1][:2])
+        return ranked[0][2:] if is_clear else (None, False)
 
-    def _speaker_fields(self) -> dict[int, tuple[int, str, str]]:
-        """The enums that ask who tells of an event ('I had', 'friend told me'), by their places.
+    def _speaker(self, place: int) -> tuple[int, str, str] | None:
+        """What an enum needs to know that asks who tells of an event ('I had', 'friend told me'); None for others.
 
-        Each with the place of that event's field, whose name or value for nothing shares a word with its own, and with
-        its values for the first person and for hearsay.
+        The place of that event's field, which shares a word with its name or its value for nothing, and its values for
+        the first person and for hearsay.
         """
-        found = {}
-        topics = [self._topic(place) for place in range(len(self._fields))]
-        for place, field in enumerate(self._fields):
-            told = [(name, [stems(phrase) for phrase in quoted(about)]) for name, about in field.values]
-            hearsay = [name for name, phrases in told if any({"hear", "tell"} & {*phrase} for phrase in phrases)]
-            own = [name for name, phrases in told if name not in hearsay and any(p[:1] == ("i",) for p in phrases)]
-            events = [other for other, topic in enumerate(topics) if other != place and topic & topics[place]]
-            if len(hearsay) == len(own) == 1 and events:
-                found[place] = (events[0], own[0], hearsay[0])
-        return found
+        told = [(name, stems(" ".join(QUOTED.findall(about)))) for name, about in self._fields[place].values]
+        hearsay = [name for name, phrases in told if {"hear", "tell"} & {*phrases}]
+        own = [name for name, phrases in told if phrases[:1] == ("i",) and name not in hearsay]
+        others = [
+            other for other in range(len(self._fields)) if other != place and self._topic(other) & self._topic(place)
+        ]
+        return (others[0], own[0], hearsay[0]) if len(hearsay) == len(own) == 1 and others else None
 
     def _topic(self, place: int) -> set[str]:
         field = self._fields[place]

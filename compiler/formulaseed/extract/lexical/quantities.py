@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
 from formulaseed.extract.fields import Field
-from formulaseed.extract.lexical.cues import TASK_WORDS, quoted
+from formulaseed.extract.lexical.cues import QUOTED, TASK_WORDS
 from formulaseed.extract.lexical.text import CHARACTERS, NEGATORS, content, stem, stems, word_set
 
 _NEAR = 40
@@ -19,11 +18,9 @@ _UNITS = {
 _ONES = "one|two|three|four|five|six|seven|eight|nine"
 _TEENS = "ten|eleven|twelve|thirteen|fourteen|fifteen|sixteen|seventeen|eighteen|nineteen"
 _TENS = "twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety"
-_WORDS = {
+_WORDS = {"a": 1.0, "an": 1.0, "half": 0.5, "couple": 2.0} | {
     **{word: float(number) for number, word in enumerate(f"{_ONES}|{_TEENS}".split("|"), 1)},
     **{word: 10.0 * number for number, word in enumerate(_TENS.split("|"), 2)},
-    **dict.fromkeys(("a", "an"), 1.0),
-    **dict(half=0.5, couple=2.0),
 }
 _QUANTITY = re.compile(
     rf"""(?<![\w.,])(?P<dollars>\$[ ]?)?
@@ -34,43 +31,34 @@ _QUANTITY = re.compile(
     re.IGNORECASE | re.VERBOSE,
 )
 _MOST = word_set("longest largest highest most")
-_LEAST = word_set("shortest smallest lowest least")
+_NAME = r"[A-Z][\w&]*[a-z](?: [A-Z]\w*[a-z])?"
+_LED = re.compile(rf"(.+?)(?: {_NAME})+")
 _END = re.compile(r"[.!?\n]")
 
 
-class NumberCues:
-    """What a field asks of a number. A unit in its name is one of its words: "40 minutes" speaks for `wait_minutes`."""
+def number_in(field: Field, text: str) -> float | None:
+    """The first number that a review gives, or the longest and the like if the field asks for it.
 
-    def __init__(self, field: Field) -> None:
-        words = content(f"{field.name} {field.description}")
-        self._field = field
-        self._words = {*words} - _UNITS.keys() - TASK_WORDS
-        self._unit = next((_UNITS[word] for word in words if word in _UNITS), None)
-        self._is_unit_named = not _UNITS.keys().isdisjoint(content(field.name))
-        self._asked = {*re.findall(r"\w+", field.description.lower())}
-
-    def find(self, text: str) -> float | None:
-        """The number that a review gives: the first, or the longest and the like if the field asks for it."""
-        found = [number for number in self._numbers(text[:CHARACTERS]) if self._field.allows(number)]
-        if not found:
-            return None
-        most, least = self._asked & _MOST, self._asked & _LEAST
-        number = max(found) if most else min(found) if least else found[0]
-        return round(number) if self._field.type == "integer" else number
-
-    def _numbers(self, text: str) -> Iterator[float]:
-        for match in _QUANTITY.finditer(text):
-            unit = _UNITS.get("$" if match["dollars"] else stem((match["unit"] or "").lower()))
-            before = stems(_END.split(text[max(0, match.start() - _NEAR) : match.start()])[-1])
-            after = stems(_END.split(text[match.end() : match.end() + _NEAR])[0])
-            is_near = (unit and self._is_unit_named) or not self._words.isdisjoint(before + after)
-            if not is_near or not NEGATORS.isdisjoint(before[-3:]):
-                continue
-            number = _number(match)
-            if unit and self._unit and unit[0] == self._unit[0]:
-                yield number * unit[1] / self._unit[1]
-            elif not unit and not self._unit and match["words"] not in ("a", "an"):
-                yield number
+    A unit in the field's name is one of its words: "40 minutes" speaks for `wait_minutes`.
+    """
+    words = content(f"{field.name} {field.description}")
+    unit = next((_UNITS[word] for word in words if word in _UNITS), None)
+    is_named = not _UNITS.keys().isdisjoint(content(field.name))
+    cues = {*words} - _UNITS.keys() - TASK_WORDS
+    found: list[float] = []
+    for match in _QUANTITY.finditer(text[:CHARACTERS]):
+        given = _UNITS.get("$" if match["dollars"] else stem((match["unit"] or "").lower()))
+        before = stems(_END.split(text[max(0, match.start() - _NEAR) : match.start()])[-1])
+        after = stems(_END.split(text[match.end() : match.end() + _NEAR])[0])
+        is_near = (given and is_named) or not cues.isdisjoint(before + after)
+        if not is_near or not NEGATORS.isdisjoint(before[-3:]) or (given and given[0]) != (unit and unit[0]):
+            continue
+        number = _number(match) * (given[1] / unit[1] if given and unit else 1.0)
+        if field.allows(number) and (given or match["words"] not in ("a", "an")):
+            found.append(number)
+    asks_for_most = not _MOST.isdisjoint(field.description.lower().split())
+    chosen = max(found, default=None) if asks_for_most else next(iter(found), None)
+    return round(chosen) if chosen is not None and field.type == "integer" else chosen
 
 
 def _number(match: re.Match[str]) -> float:
@@ -82,9 +70,6 @@ def _number(match: re.Match[str]) -> float:
 
 def name_in(field: Field, text: str) -> str | None:
     """The name that follows what is before a name in a quoted phrase of the field: `ask for Maria`, `our server Tom`."""
-    leads = [lead for phrase in quoted(field.description) if (lead := re.sub(r"(\s+[A-Z]\w+)+$", "", phrase)) != phrase]
-    if not leads:
-        return None
-    pattern = rf"\b(?i:{'|'.join(map(re.escape, leads))})\s+([A-Z][\w&]*[a-z](?:\s[A-Z]\w*[a-z])?)"
-    found = re.search(pattern, text[:CHARACTERS])
+    leads = [re.escape(found[1]) for phrase in QUOTED.findall(field.description) if (found := _LED.fullmatch(phrase))]
+    found = re.search(rf"\b(?i:{'|'.join(leads)})\s+({_NAME})", text[:CHARACTERS]) if leads else None
     return found[1] if found else None

@@ -1,7 +1,4 @@
-"""A review as sentences of words, each with its stem, and whether its clause denies it or only supposes it.
-
-Plain English, written by hand, nothing of any one task; one pass over the text.
-"""
+"""A review as sentences of words, each with its stem, and whether its clause denies it or only supposes it."""
 
 from __future__ import annotations
 
@@ -25,18 +22,16 @@ def word_set(text: str) -> frozenset[str]:
 
 FUNCTION_WORDS = word_set(
     """i me the and or but so as at by for from in into of off on onto out over to too up down with about after again all any
-    before if then there here when while until than be have do not no will would can could should just very really what
-    which who it each even few get got how more most much now only other own same some such where why also still yet
-    might may per e g etc"""
+    before if then there here when while until than be have do not no will would can could should just very really what per
+    which who it each even few get got how more most much now only other own same some such where why also still yet might"""
 )
 NEGATORS = word_set("no not never without nobody none nothing neither nor hardly rarely")
 _CONTRASTS = word_set("but although though however yet because then so until except")
 _SUPPOSING = word_set(
-    """if would could might may should afraid scared worry worried fear nervous concerned hope hoping unless wish imagine
-    carry carries"""
+    "if would could might may should afraid scared worry worried fear nervous hope unless wish carry carries"
 )
 _TELLING = word_set("tell hear say read report")
-_TELLERS = word_set("friend sister brother cousin neighbor coworker colleague someone somebody people review")
+_TELLERS = word_set("friend sister brother cousin neighbor coworker someone somebody people review")
 _SAME = {
     word: line.split()[0]
     for line in """i we he she they you|me us him her them|the a an my our your his their this that its one|tell told
@@ -50,7 +45,6 @@ _SAME = {
 _ENDINGS = ("ing", "edly", "ed", "ies", "es", "s", "ively", "ive", "ly", "ic", "y", "e")
 _TOKEN = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*|[0-9]+(?:[.,][0-9]+)*|[$.,;:!?()\n]")
 _ENDS = frozenset(".;!?()\n")
-_SHORT = {"won't": ("will", "not"), "can't": ("can", "not"), "cannot": ("can", "not")}
 
 
 class Word(NamedTuple):
@@ -59,10 +53,8 @@ class Word(NamedTuple):
     is_supposed: bool = False
 
 
-class Sentence(NamedTuple):
-    words: list[Word]
-    is_hearsay: bool
-    """Whether somebody else tells it: "my friend told me"."""
+Sentence = tuple[list[Word], bool]
+"""Its words, and whether somebody else tells it: "my friend told me"."""
 
 
 def stem(word: str) -> str:
@@ -71,11 +63,9 @@ def stem(word: str) -> str:
     word = _SAME.get(word, word)
     if word in FUNCTION_WORDS or word.endswith("ss"):
         return word
-    ending = next((each for each in _ENDINGS if word.endswith(each) and len(word) - len(each) >= 3), "")
-    word = word.removesuffix(ending)
-    if ending and len(word) > 3 and word[-1] == word[-2] and word[-1] not in "sl":
-        return word[:-1]
-    return word.removesuffix("e") if len(word) > 3 else word
+    word = word.removesuffix(next((end for end in _ENDINGS if word.endswith(end) and len(word) - len(end) >= 3), ""))
+    is_doubled = len(word) > 3 and word[-1] == word[-2] and word[-1] not in "sl"
+    return word[:-1] if is_doubled or (len(word) > 3 and word[-1] == "e") else word
 
 
 def stems(text: str) -> tuple[str, ...]:
@@ -95,7 +85,7 @@ def sentences(text: str) -> Iterator[Sentence]:
     for token in _tokens(text[:CHARACTERS] + "\n"):
         if words and (token in _ENDS or len(words) == SENTENCE):
             said = {word.stem for word in words}
-            yield Sentence(words, not (said.isdisjoint(_TELLING) or said.isdisjoint(_TELLERS)))
+            yield words, not (said.isdisjoint(_TELLING) or said.isdisjoint(_TELLERS))
             words, denied, is_supposed = [], 0, False
         if token in _ENDS:
             continue
@@ -105,10 +95,5 @@ def sentences(text: str) -> Iterator[Sentence]:
         is_supposed = is_supposed or token in _SUPPOSING
 
 
-def _tokens(text: str) -> Iterator[str]:
-    for match in _TOKEN.finditer(text.lower().replace("’", "'")):
-        token = match[0]
-        if token.endswith("n't") and token not in _SHORT:
-            yield from filter(None, (token[:-3], "not"))
-        else:
-            yield from _SHORT.get(token, (token,))
+def _tokens(text: str) -> list[str]:
+    return _TOKEN.findall(text.lower().replace("’", "'").replace("n't", " not").replace("cannot", "can not"))

@@ -18,6 +18,7 @@ from formulaseed.ir import nodes
 class OneByOne(ABC):
     """An extractor that has an answer at once."""
 
+    name: str
     prompt_sha256: str | None = None
 
     @abstractmethod

@@ -30,10 +30,7 @@ _NO_FACTS: Mapping[str, object] = MappingProxyType({})
 
 
 class LexicalExtractor:
-    """Extracts the given fields by the given kinds of cues; its answers depend on these, the text and the facts only.
-
-    It counts the reviews, and those that it spoke for.
-    """
+    """Extracts the given fields by the given kinds of cues. It counts the reviews, and those that it spoke for."""
 
     def __init__(self, fields: Sequence[Field], kinds: Collection[str] = KINDS) -> None:
         self._fields = tuple(fields)
@@ -53,14 +50,12 @@ class LexicalExtractor:
         spoken = self.spoken(text, facts)
         self.reviews += 1
         self.spoken_for += bool(spoken)
-        found: dict[str, FieldValue] = {}
-        for field, nothing in zip(self._fields, self._nothing, strict=True):
-            value = spoken.get(field.name, nothing)
-            if value is None:
-                fix = "give it a `default` or a value such as `none`, or use another extractor"
-                raise DataError(f"no word of the review speaks for `{field.name}`; {fix}")
-            found[field.name] = value
-        return found
+        found = {f.name: spoken.get(f.name, nothing) for f, nothing in zip(self._fields, self._nothing, strict=True)}
+        silent = [f"`{name}`" for name, value in found.items() if value is None]
+        if silent:
+            fix = "give it a `default` or a value such as `none`, or use another extractor"
+            raise DataError(f"no word of the review speaks for {', '.join(silent[:5])}; {fix}")
+        return {name: value for name, value in found.items() if value is not None}
 
     def summary(self) -> list[str]:
         """For how many reviews words spoke, and what that is worth."""
@@ -77,10 +72,10 @@ class LexicalExtractor:
         found: dict[str, FieldValue | None] = {}
         for place, field in enumerate(self._fields):
             value, speaker = best[place][0], self._speakers[place]
-            if field.type in ("integer", "number"):
-                value = number_in(field, text) if "quantities" in self._kinds else None
-            elif field.type == "string":
-                value = name_in(field, text) if "names" in self._kinds else None
+            if field.type in ("integer", "number") and "quantities" in self._kinds:
+                value = number_in(field, text)
+            elif field.type == "string" and "names" in self._kinds:
+                value = name_in(field, text)
             elif speaker is not None:
                 value = None if best[speaker[0]][0] is None else speaker[2 if best[speaker[0]][1] else 1]
             found[field.name] = _by_stars(field, facts.get("stars")) if value is None else value
@@ -92,26 +87,23 @@ class LexicalExtractor:
         if field.type == "boolean":
             score = scores.get((place, 0), Score())
             return True if score.best >= SPEAKS else False if score.denied >= SPEAKS else None, score.is_hearsay
-        said = [
-            (scores[place, value], name) for value, (name, _) in enumerate(field.values) if (place, value) in scores
-        ]
-        ranked = sorted(((s.best, s.total, name, s.is_hearsay) for s, name in said if s.best >= SPEAKS), reverse=True)
-        is_clear = ranked and (len(ranked) == 1 or ranked[0][:2] > ranked[1][:2])
-        return ranked[0][2:] if is_clear else (None, False)
+        said = [(score, value) for (at, value), score in scores.items() if at == place and score.best >= SPEAKS]
+        ranked = sorted(((score.best, score.total, value) for score, value in said), reverse=True)
+        if not ranked or (len(ranked) > 1 and ranked[0][:2] == ranked[1][:2]):
+            return None, False
+        return field.values[ranked[0][2]][0], scores[place, ranked[0][2]].is_hearsay
 
     def _speaker(self, place: int) -> tuple[int, str, str] | None:
-        """What an enum needs to know that asks who tells of an event ('I had', 'friend told me'); None for others.
+        """Of an enum that asks who tells of an event: the event's field, the values for the first person and for hearsay.
 
-        The place of that event's field, which shares a word with its name or its value for nothing, and its values for
-        the first person and for hearsay.
+        The event's field shares a word with its name or its value for nothing. None for any other field.
         """
         told = [(name, stems(" ".join(QUOTED.findall(about)))) for name, about in self._fields[place].values]
         hearsay = [name for name, phrases in told if {"hear", "tell"} & {*phrases}]
         own = [name for name, phrases in told if phrases[:1] == ("i",) and name not in hearsay]
-        others = [
-            other for other in range(len(self._fields)) if other != place and self._topic(other) & self._topic(place)
-        ]
-        return (others[0], own[0], hearsay[0]) if len(hearsay) == len(own) == 1 and others else None
+        others = [*range(place), *range(place + 1, len(self._fields))]
+        event = next((other for other in others if self._topic(other) & self._topic(place)), None)
+        return None if event is None or not len(hearsay) == len(own) == 1 else (event, own[0], hearsay[0])
 
     def _topic(self, place: int) -> set[str]:
         field = self._fields[place]
@@ -122,7 +114,7 @@ class LexicalExtractor:
 def nothing_of(field: Field) -> FieldValue | None:
     """What a field is where nothing is said: its default, else the one value named or described so; None without."""
     named = [name for name, _ in field.values if name.lower() in _NOTHING]
-    described = [name for name, description in field.values if description.lower().startswith(_OPENINGS)]
+    described = [name for name, about in field.values if about.lower().startswith(_OPENINGS)]
     found = next((names[0] for names in (named, described) if len(names) == 1), None)
     return found if field.default is None else field.default
 
@@ -133,6 +125,5 @@ def _by_stars(field: Field, stars: object) -> FieldValue | None:
         return None
     if field.type == "boolean":
         return stars >= 4
-    words = _PRAISE if stars >= 4 else _BLAME
-    chosen = [name for name, about in field.values if words & {*content(f"{name} {about}")}]
+    chosen = [n for n, about in field.values if (_PRAISE if stars >= 4 else _BLAME) & {*content(f"{n} {about}")}]
     return chosen[0] if len(chosen) == 1 else None

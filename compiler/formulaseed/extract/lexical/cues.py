@@ -14,7 +14,7 @@ from typing import NamedTuple
 from formulaseed.extract.lexical.text import NEGATORS, PAUSE, Sentence, Word, content, stem, stems, word_set
 
 KINDS = word_set("phrases lists words denial supposition hearsay quantities names")
-"""What is heeded; `bench/lexical.py` measures the extractor without each."""
+"""What is heeded: `bench/lexical.py` measures the extractor without each."""
 SPEAKS = 2.0
 """The weight from which a sentence speaks for a value: a phrase, a listed thing, three words."""
 _WEIGHTS = {"phrases": 3.0, "lists": 2.0, "words": 0.7}
@@ -22,7 +22,7 @@ _TASK = """true false yes mention describe review reviewer author state report s
 something anything restaurant place visit actual"""
 TASK_WORDS = frozenset(map(stem, word_set(_TASK)))
 """Words of the seed's author about the task, which speak for no value."""
-QUOTED = re.compile(r"(?<!\w)['\"‘“]([^'\"‘’“”]+(?:['’]\w[^'\"‘’“”]*)*)['\"’”](?!\w)")
+QUOTED = re.compile(r"(?<!\w)['\"‘“]([^'\"‘’“”]{1,80}(?:['’]\w[^'\"‘’“”]{0,80}){0,3})['\"’”](?!\w)")
 _LISTED = re.compile(r"\(([^()]*)\)")
 _SEPARATOR = re.compile(r"[,;/]|\band\b|\bor\b")
 Option = tuple[int, int]
@@ -44,6 +44,10 @@ class Cue(NamedTuple):
         return start
 
 
+Cues = Mapping[str, Sequence[Cue]]
+"""The cues of all fields, by their first stem."""
+
+
 @dataclass(slots=True)
 class Score:
     """What a review says for one value: the weight of its best sentence, of all, and of what it denies."""
@@ -57,10 +61,8 @@ class Score:
 def cues_of(place: int, options: Sequence[tuple[str, str]]) -> Iterator[Cue]:
     """The cues of a field's values, from their names and descriptions; a word of several values speaks for none."""
     rests = [QUOTED.sub(" ", description) for _, description in options]
-    words = [
-        set(content(f"{name} {_LISTED.sub(' ', rest)}")) - TASK_WORDS - NEGATORS
-        for (name, _), rest in zip(options, rests, strict=True)
-    ]
+    texts = [f"{name} {_LISTED.sub(' ', rest)}" for (name, _), rest in zip(options, rests, strict=True)]
+    words = [set(content(text)) - TASK_WORDS - NEGATORS for text in texts]
     values_of = Counter(word for own in words for word in own)
     for value, (name, description) in enumerate(options):
         option = (place, value)
@@ -71,10 +73,8 @@ def cues_of(place: int, options: Sequence[tuple[str, str]]) -> Iterator[Cue]:
         yield from (Cue(option, "words", (word,)) for word in sorted(words[value]) if values_of[word] == 1)
 
 
-def scores_of(
-    cues: Mapping[str, Sequence[Cue]], read: Iterable[Sentence], kinds: Collection[str]
-) -> dict[Option, Score]:
-    """What is said for each value of which anything is said, by the cues listed by their first stem."""
+def scores_of(cues: Cues, read: Iterable[Sentence], kinds: Collection[str]) -> dict[Option, Score]:
+    """What is said for each value of which anything is said."""
     scores: dict[Option, Score] = defaultdict(Score)
     for words, is_hearsay in read:
         for option, weights in _found(cues, words, kinds).items():
@@ -87,9 +87,7 @@ def scores_of(
     return scores
 
 
-def _found(
-    cues: Mapping[str, Sequence[Cue]], words: list[Word], kinds: Collection[str]
-) -> dict[Option, dict[str, float]]:
+def _found(cues: Cues, words: list[Word], kinds: Collection[str]) -> dict[Option, dict[str, float]]:
     """The weights of each value's cues in a sentence, below 0 if denied, by their last stem: none counts twice."""
     found: dict[Option, dict[str, float]] = defaultdict(dict)
     for start, word in enumerate(words):

@@ -6,7 +6,7 @@ import re
 
 from formulaseed.extract.fields import Field
 from formulaseed.extract.lexical.cues import QUOTED, TASK_WORDS
-from formulaseed.extract.lexical.text import CHARACTERS, NEGATORS, content, stem, stems, word_set
+from formulaseed.extract.lexical.text import CHARACTERS, NEGATORS, content, stem, stems
 
 _NEAR = 40
 """So many characters may be between a number and a word of its field."""
@@ -24,13 +24,13 @@ _WORDS = {"a": 1.0, "an": 1.0, "half": 0.5, "couple": 2.0} | {
 }
 _QUANTITY = re.compile(
     rf"""(?<![\w.,])(?P<dollars>\$[ ]?)?
-    (?:(?P<digits>[0-9]{{1,9}}(?:,[0-9]{{3}})*(?:\.[0-9]{{1,2}})?)(?![0-9])
+    (?:(?P<digits>[0-9]{{1,6}}(?:,[0-9]{{3}}){{0,2}}(?:\.[0-9]{{1,2}})?)(?!,?[0-9])
     |(?P<words>(?:{_TENS})[ -](?:{_ONES})|{_TENS}|{_TEENS}|{_ONES}|half|couple|an?)\b(?:[ ](?:an?|of)\b)?)
     (?P<half>[ ]and[ ]a[ ]half)?(?:[ -]?(?P<unit>min(?:ute)?|hr|hour|day|week|month|year|dollar|buck|cent)s?\b)?
     (?P<late_half>[ ]and[ ]a[ ]half)?""",
     re.IGNORECASE | re.VERBOSE,
 )
-_MOST = word_set("longest largest highest most")
+_MOST = frozenset(content("longest largest highest biggest"))
 _NAME = r"[A-Z][\w&]*[a-z](?: [A-Z]\w*[a-z])?"
 _LED = re.compile(rf"(.+?)(?: {_NAME})+")
 _END = re.compile(r"[.!?\n]")
@@ -48,24 +48,22 @@ def number_in(field: Field, text: str) -> float | None:
     found: list[float] = []
     for match in _QUANTITY.finditer(text[:CHARACTERS]):
         given = _UNITS.get("$" if match["dollars"] else stem((match["unit"] or "").lower()))
+        if (given and given[0]) != (unit and unit[0]) or (not given and match[0].lower() in ("a", "an")):
+            continue
         before = stems(_END.split(text[max(0, match.start() - _NEAR) : match.start()])[-1])
         after = stems(_END.split(text[match.end() : match.end() + _NEAR])[0])
         is_near = (given and is_named) or not cues.isdisjoint(before + after)
-        if not is_near or not NEGATORS.isdisjoint(before[-3:]) or (given and given[0]) != (unit and unit[0]):
-            continue
         number = _number(match) * (given[1] / unit[1] if given and unit else 1.0)
-        if field.allows(number) and (given or match["words"] not in ("a", "an")):
+        if is_near and NEGATORS.isdisjoint(before[-3:]) and field.allows(number):
             found.append(number)
-    asks_for_most = not _MOST.isdisjoint(field.description.lower().split())
-    chosen = max(found, default=None) if asks_for_most else next(iter(found), None)
+    chosen = next(iter(found), None) if _MOST.isdisjoint(words) else max(found, default=None)
     return round(chosen) if chosen is not None and field.type == "integer" else chosen
 
 
 def _number(match: re.Match[str]) -> float:
-    halves = 0.5 if match["half"] or match["late_half"] else 0.0
-    if match["digits"]:
-        return float(match["digits"].replace(",", "")) + halves
-    return sum(_WORDS[word] for word in re.split("[ -]", match["words"].lower())) + halves
+    digits, words = match["digits"], (match["words"] or "").lower()
+    number = float(digits.replace(",", "")) if digits else sum(_WORDS[word] for word in re.split("[ -]", words))
+    return number + (0.5 if match["half"] or match["late_half"] else 0.0)
 
 
 def name_in(field: Field, text: str) -> str | None:

@@ -8,10 +8,8 @@ from typing import NamedTuple
 
 CHARACTERS = 20_000
 """What is read of a review."""
-SENTENCE = 60
-"""Words of a sentence; a longer one is read in parts."""
-DENIED = 6
-"""So many words a negator reaches, at most to the end of its clause."""
+SENTENCE, DENIED = 60, 6
+"""Words of a sentence, of which a longer one is read in parts; words that a negator reaches, at most to its clause's end."""
 PAUSE = ","
 """The stem of commas and colons, which no cue reaches across."""
 
@@ -49,8 +47,8 @@ _ENDS = frozenset(".;!?()\n")
 
 class Word(NamedTuple):
     stem: str
-    is_denied: bool = False
-    is_supposed: bool = False
+    is_denied: bool
+    is_supposed: bool
 
 
 Sentence = tuple[list[Word], bool]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import click
 
@@ -14,7 +15,7 @@ from formulaseed.data.jsonl import read_lines
 from formulaseed.data.records import Restaurant
 from formulaseed.data.results import Failures
 from formulaseed.extract.agreement import Pair, measure, render, to_json
-from formulaseed.extract.base import fields_of
+from formulaseed.extract.base import TextExtractor, fields_of
 from formulaseed.extract.lexical import LexicalExtractor
 from formulaseed.extract.recorded import RecordedExtractor
 from formulaseed.ir import nodes
@@ -24,7 +25,7 @@ from formulaseed.wording import number_of
 @click.command("agreement")
 @click.argument("seed", metavar="SEED|MODULE")
 @click.option("--contexts", required=True, help="Restaurants with their reviews, JSON Lines.")
-@click.option("--extractions", required=True, help="Recorded extractions to hold against, JSON Lines.")
+@click.option("--extractions", required=True, help="Recorded extractions to compare with, JSON Lines.")
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", help="How to print it.")
 def command(seed: str, contexts: str, extractions: str, form: str) -> None:
     """Measure how far the lexical extractor agrees with recorded extractions, field by field.
@@ -50,15 +51,19 @@ def _pairs(program: nodes.Program, contexts: str, extractions: str, failures: Fa
     recorded = RecordedExtractor(fields, read_lines(extractions))
     for place, reason in recorded.faults:
         failures.add(place, reason)
-    lexical = LexicalExtractor(fields)
+    extractor = TextExtractor("lexical", LexicalExtractor(fields).extract)
     pairs: list[Pair] = []
     for place, restaurant, _ in read_contexts(read_lines(contexts)):
         if not isinstance(restaurant, Restaurant):
             failures.add(place, str(restaurant))
             continue
-        texts = [ReviewText(restaurant.business_id, r.review_id, r.text) for r in restaurant.reviews]
+        texts = [ReviewText(restaurant.business_id, r.review_id, r.text, r.facts()) for r in restaurant.reviews]
         for review, known in zip(texts, recorded.extract(texts), strict=True):
             text = handled(review.text, program.review_handling)
             if known.fields is not None and text is not None:
-                pairs.append((known.fields, lexical.extract(text)))
+                (found,) = extractor.extract([replace(review, text=text)])
+                if found.fields is None:
+                    failures.add(f"{place}: {review.business_id}: review {review.review_id}", found.failure)
+                else:
+                    pairs.append((known.fields, found.fields))
     return pairs

@@ -14,8 +14,8 @@ from formulaseed.data.jsonl import read_lines
 from formulaseed.data.records import Restaurant
 from formulaseed.data.results import Failures, Result
 from formulaseed.diagnostics.render import summary
-from formulaseed.extract.base import TextExtractor, fields_of
-from formulaseed.extract.lexical import LexicalExtractor
+from formulaseed.extract.base import fields_of
+from formulaseed.extract.recorded import RecordedExtractor
 from formulaseed.loading import FormulaSeed, compile_seed, load_seed
 from formulaseed.resources import resource_folder
 from formulaseed.runtime.evaluator import Evaluator
@@ -34,6 +34,7 @@ def command() -> None:
     started = time.perf_counter()
     seed_path = resource_folder("tasks") / "g1a_v2" / "seed.json"
     contexts = resource_folder("examples") / "contexts.jsonl"
+    extractions = resource_folder("examples") / "extractions-g1a_v2.jsonl"
     seed = load_seed(seed_path)
     source = compile_seed(seed)
     _heading(f"1. Compile {_short(seed_path)} ({seed.task_name}, {len(seed.program.steps)} steps)")
@@ -41,14 +42,14 @@ def command() -> None:
     show(f"   {len(source.splitlines())} lines of Python; {warnings or 'no warnings'}")
     _heading("2. The module, from where the trust score is computed")
     show(_excerpt(source))
-    _heading(f"3. Run it on the restaurants of {_short(contexts)}, with the lexical extractor")
-    results, texts = _results(seed, source, contexts)
+    _heading(f"3. Run it on the restaurants of {_short(contexts)}, with recorded extractions")
+    results, texts = _results(seed, source, contexts, extractions)
     show(_table(results))
     worst = max(results, key=lambda result: result.steps[_SCORE] if result.steps else 0)
     _heading(f"4. Why {worst.name} got its verdict")
     show(_why(worst, texts))
     say("")
-    show("The lexical extractor reads words, not meaning: `formulaseed agreement` measures how far to trust it.")
+    show(f"What was extracted is in {_short(extractions)}; `formulaseed run --extractor` says who else can extract.")
     show(f"{time.perf_counter() - started:.1f} s, no network, no model.")
     sys.stdout.flush()
 
@@ -69,9 +70,9 @@ def _excerpt(source: str) -> str:
     return "\n".join(lines[first:last])
 
 
-def _results(seed: FormulaSeed, source: str, contexts: Path) -> tuple[list[Result], dict[str, str]]:
+def _results(seed: FormulaSeed, source: str, contexts: Path, extractions: Path) -> tuple[list[Result], dict[str, str]]:
     evaluator = Evaluator(module_from_source(source, "demo"))
-    extractor = TextExtractor("lexical", LexicalExtractor(fields_of(seed.program)).extract)
+    extractor = RecordedExtractor(fields_of(seed.program), read_lines(str(extractions)))
     restaurants = list(read_contexts(read_lines(str(contexts))))
     texts = {r.review_id: r.text for _, found, _ in restaurants if isinstance(found, Restaurant) for r in found.reviews}
     failures = Failures()

@@ -11,10 +11,9 @@ from formulaseed.cli.common import allow_edited_option, finish, load, param_opti
 from formulaseed.cli.output import say
 from formulaseed.cli.progress import Progress, progress
 from formulaseed.data.contexts import Placed, join_files, read_contexts
-from formulaseed.data.extractions import Extractor
 from formulaseed.data.jsonl import read_lines
 from formulaseed.data.results import Counted, Failures, Result, result_writer
-from formulaseed.extract.base import TextExtractor, fields_of
+from formulaseed.extract.base import OneByOne, TextExtractor, fields_of
 from formulaseed.ir import nodes
 from formulaseed.runtime.running import RunOptions
 from formulaseed.runtime.running import run as run_restaurants
@@ -115,7 +114,8 @@ def command(
         results = run_restaurants(evaluator, chosen, source(failures), options, failures)
         with progress("restaurant", quiet=quiet) as shown:
             counted = written(results, out, inputs, shown)
-    say(closing_line(counted, failures, chosen.name), err=True)
+    for line in (closing_line(counted, failures, chosen.name), *chosen.summary()):
+        say(line, err=True)
     finish(failures.status)
 
 
@@ -162,7 +162,7 @@ def _source(contexts: str | None, restaurants: str | None, reviews: str | None) 
 
 def _extractor(
     name: str, program: nodes.Program, extractions: str | None, failures: Failures, strict: bool
-) -> Extractor:
+) -> OneByOne:
     fields = fields_of(program)
     if name == "recorded":
         if extractions is None:
@@ -177,4 +177,5 @@ def _extractor(
         raise click.UsageError("--extractions goes with --extractor recorded")
     from formulaseed.extract.lexical import LexicalExtractor
 
-    return TextExtractor("lexical", LexicalExtractor(fields).extract)
+    lexical = LexicalExtractor(fields)
+    return TextExtractor("lexical", lexical.extract, lexical.summary)

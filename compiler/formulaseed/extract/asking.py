@@ -250,9 +250,10 @@ def _quote_names(fields: Sequence[Field]) -> dict[str, str]:
 
 
 def _asked(field: Field) -> dict[str, Any]:
-    """What of a field an answer depends on: not its default, and bounds only where it has some."""
-    asked = {**asdict(field), "default": None}
-    return {name: value for name, value in asked.items() if value is not None or name not in ("minimum", "maximum")}
+    """What of a field an answer depends on: not its default or hint, and bounds only where it has some."""
+    asked = {**asdict(field), "default": None, "hint": None}
+    optional = ("minimum", "maximum", "hint")
+    return {name: value for name, value in asked.items() if value is not None or name not in optional}
 
 
 def _line(text: str) -> str:

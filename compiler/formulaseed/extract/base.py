@@ -7,9 +7,10 @@ through, and what it cannot extract it says.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from formulaseed.data.extractions import Extraction, FieldValue, ReviewText
+from formulaseed.errors import DataError
 from formulaseed.extract.fields import Field, FieldType
 from formulaseed.ir import nodes
 
@@ -17,6 +18,7 @@ from formulaseed.ir import nodes
 class OneByOne(ABC):
     """An extractor that has an answer at once."""
 
+    name: str
     prompt_sha256: str | None = None
 
     @abstractmethod
@@ -25,6 +27,10 @@ class OneByOne(ABC):
 
     def extract_all(self, restaurants: Iterable[Sequence[ReviewText]]) -> Iterator[list[Extraction]]:
         return map(self.extract, restaurants)
+
+    def summary(self) -> list[str]:
+        """What a run adds to its closing line."""
+        return []
 
 
 def fields_of(program: nodes.Program) -> tuple[Field, ...]:
@@ -39,6 +45,7 @@ def fields_of(program: nodes.Program) -> tuple[Field, ...]:
             evidence=each.evidence,
             minimum=each.minimum,
             maximum=each.maximum,
+            hint=each.hint,
         )
         for each in program.fields
     )
@@ -48,11 +55,29 @@ _TYPES: dict[str, FieldType] = {"boolean": "boolean", "integer": "integer", "num
 
 
 class TextExtractor(OneByOne):
-    """An extractor made of a function from a text to field values, which always has an answer."""
+    """An extractor made of a function from a review's text and facts to field values.
 
-    def __init__(self, name: str, function: Callable[[str], dict[str, FieldValue]]) -> None:
+    The function raises `DataError` for a review that it cannot extract.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        function: Callable[[str, Mapping[str, object]], dict[str, FieldValue]],
+        summary: Callable[[], list[str]] = list,
+    ) -> None:
         self.name = name
         self._function = function
+        self._summary = summary
+
+    def summary(self) -> list[str]:
+        return self._summary()
 
     def extract(self, reviews: Sequence[ReviewText]) -> list[Extraction]:
-        return [Extraction(review.review_id, self._function(review.text)) for review in reviews]
+        return [self._extraction(review) for review in reviews]
+
+    def _extraction(self, review: ReviewText) -> Extraction:
+        try:
+            return Extraction(review.review_id, self._function(review.text, review.facts))
+        except DataError as error:
+            return Extraction(review.review_id, None, str(error))

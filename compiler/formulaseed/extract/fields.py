@@ -29,6 +29,8 @@ class Field:
     minimum: int | float | None = None
     maximum: int | float | None = None
     """The bounds of a number, both inclusive; None where the seed states none."""
+    hint: str | None = None
+    """`stars`: the lexical extractor may take a review's stars into account."""
 
     def allows(self, number: float) -> bool:
         """Whether a number is inside the bounds."""

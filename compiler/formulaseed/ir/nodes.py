@@ -134,7 +134,10 @@ class EnumValue:
 
 @tree_node
 class ExtractionField:
-    """`evidence`: a quote from the review is asked for. `minimum` and `maximum` bound a number, both inclusive."""
+    """`evidence`: a quote from the review is asked for. `minimum` and `maximum` bound a number, both inclusive.
+
+    `hint`: what else of a review the lexical extractor may read, "stars" or None.
+    """
 
     name: str
     ty: Type
@@ -144,6 +147,7 @@ class ExtractionField:
     evidence: bool = False
     minimum: int | float | None = None
     maximum: int | float | None = None
+    hint: str | None = None
 
 
 @tree_node

@@ -186,6 +186,7 @@ def _field() -> JsonSchema:
         "minimum": {"description": "The smallest value that an extraction may give."},
         "maximum": {"description": "The largest value that an extraction may give."},
         "evidence": {"type": "boolean", "description": "Ask for a quote from the review, which is held against it."},
+        "hint": {"enum": list(keys.HINTS), "description": "The review's stars may speak for an enum or a boolean."},
         "sources": reference("sources"),
         "allow": reference("allow"),
     }

@@ -40,6 +40,7 @@ class ExtractionField:
     """A field that the extractor fills for each review. `default` is None where the seed states none.
 
     `evidence`: the extractor is asked for a quote. `minimum` and `maximum` bound a number, both inclusive.
+    `hint`: what else of a review the lexical extractor may read, "stars" or None.
     """
 
     name: Named
@@ -50,6 +51,7 @@ class ExtractionField:
     evidence: bool = False
     minimum: int | float | None = None
     maximum: int | float | None = None
+    hint: str | None = None
 
 
 @tree_node

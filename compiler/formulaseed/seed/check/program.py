@@ -180,6 +180,7 @@ class _ProgramChecker:
                     f.evidence,
                     f.minimum,
                     f.maximum,
+                    f.hint,
                 )
                 for f in program.fields
             ),

@@ -40,12 +40,14 @@ WRITTEN = {
 FILTER_KEYS = ("keywords", "allow")
 EXTRACT_KEYS = ("fields", "meta", "passes", "validity")
 FIELD_KEYS = (
-    "name", "type", "values", "description", "default", "minimum", "maximum", "evidence", "sources", "allow",
+    "name", "type", "values", "description", "default", "minimum", "maximum", "evidence", "hint", "sources", "allow",
 )  # fmt: skip
 DECLARED_KEYS = ("name", "type", "values", "nullable", "description", "allow")
 CONTEXT_FIELD_KEYS = (*DECLARED_KEYS, "path")
 PARAMETER_KEYS = ("type", "default", "minimum", "maximum", "description", "allow")
 REVIEW_HANDLING_KEYS = ("max_length", "strategy")
+
+HINTS = ("stars",)
 
 SCALARS: dict[str, Type] = {"integer": INTEGER, "number": NUMBER, "boolean": BOOLEAN, "string": STRING}
 FIELD_TYPES = ("enum", *SCALARS)

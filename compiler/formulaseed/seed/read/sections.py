@@ -21,6 +21,7 @@ from formulaseed.seed.read.keys import (
     DECLARED_KEYS,
     FIELD_KEYS,
     FIELD_TYPES,
+    HINTS,
     PARAMETER_KEYS,
     REVIEW_HANDLING_KEYS,
     SCALARS,
@@ -209,8 +210,10 @@ class Sections:
         type_ = enum_of(tuple(v.name.text for v in values)) if chosen == "enum" else SCALARS[chosen]
         default, minimum, maximum = self.bounded_default(section, type_, shape.get(section, "default"))
         evidence = shape.boolean(shape.get(section, "evidence"), "`evidence`")
+        given = shape.text(shape.get(section, "hint"), "`hint`")
+        hint = shape.choice(given, "hint", HINTS) if given else None
         about = description.value if description else ""
-        return surface.ExtractionField(name, type_, about, values, default, evidence, minimum, maximum)
+        return surface.ExtractionField(name, type_, about, values, default, evidence, minimum, maximum, hint)
 
     def no_values(self, section: JsonObject, chosen: str) -> None:
         """Report `values` of a field that is not an enum."""

@@ -19,7 +19,7 @@ _TOP = (
 )  # fmt: skip
 _EXTRACT = ("fields", "meta", "passes", "validity")
 _FIELD = (
-    "name", "type", "nullable", "description", "values", "path", "default", "evidence", "minimum", "maximum",
+    "name", "type", "nullable", "description", "values", "path", "default", "evidence", "hint", "minimum", "maximum",
     "sources", "allow",
 )  # fmt: skip
 _STEP = (

@@ -20,13 +20,13 @@ from formulaseed.data.documents import (
     Document,
     HasDiagnostics,
     dumped,
-    not_compiled,
     read_text,
     refused_module,
     report_internal_error,
     shown_path,
     source_of,
 )
+from formulaseed.diagnostics.catalogue import reading as catalogue
 from formulaseed.diagnostics.model import Diagnostic, Problems, strictly
 from formulaseed.diagnostics.suggestions import comparison_budget
 from formulaseed.errors import FormulaSeedError, SeedError, UnreadableError
@@ -124,7 +124,7 @@ def analyse_formula(text: str, reference: Reference) -> ProgramAnalysis:
 
 def _lowered_formula(source: Source, reference: Reference, problems: Problems) -> surface.Program | None:
     if any("\ud800" <= c <= "\udfff" for c in source.text[: limits.FORMULA_CHARACTERS]):
-        problems.add("FS007", Span(source, 0, 0), "the formula holds half of a character", "write it anew")
+        problems.report(catalogue.half_a_character(Span(source, 0, 0)))
         return None
     return lower_formula(PlainText(Span(source, 0, len(source.text)), source.text), reference, problems)
 
@@ -194,8 +194,7 @@ def load_rules(analysis: ProgramAnalysis, *, strict: bool = False) -> RulesFile:
     """The rules of an analysis. Raises `SeedError` with every diagnostic where it has errors."""
     diagnostics = strictly(analysis.diagnostics) if strict else analysis.diagnostics
     if analysis.program is None and not analysis.has_errors:
-        help = "compile a file of rules over it"
-        raise not_compiled(analysis.document.source, "FS008", "this is a formula reference, and holds no rules", help)
+        raise SeedError([catalogue.no_rules(analysis.document.source)])
     if analysis.program is None or any(d.severity == "error" for d in diagnostics):
         raise SeedError(diagnostics)
     return RulesFile(analysis.document, analysis.program, diagnostics)

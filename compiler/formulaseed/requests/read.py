@@ -12,6 +12,7 @@ from itertools import islice
 from typing import Literal, cast
 
 from formulaseed import limits
+from formulaseed.diagnostics.catalogue import reading
 from formulaseed.diagnostics.model import Help, Problems
 from formulaseed.diagnostics.suggestions import comparison_budget, suggest
 from formulaseed.requests import model as ir
@@ -25,7 +26,6 @@ from formulaseed.source.text import Source, Span
 
 KEYS = ("id", "group", "scenario", "text", "shorthand", "structure", "gold_restaurant")
 _ID = re.compile(r"R(?:0[1-9]|[1-9][0-9]|100)")
-_FAULT_CODES = {"syntax": "FS001", "depth": "FS004", "duplicate": "FS005", "number": "FS006", "text": "FS007"}
 _EXAMPLES = {
     "id": '"id": such as "R01"',
     "group": '"group": such as "G01"',
@@ -100,7 +100,7 @@ class _Line:
         """The line as JSON; None where it is no object."""
         value, faults = read_json_line(self.span.source, self.span, limits.REQUEST_DEPTH)
         for fault in faults:
-            self.problems.add(_FAULT_CODES[fault.kind], fault.span, fault.message, fault.help)
+            self.problems.report(reading.invalid_json(fault))
         return self.shape.object(value, "a request", 'an object such as {"id": "R01", …}') if value else None
 
     def request(self, document: JsonObject) -> ir.Request | None:

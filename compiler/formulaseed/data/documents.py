@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import traceback
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -95,6 +96,7 @@ def read_text(source: Source, path: Path | None, problems: Problems) -> Document
 
 def report_internal_error(error: Exception, document: Document, problems: Problems) -> None:
     """Report a bug of ours, so that it neither looks like a fault of the file nor ends in a traceback."""
+    _trace(error)
     problems.report(catalogue.internal_error(document.source, error))
 
 
@@ -103,8 +105,16 @@ def refused_module(source: Source, what: str, found: Exception | str) -> SeedErr
     is_too_deep = isinstance(found, SyntaxError) and "too many" in found.msg
     if is_too_deep or isinstance(found, RecursionError | MemoryError):
         return SeedError([catalogue.module_too_deep(source, what)])
-    fault = found if isinstance(found, str) else catalogue.failure_of(found)
-    return SeedError([catalogue.module_refused(source, what, fault)])
+    if isinstance(found, Exception):
+        _trace(found)
+        found = catalogue.failure_of(found)
+    return SeedError([catalogue.module_refused(source, what, found)])
+
+
+def _trace(error: Exception) -> None:
+    """Print the traceback of an internal error under `FORMULASEED_DEBUG=1`."""
+    if os.environ.get("FORMULASEED_DEBUG") == "1":
+        traceback.print_exception(error)
 
 
 def shown_path(path: Path | None) -> str:

@@ -91,7 +91,7 @@ def test_of_more_problems_than_anybody_reads_the_first_are_told() -> None:
     found = check(seed)
     assert len(found) == limits.DIAGNOSTICS + 1
     assert (found[-1].code, found[-1].severity, found[-1].pointer) == ("FS510", "error", "/compute/50/expr")
-    assert re.fullmatch(r"1,0\d\d more problems after the first 5,000 that were found", found[-1].message)
+    assert re.fullmatch(r"1,0\d\d more problems after the first 5,000", found[-1].message)
     source, problems = Source("seed.json", "x" * 5001), Problems()
     for number in range(5001):
         code = "FS602" if number < 5000 else "FS201"

@@ -759,7 +759,7 @@ def test_checking_a_reference(tmp_path: Path) -> None:
     ]
     compiled = formulaseed("compile", REFERENCE, "--stdout")
     assert (compiled.status, compiled.out) == (1, "")
-    assert "error[FS008] not-a-seed: this is a formula reference, and holds no rules" in compiled.err
+    assert "error[FS008] not-a-seed: this is a formula reference, which contains no rules to compile" in compiled.err
 
 
 @given(st.data())

@@ -1,10 +1,10 @@
-"""The exceptions that leave this package, and nothing else does.
+"""The exceptions that this package raises; no others escape.
 
 FormulaSeedError
 ├── SeedError         the seed has errors; carries every diagnostic
-├── EvaluationError   a step could not be computed for one restaurant
-└── DataError         a row, context, review or extraction is not what it should be
-    └── UnreadableError   a file that cannot be opened
+├── EvaluationError   a step cannot be computed for a restaurant
+└── DataError         a row, context, review or extraction is invalid
+    └── UnreadableError   a file cannot be opened
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ class FormulaSeedError(Exception):
 
 
 class SeedError(FormulaSeedError):
-    """A seed, or a module said to be compiled from one, that has errors.
+    """Raised when a seed, or a module compiled from one, has errors.
 
-    `diagnostics` holds all of them, warnings too, in the order of the file.
+    `diagnostics` holds all of them, and the warnings, in the order of the file.
     """
 
     def __init__(self, diagnostics: Sequence[Diagnostic]) -> None:
@@ -36,12 +36,12 @@ class SeedError(FormulaSeedError):
 
 
 class EvaluationError(FormulaSeedError):
-    """A step that cannot be computed from the given rows and context.
+    """Raised when a step cannot be computed from the given rows and context.
 
     `step` is the step's name in the seed; `kind` is one of `division_by_zero`, `domain`, `overflow`,
-    `null`, `lookup`, `type`; `message` names the values at fault, which `operands` holds: for an overflow that
-    was noticed in a result there are none. `place` tells where in the seed that is, as `file:line:column`, and
-    is empty where no seed is at hand.
+    `null`, `lookup`, `type`; `message` names the operands, which `operands` holds; an overflow that was
+    found in a result has none. `place` is the place in the seed, as `file:line:column`, or empty if the seed is
+    not available.
     """
 
     def __init__(self, step: str, kind: str, message: str, operands: Operands = (), place: str = "") -> None:
@@ -54,7 +54,7 @@ class EvaluationError(FormulaSeedError):
 
 
 class DataError(FormulaSeedError):
-    """Input data that cannot be used. `where` names the file, line or row, as far as it is known."""
+    """Raised when input data is invalid. `where` names the file, line or row, as far as it is known."""
 
     def __init__(self, message: str, where: str = "") -> None:
         self.message = message
@@ -62,14 +62,14 @@ class DataError(FormulaSeedError):
         super().__init__(f"{where}: {message}" if where else message)
 
     def at(self, where: str) -> DataError:
-        """The same fault with an outer place put before the inner one."""
+        """Return the same error with an outer place before the inner one."""
         return DataError(self.message, f"{where}: {self.where}" if self.where else where)
 
 
 class UnreadableError(DataError):
-    """A file that cannot be opened, read or written at all."""
+    """Raised when a file cannot be opened, read or written at all."""
 
 
 def reason_of(error: OSError | ValueError) -> str:
-    """What the system says of a file, in a few words."""
+    """Return the reason that the system gives, in a few words."""
     return error.strerror if isinstance(error, OSError) and error.strerror else str(error)

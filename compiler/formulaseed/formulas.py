@@ -10,6 +10,7 @@ from typing import Any
 
 from formulaseed import limits
 from formulaseed.data.documents import Document, dumped, read_text, source_of
+from formulaseed.diagnostics.catalogue import reading as catalogue
 from formulaseed.diagnostics.model import Problems
 from formulaseed.errors import FormulaSeedError, SeedError, UnreadableError
 from formulaseed.ir import nodes
@@ -71,7 +72,7 @@ def formula_kind(reference: Reference) -> Kind[surface.Program, nodes.Program]:
 def _parse_formula(reference: Reference, document: Document, problems: Problems) -> surface.Program | None:
     source = document.source
     if any("\ud800" <= c <= "\udfff" for c in source.text[: limits.FORMULA_CHARACTERS]):
-        problems.add("FS007", Span(source, 0, 0), "the formula holds half of a character", "write it anew")
+        problems.report(catalogue.half_a_character(Span(source, 0, 0)))
         return None
     return lower_formula(PlainText(Span(source, 0, len(source.text)), source.text), reference, problems)
 

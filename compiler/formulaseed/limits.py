@@ -1,29 +1,29 @@
-"""The limits that a seed is held against before it is parsed.
+"""The limits that input is checked against, most of them before it is parsed.
 
-They are generous to honest seeds and small enough that what is over them is refused at once. Each is
-documented in docs/limits.md.
+They are generous to real seeds, and small enough that anything over them is refused at once. docs/limits.md
+documents them.
 """
 
 from __future__ import annotations
 
 TASK_BYTES = 512 * 1024
-"""A longer task text would not fit into a model's prompt."""
+"""A longer task does not fit into the prompt of a model."""
 ANSWER_CHARACTERS = 2_000_000
-"""A longer answer of a model is not looked at."""
+"""A longer answer of a model is not read."""
 SEED_BYTES = 2 * 1024 * 1024
 MODULE_BYTES = 16 * 1024 * 1024
-"""A larger file is no generated module."""
+"""A larger file is not a generated module."""
 FILE_BYTES = 64 * 1024 * 1024
-"""What is read of any other file that is read as a whole: a social graph, prices, a transcript's part."""
+"""The size of any other file that is read as a whole: a social graph, prices, a part of a transcript."""
 LINE_BYTES = 64 * 1024 * 1024
-"""A line of JSON Lines, unpacked; a restaurant with 50,000 reviews has less."""
+"""A line of JSON Lines, uncompressed; a restaurant with 50,000 reviews is smaller."""
 JSON_DEPTH = 64
 NUMBER_CHARACTERS = 40
 TASK_NAME_CHARACTERS = 255
 NAME_CHARACTERS = 255
 KEYWORDS = 5_000
 SOURCES = 100
-"""Sentences that one field or step names as where it comes from."""
+"""Sentences that a field or step cites as its sources."""
 FIELDS = 500
 ENUM_VALUES = 1_000
 PARAMETERS = 500
@@ -35,48 +35,48 @@ CASE_RULES = 1_000
 TABLE_ENTRIES = 10_000
 CONDITIONS = 256
 WORDED_CONDITIONS = 4_000
-"""Characters of conditions that are written as formulas, up to which what they say is read."""
+"""Characters of a condition written as a formula that is still parsed to suggest the object to write."""
 LIST_ITEMS = 1_000
 FILTER_SIZE = 5_000
-"""Terms of a filter with the filters that it uses written out: each mention of one counts in full."""
+"""Terms of a filter with the filters that it uses expanded: each use of one counts in full."""
 FILTER_NESTING = 100
-"""So many filters use one another in a row."""
+"""Levels of filters that use filters."""
 SUGGESTIONS = 30
-"""After so many unknown names no more near names are looked for: it takes time, and nobody reads them."""
+"""Unknown names of a file for which similar names are searched."""
 SUGGESTION_LETTERS = 400_000
-"""So many letters of unknown and known names are compared in all."""
+"""Letters of unknown and known names that are compared in all, because comparing is slow."""
 DIAGNOSTICS = 5_000
-"""Problems of one file that are told; of the others only their number."""
+"""Problems of a file that are reported; the others are only counted."""
 MESSAGE_CHARACTERS = 1_000
-"""What a longer message quotes is cut short."""
+"""The quotations of a longer message are cut short."""
 OUTPUTS = 2_000
 FILE_TERMS = 110_000
-"""Terms of all formulas, conditions, tables and rules of one file: each section may be large, but not all of them."""
+"""Terms of all formulas, conditions, tables and rules of a file: each section may be large, but not all of them."""
 FILE_SYMBOLS = 400_000
-"""The same with operators and brackets."""
+"""The same, with operators and brackets."""
 
 REQUESTS = 1_000
 REQUEST_DEPTH = 96
-"""Objects and lists inside one another in a request: enough for 45 `AND`s and `OR`s."""
+"""Levels of nested objects and lists in a request: enough for 45 levels of `AND` and `OR`."""
 REQUEST_CONDITIONS = 1_000
-"""Conditions of one request."""
+"""Conditions of a request."""
 PATH_KEYS = 16
 MATCHES = 1_000_000
-"""The largest number of reviews that a condition may ask for."""
+"""The largest number of reviews that a condition may require."""
 ATTRIBUTE_CHARACTERS = 2_000
-"""A longer text of a restaurant is not looked at for a Python literal, as Yelp writes attributes."""
+"""A longer string is not parsed as a Python literal, the form in which Yelp writes attributes."""
 
 FORMULA_CHARACTERS = 16_384
 FORMULA_TERMS = 600
 FORMULA_TOKENS = 2_048
 FORMULA_NESTING = 60
 SYNTAX_FAULTS = 8
-"""So many faults of one formula's syntax are told at once."""
+"""Syntax errors of a formula that are reported at once."""
 TREE_DEPTH = 280
 
 ENTITIES = 500
 REFERENCE_FIELDS = 20_000
-"""Fields of a formula reference in all, custom ones too."""
+"""Fields of a formula reference in all, custom fields included."""
 EXAMPLES = 2_000
 RULES = 1_000
 
@@ -84,32 +84,32 @@ PATTERN_CHARACTERS = 1_000
 PATTERN_NESTING = 20
 PATTERN_REPEAT = 300
 PATTERN_FEW = 10
-"""More repeats than these count as repeats without an end."""
+"""A repeat with a higher count is treated as unbounded."""
 PATTERN_PARTS = 10_000
-"""Parts of a pattern with its other repeats written out: so many have their steps counted at once."""
+"""Parts of a pattern with its other repeats written out."""
 PATTERN_TEXT = 10_000
 PATTERN_STEPS = 4_000_000_000
-"""The steps that a pattern may take on the worst text of `PATTERN_TEXT` characters, by a count that is too high rather than
-too low: `re` does some of them together, and takes under two seconds for all."""
+"""An upper bound of the steps that a pattern may take on the worst text of `PATTERN_TEXT` characters, which `re` does in
+under two seconds."""
 REVIEW_TEXT_CHARACTERS = 100_000
-"""A longer text of a review is refused where patterns search it."""
+"""A longer review is refused if patterns search it."""
 
 FILE_PATTERN_PARTS = 200_000
-"""Characters of all patterns of a file of requests, or parts with repeats written out, where these are more."""
+"""Characters of all patterns of a file of requests, or parts with repeats written out, if these are more."""
 
 SHORTHAND_CHARACTERS = 32_768
 SHORTHAND_TERMS = 1_000
 SHORTHAND_NESTING = 60
 
 FILE_SHORTHAND_TERMS = 100_000
-"""Names and texts of all shorthands of a file of requests."""
+"""Names and strings of all shorthands of a file of requests."""
 
 INTEGER_MAX = 2**63 - 1
-"""The largest integer that a literal, a row or a context may hold: what any database column takes."""
+"""The largest integer of a literal, a row or a context: that of a database column."""
 
 INPUT_MAX = 1e100
-"""The largest number that a row, a context or a parameter may hold. Far beyond any data, and small enough that
-arithmetic on inputs is known not to overflow, so that generated modules need few checks."""
+"""The largest number of a row, a context or a parameter. It is far beyond real data, and small enough that
+arithmetic on inputs cannot overflow, so that generated modules need few checks."""
 
 NUMBER_MAX = 1.7976931348623157e308
-"""The largest number: a computed value beyond it, integers too, is an overflow."""
+"""The largest number: a larger computed value is an overflow, for integers too."""

@@ -6,7 +6,8 @@ import os
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from formulaseed.data.documents import Document, dumped, not_compiled, read_text, source_of
+from formulaseed.data.documents import Document, dumped, read_text, source_of
+from formulaseed.diagnostics.catalogue import reading as catalogue
 from formulaseed.diagnostics.model import Problems
 from formulaseed.errors import FormulaSeedError, SeedError
 from formulaseed.ir import nodes
@@ -141,8 +142,7 @@ def load_file(
     """Read and check what a file holds. Raises `SeedError` if it has errors, `UnreadableError` without one."""
     analysis = analyse_file(path, reference)
     if analysis.kind.name == "reference" and not analysis.errors:
-        help = "compile a file of rules over it"
-        raise not_compiled(analysis.document.source, "FS008", "this is a formula reference, and holds no rules", help)
+        raise SeedError([catalogue.no_rules(analysis.document.source)])
     found = checked(analysis, strict=strict)
     return _seed(found) if found.kind is SEED else found
 

@@ -1,4 +1,4 @@
-"""Finds the grammar, the templates and the examples: in a checkout beside `compiler/`, else in the wheel."""
+"""Finds the grammar, the templates and the examples: beside `compiler/` in a checkout, else in the wheel."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ _PACKAGE = Path(__file__).resolve().parent
 
 @cache
 def resource_folder(name: str) -> Path:
-    """The folder `grammar`, `templates`, `tasks` or `examples`.
+    """Return the folder `grammar`, `templates`, `tasks` or `examples`.
 
-    The checkout comes first: an editable install may have an old copy lying in the package.
+    The checkout takes precedence, because an editable install may contain an outdated copy.
     """
     root = _PACKAGE.parents[1]
     if (root / "pyproject.toml").is_file() and (root / name).is_dir():

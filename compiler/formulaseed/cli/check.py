@@ -10,12 +10,11 @@ import click
 from formulaseed import __version__
 from formulaseed.cli.output import emit, say, show
 from formulaseed.cli.seeds import reference_option, replace_file, strict_option
-from formulaseed.diagnostics.model import Diagnostic, strictly
+from formulaseed.diagnostics.model import Diagnostic, number_of, strictly
 from formulaseed.diagnostics.render import render_json, render_text, summary
 from formulaseed.errors import FormulaSeedError, UnreadableError
 from formulaseed.loading import analyse_file
 from formulaseed.pipeline import Analysis, fixed
-from formulaseed.wording import number_of
 
 
 @click.command("check")

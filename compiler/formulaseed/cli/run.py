@@ -13,11 +13,11 @@ from formulaseed.cli.progress import Progress, progress
 from formulaseed.data.contexts import Placed, join_files, read_contexts
 from formulaseed.data.jsonl import read_lines
 from formulaseed.data.results import Counted, Failures, Result, result_writer
+from formulaseed.diagnostics.model import number_of
 from formulaseed.extract.base import OneByOne, TextExtractor, fields_of
 from formulaseed.ir import nodes
 from formulaseed.runtime.running import RunOptions
 from formulaseed.runtime.running import run as run_restaurants
-from formulaseed.wording import number_of
 
 EXTRACTORS = ("lexical", "recorded", "anthropic")
 EFFORTS = ("low", "medium", "high", "xhigh", "max")

@@ -1,1 +1,1 @@
-"""What is wrong, as data; its wording and drawing come last."""
+"""Diagnostics as data: codes, constructors, suggestions and renderers."""

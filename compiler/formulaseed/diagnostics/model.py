@@ -1,6 +1,6 @@
-"""A diagnostic: one problem of one file, as data.
+"""A diagnostic: one problem in one file, as data.
 
-In: a code, a span, the words. Out: an object that `render` turns into text or JSON. Never prints.
+In: a code, a span, a message, a help. Out: an object that `render` turns into text or JSON. Never prints.
 """
 
 from __future__ import annotations
@@ -12,17 +12,16 @@ from typing import Any, Literal
 from formulaseed import limits
 from formulaseed.diagnostics.codes import CODES, Severity
 from formulaseed.source.text import Span
-from formulaseed.wording import number_of
 
 JsonDict = dict[str, Any]
 Applicability = Literal["safe", "unsafe", "display"]
-"""`safe`: the only reading, which cannot change what a file means, so that `--fix` applies it. `unsafe`: probably what
-the author wants, and theirs to accept. `display`: an example of the form to write."""
+"""`safe`: the change cannot alter what a file means, so `--fix` applies it. `unsafe`: the change is probably intended,
+and the author decides. `display`: an example of the form to write."""
 
 
 @dataclass(frozen=True, slots=True)
 class Suggestion:
-    """Help that says exactly what to write in place of what the diagnostic underlines: `replacement`."""
+    """Help with the exact text, `replacement`, to write in place of what the diagnostic underlines."""
 
     text: str
     replacement: str
@@ -33,14 +32,14 @@ class Suggestion:
 
 
 Help = str | Suggestion
-"""What to do about a problem: a sentence, or one with the text to write."""
+"""What to do about a problem: a sentence, or a sentence with the text to write."""
 
 
 @dataclass(frozen=True, slots=True)
 class Diagnostic:
     """One problem. `message` is one lower-case line without a full stop, `help` what to type instead.
 
-    `suggestion` holds the replacement of the span's text, as the file writes it; None if there is no single one.
+    `suggestion` holds the replacement of the span's text, escaped as in the file; None if there is no single one.
     """
 
     code: str
@@ -60,12 +59,12 @@ class Diagnostic:
 
     @property
     def brief(self) -> str:
-        """The place, the code and the message on one line."""
+        """Return the place, the code and the message on one line."""
         return f"{self.file}:{self.line}:{self.column}: {self.code} {self.message}"
 
     @property
     def pointer(self) -> str:
-        """JSON Pointer (RFC 6901) to the value in the seed."""
+        """Return the JSON Pointer (RFC 6901) to the value in the seed."""
         return self.span.pointer
 
     @property
@@ -86,11 +85,11 @@ class Diagnostic:
 
     @property
     def is_fixable(self) -> bool:
-        """Whether `--fix` may apply the suggestion."""
+        """Return whether `--fix` may apply the suggestion."""
         return self.suggestion is not None and self.suggestion.applicability == "safe"
 
     def to_json(self) -> JsonDict:
-        """The fields that `--format json` prints."""
+        """Return the fields that `--format json` prints."""
         place = {
             "line": self.line,
             "column": self.column,
@@ -113,7 +112,7 @@ class Diagnostic:
 
 
 def diagnostic(code: str, span: Span, message: str, help: Help) -> Diagnostic:
-    """Return a diagnostic with the code's severity, its texts made printable and short enough to be read."""
+    """Return a diagnostic with the code's severity, its message and help made printable and readably short."""
     suggestion = None
     if isinstance(help, Suggestion):
         suggestion = replace(help, replacement=_as_written(span, help.replacement))
@@ -122,21 +121,26 @@ def diagnostic(code: str, span: Span, message: str, help: Help) -> Diagnostic:
 
 
 def strictly(diagnostics: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
-    """The diagnostics with warnings made errors."""
+    """Return the diagnostics with warnings turned into errors."""
     return tuple(replace(d, severity="error") for d in diagnostics)
 
 
+def number_of(count: int, what: str) -> str:
+    """Return a number with its noun: `1 review`, `2,000 reviews`."""
+    return f"{count:,} {what}{'' if count == 1 else 's'}"
+
+
 def printable(text: str) -> str:
-    """The text on one line, with escapes for what a terminal would act on or hide."""
+    """Return the text on one line, with characters that a terminal acts on or hides escaped."""
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() else " " if c == "\t" else ascii(c)[1:-1] for c in text)
 
 
 class Problems:
-    """Gathers diagnostics while a phase runs; `sorted()` gives them in the order of the file.
+    """Collects diagnostics while a phase runs; `sorted()` returns them in the order of the file.
 
-    Those over a limit that nobody reads are only counted, and a last diagnostic says so.
+    Those over a limit are only counted, and a last diagnostic gives their number.
     """
 
     def __init__(self) -> None:
@@ -158,7 +162,7 @@ class Problems:
             self._found.pop(diagnostic, None)
 
     def extend(self, other: Problems) -> None:
-        """Add what another one has gathered, up to the same limit."""
+        """Add what another one has collected, up to the same limit."""
         for found in other._found:
             self.report(found)
         for severity, spans in other._beyond.items():
@@ -172,15 +176,15 @@ class Problems:
         return (*sorted(self._found, key=lambda d: (d.span.start, d.span.end, d.code)), *self._others())
 
     def _others(self) -> Iterator[Diagnostic]:
-        """What is reported in place of those over the limit."""
+        """Return what is reported in place of those over the limit."""
         number = sum(map(len, self._beyond.values()))
         for severity, spans in sorted(self._beyond.items())[:1]:  # errors before warnings
-            message = f"{number_of(number, 'more problem')} after the first {limits.DIAGNOSTICS:,} that were found"
+            message = f"{number_of(number, 'more problem')} after the first {limits.DIAGNOSTICS:,}"
             yield Diagnostic("FS510", severity, message, min(spans, key=lambda span: span.start), "fix those first")
 
 
 def _readable(text: str) -> str:
-    """The text on one line, with what it quotes cut short where it would be too long to be read."""
+    """Return the text on one line, with its quotations cut short if it is too long to be read."""
     text = printable(text)
     if len(text) > limits.MESSAGE_CHARACTERS:
         parts = text.split("`")  # every second one is a quotation
@@ -190,13 +194,13 @@ def _readable(text: str) -> str:
 
 
 def _as_written(span: Span, name: str) -> str:
-    """A name or value as it stands in a JSON file in place of the span: in the quotes that are there now."""
+    """Return a name or value as the file writes it in place of the span: in the quotes that are there now."""
     import json
 
     written = span.source.text[span.start : span.end]
     if written.startswith('"'):
         return json.dumps(name, ensure_ascii=False)
-    if written.startswith(("'", '\\"')):  # a text inside a formula
+    if written.startswith(("'", '\\"')):  # a string in a formula
         quote = written[0] if written[0] == "'" else '"'
         name = quote + name.replace("\\", "\\\\").replace(quote, f"\\{quote}") + quote
     return json.dumps(name, ensure_ascii=False)[1:-1]

@@ -1,20 +1,16 @@
-"""Diagnostics as text for people and as JSON for tools.
-
-In: diagnostics. Out: text. Wording is done by then; this only draws.
-"""
+"""Draws diagnostics as text for people and as JSON for tools."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from formulaseed.diagnostics.model import Diagnostic, printable
-from formulaseed.wording import number_of
+from formulaseed.diagnostics.model import Diagnostic, number_of, printable
 
 _WIDTH = 110
 
 
 def render_text(diagnostics: Iterable[Diagnostic]) -> str:
-    """Every diagnostic with its line underlined, its help, and where to read more."""
+    """Return every diagnostic with its line underlined, its help, and where to read more."""
     return "\n".join(_draw(d) for d in diagnostics)
 
 
@@ -25,7 +21,7 @@ def render_json(diagnostics: Iterable[Diagnostic]) -> str:
 
 
 def summary(diagnostics: Sequence[Diagnostic]) -> str:
-    """`2 errors, 1 warning`, or an empty text where there is nothing."""
+    """Return `2 errors, 1 warning`, or an empty string if there are none."""
     parts = []
     for severity in ("error", "warning"):
         number = sum(1 for d in diagnostics if d.severity == severity)
@@ -49,7 +45,7 @@ def _draw(d: Diagnostic) -> str:
 
 
 def _excerpt(d: Diagnostic) -> tuple[str, int, int]:
-    """The part of the line that shows the span, how far to indent the underline and how long it is."""
+    """Return the part of the line that shows the span, the indentation of the underline, and its length."""
     line, start = d.span.source.line(d.line), d.column - 1
     end = d.end_column - 1 if d.end_line == d.line else len(line)
     first = 0 if len(line) <= _WIDTH else max(0, min(start - 30, len(line) - _WIDTH))
@@ -65,7 +61,7 @@ def _excerpt(d: Diagnostic) -> tuple[str, int, int]:
 
 
 def _columns(text: str) -> int:
-    """How many columns of a terminal the text takes: wide characters two, combining ones none."""
+    """Return how many columns of a terminal the text takes: wide characters two, combining ones none."""
     if text.isascii():
         return len(text)
     import unicodedata

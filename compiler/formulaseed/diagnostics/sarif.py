@@ -1,7 +1,7 @@
 """Diagnostics as SARIF 2.1.0, the format of code scanning services.
 
 In: the diagnostics of any number of files. Out: one run, as text; the same diagnostics give the same bytes.
-Columns are characters and lines end at line feeds, as everywhere here.
+Columns count characters and lines end at line feeds, as in all output.
 """
 
 from __future__ import annotations
@@ -16,9 +16,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from formulaseed.diagnostics.codes import CODES
+from formulaseed.diagnostics.codes import CODES, explanation, headline, page
 from formulaseed.diagnostics.model import Diagnostic
-from formulaseed.diagnostics.pages import explanation, headline, page
 from formulaseed.source.text import Span
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
@@ -28,7 +27,7 @@ _Json = dict[str, Any]
 
 
 def render_sarif(diagnostics: Sequence[Diagnostic], version: str) -> str:
-    """A log with one run of this version of the tool."""
+    """Return a log with one run of this version of the tool."""
     codes = sorted({d.code for d in diagnostics})
     seen: Counter[str] = Counter()
     run = {
@@ -64,9 +63,9 @@ def _result(d: Diagnostic, rule: int, seen: Counter[str]) -> _Json:
 
 
 def _message(text: str) -> _Json:
-    """A plain text in which nothing of a seed is taken for a placeholder or a link.
+    """Return a plain text in which a viewer takes nothing for a placeholder or a link.
 
-    Braces are doubled only there: viewers show doubled ones as they stand, and a help that shows JSON is to be typed.
+    Only the braces of a placeholder are doubled: viewers show doubled ones literally, and JSON in a help is to be typed.
     """
     return {"text": re.sub(r"\{(\d+)\}", r"{{\1}}", text).replace("](", "]\\(")}
 
@@ -77,7 +76,7 @@ def _location(d: Diagnostic) -> _Json:
 
 
 def _artifact(name: str) -> _Json:
-    """A relative path stands as it was given, to be read from the folder where the tool ran."""
+    """Return the URI of a file; a relative path stays relative to the folder in which the tool ran."""
     path = Path(name)
     if path.is_absolute():
         return {"uri": path.as_uri()}
@@ -91,11 +90,13 @@ def _region(span: Span) -> dict[str, int]:
 
 
 def _fingerprint(d: Diagnostic, seen: Counter[str]) -> str:
-    """The same wherever in the file the value stands; equal problems of one value are numbered."""
-    told = hashlib.sha256("\0".join((d.code, d.pointer, d.message)).encode("utf-8", "surrogatepass")).hexdigest()[:32]
-    key = f"{d.file}\0{told}"
+    """Return a hash that does not depend on the line; equal problems of one value are numbered."""
+    problem = hashlib.sha256("\0".join((d.code, d.pointer, d.message)).encode("utf-8", "surrogatepass")).hexdigest()[
+        :32
+    ]
+    key = f"{d.file}\0{problem}"
     seen[key] += 1
-    return f"{told}:{seen[key]}"
+    return f"{problem}:{seen[key]}"
 
 
 def _fix(d: Diagnostic) -> _Json:

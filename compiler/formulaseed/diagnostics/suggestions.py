@@ -1,4 +1,4 @@
-"""Close names, for help lines. Suggests only what is close enough to be meant."""
+"""Similar names for help lines: which known name was probably intended, and whether that is certain."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from formulaseed.diagnostics.model import Help, Suggestion
 
 _LEAST_RATIO = 0.66
 _LEAST_PART = 3
-"""So many letters make a part of a name that is worth a suggestion."""
+"""The shortest part of a name that is worth a suggestion, in letters."""
 _NEGATIONS = ("un", "in", "im", "il", "ir", "dis", "non", "not", "no", "without", "anti")
 _OPPOSITES = (
     {"min", "max"}, {"minimum", "maximum"}, {"least", "most"}, {"lowest", "highest"}, {"low", "high"}, {"first", "last"},
@@ -24,14 +24,14 @@ _JOIN = re.compile(r"(?<=[^\W_])[-_ ]+(?=[^\W_])")
 """What separates two words; at an end a sign is a part of the name, as in `-1` and `A-`."""
 
 _left: ContextVar[list[int] | None] = ContextVar("_left", default=None)
-"""How many letters may still be compared; None where there is no limit."""
+"""How many letters may still be compared; None if there is no limit."""
 
 
 @contextmanager
-def at_most(letters: int) -> Iterator[None]:
-    """Inside, so many letters of names are compared in all, and no near name is found after that.
+def comparison_budget(letters: int) -> Iterator[None]:
+    """Limit how many letters of names are compared inside; once they are spent, no similar name is found.
 
-    Comparing takes long, and thousands of unknown names can stand beside thousands of known ones.
+    Comparing is slow, and a file can have thousands of unknown names beside thousands of known ones.
     """
     token = _left.set([letters])
     try:
@@ -40,155 +40,143 @@ def at_most(letters: int) -> Iterator[None]:
         _left.reset(token)
 
 
-def is_exhausted() -> bool:
-    """Whether no near name is looked for any more."""
+def is_exhausted(letters: int = 0) -> bool:
+    """Take letters from the budget, and return whether it is spent."""
     left = _left.get()
-    return left is not None and left[0] < 0
+    if left is None:
+        return False
+    left[0] -= letters
+    return left[0] < 0
 
 
-def near(name: str, known: Iterable[str]) -> list[str]:
-    """The known names that may have been meant: one, or a few that are as near, or none.
+def close_matches(name: str, known: Iterable[str]) -> list[str]:
+    """Return the known names that are similar: one, or a few that are equally likely, or none.
 
-    Case and the difference between `_`, `-` and a space count for nothing. Otherwise a name is near that
-    begins with the given one, that differs in a third of its letters at most, or, if it is the only one, that the
-    given one is a part of or the other way round.
+    Case and the difference between `_`, `-` and a space do not count. Otherwise a name is similar that begins with
+    the given one, that differs in at most a third of its letters, or, if there is only one, that contains the given
+    one as a word or the other way round. An opposite, or a name with another number, is not similar.
     """
     if not name or len(name) > limits.NAME_CHARACTERS:
         return []
-    from difflib import SequenceMatcher
+    from difflib import get_close_matches
 
-    folded, left = _fold(name), _left.get()
-    begun: list[str] = []
-    parts: list[str] = []
-    best, best_ratio = "", 0.0
+    given, spelled = _normalized(name), dict[str, str]()
     for candidate in known:
-        if left is not None:
-            left[0] -= len(name) + len(candidate)
-            if left[0] < 0:
-                return []
-        other = _fold(candidate)
-        if other == folded:
+        if is_exhausted(len(name) + len(candidate)):
+            return []
+        other = _normalized(candidate)
+        if other == given:
             return [candidate]
-        if _says_other(folded, other):
-            continue
-        if min(len(folded), len(other)) >= _LEAST_PART:
-            if other.startswith(folded):
-                begun.append(candidate)
-            if folded in other.split("_") or other in folded.split("_") or folded.startswith(other):
-                parts.append(candidate)
-        matcher = SequenceMatcher(None, folded, other)
-        if matcher.real_quick_ratio() > best_ratio and matcher.quick_ratio() > best_ratio:
-            ratio = matcher.ratio()
-            if ratio > best_ratio:
-                best, best_ratio = candidate, ratio
-    if 1 < len(begun) <= 3:
-        return begun
-    if best_ratio >= _LEAST_RATIO:
-        return [best]
-    others = list(dict.fromkeys(begun + parts))
-    return others if len(others) == 1 else []
+        if not _is_opposite(given, other):
+            spelled.setdefault(other, candidate)
+    longer = [other for other in spelled if min(len(given), len(other)) >= _LEAST_PART]
+    extended = [spelled[other] for other in longer if other.startswith(given)]
+    if 1 < len(extended) <= 3:
+        return extended
+    if best := get_close_matches(given, spelled, n=1, cutoff=_LEAST_RATIO):
+        return [spelled[best[0]]]
+    parts = [
+        spelled[other]
+        for other in longer
+        if other.startswith(given) or given.startswith(other) or given in other.split("_") or other in given.split("_")
+    ]
+    return parts if len(parts) == 1 else []
 
 
-def nearest(name: str, known: Iterable[str]) -> str | None:
-    """The known name that was most probably meant, or None."""
-    return next(iter(near(name, known)), None)
+def closest(name: str, known: Iterable[str]) -> str | None:
+    """Return the most similar known name, or None."""
+    return next(iter(close_matches(name, known)), None)
 
 
 def did_you_mean(
     name: str, known: Iterable[str], *, what: str = "", prefix: str = "", limit: int = 8, others: Iterable[str] = ()
 ) -> Help:
-    """Return a help line: the near names, else the list of what there is.
+    """Return a help line: the similar names, else the list of known ones.
 
-    `others` are names of another kind: where the given one is or resembles one of them, more than one reading is possible.
+    `others` are names of another kind: if the given one resembles one of them, the suggestion is not certain.
     """
     names = list(dict.fromkeys(known))
-    close = near(name, names)
-    if len(close) == 1:
-        return meant(f"{prefix}{close[0]}", certain=is_slip(name, close[0], chain(names, others)))
+    close = close_matches(name, names)
     if close:
-        return one_of([f"{prefix}{n}" for n in close])
+        is_certain = len(close) == 1 and is_typo(name, close[0], chain(names, others))
+        return suggest_any([f"{prefix}{match}" for match in close], certain=is_certain)
     if not names:
         return f"there are no {what}" if what else "there is nothing to choose from"
-    shown = ", ".join(f"`{prefix}{n}`" for n in names[:limit])
+    shown = ", ".join(f"`{prefix}{each}`" for each in names[:limit])
     more = f" and {len(names) - limit} more" if len(names) > limit else ""
     return f"{what or 'known'}: {shown}{more}"
 
 
-def meant(name: str, *, certain: bool = True, more: str = "") -> Help:
-    """The help line that asks whether a name was meant, with the change that it asks for where that is certain."""
+def suggest(name: str, *, certain: bool = True, more: str = "") -> Help:
+    """Return the help line that suggests a name; if that is certain, as a change that is safe to apply."""
     line = f"did you mean `{name}`?{more}"
     return Suggestion(line, name) if certain else line
 
 
-def one_of(names: Sequence[str], *, certain: bool = False, more: str = "") -> Help:
-    """Return the help line that asks which of several names was meant; with the change where there is only one."""
+def suggest_any(names: Sequence[str], *, certain: bool = False, more: str = "") -> Help:
+    """Return the help line that suggests several names, or the only one as `suggest` does."""
     if len(names) == 1:
-        return meant(names[0], certain=certain, more=more)
+        return suggest(names[0], certain=certain, more=more)
     *first, last = [f"`{name}`" for name in names]
     return f"did you mean {', '.join(first)} or {last}?{more}"
 
 
-def is_slip(name: str, meant: str, known: Iterable[str]) -> bool:
-    """Whether one of the known names was surely meant: the other is that name with a slip of the hand, and no other name is.
+def is_typo(name: str, suggested: str, known: Iterable[str]) -> bool:
+    """Return whether a name is certainly the suggested one with a typo.
 
-    Other case or separators; one letter too many, missing, or changed inside a word; two neighbours that changed places.
-    No other is as near: any single character that differs makes it one that may be meant.
+    A typo is other case or other separators; one letter too many, missing or changed inside a word; or two neighbours
+    swapped. It is not certain if any other known name differs from the given one by a single character.
     """
-    folded, left = _words(name), _left.get()
-    if not _slipped(folded, _words(meant)):
+    given = _normalized(name)
+    if not _is_name_typo(given, _normalized(suggested)):
         return False
-    slips: list[str] = []
+    matches: list[str] = []
     for other in known:
-        if left is not None:
-            left[0] -= len(name) + len(other)
-            if left[0] < 0:
-                return False
-        spelled = _words(other)
-        is_edit = _is_one_edit(folded, spelled) or _is_one_edit(name.casefold(), other.casefold())
-        if other == meant or is_edit or _slipped(folded, spelled):
-            slips.append(other)
-    return slips == [meant]
+        if is_exhausted(len(name) + len(other)):
+            return False
+        spelled = _normalized(other)
+        is_edit = _edit(given, spelled) or _edit(name.casefold(), other.casefold())
+        if other == suggested or is_edit or _is_name_typo(given, spelled):
+            matches.append(other)
+    return matches == [suggested]
 
 
-def _slipped(name: str, meant: str) -> bool:
-    if re.findall(r"[0-9]+", name) != re.findall(r"[0-9]+", meant):  # `1_2` is not `12`
+def _is_name_typo(name: str, other: str) -> bool:
+    if re.findall(r"[0-9]+", name) != re.findall(r"[0-9]+", other):  # `1_2` is not `12`
         return False
-    if name.replace("_", "") == meant.replace("_", ""):
+    if name.replace("_", "") == other.replace("_", ""):
         return True
-    parts, others = name.split("_"), meant.split("_")
-    differing = [pair for pair in zip(parts, others, strict=False) if pair[0] != pair[1]]
-    return len(parts) == len(others) and len(differing) == 1 and _slipped_word(*differing[0])
+    words, others = name.split("_"), other.split("_")
+    differing = [pair for pair in zip(words, others, strict=False) if pair[0] != pair[1]]
+    return len(words) == len(others) and len(differing) == 1 and _is_word_typo(*differing[0])
 
 
-def _slipped_word(word: str, meant: str) -> bool:
-    """A first letter that is another one, a digit, and a short word make another word."""
-    if not word or word[0] != meant[:1] or not (word + meant).isalpha() or abs(len(word) - len(meant)) > 1:
+def _is_word_typo(word: str, other: str) -> bool:
+    """Return whether two words differ by a typo: a different first letter, a digit or a short word make another word."""
+    edit = _edit(word, other)
+    if edit is None or not (word + other).isalpha() or word[:1] != other[:1]:
         return False
-    start = next((n for n, (a, b) in enumerate(zip(word, meant, strict=False)) if a != b), min(len(word), len(meant)))
-    if len(word) == len(meant):
-        swapped = word[start] + word[start + 1 : start + 2] == meant[start : start + 2][::-1]
-        if swapped and word[start + 2 :] == meant[start + 2 :]:
-            return True
-        return len(word) >= 6 and word[start + 1 :] == meant[start + 1 :] != ""
-    longer, shorter = max(word, meant, key=len), min(word, meant, key=len)
-    doubled = longer[start - 1] == longer[start] and len(shorter) >= _LEAST_PART
-    return longer[start + 1 :] == shorter[start:] and (doubled or len(longer) >= 5)
+    kind, at = edit
+    longer = max(word, other, key=len)
+    if kind == "insertion":
+        return len(longer) > 4 or (len(longer) > _LEAST_PART and longer[at - 1] == longer[at])
+    return kind == "transposition" or (len(word) >= 6 and at < len(word) - 1)
 
 
-def _is_one_edit(name: str, other: str) -> bool:
-    """Whether at most one character is too many, missing or another, or two neighbours changed places."""
-    if abs(len(name) - len(other)) > 1:
-        return False
-    start = next((n for n, (a, b) in enumerate(zip(name, other, strict=False)) if a != b), min(len(name), len(other)))
-    if len(name) != len(other):
-        longer, shorter = max(name, other, key=len), min(name, other, key=len)
-        return longer[start + 1 :] == shorter[start:]
-    is_swapped = name[start : start + 2] == other[start : start + 2][::-1]
-    return name[start + 1 :] == other[start + 1 :] or (is_swapped and name[start + 2 :] == other[start + 2 :])
+def _edit(name: str, other: str) -> tuple[str, int] | None:
+    """Return the one edit that makes two names equal, and where it is; None if there is no such edit."""
+    longer, shorter = (name, other) if len(name) > len(other) else (other, name)
+    at = next((n for n, (a, b) in enumerate(zip(name, other, strict=False)) if a != b), len(shorter))
+    if len(longer) > len(shorter):
+        return ("insertion", at) if longer[at + 1 :] == shorter[at:] else None
+    if name[at + 1 :] == other[at + 1 :]:
+        return "substitution", at
+    is_swapped = name[at : at + 2] == other[at : at + 2][::-1] and name[at + 2 :] == other[at + 2 :]
+    return ("transposition", at) if is_swapped else None
 
 
-def _says_other(name: str, other: str) -> bool:
-    """Whether a name that looks like another says something else: its opposite, or another number."""
+def _is_opposite(name: str, other: str) -> bool:
+    """Return whether a name that resembles another means something else: its opposite, or another number."""
     numbers = [[digits.lstrip("0") for digits in re.findall(r"\d+", each)] for each in (name, other)]
     if all(numbers) and numbers[0] != numbers[1]:
         return True
@@ -196,16 +184,11 @@ def _says_other(name: str, other: str) -> bool:
     left, right = words - others, others - words
     if any(pair & left and pair & right for pair in _OPPOSITES):
         return True
-    if not left | right or len(left) > 1 or len(right) > 1:
-        return bool(left ^ right) and not right and left <= set(_NEGATIONS)
     one, two = next(iter(left), ""), next(iter(right), "")
-    return any(one == f"{prefix}{two}" or two == f"{prefix}{one}" for prefix in _NEGATIONS)
+    is_negated = any(one == f"{prefix}{two}" or two == f"{prefix}{one}" for prefix in _NEGATIONS)
+    return is_negated and len(left) <= 1 and len(right) <= 1
 
 
-def _fold(name: str) -> str:
-    return name.casefold().replace("-", "_").replace(" ", "_").strip("{}")  # a placeholder is named in its braces
-
-
-def _words(name: str) -> str:
-    """The name in small letters, its words joined by `_`."""
+def _normalized(name: str) -> str:
+    """Return the name in lower case, its words joined by `_`, without the braces of a placeholder."""
     return _JOIN.sub("_", name.casefold().strip("{}_"))

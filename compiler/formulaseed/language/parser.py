@@ -22,8 +22,7 @@ from formulaseed.language import ast
 from formulaseed.language.syntax_errors import explain
 from formulaseed.resources import read_resource
 from formulaseed.source.json_reader import JsonString
-from formulaseed.source.text import Span
-from formulaseed.source.tree import tree_node
+from formulaseed.source.text import Span, tree_node
 
 _SCAN = re.compile(
     r"""(?P<word>(?:and|or|not|in|if|else)\b|[A-Za-z_]\w*(?=\s*\())"""

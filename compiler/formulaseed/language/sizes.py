@@ -9,11 +9,13 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 from formulaseed import limits
+from formulaseed.diagnostics.catalogue import reading as catalogue
+from formulaseed.diagnostics.model import Diagnostic
 from formulaseed.language.extent import Extent, extent
+from formulaseed.source.text import Source, Span
 
 _LARGE = 50_000
 """A text of fewer characters is read at once, whatever it holds."""
@@ -30,18 +32,9 @@ _ENTRIES = frozenset(("table", "in", "then", "else", "default", "value", "values
 _PROSE = frozenset(("name", "op", "description", "use_case", "sources", "allow"))
 
 
-@dataclass(frozen=True, slots=True)
-class TooMany:
-    """What is over a limit; `start` and `end` are where its key first occurs in the text."""
-
-    message: str
-    help: str
-    start: int
-    end: int
-
-
-def too_many(text: str) -> TooMany | None:
-    """Find the first section of a large text that is over its limit, or say that all its formulas together are."""
+def too_many(source: Source) -> Diagnostic | None:
+    """Return the first section of a large text that is over its limit, or that all its formulas together are."""
+    text = source.text
     if len(text) < _LARGE:
         return None
     try:
@@ -50,9 +43,8 @@ def too_many(text: str) -> TooMany | None:
         return None
     for key, value, most in _sections(document):
         if isinstance(value, list | dict) and len(value) > most:
-            message = f"`{key}` has {len(value)} entries, more than {most}"
-            return TooMany(message, "split it, or leave some out", *_place(text, re.escape(f'"{key}"')))
-    return _too_large(document, text) if len(text) > limits.FILE_TERMS else None
+            return catalogue.too_many_entries(_place(source, re.escape(f'"{key}"')), key, len(value), most)
+    return _too_large(document, source) if len(text) > limits.FILE_TERMS else None
 
 
 def _sections(seed: Any) -> Iterator[tuple[str, Any, int]]:
@@ -75,17 +67,16 @@ def _sections(seed: Any) -> Iterator[tuple[str, Any, int]]:
             yield "rules", step.get("rules"), limits.CASE_RULES
 
 
-def _too_large(document: Any, text: str) -> TooMany | None:
-    """Whether the formulas, conditions, tables and rules of the file are too large together, and where most of it is."""
+def _too_large(document: Any, source: Source) -> Diagnostic | None:
+    """Return whether the formulas, conditions, tables and rules of the file are too large together, and where most is."""
     sizes = [(name, _extent_of(part)) for name, part in _parts(document)]
     for index, (what, most) in enumerate((("term", limits.FILE_TERMS), ("symbol", limits.FILE_SYMBOLS))):
         total = sum(size[index] for _, size in sizes)
         if total > most:
             name, largest = max(sizes, key=lambda each: each[1][index])
-            message = f"the file has {total:,} {what}s in all, more than {most:,}; most of them, {largest[index]:,}, in `{name}`"
             written = re.escape(json.dumps(name, ensure_ascii=False))
-            place = _place(text, rf'"name"\s*:\s*{written}|{written}\s*:')
-            return TooMany(message, "split the file, or compute in fewer steps", *place)
+            span = _place(source, rf'"name"\s*:\s*{written}|{written}\s*:')
+            return catalogue.too_many_terms(span, total, what, most, largest[index], name)
     return None
 
 
@@ -135,7 +126,7 @@ def _extent_of(part: Any) -> Extent:
     return Extent(terms + values, symbols + values)
 
 
-def _place(text: str, pattern: str) -> tuple[int, int]:
-    """Where the pattern first matches; the beginning where it does not."""
-    found = re.search(pattern, text)
-    return found.span() if found else (0, 0)
+def _place(source: Source, pattern: str) -> Span:
+    """Return where the pattern first matches; the beginning if it does not."""
+    found = re.search(pattern, source.text)
+    return Span(source, *(found.span() if found else (0, 0)))

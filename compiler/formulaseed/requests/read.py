@@ -12,8 +12,9 @@ from itertools import islice
 from typing import Literal, cast
 
 from formulaseed import limits
+from formulaseed.diagnostics.catalogue import reading
 from formulaseed.diagnostics.model import Help, Problems
-from formulaseed.diagnostics.suggestions import at_most, meant
+from formulaseed.diagnostics.suggestions import comparison_budget, suggest
 from formulaseed.requests import model as ir
 from formulaseed.requests import patterns, shorthand
 from formulaseed.requests.evidence import lower_evidence
@@ -25,7 +26,6 @@ from formulaseed.source.text import Source, Span
 
 KEYS = ("id", "group", "scenario", "text", "shorthand", "structure", "gold_restaurant")
 _ID = re.compile(r"R(?:0[1-9]|[1-9][0-9]|100)")
-_FAULT_CODES = {"syntax": "FS001", "depth": "FS004", "duplicate": "FS005", "number": "FS006", "text": "FS007"}
 _EXAMPLES = {
     "id": '"id": such as "R01"',
     "group": '"group": such as "G01"',
@@ -54,7 +54,7 @@ def lower_requests(source: Source, problems: Problems) -> tuple[ir.Line, ...]:
         return ()
     first_lines: dict[str, int] = {}
     with (
-        at_most(limits.SUGGESTION_LETTERS),
+        comparison_budget(limits.SUGGESTION_LETTERS),
         patterns.OF_FILE.of(limits.FILE_PATTERN_PARTS),
         shorthand.OF_FILE.of(limits.FILE_SHORTHAND_TERMS),
     ):
@@ -100,7 +100,7 @@ class _Line:
         """The line as JSON; None where it is no object."""
         value, faults = read_json_line(self.span.source, self.span, limits.REQUEST_DEPTH)
         for fault in faults:
-            self.problems.add(_FAULT_CODES[fault.kind], fault.span, fault.message, fault.help)
+            self.problems.report(reading.invalid_json(fault))
         return self.shape.object(value, "a request", 'an object such as {"id": "R01", …}') if value else None
 
     def request(self, document: JsonObject) -> ir.Request | None:
@@ -206,7 +206,7 @@ class _Structure:
         if op.value in ("AND", "OR"):
             return True
         upper = op.value.strip().upper()
-        help = meant(upper) if upper in ("AND", "OR") else "write `AND` or `OR`"
+        help = suggest(upper) if upper in ("AND", "OR") else "write `AND` or `OR`"
         if upper == "NOT":
             help = 'evidence negates: "true": "False", "not_true" or "not_contains"'
         self.shape.problems.add("FS505", op.span, f"`{op.value}` joins no conditions", help)
@@ -217,4 +217,4 @@ def _id_meant(id: str) -> Help | None:
     """The id that was probably meant, as a help line."""
     digits = re.fullmatch(r"\s*[Rr]?[-_ ]?0*([1-9][0-9]{0,2})\s*", id)
     wanted = f"R{int(digits[1]):02d}" if digits else ""
-    return meant(wanted) if _ID.fullmatch(wanted) else None
+    return suggest(wanted) if _ID.fullmatch(wanted) else None

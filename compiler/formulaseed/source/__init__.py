@@ -1,1 +1,1 @@
-"""Text as it was read, with a place for everything in it. Knows nothing of seeds."""
+"""Source text with spans, and JSON with a span for every value. Does not know about seeds."""

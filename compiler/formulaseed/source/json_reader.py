@@ -1,8 +1,8 @@
-"""JSON with a place for every value, also inside strings with escapes.
+"""JSON with a span for every value, also inside strings with escapes.
 
 In: a `Source`. Out: a tree of `Json*` nodes, or `JsonFault`s. Strict where `json.loads` is lenient:
 duplicate keys, NaN, Infinity, numbers out of range and unpaired surrogates are faults, since each of them
-makes a seed mean something else to another reader. Never knows what the document is for.
+can mean something else to another reader. Does not know what the document is for.
 """
 
 from __future__ import annotations
@@ -11,21 +11,19 @@ import re
 from collections.abc import Iterator
 
 from formulaseed import limits
-from formulaseed.source.text import Source, Span
-from formulaseed.source.tree import tree_node
-
-FaultKind = str
-"""`syntax`, `depth`, `duplicate`, `number` or `text`."""
+from formulaseed.source.text import Source, Span, tree_node
 
 
 @tree_node
 class JsonFault:
-    """Something in the document that keeps it from being read; `help` says what to write instead."""
+    """A reason why the document is not valid JSON: a row of the table in `diagnostics.catalogue.reading`.
 
-    kind: FaultKind
+    `found` fills in the message and the help: what was found, and what else they mention.
+    """
+
+    kind: str
     span: Span
-    message: str
-    help: str
+    found: tuple[object, ...] = ()
 
 
 @tree_node
@@ -34,7 +32,7 @@ class JsonString:
     value: str
 
     def inside(self, start: int, end: int) -> Span:
-        """The span in the file of the characters `start` to `end` of the decoded text."""
+        """Return the span in the file of the characters `start` to `end` of the decoded string."""
         source, opened = self.span.source, self.span.start + 1
         if self.span.end - self.span.start - 2 == len(self.value):  # no escapes: offsets are the same
             return Span(source, opened + start, opened + end, self.span.pointer)
@@ -52,7 +50,7 @@ class JsonString:
 
 @tree_node
 class PlainText(JsonString):
-    """A text that stands in its source as it is, without quotes."""
+    """A string that its source holds without quotes and escapes."""
 
     def inside(self, start: int, end: int) -> Span:
         span = self.span
@@ -91,7 +89,7 @@ class JsonObject:
     members: tuple[Member, ...]
 
     def get(self, name: str) -> JsonValue | None:
-        """The value of a key, or None where it is absent."""
+        """Return the value of a key, or None if it is absent."""
         for member in self.members:
             if member.key.value == name:
                 return member.value
@@ -106,7 +104,7 @@ Plain = str | int | float | bool | list["Plain"] | dict[str, "Plain"] | None
 
 
 def plain(value: JsonValue) -> Plain:
-    """The value as `json.loads` would give it, places dropped."""
+    """Return the value as `json.loads` does, without spans."""
     if isinstance(value, JsonObject):
         return {member.key.value: plain(member.value) for member in value.members}
     if isinstance(value, JsonArray):
@@ -115,29 +113,33 @@ def plain(value: JsonValue) -> Plain:
 
 
 _SPACE = re.compile(r"[ \t\n\r]*")
-_STRING = re.compile(r'"((?:[^"\\\x00-\x1f]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*)"')
+_STRING = re.compile(r'"((?:[^"\\\x00-\x1f]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*)("?)')
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?")
+_NUMBER_LIKE = re.compile(r"[-+.\w]*")
 _WORD = re.compile(r"[-+]?[A-Za-z_$][A-Za-z0-9_$]*")
+_KEY_WORD = re.compile(r"""['‘“]?([A-Za-z_$][\w.$]*)['’”]?""")
 _ELLIPSIS = re.compile(r"\.{3}|…")
+_COMMENT = re.compile(r"//|/\*|#")
 _PAIR = r"u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}"
 _ESCAPE = re.compile(rf"\\({_PAIR}|u[0-9a-fA-F]{{4}}|.)")
 _ESCAPES = {'"': '"', "\\": "\\", "/": "/", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
-_WORDS: dict[str, bool | None] = {"true": True, "false": False, "null": None}
+_LITERALS: dict[str, bool | None] = {"true": True, "false": False, "null": None}
+_PYTHON = {"true": "true", "false": "false", "null": "null", "none": "null"}
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def read_json(source: Source) -> tuple[JsonValue | None, list[JsonFault]]:
-    """Read a document. The value is None where the text is no JSON at all; faults may come beside a value."""
-    return _read(_Reader(source, source.text, 0, limits.JSON_DEPTH))
+    """Read a document. The value is None if the text is not JSON at all; faults may accompany a value."""
+    return _Reader(source, source.text, 0, limits.JSON_DEPTH).document()
 
 
 def read_json_line(source: Source, line: Span, depth: int) -> tuple[JsonValue | None, list[JsonFault]]:
-    """Read the document that stands on one line of a file, at most so many levels deep."""
-    return _read(_Reader(source, source.text[line.start : line.end], line.start, depth))
+    """Read the document on one line of a file, nested at most `depth` levels deep."""
+    return _Reader(source, source.text[line.start : line.end], line.start, depth).document()
 
 
 def json_lines(source: Source) -> Iterator[Span]:
-    """The lines of a file of JSON Lines, without their line breaks; blank ones are left out."""
+    """Return the lines of a JSON Lines file that are not blank, without their line breaks."""
     start = 0
     while start < len(source.text):
         end = source.text.find("\n", start)
@@ -145,22 +147,6 @@ def json_lines(source: Source) -> Iterator[Span]:
         if source.text[start:end].strip(" \t\r"):
             yield Span(source, start, end)
         start = end + 1
-
-
-def _read(reader: _Reader) -> tuple[JsonValue | None, list[JsonFault]]:
-    try:
-        value = reader.value(reader.space(0), "", 0)
-        end = reader.space(reader.position)
-        if end < len(reader.text):
-            raise reader.syntax(end, end + 1, "text stands after the end of the document", "remove it")
-    except _Stop as stop:
-        return None, [*reader.faults, stop.fault]
-    return value, reader.faults
-
-
-def pointer_token(key: str) -> str:
-    """A key as a token of a JSON Pointer."""
-    return key.replace("~", "~0").replace("/", "~1")
 
 
 class _Stop(Exception):
@@ -171,7 +157,7 @@ class _Stop(Exception):
 class _Reader:
     """Recursive descent over one text, which begins at `offset` of its source.
 
-    `position` stands behind what was read last. Positions count in the text, spans in the source.
+    `position` is the end of what was read last. Positions refer to the text, spans to the source.
     """
 
     def __init__(self, source: Source, text: str, offset: int, depth: int) -> None:
@@ -183,6 +169,16 @@ class _Reader:
         self.pointer = ""
         self.faults: list[JsonFault] = []
 
+    def document(self) -> tuple[JsonValue | None, list[JsonFault]]:
+        try:
+            value = self.value(self.space(0), "", 0)
+            end = self.space(self.position)
+            if end < len(self.text):
+                raise self.stop("trailing-content", end, end + 1)
+        except _Stop as stop:
+            return None, [*self.faults, stop.fault]
+        return value, self.faults
+
     def space(self, position: int) -> int:
         match = _SPACE.match(self.text, position)
         return match.end() if match else position
@@ -190,15 +186,18 @@ class _Reader:
     def span(self, start: int, end: int) -> Span:
         return Span(self.source, self.offset + start, self.offset + min(end, len(self.text)), self.pointer)
 
-    def syntax(self, start: int, end: int, message: str, help: str, kind: FaultKind = "syntax") -> _Stop:
-        return _Stop(JsonFault(kind, self.span(start, end), message, help))
+    def report(self, kind: str, span: Span, *found: object) -> None:
+        """Report a fault after which reading goes on."""
+        self.faults.append(JsonFault(kind, span, found))
+
+    def stop(self, kind: str, start: int, end: int, *found: object) -> _Stop:
+        """Return a fault after which nothing more can be read, to be raised."""
+        return _Stop(JsonFault(kind, self.span(start, end), found))
 
     def value(self, start: int, pointer: str, depth: int) -> JsonValue:
         self.pointer = pointer
         if depth > self.depth:
-            message = f"objects and lists stand inside one another more than {self.depth} deep"
-            help = "look for the level at which the nesting begins to repeat"
-            raise self.syntax(start, start + 1, message, help, "depth")
+            raise self.stop("depth", start, start + 1, self.depth)
         first = self.text[start : start + 1]
         if first == "{":
             return self.object(start, pointer, depth)
@@ -206,127 +205,104 @@ class _Reader:
             return self.array(start, pointer, depth)
         if first == '"':
             return self.string(start)
-        if first and first in "-0123456789":
-            number = _NUMBER.match(self.text, start)
-            if number:
-                return self.number(number)
+        number = _NUMBER.match(self.text, start)
+        if number:
+            return self.number(number)
         word = _WORD.match(self.text, start)
-        if word and word.group() in _WORDS:
-            self.position = word.end()
-            return JsonLiteral(self.span(start, word.end()), _WORDS[word.group()])
-        near = self.near_word(word) if word else None
-        if near is None:
+        literal = self.literal(word) if word else None
+        if literal is None:
             raise self.no_value(start, word)
-        return near
+        return literal
 
-    def near_word(self, word: re.Match[str]) -> JsonValue | None:
-        """What Python writes for a value, which is a fault that hides none of those after it; None for another word."""
-        text = word.group()
-        lowered, span = text.lstrip("+-").lower(), self.span(word.start(), word.end())
-        if lowered in ("nan", "infinity", "inf"):
-            self.faults.append(JsonFault("number", span, f"`{text}` is no number in JSON", "write a finite number"))
-        elif text.lower() in ("true", "false", "none", "null"):
-            lowered = "null" if lowered == "none" else lowered
-            self.faults.append(JsonFault("syntax", span, f"`{text}` is Python, not JSON", f"write `{lowered}`"))
-        else:
+    def literal(self, word: re.Match[str]) -> JsonValue | None:
+        """Read `true`, `false` or `null`, also as Python writes them, or an infinite number; None for another word."""
+        text, span = word.group(), self.span(word.start(), word.end())
+        name = _PYTHON.get(text.lower())
+        if text.lstrip("+-").lower() in ("nan", "infinity", "inf"):
+            self.report("not-finite", span, text)
+        elif name is None:
             return None
+        elif name != text:
+            self.report("python", span, text, name)
         self.position = word.end()
-        return JsonLiteral(span, _WORDS[lowered]) if lowered in _WORDS else JsonNumber(span, 0)
+        return JsonLiteral(span, _LITERALS[name]) if name is not None else JsonNumber(span, 0)
 
     def no_value(self, start: int, word: re.Match[str] | None) -> _Stop:
         if start >= len(self.text):
-            last = max(len(self.text.rstrip()) - 1, 0)
-            return self.syntax(last, start, "the document ends where a value should be", "complete it")
+            return self.stop("missing-value", max(len(self.text.rstrip()) - 1, 0), start)
         if self.pointer == "" and (word or self.text[start] == "`"):
-            help = "remove what stands before the first `{`"
-            return self.syntax(start, start + 1, "the document does not begin with JSON", help)
+            return self.stop("not-json", start, start + 1)
         comment = self.comment(start)
         if comment is not None:
             return comment
-        if _ELLIPSIS.match(self.text, start):
-            return self.syntax(start, start + 1, "the value is left out, which JSON cannot say", "write the value")
-        if word is None:
-            found = self.text[start]
-            if found in "'‘’“”":
-                help = 'write it in double quotes, such as "none"'
-                return self.syntax(start, start + 1, "texts stand in double quotes in JSON", help)
-            return self.syntax(start, start + 1, f"`{found}` begins no JSON value", "write a JSON value here")
-        text = word.group()
-        return self.syntax(start, word.end(), f"`{text}` is no JSON value", f'a text is written "{text}"')
+        ellipsis = _ELLIPSIS.match(self.text, start)
+        if ellipsis:
+            return self.stop("ellipsis", start, start + 1, ellipsis.group())
+        if word is not None:
+            return self.stop("bare-word", start, word.end(), word.group())
+        kind = "quotes" if self.text[start] in "'‘’“”" else "no-value"
+        return self.stop(kind, start, start + 1, self.text[start])
 
     def comment(self, start: int) -> _Stop | None:
-        match = re.compile(r"//|/\*|#").match(self.text, start)
-        if match is None:
-            return None
-        return self.syntax(start, match.end(), "JSON has no comments", "remove it; a `description` can say the same")
+        match = _COMMENT.match(self.text, start)
+        return self.stop("comment", start, match.end()) if match else None
 
     def object(self, start: int, pointer: str, depth: int) -> JsonObject:
         members: list[Member] = []
         seen: dict[str, int] = {}
-        at = self.space(start + 1)
-        if self.text[at : at + 1] == "}":
-            self.position = at + 1
-            return JsonObject(self.span(start, at + 1), ())
-        while True:
+        at = self.first_item(start, "}")
+        while at >= 0:
             self.pointer = pointer
-            if self.left_out(at, pointer):
-                at = self.after_item(pointer, "}", start)
-                if at < 0:
-                    return JsonObject(self.span(start, self.position), tuple(members))
-                continue
-            if self.text[at : at + 1] != '"':
-                raise self.no_key(at)
-            key = self.string(at)
-            at = self.space(self.position)
-            if self.text[at : at + 1] != ":":
-                raise self.syntax(at, at + 1, "a colon is expected after the key", 'write "key": value')
-            inner = f"{pointer}/{pointer_token(key.value)}"
-            if key.value in seen:
-                line, _ = self.source.position(seen[key.value])
-                message = f"the key `{key.value}` stands twice in this object, first on line {line}"
-                self.faults.append(JsonFault("duplicate", key.span, message, "keep one of the two"))
-            seen.setdefault(key.value, key.span.start)
-            value = self.value(self.space(at + 1), inner, depth + 1)
-            members.append(Member(JsonString(Span(self.source, key.span.start, key.span.end, inner), key.value), value))
-            at = self.after_item(pointer, "}", start)
-            if at < 0:
-                return JsonObject(self.span(start, self.position), tuple(members))
+            if not self.ellipsis(at, pointer):
+                members.append(self.member(at, pointer, depth, seen))
+            at = self.next_item(pointer, "}", start)
+        return JsonObject(self.span(start, self.position), tuple(members))
 
-    def no_key(self, at: int) -> _Stop:
-        word = re.compile(r"""['‘“]?([A-Za-z_$][\w.$]*)['’”]?""").match(self.text, at)
-        if word:
-            help = f'write "{word.group(1)}"'
-            return self.syntax(at, word.end(), "keys stand in double quotes in JSON", help)
-        return self.comment(at) or self.syntax(
-            at, at + 1, "a key in double quotes is expected here", 'write "key": value'
-        )
+    def member(self, at: int, pointer: str, depth: int, seen: dict[str, int]) -> Member:
+        if self.text[at : at + 1] != '"':
+            word = _KEY_WORD.match(self.text, at)
+            if word:
+                raise self.stop("bare-key", at, word.end(), word.group(1))
+            raise self.comment(at) or self.stop("no-key", at, at + 1)
+        key = self.string(at)
+        at = self.space(self.position)
+        if self.text[at : at + 1] != ":":
+            raise self.stop("no-colon", at, at + 1)
+        if key.value in seen:
+            self.report("duplicate", key.span, key.value, self.source.position(seen[key.value])[0])
+        seen.setdefault(key.value, key.span.start)
+        inner = f"{pointer}/{key.value.replace('~', '~0').replace('/', '~1')}"
+        value = self.value(self.space(at + 1), inner, depth + 1)
+        return Member(JsonString(Span(self.source, key.span.start, key.span.end, inner), key.value), value)
 
     def array(self, start: int, pointer: str, depth: int) -> JsonArray:
         items: list[JsonValue] = []
-        at = self.space(start + 1)
-        if self.text[at : at + 1] == "]":
-            self.position = at + 1
-            return JsonArray(self.span(start, at + 1), ())
-        while True:
-            if not self.left_out(at, f"{pointer}/{len(items)}"):
+        at = self.first_item(start, "]")
+        while at >= 0:
+            if not self.ellipsis(at, f"{pointer}/{len(items)}"):
                 items.append(self.value(at, f"{pointer}/{len(items)}", depth + 1))
-            at = self.after_item(pointer, "]", start)
-            if at < 0:
-                return JsonArray(self.span(start, self.position), tuple(items))
+            at = self.next_item(pointer, "]", start)
+        return JsonArray(self.span(start, self.position), tuple(items))
 
-    def left_out(self, at: int, pointer: str) -> bool:
-        """Tell of an ellipsis among items, as documents print one, and read on behind it."""
+    def ellipsis(self, at: int, pointer: str) -> bool:
+        """Report an ellipsis in place of an item, as documents print one, and skip it."""
         match = _ELLIPSIS.match(self.text, at)
         if match is None:
             return False
         self.pointer, self.position = pointer, match.end()
-        message = f"`{match.group()}` stands for what was left out, which JSON cannot say"
-        help = "write the items, or remove it with its comma"
-        self.faults.append(JsonFault("syntax", self.span(at, match.end()), message, help))
+        self.report("ellipsis", self.span(at, match.end()), match.group())
         return True
 
-    def after_item(self, pointer: str, close: str, start: int) -> int:
-        """Where the next item begins, or -1 where the list or object ends here."""
+    def first_item(self, start: int, close: str) -> int:
+        """Return where the first item of a list or object begins, or -1 if it is empty."""
+        at = self.space(start + 1)
+        if self.text[at : at + 1] != close:
+            return at
+        self.position = at + 1
+        return -1
+
+    def next_item(self, pointer: str, close: str, start: int) -> int:
+        """Return where the next item begins, or -1 if the list or object ends here."""
         self.pointer = pointer
         at = self.space(self.position)
         found = self.text[at : at + 1]
@@ -337,74 +313,56 @@ class _Reader:
         if found == ",":
             comma, at = at, self.space(at + 1)
             if self.text[at : at + 1] == close:
-                raise self.syntax(comma, comma + 1, f"a comma stands before the end of the {what}", "remove the comma")
+                raise self.stop("trailing-comma", comma, comma + 1, what)
             return at
         if not found:
             line, _ = self.source.position(self.offset + start)
-            message = f"the {what} that opens on line {line} is not closed"
-            last = max(len(self.text.rstrip()) - 1, 0)
-            raise self.syntax(last, at, message, f"close it with `{close}`")
+            raise self.stop("unclosed", max(len(self.text.rstrip()) - 1, 0), at, what, line, close)
         comment = self.comment(at)
         if comment is not None:
             raise comment
         if found in '{["-0123456789' or self.text[at : at + 4] in ("true", "fals", "null"):
-            raise self.syntax(at, at + 1, "a comma is missing before this", "write `,` between the two")
-        raise self.syntax(at, at + 1, f"a comma or `{close}` is expected here", f"write `,` or `{close}`")
+            raise self.stop("missing-comma", at, at + 1)
+        raise self.stop("no-comma", at, at + 1, close)
 
     def string(self, start: int) -> JsonString:
         match = _STRING.match(self.text, start)
-        if match is None:
-            raise self.broken_string(start)
-        self.position = match.end()
+        assert match is not None
+        if not match.group(2):
+            raise self.broken_string(start, match.end())
+        self.position, span = match.end(), self.span(start, match.end())
         raw = match.group(1)
         value = _ESCAPE.sub(_unescape, raw) if "\\" in raw else raw
         if not value.isascii() and _SURROGATE.search(value):
-            message = "this text holds half of a character (an unpaired surrogate)"
-            self.faults.append(JsonFault("text", self.span(start, match.end()), message, "write the whole character"))
+            self.report("surrogate", span)
             value = _SURROGATE.sub("\ufffd", value)
-        return JsonString(self.span(start, match.end()), value)
+        return JsonString(span, value)
 
-    def broken_string(self, start: int) -> _Stop:
-        at = start + 1
-        while at < len(self.text):
-            character = self.text[at]
-            if character == '"':
-                break
-            if character < " ":
-                name = "a line break" if character in "\r\n" else f"the control character U+{ord(character):04X}"
-                return self.syntax(at, at + 1, f"{name} stands inside a text", "write it as an escape, such as \\n")
-            if character == "\\":
-                if not re.compile(r'\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})').match(self.text, at):
-                    found = self.text[at : at + 2]
-                    return self.syntax(at, at + 2, f"`{found}` is no escape in JSON", "write `\\\\` for a backslash")
-                at += 1
-            at += 1
-        return self.syntax(start, start + 1, "the text that begins here is not closed", 'close it with `"`')
+    def broken_string(self, start: int, at: int) -> _Stop:
+        found = self.text[at : at + 1]
+        if not found:
+            return self.stop("unclosed-string", start, start + 1)
+        if found == "\\":
+            return self.stop("escape", at, at + 2, self.text[at : at + 2])
+        name = "a line break" if found in "\r\n" else f"the control character U+{ord(found):04X}"
+        return self.stop("control", at, at + 1, name)
 
     def number(self, match: re.Match[str]) -> JsonNumber:
-        start, end = match.span()
-        self.position = end
-        if re.match(r"[A-Za-z0-9_.]", self.text[end : end + 1]):
-            word = re.compile(r"[-+.\w]*").match(self.text, start)
-            found = word.group() if word else match.group()
-            raise self.syntax(start, start + len(found), f"`{found}` is no number in JSON", "write it like 12 or 0.5")
-        span, text = self.span(start, end), match.group()
-        value: int | float
+        start, self.position = match.span()
+        text, span = match.group(), self.span(start, self.position)
+        longer = _NUMBER_LIKE.match(self.text, start)
+        if longer and longer.end() > self.position:
+            raise self.stop("number", start, longer.end(), longer.group())
         if len(text) > limits.NUMBER_CHARACTERS:
-            return self.bad_number(span, f"a number with {len(text)} characters")
-        if match.group(1) is None and match.group(2) is None:
-            value = int(text)
-            if abs(value) > limits.INTEGER_MAX:
-                return self.bad_number(span, f"the integer {text} is out of range")
-        else:
-            value = float(text)
-            if abs(value) > limits.NUMBER_MAX:
-                return self.bad_number(span, f"the number {text} is out of range")
+            return self.bad_number(span, f"a number of {len(text)} characters")
+        is_integer = match.group(1) is None and match.group(2) is None
+        value = int(text) if is_integer else float(text)
+        if abs(value) > (limits.INTEGER_MAX if is_integer else limits.NUMBER_MAX):
+            return self.bad_number(span, f"the {'integer' if is_integer else 'number'} {text}")
         return JsonNumber(span, value)
 
-    def bad_number(self, span: Span, message: str) -> JsonNumber:
-        help = "integers reach to 9223372036854775807, numbers to 1.797e308, each in 40 characters"
-        self.faults.append(JsonFault("number", span, message, help))
+    def bad_number(self, span: Span, found: str) -> JsonNumber:
+        self.report("range", span, found)
         return JsonNumber(span, 0)
 
 

@@ -1,24 +1,33 @@
-"""A file's text and the places in it.
-
-In: a name and a text. Out: spans, which know their line and column. Never reads a file itself.
-"""
+"""The text of a file and spans in it, which know their line and column. Never reads a file itself."""
 
 from __future__ import annotations
 
 from bisect import bisect_right
 from dataclasses import dataclass, field
+from typing import TypeVar, dataclass_transform
+
+_Class = TypeVar("_Class")
+
+
+@dataclass_transform(frozen_default=True, eq_default=False)
+def tree_node(cls: type[_Class]) -> type[_Class]:
+    """Make a class of trees: a frozen dataclass without `==` and `repr`, which trees do not need.
+
+    Every command creates some eighty such classes at start-up; without the two methods this takes half the time.
+    """
+    return dataclass(frozen=True, slots=True, eq=False, repr=False)(cls)
 
 
 @dataclass(frozen=True, eq=False)
 class Source:
-    """A text with the name under which people know it: a path, or `<seed>` for one made in memory."""
+    """A text with the name that messages show: a path, or `<seed>` for a text in memory."""
 
     name: str
     text: str
     _line_starts: list[int] = field(default_factory=list, repr=False)
 
     def position(self, offset: int) -> tuple[int, int]:
-        """Line and column of an offset, both counted from 1, columns in characters."""
+        """Return the line and column of an offset, both counted from 1, columns in characters."""
         starts = self._line_starts
         if not starts:
             starts.append(0)
@@ -31,7 +40,7 @@ class Source:
         return line, offset - starts[line - 1] + 1
 
     def line(self, number: int) -> str:
-        """The text of a line, counted from 1, without its line break."""
+        """Return a line, counted from 1, without its line break."""
         self.position(0)
         start = self._line_starts[number - 1]
         end = self.text.find("\n", start)
@@ -40,9 +49,9 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A stretch of a source, `start` to `end` (exclusive) in characters, inside the value at `pointer`.
+    """A range of a source, `start` to `end` (exclusive) in characters, inside the value at `pointer`.
 
-    `pointer` is a JSON Pointer (RFC 6901) into the document; it is empty for a text that is no JSON.
+    `pointer` is a JSON Pointer (RFC 6901) into the document; it is empty for a text that is not JSON.
     """
 
     source: Source
@@ -51,9 +60,9 @@ class Span:
     pointer: str = ""
 
     def to(self, last: Span) -> Span:
-        """The span from the start of this one to the end of another one in the same value."""
+        """Return the span from the start of this one to the end of another one in the same value."""
         return Span(self.source, self.start, max(self.end, last.end), self.pointer)
 
     def covers(self, other: Span) -> bool:
-        """Whether the other one is inside this one."""
+        """Return whether the other one is inside this one."""
         return self.source is other.source and self.start <= other.start and other.end <= self.end

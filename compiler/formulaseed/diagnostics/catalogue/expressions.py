@@ -9,10 +9,9 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from formulaseed.diagnostics.model import Diagnostic, Help, Suggestion, diagnostic
+from formulaseed.diagnostics.model import Diagnostic, Help, Suggestion, diagnostic, number_of
 from formulaseed.diagnostics.suggestions import did_you_mean
 from formulaseed.source.text import Span
-from formulaseed.wording import number_of
 
 _SHOWN = 80
 """A longer rewriting is not shown."""

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from formulaseed.diagnostics.model import Diagnostic, diagnostic
+from formulaseed.diagnostics.model import Diagnostic, diagnostic, number_of
 from formulaseed.source.text import Span
-from formulaseed.wording import number_of
 
 Mistake = tuple[str, str, str]
 

@@ -15,12 +15,12 @@ from collections.abc import Collection, Mapping, Sequence
 from types import MappingProxyType
 
 from formulaseed.data.extractions import FieldValue
+from formulaseed.diagnostics.model import number_of
 from formulaseed.errors import DataError
 from formulaseed.extract.fields import Field
 from formulaseed.extract.lexical.cues import KINDS, QUOTED, SPEAKS, TASK_WORDS, Cue, Option, Score, cues_of, scores_of
 from formulaseed.extract.lexical.quantities import name_in, number_in
 from formulaseed.extract.lexical.text import content, sentences, stems, word_set
-from formulaseed.wording import number_of
 
 _NOTHING = word_set("none no na null unknown unclear unspecified nothing unmentioned not_mentioned not_stated")
 _OPENINGS = ("no ", "not ", "nothing ", "none ", "unknown", "unclear", "unspecified")

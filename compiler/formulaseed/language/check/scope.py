@@ -14,7 +14,7 @@ from formulaseed import limits
 from formulaseed.diagnostics.catalogue import expressions as catalogue
 from formulaseed.diagnostics.catalogue.expressions import OF_SEEDS, Words
 from formulaseed.diagnostics.model import Diagnostic, Help, Problems
-from formulaseed.diagnostics.suggestions import is_slip, meant, nearest
+from formulaseed.diagnostics.suggestions import closest, is_typo, suggest
 from formulaseed.language import ast, typed
 from formulaseed.language.functions import FUNCTIONS
 from formulaseed.language.printer import value_text
@@ -112,13 +112,13 @@ class Scope(ABC):
         found: str | None = node.text
         is_certain = False
         if beside.values is not None:
-            found = nearest(node.text, beside.values)
-            is_certain = found is not None and is_slip(node.text, found, [*beside.values, *self.names()])
+            found = closest(node.text, beside.values)
+            is_certain = found is not None and is_typo(node.text, found, [*beside.values, *self.names()])
         elif self._resembles_name(node.text):
             return None
         if found is None:
             return None
-        help = meant(value_text(found), certain=is_certain, more=QUOTED)
+        help = suggest(value_text(found), certain=is_certain, more=QUOTED)
         self.report_once(catalogue.unquoted_string(node.span, self.words, node.text, help), node.text)
         return error_at(node.span)
 
@@ -134,7 +134,7 @@ class Scope(ABC):
         """Return whether an unknown bare name may be a misspelt one, a word of the language, or lacks its namespace."""
         is_word = text.lower() in ("true", "false", "null", "none")
         names = (name for name in self.names() if name not in FUNCTIONS)
-        return is_word or text in FUNCTIONS or nearest(text, names) is not None
+        return is_word or text in FUNCTIONS or closest(text, names) is not None
 
 
 def error_at(span: Span) -> typed.Expr:

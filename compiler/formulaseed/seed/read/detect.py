@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from formulaseed.diagnostics.catalogue import reading as catalogue
 from formulaseed.diagnostics.model import Problems
 from formulaseed.seed import surface
 from formulaseed.seed.read.keys import OLDER_TOP_KEYS, TOP_KEYS, is_older
@@ -24,18 +25,14 @@ def lower_document(document: JsonValue, problems: Problems) -> surface.Program |
     """Lower a seed of either shape; None where so little of it is there that nothing more can be said."""
     only = document.items[0] if isinstance(document, JsonArray) and len(document.items) == 1 else None
     if isinstance(only, JsonObject) and len({key.value for key in only.names()} & _SEED_KEYS) >= 2:
-        problems.add(
-            "FS008", document.span, "a seed is a JSON object", 'write {"task_name": …} itself, without `[` and `]`'
-        )
+        problems.report(catalogue.not_a_seed(document.span, is_wrapped=True))
         return lower_document(only, problems)
     if not isinstance(document, JsonObject):
-        problems.add("FS008", document.span, "a seed is a JSON object", 'begin with {"task_name": …}')
+        problems.report(catalogue.not_a_seed(document.span, is_wrapped=False))
         return None
     wrapped = _wrapped(document)
     if wrapped is not None:
-        key = wrapped.key
-        message = f"the seed stands under `{key.value}`"
-        problems.add("FS501", key.span, message, f'write {{"task_name": …}} itself, without `{key.value}` around it')
+        problems.report(catalogue.wrapped_seed(wrapped.key.span, wrapped.key.value))
         return lower_document(wrapped.value, problems)
     if is_older([key.value for key in document.names()]):
         return lower_older_seed(document, problems)

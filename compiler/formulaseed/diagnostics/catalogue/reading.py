@@ -1,0 +1,116 @@
+"""Diagnostics about reading files: their encoding and size, JSON, what kind of document they are; and our own bugs."""
+
+from __future__ import annotations
+
+from formulaseed import limits
+from formulaseed.diagnostics.model import Diagnostic, diagnostic
+from formulaseed.source.json_reader import JsonFault
+from formulaseed.source.text import Source, Span
+
+_JSON: dict[str, tuple[str, str, str]] = {
+    "trailing-content": ("FS001", "unexpected content after the end of the document", "remove it"),
+    "missing-value": ("FS001", "the document ends where a value is expected", "complete it"),
+    "not-json": ("FS001", "the document does not begin with JSON", "remove everything before the first `{{`"),
+    "no-value": ("FS001", "expected a JSON value, found `{}`", "write a JSON value here"),
+    "bare-word": ("FS001", "expected a JSON value, found `{0}`", 'a string is written "{0}"'),
+    "python": ("FS001", "`{}` is Python, not JSON", "write `{1}`"),
+    "quotes": ("FS001", "strings are written in double quotes in JSON", 'write it in double quotes, such as "none"'),
+    "comment": ("FS001", "comments are not allowed in JSON", "remove it; a `description` can say the same"),
+    "ellipsis": ("FS001", "`{}` is a placeholder, not JSON", "write what was left out, or remove it with its comma"),
+    "bare-key": ("FS001", "keys are written in double quotes in JSON", 'write "{}"'),
+    "no-key": ("FS001", "expected a key in double quotes", 'write "key": value'),
+    "no-colon": ("FS001", "expected a colon after the key", 'write "key": value'),
+    "no-comma": ("FS001", "expected a comma or `{}`", "write `,` or `{}`"),
+    "missing-comma": ("FS001", "missing comma before this", "write `,` between the two"),
+    "trailing-comma": ("FS001", "trailing comma at the end of the {}", "remove the comma"),
+    "unclosed": ("FS001", "the {} that opens on line {} is not closed", "close it with `{2}`"),
+    "unclosed-string": ("FS001", "the string that begins here is not closed", 'close it with `"`'),
+    "control": ("FS001", "{} must be escaped in a string", "write it as an escape sequence, such as \\n"),
+    "escape": ("FS001", "`{}` is not an escape sequence in JSON", "write `\\\\` for a backslash"),
+    "number": ("FS001", "`{}` is not a number in JSON", "write it like 12 or 0.5"),
+    "depth": (
+        "FS004",
+        "objects and lists are nested more than {} levels deep",
+        "find where the nesting begins to repeat",
+    ),
+    "duplicate": ("FS005", "duplicate key `{}` in this object, first used on line {}", "keep one of the two"),
+    "not-finite": ("FS006", "`{}` is not a number in JSON", "write a finite number"),
+    "range": (
+        "FS006",
+        "{} is out of range",
+        "use an integer up to 9223372036854775807 or a number up to 1.797e308, written with at most 40 characters",
+    ),
+    "surrogate": (
+        "FS007",
+        "this string contains half of a character (an unpaired surrogate)",
+        "write the whole character",
+    ),
+}
+"""The faults of `source.json_reader`: code, message, help; the placeholders take what the fault found."""
+
+
+def invalid_json(fault: JsonFault) -> Diagnostic:
+    code, message, help = _JSON[fault.kind]
+    return diagnostic(code, fault.span, message.format(*fault.found), help.format(*fault.found))
+
+
+def half_a_character(span: Span) -> Diagnostic:
+    message = "the formula contains half of a character (an unpaired surrogate)"
+    return diagnostic("FS007", span, message, "write the whole character")
+
+
+def invalid_utf8(source: Source, at: int, byte: int) -> Diagnostic:
+    return diagnostic(
+        "FS002", Span(source, at, at + 1), f"byte {byte} of the file is not UTF-8", "save the file as UTF-8"
+    )
+
+
+def file_too_large(source: Source, what: str) -> Diagnostic:
+    return diagnostic("FS003", Span(source, 0, 0), f"{what} is larger than {limits.SEED_BYTES} bytes", "shorten it")
+
+
+def not_a_seed(span: Span, *, is_wrapped: bool) -> Diagnostic:
+    """The document is not an object; `is_wrapped` if it is a list that holds the seed."""
+    help = 'write {"task_name": …} itself, without `[` and `]`' if is_wrapped else 'begin with {"task_name": …}'
+    return diagnostic("FS008", span, "a seed is a JSON object", help)
+
+
+def no_rules(source: Source) -> Diagnostic:
+    message = "this is a formula reference, which contains no rules to compile"
+    return diagnostic("FS008", Span(source, 0, 0), message, "compile a file of rules over it")
+
+
+def wrapped_seed(span: Span, key: str) -> Diagnostic:
+    help = f'write {{"task_name": …}} itself, without `{key}` around it'
+    return diagnostic("FS501", span, f"the seed is nested under `{key}`", help)
+
+
+def too_many_entries(span: Span, key: str, found: int, most: int) -> Diagnostic:
+    message = f"`{key}` has {found} entries, more than {most}"
+    return diagnostic("FS510", span, message, "split it, or leave some out")
+
+
+def too_many_terms(span: Span, found: int, what: str, most: int, largest: int, name: str) -> Diagnostic:
+    message = f"the file has {found:,} {what}s in all, more than {most:,}; most of them, {largest:,}, in `{name}`"
+    return diagnostic("FS510", span, message, "split the file, or compute in fewer steps")
+
+
+def module_too_deep(source: Source, what: str) -> Diagnostic:
+    message = f"the module generated from {what} nests deeper than Python can read"
+    return diagnostic("FS104", Span(source, 0, 0), message, "split the longest formulas into several")
+
+
+def module_refused(source: Source, what: str, fault: str) -> Diagnostic:
+    return _internal(source, f"the module generated from {what} was refused: {fault}")
+
+
+def internal_error(source: Source, error: Exception) -> Diagnostic:
+    return _internal(source, failure_of(error))
+
+
+def failure_of(error: Exception) -> str:
+    return f"the compiler failed with {type(error).__name__}: {error}"
+
+
+def _internal(source: Source, message: str) -> Diagnostic:
+    return diagnostic("FS901", Span(source, 0, 0), message, "this is a bug of formulaseed: please report it")

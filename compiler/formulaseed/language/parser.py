@@ -43,9 +43,9 @@ def parse_plain_formula(text: JsonString, problems: Problems) -> ast.Expr | None
     return _parse(text, "formula", None, problems, alone=True)
 
 
-def parse_older_formula(text: JsonString, problems: Problems) -> ast.Expr | None:
+def parse_v1_formula(text: JsonString, problems: Problems) -> ast.Expr | None:
     """Parse a formula of a seed v1, such as `sum(1 for e in extractions if e['kind'] == 'a') / 2`."""
-    return _parse(text, "older", None, problems)
+    return _parse(text, "v1", None, problems)
 
 
 def parse_continuation(text: JsonString, subject: ast.Expr, problems: Problems) -> ast.Expr | None:
@@ -100,7 +100,7 @@ def _parse(
             tree = _lark(start).parse(reading.value, start=start)
             break
         except UnexpectedInput as error:
-            fault = explain(reading.value, error, name, is_v1=start == "older", is_condition=is_condition, alone=alone)
+            fault = explain(reading.value, error, name, is_v1=start == "v1", is_condition=is_condition, alone=alone)
             if reading.is_replaced(fault.start, fault.end):
                 return None  # a consequence of what is reported already
             if fault.message:
@@ -156,14 +156,14 @@ def _depth(tree: Tree[Token]) -> int:
 
 def _lark(start: str) -> Lark:
     """The parser for a start rule: one for seeds v2, one for seeds v1, made when it is first needed."""
-    return _parser(("older",) if start == "older" else ("formula", "continuation"))
+    return _parser(("v1",) if start == "v1" else ("formula", "continuation"))
 
 
 @cache
 def _parser(starts: tuple[str, ...]) -> Lark:
     grammar = read_resource("grammar", "formula.lark")
     return Lark(
-        grammar if "older" in starts else grammar.partition("// --- loops")[0],
+        grammar if "v1" in starts else grammar.partition("// --- loops")[0],
         parser="lalr",
         start=list(starts),
         propagate_positions=True,
@@ -199,7 +199,7 @@ class _Builder(Transformer_NonRecursive[Token, ast.Expr]):
     def formula(self, meta: Meta, children: list[ast.Expr]) -> ast.Expr:
         return children[0]
 
-    continuation = older = group = formula
+    continuation = v1 = group = formula
 
     def conditional(self, meta: Meta, children: list[ast.Expr]) -> ast.Expr:
         if len(children) == 1:

@@ -9,7 +9,7 @@ import click
 
 from formulaseed.cli.output import show
 from formulaseed.diagnostics.render import render_text
-from formulaseed.ir.dump import dump_program, dump_tree
+from formulaseed.ir.text import dump_program, dump_tree
 from formulaseed.pipeline import analyse
 
 

@@ -87,9 +87,9 @@ def is_too_long(source: Source, what: str, problems: Problems) -> bool:
 def read_text(source: Source, path: Path | None, problems: Problems) -> Document:
     if is_too_long(source, "the seed", problems):
         return Document(source, None, path)
-    over = too_many(source.text)
+    over = too_many(source)
     if over is not None:
-        problems.add("FS510", Span(source, over.start, over.end), over.message, over.help)
+        problems.report(over)
         return Document(source, None, path)
     tree, faults = read_json(source)
     for fault in faults:

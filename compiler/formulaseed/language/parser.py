@@ -171,6 +171,7 @@ def _parser(starts: tuple[str, ...]) -> Lark:
     )
 
 
+_CONSTANTS = {"true": True, "false": False}
 _STRING_ESCAPE = re.compile(r"\\(.)")
 _STRING_ESCAPES = {"n": "\n", "t": "\t"}
 
@@ -251,14 +252,8 @@ class _Builder(Transformer_NonRecursive[Token, ast.Expr]):
         value = _STRING_ESCAPE.sub(lambda m: _STRING_ESCAPES.get(m[1], m[1]), children[0][1:-1])
         return ast.Literal(self.span(meta), value)
 
-    def true(self, meta: Meta, children: list[Token]) -> ast.Expr:
-        return ast.Literal(self.span(meta), True)
-
-    def false(self, meta: Meta, children: list[Token]) -> ast.Expr:
-        return ast.Literal(self.span(meta), False)
-
-    def null(self, meta: Meta, children: list[Token]) -> ast.Expr:
-        return ast.Literal(self.span(meta), None)
+    def constant(self, meta: Meta, children: list[Token]) -> ast.Expr:
+        return ast.Literal(self.span(meta), _CONSTANTS.get(children[0].lower()))
 
     def name(self, meta: Meta, children: list[Token]) -> ast.Expr:
         return ast.Name(self.span(meta), str(children[0]))

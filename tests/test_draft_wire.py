@@ -18,7 +18,7 @@ from formulaseed.draft.repair import check, prompt_values
 from formulaseed.draft.report import report
 from formulaseed.draft.session import Drafted
 from formulaseed.draft.task import read_task
-from formulaseed.ir.dump import dump_program
+from formulaseed.ir.text import dump_program
 from formulaseed.llm.prices import read_prices
 from formulaseed.loading import compile_seed, load_seed
 from formulaseed.seed.write.canonical import canonical

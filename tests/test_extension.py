@@ -14,7 +14,7 @@ from formulaseed.language.functions import FUNCTIONS, Function, function_table
 from formulaseed.language.hints import CALLS, HINTS
 from formulaseed.language.intervals import Range
 from formulaseed.language.operators import OPERATORS, Operation, Spelling, a_number, outside_domain
-from formulaseed.language.parser import parse_formula, parse_older_formula
+from formulaseed.language.parser import parse_formula, parse_v1_formula
 from formulaseed.loading import analyse
 from formulaseed.reference.document import reference_json
 from formulaseed.reference.restaurant import restaurant_reference
@@ -108,7 +108,7 @@ def test_the_example_of_a_hint(hint: Any) -> None:
     problems = Problems()
     text = PlainText(Span(Source("", hint.example), 0, len(hint.example)), hint.example)
     if hint.used_in == "v1":
-        parsed = parse_older_formula(text, problems)
+        parsed = parse_v1_formula(text, problems)
     else:
         parsed = parse_formula(text, problems, is_condition=hint.used_in == "conditions")
     (found,) = problems.sorted()

@@ -15,8 +15,7 @@ from formulaseed import limits, load_requests
 from formulaseed.data.documents import dumped
 from formulaseed.diagnostics.model import Problems
 from formulaseed.language import parser
-from formulaseed.language.extent import extent
-from formulaseed.language.sizes import too_many
+from formulaseed.language.sizes import extent, too_many
 from formulaseed.loading import analyse, analyse_file, analyse_requests, compile_seed
 from formulaseed.seed.check.program import _ProgramChecker
 from formulaseed.source.text import Source

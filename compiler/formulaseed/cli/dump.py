@@ -9,7 +9,7 @@ import click
 
 from formulaseed.cli.output import show
 from formulaseed.diagnostics.render import render_text
-from formulaseed.ir.dump import dump_program, dump_tree
+from formulaseed.ir.text import dump_program, dump_tree
 from formulaseed.loading import analyse
 
 
@@ -25,7 +25,7 @@ def command(seed: str, after: Literal["read", "parse", "check", "plan"]) -> None
         tree = analysis.document.tree
     elif after == "parse":
         tree = analysis.parsed
-    elif analysis.program is not None and not analysis.errors:
+    elif analysis.program is not None and not analysis.has_errors:
         if after == "check":
             show(dump_program(analysis.program), nl=False)
             return

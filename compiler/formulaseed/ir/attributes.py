@@ -14,7 +14,7 @@ _LITERAL = ("{", "'", '"', "u'", 'u"')
 
 
 def value_at(business: Mapping[str, Any], path: tuple[str, ...]) -> Any:
-    """The value at a path, a text parsed once as Yelp writes attributes; None where there is none."""
+    """The value at a path, a string parsed once as Yelp writes attributes; None where there is none."""
     found: Any = business
     parsed = False
     for key in path:
@@ -25,7 +25,7 @@ def value_at(business: Mapping[str, Any], path: tuple[str, ...]) -> Any:
 
 
 def parse_attribute(text: str) -> Any:
-    """What a text of Yelp's attributes says: `True`, `u'free'`, `{'casual': True}`; other texts are themselves."""
+    """What a string of Yelp's attributes says: `True`, `u'free'`, `{'casual': True}`; other strings are themselves."""
     if text in _WORDS:
         return _WORDS[text]
     if not text.startswith(_LITERAL) or len(text) > limits.ATTRIBUTE_CHARACTERS:

@@ -1,7 +1,7 @@
 """Checked programs: every name is resolved, every expression has a type, nothing is left to guess.
 
 Built by `check`, read by the interpreter and the backends. Two expressions are equal if they say the same,
-wherever they stand; what is known of them (`info`) does not count.
+wherever they are; what is known of them (`info`) does not count.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Sum:
 class Extreme:
     """The largest or smallest value over the matching reviews, over none the default.
 
-    Without one that is null, and has to be guarded; a default that is null was meant to be.
+    Without one that is null, and has to be guarded; a declared default may be null.
     """
 
     largest: bool
@@ -81,7 +81,7 @@ Operation = Filter | Count | Sum | Extreme | Lookup | Formula | Const | Case
 class Step:
     """A compute step. `range` bounds its value where it is a number.
 
-    `part_of` names the step in whose formula its author wrote it: nobody sees it but as a part of that one.
+    `part_of` names the step in whose formula its author wrote it: it is shown as a part of that one only.
     """
 
     name: str

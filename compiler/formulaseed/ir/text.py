@@ -1,15 +1,13 @@
-"""Checked programs as short readable text: expressions in the formula language, steps as one-line declarations.
-
-Used for comments in generated modules, for messages and for dumps. Parsing an expression's text gives the
-same expression again.
-"""
+"""Programs as text: steps as one-line declarations, for comments, messages and dumps, and any tree, indented."""
 
 from __future__ import annotations
 
 from formulaseed.diagnostics.model import number_of
 from formulaseed.ir import nodes
+from formulaseed.language import typed
 from formulaseed.language.printer import expression_text, literal_text
 from formulaseed.language.typed import Expr
+from formulaseed.source.text import Source, Span
 
 
 def step_text(step: nodes.Step) -> str:
@@ -38,3 +36,47 @@ def step_text(step: nodes.Step) -> str:
 
 def _where(where: Expr | None) -> str:
     return f" where {expression_text(where)}" if where is not None else ""
+
+
+def dump_program(program: nodes.Program) -> str:
+    """A checked program: every input and step with its type, a number with the range it is known to lie in."""
+    lines = [f"task {program.task_name}"]
+    lines += [f"field extraction.{f.name}: {f.ty}" for f in program.fields]
+    used = program.used()
+    for kind, fields in ((typed.SymbolKind.META, program.meta), (typed.SymbolKind.CONTEXT, program.context)):
+        lines += [f"field {kind.value}.{f.name}: {f.ty}" for f in fields if typed.Symbol(kind, f.name) in used]
+    lines += [f"param {p.name}: {p.ty} = {p.default!r}" for p in program.parameters]
+    for step in program.steps:
+        sign = "$" if isinstance(step.operation, nodes.Filter) else ""
+        known = (
+            f" in [{step.range.low:g}, {step.range.high:g}]" if step.range is not None and step.ty.is_numeric else ""
+        )
+        part = f" (part of {step.part_of})" if step.part_of else ""
+        lines.append(f"{sign}{step.name}{part}: {step.ty}{known} = {step_text(step)}")
+    lines.append(f"output {', '.join(program.output)}")
+    return "\n".join(lines) + "\n"
+
+
+def dump_tree(tree: object) -> str:
+    """Any tree of dataclasses, indented; spans as line:column."""
+    return "\n".join(_lines(tree, 0, "")) + "\n"
+
+
+def _lines(value: object, depth: int, label: str) -> list[str]:
+    lead = "  " * depth + (f"{label}: " if label else "")
+    if isinstance(value, Span):
+        line, column = value.source.position(value.start)
+        return [f"{lead}{line}:{column}"]
+    if isinstance(value, Source):
+        return [f"{lead}{value.name}"]
+    if isinstance(value, tuple) and not hasattr(value, "_fields"):
+        if not value:
+            return [f"{lead}()"]
+        return [lead.rstrip(), *(line for item in value for line in _lines(item, depth + 1, "-"))]
+    names = getattr(type(value), "__dataclass_fields__", None)
+    if names is None:
+        return [f"{lead}{value!r}"]
+    lines = [f"{lead}{type(value).__name__}"]
+    for name in names:
+        lines += _lines(getattr(value, name), depth + 1, name)
+    return lines

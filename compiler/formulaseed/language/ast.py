@@ -18,7 +18,7 @@ class Literal:
 class Name:
     """A bare name such as `N_MILD` or a dotted one such as `meta.stars`.
 
-    `implied` says that the namespace was not written there, but stands around it. `written` is how the author wrote
+    `implied` says that the namespace was not written there, but around it. `written` is how the author wrote
     it where that is something else, such as `e['stars']`.
     """
 
@@ -101,7 +101,7 @@ class List:
 class Comprehension:
     """`element for variable in source if condition …`, with `is_list` in square brackets.
 
-    This and the next two stand in formulas of the older shape alone, and their front end leaves none of them.
+    Only formulas of seeds v1 have this and the next two, and their front end leaves none of them.
     """
 
     span: Span
@@ -132,12 +132,12 @@ class Keyword:
 
 @tree_node
 class Invalid:
-    """What a front end could not place, and has told."""
+    """What a front end could not place, and has reported."""
 
     span: Span
 
 
-Older = Comprehension | Subscript | Keyword
+LoopSyntax = Comprehension | Subscript | Keyword
 Expr = (
     Literal
     | Name
@@ -150,7 +150,7 @@ Expr = (
     | Conditional
     | Call
     | List
-    | Older
+    | LoopSyntax
     | Invalid
 )
 

@@ -1,4 +1,4 @@
-"""ISO dates. Copied, as it stands, into each generated module that needs it.
+"""ISO dates. Copied, as it is, into each generated module that needs it.
 
 Typed and tested like everything else; standard library only. Each name is private to the module it lands in.
 """

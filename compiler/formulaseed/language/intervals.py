@@ -27,7 +27,7 @@ class Range:
 
     @property
     def is_bounded(self) -> bool:
-        """Whether every value is surely finite."""
+        """Whether every value is finite."""
         return self.low >= -_SAFE and self.high <= _SAFE
 
     @property
@@ -96,7 +96,7 @@ def described(a: Range) -> str:
 
 
 def is_any(a: Range) -> bool:
-    """Whether the range tells a reader nothing."""
+    """Whether the range says nothing to a reader."""
     return a.low <= -_UNLIKELY and a.high >= _UNLIKELY and not a.nonzero
 
 

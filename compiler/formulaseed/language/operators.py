@@ -296,7 +296,7 @@ _POWER_DOMAIN = (
 
 
 def _is_huge(base: Number, exponent: Number) -> bool:
-    """Whether a power of integers is surely too large, so that it need not be computed."""
+    """Whether a power of integers is so large that it need not be computed."""
     is_whole = isinstance(base, int) and isinstance(exponent, int)
     return is_whole and exponent > 0 and (abs(int(base)).bit_length() - 1) * exponent > 1024
 

@@ -42,9 +42,9 @@ def parse_plain_formula(text: JsonString, problems: Problems) -> ast.Expr | None
     return _parse(text, "formula", None, problems, alone=True)
 
 
-def parse_older_formula(text: JsonString, problems: Problems) -> ast.Expr | None:
+def parse_v1_formula(text: JsonString, problems: Problems) -> ast.Expr | None:
     """Parse a formula of a seed v1, such as `sum(1 for e in extractions if e['kind'] == 'a') / 2`."""
-    return _parse(text, "older", None, problems)
+    return _parse(text, "v1", None, problems)
 
 
 def parse_continuation(text: JsonString, subject: ast.Expr, problems: Problems) -> ast.Expr | None:
@@ -99,7 +99,7 @@ def _parse(
             tree = _lark(start).parse(reading.value, start=start)
             break
         except UnexpectedInput as error:
-            fault = explain(reading.value, error, name, is_v1=start == "older", is_condition=is_condition, alone=alone)
+            fault = explain(reading.value, error, name, is_v1=start == "v1", is_condition=is_condition, alone=alone)
             if reading.is_replaced(fault.start, fault.end):
                 return None  # a consequence of what is reported already
             if fault.message:
@@ -155,14 +155,14 @@ def _depth(tree: Tree[Token]) -> int:
 
 def _lark(start: str) -> Lark:
     """The parser for a start rule: one for seeds v2, one for seeds v1, made when it is first needed."""
-    return _parser(("older",) if start == "older" else ("formula", "continuation"))
+    return _parser(("v1",) if start == "v1" else ("formula", "continuation"))
 
 
 @cache
 def _parser(starts: tuple[str, ...]) -> Lark:
     grammar = read_resource("grammar", "formula.lark")
     return Lark(
-        grammar if "older" in starts else grammar.partition("// --- loops")[0],
+        grammar if "v1" in starts else grammar.partition("// --- loops")[0],
         parser="lalr",
         start=list(starts),
         propagate_positions=True,
@@ -170,6 +170,7 @@ def _parser(starts: tuple[str, ...]) -> Lark:
     )
 
 
+_CONSTANTS = {"true": True, "false": False}
 _STRING_ESCAPE = re.compile(r"\\(.)")
 _STRING_ESCAPES = {"n": "\n", "t": "\t"}
 
@@ -198,7 +199,7 @@ class _Builder(Transformer_NonRecursive[Token, ast.Expr]):
     def formula(self, meta: Meta, children: list[ast.Expr]) -> ast.Expr:
         return children[0]
 
-    continuation = older = group = formula
+    continuation = v1 = group = formula
 
     def conditional(self, meta: Meta, children: list[ast.Expr]) -> ast.Expr:
         if len(children) == 1:
@@ -250,14 +251,8 @@ class _Builder(Transformer_NonRecursive[Token, ast.Expr]):
         value = _STRING_ESCAPE.sub(lambda m: _STRING_ESCAPES.get(m[1], m[1]), children[0][1:-1])
         return ast.Literal(self.span(meta), value)
 
-    def true(self, meta: Meta, children: list[Token]) -> ast.Expr:
-        return ast.Literal(self.span(meta), True)
-
-    def false(self, meta: Meta, children: list[Token]) -> ast.Expr:
-        return ast.Literal(self.span(meta), False)
-
-    def null(self, meta: Meta, children: list[Token]) -> ast.Expr:
-        return ast.Literal(self.span(meta), None)
+    def constant(self, meta: Meta, children: list[Token]) -> ast.Expr:
+        return ast.Literal(self.span(meta), _CONSTANTS.get(children[0].lower()))
 
     def name(self, meta: Meta, children: list[Token]) -> ast.Expr:
         return ast.Name(self.span(meta), str(children[0]))

@@ -8,14 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import TYPE_CHECKING
 
 from formulaseed.language.intervals import Range
 from formulaseed.language.types import Type, Value
 from formulaseed.source.text import Span, tree_node
-
-if TYPE_CHECKING:
-    pass
 
 
 @tree_node

@@ -13,11 +13,11 @@ Value = str | int | float | bool | None
 """A value at run time: what JSON can say, lists and objects left out."""
 
 ENUM_LIMIT = 100
-"""A joined enum of more values than this is plain text: nobody reads a longer `Literal`."""
+"""A joined enum of more values than this is a plain string: a longer `Literal` is unreadable."""
 
 
 class Base(Enum):
-    """What a value is; the text is its name in messages."""
+    """What a value is; the value is its name in messages."""
 
     INTEGER = "integer"
     NUMBER = "number"
@@ -76,7 +76,7 @@ BOOLEAN = Type(Base.BOOLEAN)
 STRING = Type(Base.STRING)
 NULL = Type(Base.NULL, nullable=True)
 ERROR = Type(Base.ERROR)
-"""The type of what is wrong already: it fits everywhere, so that one mistake is told once."""
+"""The type of what is wrong already: it fits everywhere, so that one mistake is reported once."""
 
 
 def enum_of(values: tuple[str, ...]) -> Type:
@@ -84,7 +84,7 @@ def enum_of(values: tuple[str, ...]) -> Type:
 
 
 def type_of(value: Value) -> Type:
-    """The type of a literal. A text is an enum of itself."""
+    """The type of a literal. A string is an enum of itself."""
     if value is None:
         return NULL
     if isinstance(value, bool):
@@ -121,7 +121,7 @@ def join(left: Type, right: Type) -> Type | None:
 
 
 def fits(value: Type, target: Type) -> bool:
-    """Whether a value of the one type can stand where the other is expected."""
+    """Whether a value of the one type can be used where the other is expected."""
     joined = join(value, target)
     return joined is not None and (
         joined.is_error or (joined.base is target.base and joined.nullable == target.nullable)

@@ -1,4 +1,4 @@
-"""Keys of JSON objects that read like the name of a field. Copied, as it stands, into each generated module that needs it.
+"""Keys of JSON objects that read like the name of a field. Copied, as it is, into each generated module that needs it.
 
 Typed and tested like everything else; standard library only. Each name is private to the module it lands in.
 """

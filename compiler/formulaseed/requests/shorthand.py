@@ -18,7 +18,7 @@ from lark.tree import Meta
 
 from formulaseed import limits
 from formulaseed.diagnostics.model import Problems
-from formulaseed.language.extent import extent
+from formulaseed.language.sizes import extent
 from formulaseed.requests.allotment import Allotment
 from formulaseed.requests.shorthand_errors import explain, hidden_character
 from formulaseed.resources import read_resource

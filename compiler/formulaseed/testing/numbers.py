@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from formulaseed.language.functions import FUNCTIONS
 from formulaseed.language.operators import ADDITIVE, AND, ATOM, CONDITIONAL, MULTIPLICATIVE, OR, POWER, UNARY
+from formulaseed.language.types import Base
 from formulaseed.testing.values import EDGE_INTEGERS
 from formulaseed.testing.writer import Piece, Writer
 
@@ -27,6 +29,8 @@ _USES = (
     "{a} / int({e})", "{a} % round({e})", "{a} / ({k} - {e})", "log({e} * {e})", "{a} / log({e} + 1)",
     "{a} / min({e}, {k})", "{a} / float({e})", "{a} / (3 * {e} - {k})", "{a} / ceil({e})", "{a} / floor({e} / 2)",
 )  # fmt: skip
+
+_NUMERIC = tuple(each for each in FUNCTIONS.values() if Base.NUMBER in each.takes)
 
 
 class NumberForms(Writer):
@@ -91,22 +95,31 @@ class NumberForms(Writer):
     # --- calls
 
     def _call_of_one(self, depth: int) -> Piece:
-        name = self.any_of(["abs", "round", "int", "float", "floor", "ceil", "log", "sqrt"])
-        argument = self._not_constant_zero(depth) if name in ("log", "sqrt") else self.number(depth)
-        if name == "round" and self.one_in(2):
-            return Piece(f"round({argument.text}, {self.any_of(['2', '0', '1', '-2', '15', '-15'])})")
-        return Piece(f"{name}({argument.text})")
+        function = self.any_of([each for each in _NUMERIC if each.least == 1 and not each.is_variadic])
+        argument = self._not_constant_zero(depth) if function.is_partial else self.number(depth)
+        if function.literal is not None and self.one_in(2):
+            low, high = function.literal
+            return Piece(f"{function.name}({argument.text}, {self.any_of(['2', '0', '1', '-2', str(high), str(low)])})")
+        return Piece(f"{function.name}({argument.text})")
 
     def _call(self, depth: int) -> Piece:
-        name = self.any_of(["max", "min", "sum", "clamp"])
-        if name == "clamp":
-            value, low, high = self.number(depth), self.number(depth - 1), self.number(depth - 1)
+        """A call with several arguments, or a list."""
+        function = self.any_of(
+            [each for each in _NUMERIC if (each.is_variadic or each.least > 1) and not each.operator]
+        )
+        takes_list = function.list_argument != "no"
+        if not takes_list:
+            value, *others = [self.number(depth).text, *(self.number(depth - 1).text for _ in function.parameters[1:])]
             if self.one_in(2):
-                low, high = Piece(self.any_of(["0", "0.0", "1", "-5"])), Piece(self.any_of(["1", "20.0", "100"]))
-            return Piece(f"clamp({value.text}, {low.text}, {high.text})")
-        count = self.any_of([2, 2, 3] if name != "sum" else [2, 3, 1, 0])
+                others = [
+                    self.any_of(["0", "0.0", "1", "-5"]),
+                    *(self.any_of(["1", "20.0", "100"]) for _ in others[1:]),
+                ]
+            return Piece(f"{function.name}({', '.join([value, *others])})")
+        count = self.any_of([2, 2, 3] if function.of_none is None else [2, 3, 1, 0])
         inside = ", ".join(self.number(depth).text for _ in range(count))
-        return Piece(f"{name}([{inside}])" if name == "sum" or self.one_in(3) else f"{name}({inside})")
+        is_listed = function.list_argument == "must" or self.one_in(3)
+        return Piece(f"{function.name}([{inside}])" if is_listed else f"{function.name}({inside})")
 
     def _flag(self, depth: int) -> Piece:
         return Piece(f"{self.any_of(['int', 'float'])}({self.condition(depth).text})")

@@ -69,7 +69,7 @@ class ComparisonChecker(ABC):
 
     @abstractmethod
     def needed(self, found: Expr, facts: Facts, wanted: Type = INTEGER) -> Expr:
-        """The expression where null has no meaning; of a null that is surely none, `wanted` is the type."""
+        """The expression where null has no meaning; of a literal null `wanted` is the type."""
 
     def behind(self, condition: Expr, truth: bool, facts: Facts) -> Facts:
         """The facts where the condition has been evaluated to this truth, and whether that is ever so, or always."""
@@ -113,7 +113,7 @@ class ComparisonChecker(ABC):
             if is_null(operands[1]) and is_present(operands[0], facts):
                 return self._never_null(operands[0], node.operators[0], info)
         for left, operator, right, before in zip(operands, node.operators, operands[1:], known, strict=False):
-            self._note_if_decided(left, operator, right, before, node.span)
+            self._note_if_constant(left, operator, right, before, node.span)
         if len(operands) == 2 and not _are_constants(operands[0], operands[1]):
             plain = _boolean_test(operands[0], node.operators[0], operands[1], info)
             if plain is not None:
@@ -170,7 +170,7 @@ class ComparisonChecker(ABC):
         may_be_null = is_decided and first.info.ty.nullable and not is_present(first, facts)
         return typed.Comparison(first, operators, tuple(rest), info, is_decided, may_be_null)
 
-    def _note_if_decided(self, left: Expr, operator: str, right: Expr, facts: Facts, whole: Span) -> None:
+    def _note_if_constant(self, left: Expr, operator: str, right: Expr, facts: Facts, whole: Span) -> None:
         """Note a comparison whose result the ranges and values of its sides leave in no doubt."""
         if facts.is_silent:
             return
@@ -348,7 +348,7 @@ def _is_null_test(left: Expr, right: Expr) -> bool:
 
 
 def _is_apart(left: Expr, operator: str, right: Expr) -> bool:
-    """Whether a text equals none of the texts that it is compared with, as the types say."""
+    """Whether a string equals none of the strings that it is compared with, as the types say."""
     if operator not in ("==", "!=") and not isinstance(right, typed.List):
         return False
     known = left.info.ty.values
@@ -374,7 +374,7 @@ def _truth(result: bool, span: Span) -> Expr:
 
 
 def is_constant_text(found: Expr) -> bool:
-    """Whether a text is the same for all data: a literal, or a step that has one value."""
+    """Whether a string is the same for all data: a literal, or a step that has one value."""
     ty = found.info.ty
     if ty.values is None or len(ty.values) != 1 or ty.nullable:
         return False

@@ -11,7 +11,7 @@ from formulaseed.language.typed import Expr, Symbol, SymbolKind
 from formulaseed.language.types import Base
 
 _PAIRS = 100
-"""Of texts with more values than these together nothing is concluded: it takes time."""
+"""Of strings with more values than these together nothing is concluded: it takes time."""
 
 
 def constant_truth(condition: Expr, facts: Facts, narrowing: Narrowing) -> bool | None:
@@ -103,7 +103,7 @@ def _chain(first: Expr, operators: tuple[str, ...], rest: tuple[Expr, ...], fact
 
 
 def _contained(left: Expr, operator: str, right: Expr, facts: Facts) -> bool | None:
-    """Whether the one text occurs in the other, where it does so for all of their values or for none."""
+    """Whether the one string occurs in the other, where it does so for all of their values or for none."""
     inside, whole = values_of(left, facts), values_of(right, facts)
     if inside is None or whole is None or len(inside) * len(whole) > _PAIRS:
         return None
@@ -112,7 +112,7 @@ def _contained(left: Expr, operator: str, right: Expr, facts: Facts) -> bool | N
 
 
 def _all_listed(left: Expr, right: typed.List, facts: Facts) -> bool | None:
-    """True where a list holds every value that a text can have."""
+    """True where a list holds every value that a string can have."""
     known = values_of(left, facts)
     named = {item.value for item in right.items if isinstance(item, typed.Literal)}
     return True if known is not None and set(known) <= named and not left.info.ty.nullable else None

@@ -25,7 +25,7 @@ class Facts:
 
     ranges: Mapping[Expr, Range] = field(default_factory=dict)
     values: Mapping[Expr, tuple[str, ...]] = field(default_factory=dict)
-    """The values that a text with known ones can still have."""
+    """The values that a string with known ones can still have."""
     truths: Mapping[Expr, bool] = field(default_factory=dict)
     """Flags and filters that were tested, with what was found."""
     present: frozenset[Expr] = frozenset()
@@ -90,7 +90,7 @@ FilterCondition = Callable[[str], Expr | None]
 """The condition of a filter, by the filter's name."""
 
 NonEmpty = Callable[[str], tuple[str, ...]]
-"""The extremes that surely have a value where the count of this name is 1 or more."""
+"""The extremes that have a value where the count of this name is 1 or more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +103,7 @@ class Narrowing:
     def assume(self, condition: Expr, truth: bool, facts: Facts, depth: int = 0) -> Facts:
         """The facts where the condition is known to be true, or known to be false.
 
-        `depth` counts the alternatives that this stands in.
+        `depth` counts the alternatives around this one.
         """
         match condition:
             case typed.Not(operand):
@@ -251,7 +251,7 @@ def range_of(expression: Expr, facts: Facts) -> Range | None:
 
 
 def values_of(expression: Expr, facts: Facts) -> tuple[str, ...] | None:
-    """The values that a text can have here; None where they are not known."""
+    """The values that a string can have here; None where they are not known."""
     if isinstance(expression, typed.Present):
         expression = expression.operand
     known = expression.info.ty.values

@@ -22,7 +22,7 @@ from formulaseed.language.typed import Info
 from formulaseed.language.types import ERROR, Base, Type, Value
 from formulaseed.source.text import Span
 
-QUOTED = " a text stands in quotes"
+QUOTED = " a string is in quotes"
 
 
 @dataclass
@@ -55,7 +55,7 @@ class Scope(ABC):
 
     @abstractmethod
     def resolve(self, name: ast.Name, per_review: bool) -> typed.Expr:
-        """A name or dotted name; of type error where it means nothing, which is told."""
+        """A name or dotted name; of type error where it means nothing, which is reported."""
 
     @abstractmethod
     def resolve_filter(self, name: ast.FilterName) -> typed.Expr:
@@ -71,7 +71,7 @@ class Scope(ABC):
 
     @abstractmethod
     def type_of(self, node: ast.Expr) -> Type | None:
-        """Return the type of what a name stands for, None where that is not known; reports nothing."""
+        """Return the type of a name, None if it is not known; reports nothing."""
 
     @abstractmethod
     def results_of(self, step: str) -> Sequence[Value] | None:
@@ -95,7 +95,7 @@ class Scope(ABC):
 
     @cached_property
     def declared_values(self) -> frozenset[str]:
-        """The values of all fields: one that a field does not have may be meant for another."""
+        """The values of all fields: one that a field does not have may belong to another."""
         return frozenset()
 
     def report_unquoted(self, node: ast.Expr, beside: Type | None) -> typed.Expr | None:

@@ -9,7 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from formulaseed.diagnostics.model import Help, Suggestion
+from formulaseed.language.functions import FUNCTIONS
 from formulaseed.language.hints import FUNCTION_HELP
+from formulaseed.language.types import Base
 
 FOREIGN_TYPES: dict[str, Help] = {
     **dict.fromkeys(("float", "double", "decimal", "real"), Suggestion("did you mean `number`?", "number")),
@@ -31,7 +33,7 @@ _EXPR = {
     "clamp(SCORE, 0, 10)": ("clamp", "clip", "cap", "bound", "normalize", "normalise"),
     "pow(SCORE, 2)": ("pow", "power"),
     "len(context.name)": ("len", "length"),
-    **{f"{name}(SCORE)": (name,) for name in ("round", "abs", "log", "sqrt", "floor", "ceil", "int", "float")},
+    **{f"{each.name}(SCORE)": (each.name,) for each in FUNCTIONS.values() if each.least == 1 and Base.NUMBER in each.takes},
     "int(N_MILD > 0)": ("any", "exists", "some", "boolean", "bool", "compare", "comparison"),
     "int(N_MILD == N)": ("all", "every"),
 }  # fmt: skip

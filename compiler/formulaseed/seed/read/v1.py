@@ -11,7 +11,7 @@ import re
 from formulaseed import limits
 from formulaseed.diagnostics.model import Problems
 from formulaseed.diagnostics.suggestions import did_you_mean
-from formulaseed.language.parser import parse_older_formula
+from formulaseed.language.parser import parse_v1_formula
 from formulaseed.seed import standard_fields, surface
 from formulaseed.seed.read.keys import NEWER_KEYS, OLDER_KEYS, OLDER_STEP_KEYS, OLDER_TOP_KEYS
 from formulaseed.seed.read.loops import FormulaReader, Written
@@ -127,7 +127,7 @@ class _Older(Sections):
         name = shape.step_name(shape.need(section, "name", "the step", '"name": such as "n_mild"'))
         shape.text(shape.get(section, "description"), "`description`")
         formula = shape.text(shape.need(section, "formula", "the step", '"formula": such as "n_mild * 2"'), "`formula`")
-        expression = parse_older_formula(formula, self.problems) if formula is not None else None
+        expression = parse_v1_formula(formula, self.problems) if formula is not None else None
         if name is None:
             self.incomplete.add("compute")
             return None

@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 from drafts import CONDITIONS, GRAPH, RECORDED, TASK, changed_seed, files, good_seed, step_of
-from formulaseed.draft.carriers import Kept
 from formulaseed.draft.conversion import drafted
 from formulaseed.draft.prompts import REPAIR as REPAIR_STEP
 from formulaseed.draft.prompts import STEPS, sentences, shown, system_prompt
@@ -19,7 +18,8 @@ from formulaseed.draft.report import report
 from formulaseed.draft.session import Drafted, Session
 from formulaseed.draft.task import Task, read_task
 from formulaseed.draft.traceability import trace
-from formulaseed.draft.transcript import Record, Transcript, record_of
+from formulaseed.draft.transcript import Exchange, Transcript, exchange_of
+from formulaseed.draft.transports import RecordingTransport
 from formulaseed.errors import DataError
 from formulaseed.llm.calls import Call
 from formulaseed.llm.prices import read_prices
@@ -59,17 +59,17 @@ def test_the_recorded_transcript_is_as_this_version_would_write_it(
     recorded = Transcript(RECORDED)
 
     class Again:
-        def ask(self, name: str, call: Call) -> Record:
+        def ask(self, name: str, call: Call) -> Exchange:
             found = recorded.record(name)
             assert found is not None
-            return Record(call, found.answer)
+            return Exchange(call, found.answer)
 
         def keep(self, name: str, diagnostics: list[dict[str, Any]]) -> None:
             """The transcript around it keeps them."""
 
     made = Transcript(tmp_path)
     settings = recorded.settings()
-    session = Session(G1A, Kept(Again(), made, settings), settings, lambda _: None)
+    session = Session(G1A, RecordingTransport(Again(), made, settings), settings, lambda _: None)
     made.write_text("report.md", report(session.run(), session.spent, read_prices()))
     assert [*files(tmp_path)] == [name for name in files(RECORDED) if name != "README.md"]
     for name, data in files(tmp_path).items():
@@ -198,9 +198,9 @@ def test_a_damaged_record_is_told(key: str) -> None:
     for value in (3.5, [3], {"input": "x"}):
         if key != "schema" or not isinstance(value, dict):
             with pytest.raises(DataError, match="no call of a draft"):
-                record_of({**record, key: value})
+                exchange_of({**record, key: value})
     with pytest.raises(DataError, match="no call of a draft"):
-        record_of({name: value for name, value in record.items() if name != key})
+        exchange_of({name: value for name, value in record.items() if name != key})
 
 
 def test_an_answer_that_is_no_json_is_kept_as_it_came() -> None:
@@ -208,5 +208,5 @@ def test_an_answer_that_is_no_json_is_kept_as_it_came() -> None:
     record = Transcript(RECORDED).record("02-graph")
     assert record is not None
     for text in ("Sorry,\nI cannot.\n", '{"a": 1, "a": 2}', ""):
-        again = record_of(Record(record.call, replace(record.answer, text=text)).to_json())
+        again = exchange_of(Exchange(record.call, replace(record.answer, text=text)).to_json())
         assert again.answer.text == text

@@ -13,10 +13,10 @@ pytest.importorskip("anthropic", reason="the extra `llm` is not installed")
 
 from asking import MODEL, Kitchen, command, questionnaire, restaurant, restaurants, seed
 from formulaseed.data.extractions import ReviewText
-from formulaseed.extract.answers import Answers, unanswered
-from formulaseed.extract.batch import BatchRun
-from formulaseed.extract.store import Store
-from formulaseed.extract.tally import Tally
+from formulaseed.extract.model.answers import AnswerCache, unanswered
+from formulaseed.extract.model.batch import BatchRun
+from formulaseed.extract.model.store import Store
+from formulaseed.extract.model.usage import UsageStats
 from formulaseed.llm.client import Limits
 from formulaseed.llm.prices import read_prices
 from loopback import Loopback, loopback
@@ -100,10 +100,10 @@ def test_results_come_in_any_order_and_what_failed_is_sent_again(kitchen: Kitche
 
 def run_of(
     kitchen: Kitchen, texts: list[str], monkeypatch: pytest.MonkeyPatch, **options: int
-) -> tuple[BatchRun, Answers]:
+) -> tuple[BatchRun, AnswerCache]:
     for name, value in kitchen.environment().items():
         monkeypatch.setenv(name, value)
-    answers = Answers(questionnaire(seed()), Store(kitchen.store), Tally(read_prices()))
+    answers = AnswerCache(questionnaire(seed()), Store(kitchen.store), UsageStats(read_prices()))
     batch = BatchRun(answers, Limits(), poll=0.01, **options)
     reviews = [ReviewText("a", str(n), text) for n, text in enumerate(texts)]
     batch.ask(lambda: [reviews])

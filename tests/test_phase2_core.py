@@ -12,12 +12,12 @@ import pytest
 from asking import FIELDS, MODEL, questionnaire, seed
 from formulaseed.data.extractions import Quote, ReviewText
 from formulaseed.errors import DataError, UnreadableError
-from formulaseed.extract.asking import Questionnaire, Unusable, Values, find_quote
+from formulaseed.extract.model.prompting import PromptSpec, Unusable, Values, find_quote
 from formulaseed.extract.passes import Agreement, majority
 from formulaseed.llm.budget import Budget
 from formulaseed.llm.calls import Answer, Call, Usage, answer_of, params
 from formulaseed.llm.client import Attempt
-from formulaseed.llm.gate import Gate, Rate
+from formulaseed.llm.limiter import AdaptiveLimiter, RateLimiter
 from formulaseed.llm.prices import Price, Prices, cost_text, read_prices
 from helpers import write_json
 from hypothesis import given
@@ -143,7 +143,7 @@ def test_bounds_of_a_field_are_asked_for_and_kept() -> None:
     The key of a field without bounds is the one that stores of earlier versions have.
     """
 
-    def with_field(**field: Any) -> Questionnaire:
+    def with_field(**field: Any) -> PromptSpec:
         fields, steps = [{"name": "wait", "type": "integer", **field}], [{"name": "N", "op": "count"}]
         return questionnaire(seed(extract={"fields": fields}, compute=steps, output=["N"]))
 
@@ -388,7 +388,7 @@ def test_an_attempt_without_an_answer_counts_with_all_it_may_have_cost() -> None
 def test_the_gate_narrows_when_pushed_back_and_widens_again() -> None:
     """A burst of refusals counts once; each time round of answers lets one more through; never less than one at a time."""
     now = 0.0
-    gate = Gate(10, clock=lambda: now)
+    gate = AdaptiveLimiter(10, clock=lambda: now)
     gate.slow()
     gate.slow()
     assert gate.width == 7.0
@@ -405,7 +405,7 @@ def test_as_many_pass_the_gate_as_it_is_wide_and_nobody_is_forgotten() -> None:
     """Also where some who wait give up."""
 
     async def scenario() -> tuple[int, int]:
-        gate, most, done = Gate(3), 0, 0
+        gate, most, done = AdaptiveLimiter(3), 0, 0
 
         async def one() -> None:
             nonlocal most, done
@@ -429,7 +429,7 @@ def test_whoever_is_pushed_back_gives_up_the_place_and_waits_for_another() -> No
     """Also where nobody waits for it any more: no place is lost or counted twice."""
 
     async def scenario() -> tuple[int, int]:
-        gate = Gate(4, clock=lambda: 0.0)
+        gate = AdaptiveLimiter(4, clock=lambda: 0.0)
 
         async def one(patience: float) -> None:
             async with gate, asyncio.timeout(patience):
@@ -450,13 +450,13 @@ def test_a_rate_is_a_steady_flow_that_ends_when_all_is_over() -> None:
     async def scenario() -> tuple[float, float]:
         clock = asyncio.get_running_loop().time
         start = clock()
-        rate = Rate(60 * 50)
+        rate = RateLimiter(60 * 50)
         for _ in range(6):
             await rate.take(1)
         flowed = clock() - start
-        over = Rate(1, is_over=lambda: True)
+        over = RateLimiter(1, is_over=lambda: True)
         await asyncio.gather(*(over.take(1) for _ in range(5)))
-        await Rate(None).take(1e9)
+        await RateLimiter(None).take(1e9)
         return flowed, clock() - start - flowed
 
     flowed, waited = asyncio.run(scenario())

@@ -39,7 +39,7 @@ def kitchen(server: Loopback, tmp_path: Path) -> Kitchen:
 
 
 def test_every_restaurant_comes_out_in_its_order_and_a_rerun_asks_nothing(kitchen: Kitchen, server: Loopback) -> None:
-    """Answers come in any order; restaurants without reviews and with many stand where they stood."""
+    """AnswerCache come in any order; restaurants without reviews and with many stand where they stood."""
     server.reset(delay=(0.0, 0.05))
     contexts = [*restaurants(3, 7), restaurant("empty"), restaurant("big", *(f"Soup {n}" for n in range(300)))]
     contexts += [restaurant(f"none{n}") for n in range(50)] + [restaurant("last", "The last soup.")]

@@ -14,12 +14,12 @@ from formulaseed.cli.output import emit, say, show
 from formulaseed.cli.seeds import replace_file
 from formulaseed.data.files import holds, read_bytes
 from formulaseed.diagnostics.render import render_text, summary
-from formulaseed.draft.carriers import Carrier, Kept, Live, Replay
 from formulaseed.draft.estimate import estimate
 from formulaseed.draft.report import costs, report
 from formulaseed.draft.session import Drafted, Session
 from formulaseed.draft.task import Task, read_task
 from formulaseed.draft.transcript import Settings, Transcript
+from formulaseed.draft.transports import LiveTransport, RecordingTransport, ReplayTransport, Transport
 from formulaseed.errors import DataError, FormulaSeedError
 from formulaseed.llm.budget import Budget
 from formulaseed.llm.calls import EFFORTS
@@ -68,9 +68,9 @@ def command(task: str, out: str | None, force: bool, **given: Any) -> None:
         raise click.UsageError(message)
     if not given["replay"] and not force and target is not None and target.exists():
         raise click.UsageError(f"{target} is there already; --force replaces it, --out FILE writes elsewhere")
-    live = Live(Budget(prices, given["max_usd"]), _report) if not given["replay"] else None
-    inner: Carrier = live or Replay(Transcript(Path(given["replay"])))
-    session = Session(text, Kept(inner, kept, settings) if kept else inner, settings, _report)
+    live = LiveTransport(Budget(prices, given["max_usd"]), _report) if not given["replay"] else None
+    inner: Transport = live or ReplayTransport(Transcript(Path(given["replay"])))
+    session = Session(text, RecordingTransport(inner, kept, settings) if kept else inner, settings, _report)
     try:
         drafted = session.run()
     except (FormulaSeedError, KeyboardInterrupt) as error:

@@ -10,7 +10,7 @@ import click
 from formulaseed.cli.common import allow_edited_option, finish, load, param_option, parameters_of, reported
 from formulaseed.cli.output import say
 from formulaseed.cli.progress import Progress, progress
-from formulaseed.data.contexts import Placed, join_files, read_contexts
+from formulaseed.data.contexts import LocatedRestaurant, join_files, read_contexts
 from formulaseed.data.extractions import Extractor
 from formulaseed.data.jsonl import read_lines
 from formulaseed.data.results import Counted, Failures, Result, result_writer
@@ -25,7 +25,7 @@ EFFORTS = ("low", "medium", "high", "xhigh", "max")
 INTERRUPTED = 130
 _ABOVE_ZERO = click.FloatRange(min=0, min_open=True)
 
-Source = Callable[[Failures], Iterator[Placed]]
+Source = Callable[[Failures], Iterator[LocatedRestaurant]]
 """The restaurants from their beginning, each time it is called; what cannot be read goes into the failures."""
 
 
@@ -94,7 +94,7 @@ def command(
     """
     not_ready = None
     if extractor == "anthropic":
-        from formulaseed.cli.asking import ask, not_ready_to_ask
+        from formulaseed.cli.model_run import ask, not_ready_to_ask
 
         not_ready = not_ready_to_ask(model_options)
     else:

@@ -15,7 +15,7 @@ from formulaseed.cli.output import emit, say
 from formulaseed.data.jsonl import BadLine, read_lines
 from formulaseed.data.results import Failures, text_writer
 from formulaseed.errors import DataError
-from formulaseed.extract.store import Store, StoreError, default_path
+from formulaseed.extract.model.store import Store, StoreError, default_path
 from formulaseed.llm.prices import cost_text, read_prices
 from formulaseed.wording import number_of
 

@@ -10,11 +10,11 @@ from formulaseed.data.records import Restaurant, Review, ReviewLine
 from formulaseed.data.results import Failures
 from formulaseed.errors import DataError
 
-Placed = tuple[str, Restaurant | DataError, str]
+LocatedRestaurant = tuple[str, Restaurant | DataError, str]
 """Where it stands, the restaurant or why there is none, and its id as far as it is known."""
 
 
-def read_contexts(lines: Iterable[Line | BadLine], model: type[Restaurant] = Restaurant) -> Iterator[Placed]:
+def read_contexts(lines: Iterable[Line | BadLine], model: type[Restaurant] = Restaurant) -> Iterator[LocatedRestaurant]:
     """One restaurant a line, read as the given model."""
     for line in lines:
         if isinstance(line, BadLine):
@@ -32,7 +32,7 @@ def join_files(
     reviews: Iterable[Line | BadLine],
     failures: Failures,
     models: tuple[type[Restaurant], type[ReviewLine]] = (Restaurant, ReviewLine),
-) -> Iterator[Placed]:
+) -> Iterator[LocatedRestaurant]:
     """Restaurants in the order of their file, each with its reviews in the order of theirs.
 
     The reviews are read first and kept in memory. A bad review line is a failure, and where it names its restaurant

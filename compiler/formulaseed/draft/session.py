@@ -12,12 +12,12 @@ from typing import Any
 
 from formulaseed import limits
 from formulaseed.draft.answers import Unusable, read_answer
-from formulaseed.draft.carriers import Carrier
 from formulaseed.draft.conversion import drafted, repaired
 from formulaseed.draft.prompts import CONDITIONS, GRAPH, REPAIR, SEED, Step, call_of, sentences
 from formulaseed.draft.repair import Checked, Wrong, check, prompt_values
 from formulaseed.draft.task import Task
 from formulaseed.draft.transcript import Settings
+from formulaseed.draft.transports import Transport
 from formulaseed.llm.calls import Usage
 
 Json = Any
@@ -67,7 +67,7 @@ class Session:
     """Drafts a task's seed. `notify` hears of each step when it begins; `spent` grows with each answer."""
 
     task: Task
-    carrier: Carrier
+    carrier: Transport
     settings: Settings
     notify: Callable[[str], None]
     spent: list[Spent] = field(default_factory=list)

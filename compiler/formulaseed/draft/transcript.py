@@ -35,7 +35,7 @@ class Settings:
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class Exchange:
     """A call with its answer."""
 
     call: Call
@@ -75,7 +75,7 @@ class Record:
         }
 
 
-def record_of(given: Json) -> Record:
+def exchange_of(given: Json) -> Exchange:
     """The record in the JSON of a file. Raises `DataError` where it is none."""
     try:
         call = Call(
@@ -95,7 +95,7 @@ def record_of(given: Json) -> Record:
         )  # fmt: skip
     except (KeyError, TypeError, AttributeError, RecursionError) as error:
         raise DataError(f"no call of a draft: {error}") from None
-    return Record(call, answer)
+    return Exchange(call, answer)
 
 
 def _answer_to_json(text: str) -> dict[str, Json]:
@@ -160,17 +160,17 @@ class Transcript:
         values = {"model": settings.model, "effort": settings.effort, "max_repairs": settings.max_repairs}
         self.write_text(_SESSION, layout({**note, **values}))
 
-    def record(self, name: str) -> Record | None:
+    def record(self, name: str) -> Exchange | None:
         """The call of this name with its answer, if there is one."""
         file = f"{name}.json"
         if not (self.folder / file).exists():
             return None
         try:
-            return record_of(self._read(file))
+            return exchange_of(self._read(file))
         except DataError as error:
             raise error.at(str(self.folder / file)) from None
 
-    def write(self, name: str, record: Record) -> None:
+    def write(self, name: str, record: Exchange) -> None:
         self.write_text(f"{name}.json", layout(record.to_json()))
 
     def write_diagnostics(self, name: str, diagnostics: list[dict[str, Json]]) -> None:

@@ -14,7 +14,7 @@ from formulaseed.extract.fields import Field, FieldType
 from formulaseed.ir import nodes
 
 
-class OneByOne(ABC):
+class SyncExtractor(ABC):
     """An extractor that has an answer at once."""
 
     prompt_sha256: str | None = None
@@ -47,7 +47,7 @@ def fields_of(program: nodes.Program) -> tuple[Field, ...]:
 _TYPES: dict[str, FieldType] = {"boolean": "boolean", "integer": "integer", "number": "number", "string": "string"}
 
 
-class TextExtractor(OneByOne):
+class TextExtractor(SyncExtractor):
     """An extractor made of a function from a text to field values, which always has an answer."""
 
     def __init__(self, name: str, function: Callable[[str], dict[str, FieldValue]]) -> None:

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from formulaseed.data.extractions import FieldValue, Quote
-from formulaseed.extract.asking import Values
+from formulaseed.extract.model.prompting import Values
 
 
 def majority(passes: Sequence[Values]) -> Values:

@@ -13,12 +13,12 @@ from formulaseed.data.extractions import Extraction, FieldValue, ReviewText
 from formulaseed.data.jsonl import BadLine, Line
 from formulaseed.data.records import ExtractionLine
 from formulaseed.errors import DataError
-from formulaseed.extract.base import OneByOne
+from formulaseed.extract.base import SyncExtractor
 from formulaseed.extract.fields import Field, legal
 from formulaseed.language.typos import _typo_of
 
 
-class RecordedExtractor(OneByOne):
+class RecordedExtractor(SyncExtractor):
     """Looks reviews up by restaurant and review id. `faults` lists the lines that could not be used.
 
     With `strict` a field that the seed does not have makes a line unusable.

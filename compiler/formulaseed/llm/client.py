@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from formulaseed.errors import FormulaSeedError, UnreadableError
 from formulaseed.llm.calls import Answer, Call, Usage, answer_of, params
-from formulaseed.llm.gate import Gate, Rate
+from formulaseed.llm.limiter import AdaptiveLimiter, RateLimiter
 
 if TYPE_CHECKING:
     from anthropic import AsyncAnthropic
@@ -45,7 +45,7 @@ class Attempt:
 
 
 @dataclass(frozen=True, slots=True)
-class Abilities:
+class ModelCapabilities:
     """What a model understands; where the server does not say, what current models do."""
 
     effort: bool = True
@@ -107,9 +107,9 @@ class Client:
         may_retry: Callable[[], bool] = lambda: True,
     ) -> None:
         self.limits = limits
-        self.gate = Gate(limits.concurrency)
-        self._requests = Rate(limits.requests_per_minute, is_over)
-        self._tokens = Rate(limits.tokens_per_minute, is_over)
+        self.gate = AdaptiveLimiter(limits.concurrency)
+        self._requests = RateLimiter(limits.requests_per_minute, is_over)
+        self._tokens = RateLimiter(limits.tokens_per_minute, is_over)
         self._on_attempt = on_attempt
         self._may_retry = may_retry
         self.sdk = connect(limits, self._meter)
@@ -152,18 +152,18 @@ class Client:
         response = await self._create(**params(call))
         return answer_of(await response.read(), response.request_id or "")
 
-    async def abilities(self, model: str) -> Abilities:
+    async def abilities(self, model: str) -> ModelCapabilities:
         """What the model understands. A server that does not tell soon is taken to have a current model."""
         try:
             async with asyncio.timeout(min(_SECONDS_FOR_A_COURTESY, self.limits.deadline)):
                 found = (await self.sdk.with_options(max_retries=2).models.retrieve(model)).capabilities
             if found is None:
-                return Abilities()
-            return Abilities(
+                return ModelCapabilities()
+            return ModelCapabilities(
                 found.effort.supported, found.thinking.types.disabled.supported, found.structured_outputs.supported
             )
         except Exception:  # the endpoint is a courtesy: whatever is wrong, the calls themselves will tell
-            return Abilities()
+            return ModelCapabilities()
 
     async def aclose(self) -> None:
         await self.sdk.close()

@@ -16,13 +16,13 @@ from typing import Any, TypeVar
 _Result = TypeVar("_Result")
 
 
-class Loop:
+class InterruptibleLoop:
     """Runs one piece of work after another; what they have started goes on while the next one runs."""
 
     def __init__(self) -> None:
         self._runner = asyncio.Runner()
 
-    def __enter__(self) -> Loop:
+    def __enter__(self) -> InterruptibleLoop:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:

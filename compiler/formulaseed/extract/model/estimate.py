@@ -11,8 +11,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from formulaseed.data.extractions import ReviewText
-from formulaseed.extract.answers import Answers
 from formulaseed.extract.fields import Field
+from formulaseed.extract.model.answers import AnswerCache
 from formulaseed.llm.calls import Usage
 from formulaseed.llm.prices import Prices, cost_text
 from formulaseed.wording import number_of
@@ -32,7 +32,7 @@ class Estimate:
     message_bytes: int = 0
 
 
-def estimate(answers: Answers, restaurants: Iterable[Sequence[ReviewText]]) -> Estimate:
+def estimate(answers: AnswerCache, restaurants: Iterable[Sequence[ReviewText]]) -> Estimate:
     """Look at every review once. Keeps eight bytes and a little of every question."""
     found = Estimate()
     seen: set[int] = set()
@@ -54,7 +54,7 @@ def estimate(answers: Answers, restaurants: Iterable[Sequence[ReviewText]]) -> E
     return found
 
 
-def lines(found: Estimate, answers: Answers, prices: Prices) -> list[str]:
+def lines(found: Estimate, answers: AnswerCache, prices: Prices) -> list[str]:
     """The estimate for people."""
     asked = answers.asked
     least, most = usages(found, answers)
@@ -73,7 +73,7 @@ def lines(found: Estimate, answers: Answers, prices: Prices) -> list[str]:
     return shown
 
 
-def usages(found: Estimate, answers: Answers) -> tuple[Usage, Usage]:
+def usages(found: Estimate, answers: AnswerCache) -> tuple[Usage, Usage]:
     """The least and the most tokens."""
     if not found.calls:
         return Usage(), Usage()

@@ -10,11 +10,11 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 
 from formulaseed.data.extractions import NOT_ASKED, Extraction, ReviewText
-from formulaseed.extract.asking import Question, Questionnaire, Unusable
-from formulaseed.extract.base import OneByOne
+from formulaseed.extract.base import SyncExtractor
+from formulaseed.extract.model.prompting import PromptSpec, Question, Unusable
+from formulaseed.extract.model.store import Store, StoredAnswer
+from formulaseed.extract.model.usage import UsageStats
 from formulaseed.extract.passes import majority
-from formulaseed.extract.store import Store, Stored
-from formulaseed.extract.tally import Tally
 from formulaseed.llm.calls import Answer, Usage
 from formulaseed.llm.client import Attempt
 
@@ -22,20 +22,20 @@ ASKED_AT_MOST = 3
 """So often one question is asked where the answers are of no use."""
 
 
-class Answers:
+class AnswerCache:
     """A question whose answers are of no use is asked `ASKED_AT_MOST` times, over all runs; then that is remembered.
 
     `retry_errors`: what earlier runs remember of that kind counts as nothing.
     """
 
-    def __init__(self, asked: Questionnaire, store: Store, tally: Tally, *, retry_errors: bool = False) -> None:
+    def __init__(self, asked: PromptSpec, store: Store, tally: UsageStats, *, retry_errors: bool = False) -> None:
         self.asked = asked
         self.tally = tally
         self.store = store
         self._retry_errors = retry_errors
         self._asked_anew: set[str] = set()
 
-    def find(self, question: Question) -> Stored | None:
+    def find(self, question: Question) -> StoredAnswer | None:
         """The stored answer to a question, None where it has to be asked."""
         stored = self.store.get(question.key)
         if stored is None:
@@ -54,27 +54,27 @@ class Answers:
         stored = self.store.get(key)
         return self._tries(key, stored) if stored is not None else 0
 
-    def _tries(self, key: str, stored: Stored) -> int:
+    def _tries(self, key: str, stored: StoredAnswer) -> int:
         return 0 if self._retry_errors and key not in self._asked_anew else stored.tries
 
-    def spared(self, stored: Stored) -> None:
+    def spared(self, stored: StoredAnswer) -> None:
         """Count an answer that did not have to be asked for."""
         self.tally.spared(self.asked.model, stored.usage, is_batch=stored.is_batch)
 
-    def keep(self, key: str, answer: Answer, attempt: Attempt) -> Stored:
+    def keep(self, key: str, answer: Answer, attempt: Attempt) -> StoredAnswer:
         """Store what an answer says, or why it is of no use, and what it took, as one."""
         with self.store.together():
             self.attempted(attempt)
             return self.read(key, answer)
 
-    def read(self, key: str, answer: Answer, *, is_batch: bool = False) -> Stored:
+    def read(self, key: str, answer: Answer, *, is_batch: bool = False) -> StoredAnswer:
         """Store what an answer says, or why it is of no use. A refusal is not asked about again."""
         tries = self.tries(key) + 1
         try:
-            stored = Stored(self.asked.read(answer), "", answer.usage, is_batch, tries)
+            stored = StoredAnswer(self.asked.read(answer), "", answer.usage, is_batch, tries)
         except Unusable as error:
             tries = ASKED_AT_MOST if answer.stop_reason == "refusal" else tries
-            stored = Stored(None, str(error), answer.usage, is_batch, tries)
+            stored = StoredAnswer(None, str(error), answer.usage, is_batch, tries)
             if self._retry_errors:
                 self._asked_anew.add(key)
         self.store.put(key, self.asked.model, stored)
@@ -85,7 +85,7 @@ class Answers:
         self.tally.attempt(attempt, is_batch=is_batch)
         self.store.note(attempt, is_batch=is_batch)
 
-    def extraction(self, review: ReviewText, passes: Sequence[Stored]) -> Extraction:
+    def extraction(self, review: ReviewText, passes: Sequence[StoredAnswer]) -> Extraction:
         """The review's values by the majority of its passes. One pass without values is a failure of the review."""
         failed = [each.reason for each in passes if each.content is None]
         if failed:
@@ -101,7 +101,7 @@ class Answers:
         return Extraction(review.review_id, chosen.fields, quotes=chosen.quotes)
 
 
-class StoredExtractor(OneByOne):
+class StoredExtractor(SyncExtractor):
     """Takes what the store holds. `failures` says why a question has no answer there, by its key.
 
     `asked` are the keys that this run has asked: what else is found was spared.
@@ -109,7 +109,7 @@ class StoredExtractor(OneByOne):
 
     def __init__(
         self,
-        answers: Answers,
+        answers: AnswerCache,
         asked: Collection[str] = (),
         failures: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
@@ -129,12 +129,12 @@ class StoredExtractor(OneByOne):
             stored = self._answers.find(question)
             if stored is not None and question.key not in self._asked:
                 self._answers.spared(stored)
-            passes.append(stored or Stored(None, reason, Usage()))
+            passes.append(stored or StoredAnswer(None, reason, Usage()))
         return self._answers.extraction(review, passes)
 
 
 def unanswered(
-    answers: Answers, restaurants: Iterable[Sequence[ReviewText]], again: Collection[str] = ()
+    answers: AnswerCache, restaurants: Iterable[Sequence[ReviewText]], again: Collection[str] = ()
 ) -> Iterator[Question]:
     """The questions that the store has no answer to, or that are to be asked again, by their keys.
 

@@ -16,7 +16,7 @@ SECONDS_BETWEEN_SLOWDOWNS = 1.0
 _SECONDS_BETWEEN_LOOKS = 0.5
 
 
-class Gate:
+class AdaptiveLimiter:
     """Lets `most` calls through at a time; `slow` and `recover` move the number between 1 and `most`."""
 
     def __init__(self, most: int, clock: Callable[[], float] = time.monotonic) -> None:
@@ -75,7 +75,7 @@ class Gate:
                 free -= 1
 
 
-class Rate:
+class RateLimiter:
     """At most so much a minute, in a steady flow: what is taken now is waited for by whoever comes next."""
 
     def __init__(

@@ -55,7 +55,7 @@ class Unusable(DataError):
     """An answer that gives no values, and why."""
 
 
-class Questionnaire:
+class PromptSpec:
     """What one seed asks of one model about each review.
 
     `own_prompt` is the older shape's `extraction_prompt`, with its placeholders; empty for the usual message.

@@ -13,13 +13,13 @@ from typing import Any
 
 from formulaseed.data.extractions import NOT_ASKED, Extraction, ReviewText
 from formulaseed.errors import FormulaSeedError
-from formulaseed.extract.answers import ASKED_AT_MOST, Answers
-from formulaseed.extract.asking import Question
-from formulaseed.extract.store import Stored
+from formulaseed.extract.model.answers import ASKED_AT_MOST, AnswerCache
+from formulaseed.extract.model.prompting import Question
+from formulaseed.extract.model.store import StoredAnswer
 from formulaseed.llm.budget import Budget
 from formulaseed.llm.calls import Call, Usage
-from formulaseed.llm.client import Abilities, Attempt, CallFailed, Client, Limits
-from formulaseed.llm.loop import Loop
+from formulaseed.llm.client import Attempt, CallFailed, Client, Limits, ModelCapabilities
+from formulaseed.llm.loop import InterruptibleLoop
 
 REFUSED_AT_FIRST, REFUSED_IN_A_ROW = 5, 50
 """After so many calls in a row that the API calls bad in the same words, before and after the first answer, the rest would
@@ -35,7 +35,7 @@ class LiveExtractor:
     """Asks a model. `budget` is what the calls of this run may cost; `on_answer` hears of every answer."""
 
     def __init__(
-        self, answers: Answers, limits: Limits, budget: Budget, on_answer: Callable[[], None] = lambda: None
+        self, answers: AnswerCache, limits: Limits, budget: Budget, on_answer: Callable[[], None] = lambda: None
     ) -> None:
         self.name = answers.asked.extractor
         self.prompt_sha256: str | None = answers.asked.prompt_sha256
@@ -44,10 +44,10 @@ class LiveExtractor:
         self._budget = budget
         self._on_answer = on_answer
         self._client: Client | None = None
-        self._abilities = Abilities()
+        self._abilities = ModelCapabilities()
         self._first = asyncio.Lock()
         self._is_warm = False
-        self._asking: dict[str, asyncio.Task[Stored]] = {}
+        self._asking: dict[str, asyncio.Task[StoredAnswer]] = {}
         self._waiting = 0
         self._done = asyncio.Event()
         self._broken: FormulaSeedError | None = None
@@ -56,7 +56,7 @@ class LiveExtractor:
         """Why nothing more is asked; empty while all is well."""
 
     def extract_all(self, restaurants: Iterable[Sequence[ReviewText]]) -> Iterator[list[Extraction]]:
-        with Loop() as loop:
+        with InterruptibleLoop() as loop:
             window: deque[tuple[int, asyncio.Task[list[Extraction]]]] = deque()
             held = 0
             try:
@@ -118,14 +118,14 @@ class LiveExtractor:
             self._waiting -= 1
             self._done.set()
 
-    def _answered(self, question: Question) -> asyncio.Future[Stored]:
+    def _answered(self, question: Question) -> asyncio.Future[StoredAnswer]:
         """The answer, from the store, from a call that is under way for the same text, or from a new one."""
         task = self._asking.get(question.key)
         if task is None:
             stored = self._answers.find(question)
             if stored is not None:
                 self._answers.spared(stored)
-                known: asyncio.Future[Stored] = asyncio.get_running_loop().create_future()
+                known: asyncio.Future[StoredAnswer] = asyncio.get_running_loop().create_future()
                 known.set_result(stored)
                 return known
             task = asyncio.get_running_loop().create_task(self._asked(question))
@@ -133,18 +133,18 @@ class LiveExtractor:
             task.add_done_callback(lambda _: self._asking.pop(question.key, None))
         return asyncio.shield(task)
 
-    async def _asked(self, question: Question) -> Stored:
+    async def _asked(self, question: Question) -> StoredAnswer:
         """Ask, and where the answer is of no use ask again; a call without an answer fails the review."""
         try:
             stored = await self._asked_first(question)
         except CallFailed as error:
             if error.is_final or self._row.is_hopeless(question, error):
                 self.stopped = self.stopped or str(error)
-            stored = Stored(None, str(error), Usage())
+            stored = StoredAnswer(None, str(error), Usage())
         self._on_answer()
         return stored
 
-    async def _asked_first(self, question: Question) -> Stored:
+    async def _asked_first(self, question: Question) -> StoredAnswer:
         """The prompt is in the API's cache only when the first answer has begun: until then one call goes alone."""
         if self._is_warm:
             return await self._asked_until_usable(question)
@@ -156,20 +156,20 @@ class LiveExtractor:
                     self._is_warm = True
         return await self._asked_until_usable(question)
 
-    async def _asked_until_usable(self, question: Question) -> Stored:
-        stored: Stored | None = None
+    async def _asked_until_usable(self, question: Question) -> StoredAnswer:
+        stored: StoredAnswer | None = None
         tries = self._answers.tries(question.key)
         while stored is None or (stored.content is None and tries < ASKED_AT_MOST):
             client = await self._connected()
             call = self._call(question, tries + 1)
             async with client.turn(call):
                 if self.stopped:
-                    return Stored(None, NOT_ASKED, Usage())
+                    return StoredAnswer(None, NOT_ASKED, Usage())
                 if not await self._budget.reserve(call):
                     reason = self._budget.refusal(call)
                     if self._budget.has_price(call):
                         self.stopped, reason = self.stopped or reason, NOT_ASKED
-                    return Stored(None, reason, Usage())
+                    return StoredAnswer(None, reason, Usage())
                 try:
                     answer, attempt = await client.ask(call)
                     self._budget.attempted(attempt)

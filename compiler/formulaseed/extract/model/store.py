@@ -18,11 +18,11 @@ from pathlib import Path
 from typing import Any
 
 from formulaseed.errors import DataError
-from formulaseed.extract.store_file import MIGRATIONS, StoreError, opened_to_read, opened_to_write, transaction
+from formulaseed.extract.model.store_file import MIGRATIONS, StoreError, opened_to_read, opened_to_write, transaction
 from formulaseed.llm.calls import Usage
 from formulaseed.llm.client import Attempt
 
-__all__ = ["MIGRATIONS", "Store", "StoreError", "Stored", "default_path"]
+__all__ = ["MIGRATIONS", "Store", "StoreError", "StoredAnswer", "default_path"]
 
 _EXPORTED: dict[str, tuple[type, ...]] = {
     "key": (str,), "model": (str,), "content": (dict, type(None)), "reason": (str,), "batch": (int,), "input": (int,),
@@ -34,7 +34,7 @@ _MOST = 10**12
 
 
 @dataclass(frozen=True, slots=True)
-class Stored:
+class StoredAnswer:
     """An answer: an object of values, or None and the reason why it is of no use. Either was paid for.
 
     `tries` is how often the question was asked until then.
@@ -90,7 +90,7 @@ class Store:
 
     # --- answers
 
-    def get(self, key: str) -> Stored | None:
+    def get(self, key: str) -> StoredAnswer | None:
         with self._guarded():
             row = self._db.execute(
                 "SELECT content, reason, input, cache_write, cache_read, output, batch, tries FROM answers WHERE key = ?",
@@ -99,7 +99,7 @@ class Store:
             if row is None:
                 return None
             content = json.loads(row[0]) if row[0] is not None else None
-        return Stored(content, row[1], Usage(*row[2:6]), bool(row[6]), row[7])
+        return StoredAnswer(content, row[1], Usage(*row[2:6]), bool(row[6]), row[7])
 
     def forget(self, key: str) -> None:
         """Drop an answer. A store that is only read keeps it."""
@@ -108,7 +108,7 @@ class Store:
         with self._guarded():
             self._db.execute("DELETE FROM answers WHERE key = ?", (key,))
 
-    def put(self, key: str, model: str, stored: Stored) -> None:
+    def put(self, key: str, model: str, stored: StoredAnswer) -> None:
         """Keep an answer. One that is of use is never replaced."""
         usage = stored.usage
         content = json.dumps(stored.content, ensure_ascii=False) if stored.content is not None else None

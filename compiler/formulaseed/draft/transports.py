@@ -12,12 +12,12 @@ from typing import Any, Protocol
 
 from formulaseed.draft.answers import Unusable, read_answer
 from formulaseed.draft.prompts import MOST_TOKENS
-from formulaseed.draft.transcript import Record, Settings, Transcript
+from formulaseed.draft.transcript import Exchange, Settings, Transcript
 from formulaseed.errors import DataError, FormulaSeedError
 from formulaseed.llm.budget import Budget
 from formulaseed.llm.calls import Answer, Call
-from formulaseed.llm.client import Abilities, CallFailed, Client, Limits
-from formulaseed.llm.loop import Loop
+from formulaseed.llm.client import CallFailed, Client, Limits, ModelCapabilities
+from formulaseed.llm.loop import InterruptibleLoop
 
 Json = Any
 
@@ -27,10 +27,10 @@ _TOO_LARGE = ("grammar", "schema", "output_config")
 """One of these words is in the API's message where it refuses a schema."""
 
 
-class Carrier(Protocol):
+class Transport(Protocol):
     """Brings answers to calls, which are named in the order in which they are made."""
 
-    def ask(self, name: str, call: Call) -> Record:
+    def ask(self, name: str, call: Call) -> Exchange:
         """The call with its answer. Raises `FormulaSeedError` where there is none."""
 
     def keep(self, name: str, diagnostics: list[dict[str, Json]]) -> None:
@@ -38,18 +38,18 @@ class Carrier(Protocol):
 
 
 @dataclass
-class Live:
+class LiveTransport:
     """Asks a model. `notify` hears what is worth knowing on the way."""
 
     budget: Budget
     notify: Callable[[str], None]
 
     def __post_init__(self) -> None:
-        self._loop = Loop()
+        self._loop = InterruptibleLoop()
         self._client: Client | None = None
-        self._abilities: dict[str, Abilities] = {}
+        self._abilities: dict[str, ModelCapabilities] = {}
 
-    def ask(self, name: str, call: Call) -> Record:
+    def ask(self, name: str, call: Call) -> Exchange:
         return self._loop.run(self._ask(name, call))
 
     def keep(self, name: str, diagnostics: list[dict[str, Json]]) -> None:
@@ -60,21 +60,21 @@ class Live:
             self._loop.run(self._client.aclose())
         self._loop.close()
 
-    async def _ask(self, name: str, call: Call) -> Record:
+    async def _ask(self, name: str, call: Call) -> Exchange:
         client = self._client = self._client or Client(LIMITS, self.budget.attempted)
         able = self._abilities.get(call.model) or await client.abilities(call.model)
         self._abilities[call.model] = able
         known = call if able.effort else replace(call, effort=None)
         if not able.structured:
-            return Record(call, await self._paid(client, in_words(known)))
+            return Exchange(call, await self._paid(client, in_words(known)))
         try:
-            return Record(call, await self._paid(client, known))
+            return Exchange(call, await self._paid(client, known))
         except CallFailed as error:
             if error.status != 400 or not any(word in str(error) for word in _TOO_LARGE):
                 raise
             self.notify(f"{name}: {error}; asked once more with the schema in the prompt")
             self._abilities[call.model] = replace(able, structured=False)
-            return Record(call, await self._paid(client, in_words(known)))
+            return Exchange(call, await self._paid(client, in_words(known)))
 
     async def _paid(self, client: Client, call: Call) -> Answer:
         if not await self.budget.reserve(call):
@@ -103,12 +103,12 @@ def _unfenced(text: str) -> str:
 
 
 @dataclass
-class Replay:
+class ReplayTransport:
     """Answers from a transcript, and nothing else; a call that is not the recorded one is refused."""
 
     transcript: Transcript
 
-    def ask(self, name: str, call: Call) -> Record:
+    def ask(self, name: str, call: Call) -> Exchange:
         record = self.transcript.record(name)
         if record is None:
             raise DataError(f"the transcript has no answer to step {name}", str(self.transcript.folder))
@@ -120,17 +120,17 @@ class Replay:
 
 
 @dataclass
-class Kept:
+class RecordingTransport:
     """Writes each answer into a transcript as soon as it is there; what it holds already is not asked for again.
 
     `inner` asks. A recorded answer that is of no use is put aside, and asked for anew: with more room where it was cut off.
     """
 
-    inner: Carrier
+    inner: Transport
     transcript: Transcript
     settings: Settings
 
-    def ask(self, name: str, call: Call) -> Record:
+    def ask(self, name: str, call: Call) -> Exchange:
         found = self.transcript.record(name)
         if found is not None:
             found.must_be(name, call)
@@ -148,7 +148,7 @@ class Kept:
         self.transcript.write_diagnostics(name, diagnostics)
 
 
-def _is_useful(record: Record) -> bool:
+def _is_useful(record: Exchange) -> bool:
     if record.answer.fault:
         return False
     try:

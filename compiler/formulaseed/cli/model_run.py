@@ -16,14 +16,14 @@ from formulaseed.cli.progress import Progress, progress
 from formulaseed.cli.run import INTERRUPTED, Source, closing_line, written
 from formulaseed.data.extractions import Extractor, ReviewText
 from formulaseed.data.results import Counted, Failures
-from formulaseed.extract.answers import Answers, StoredExtractor, unanswered
-from formulaseed.extract.asking import Questionnaire
 from formulaseed.extract.base import fields_of
-from formulaseed.extract.batch import BatchRun
-from formulaseed.extract.estimate import estimate, lines
-from formulaseed.extract.live import LiveExtractor
-from formulaseed.extract.store import Store, default_path
-from formulaseed.extract.tally import Tally
+from formulaseed.extract.model.answers import AnswerCache, StoredExtractor, unanswered
+from formulaseed.extract.model.batch import BatchRun
+from formulaseed.extract.model.estimate import estimate, lines
+from formulaseed.extract.model.live import LiveExtractor
+from formulaseed.extract.model.prompting import PromptSpec
+from formulaseed.extract.model.store import Store, default_path
+from formulaseed.extract.model.usage import UsageStats
 from formulaseed.ir import nodes
 from formulaseed.llm.budget import Budget
 from formulaseed.llm.client import Limits, NotReady, must_be_ready
@@ -76,7 +76,7 @@ def ask(
     def reviews() -> Iterator[list[ReviewText]]:
         return asked_reviews(evaluator, source(Failures()), options)
 
-    questionnaire = Questionnaire(
+    questionnaire = PromptSpec(
         fields_of(program),
         model=given["model"],
         effort=given["effort"],
@@ -86,12 +86,12 @@ def ask(
     path = _store_path(given)
     if not_ready is not None and is_read_again:
         with Store(path, read_only=True) as store:
-            known = Answers(questionnaire, store, Tally(prices), retry_errors=given["retry_errors"])
+            known = AnswerCache(questionnaire, store, UsageStats(prices), retry_errors=given["retry_errors"])
             if next(unanswered(known, reviews()), None) is not None:
                 raise not_ready
     with Store(path, read_only=given["dry_run"]) as store:
-        tally = Tally(prices)
-        answers = Answers(questionnaire, store, tally, retry_errors=given["retry_errors"])
+        tally = UsageStats(prices)
+        answers = AnswerCache(questionnaire, store, tally, retry_errors=given["retry_errors"])
         if given["dry_run"]:
             for line in lines(estimate(answers, reviews()), answers, prices):
                 say(line)
@@ -138,7 +138,7 @@ def _silent(text: str) -> None:
 class _Speed:
     """Shows how fast answers come, what they cost so far, and how long the rest will take."""
 
-    def __init__(self, tally: Tally, total: int | None, shown: Progress) -> None:
+    def __init__(self, tally: UsageStats, total: int | None, shown: Progress) -> None:
         self._tally = tally
         self._total = total
         self._shown = shown

@@ -14,7 +14,7 @@ from formulaseed.wording import number_of
 
 
 @dataclass
-class Tally:
+class UsageStats:
     """Counts as the work goes on. Costs are US dollars; one that is not known makes the sum unknown."""
 
     prices: Prices

@@ -13,11 +13,11 @@ import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
 from formulaseed.data.extractions import ReviewText
-from formulaseed.extract.answers import ASKED_AT_MOST, Answers, unanswered
+from formulaseed.extract.model.answers import ASKED_AT_MOST, AnswerCache, unanswered
 from formulaseed.llm.batches import BatchClient, BatchResult
 from formulaseed.llm.calls import Call, params
-from formulaseed.llm.client import Abilities, Attempt, CallFailed, Limits
-from formulaseed.llm.loop import Loop
+from formulaseed.llm.client import Attempt, CallFailed, Limits, ModelCapabilities
+from formulaseed.llm.loop import InterruptibleLoop
 
 ROUNDS = 3
 """So often a question is sent where it expires, ends in an error or in an answer of no use."""
@@ -34,7 +34,7 @@ class BatchRun:
 
     def __init__(
         self,
-        answers: Answers,
+        answers: AnswerCache,
         limits: Limits,
         *,
         most_usd: float | None = None,
@@ -56,13 +56,13 @@ class BatchRun:
         """The questions that were sent in this run, by their keys."""
         self.failures: dict[str, str] = {}
         """Why a question has no answer of use, by its key."""
-        self._abilities = Abilities()
+        self._abilities = ModelCapabilities()
         self.stopped = ""
         """Why not everything was asked; empty where it was."""
 
     def ask(self, source: Source) -> None:
         """Have every question answered, as far as that is possible. Raises `FormulaSeedError` where the API cannot be used."""
-        with Loop() as loop:
+        with InterruptibleLoop() as loop:
             loop.run(self._ask(source))
 
     async def _ask(self, source: Source) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from formulaseed import EvaluationError, load_evaluator
-from formulaseed.diagnostics.suggestions import is_slip, near
+from formulaseed.diagnostics.suggestions import close_matches, is_typo
 from formulaseed.pipeline import Analysis, analyse_text, fixed
 from formulaseed.source.text import Source
 from helpers import SEEDS, TASKS, formulaseed, tiny_row, tiny_rows, tiny_seed, write_json, write_lines
@@ -102,25 +102,25 @@ SLIPS = [
 
 @pytest.mark.parametrize(("written", "known"), OPPOSITES + OTHERS)
 def test_what_may_be_another_word_is_left(written: str, known: str) -> None:
-    assert not is_slip(written, known, [known, "elsewhere"])
+    assert not is_typo(written, known, [known, "elsewhere"])
 
 
 @pytest.mark.parametrize(("written", "known"), OPPOSITES)
 def test_no_opposite_is_proposed(written: str, known: str) -> None:
-    assert near(written, [known]) == []
+    assert close_matches(written, [known]) == []
 
 
 @pytest.mark.parametrize(("written", "known"), SLIPS)
 def test_a_slip_is_certain_where_one_name_alone_can_be_meant(written: str, known: str) -> None:
-    assert is_slip(written, known, ["elsewhere", known])
-    assert not is_slip(written, known, [known, known.swapcase()])
+    assert is_typo(written, known, ["elsewhere", known])
+    assert not is_typo(written, known, [known, known.swapcase()])
 
 
 def test_another_name_within_one_character_leaves_it_open() -> None:
     """A definition may be what is misspelt: `N_LUD` for `N_LOUD`, beside `N_LOUDS`."""
-    assert is_slip("N_LOUD", "N_LOUDS", ["N_LOUDS", "elsewhere"])
-    assert not is_slip("N_LOUD", "N_LOUDS", ["N_LOUDS", "N_LUD"])
-    assert not is_slip("N_LOUD", "N_LOUDS", ["N_LOUDS", "_LOUD"])
+    assert is_typo("N_LOUD", "N_LOUDS", ["N_LOUDS", "elsewhere"])
+    assert not is_typo("N_LOUD", "N_LOUDS", ["N_LOUDS", "N_LUD"])
+    assert not is_typo("N_LOUD", "N_LOUDS", ["N_LOUDS", "_LOUD"])
 
 
 AMBIGUOUS = {

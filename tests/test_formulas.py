@@ -83,7 +83,7 @@ def test_warnings_are_errors_where_asked_for() -> None:
     assert formulaseed(*arguments).out == "210.0\n"
     strict = formulaseed(*arguments, "--strict")
     assert (strict.status, strict.out) == (1, "")
-    assert "error[FS305] may-be-null: `cpu.tdp_w` may be null here" in strict.err
+    assert "error[FS305] possibly-null: `cpu.tdp_w` may be null here" in strict.err
 
 
 @pytest.mark.skipif(not REAL.is_file(), reason="the real formula reference is not here")

@@ -16,7 +16,6 @@ PACKAGE = ROOT / "compiler" / "formulaseed"
 
 ORDER = (
     "limits",
-    "wording",
     "resources",
     "source",
     "diagnostics",

@@ -21,7 +21,7 @@ from formulaseed.seed.read.operations import OPERATIONS
 from formulaseed.source.text import Source
 from helpers import formulaseed, tiny_seed
 
-PAGES = Path(__file__).resolve().parents[1] / "compiler" / "formulaseed" / "diagnostics" / "explain"
+PAGES = Path(__file__).resolve().parents[1] / "compiler" / "formulaseed" / "diagnostics" / "pages"
 IN_PROSE = {
     "FS002": "bytes that are no text cannot stand in a text",
     "FS003": "two megabytes of seed are not worth reading",

@@ -11,9 +11,8 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 from formulaseed import __version__
-from formulaseed.diagnostics.codes import CODES
+from formulaseed.diagnostics.codes import CODES, explanation, page
 from formulaseed.diagnostics.model import Diagnostic, Suggestion
-from formulaseed.diagnostics.pages import explanation, page
 from formulaseed.diagnostics.sarif import FINGERPRINT, render_sarif
 from formulaseed.pipeline import analyse, analyse_file
 from formulaseed.source.text import Source, Span

@@ -28,7 +28,7 @@ from formulaseed.data.documents import (
     source_of,
 )
 from formulaseed.diagnostics.model import Diagnostic, Problems, strictly
-from formulaseed.diagnostics.suggestions import at_most
+from formulaseed.diagnostics.suggestions import comparison_budget
 from formulaseed.errors import FormulaSeedError, SeedError, UnreadableError
 from formulaseed.ir import nodes
 from formulaseed.reference.evaluation import Formula
@@ -134,7 +134,7 @@ def analyse_reference(document: Document, problems: Problems) -> ProgramAnalysis
     assert document.tree is not None
     tree, reference = document.tree, Reference((), is_complete=False)
     try:
-        with at_most(limits.SUGGESTION_LETTERS):
+        with comparison_budget(limits.SUGGESTION_LETTERS):
             reference = lower_reference(tree, problems) or reference
             lower_layout(tree, problems)
             for text in formulas_shown(tree):
@@ -180,7 +180,7 @@ def _analysed(
 ) -> ProgramAnalysis:
     lowered = checked = None
     try:
-        with at_most(limits.SUGGESTION_LETTERS):
+        with comparison_budget(limits.SUGGESTION_LETTERS):
             lowered = lower()
             checked = check_program(lowered, problems) if lowered is not None else None
     except Exception as error:

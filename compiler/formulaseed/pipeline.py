@@ -34,7 +34,7 @@ from formulaseed.data.documents import (
     source_of,
 )
 from formulaseed.diagnostics.model import Diagnostic, Problems, strictly
-from formulaseed.diagnostics.suggestions import at_most, did_you_mean
+from formulaseed.diagnostics.suggestions import comparison_budget, did_you_mean
 from formulaseed.errors import FormulaSeedError, SeedError
 from formulaseed.ir import nodes
 from formulaseed.ir.places import place_of
@@ -263,7 +263,7 @@ def _sorted_text(analysis: Analysis) -> str:
 def _analysed(document: Document, problems: Problems) -> Analysis:
     lowered = checked = None
     try:
-        with at_most(limits.SUGGESTION_LETTERS):
+        with comparison_budget(limits.SUGGESTION_LETTERS):
             lowered = parse(document, problems)
             checked = check(lowered, problems) if lowered is not None else None
         if lowered is not None and checked is not None:

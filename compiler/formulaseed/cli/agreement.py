@@ -13,12 +13,12 @@ from formulaseed.data.extractions import ReviewText, handled
 from formulaseed.data.jsonl import read_lines
 from formulaseed.data.records import Restaurant
 from formulaseed.data.results import Failures
+from formulaseed.diagnostics.model import number_of
 from formulaseed.extract.agreement import Pair, measure, render, to_json
 from formulaseed.extract.base import fields_of
 from formulaseed.extract.lexical import LexicalExtractor
 from formulaseed.extract.recorded import RecordedExtractor
 from formulaseed.ir import nodes
-from formulaseed.wording import number_of
 
 
 @click.command("agreement")

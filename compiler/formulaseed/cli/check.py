@@ -17,7 +17,7 @@ from formulaseed.pipeline import Analysis, RequestsAnalysis, analyse_file, fixed
 
 if TYPE_CHECKING:
     from formulaseed.formulas import ProgramAnalysis
-from formulaseed.wording import number_of
+from formulaseed.diagnostics.model import number_of
 
 
 @click.command("check")

@@ -13,6 +13,7 @@ from formulaseed import limits
 from formulaseed.cli.output import emit, say, show
 from formulaseed.cli.seeds import replace_file
 from formulaseed.data.files import holds, read_bytes
+from formulaseed.diagnostics.model import number_of
 from formulaseed.diagnostics.render import render_text, summary
 from formulaseed.draft.estimate import estimate
 from formulaseed.draft.report import costs, report
@@ -27,7 +28,6 @@ from formulaseed.llm.client import must_be_ready
 from formulaseed.llm.prices import Prices, read_prices
 from formulaseed.pipeline import analyse_text
 from formulaseed.source.text import Source
-from formulaseed.wording import number_of
 
 _INTERRUPTED = 130
 

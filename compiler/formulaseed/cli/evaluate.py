@@ -8,8 +8,8 @@ from formulaseed.cli.common import allow_edited_option, finish, load, param_opti
 from formulaseed.cli.output import say
 from formulaseed.data.jsonl import read_lines
 from formulaseed.data.results import Counted, Failures, result_writer
+from formulaseed.diagnostics.model import number_of
 from formulaseed.runtime.evaluation import evaluate_lines
-from formulaseed.wording import number_of
 
 
 @click.command("evaluate")

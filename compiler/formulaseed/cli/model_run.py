@@ -16,6 +16,7 @@ from formulaseed.cli.progress import Progress, progress
 from formulaseed.cli.run import INTERRUPTED, Source, closing_line, written
 from formulaseed.data.extractions import Extractor, ReviewText
 from formulaseed.data.results import Counted, Failures
+from formulaseed.diagnostics.model import number_of
 from formulaseed.extract.base import fields_of
 from formulaseed.extract.model.answers import AnswerCache, StoredExtractor, unanswered
 from formulaseed.extract.model.batch import BatchRun
@@ -31,7 +32,6 @@ from formulaseed.llm.prices import cost_text, read_prices
 from formulaseed.runtime.evaluator import Evaluator
 from formulaseed.runtime.running import RunOptions, asked_reviews
 from formulaseed.runtime.running import run as run_restaurants
-from formulaseed.wording import number_of
 
 
 def not_ready_to_ask(given: Mapping[str, Any]) -> NotReady | None:

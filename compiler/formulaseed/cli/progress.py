@@ -9,8 +9,7 @@ from typing import Protocol
 
 from formulaseed.cli.common import is_terminal
 from formulaseed.cli.output import say
-from formulaseed.diagnostics.model import printable
-from formulaseed.wording import number_of
+from formulaseed.diagnostics.model import number_of, printable
 
 _SECONDS_BETWEEN_LINES = 10.0
 

@@ -6,7 +6,7 @@ import click
 
 from formulaseed.cli.output import show
 from formulaseed.diagnostics import codes
-from formulaseed.diagnostics.pages import page
+from formulaseed.diagnostics.codes import page
 from formulaseed.diagnostics.suggestions import did_you_mean
 
 

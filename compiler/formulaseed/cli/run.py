@@ -14,11 +14,11 @@ from formulaseed.data.contexts import LocatedRestaurant, join_files, read_contex
 from formulaseed.data.extractions import Extractor
 from formulaseed.data.jsonl import read_lines
 from formulaseed.data.results import Counted, Failures, Result, result_writer
+from formulaseed.diagnostics.model import number_of
 from formulaseed.extract.base import TextExtractor, fields_of
 from formulaseed.ir import nodes
 from formulaseed.runtime.running import RunOptions
 from formulaseed.runtime.running import run as run_restaurants
-from formulaseed.wording import number_of
 
 EXTRACTORS = ("lexical", "recorded", "anthropic")
 EFFORTS = ("low", "medium", "high", "xhigh", "max")

@@ -9,7 +9,7 @@ import click
 
 from formulaseed import limits
 from formulaseed.cli.output import emit, say, show
-from formulaseed.diagnostics.model import Problems, printable, strictly
+from formulaseed.diagnostics.model import Problems, number_of, printable, strictly
 from formulaseed.diagnostics.render import render_json, render_text, summary
 from formulaseed.diagnostics.suggestions import did_you_mean
 from formulaseed.pipeline import RequestsAnalysis, analyse_requests
@@ -20,7 +20,6 @@ from formulaseed.requests.shorthand_check import shorthand_of
 from formulaseed.requests.template import CHECKLIST, GUIDELINES, request_template
 from formulaseed.source.json_reader import Plain
 from formulaseed.source.text import Source
-from formulaseed.wording import number_of
 
 _CODES = ("FS814", "FS821", "FS822", "FS823")
 

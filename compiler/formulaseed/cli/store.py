@@ -14,10 +14,10 @@ from formulaseed.cli.common import finish, reported
 from formulaseed.cli.output import emit, say
 from formulaseed.data.jsonl import BadLine, read_lines
 from formulaseed.data.results import Failures, text_writer
+from formulaseed.diagnostics.model import number_of
 from formulaseed.errors import DataError
 from formulaseed.extract.model.store import Store, StoreError, default_path
 from formulaseed.llm.prices import cost_text, read_prices
-from formulaseed.wording import number_of
 
 _store_option = click.option("--store", "path", help="The store; by default the one in the user's cache folder.")
 

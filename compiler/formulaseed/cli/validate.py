@@ -15,7 +15,7 @@ from formulaseed.cli.requests_report import COLORS, Report, ToldRequest
 from formulaseed.cli.seeds import report_warnings
 from formulaseed.data.candidates import read_dataset
 from formulaseed.data.results import WRONG, Failures, result_writer, text_writer
-from formulaseed.diagnostics.model import Diagnostic
+from formulaseed.diagnostics.model import Diagnostic, number_of
 from formulaseed.diagnostics.render import render_text
 from formulaseed.diagnostics.suggestions import did_you_mean
 from formulaseed.ir.attributes import value_at
@@ -34,7 +34,6 @@ from formulaseed.requests.validate import (
     results_of,
     valid,
 )
-from formulaseed.wording import number_of
 
 
 @click.command("validate")

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any, TextIO, cast
 
 from formulaseed.data.extractions import Quote
+from formulaseed.diagnostics.model import number_of
 from formulaseed.errors import DataError, EvaluationError, UnreadableError, reason_of
-from formulaseed.wording import number_of
 
 FINE, WRONG, USAGE, PARTIAL = 0, 1, 2, 3
 """Exit statuses: fine; the input has errors; wrong usage or an unreadable file; finished, but some failed."""

@@ -1,8 +1,11 @@
-"""The table of diagnostics: a stable code, a name for the problem, a severity. Each has a page in explain/."""
+"""The table of diagnostics: a stable code, the name of the problem, the severity, and a page of `pages/` for each."""
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
 from typing import Literal
 
 Severity = Literal["error", "warning"]
@@ -18,32 +21,32 @@ class Code:
 _TABLE = (
     # FS0: reading the file
     Code("FS001", "invalid-json"),
-    Code("FS002", "not-utf8"),
+    Code("FS002", "invalid-utf8"),
     Code("FS003", "file-too-large"),
-    Code("FS004", "nested-too-deeply"),
+    Code("FS004", "nesting-too-deep"),
     Code("FS005", "duplicate-key"),
     Code("FS006", "number-out-of-range"),
-    Code("FS007", "unusable-character"),
+    Code("FS007", "invalid-character"),
     Code("FS008", "not-a-seed"),
     # FS1: the syntax of formulas
-    Code("FS101", "formula-syntax"),
-    Code("FS102", "unfinished-formula"),
-    Code("FS103", "not-in-the-language"),
+    Code("FS101", "invalid-formula"),
+    Code("FS102", "incomplete-formula"),
+    Code("FS103", "unsupported-syntax"),
     Code("FS104", "formula-too-large"),
     # FS2: names and order
     Code("FS201", "unknown-name"),
     Code("FS202", "used-before-definition"),
     Code("FS203", "duplicate-name"),
     Code("FS204", "unknown-field"),
-    Code("FS205", "filter-misused"),
+    Code("FS205", "misused-filter"),
     Code("FS206", "invalid-name"),
     Code("FS207", "unknown-function"),
     # FS3: types and nulls
     Code("FS301", "type-mismatch"),
     Code("FS302", "unknown-enum-value"),
     Code("FS303", "wrong-arguments"),
-    Code("FS304", "condition-not-boolean"),
-    Code("FS305", "may-be-null", "warning"),
+    Code("FS304", "non-boolean-condition"),
+    Code("FS305", "possibly-null", "warning"),
     Code("FS306", "always-fails"),
     # FS4: per review or per restaurant
     Code("FS401", "review-value-outside-aggregate"),
@@ -54,51 +57,51 @@ _TABLE = (
     Code("FS504", "unknown-operation"),
     Code("FS505", "unknown-operator"),
     Code("FS506", "case-without-else"),
-    Code("FS507", "default-needed"),
+    Code("FS507", "missing-default"),
     Code("FS508", "invalid-table"),
     Code("FS509", "invalid-value"),
-    Code("FS510", "too-many"),
+    Code("FS510", "limit-exceeded"),
     Code("FS511", "conflicting-keys"),
-    Code("FS512", "invalid-allowance"),
+    Code("FS512", "invalid-suppression"),
     # FS6: likely mistakes
     Code("FS601", "lookup-without-default", "warning"),
     Code("FS602", "unused-step", "warning"),
-    Code("FS603", "comparison-already-decided", "warning"),
-    Code("FS604", "may-divide-by-zero", "warning"),
-    Code("FS605", "may-be-outside-domain", "warning"),
-    Code("FS606", "may-overflow", "warning"),
-    Code("FS607", "rule-never-fires", "warning"),
-    Code("FS608", "never-varies", "warning"),
-    Code("FS609", "bounded-on-one-side", "warning"),
-    Code("FS610", "filter-never-varies", "warning"),
+    Code("FS603", "constant-comparison", "warning"),
+    Code("FS604", "possible-division-by-zero", "warning"),
+    Code("FS605", "possible-domain-error", "warning"),
+    Code("FS606", "possible-overflow", "warning"),
+    Code("FS607", "unreachable-rule", "warning"),
+    Code("FS608", "constant-result", "warning"),
+    Code("FS609", "missing-bound", "warning"),
+    Code("FS610", "constant-filter", "warning"),
     Code("FS611", "unused-input", "warning"),
     Code("FS612", "unused-enum-value", "warning"),
-    Code("FS613", "year-that-ages", "warning"),
-    Code("FS614", "keyword-inside-words", "warning"),
+    Code("FS613", "hard-coded-year", "warning"),
+    Code("FS614", "keyword-inside-word", "warning"),
     Code("FS615", "keyword-misses-inflection", "warning"),
     Code("FS616", "keyword-never-matches", "warning"),
-    Code("FS617", "keyword-adds-nothing", "warning"),
-    Code("FS618", "lookup-keys-overlap", "warning"),
-    Code("FS619", "lookup-entry-is-default", "warning"),
-    Code("FS620", "allowance-not-needed", "warning"),
-    Code("FS621", "aggregate-of-constant", "warning"),
+    Code("FS617", "redundant-keyword", "warning"),
+    Code("FS618", "overlapping-lookup-keys", "warning"),
+    Code("FS619", "redundant-lookup-entry", "warning"),
+    Code("FS620", "unused-suppression", "warning"),
+    Code("FS621", "constant-aggregate", "warning"),
     # FS7: modules
-    Code("FS701", "module-not-as-compiled"),
+    Code("FS701", "modified-module"),
     # FS8: requests
-    Code("FS811", "request-id-format"),
-    Code("FS812", "id-and-group-disagree", "warning"),
-    Code("FS813", "group-pattern", "warning"),
-    Code("FS814", "shorthand-disagrees", "warning"),
-    Code("FS815", "empty-text"),
-    Code("FS816", "restatement-disagrees", "warning"),
-    Code("FS817", "key-without-effect", "warning"),
+    Code("FS811", "invalid-request-id"),
+    Code("FS812", "id-group-mismatch", "warning"),
+    Code("FS813", "group-structure-mismatch", "warning"),
+    Code("FS814", "shorthand-mismatch", "warning"),
+    Code("FS815", "empty-string"),
+    Code("FS816", "restatement-mismatch", "warning"),
+    Code("FS817", "unused-key", "warning"),
     # FS8: the patterns of requests
-    Code("FS801", "pattern-syntax"),
-    Code("FS802", "pattern-not-in-the-language"),
-    Code("FS803", "pattern-takes-too-long"),
+    Code("FS801", "invalid-pattern"),
+    Code("FS802", "unsupported-pattern"),
+    Code("FS803", "pattern-too-slow"),
     Code("FS804", "pattern-too-large"),
     # FS82: the shorthand of requests; its commands take these for errors
-    Code("FS821", "shorthand-syntax", "warning"),
+    Code("FS821", "invalid-shorthand", "warning"),
     Code("FS822", "unknown-shorthand-operator", "warning"),
     Code("FS823", "shorthand-too-large", "warning"),
     # FS9: a bug of ours
@@ -110,4 +113,24 @@ CODES: dict[str, Code] = {entry.code: entry for entry in _TABLE}
 SEED_WARNINGS: tuple[str, ...] = tuple(
     entry.code for entry in _TABLE if entry.severity == "warning" and not entry.code.startswith("FS8")
 )
-"""The warnings that a seed can give, and may suppress: those of requests are none of them."""
+"""The warnings that a seed can raise and suppress; those of requests are not among them."""
+
+_PAGES = Path(__file__).parent / "pages"
+
+
+@cache
+def page(code: str) -> str:
+    """Return the page of a code, in Markdown: a heading, a paragraph, an example, what to write instead."""
+    return (_PAGES / f"{code}.md").read_text(encoding="utf-8")
+
+
+def explanation(code: str) -> str:
+    """Return the paragraph of a page, on one line."""
+    _, text, *_ = page(code).split("\n\n")
+    return " ".join(text.split())
+
+
+def headline(code: str) -> str:
+    """Return the first sentence of that paragraph."""
+    first, *_ = re.split(r"(?<=[.!?]) ", explanation(code))
+    return first

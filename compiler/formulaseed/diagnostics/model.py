@@ -12,7 +12,6 @@ from typing import Any, Literal
 from formulaseed import limits
 from formulaseed.diagnostics.codes import CODES, Severity
 from formulaseed.source.text import Span
-from formulaseed.wording import number_of
 
 JsonDict = dict[str, Any]
 Applicability = Literal["safe", "unsafe", "display"]
@@ -124,6 +123,11 @@ def diagnostic(code: str, span: Span, message: str, help: Help) -> Diagnostic:
 def strictly(diagnostics: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
     """The diagnostics with warnings made errors."""
     return tuple(replace(d, severity="error") for d in diagnostics)
+
+
+def number_of(count: int, what: str) -> str:
+    """Return a number with its noun: `1 review`, `2,000 reviews`."""
+    return f"{count:,} {what}{'' if count == 1 else 's'}"
 
 
 def printable(text: str) -> str:

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from formulaseed.diagnostics.model import Diagnostic, printable
-from formulaseed.wording import number_of
+from formulaseed.diagnostics.model import Diagnostic, number_of, printable
 
 _WIDTH = 110
 

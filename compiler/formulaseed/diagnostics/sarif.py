@@ -16,9 +16,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from formulaseed.diagnostics.codes import CODES
+from formulaseed.diagnostics.codes import CODES, explanation, headline, page
 from formulaseed.diagnostics.model import Diagnostic
-from formulaseed.diagnostics.pages import explanation, headline, page
 from formulaseed.source.text import Span
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"

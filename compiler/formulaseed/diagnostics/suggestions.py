@@ -28,7 +28,7 @@ _left: ContextVar[list[int] | None] = ContextVar("_left", default=None)
 
 
 @contextmanager
-def at_most(letters: int) -> Iterator[None]:
+def comparison_budget(letters: int) -> Iterator[None]:
     """Inside, so many letters of names are compared in all, and no near name is found after that.
 
     Comparing takes long, and thousands of unknown names can stand beside thousands of known ones.
@@ -46,7 +46,7 @@ def is_exhausted() -> bool:
     return left is not None and left[0] < 0
 
 
-def near(name: str, known: Iterable[str]) -> list[str]:
+def close_matches(name: str, known: Iterable[str]) -> list[str]:
     """The known names that may have been meant: one, or a few that are as near, or none.
 
     Case and the difference between `_`, `-` and a space count for nothing. Otherwise a name is near that
@@ -89,9 +89,9 @@ def near(name: str, known: Iterable[str]) -> list[str]:
     return others if len(others) == 1 else []
 
 
-def nearest(name: str, known: Iterable[str]) -> str | None:
+def closest(name: str, known: Iterable[str]) -> str | None:
     """The known name that was most probably meant, or None."""
-    return next(iter(near(name, known)), None)
+    return next(iter(close_matches(name, known)), None)
 
 
 def did_you_mean(
@@ -102,11 +102,11 @@ def did_you_mean(
     `others` are names of another kind: where the given one is or resembles one of them, more than one reading is possible.
     """
     names = list(dict.fromkeys(known))
-    close = near(name, names)
+    close = close_matches(name, names)
     if len(close) == 1:
-        return meant(f"{prefix}{close[0]}", certain=is_slip(name, close[0], chain(names, others)))
+        return suggest(f"{prefix}{close[0]}", certain=is_typo(name, close[0], chain(names, others)))
     if close:
-        return one_of([f"{prefix}{n}" for n in close])
+        return suggest_any([f"{prefix}{n}" for n in close])
     if not names:
         return f"there are no {what}" if what else "there is nothing to choose from"
     shown = ", ".join(f"`{prefix}{n}`" for n in names[:limit])
@@ -114,21 +114,21 @@ def did_you_mean(
     return f"{what or 'known'}: {shown}{more}"
 
 
-def meant(name: str, *, certain: bool = True, more: str = "") -> Help:
+def suggest(name: str, *, certain: bool = True, more: str = "") -> Help:
     """The help line that asks whether a name was meant, with the change that it asks for where that is certain."""
     line = f"did you mean `{name}`?{more}"
     return Suggestion(line, name) if certain else line
 
 
-def one_of(names: Sequence[str], *, certain: bool = False, more: str = "") -> Help:
+def suggest_any(names: Sequence[str], *, certain: bool = False, more: str = "") -> Help:
     """Return the help line that asks which of several names was meant; with the change where there is only one."""
     if len(names) == 1:
-        return meant(names[0], certain=certain, more=more)
+        return suggest(names[0], certain=certain, more=more)
     *first, last = [f"`{name}`" for name in names]
     return f"did you mean {', '.join(first)} or {last}?{more}"
 
 
-def is_slip(name: str, meant: str, known: Iterable[str]) -> bool:
+def is_typo(name: str, meant: str, known: Iterable[str]) -> bool:
     """Whether one of the known names was surely meant: the other is that name with a slip of the hand, and no other name is.
 
     Other case or separators; one letter too many, missing, or changed inside a word; two neighbours that changed places.

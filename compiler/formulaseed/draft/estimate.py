@@ -9,12 +9,12 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
+from formulaseed.diagnostics.model import number_of
 from formulaseed.draft.prompts import MAX_TOKENS, REPAIR, STEPS, Step, sentences, shown, system_prompt
 from formulaseed.draft.task import Task
 from formulaseed.draft.transcript import Settings
 from formulaseed.llm.calls import Usage
 from formulaseed.llm.prices import Prices, cost_text
-from formulaseed.wording import number_of
 
 _BYTES_A_TOKEN = 3
 _USUAL_BYTES_A_TOKEN = 4

@@ -9,13 +9,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from formulaseed.diagnostics.model import Diagnostic
+from formulaseed.diagnostics.model import Diagnostic, number_of
 from formulaseed.draft.conversion import Draft, Fault, Part, seed_text
 from formulaseed.draft.prompts import sentences
 from formulaseed.draft.task import Task
 from formulaseed.pipeline import Analysis, analyse_text
 from formulaseed.source.text import Source
-from formulaseed.wording import number_of
 
 Json = Any
 

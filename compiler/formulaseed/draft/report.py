@@ -7,14 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from formulaseed.diagnostics.model import printable
+from formulaseed.diagnostics.model import number_of, printable
 from formulaseed.diagnostics.render import summary
 from formulaseed.draft.session import Drafted, Round, Spent
 from formulaseed.draft.task import Sentence
 from formulaseed.draft.traceability import trace
 from formulaseed.llm.calls import Usage
 from formulaseed.llm.prices import Prices, cost_text
-from formulaseed.wording import number_of
 
 
 def report(drafted: Drafted, spent: Sequence[Spent], prices: Prices) -> str:

@@ -12,8 +12,7 @@ from typing import Protocol
 from formulaseed.language.intervals import Range
 from formulaseed.language.typed import Expr, Symbol, SymbolKind, symbols_in
 from formulaseed.language.types import Type, Value
-from formulaseed.source.text import Span
-from formulaseed.source.tree import tree_node
+from formulaseed.source.text import Span, tree_node
 
 
 @tree_node

@@ -6,10 +6,10 @@ same expression again.
 
 from __future__ import annotations
 
+from formulaseed.diagnostics.model import number_of
 from formulaseed.ir import nodes
 from formulaseed.language.typed import Expr
 from formulaseed.language.typed_text import expression_text, literal_text
-from formulaseed.wording import number_of
 
 
 def step_text(step: nodes.Step) -> str:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from formulaseed.language.types import Value
-from formulaseed.source.text import Span
-from formulaseed.source.tree import tree_node
+from formulaseed.source.text import Span, tree_node
 
 
 @tree_node

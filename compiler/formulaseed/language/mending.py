@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from formulaseed.source.json_reader import JsonString
-from formulaseed.source.text import Span
-from formulaseed.source.tree import tree_node
+from formulaseed.source.text import Span, tree_node
 
 
 @tree_node

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING
 
 from formulaseed.language.intervals import Range
 from formulaseed.language.types import Type, Value
-from formulaseed.source.text import Span
-from formulaseed.source.tree import tree_node
+from formulaseed.source.text import Span, tree_node
 
 if TYPE_CHECKING:
     pass

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from formulaseed.diagnostics.suggestions import did_you_mean, meant, nearest
+from formulaseed.diagnostics.suggestions import closest, did_you_mean, suggest
 from formulaseed.errors import DataError, EvaluationError
 from formulaseed.ir import nodes
 from formulaseed.ir.interpret import interpret, object_of
@@ -119,12 +119,12 @@ def _help(reference: Reference, names: KnownNames, path: tuple[str, ...]) -> Hel
         return f"`{place}` has no parts"
     elsewhere = [reference.spelled(full) for full in reference.types if full.endswith(f".{name}")]
     if elsewhere:
-        return meant(elsewhere[0])
+        return suggest(elsewhere[0])
     begun = {known.partition("_")[0]: known for known in reversed(names)}
-    close = nearest(name, names) or begun.get(nearest(name, begun) or "")  # `waranty` begins like `warranty_months`
+    close = closest(name, names) or begun.get(closest(name, begun) or "")  # `waranty` begins like `warranty_months`
     prefix = f"{place}." if place else ""
     if close:
-        return meant(f"{prefix}{close}")
+        return suggest(f"{prefix}{close}")
     listed = [each for each in names if each != reference.root and (each != CUSTOM or names[each])]
     return did_you_mean(name, listed, what="fields", prefix=prefix)
 

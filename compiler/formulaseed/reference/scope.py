@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from formulaseed import limits
 from formulaseed.diagnostics.model import Help
-from formulaseed.diagnostics.suggestions import did_you_mean, is_exhausted, is_slip, meant, nearest, one_of
+from formulaseed.diagnostics.suggestions import closest, did_you_mean, is_exhausted, is_typo, suggest, suggest_any
 from formulaseed.language import ast, intervals, typed
 from formulaseed.language.check.scope import error_at
 from formulaseed.language.check.wording import OF_DOMAINS, Words
@@ -89,51 +89,51 @@ class DomainScope(SeedScope):
         own = {full.partition(".")[2]: full for full in self.reference.names_of(entity)}
         first, _, more = rest.partition(".")
         if more and first in own:
-            return meant(f"{entity}.{first}", certain=False, more=" a field has no parts")
+            return suggest(f"{entity}.{first}", certain=False, more=" a field has no parts")
         by_key = {short.removeprefix(f"{CUSTOM}."): short for short in own}
         last = rest.rpartition(".")[2]
         if last in by_key:
-            return meant(f"{entity}.{by_key[last]}")
+            return suggest(f"{entity}.{by_key[last]}")
         elsewhere = self._called(last)
-        if elsewhere and nearest(rest, own) is None:
-            return one_of(elsewhere)
-        key = nearest(last, by_key) if rest.startswith(f"{CUSTOM}.") else None
+        if elsewhere and closest(rest, own) is None:
+            return suggest_any(elsewhere)
+        key = closest(last, by_key) if rest.startswith(f"{CUSTOM}.") else None
         if key is not None:
-            return meant(f"{entity}.{by_key[key]}", certain=is_slip(last, key, by_key))
+            return suggest(f"{entity}.{by_key[key]}", certain=is_typo(last, key, by_key))
         return did_you_mean(rest, own, what="fields", prefix=f"{entity}.")
 
     def _help_for_entity(self, entity: str, rest: str) -> Help:
         names = [each.name for each in self.reference.entities]
-        close = nearest(entity, names)
+        close = closest(entity, names)
         if close is not None and self.reference.full_name(f"{close}.{rest}"):
-            return meant(f"{close}.{rest}", certain=is_slip(entity, close, names))
+            return suggest(f"{close}.{rest}", certain=is_typo(entity, close, names))
         elsewhere = self._called(rest.rpartition(".")[2])
         if elsewhere:
-            return one_of(elsewhere)
+            return suggest_any(elsewhere)
         if close is not None:
             return self._help_for_own(close, rest)
         direct = self.reference.full_name(entity)
         if direct is not None:
-            return meant(entity, certain=False, more=" a field has no parts")
+            return suggest(entity, certain=False, more=" a field has no parts")
         return did_you_mean(entity, names, what="entities", limit=12)
 
     def _help_for_direct(self, text: str) -> Help:
         if text.lower() in _LITERALS:
-            return meant(_LITERALS[text.lower()])
+            return suggest(_LITERALS[text.lower()])
         elsewhere = self._called(text)
         if elsewhere:
-            return one_of(elsewhere, certain=True)
+            return suggest_any(elsewhere, certain=True)
         if text in FUNCTIONS:
             return f"`{text}` is a function: {FUNCTIONS[text].signature}"
         names = dict(_by_last_name(self.reference, self.reference.types))
-        close = nearest(text, names)
+        close = closest(text, names)
         if close is not None:
-            return meant(names[close], certain=is_slip(text, close, names))
-        entity = nearest(text, [each.name for each in self.reference.entities])
+            return suggest(names[close], certain=is_typo(text, close, names))
+        entity = closest(text, [each.name for each in self.reference.entities])
         if entity is not None:
             return f"write a field of `{entity}`, such as `{next(iter(self.reference.names_of(entity)), entity)}`"
         if any(ty is not None and text in (ty.values or ()) for ty in self.reference.types.values()):
-            return meant(f"'{text}'", certain=False, more=" a text stands in quotes")
+            return suggest(f"'{text}'", certain=False, more=" a text stands in quotes")
         ordered = sorted(self.reference.types, key=lambda full: not full.startswith(f"{self.reference.root}."))
         shown = [self.reference.spelled(full) for full in ordered[: limits.SUGGESTIONS]]
         return did_you_mean(text, shown, what="fields", limit=12)

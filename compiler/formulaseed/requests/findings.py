@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from formulaseed.diagnostics.model import number_of
 from formulaseed.ir import attributes
 from formulaseed.requests import logic as tv
 from formulaseed.requests.model import (
@@ -25,7 +26,6 @@ from formulaseed.requests.model import (
     SocialRating,
 )
 from formulaseed.requests.text import stars_text
-from formulaseed.wording import number_of
 
 _WIDTH = 60
 _ASKED = {

@@ -13,7 +13,7 @@ from typing import Literal, cast
 
 from formulaseed import limits
 from formulaseed.diagnostics.model import Help, Problems
-from formulaseed.diagnostics.suggestions import at_most, meant
+from formulaseed.diagnostics.suggestions import comparison_budget, suggest
 from formulaseed.requests import model as ir
 from formulaseed.requests import patterns, shorthand
 from formulaseed.requests.evidence import lower_evidence
@@ -54,7 +54,7 @@ def lower_requests(source: Source, problems: Problems) -> tuple[ir.Line, ...]:
         return ()
     first_lines: dict[str, int] = {}
     with (
-        at_most(limits.SUGGESTION_LETTERS),
+        comparison_budget(limits.SUGGESTION_LETTERS),
         patterns.OF_FILE.of(limits.FILE_PATTERN_PARTS),
         shorthand.OF_FILE.of(limits.FILE_SHORTHAND_TERMS),
     ):
@@ -206,7 +206,7 @@ class _Structure:
         if op.value in ("AND", "OR"):
             return True
         upper = op.value.strip().upper()
-        help = meant(upper) if upper in ("AND", "OR") else "write `AND` or `OR`"
+        help = suggest(upper) if upper in ("AND", "OR") else "write `AND` or `OR`"
         if upper == "NOT":
             help = 'evidence negates: "true": "False", "not_true" or "not_contains"'
         self.shape.problems.add("FS505", op.span, f"`{op.value}` joins no conditions", help)
@@ -217,4 +217,4 @@ def _id_meant(id: str) -> Help | None:
     """The id that was probably meant, as a help line."""
     digits = re.fullmatch(r"\s*[Rr]?[-_ ]?0*([1-9][0-9]{0,2})\s*", id)
     wanted = f"R{int(digits[1]):02d}" if digits else ""
-    return meant(wanted) if _ID.fullmatch(wanted) else None
+    return suggest(wanted) if _ID.fullmatch(wanted) else None

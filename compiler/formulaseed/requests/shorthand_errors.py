@@ -10,7 +10,7 @@ import re
 
 from lark import Token, UnexpectedCharacters, UnexpectedInput, UnexpectedToken
 
-from formulaseed.diagnostics.suggestions import near
+from formulaseed.diagnostics.suggestions import close_matches
 from formulaseed.language.syntax_errors import SyntaxFault
 
 WORDS = ("AND", "OR", "1HOP", "2HOP", "1HOP_STARS", "2HOP_STARS")
@@ -223,7 +223,7 @@ def _no_operator(word: Token) -> SyntaxFault:
     message = f"there is no operator `{_short(word)}`"
     if word.lower() in _NEGATIONS:
         return _fault(start, end, message, _NEGATION, "FS822")
-    close = near(word, WORDS)
+    close = close_matches(word, WORDS)
     known = f"operators: {', '.join(f'`{name}`' for name in WORDS)}; in a name a bracket stands behind `_`"
     return _fault(start, end, message, f"did you mean `{'` or `'.join(close)}`?" if close else known, "FS822")
 

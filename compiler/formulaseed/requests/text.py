@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from formulaseed.diagnostics.model import number_of
 from formulaseed.requests.model import (
     Circle,
     Evidence,
@@ -15,7 +16,6 @@ from formulaseed.requests.model import (
     Sentiment,
     SocialRating,
 )
-from formulaseed.wording import number_of
 
 _SIGNS = {"gte": ">=", "gt": ">", "lte": "<=", "lt": "<", "eq": "==", "ne": "!="}
 

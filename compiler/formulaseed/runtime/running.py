@@ -17,11 +17,11 @@ from formulaseed.data.contexts import LocatedRestaurant
 from formulaseed.data.extractions import NOT_ASKED, Extraction, Extractor, ReviewText, handled
 from formulaseed.data.records import Restaurant, Review
 from formulaseed.data.results import Failures, Result, ReviewCounts, error_of
+from formulaseed.diagnostics.model import number_of
 from formulaseed.errors import DataError
 from formulaseed.ir.nodes import ReviewHandling
 from formulaseed.runtime.evaluation import describe, evaluate_one
 from formulaseed.runtime.evaluator import Evaluator
-from formulaseed.wording import number_of
 
 OnError = Literal["fail", "skip"]
 

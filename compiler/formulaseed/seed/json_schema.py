@@ -10,8 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from formulaseed import limits
-from formulaseed.diagnostics.codes import SEED_WARNINGS
-from formulaseed.diagnostics.pages import headline
+from formulaseed.diagnostics.codes import SEED_WARNINGS, headline
 from formulaseed.language.types import Type
 from formulaseed.seed import standard_fields
 from formulaseed.seed.json_schema_parts import (

@@ -14,8 +14,7 @@ from formulaseed.diagnostics.model import Problems
 from formulaseed.ir import nodes
 from formulaseed.language import ast
 from formulaseed.language.types import Type, Value
-from formulaseed.source.text import Span
-from formulaseed.source.tree import tree_node
+from formulaseed.source.text import Span, tree_node
 
 if TYPE_CHECKING:
     from formulaseed.seed.check.scope import SeedScope

@@ -11,8 +11,7 @@ import re
 from collections.abc import Iterator
 
 from formulaseed import limits
-from formulaseed.source.text import Source, Span
-from formulaseed.source.tree import tree_node
+from formulaseed.source.text import Source, Span, tree_node
 
 FaultKind = str
 """`syntax`, `depth`, `duplicate`, `number` or `text`."""

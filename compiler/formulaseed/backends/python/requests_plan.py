@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from formulaseed.backends.python.code import Code, comment_text, docstring_text, literal
 from formulaseed.backends.python.names import FRAME_NAMES, Names
 from formulaseed.backends.python.plan import STYLE
+from formulaseed.diagnostics.model import number_of
 from formulaseed.requests.model import (
     Circle,
     Condition,
@@ -29,7 +30,6 @@ from formulaseed.requests.model import (
     conditions,
 )
 from formulaseed.requests.text import evidence_text
-from formulaseed.wording import number_of
 
 _TAKEN = ("place", "known", "self", "evidence")
 _MODULE = (

@@ -13,13 +13,13 @@ from formulaseed.backends.python.code import Code, addresses_a_tool, comment_tex
 from formulaseed.backends.python.expressions import ExpressionPrinter, Parts, Printed
 from formulaseed.backends.python.names import Names
 from formulaseed.backends.python.plan import STYLE, Alias, FieldView
+from formulaseed.diagnostics.model import number_of
 from formulaseed.ir import nodes
 from formulaseed.language import typed
 from formulaseed.language.operators import ATOM
 from formulaseed.language.typed import Expr, Symbol, SymbolKind
 from formulaseed.language.typed_text import expression_text
 from formulaseed.language.types import Base
-from formulaseed.wording import number_of
 
 _MODULE_NAMES = (
     "NAME", "RULES_SHA256", "BODY_SHA256", "RULES", "Record", "evaluate", "parse_record", "EvaluationError", "DataError",

@@ -11,11 +11,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from formulaseed.data.extractions import ReviewText
+from formulaseed.diagnostics.model import number_of
 from formulaseed.extract.fields import Field
 from formulaseed.extract.model.answers import AnswerCache
 from formulaseed.llm.calls import Usage
 from formulaseed.llm.prices import Prices, cost_text
-from formulaseed.wording import number_of
 
 BYTES_A_TOKEN = (5.5, 2.5)
 

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from formulaseed.data.extractions import Quote
+from formulaseed.diagnostics.model import number_of
 from formulaseed.extract.passes import Agreement
 from formulaseed.llm.calls import Usage
 from formulaseed.llm.client import Attempt
 from formulaseed.llm.prices import Prices, cost_text
-from formulaseed.wording import number_of
 
 
 @dataclass

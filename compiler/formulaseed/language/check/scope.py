@@ -12,7 +12,7 @@ from functools import cached_property
 
 from formulaseed import limits
 from formulaseed.diagnostics.model import Diagnostic, Help, Problems
-from formulaseed.diagnostics.suggestions import is_slip, meant, nearest
+from formulaseed.diagnostics.suggestions import closest, is_typo, suggest
 from formulaseed.language import ast, typed
 from formulaseed.language.check.wording import OF_SEEDS, Words
 from formulaseed.language.typed import Info
@@ -110,13 +110,13 @@ class Scope(ABC):
         found: str | None = node.text
         is_certain = False
         if beside.values is not None:
-            found = nearest(node.text, beside.values)
-            is_certain = found is not None and is_slip(node.text, found, [*beside.values, *self.names()])
+            found = closest(node.text, beside.values)
+            is_certain = found is not None and is_typo(node.text, found, [*beside.values, *self.names()])
         elif self._resembles_name(node.text):
             return None
         if found is None:
             return None
-        help = meant(value_text(found), certain=is_certain, more=QUOTED)
+        help = suggest(value_text(found), certain=is_certain, more=QUOTED)
         self.report("FS201", node.span, f"{self.words.unknown} `{node.text}`", help, node.text)
         return error_at(node.span)
 
@@ -131,7 +131,7 @@ class Scope(ABC):
     def _resembles_name(self, text: str) -> bool:
         """Return whether an unknown bare name may be a misspelt one, a word of the language, or lacks its namespace."""
         is_word = text.lower() in ("true", "false", "null", "none")
-        return is_word or nearest(text, self.names()) is not None
+        return is_word or closest(text, self.names()) is not None
 
 
 def error_at(span: Span) -> typed.Expr:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from formulaseed.diagnostics.model import Help, Suggestion
+from formulaseed.diagnostics.model import Help, Suggestion, number_of
 from formulaseed.language import ast, typed
 from formulaseed.language.foreign_functions import CLOCK, FOREIGN_FUNCTIONS
 from formulaseed.language.functions import Function
@@ -14,7 +14,6 @@ from formulaseed.language.typed import Expr, Symbol, SymbolKind
 from formulaseed.language.typed_text import operand_text, text_within, value_text
 from formulaseed.language.types import Base
 from formulaseed.source.text import Span
-from formulaseed.wording import number_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from functools import cached_property
 from itertools import chain
 
 from formulaseed.diagnostics.model import Help
-from formulaseed.diagnostics.suggestions import did_you_mean, is_slip, meant, near, nearest, one_of
+from formulaseed.diagnostics.suggestions import close_matches, closest, did_you_mean, is_typo, suggest, suggest_any
 from formulaseed.ir import nodes
 from formulaseed.language import ast, intervals, typed
 from formulaseed.language.check.scope import QUOTED, Scope, error_at
@@ -275,47 +275,47 @@ class SeedScope(Scope):
         if self._suggestions < 0:
             return "mend the unknown names above first"
         if text.lower() in ("true", "false", "null", "none"):
-            return meant("None" if text.lower() in ("null", "none") else text.capitalize())
+            return suggest("None" if text.lower() in ("null", "none") else text.capitalize())
         steps = list(self._values())
         fields = self._fields_called(text, None, per_review=per_review)
         if fields:
-            similar = [step for step in steps if is_slip(text, step, [step])]
-            return one_of([*fields, *similar], certain=not self.incomplete)
+            similar = [step for step in steps if is_typo(text, step, [step])]
+            return suggest_any([*fields, *similar], certain=not self.incomplete)
         if text in FUNCTIONS:
             return f"`{text}` is a function: {FUNCTIONS[text].signature}"
         here = self.places.get(self.current, len(self.places))
         before = [name for name in steps if self.places[name] < here]
         others = [text] if self.incomplete else []
-        close = nearest(text, before)
+        close = closest(text, before)
         if close is None:
-            later = nearest(text, steps)
+            later = closest(text, steps)
             if later is not None:
-                return meant(
-                    later, certain=is_slip(text, later, chain(self.names(), others)), more=" its step comes later"
+                return suggest(
+                    later, certain=is_typo(text, later, chain(self.names(), others)), more=" its step comes later"
                 )
             if any(text in (ty.values or ()) for ty in self.inputs[SymbolKind.EXTRACTION].values()):
-                return meant(value_text(text), certain=False, more=QUOTED)
+                return suggest(value_text(text), certain=False, more=QUOTED)
         others += [name for name in self.names() if name not in self.places or self.places[name] >= here]
         return did_you_mean(text, before, what="steps defined before this one", others=others)
 
     def _help_for_namespace(self, prefix: str, rest: str, per_review: bool) -> Help:
         kinds = [kind.value for kind in self.inputs]
-        close = nearest(prefix, kinds)
-        is_typo = close is not None and is_slip(prefix, close, kinds) and not self.incomplete
+        close = closest(prefix, kinds)
+        is_misspelt = close is not None and is_typo(prefix, close, kinds) and not self.incomplete
         likely = _SPOKEN.get(prefix.lower(), SymbolKind(close) if close is not None else None)
         fields = self._fields_called(rest, likely, per_review=per_review)
         is_step = rest in self.places and rest not in self.filter_names and rest != self.current
         if is_step and (prefix in _SECTIONS or not fields):
             later = self.places[rest] > self.places.get(self.current, len(self.places))
             is_certain = prefix in _SECTIONS and not fields and not self.incomplete
-            return one_of([rest, *fields], certain=is_certain, more=" its step comes later" if later else "")
-        if is_typo and f"{close}.{rest}" in fields:
-            return meant(f"{close}.{rest}", certain=len(fields) == 1 and not is_step)
+            return suggest_any([rest, *fields], certain=is_certain, more=" its step comes later" if later else "")
+        if is_misspelt and f"{close}.{rest}" in fields:
+            return suggest(f"{close}.{rest}", certain=len(fields) == 1 and not is_step)
         if fields:
-            return one_of(fields)
-        there = nearest(rest, self.inputs.get(likely, ())) if likely is not None else None
+            return suggest_any(fields)
+        there = closest(rest, self.inputs.get(likely, ())) if likely is not None else None
         if likely is not None and (there is not None or close is not None):
-            return meant(f"{likely.value}.{there or rest}", certain=False)
+            return suggest(f"{likely.value}.{there or rest}", certain=False)
         return did_you_mean(prefix, kinds, what="namespaces", others=[prefix])
 
     def _help_for_field(self, kind: SymbolKind, name: str, implied: bool, per_review: bool) -> Help:
@@ -337,10 +337,10 @@ class SeedScope(Scope):
         own, prefix = self.inputs[kind], "" if implied else f"{kind.value}."
         elsewhere = self._fields_called(name, None, per_review=per_review)
         if elsewhere:
-            close = nearest(name, own)
-            similar = [f"{prefix}{close}"] if close is not None and is_slip(name, close, own) else []
-            return one_of([*similar, *elsewhere])
+            close = closest(name, own)
+            similar = [f"{prefix}{close}"] if close is not None and is_typo(name, close, own) else []
+            return suggest_any([*similar, *elsewhere])
         others = [name] if self.incomplete or name in self.places else []
         help = did_you_mean(name, own, what="fields", prefix=prefix, others=others)
-        is_close = bool(near(name, own))
+        is_close = bool(close_matches(name, own))
         return help if is_close else f"{help}; others are declared in `{where[kind]}`"

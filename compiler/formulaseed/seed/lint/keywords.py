@@ -12,9 +12,8 @@ from collections.abc import Set
 from functools import cache
 from pathlib import Path
 
-from formulaseed.diagnostics.model import Problems
+from formulaseed.diagnostics.model import Problems, number_of
 from formulaseed.seed.surface import Named
-from formulaseed.wording import number_of
 
 _LONGEST_SUSPECT = 8
 """A longer keyword is seldom a part of a word that means something else."""

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from formulaseed import limits
 from formulaseed.diagnostics.model import Help, Suggestion
-from formulaseed.diagnostics.suggestions import did_you_mean, nearest, one_of
+from formulaseed.diagnostics.suggestions import closest, did_you_mean, suggest_any
 from formulaseed.language import ast
 from formulaseed.seed.read.operands import Test, listed_of, operand_of, operator_in_text
 from formulaseed.seed.read.shape import Shape, short_text
@@ -165,10 +165,10 @@ def _subject(key: JsonString, namespace: str | None, shape: Shape) -> ast.Name |
             "FS205", key.span, message, "test it in the rules of a `case`, or in the formula of an `expr`"
         )
         return ast.Invalid(key.span)
-    close = text if names else nearest(text, shape.spelled)
+    close = text if names else closest(text, shape.spelled)
     help = f"write `extraction.{text}`, `meta.{text}`, `context.{text}` or `${text}`"
     if close is not None:
-        help = one_of(shape.spelled[close], certain=bool(names) and text not in {*shape.steps, *shape.parameters})
+        help = suggest_any(shape.spelled[close], certain=bool(names) and text not in {*shape.steps, *shape.parameters})
     shape.problems.add("FS204", key.span, f"`{text}` has no namespace", help)
     is_clear = close is not None and len(shape.spelled[close]) == 1
     return spelled_name(shape.spelled[close][0], key.span) if close is not None and is_clear else ast.Invalid(key.span)
@@ -180,9 +180,9 @@ def _filter_use(subject: ast.FilterName, value: JsonValue, shape: Shape) -> list
     spelled = shape.spelled.get(subject.text, ())
     if spelled and f"${subject.text}" not in spelled:
         message = f"no filter is called `${subject.text}`"
-        shape.problems.add("FS201", subject.span, message, one_of(spelled))
+        shape.problems.add("FS201", subject.span, message, suggest_any(spelled))
         return _field_test(ast.Name(subject.span, spelled[0]), value, shape) if len(spelled) == 1 else []
-    if nearest(subject.text, [bare for bare, texts in shape.spelled.items() if f"${bare}" in texts]) is None:
+    if closest(subject.text, [bare for bare, texts in shape.spelled.items() if f"${bare}" in texts]) is None:
         return [subject, ast.Invalid(value.span)]  # told where names are looked up: it is no filter
     message = f"the filter `${subject.text}` is tested with true or false"
     shape.problems.add("FS503", value.span, message, "write true, or false for its opposite")

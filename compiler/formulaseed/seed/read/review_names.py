@@ -10,7 +10,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from formulaseed.diagnostics.model import Help, Problems
-from formulaseed.diagnostics.suggestions import did_you_mean, meant, nearest
+from formulaseed.diagnostics.suggestions import closest, did_you_mean, suggest
 from formulaseed.language import ast
 from formulaseed.language.types import Type
 from formulaseed.source.text import Span
@@ -92,12 +92,12 @@ class ReviewNames:
     def _dotted(self, node: ast.Name, space: str, rest: str, loop: str | None) -> ast.Expr:
         spaces: dict[str, Mapping[str, Type]] = {"context": self.inputs.context, "param": self.inputs.parameters}
         if space not in spaces:
-            close = nearest(space, spaces)
+            close = closest(space, spaces)
             help = f"did you mean `{close}.{rest}`?" if close else did_you_mean(space, spaces, what="namespaces")
             if close is None and self.inputs.field(rest) is not None:
                 help = self._field_help(rest, loop)
             elif rest in self.steps:
-                help = meant(rest, certain=False)
+                help = suggest(rest, certain=False)
             return self._once("FS204", node.span, f"`{space}` is no namespace", help, node.text)
         if rest not in spaces[space] and self.inputs.field(rest) is not None:
             message = f"`{space}` has no field `{rest}`"

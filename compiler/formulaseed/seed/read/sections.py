@@ -13,7 +13,7 @@ from typing import ClassVar
 from formulaseed import limits
 from formulaseed.diagnostics.codes import CODES, SEED_WARNINGS
 from formulaseed.diagnostics.model import Problems
-from formulaseed.diagnostics.suggestions import did_you_mean, meant
+from formulaseed.diagnostics.suggestions import did_you_mean, suggest
 from formulaseed.language.types import ERROR, NUMBER, Type, Value, enum_of
 from formulaseed.seed import surface
 from formulaseed.seed.read.keys import (
@@ -96,7 +96,7 @@ class Sections:
             known = CODES.get(code)
             if known is None:
                 by_name = next((entry.code for entry in CODES.values() if entry.name == code.strip().lower()), None)
-                help = meant(by_name) if by_name else did_you_mean(code, SEED_WARNINGS, what="warnings", limit=30)
+                help = suggest(by_name) if by_name else did_you_mean(code, SEED_WARNINGS, what="warnings", limit=30)
                 self.problems.add("FS512", member.key.span, f"there is no warning `{code}`", help)
             elif known.severity == "error":
                 message = f"`{code}` is an error, and cannot be allowed"

@@ -13,7 +13,7 @@ from collections.abc import Collection, Mapping, Sequence
 
 from formulaseed import limits
 from formulaseed.diagnostics.model import Help, Problems, Suggestion
-from formulaseed.diagnostics.suggestions import did_you_mean, is_slip, meant, nearest
+from formulaseed.diagnostics.suggestions import closest, did_you_mean, is_typo, suggest
 from formulaseed.language import ast
 from formulaseed.language.names import RESERVED_WORDS
 from formulaseed.language.types import Type
@@ -147,11 +147,11 @@ class Shape:
                 if {"where", "expr"} <= {*aliases} and isinstance(value.get(key.value), JsonString):
                     aliases.remove("where")  # it takes no formula
                 alias = next((alias for alias in aliases if value.get(alias) is None), None)
-                close = alias or nearest(key.value, known)
+                close = alias or closest(key.value, known)
                 help = f"known keys: {', '.join(f'`{k}`' for k in known)}"
                 if close is not None:
                     is_alias = len(aliases) == 1 and alias is not None and alias not in _LITERAL_KEYS
-                    help = meant(close, certain=is_alias or (alias is None and is_slip(key.value, close, known)))
+                    help = suggest(close, certain=is_alias or (alias is None and is_typo(key.value, close, known)))
                 self.problems.add("FS501", key.span, f"{what} has no key `{key.value}`", help)
                 if close is not None:
                     self._meant.setdefault((value.span.start, close), value.get(key.value))

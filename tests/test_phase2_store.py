@@ -242,7 +242,8 @@ def test_content_that_is_no_json_is_told_as_a_broken_store(tmp_path: Path) -> No
 def test_stores_that_are_opened_at_the_same_time_wait_for_one_another(tmp_path: Path) -> None:
     """Making the file, turning on its journal and bringing it up to date are safe beside others who do the same."""
     source = (
-        "import sys, pathlib\nfrom formulaseed.extract.model.store import Store, StoredAnswer\nfrom formulaseed.llm.calls import Usage\n"
+        "import sys, pathlib\nfrom formulaseed.extract.model.store import Store, StoredAnswer\n"
+        "from formulaseed.llm.calls import Usage\n"
         "name = sys.argv[1]\nsys.stdin.read()\n"
         "with Store(pathlib.Path('s.sqlite')) as store:\n"
         "    for n in range(50):\n        store.put(f'{name}-{n}', 'm', StoredAnswer({}, '', Usage()))\n"

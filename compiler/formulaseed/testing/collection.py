@@ -21,7 +21,7 @@ Outcome = dict[str, Any]
 
 
 class Failed(Exception):
-    """What a test of a seed found, in words to be shown without a traceback."""
+    """A failure of a seed's test, shown without a traceback."""
 
 
 class SeedFile(pytest.File):
@@ -45,7 +45,7 @@ class SeedFile(pytest.File):
         return (self.path.relative_to(root) if self.path.is_relative_to(root) else self.path).as_posix()
 
     def loaded(self) -> FormulaSeed:
-        """The checked seed. What is wrong with it is told by `check`, not by every test."""
+        """The checked seed. Its errors are reported by `check`, not by every test."""
         if self.analysis.has_errors:
             pytest.skip("the seed has errors")
         return load_seed(self.path)
@@ -103,8 +103,8 @@ def _agreement(seed: SeedFile, test: SeedTest) -> None:
     pytest.importorskip("hypothesis", reason="needs the package hypothesis")
     from hypothesis import HealthCheck, Phase, given, settings
 
+    from formulaseed.testing import reference_evaluate
     from formulaseed.testing.inputs import contexts, parameters, rows
-    from formulaseed.testing.reference import reference_evaluate
 
     loaded = seed.loaded()
     path = seed.module_path(loaded)

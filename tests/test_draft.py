@@ -212,7 +212,7 @@ def test_a_model_that_never_mends_it(server: Loopback, tmp_path: Path) -> None:
     assert [list(one)[-1] for one in asked] == ["output", "rejected", "rejected"]
     assert [d["code"] for d in asked[1]["rejected"]["diagnostics"][:4]] == ["FS302", "FS201", "FS201", "FS202"]
     for line in ("1: 2 errors; then 5 errors; not accepted: mended", "2: nothing came of it: the model refused",
-                 "3: nothing came of it: the answer is no JSON"):  # fmt: skip
+                 "3: nothing came of it: the answer is not JSON"):  # fmt: skip
         assert f"- {line}" in found.err
 
     server.reset(queue=replies(REPAIR, REPAIR))

@@ -22,7 +22,7 @@ from drafts import (
     good_seed,
     replies,
 )
-from formulaseed.draft.estimate import EXAMPLE, EXAMPLE_OUTPUT, EXAMPLE_SENTENCES, estimate
+from formulaseed.draft.report import EXAMPLE, EXAMPLE_OUTPUT, EXAMPLE_SENTENCES, estimate
 from formulaseed.draft.task import read_task
 from formulaseed.draft.transcript import Settings, Transcript
 from formulaseed.llm.prices import read_prices
@@ -190,7 +190,7 @@ def test_the_likely_cost_rests_on_the_recorded_example() -> None:
     task = read_task(TASK.read_bytes())
     assert sum(not one.is_frame for one in task.sentences) == EXAMPLE_SENTENCES
     kept = Transcript(EXAMPLES.parent / EXAMPLE)
-    records = [kept.record(name) for name in NAMES]
+    records = [kept.exchange(name) for name in NAMES]
     assert {one.call.key: one.answer.usage.output for one in records if one is not None} == EXAMPLE_OUTPUT
     prices = read_prices()
     usages = [one.answer.usage for one in records if one is not None]

@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 from drafts import BAD_SEED, CONDITIONS, GRAPH, REPAIR, TASK, changed_seed, good_seed, on_the_wire, repair, step_of
 from formulaseed.draft import wire
-from formulaseed.draft.answers import Unusable, read_answer
+from formulaseed.draft.answers import read_answer
 from formulaseed.draft.conversion import drafted, repaired, seed_text
 from formulaseed.draft.prompts import shown
 from formulaseed.draft.repair import check, prompt_values
 from formulaseed.draft.report import report
-from formulaseed.draft.session import Drafted
+from formulaseed.draft.session import DraftResult
 from formulaseed.draft.task import read_task
 from formulaseed.ir.dump import dump_program
 from formulaseed.llm.prices import read_prices
@@ -80,11 +80,11 @@ def test_an_answer_is_held_against_its_schema(schema: dict[str, Any], answer: di
         spoilt = copy.deepcopy(answer)
         holder, key = list(places(spoilt))[number]
         holder[key] = {"nested": [None]}
-        with pytest.raises(Unusable, match="not of its schema"):
+        with pytest.raises(UnusableAnswer, match="not of its schema"):
             read_answer(json.dumps(spoilt), schema)
         if isinstance(holder, dict):
             del holder[key]
-            with pytest.raises(Unusable, match="not of its schema"):
+            with pytest.raises(UnusableAnswer, match="not of its schema"):
                 read_answer(json.dumps(spoilt), schema)
         refused += 1
         if refused == 60:
@@ -99,18 +99,18 @@ def test_an_answer_is_held_against_its_schema(schema: dict[str, Any], answer: di
     ids=lambda text: text[:20],
 )  # fmt: skip
 def test_what_is_no_answer_is_refused(text: str) -> None:
-    """Whatever a model sends, it is an answer of the schema or `Unusable`."""
-    with pytest.raises(Unusable, match="the answer"):
+    """Whatever a model sends, it is an answer of the schema or `UnusableAnswer`."""
+    with pytest.raises(UnusableAnswer, match="the answer"):
         read_answer(text, wire.GRAPH)
 
 
 def test_steps_are_held_against_the_schema_of_their_operation() -> None:
     """The message is about the operation's own keys, not about all of them."""
     seed = changed_seed("TRUST_RAW", expr=3)
-    with pytest.raises(Unusable, match=r"steps\[9\]\.expr is not of the type string"):
+    with pytest.raises(UnusableAnswer, match=r"steps\[9\]\.expr is not of the type string"):
         read_answer(json.dumps(seed), wire.SEED)
     seed = changed_seed("TRUST_RAW", op="eval")
-    with pytest.raises(Unusable, match=r"steps\[9\] is nothing that may stand here"):
+    with pytest.raises(UnusableAnswer, match=r"steps\[9\] is nothing that may stand here"):
         read_answer(json.dumps(seed), wire.SEED)
 
 
@@ -302,5 +302,5 @@ def test_whatever_the_answers_say_it_ends_in_a_seed_or_in_diagnostics(made: dict
         if not checked.errors:
             compile_seed(json.loads(checked.text))
     notes = tuple(made["seed"]["assumptions"])
-    text = report(Drafted(G1A, made["conditions"], made["graph"], second, (), notes, notes), [], read_prices())
+    text = report(DraftResult(G1A, made["conditions"], made["graph"], second, (), notes, notes), [], read_prices())
     assert text.splitlines()[0].startswith("# Draft of")

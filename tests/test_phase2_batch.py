@@ -83,7 +83,7 @@ def test_results_come_in_any_order_and_what_failed_is_sent_again(kitchen: Kitche
     assert (done.status, done.results[0]["output"]["N"]) == (3, 4)
     assert [line for line in done.err.splitlines() if line.startswith("failed")] == [
         "failed: contexts.jsonl:1: a: review a-4: its call in a batch was expired",
-        "failed: contexts.jsonl:1: a: review a-5: the answer is no JSON: Expecting value: line 1 column 1 (char 0)",
+        "failed: contexts.jsonl:1: a: review a-5: the answer is not JSON: Expecting value: line 1 column 1 (char 0)",
         "failed: contexts.jsonl:1: a: review a-6: the model refused to answer",
         "failed: contexts.jsonl:1: a: review a-7: the API could not answer: scripted http_400",
         "failed: contexts.jsonl:1: a: review a-8: its call in a batch was canceled",

@@ -106,11 +106,11 @@ def test_five_thousand_reviews_with_faults_end_with_one_answer_each(tmp_path: Pa
     [
         ("refusal", 1, "the model refused to answer"),
         ("max_tokens", 3, "the answer was cut off at its longest length"),
-        ("not_json", 3, "the answer is no JSON: Expecting value"),
+        ("not_json", 3, "the answer is not JSON: Expecting value"),
         ("missing_field", 3, "the answer lacks `mood`"),
         ("unlisted", 3, "in the answer `mood` must be one of good, bad, not 'not_in_the_list'"),
         ("wrong_type", 3, "in the answer `mood` must be of type enum, not {'nested': []}"),
-        ("empty", 3, "the answer is no JSON: Expecting value"),
+        ("empty", 3, "the answer is not JSON: Expecting value"),
     ],
 )  # fmt: skip
 def test_an_answer_of_no_use_fails_its_review_and_is_remembered(

@@ -19,8 +19,7 @@ from formulaseed.data.extractions import ReviewText
 from formulaseed.extract.model.answers import AnswerCache
 from formulaseed.extract.model.store import MIGRATIONS, Store, StoredAnswer, StoreError, default_path
 from formulaseed.extract.model.usage import UsageStats
-from formulaseed.llm.calls import Answer, Usage
-from formulaseed.llm.client import Attempt
+from formulaseed.llm.calls import Answer, Attempt, Usage
 from formulaseed.llm.prices import read_prices
 from helpers import read_lines, write_lines
 from loopback import loopback
@@ -37,7 +36,7 @@ def store(tmp_path: Path) -> Iterator[Store]:
 
 def test_an_answer_of_use_is_never_replaced(store: Store) -> None:
     """One of no use is."""
-    store.put("k", MODEL, StoredAnswer(None, "no JSON", USAGE))
+    store.put("k", MODEL, StoredAnswer(None, "not JSON", USAGE))
     store.put("k", MODEL, StoredAnswer({"mood": "good"}, "", USAGE, tries=2))
     store.put("k", MODEL, StoredAnswer(None, "worse", USAGE, tries=3))
     assert store.get("k") == StoredAnswer({"mood": "good"}, "", USAGE, tries=2)
@@ -48,7 +47,7 @@ def test_an_answer_of_use_is_never_replaced(store: Store) -> None:
 
 def test_what_is_written_together_is_written_whole_or_not_at_all(store: Store) -> None:
     """An attempt and its answer stand or fall as one."""
-    with contextlib.suppress(ZeroDivisionError), store.together():
+    with contextlib.suppress(ZeroDivisionError), store.transaction():
         store.note(Attempt("k", MODEL, "200", 5, USAGE))
         store.put("k", MODEL, StoredAnswer({}, "", USAGE))
         raise ZeroDivisionError
@@ -167,7 +166,7 @@ def test_answers_travel_from_store_to_store(tmp_path: Path) -> None:
         assert (done.status, done.err) == (0, f"{new} new, {old} known already\n")
     with Store(tmp_path / "b.sqlite") as store:
         assert list(store.export()) == lines
-        store.put("bad", MODEL, StoredAnswer(None, "no JSON", USAGE))
+        store.put("bad", MODEL, StoredAnswer(None, "not JSON", USAGE))
         store.put("own", "own-model", StoredAnswer({}, "", USAGE))
         store.note(Attempt("bad", MODEL, "200", 5, USAGE))
     info = json.loads(command("store", "info", "--store", "b.sqlite", "--format", "json", cwd=tmp_path, env={}).out)

@@ -24,7 +24,7 @@ from formulaseed.ir import nodes
 @click.command("agreement")
 @click.argument("seed", metavar="SEED|MODULE")
 @click.option("--contexts", required=True, help="Restaurants with their reviews, JSON Lines.")
-@click.option("--extractions", required=True, help="Recorded extractions to hold against, JSON Lines.")
+@click.option("--extractions", required=True, help="Recorded extractions to compare with, JSON Lines.")
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", help="How to print it.")
 def command(seed: str, contexts: str, extractions: str, form: str) -> None:
     """Measure how far the lexical extractor agrees with recorded extractions, field by field.
@@ -45,7 +45,7 @@ def command(seed: str, contexts: str, extractions: str, form: str) -> None:
 
 
 def _pairs(program: nodes.Program, contexts: str, extractions: str, failures: Failures) -> list[Pair]:
-    """For each review with a recorded extraction, that and what the lexical extractor makes of it."""
+    """For each review with a recorded extraction, that and the lexical extractor's."""
     fields = fields_of(program)
     recorded = RecordedExtractor(fields, read_lines(extractions))
     for place, reason in recorded.faults:

@@ -197,9 +197,9 @@ def test_a_damaged_record_is_told(key: str) -> None:
     record = json.loads((RECORDED / "02-graph.json").read_text())
     for value in (3.5, [3], {"input": "x"}):
         if key != "schema" or not isinstance(value, dict):
-            with pytest.raises(DataError, match="no call of a draft"):
+            with pytest.raises(DataError, match="not a call of a draft"):
                 exchange_of({**record, key: value})
-    with pytest.raises(DataError, match="no call of a draft"):
+    with pytest.raises(DataError, match="not a call of a draft"):
         exchange_of({name: value for name, value in record.items() if name != key})
 
 

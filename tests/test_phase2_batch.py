@@ -143,7 +143,7 @@ def test_a_batch_that_may_have_been_made_is_not_made_again(kitchen: Kitchen, ser
     kitchen.prepare(restaurants(2, 2))
     done = kitchen.run(*OPTIONS)
     assert done.status == 3
-    assert "while a batch was sent: whether the API has it is unknown, and it is not sent again" in done.err
+    assert "while a batch was sent; the API may have it, so it is not sent again" in done.err
     assert sizes(server) == [4]
     gone = kitchen.run(*OPTIONS, "--retries", 0, ANTHROPIC_BASE_URL="http://127.0.0.1:9")
     assert (gone.status, "stopped: no connection to the API" in gone.err) == (3, True)
@@ -161,7 +161,7 @@ def test_a_batch_that_is_gone_is_asked_again(kitchen: Kitchen, server: Loopback)
     )
     done = kitchen.run(*OPTIONS)
     assert (done.status, sizes(server)) == (0, [2, 1])
-    assert "msgbatch_lost is not there any more; what it asked is asked again" in done.err
+    assert "msgbatch_lost does not exist any more; its questions are asked again" in done.err
 
 
 @pytest.mark.parametrize("status", [401, 403])
@@ -173,7 +173,7 @@ def test_a_key_that_is_refused_ends_the_run_in_one_line(kitchen: Kitchen, server
     kitchen.prepare([restaurant("known", "soup"), restaurant("new", "new soup")])
     done = kitchen.run(*OPTIONS)
     assert (done.status, done.results[0]["output"]["N"]) == (3, 1)
-    assert f"stopped: the API answered {status}: scripted http_{status}; the same" in done.err
+    assert f"stopped: the API answered {status}: scripted http_{status}; run the same" in done.err
 
 
 def test_a_limit_of_money_holds_for_batches(kitchen: Kitchen, server: Loopback) -> None:

@@ -188,7 +188,7 @@ def test_what_fails_every_call_ends_the_asking(
     done = kitchen.run("--concurrency", 4)
     assert done.status == 3
     assert [line for line in done.err.splitlines() if line.startswith("stopped: ")] == [
-        f"stopped: {message}; the same command goes on from here"
+        f"stopped: {message}; run the same command to continue"
     ]
     assert calls <= server.seen(False)["paths"][MESSAGES] <= calls + 3
     assert len(done.results) == 41
@@ -370,7 +370,7 @@ def test_an_answer_that_is_no_message_fails_its_review(kitchen: Kitchen, server:
         kitchen.server = other
         kitchen.prepare([restaurant("a", "another soup")])
         done = kitchen.run()
-    assert (done.status, "a-0: what the API answered is no message" in done.err) == (3, True)
+    assert (done.status, "a-0: the API's answer is not a message" in done.err) == (3, True)
     assert kitchen.sql("SELECT status FROM attempts ORDER BY id DESC LIMIT 1") == [("broken",)]
 
 

@@ -93,7 +93,7 @@ def broken(folder: Path, how: str) -> str:
     ("how", "reason"),
     [
         ("no database", "file is not a database"),
-        ("newer", f"is of version 99, and this formulaseed knows versions up to {len(MIGRATIONS)}; use a newer"),
+        ("newer", f"is of version 99, and this formulaseed knows versions up to {len(MIGRATIONS)}; upgrade"),
         ("folder", "is a directory, not a store"),
         ("below a file", "File exists"),
         ("other tables", "is an SQLite database, but not a store of formulaseed"),
@@ -174,7 +174,7 @@ def test_answers_travel_from_store_to_store(tmp_path: Path) -> None:
     assert info["spent_usd"] == pytest.approx((10 + 20 * 1.25 + 3) * 0.1e-6 + 4 * 0.5e-6)
     for options, gone in (["--unusable"], 1), (["--model", "own-model"], 1), (["--older-than", 1], 0), (["--all"], 3):
         done = command("store", "prune", *options, "--store", "b.sqlite", cwd=tmp_path, env={})
-        assert (done.status, done.err) == (0, f"{gone} answer{'' if gone == 1 else 's'} forgotten\n")
+        assert (done.status, done.err) == (0, f"{gone} answer{'' if gone == 1 else 's'} deleted\n")
     with Store(tmp_path / "b.sqlite") as store:
         assert store.info()["attempts"] == {"200": 1}
     for wrong in ([], ["--all", "--unusable"]):

@@ -35,9 +35,10 @@ def load(text: str) -> Json:
     try:
         value = json.loads(text, object_pairs_hook=unique_keys, parse_constant=refuse_constant, parse_int=_integer)
         json.dumps(value, ensure_ascii=False, allow_nan=False).encode()  # fails on an unpaired surrogate
+        depth = _depth(value)
     except (ValueError, RecursionError) as error:
         raise UnusableAnswer(f"the answer is not usable JSON: {error}") from None
-    if _depth(value) > _DEPTH:
+    if depth > _DEPTH:
         raise UnusableAnswer("the answer is not usable JSON: objects and lists are nested too deep")
     return value
 

@@ -15,8 +15,8 @@ from typing import Any
 from unittest import mock
 
 from formulaseed.cli.main import main
-from formulaseed.extract.asking import Questionnaire
 from formulaseed.extract.base import fields_of
+from formulaseed.extract.model.prompting import PromptSpec
 from formulaseed.loading import analyse
 from helpers import Outcome, write_json, write_lines
 from loopback import Loopback
@@ -54,12 +54,12 @@ def seed(**changes: Any) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def questionnaire(of: dict[str, Any] | None = None, **options: Any) -> Questionnaire:
+def questionnaire(of: dict[str, Any] | None = None, **options: Any) -> PromptSpec:
     """What a seed asks; by default one of a field of each type."""
     program = analyse(of or seed(extract={"fields": FIELDS})).program
     assert program is not None
     fixed = {"model": MODEL, "passes": program.passes, "own_prompt": program.extraction_prompt}
-    return Questionnaire(fields_of(program), **{**fixed, **options})
+    return PromptSpec(fields_of(program), **{**fixed, **options})
 
 
 def restaurant(name: str, *texts: str, **more: Any) -> dict[str, Any]:

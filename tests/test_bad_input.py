@@ -184,8 +184,8 @@ def packed(text: str) -> bytes:
 
 
 BAD_ROWS = {
-    "no JSON": BadLine(packed("{'business_id': 1}"), "no JSON"),
-    "half a line": BadLine(packed('{"business_id": "half", "rows": ['), "no JSON"),
+    "not JSON": BadLine(packed("{'business_id': 1}"), "not JSON"),
+    "half a line": BadLine(packed('{"business_id": "half", "rows": ['), "not JSON"),
     "a list": BadLine([1], "a line must hold an object"),
     "null": BadLine(None, "a line must hold an object"),
     "NaN": BadLine(packed('{"business_id": "nan", "context": {"is_open": NaN}, "rows": []}'), "`NaN`"),
@@ -325,7 +325,7 @@ def test_a_truncated_gzip_is_unreadable_and_still_tells_all_it_found(tmp_path: P
     assert f"cannot read {broken} from line " in found.err
     assert found.results[0]["business_id"] == "r0"
     assert 0 < len(found.results) < 2000
-    assert f"failed: {broken}:1: no JSON" in found.err
+    assert f"failed: {broken}:1: not JSON" in found.err
 
 
 @pytest.mark.parametrize("file", ["absent.jsonl", ".", "broken.gz"])
@@ -350,7 +350,7 @@ def context(business_id: str, *reviews: object, **changes: object) -> dict[str, 
 
 
 BAD_CONTEXTS = {
-    "no JSON": BadLine(b'{"business_id": "json",', "no JSON"),
+    "not JSON": BadLine(b'{"business_id": "json",', "not JSON"),
     "no business_id": BadLine({"reviews": []}, "`business_id`"),
     "reviews no list": BadLine(context("list", reviews={}), "`reviews`", "list"),
     "reviews null": BadLine(context("null", reviews=None), "`reviews`", "null"),
@@ -419,7 +419,7 @@ def test_good_contexts_survive_the_bad_ones(contexts_run: Ran) -> None:
 
 
 def test_bad_reviews_of_a_file_of_their_own_are_told(tmp_path: Path) -> None:
-    """Reviews without a text, without a restaurant, of an unknown one, no JSON at all; a restaurant that stands twice."""
+    """Reviews without a text, without a restaurant, of an unknown one, not JSON at all; a restaurant that stands twice."""
     seed = write_json(tmp_path / "seed.json", tiny_seed())
     restaurants = write_lines(
         tmp_path / "restaurants.jsonl",
@@ -442,7 +442,7 @@ def test_bad_reviews_of_a_file_of_their_own_are_told(tmp_path: Path) -> None:
     assert found.status == 3
     assert f"failed: {reviews}:2: `text` " in found.err
     assert f"failed: {reviews}:3: `business_id` " in found.err
-    assert f"failed: {reviews}:5: no JSON" in found.err
+    assert f"failed: {reviews}:5: not JSON" in found.err
     orphans = next(line for line in found.err.splitlines() if line.startswith(f"failed: {reviews}:4: "))
     assert "2 reviews" in orphans
     assert " c," in orphans
@@ -462,7 +462,7 @@ def recorded(review_id: str, **values: object) -> dict[str, Any]:
 
 
 BAD_EXTRACTIONS: dict[str, tuple[object, str]] = {
-    "no JSON": (b"{", "no JSON"),
+    "not JSON": (b"{", "not JSON"),
     "no review_id": ({"business_id": "a", "fields": {}}, "`review_id`"),
     "fields no object": ({"business_id": "a", "review_id": "x", "fields": []}, "`fields`"),
     "a value that is not listed": (recorded("unlisted", mood="so-so"), "`mood` must be one of good, bad"),

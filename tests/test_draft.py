@@ -75,7 +75,7 @@ def test_a_replay_is_the_same_byte_for_byte(replayed: Path, tmp_path: Path) -> N
     again = draft(None, "--replay", replayed / "transcript", "--out", "-")
     assert again.out.encode() == (replayed / "seed.json").read_bytes()
     same = draft(None, "--replay", RECORDED, "--out", replayed / "seed.json")
-    assert (same.status, same.out) == (0, f"{replayed / 'seed.json'}: as it was\n")
+    assert (same.status, same.out) == (0, f"{replayed / 'seed.json'}: unchanged\n")
 
 
 def test_the_planted_mistakes_are_mended_in_the_recorded_round() -> None:
@@ -108,7 +108,7 @@ def test_a_replay_of_another_text_is_refused_by_name(tmp_path: Path) -> None:
     assert found.status == 1
     assert "the transcript has no answer to step 03-seed" in found.err
     (folder / "03-seed.json").write_text('{"step": 3}')
-    assert "03-seed.json: no call of a draft" in draft(None, "--replay", folder, "--out", "-").err
+    assert "03-seed.json: not a call of a draft" in draft(None, "--replay", folder, "--out", "-").err
     assert draft(None, "--replay", tmp_path / "nowhere", "--out", "-").status == 2
 
 
@@ -116,7 +116,7 @@ def test_a_replay_takes_no_settings() -> None:
     """What the transcript decides cannot be given beside it."""
     found = draft(None, "--replay", RECORDED, "--out", "-", "--model", "claude-opus-5-5")
     assert found.status == 2
-    assert "--model has no part in a replay" in found.err
+    assert "--model cannot be combined with --replay" in found.err
 
 
 # --- live
@@ -137,7 +137,7 @@ def test_a_good_draft_takes_three_calls(server: Loopback, replayed: Path, tmp_pa
     assert keys == [list(CONDITIONS), list(GRAPH), list(BAD_SEED)]
     names = ["01-conditions.json", "02-graph.json", "03-seed.diagnostics.json", "03-seed.json"]
     assert list(files(tmp_path / "t")) == [*names, "report.md", "session.json"]
-    assert "46 of 49 sentences became something, 3 state no rule, 0 map to nothing." in found.err
+    assert "46 of 49 sentences became part of the seed, 3 state no rule, 0 map to nothing." in found.err
     assert "- 3 calls: " in found.err
     everything = b"".join([*files(tmp_path / "t").values(), out.read_bytes(), found.err.encode()])
     assert KEY.encode() not in everything
@@ -211,8 +211,8 @@ def test_a_model_that_never_mends_it(server: Loopback, tmp_path: Path) -> None:
     asked = [json.loads(one.text) for one in server.messages[3:]]
     assert [list(one)[-1] for one in asked] == ["output", "rejected", "rejected"]
     assert [d["code"] for d in asked[1]["rejected"]["diagnostics"][:4]] == ["FS302", "FS201", "FS201", "FS202"]
-    for line in ("1: 2 errors; then 5 errors; not accepted: mended", "2: nothing came of it: the model refused",
-                 "3: nothing came of it: the answer is no JSON"):  # fmt: skip
+    for line in ("1: 2 errors; then 5 errors; not accepted: mended", "2: no result: the model refused",
+                 "3: no result: the answer is not usable JSON"):  # fmt: skip
         assert f"- {line}" in found.err
 
     server.reset(queue=replies(REPAIR, REPAIR))
@@ -232,11 +232,11 @@ def test_a_refusal_and_a_cut_answer_end_the_draft_and_resume_goes_on(
     assert (found.status, found.out) == (1, "")
     assert "step 02-graph: the model refused to answer" in found.err
     assert "2 calls: " in found.err
-    assert f"kept in {tmp_path / 't'}; --resume goes on from there" in found.err
+    assert f"kept in {tmp_path / 't'}; --resume continues from there" in found.err
     assert not (tmp_path / "seed.json").exists()
 
     second = draft(server, *where)
-    assert (second.status, "holds a transcript; --resume goes on with it" in second.err) == (2, True)
+    assert (second.status, "holds a transcript; --resume continues it" in second.err) == (2, True)
 
     server.reset(queue=replies(GRAPH, "max_tokens"))
     found = draft(server, *where, "--resume")
@@ -290,4 +290,4 @@ def test_a_model_without_structured_output_is_told_the_schema(is_known: bool, re
         assert "format" not in told[0].body["output_config"]
     assert found.out.encode() == (replayed / "seed.json").read_bytes()
     assert "an unknown cost (plain)" in found.err
-    assert ("asked once more with the schema in the prompt" in found.err) is not is_known
+    assert ("asked again with the schema in the prompt" in found.err) is not is_known

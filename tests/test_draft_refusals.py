@@ -22,7 +22,7 @@ from drafts import (
     good_seed,
     replies,
 )
-from formulaseed.draft.estimate import EXAMPLE, EXAMPLE_OUTPUT, EXAMPLE_SENTENCES, estimate
+from formulaseed.draft.report import EXAMPLE, EXAMPLE_OUTPUT, EXAMPLE_SENTENCES, estimate
 from formulaseed.draft.task import read_task
 from formulaseed.draft.transcript import Settings, Transcript
 from formulaseed.llm.prices import read_prices
@@ -98,7 +98,7 @@ def test_a_text_of_200_kilobytes_is_drafted(server: Loopback, tmp_path: Path) ->
     assert "report.md" in files(tmp_path / "task.transcript")
     shown = json.loads(server.messages[0].text)["sentences"]
     assert len(shown) == len(read_task(task.read_bytes()).sentences) > 4_500
-    assert "46 of 4,549 sentences became something, 3 state no rule, 4,500 map to nothing." in found.err
+    assert "46 of 4,549 sentences became part of the seed, 3 state no rule, 4,500 map to nothing." in found.err
 
 
 # --- money and files
@@ -156,7 +156,7 @@ def test_ctrl_c_keeps_what_was_answered(server: Loopback, tmp_path: Path) -> Non
     with patch("formulaseed.draft.session.read_answer", side_effect=KeyboardInterrupt):
         found = draft(server, "--out", "-", "--transcript", tmp_path / "t")
     assert (found.status, found.out) == (130, "")
-    assert "--resume goes on from there" in found.err
+    assert "--resume continues from there" in found.err
     server.reset(queue=replies(GRAPH, good_seed()))
     assert draft(server, "--out", "-", "--transcript", tmp_path / "t", "--resume").status == 0
     assert len(server.messages) == 2
@@ -190,7 +190,7 @@ def test_the_likely_cost_rests_on_the_recorded_example() -> None:
     task = read_task(TASK.read_bytes())
     assert sum(not one.is_frame for one in task.sentences) == EXAMPLE_SENTENCES
     kept = Transcript(EXAMPLES.parent / EXAMPLE)
-    records = [kept.record(name) for name in NAMES]
+    records = [kept.exchange(name) for name in NAMES]
     assert {one.call.key: one.answer.usage.output for one in records if one is not None} == EXAMPLE_OUTPUT
     prices = read_prices()
     usages = [one.answer.usage for one in records if one is not None]
@@ -204,4 +204,4 @@ def test_there_is_nothing_to_resume(tmp_path: Path) -> None:
     """--resume without a transcript is wrong usage."""
     found = draft(None, "--out", "-", "--resume", "--transcript", tmp_path / "t")
     assert found.status == 2
-    assert f"there is no answer in {tmp_path / 't'} to go on from" in found.err
+    assert f"there is no answer in {tmp_path / 't'} to continue from" in found.err

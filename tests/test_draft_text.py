@@ -10,16 +10,16 @@ from typing import Any
 
 import pytest
 from drafts import CONDITIONS, GRAPH, RECORDED, TASK, changed_seed, files, good_seed, step_of
-from formulaseed.draft.carriers import Kept
 from formulaseed.draft.conversion import drafted
-from formulaseed.draft.prompts import REPAIR as REPAIR_STEP
-from formulaseed.draft.prompts import STEPS, sentences, shown, system_prompt
+from formulaseed.draft.prompts import REPAIR as REPAIR_STAGE
+from formulaseed.draft.prompts import STAGES, sentences, shown, system_prompt
 from formulaseed.draft.repair import check
 from formulaseed.draft.report import report
-from formulaseed.draft.session import Drafted, Session
+from formulaseed.draft.session import DraftResult, Session
 from formulaseed.draft.task import Task, read_task
 from formulaseed.draft.traceability import trace
-from formulaseed.draft.transcript import Record, Transcript, record_of
+from formulaseed.draft.transcript import Exchange, Transcript, exchange_of
+from formulaseed.draft.transports import RecordingTransport
 from formulaseed.errors import DataError
 from formulaseed.llm.calls import Call
 from formulaseed.llm.prices import read_prices
@@ -46,7 +46,7 @@ def held(written: Path, text: str, request: pytest.FixtureRequest) -> None:
 # --- prompts
 
 
-@pytest.mark.parametrize("step", [*STEPS, REPAIR_STEP], ids=lambda step: step.name)
+@pytest.mark.parametrize("step", [*STAGES, REPAIR_STAGE], ids=lambda step: step.name)
 def test_the_prompts_are_as_reviewed(step: Any, request: pytest.FixtureRequest) -> None:
     """What the model is told, to the letter; a change of the tables or of a template shows here."""
     held(GOLDENS / f"draft_{step.name}.md", system_prompt(step), request)
@@ -59,18 +59,18 @@ def test_the_recorded_transcript_is_as_this_version_would_write_it(
     recorded = Transcript(RECORDED)
 
     class Again:
-        def ask(self, name: str, call: Call) -> Record:
-            found = recorded.record(name)
+        def ask(self, name: str, call: Call) -> Exchange:
+            found = recorded.exchange(name)
             assert found is not None
-            return Record(call, found.answer)
+            return Exchange(call, found.answer)
 
         def keep(self, name: str, diagnostics: list[dict[str, Any]]) -> None:
             """The transcript around it keeps them."""
 
     made = Transcript(tmp_path)
     settings = recorded.settings()
-    session = Session(G1A, Kept(Again(), made, settings), settings, lambda _: None)
-    made.write_text("report.md", report(session.run(), session.spent, read_prices()))
+    session = Session(G1A, RecordingTransport(Again(), made, settings), settings, lambda _: None)
+    made.write_text("report.md", report(session.run(), session.usage, read_prices()))
     assert [*files(tmp_path)] == [name for name in files(RECORDED) if name != "README.md"]
     for name, data in files(tmp_path).items():
         held(RECORDED / name, data.decode(), request)
@@ -155,8 +155,8 @@ def test_long_texts_take_no_time(piece: str) -> None:
 # --- traceability
 
 
-def done(conditions: dict[str, Any], seed: dict[str, Any]) -> Drafted:
-    return Drafted(G1A, conditions, GRAPH, check(drafted(conditions, seed), G1A), (), (), ())
+def done(conditions: dict[str, Any], seed: dict[str, Any]) -> DraftResult:
+    return DraftResult(G1A, conditions, GRAPH, check(drafted(conditions, seed), G1A), (), (), ())
 
 
 def test_what_is_lost_or_added_is_told() -> None:
@@ -197,16 +197,16 @@ def test_a_damaged_record_is_told(key: str) -> None:
     record = json.loads((RECORDED / "02-graph.json").read_text())
     for value in (3.5, [3], {"input": "x"}):
         if key != "schema" or not isinstance(value, dict):
-            with pytest.raises(DataError, match="no call of a draft"):
-                record_of({**record, key: value})
-    with pytest.raises(DataError, match="no call of a draft"):
-        record_of({name: value for name, value in record.items() if name != key})
+            with pytest.raises(DataError, match="not a call of a draft"):
+                exchange_of({**record, key: value})
+    with pytest.raises(DataError, match="not a call of a draft"):
+        exchange_of({name: value for name, value in record.items() if name != key})
 
 
 def test_an_answer_that_is_no_json_is_kept_as_it_came() -> None:
     """Its lines are written down, and read back to the letter."""
-    record = Transcript(RECORDED).record("02-graph")
+    record = Transcript(RECORDED).exchange("02-graph")
     assert record is not None
     for text in ("Sorry,\nI cannot.\n", '{"a": 1, "a": 2}', ""):
-        again = record_of(Record(record.call, replace(record.answer, text=text)).to_json())
+        again = exchange_of(Exchange(record.call, replace(record.answer, text=text)).to_json())
         assert again.answer.text == text

@@ -11,14 +11,15 @@ from typing import Any
 import pytest
 from drafts import BAD_SEED, CONDITIONS, GRAPH, REPAIR, TASK, changed_seed, good_seed, on_the_wire, repair, step_of
 from formulaseed.draft import wire
-from formulaseed.draft.answers import Unusable, read_answer
+from formulaseed.draft.answers import read_answer
 from formulaseed.draft.conversion import drafted, repaired, seed_text
 from formulaseed.draft.prompts import shown
 from formulaseed.draft.repair import check, prompt_values
 from formulaseed.draft.report import report
-from formulaseed.draft.session import Drafted
+from formulaseed.draft.session import DraftResult
 from formulaseed.draft.task import read_task
 from formulaseed.ir.text import dump_program
+from formulaseed.llm.calls import UnusableAnswer
 from formulaseed.llm.prices import read_prices
 from formulaseed.loading import compile_seed, load_seed
 from formulaseed.seed.write.canonical import canonical
@@ -80,11 +81,11 @@ def test_an_answer_is_held_against_its_schema(schema: dict[str, Any], answer: di
         spoilt = copy.deepcopy(answer)
         holder, key = list(places(spoilt))[number]
         holder[key] = {"nested": [None]}
-        with pytest.raises(Unusable, match="not of its schema"):
+        with pytest.raises(UnusableAnswer, match="does not match its schema"):
             read_answer(json.dumps(spoilt), schema)
         if isinstance(holder, dict):
             del holder[key]
-            with pytest.raises(Unusable, match="not of its schema"):
+            with pytest.raises(UnusableAnswer, match="does not match its schema"):
                 read_answer(json.dumps(spoilt), schema)
         refused += 1
         if refused == 60:
@@ -99,18 +100,18 @@ def test_an_answer_is_held_against_its_schema(schema: dict[str, Any], answer: di
     ids=lambda text: text[:20],
 )  # fmt: skip
 def test_what_is_no_answer_is_refused(text: str) -> None:
-    """Whatever a model sends, it is an answer of the schema or `Unusable`."""
-    with pytest.raises(Unusable, match="the answer"):
+    """Whatever a model sends, it is an answer of the schema or `UnusableAnswer`."""
+    with pytest.raises(UnusableAnswer, match="the answer"):
         read_answer(text, wire.GRAPH)
 
 
 def test_steps_are_held_against_the_schema_of_their_operation() -> None:
     """The message is about the operation's own keys, not about all of them."""
     seed = changed_seed("TRUST_RAW", expr=3)
-    with pytest.raises(Unusable, match=r"steps\[9\]\.expr is not of the type string"):
+    with pytest.raises(UnusableAnswer, match=r"steps\[9\]\.expr is not of the type string"):
         read_answer(json.dumps(seed), wire.SEED)
     seed = changed_seed("TRUST_RAW", op="eval")
-    with pytest.raises(Unusable, match=r"steps\[9\] is nothing that may stand here"):
+    with pytest.raises(UnusableAnswer, match=r"steps\[9\] matches none of the allowed forms"):
         read_answer(json.dumps(seed), wire.SEED)
 
 
@@ -143,7 +144,7 @@ def test_the_wire_can_say_every_seed_of_the_project(path: Path) -> None:
     for answer, schema in ((conditions, wire.CONDITIONS), (seed, wire.SEED)):
         assert read_answer(json.dumps(answer), schema) == answer
     checked = check(drafted(conditions, seed), G1A)
-    assert checked.errors == 0, checked.told()
+    assert checked.errors == 0, checked.problems()
     assert checked.analysis.program is not None
     assert dump_program(checked.analysis.program) == dump_program(loaded.program)
 
@@ -166,7 +167,7 @@ def test_declared_inputs_and_parameters_find_their_places() -> None:
     seed = {**good_seed(), "steps": steps, "output": ["A"]}
     checked = check(drafted(conditions, seed), G1A)
     made = json.loads(checked.text)
-    assert checked.is_right, checked.told()
+    assert checked.is_sound, checked.problems()
     assert made["context"] == [{"name": "price_tier", "type": "integer", "nullable": True}]
     assert made["parameters"]["YEAR"] == {
         "type": "integer", "default": 2025, "description": "The year that counts as now", "minimum": 2000
@@ -228,12 +229,12 @@ def test_a_part_that_names_no_sentence_goes_back() -> None:
     step_of(seed, "TRUST_RAW")["sources"] = []
     step_of(seed, "RAW_RISK")["sources"] = [777]
     checked = check(drafted(CONDITIONS, seed), G1A)
-    assert (checked.errors, checked.is_right) == (0, False)
-    assert str(checked.wrong) == "0 errors, 2 parts without a sentence"
+    assert (checked.errors, checked.is_sound) == (0, False)
+    assert str(checked.defects) == "0 errors, 2 parts without a sentence"
     told = [one["part"] for one in prompt_values(checked, G1A, None)["diagnostics"] if "names no" in one["message"]]
     assert told == ["step TRUST_RAW", "step RAW_RISK"]
     better = check(repaired(checked.draft, repair(step_of(good_seed(), "RAW_RISK"))), G1A)
-    assert better.wrong < checked.wrong
+    assert better.defects < checked.defects
 
 
 def answers(schema: dict[str, Any], definitions: dict[str, Any]) -> SearchStrategy[Any]:
@@ -302,5 +303,5 @@ def test_whatever_the_answers_say_it_ends_in_a_seed_or_in_diagnostics(made: dict
         if not checked.errors:
             compile_seed(json.loads(checked.text))
     notes = tuple(made["seed"]["assumptions"])
-    text = report(Drafted(G1A, made["conditions"], made["graph"], second, (), notes, notes), [], read_prices())
+    text = report(DraftResult(G1A, made["conditions"], made["graph"], second, (), notes, notes), [], read_prices())
     assert text.splitlines()[0].startswith("# Draft of")

@@ -31,7 +31,7 @@ from formulaseed.reference.versions import bumped, change
 from formulaseed.runtime.loading import module_from_source
 from formulaseed.source.json_reader import read_json
 from formulaseed.source.text import Source
-from formulaseed.testing.values import integers
+from formulaseed.testing.formulas import integers
 from helpers import EXAMPLES, ROOT, TASKS, formulaseed, places, write_json
 from hypothesis import given
 from hypothesis import strategies as st

@@ -45,7 +45,7 @@ ORDER = (
 
 OWNERS = {
     "lark": ("language/parser.py", "language/syntax_errors.py", "requests/"),
-    "jinja2": ("backends/python/render.py", "llm/prompts.py"),
+    "jinja2": ("backends/python/render.py", "llm/calls.py"),
     "anthropic": ("llm/client.py",),
     "black": ("backends/python/render.py",),
     "hypothesis": ("testing/",),

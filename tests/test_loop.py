@@ -6,7 +6,7 @@ import asyncio
 import signal
 
 import pytest
-from formulaseed.llm.loop import Loop
+from formulaseed.llm.loop import InterruptibleLoop
 
 
 async def answered(value: int, ticks: int = 0) -> int:
@@ -16,7 +16,7 @@ async def answered(value: int, ticks: int = 0) -> int:
 
 
 def test_what_was_started_goes_on_while_others_run() -> None:
-    with Loop() as loop:
+    with InterruptibleLoop() as loop:
         task = loop.start(answered(1, ticks=3))
         assert loop.run(answered(2, ticks=1)) == 2
         assert not task.done()
@@ -38,11 +38,11 @@ def test_a_ctrl_c_at_any_moment_leaves_the_loop_usable(ticks: int) -> None:
         asyncio.get_running_loop().call_soon(interrupt, ticks)
         await answered(1, ticks=2)
 
-    def interrupted(loop: Loop) -> None:
+    def interrupted(loop: InterruptibleLoop) -> None:
         loop.run(work())
         loop.run(answered(1, ticks=20))
 
-    with Loop() as loop:
+    with InterruptibleLoop() as loop:
         other = loop.start(answered(7, ticks=20))
         with pytest.raises(KeyboardInterrupt):
             interrupted(loop)
@@ -65,10 +65,10 @@ def test_a_ctrl_c_cancels_and_what_is_put_in_order_then_is_waited_for() -> None:
                 signal.raise_signal(signal.SIGINT)
             order.append("in order")
 
-    with Loop() as loop, pytest.raises(KeyboardInterrupt):
+    with InterruptibleLoop() as loop, pytest.raises(KeyboardInterrupt):
         loop.run(work(again=False))
     assert order == ["in order"]
-    with Loop() as loop, pytest.raises(KeyboardInterrupt):
+    with InterruptibleLoop() as loop, pytest.raises(KeyboardInterrupt):
         loop.run(work(again=True))
     assert order == ["in order"]
 
@@ -77,7 +77,7 @@ def test_an_error_of_the_work_is_raised() -> None:
     async def work() -> None:
         raise LookupError("nothing there")
 
-    with Loop() as loop, pytest.raises(LookupError, match="nothing there"):
+    with InterruptibleLoop() as loop, pytest.raises(LookupError, match="nothing there"):
         loop.run(work())
 
 
@@ -91,7 +91,7 @@ def test_another_handler_stays() -> None:
             signal.raise_signal(signal.SIGINT)
             return 1
 
-        with Loop() as loop:
+        with InterruptibleLoop() as loop:
             assert loop.run(work()) == 1
     finally:
         signal.signal(signal.SIGINT, before)

@@ -13,10 +13,10 @@ pytest.importorskip("anthropic", reason="the extra `llm` is not installed")
 
 from asking import MODEL, Kitchen, command, questionnaire, restaurant, restaurants, seed
 from formulaseed.data.extractions import ReviewText
-from formulaseed.extract.answers import Answers, unanswered
-from formulaseed.extract.batch import BatchRun
-from formulaseed.extract.store import Store
-from formulaseed.extract.tally import Tally
+from formulaseed.extract.model.answers import AnswerCache, unanswered
+from formulaseed.extract.model.batch import BatchRun
+from formulaseed.extract.model.store import Store
+from formulaseed.extract.model.usage import UsageStats
 from formulaseed.llm.client import Limits
 from formulaseed.llm.prices import read_prices
 from loopback import Loopback, loopback
@@ -83,7 +83,7 @@ def test_results_come_in_any_order_and_what_failed_is_sent_again(kitchen: Kitche
     assert (done.status, done.results[0]["output"]["N"]) == (3, 4)
     assert [line for line in done.err.splitlines() if line.startswith("failed")] == [
         "failed: contexts.jsonl:1: a: review a-4: its call in a batch was expired",
-        "failed: contexts.jsonl:1: a: review a-5: the answer is no JSON: Expecting value: line 1 column 1 (char 0)",
+        "failed: contexts.jsonl:1: a: review a-5: the answer is not JSON: Expecting value: line 1 column 1 (char 0)",
         "failed: contexts.jsonl:1: a: review a-6: the model refused to answer",
         "failed: contexts.jsonl:1: a: review a-7: the API could not answer: scripted http_400",
         "failed: contexts.jsonl:1: a: review a-8: its call in a batch was canceled",
@@ -100,10 +100,10 @@ def test_results_come_in_any_order_and_what_failed_is_sent_again(kitchen: Kitche
 
 def run_of(
     kitchen: Kitchen, texts: list[str], monkeypatch: pytest.MonkeyPatch, **options: int
-) -> tuple[BatchRun, Answers]:
+) -> tuple[BatchRun, AnswerCache]:
     for name, value in kitchen.environment().items():
         monkeypatch.setenv(name, value)
-    answers = Answers(questionnaire(seed()), Store(kitchen.store), Tally(read_prices()))
+    answers = AnswerCache(questionnaire(seed()), Store(kitchen.store), UsageStats(read_prices()))
     batch = BatchRun(answers, Limits(), poll=0.01, **options)
     reviews = [ReviewText("a", str(n), text) for n, text in enumerate(texts)]
     batch.ask(lambda: [reviews])
@@ -143,7 +143,7 @@ def test_a_batch_that_may_have_been_made_is_not_made_again(kitchen: Kitchen, ser
     kitchen.prepare(restaurants(2, 2))
     done = kitchen.run(*OPTIONS)
     assert done.status == 3
-    assert "while a batch was sent: whether the API has it is unknown, and it is not sent again" in done.err
+    assert "while a batch was sent; the API may have it, so it is not sent again" in done.err
     assert sizes(server) == [4]
     gone = kitchen.run(*OPTIONS, "--retries", 0, ANTHROPIC_BASE_URL="http://127.0.0.1:9")
     assert (gone.status, "stopped: no connection to the API" in gone.err) == (3, True)
@@ -161,7 +161,7 @@ def test_a_batch_that_is_gone_is_asked_again(kitchen: Kitchen, server: Loopback)
     )
     done = kitchen.run(*OPTIONS)
     assert (done.status, sizes(server)) == (0, [2, 1])
-    assert "msgbatch_lost is not there any more; what it asked is asked again" in done.err
+    assert "msgbatch_lost does not exist any more; its questions are asked again" in done.err
 
 
 @pytest.mark.parametrize("status", [401, 403])
@@ -173,7 +173,7 @@ def test_a_key_that_is_refused_ends_the_run_in_one_line(kitchen: Kitchen, server
     kitchen.prepare([restaurant("known", "soup"), restaurant("new", "new soup")])
     done = kitchen.run(*OPTIONS)
     assert (done.status, done.results[0]["output"]["N"]) == (3, 1)
-    assert f"stopped: the API answered {status}: scripted http_{status}; the same" in done.err
+    assert f"stopped: the API answered {status}: scripted http_{status}; run the same" in done.err
 
 
 def test_a_limit_of_money_holds_for_batches(kitchen: Kitchen, server: Loopback) -> None:

@@ -105,7 +105,7 @@ def test_a_limit_of_money_is_never_passed_and_the_run_goes_on_from_there(kitchen
     for _ in range(2):
         done = kitchen.run("--max-usd", 0.002, "--concurrency", 8)
         assert (done.status, done.err.count("stopped: ")) == (3, 1)
-        assert "stopped: it could cost more than the limit of $0.002; the same command goes on from here" in done.err
+        assert "stopped: it could cost more than the limit of $0.002; run the same command to continue" in done.err
         assert 0.001 < paid(done.err) <= 0.002
         assert len(kitchen.answers()) > total
         total = len(kitchen.answers())

@@ -12,13 +12,11 @@ import pytest
 from asking import FIELDS, MODEL, questionnaire, seed
 from formulaseed.data.extractions import Quote, ReviewText
 from formulaseed.errors import DataError, UnreadableError
-from formulaseed.extract.asking import Questionnaire, Unusable, Values, find_quote
-from formulaseed.extract.passes import Agreement, majority
-from formulaseed.llm.budget import Budget
-from formulaseed.llm.calls import Answer, Call, Usage, answer_of, params
-from formulaseed.llm.client import Attempt
-from formulaseed.llm.gate import Gate, Rate
-from formulaseed.llm.prices import Price, Prices, cost_text, read_prices
+from formulaseed.extract.model.prompting import PromptSpec, Values, find_quote, majority
+from formulaseed.extract.model.usage import PassAgreement
+from formulaseed.llm.calls import Answer, Attempt, Call, UnusableAnswer, Usage, answer_of, params
+from formulaseed.llm.limiter import AdaptiveLimiter, RateLimiter
+from formulaseed.llm.prices import Budget, Price, Prices, cost_text, read_prices
 from helpers import write_json
 from hypothesis import given
 from hypothesis import strategies as st
@@ -143,7 +141,7 @@ def test_bounds_of_a_field_are_asked_for_and_kept() -> None:
     The key of a field without bounds is the one that stores of earlier versions have.
     """
 
-    def with_field(**field: Any) -> Questionnaire:
+    def with_field(**field: Any) -> PromptSpec:
         fields, steps = [{"name": "wait", "type": "integer", **field}], [{"name": "N", "op": "count"}]
         return questionnaire(seed(extract={"fields": fields}, compute=steps, output=["N"]))
 
@@ -153,7 +151,7 @@ def test_bounds_of_a_field_are_asked_for_and_kept() -> None:
     assert bounded.id != plain.id == "7da03942afd74fbfb414495461d7376fab9cc17b8029ca01"
     assert bounded.read(answered('{"wait": 240}')) == {"wait": 240}
     for value in (-1, 241):
-        with pytest.raises(Unusable, match=f"`wait` must be from 0 to 240, not {value}"):
+        with pytest.raises(UnusableAnswer, match=f"`wait` must be from 0 to 240, not {value}"):
             bounded.read(answered(f'{{"wait": {value}}}'))
 
 
@@ -184,8 +182,9 @@ def test_a_whole_answer_gives_values_and_quotes() -> None:
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("", "no JSON"), ("Sure! {}", "no JSON"), ("[1]", "no JSON object"), ("null", "no JSON object"), ("{}", "lacks `mood`"),
-        ("[" * 100_000, "no JSON"), ('{"mood": NaN}', "`NaN` is no number in JSON"), ('{"mood": 1' + "0" * 5000 + "}", "no JSON"),
+        ("", "not JSON"), ("Sure! {}", "not JSON"), ("[1]", "not a JSON object"), ("null", "not a JSON object"),
+        ("{}", "lacks `mood`"), ("[" * 100_000, "not JSON"), ('{"mood": NaN}', "`NaN` is not a JSON number"),
+        ('{"mood": 1' + "0" * 5000 + "}", "not JSON"),
         (json.dumps({**GOOD, "mood": "Good"}), "`mood` must be one of good, bad, none, not 'Good'"),
         (json.dumps({**GOOD, "mood": None}), "lacks `mood`"), (json.dumps({**GOOD, "spicy": 1}), "`spicy` must be of type"),
         (json.dumps({**GOOD, "spicy": "true"}), "`spicy`"), (json.dumps({**GOOD, "guests": True}), "`guests`"),
@@ -196,7 +195,7 @@ def test_a_whole_answer_gives_values_and_quotes() -> None:
 )  # fmt: skip
 def test_an_answer_that_is_not_what_was_asked_for_is_of_no_use(text: str, reason: str) -> None:
     """Nothing is coerced, nothing guessed; the reason names the field."""
-    with pytest.raises(Unusable, match="answer") as raised:
+    with pytest.raises(UnusableAnswer, match="answer") as raised:
         ASKED.read(answered(text))
     assert reason in str(raised.value)
 
@@ -204,7 +203,7 @@ def test_an_answer_that_is_not_what_was_asked_for_is_of_no_use(text: str, reason
 @pytest.mark.parametrize("stop", ["max_tokens", "refusal", "pause_turn", "model_context_window_exceeded", "new_reason"])
 def test_an_answer_that_stopped_for_any_other_reason_is_of_no_use(stop: str) -> None:
     """Even one that reads as an answer."""
-    with pytest.raises(Unusable):
+    with pytest.raises(UnusableAnswer):
         ASKED.read(answered(json.dumps(GOOD), stop))
 
 
@@ -223,7 +222,7 @@ def test_what_is_no_message_is_told() -> None:
         {**whole, "usage": None},
         {**whole, "content": [{"type": "text"}]},
     ):
-        with pytest.raises(ValueError, match="no message"):
+        with pytest.raises(ValueError, match="not a message"):
             answer_of(wrong)
 
 
@@ -279,7 +278,7 @@ def test_the_majority_decides_each_field_and_the_earliest_pass_a_tie(given: Sequ
         assert (type(chosen.fields[name]), chosen.fields[name]) == first
     where = [(type(a), a) for a, _ in given].index((type(chosen.fields["a"]), chosen.fields["a"]))
     assert chosen.quotes == {"a": Quote(str(where), 0, 1)}
-    agreement = Agreement()
+    agreement = PassAgreement()
     agreement.add(passes)
     assert agreement.agreed["a"] == (len({(type(a), a) for a, _ in given}) == 1)
 
@@ -388,7 +387,7 @@ def test_an_attempt_without_an_answer_counts_with_all_it_may_have_cost() -> None
 def test_the_gate_narrows_when_pushed_back_and_widens_again() -> None:
     """A burst of refusals counts once; each time round of answers lets one more through; never less than one at a time."""
     now = 0.0
-    gate = Gate(10, clock=lambda: now)
+    gate = AdaptiveLimiter(10, clock=lambda: now)
     gate.slow()
     gate.slow()
     assert gate.width == 7.0
@@ -405,7 +404,7 @@ def test_as_many_pass_the_gate_as_it_is_wide_and_nobody_is_forgotten() -> None:
     """Also where some who wait give up."""
 
     async def scenario() -> tuple[int, int]:
-        gate, most, done = Gate(3), 0, 0
+        gate, most, done = AdaptiveLimiter(3), 0, 0
 
         async def one() -> None:
             nonlocal most, done
@@ -429,13 +428,13 @@ def test_whoever_is_pushed_back_gives_up_the_place_and_waits_for_another() -> No
     """Also where nobody waits for it any more: no place is lost or counted twice."""
 
     async def scenario() -> tuple[int, int]:
-        gate = Gate(4, clock=lambda: 0.0)
+        gate = AdaptiveLimiter(4, clock=lambda: 0.0)
 
         async def one(patience: float) -> None:
             async with gate, asyncio.timeout(patience):
                 await asyncio.sleep(0.001)
                 gate.slow()
-                await gate.again()
+                await gate.reacquire()
                 await asyncio.sleep(0.02)
 
         await asyncio.gather(*(one(0.01 if n % 2 else 5) for n in range(8)), return_exceptions=True)
@@ -450,13 +449,13 @@ def test_a_rate_is_a_steady_flow_that_ends_when_all_is_over() -> None:
     async def scenario() -> tuple[float, float]:
         clock = asyncio.get_running_loop().time
         start = clock()
-        rate = Rate(60 * 50)
+        rate = RateLimiter(60 * 50)
         for _ in range(6):
             await rate.take(1)
         flowed = clock() - start
-        over = Rate(1, is_over=lambda: True)
+        over = RateLimiter(1, is_over=lambda: True)
         await asyncio.gather(*(over.take(1) for _ in range(5)))
-        await Rate(None).take(1e9)
+        await RateLimiter(None).take(1e9)
         return flowed, clock() - start - flowed
 
     flowed, waited = asyncio.run(scenario())

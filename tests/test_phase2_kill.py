@@ -80,7 +80,7 @@ def test_ctrl_c_says_what_is_kept_and_what_it_cost(tmp_path: Path) -> None:
         [one] = ended(kitchen, kitchen.arguments("--concurrency", 4), {"signal": "SIGINT", "answers": 40})
     assert one["status"] == 130
     told = one["err"].splitlines()
-    assert "interrupted: what was answered is stored, and the same command goes on from there" in told
+    assert "interrupted: the answers so far are stored; run the same command to continue" in told
     stored = len(kitchen.answers())
     assert 0 < stored < 600
     calls = stored + kitchen.sql("SELECT COUNT(*) FROM attempts WHERE status = 'interrupted'")[0][0]

@@ -39,7 +39,7 @@ def kitchen(server: Loopback, tmp_path: Path) -> Kitchen:
 
 
 def test_every_restaurant_comes_out_in_its_order_and_a_rerun_asks_nothing(kitchen: Kitchen, server: Loopback) -> None:
-    """Answers come in any order; restaurants without reviews and with many stand where they stood."""
+    """AnswerCache come in any order; restaurants without reviews and with many stand where they stood."""
     server.reset(delay=(0.0, 0.05))
     contexts = [*restaurants(3, 7), restaurant("empty"), restaurant("big", *(f"Soup {n}" for n in range(300)))]
     contexts += [restaurant(f"none{n}") for n in range(50)] + [restaurant("last", "The last soup.")]
@@ -106,11 +106,11 @@ def test_five_thousand_reviews_with_faults_end_with_one_answer_each(tmp_path: Pa
     [
         ("refusal", 1, "the model refused to answer"),
         ("max_tokens", 3, "the answer was cut off at its longest length"),
-        ("not_json", 3, "the answer is no JSON: Expecting value"),
+        ("not_json", 3, "the answer is not JSON: Expecting value"),
         ("missing_field", 3, "the answer lacks `mood`"),
         ("unlisted", 3, "in the answer `mood` must be one of good, bad, not 'not_in_the_list'"),
         ("wrong_type", 3, "in the answer `mood` must be of type enum, not {'nested': []}"),
-        ("empty", 3, "the answer is no JSON: Expecting value"),
+        ("empty", 3, "the answer is not JSON: Expecting value"),
     ],
 )  # fmt: skip
 def test_an_answer_of_no_use_fails_its_review_and_is_remembered(
@@ -188,7 +188,7 @@ def test_what_fails_every_call_ends_the_asking(
     done = kitchen.run("--concurrency", 4)
     assert done.status == 3
     assert [line for line in done.err.splitlines() if line.startswith("stopped: ")] == [
-        f"stopped: {message}; the same command goes on from here"
+        f"stopped: {message}; run the same command to continue"
     ]
     assert calls <= server.seen(False)["paths"][MESSAGES] <= calls + 3
     assert len(done.results) == 41
@@ -370,7 +370,7 @@ def test_an_answer_that_is_no_message_fails_its_review(kitchen: Kitchen, server:
         kitchen.server = other
         kitchen.prepare([restaurant("a", "another soup")])
         done = kitchen.run()
-    assert (done.status, "a-0: what the API answered is no message" in done.err) == (3, True)
+    assert (done.status, "a-0: the API's answer is not a message" in done.err) == (3, True)
     assert kitchen.sql("SELECT status FROM attempts ORDER BY id DESC LIMIT 1") == [("broken",)]
 
 

@@ -16,11 +16,10 @@ from typing import Any
 import pytest
 from asking import MODEL, Kitchen, command, questionnaire, restaurant, restaurants, seed
 from formulaseed.data.extractions import ReviewText
-from formulaseed.extract.answers import Answers
-from formulaseed.extract.store import MIGRATIONS, Store, Stored, StoreError, default_path
-from formulaseed.extract.tally import Tally
-from formulaseed.llm.calls import Answer, Usage
-from formulaseed.llm.client import Attempt
+from formulaseed.extract.model.answers import AnswerCache
+from formulaseed.extract.model.store import MIGRATIONS, Store, StoredAnswer, StoreError, default_path
+from formulaseed.extract.model.usage import UsageStats
+from formulaseed.llm.calls import Answer, Attempt, Usage
 from formulaseed.llm.prices import read_prices
 from helpers import read_lines, write_lines
 from loopback import loopback
@@ -37,10 +36,10 @@ def store(tmp_path: Path) -> Iterator[Store]:
 
 def test_an_answer_of_use_is_never_replaced(store: Store) -> None:
     """One of no use is."""
-    store.put("k", MODEL, Stored(None, "no JSON", USAGE))
-    store.put("k", MODEL, Stored({"mood": "good"}, "", USAGE, tries=2))
-    store.put("k", MODEL, Stored(None, "worse", USAGE, tries=3))
-    assert store.get("k") == Stored({"mood": "good"}, "", USAGE, tries=2)
+    store.put("k", MODEL, StoredAnswer(None, "not JSON", USAGE))
+    store.put("k", MODEL, StoredAnswer({"mood": "good"}, "", USAGE, tries=2))
+    store.put("k", MODEL, StoredAnswer(None, "worse", USAGE, tries=3))
+    assert store.get("k") == StoredAnswer({"mood": "good"}, "", USAGE, tries=2)
     assert store.get("other") is None
     store.forget("k")
     assert store.get("k") is None
@@ -48,9 +47,9 @@ def test_an_answer_of_use_is_never_replaced(store: Store) -> None:
 
 def test_what_is_written_together_is_written_whole_or_not_at_all(store: Store) -> None:
     """An attempt and its answer stand or fall as one."""
-    with contextlib.suppress(ZeroDivisionError), store.together():
+    with contextlib.suppress(ZeroDivisionError), store.transaction():
         store.note(Attempt("k", MODEL, "200", 5, USAGE))
-        store.put("k", MODEL, Stored({}, "", USAGE))
+        store.put("k", MODEL, StoredAnswer({}, "", USAGE))
         raise ZeroDivisionError
     assert (store.get("k"), store.info()["attempts"]) == (None, {})
 
@@ -64,7 +63,7 @@ def test_a_store_of_an_older_version_is_brought_up_to_date(tmp_path: Path) -> No
         db.execute("PRAGMA user_version = 1")
         db.commit()
     with Store(path) as store:
-        assert store.get("k") == Stored({"mood": "good"}, "", Usage(1, 2, 3, 4), tries=1)
+        assert store.get("k") == StoredAnswer({"mood": "good"}, "", Usage(1, 2, 3, 4), tries=1)
         assert store.info()["version"] == len(MIGRATIONS)
     with contextlib.closing(sqlite3.connect(path)) as db:
         assert db.execute("PRAGMA user_version").fetchone() == (len(MIGRATIONS),)
@@ -94,7 +93,7 @@ def broken(folder: Path, how: str) -> str:
     ("how", "reason"),
     [
         ("no database", "file is not a database"),
-        ("newer", f"is of version 99, and this formulaseed knows versions up to {len(MIGRATIONS)}; use a newer"),
+        ("newer", f"is of version 99, and this formulaseed knows versions up to {len(MIGRATIONS)}; upgrade"),
         ("folder", "is a directory, not a store"),
         ("below a file", "File exists"),
         ("other tables", "is an SQLite database, but not a store of formulaseed"),
@@ -153,7 +152,7 @@ def test_the_default_store_lies_in_the_users_cache_folder(monkeypatch: pytest.Mo
 def exported(path: Path, answers: int) -> list[dict[str, Any]]:
     with Store(path) as store:
         for n in range(answers):
-            store.put(f"key{n}", MODEL, Stored({"mood": "good"}, "", USAGE))
+            store.put(f"key{n}", MODEL, StoredAnswer({"mood": "good"}, "", USAGE))
         return list(store.export())
 
 
@@ -167,15 +166,15 @@ def test_answers_travel_from_store_to_store(tmp_path: Path) -> None:
         assert (done.status, done.err) == (0, f"{new} new, {old} known already\n")
     with Store(tmp_path / "b.sqlite") as store:
         assert list(store.export()) == lines
-        store.put("bad", MODEL, Stored(None, "no JSON", USAGE))
-        store.put("own", "own-model", Stored({}, "", USAGE))
+        store.put("bad", MODEL, StoredAnswer(None, "not JSON", USAGE))
+        store.put("own", "own-model", StoredAnswer({}, "", USAGE))
         store.note(Attempt("bad", MODEL, "200", 5, USAGE))
     info = json.loads(command("store", "info", "--store", "b.sqlite", "--format", "json", cwd=tmp_path, env={}).out)
     assert [(a["model"], a["usable"], a["unusable"]) for a in info["answers"]] == [(MODEL, 3, 1), ("own-model", 1, 0)]
     assert info["spent_usd"] == pytest.approx((10 + 20 * 1.25 + 3) * 0.1e-6 + 4 * 0.5e-6)
     for options, gone in (["--unusable"], 1), (["--model", "own-model"], 1), (["--older-than", 1], 0), (["--all"], 3):
         done = command("store", "prune", *options, "--store", "b.sqlite", cwd=tmp_path, env={})
-        assert (done.status, done.err) == (0, f"{gone} answer{'' if gone == 1 else 's'} forgotten\n")
+        assert (done.status, done.err) == (0, f"{gone} answer{'' if gone == 1 else 's'} deleted\n")
     with Store(tmp_path / "b.sqlite") as store:
         assert store.info()["attempts"] == {"200": 1}
     for wrong in ([], ["--all", "--unusable"]):
@@ -215,7 +214,7 @@ def test_an_imported_answer_that_does_not_fit_never_reaches_a_row(tmp_path: Path
     """It counts as none, and is asked for anew."""
     asked = questionnaire(seed())
     with Store(tmp_path / "s.sqlite") as store:
-        answers = Answers(asked, store, Tally(read_prices()))
+        answers = AnswerCache(asked, store, UsageStats(read_prices()))
         [question] = asked.questions(ReviewText("a", "a-0", "soup"))
         line = {**exported(tmp_path / "o.sqlite", 1)[0], "key": question.key, "content": content}
         assert store.take(line)
@@ -231,7 +230,7 @@ def test_an_imported_answer_that_does_not_fit_never_reaches_a_row(tmp_path: Path
 def test_content_that_is_no_json_is_told_as_a_broken_store(tmp_path: Path) -> None:
     """Somebody wrote into the file by other means."""
     with Store(tmp_path / "s.sqlite") as store:
-        store.put("k", MODEL, Stored({}, "", USAGE))
+        store.put("k", MODEL, StoredAnswer({}, "", USAGE))
         with contextlib.closing(sqlite3.connect(tmp_path / "s.sqlite")) as db:
             db.execute("UPDATE answers SET content = '{'")
             db.commit()
@@ -242,10 +241,11 @@ def test_content_that_is_no_json_is_told_as_a_broken_store(tmp_path: Path) -> No
 def test_stores_that_are_opened_at_the_same_time_wait_for_one_another(tmp_path: Path) -> None:
     """Making the file, turning on its journal and bringing it up to date are safe beside others who do the same."""
     source = (
-        "import sys, pathlib\nfrom formulaseed.extract.store import Store, Stored\nfrom formulaseed.llm.calls import Usage\n"
+        "import sys, pathlib\nfrom formulaseed.extract.model.store import Store, StoredAnswer\n"
+        "from formulaseed.llm.calls import Usage\n"
         "name = sys.argv[1]\nsys.stdin.read()\n"
         "with Store(pathlib.Path('s.sqlite')) as store:\n"
-        "    for n in range(50):\n        store.put(f'{name}-{n}', 'm', Stored({}, '', Usage()))\n"
+        "    for n in range(50):\n        store.put(f'{name}-{n}', 'm', StoredAnswer({}, '', Usage()))\n"
     )
     command_line = [sys.executable, "-c", source]
     processes = [

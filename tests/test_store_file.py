@@ -15,8 +15,8 @@ from pathlib import Path
 
 import pytest
 from asking import MODEL, Kitchen, restaurant
-from formulaseed.extract.store import MIGRATIONS, Store, Stored, StoreError
-from formulaseed.extract.store_file import APPLICATION_ID
+from formulaseed.extract.model.store import MIGRATIONS, Store, StoredAnswer, StoreError
+from formulaseed.extract.model.store_file import APPLICATION_ID
 from formulaseed.llm.calls import Usage
 from helpers import formulaseed, write_lines
 
@@ -45,7 +45,7 @@ def filled(path: Path, answers: int = 2) -> Path:
     """A store with some answers, as a run leaves one."""
     with Store(path) as store:
         for n in range(answers):
-            store.put(f"k{n}", MODEL, Stored({"mood": "good"}, "", USAGE))
+            store.put(f"k{n}", MODEL, StoredAnswer({"mood": "good"}, "", USAGE))
     return path
 
 
@@ -139,7 +139,7 @@ def test_stores_of_the_first_release_are_known_by_their_tables(tmp_path: Path, v
     Store(path).close()
     assert (pragma(path, "application_id"), pragma(path, "user_version")) == (APPLICATION_ID, len(MIGRATIONS))
     with Store(path) as store:
-        assert store.get("k") == Stored({"mood": "good"}, "", Usage(1, 2, 3, 4), tries=1)
+        assert store.get("k") == StoredAnswer({"mood": "good"}, "", Usage(1, 2, 3, 4), tries=1)
 
 
 def test_a_store_of_a_newer_release_is_left_to_it(tmp_path: Path) -> None:
@@ -165,7 +165,7 @@ def test_a_store_that_may_not_be_written_can_be_looked_at() -> None:
     """The file and its folder belong to somebody else, and may only be read."""
     source = (
         "import sys, pathlib, json, os\nsys.path[:0] = json.loads(sys.argv[2])\n"
-        "from formulaseed.extract.store import Store\n"
+        "from formulaseed.extract.model.store import Store\n"
         "if os.geteuid() == 0:\n    os.setgid(65534)\n    os.setuid(65534)\n"
         "with Store(pathlib.Path(sys.argv[1]), must_exist=True, read_only=True) as store:\n"
         "    print(len(list(store.export())), store.info()['answers'][0]['usable'])\n"
@@ -185,7 +185,7 @@ def test_a_store_that_a_run_writes_to_shows_what_it_has_written(tmp_path: Path) 
     """Also what SQLite has in its journal only."""
     filled(tmp_path / "s.sqlite")
     with Store(tmp_path / "s.sqlite") as running:
-        running.put("new", MODEL, Stored({"mood": "bad"}, "", USAGE))
+        running.put("new", MODEL, StoredAnswer({"mood": "bad"}, "", USAGE))
         told = formulaseed("store", "export", "--store", tmp_path / "s.sqlite")
         assert [line["key"] for line in told.results] == ["k0", "k1", "new"]
 

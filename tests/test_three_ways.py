@@ -19,10 +19,8 @@ import pytest
 from formulaseed.ir.text import step_text
 from formulaseed.kinds import SEED
 from formulaseed.loading import FormulaSeed, analyse, compile_seed
-from formulaseed.testing.formulas import FormulaWriter
-from formulaseed.testing.values import SHORT_TEXTS, TEXTS, integers, numbers
-from formulaseed.testing.where import ConditionWriter
-from formulaseed.testing.writer import Piece, Variable
+from formulaseed.testing.formulas import SHORT_STRINGS, STRINGS, FormulaWriter, Piece, Variable, integers, numbers
+from formulaseed.testing.random_seeds import ConditionWriter
 from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 from third_evaluator import tree
@@ -57,7 +55,7 @@ def drawn(draw: st.DrawFn, writer: Writer, kind: str) -> str:
     """A formula of a kind."""
     depth = draw(st.integers(1, DEPTH))
     forms = {
-        "number": writer.number, "condition": writer.condition, "text": writer.text, "nullable": writer.number_or_null,
+        "number": writer.number, "condition": writer.condition, "text": writer.string, "nullable": writer.number_or_null,
     }  # fmt: skip
     return forms[kind](depth).text
 
@@ -114,12 +112,12 @@ ARGUMENTS = st.tuples(
     st.fixed_dictionaries(
         {
             "number": st.none() | numbers(), "integer": st.none() | integers(), "flag": st.none() | st.booleans(),
-            "text": st.none() | TEXTS, "review_count": integers(least=0), "name": TEXTS,
+            "text": st.none() | STRINGS, "review_count": integers(least=0), "name": STRINGS,
         }
     ),
     st.fixed_dictionaries(
         {
-            "X": integers(), "Y": numbers(), "K": st.integers(1, 10), "R": st.floats(-1, 1), "B": st.booleans(), "S": TEXTS,
+            "X": integers(), "Y": numbers(), "K": st.integers(1, 10), "R": st.floats(-1, 1), "B": st.booleans(), "S": STRINGS,
         }
     ),
 )  # fmt: skip
@@ -129,7 +127,7 @@ ARGUMENTS = st.tuples(
 def formulas(draw: st.DrawFn, kind: str) -> Json:
     writer = Writer(draw, VARIABLES)
     if kind == "case":
-        rules = [{"when": drawn(draw, writer, "condition"), "then": draw(SHORT_TEXTS)} for _ in range(2)]
+        rules = [{"when": drawn(draw, writer, "condition"), "then": draw(SHORT_STRINGS)} for _ in range(2)]
         return {"op": "case", "rules": [*rules, {"else": ""}]}
     return {"op": "expr", "expr": drawn(draw, writer, kind)}
 
@@ -223,7 +221,7 @@ ROWS = st.lists(
             ),
             "meta": st.fixed_dictionaries(
                 {"stars": numbers(), "useful": integers()},
-                optional={"price": numbers(), "visits": st.none() | integers(), "note": TEXTS},
+                optional={"price": numbers(), "visits": st.none() | integers(), "note": STRINGS},
             ),
         }
     ),

@@ -27,55 +27,31 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
-    "DataError": "formulaseed.errors",
-    "Diagnostic": "formulaseed.diagnostics.model",
-    "EvaluationError": "formulaseed.errors",
-    "Evaluator": "formulaseed.runtime.evaluator",
-    "Formula": "formulaseed.reference.evaluation",
-    "FormulaSeed": "formulaseed.loading",
-    "FormulaSeedError": "formulaseed.errors",
-    "RequestResult": "formulaseed.requests.validate",
-    "RequestsFile": "formulaseed.loading",
-    "SeedError": "formulaseed.errors",
-    "Validation": "formulaseed.requests.validate",
-    "check": "formulaseed.api",
-    "compile_formula": "formulaseed.api",
-    "compile_seed": "formulaseed.api",
-    "load_evaluator": "formulaseed.api",
-    "load_requests": "formulaseed.api",
-    "load_seed": "formulaseed.api",
-    "validate_requests": "formulaseed.api",
-}
+    "api": (
+        "check", "compile_formula", "compile_seed", "load_evaluator", "load_requests", "load_seed", "validate_requests",
+    ),
+    "diagnostics.model": ("Diagnostic",),
+    "errors": ("DataError", "EvaluationError", "FormulaSeedError", "SeedError"),
+    "loading": ("FormulaSeed", "RequestsFile"),
+    "reference.evaluation": ("Formula",),
+    "requests.validate": ("RequestResult", "Validation"),
+    "runtime.evaluator": ("Evaluator",),
+}  # fmt: skip
+_MODULES = {name: f"formulaseed.{module}" for module, names in _HOMES.items() for name in names}
 
 __all__ = [
-    "DataError",
-    "Diagnostic",
-    "EvaluationError",
-    "Evaluator",
-    "Formula",
-    "FormulaSeed",
-    "FormulaSeedError",
-    "RequestResult",
-    "RequestsFile",
-    "SeedError",
-    "Validation",
-    "__version__",
-    "check",
-    "compile_formula",
-    "compile_seed",
-    "load_evaluator",
-    "load_requests",
-    "load_seed",
-    "validate_requests",
-]
+    "DataError", "Diagnostic", "EvaluationError", "Evaluator", "Formula", "FormulaSeed", "FormulaSeedError", "RequestResult",
+    "RequestsFile", "SeedError", "Validation", "__version__", "check", "compile_formula", "compile_seed", "load_evaluator",
+    "load_requests", "load_seed", "validate_requests",
+]  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
+    if name not in _MODULES:
         raise AttributeError(f"module 'formulaseed' has no attribute {name!r}")
     import importlib
 
-    return getattr(importlib.import_module(_HOMES[name]), name)
+    return getattr(importlib.import_module(_MODULES[name]), name)
 
 
 def __dir__() -> list[str]:

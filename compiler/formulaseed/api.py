@@ -12,8 +12,7 @@ from formulaseed import loading
 from formulaseed.diagnostics.model import Diagnostic
 from formulaseed.loading import FormulaSeed, RequestsFile, RequestsLike, SeedLike
 from formulaseed.runtime.evaluator import Evaluator
-from formulaseed.runtime.loading import module_from_source, not_as_compiled
-from formulaseed.runtime.modules import load_module
+from formulaseed.runtime.loading import load_module, module_from_source, not_as_compiled
 
 if TYPE_CHECKING:
     from formulaseed.data.candidates import Lines
@@ -25,32 +24,32 @@ if TYPE_CHECKING:
 def load_seed(path_or_dict: SeedLike | FormulaSeed) -> FormulaSeed:
     """Read and check a seed, given as a path or as JSON values.
 
-    Raises `SeedError`, whose `.diagnostics` hold everything that is wrong, and `DataError` for a file that
+    Raises `SeedError`, whose `.diagnostics` hold every problem, and `DataError` for a file that
     cannot be opened.
     """
     return loading.load_seed(path_or_dict)
 
 
 def check(seed: SeedLike | FormulaSeed) -> list[Diagnostic]:
-    """Every diagnostic of a seed, errors and warnings, in the order of the file."""
+    """Return every diagnostic of a seed, errors and warnings, in the order of the file."""
     if isinstance(seed, FormulaSeed):
         return list(seed.diagnostics)
     return list(loading.analyse(seed).diagnostics)
 
 
 def compile_seed(seed: SeedLike | FormulaSeed, *, target: str = "python") -> str:
-    """The source of the seed's standalone Python module. Raises `SeedError`."""
+    """Return the source of the seed's standalone Python module. Raises `SeedError`."""
     return loading.compile_seed(seed, target=target)
 
 
 def load_evaluator(
     seed_or_path: SeedLike | FormulaSeed, *, strict: bool = False, allow_edited: bool = False
 ) -> Evaluator:
-    """An evaluator of a seed (a path, JSON values or a loaded one) or of a generated module (a path to a .py).
+    """Return an evaluator of a seed (a path, JSON values or a loaded one) or of a generated module (a path to a .py).
 
     With `strict` rows may have no extraction or metadata that the seed does not know. Raises `SeedError` for a seed with
-    errors and for a module that is not as compiled; with `allow_edited` the latter may be what its seed does not say, as
-    long as it is what the compiler could have written.
+    errors and for a module that is not as compiled; with `allow_edited` a module may differ from its seed, as long as it is
+    what the compiler could have written.
     """
     if isinstance(seed_or_path, str | os.PathLike) and Path(seed_or_path).suffix == ".py":
         file = load_module(Path(seed_or_path))
@@ -71,9 +70,9 @@ def compile_formula(
 
     `reference` is a formula reference or a schema file: a path, JSON values or a loaded one. `variables` are names
     besides, or alone where there is no reference: a list of numbers' names, or a mapping of names to types (`"number"`,
-    `{"type": "string", "nullable": true}`), to values of the types that are meant, or to such mappings for entities. With
-    neither, names are the restaurant's fields. Raises `SeedError`, whose `.diagnostics` hold everything that is wrong,
-    and `DataError` for a file that cannot be opened and for variables that are none.
+    `{"type": "string", "nullable": true}`), to example values, or to such mappings for entities. With
+    neither, names are the restaurant's fields. Raises `SeedError`, whose `.diagnostics` hold every problem,
+    and `DataError` for a file that cannot be opened and for malformed variables.
     """
     from formulaseed.formulas import domain_of
     from formulaseed.pipeline import checked
@@ -86,7 +85,7 @@ def compile_formula(
 def load_requests(path_or_list: RequestsLike | RequestsFile) -> RequestsFile:
     """Read and check a file of requests, given as a path or as JSON values.
 
-    Raises `SeedError` where a request has errors, with everything that is wrong in its `.diagnostics`, and `DataError`
+    Raises `SeedError` where a request has errors, with every problem in its `.diagnostics`, and `DataError`
     for a file that cannot be opened. `validate_requests` takes a file in which some requests have errors.
     """
     return loading.load_requests(path_or_list)
@@ -105,7 +104,7 @@ def validate_requests(
     Files are given as paths or as the JSON values that they would hold; without `reviews` the restaurants hold their
     own. A request with errors has the status `invalid`, with its `errors`, and no row in the matrix; the others are
     validated. Lines of the data that cannot be used are in the result's `failures`. Raises `SeedError` for requests of
-    which none can be read, and `DataError` for a file that cannot be opened or a social graph that is none.
+    which none can be read, and `DataError` for a file that cannot be opened or a malformed social graph.
     """
     from formulaseed.data.candidates import read_dataset
     from formulaseed.data.results import Failures

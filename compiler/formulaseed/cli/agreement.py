@@ -46,7 +46,7 @@ def command(seed: str, contexts: str, extractions: str, form: str) -> None:
 
 
 def _pairs(program: nodes.Program, contexts: str, extractions: str, failures: Failures) -> list[Pair]:
-    """For each review with a recorded extraction, that and what the lexical extractor makes of it."""
+    """For each review with a recorded extraction, that and the lexical extractor's."""
     fields = fields_of(program)
     recorded = RecordedExtractor(fields, read_lines(extractions))
     for place, reason in recorded.faults:

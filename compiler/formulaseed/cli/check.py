@@ -8,8 +8,7 @@ from typing import Any
 import click
 
 from formulaseed import __version__
-from formulaseed.cli.output import emit, say, show
-from formulaseed.cli.seeds import reference_option, replace_file, strict_option
+from formulaseed.cli.output import emit, reference_option, replace_file, say, show, strict_option
 from formulaseed.diagnostics.model import Diagnostic, number_of, strictly
 from formulaseed.diagnostics.render import render_json, render_text, summary
 from formulaseed.errors import FormulaSeedError, UnreadableError
@@ -22,14 +21,14 @@ from formulaseed.pipeline import Analysis, fixed
 @click.option("--format", "form", type=click.Choice(["text", "json", "sarif"]), default="text",
               help="How to print diagnostics.")  # fmt: skip
 @click.option(
-    "--fix", is_flag=True, help="Fix in the files what cannot change their meaning: typos in names, the steps' order."
+    "--fix", is_flag=True, help="Apply the fixes that cannot change a file's meaning: typos in names, the steps' order."
 )
 @reference_option
 @strict_option
 def command(seeds: tuple[str, ...], form: str, fix: bool, reference: str | None, strict: bool) -> None:
-    """Tell everything that is wrong with seeds, or with files of requests or rules.
+    """Report every problem in seeds, or in files of requests or rules.
 
-    Exit status 1 where there are errors; warnings alone are fine, unless --strict takes them as errors.
+    Exit status 1 where there are errors; warnings alone are fine, unless --strict makes them errors.
     """
     found: list[Diagnostic] = []
     status = 0

@@ -1,49 +1,37 @@
-"""What several commands share: evaluators, parameters, reports of what failed."""
+"""What several commands share: evaluators, parameters, the report of what failed."""
 
 from __future__ import annotations
 
 import json
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TextIO, TypeVar
+from typing import Any, TextIO
 
 import click
 
 from formulaseed.api import load_evaluator
-from formulaseed.cli.output import say
-from formulaseed.cli.seeds import report_warnings
+from formulaseed.cli.output import report_warnings, say
 from formulaseed.data.results import Failures
 from formulaseed.errors import DataError, UnreadableError
 from formulaseed.ir import nodes
+from formulaseed.llm.prices import Prices, read_prices
 from formulaseed.loading import FormulaSeed, load_seed
 from formulaseed.runtime.evaluator import Evaluator
-from formulaseed.runtime.modules import load_module
+from formulaseed.runtime.loading import ModuleFile, load_module
 
-F = TypeVar("F", bound=Callable[..., Any])
-
-
-def param_option(function: F) -> F:
-    """`--param NAME=VALUE`, any number of times."""
-    decorated: F = click.option("--param", "params", multiple=True, metavar="NAME=VALUE", help="Give a parameter.")(
-        function
-    )
-    return decorated
-
-
-def allow_edited_option(function: F) -> F:
-    """`--allow-edited`."""
-    help = "Run a module that is not as its seed compiles; the results say so."
-    decorated: F = click.option("--allow-edited", is_flag=True, help=help)(function)
-    return decorated
+param_option = click.option("--param", "params", multiple=True, metavar="NAME=VALUE", help="Give a parameter.")
+allow_edited_option = click.option(
+    "--allow-edited", is_flag=True, help="Run a module that is not as its seed compiles; the results say so."
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """A seed or a module as a command is given it. `absence` says why the seed itself is not at hand."""
+    """A seed or a module given to a command. `absence` says why a module's seed is not available."""
 
     evaluator: Evaluator
     seed: FormulaSeed | None
@@ -58,7 +46,7 @@ class Loaded:
 
 
 def load(path: str, *, strict: bool = False, allow_edited: bool = False) -> Loaded:
-    """Load a seed or a module; what there is to know about either goes to standard error.
+    """Load a seed or a module; warnings about either go to standard error.
 
     Raises `UnreadableError` for a module that is not as compiled, unless that is allowed.
     """
@@ -67,7 +55,7 @@ def load(path: str, *, strict: bool = False, allow_edited: bool = False) -> Load
         report_warnings(seed)
         return Loaded(load_evaluator(seed, strict=strict), seed)
     file = load_module(Path(path))
-    found = _shown(file.seed_path) if file.seed_path is not None else ""
+    found = _shown(file)
     if file.fault and not allow_edited:
         again = f"compile {found or 'its seed'} again"
         raise UnreadableError(f"{path} {file.fault}: {again}, or pass --allow-edited")
@@ -75,31 +63,30 @@ def load(path: str, *, strict: bool = False, allow_edited: bool = False) -> Load
         say(f"{path} {file.fault}", err=True)
     if found and file.seed is None:
         say(f"{found} has changed since {path} was compiled", err=True)
-    return Loaded(file.evaluator(strict=strict), file.seed, _absence(path, found))
+    return _loaded(file, strict)
 
 
 def load_program(path: str) -> nodes.Program:
-    """The program of a seed, also where its module is given: the header names it, and the hashes must agree."""
-    if Path(path).suffix != ".py":
-        return load_seed(path).program
-    file = load_module(Path(path))
-    found = _shown(file.seed_path) if file.seed_path is not None else ""
-    return Loaded(file.evaluator(), file.seed, _absence(path, found)).program
+    """Return the program of a seed, or of the seed that a module's header names; their hashes must agree."""
+    return load_seed(path).program if Path(path).suffix != ".py" else _loaded(load_module(Path(path)), False).program
 
 
-def _absence(path: str, seed_path: str) -> str:
-    if not seed_path:
-        return f"{path} names no seed that can be found from there; pass the seed instead"
-    return f"{path} was compiled from another version of {seed_path}; compile it again"
+def _loaded(file: ModuleFile, strict: bool) -> Loaded:
+    found = _shown(file)
+    absence = f"{file.path} was compiled from another version of {found}; compile it again"
+    if not found:
+        absence = f"{file.path} names no seed that can be found from there; pass the seed instead"
+    return Loaded(file.evaluator(strict=strict), file.seed, absence)
 
 
-def _shown(path: Path) -> str:
-    here = Path.cwd()
-    return str(path.relative_to(here) if path.is_relative_to(here) else path)
+def _shown(file: ModuleFile) -> str:
+    """The path of the module's seed, relative where that is possible; empty where there is none."""
+    path, here = file.seed_path, Path.cwd()
+    return "" if path is None else str(path.relative_to(here) if path.is_relative_to(here) else path)
 
 
 def parameters_of(evaluator: Evaluator, given: tuple[str, ...]) -> dict[str, Any] | None:
-    """The `--param` options as values, held against what the seed declares."""
+    """Return the `--param` options as values, validated against the seed's declarations."""
     if not given:
         return None
     values: dict[str, Any] = {}
@@ -137,5 +124,13 @@ def finish(status: int) -> None:
 
 
 def is_terminal(stream: TextIO | None = None) -> bool:
-    """Whether people look at what is written there, on standard error unless told otherwise."""
+    """Whether people read what is written to the stream, by default standard error."""
     return (stream or sys.stderr).isatty() and os.environ.get("TERM") != "dumb"
+
+
+def prices_for(model: str, path: str | None, max_usd: float | None) -> Prices:
+    """Read the prices. Raises `UsageError` for a limit of costs without the model's price."""
+    prices = read_prices(path)
+    if max_usd is not None and model not in prices.models:
+        raise click.UsageError(f"--max-usd needs a price, and there is none for {model}; --prices FILE gives one")
+    return prices

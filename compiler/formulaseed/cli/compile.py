@@ -1,21 +1,26 @@
-"""`formulaseed compile`."""
+"""`formulaseed compile`: writes modules, and leaves alone what it did not generate from the same file."""
 
 from __future__ import annotations
 
+import os
+import stat
 import sys
+from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from formulaseed.backends.base import TARGETS
-from formulaseed.cli.output import emit, say, show
-from formulaseed.cli.seeds import reference_option, replace_file, report_warnings, strict_option
-from formulaseed.cli.targets import Obstacle, obstacle_at
+from formulaseed.cli.output import emit, reference_option, replace_file, report_warnings, say, show, strict_option
 from formulaseed.data.files import holds
 from formulaseed.diagnostics.render import render_text, summary
-from formulaseed.errors import SeedError, UnreadableError
+from formulaseed.errors import SeedError, UnreadableError, reason_of
 from formulaseed.loading import load_file
 from formulaseed.pipeline import compile
+
+if TYPE_CHECKING:
+    from formulaseed.backends.python.identity import Identity
 
 
 @click.command("compile")
@@ -74,7 +79,7 @@ def command(
             status = max(status, 1)
             continue
         written[path] = seed
-        obstacle = obstacle_at(path, source, loaded.document.path)
+        obstacle = _obstacle_at(path, source, loaded.document.path)
         if only_check:
             status = max(status, _check(path, source, seed, obstacle))
         elif obstacle is not None and not (force and obstacle.may_be_forced):
@@ -86,16 +91,64 @@ def command(
     sys.exit(status)
 
 
-def _check(path: Path, source: str, seed: str, obstacle: Obstacle | None) -> int:
+def _check(path: Path, source: str, seed: str, obstacle: _Obstacle | None) -> int:
     if obstacle is not None:
         say(f"{path}: not what {seed} compiles to: {obstacle.what}")
         return 1
     is_current = holds(path, source)
-    if is_current is None:
-        say(f"{path}: missing; run `formulaseed compile {seed}`")
-        return 1
-    if is_current:
-        say(f"{path}: current")
-        return 0
-    say(f"{path}: not what {seed} compiles to; run `formulaseed compile {seed}`")
-    return 1
+    found = "missing" if is_current is None else f"not what {seed} compiles to"
+    say(f"{path}: " + ("current" if is_current else f"{found}; run `formulaseed compile {seed}`"))
+    return 0 if is_current else 1
+
+
+@dataclass(frozen=True, slots=True)
+class _Obstacle:
+    """What keeps a module from being written, and what to do about it. `may_be_forced` says whether --force replaces it."""
+
+    what: str
+    help: str
+    may_be_forced: bool = True
+
+    def __str__(self) -> str:
+        forced = ", or replace it with --force" if self.may_be_forced else ""
+        return f"{self.what}; {self.help}, write to another folder with --out{forced}"
+
+
+def _obstacle_at(target: Path, source: str, made_from: Path | None) -> _Obstacle | None:
+    """Return why a module must not be written there; None where nothing is lost by it. Raises `UnreadableError`."""
+    from formulaseed.backends.python.identity import identity_of
+
+    try:
+        mode = target.lstat().st_mode
+    except (FileNotFoundError, NotADirectoryError):  # the latter is reported when the module is written
+        return None
+    except (OSError, ValueError) as error:
+        raise UnreadableError(f"cannot write {target}: {reason_of(error)}") from None
+    if stat.S_ISLNK(mode):
+        return _Obstacle("it is a symbolic link", "remove it")
+    if not stat.S_ISREG(mode):
+        what = "a directory" if stat.S_ISDIR(mode) else "not a regular file"
+        return _Obstacle(f"it is {what}", "move it", may_be_forced=False)
+    try:
+        found = identity_of(target.read_bytes().decode("utf-8", "replace"))
+    except OSError as error:
+        raise UnreadableError(f"cannot read {target}: {reason_of(error)}") from None
+    if found is None:
+        return _Obstacle("it is not a module that formulaseed generated", "move it")
+    made = identity_of(source)
+    if made is None or not _is_same(found, made, target, made_from):
+        where = f"`{found.path}`, which is " if found.path else ""
+        return _Obstacle(f"it was generated from {where}`{found.name}`", "rename one of the two")
+    return None
+
+
+def _is_same(found: Identity, made: Identity, target: Path, made_from: Path | None) -> bool:
+    """Whether a module was made from the same file: one of that name in the same place, or in a place where none is now."""
+    if (found.kind, found.name) != (made.kind, made.name):
+        return False
+    if found.path in ("", made.path):
+        return True
+    near = [target.parent, *([made_from.parent] if made_from is not None else [])]
+    folders = [folder for start in near for folder in (start.resolve(), *start.resolve().parents)]
+    there = [folder / found.path for folder in folders if os.path.isfile(folder / found.path)]
+    return not there or (made_from is not None and any(file.samefile(made_from) for file in there))

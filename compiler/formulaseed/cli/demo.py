@@ -8,11 +8,13 @@ from pathlib import Path
 
 import click
 
+from formulaseed.cli.common import reported
 from formulaseed.cli.output import say, show
 from formulaseed.data.contexts import read_contexts
 from formulaseed.data.jsonl import read_lines
 from formulaseed.data.records import Restaurant
 from formulaseed.data.results import Failures, Result
+from formulaseed.diagnostics.model import one_line
 from formulaseed.diagnostics.render import summary
 from formulaseed.extract.base import fields_of
 from formulaseed.extract.recorded import RecordedExtractor
@@ -30,7 +32,7 @@ _QUOTE = 150
 
 @click.command("demo")
 def command() -> None:
-    """Show the whole job on the examples: compile a task, show the module, run it, say why."""
+    """Run the whole pipeline on the examples: compile a task, show the module, run it, explain a verdict."""
     started = time.perf_counter()
     seed_path = resource_folder("tasks") / "g1a_v2" / "seed.json"
     contexts = resource_folder("examples") / "contexts.jsonl"
@@ -76,32 +78,27 @@ def _results(seed: FormulaSeed, source: str, contexts: Path, extractions: Path) 
     restaurants = list(read_contexts(read_lines(str(contexts))))
     texts = {r.review_id: r.text for _, found, _ in restaurants if isinstance(found, Restaurant) for r in found.reviews}
     failures = Failures()
-    results = list(run(evaluator, extractor, restaurants, RunOptions(trace=True), failures))
-    for line in failures.lines:
-        say(f"failed: {line}", err=True)
-    return results, texts
+    with reported(failures):
+        return list(run(evaluator, extractor, restaurants, RunOptions(trace=True), failures)), texts
 
 
 def _table(results: list[Result]) -> str:
     rows = [("restaurant", "reviews", "relevant", "incidents", "trust", "risk", "verdict")]
-    done = [result for result in results if result.output is not None and result.reviews is not None]
-    for result in sorted(done, key=lambda r: -r.output[_SCORE] if r.output else 0):
-        output, reviews = result.output or {}, result.reviews
-        rows.append(
-            (
-                result.name or result.business_id,
-                str(reviews.total if reviews else ""),
-                str(reviews.relevant if reviews else ""),
-                str(output["N_TOTAL_INCIDENTS"]),
-                f"{output['TRUST_SCORE']:.2f}",
-                f"{output[_SCORE]:.2f}",
-                str(output[_VERDICT]),
+    for result in sorted(results, key=lambda r: -r.output[_SCORE] if r.output else 0):
+        if result.output is not None and result.reviews is not None:
+            name, reviews, output = result.name or result.business_id, result.reviews, result.output
+            scores = (f"{output['TRUST_SCORE']:.2f}", f"{output[_SCORE]:.2f}", str(output[_VERDICT]))
+            rows.append(
+                (
+                    name,
+                    str(reviews.total),
+                    str(reviews.relevant),
+                    str(output["N_TOTAL_INCIDENTS"]),
+                    *scores,
+                )
             )
-        )
-    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
-    return "\n".join(
-        "   " + "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
-    )
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return "\n".join("   " + "  ".join(map(str.ljust, row, widths)).rstrip() for row in rows)
 
 
 def _why(result: Result, texts: dict[str, str]) -> str:
@@ -119,5 +116,5 @@ def _number(value: object) -> str:
 
 
 def _quoted(text: str) -> str:
-    line = " ".join(text.split())
+    line = one_line(text)
     return f"“{line if len(line) <= _QUOTE else line[:_QUOTE].rstrip() + '…'}”"

@@ -10,26 +10,22 @@ import click
 from click.core import ParameterSource
 
 from formulaseed import limits
-from formulaseed.cli.output import emit, say, show
-from formulaseed.cli.seeds import replace_file
+from formulaseed.cli.common import prices_for
+from formulaseed.cli.output import INTERRUPTED, emit, replace_file, say, show
 from formulaseed.data.files import holds, read_bytes
 from formulaseed.diagnostics.model import number_of
 from formulaseed.diagnostics.render import render_text, summary
-from formulaseed.draft.carriers import Carrier, Kept, Live, Replay
-from formulaseed.draft.estimate import estimate
-from formulaseed.draft.report import costs, report
-from formulaseed.draft.session import Drafted, Session
+from formulaseed.draft.report import costs, estimate, report
+from formulaseed.draft.session import DraftResult, Session
 from formulaseed.draft.task import Task, read_task
 from formulaseed.draft.transcript import Settings, Transcript
+from formulaseed.draft.transports import LiveTransport, RecordingTransport, ReplayTransport, Transport
 from formulaseed.errors import DataError, FormulaSeedError
-from formulaseed.llm.budget import Budget
 from formulaseed.llm.calls import EFFORTS
 from formulaseed.llm.client import must_be_ready
-from formulaseed.llm.prices import Prices, read_prices
+from formulaseed.llm.prices import Budget, Prices, read_prices
 from formulaseed.loading import analyse_text
 from formulaseed.source.text import Source
-
-_INTERRUPTED = 130
 
 
 @click.command("draft")
@@ -37,20 +33,20 @@ _INTERRUPTED = 130
 @click.option("--out", help="Where to write the seed; seed.json beside the text by default, - for standard output.")
 @click.option("--force", is_flag=True, help="Replace a seed that is there already.")
 @click.option("--model", default="claude-sonnet-5-5", show_default=True, help="The model that drafts.")
-@click.option("--effort", type=click.Choice(EFFORTS), default="medium", show_default=True, help="How hard it tries.")
+@click.option("--effort", type=click.Choice(EFFORTS), default="medium", show_default=True, help="The model's effort.")
 @click.option("--max-repairs", type=click.IntRange(0, 20), default=3, show_default=True,
-              help="Rounds in which the model mends what the compiler found.")  # fmt: skip
+              help="The most rounds in which the model fixes what the compiler found.")  # fmt: skip
 @click.option("--transcript", help="The folder for prompts and answers; TASK.transcript by default.")
-@click.option("--resume", is_flag=True, help="Go on with the transcript, after the last answer that can be used.")
+@click.option("--resume", is_flag=True, help="Continue the transcript after its last usable answer.")
 @click.option("--replay", help="Take the answers from this transcript: no network, the same bytes.")
-@click.option("--dry-run", is_flag=True, help="Tell how many calls there are to make and what they may cost.")
+@click.option("--dry-run", is_flag=True, help="Print how many calls would be made and what they may cost.")
 @click.option("--max-usd", type=click.FloatRange(min=0, min_open=True), help="Stop before the calls can cost more.")
 @click.option("--prices", help="A file of prices, in place of those that come with this version.")
 def command(task: str, out: str | None, force: bool, **given: Any) -> None:
     """Draft a seed from a policy in words, by a model, in three steps; then compile it, and let the model repair it.
 
-    What is left of the text, what was assumed and what is open is told at the end. Every answer is kept in the
-    transcript as soon as it is there. Exit status 1, and the best draft as *.draft.json, where it ends with errors.
+    A report at the end lists what of the text was not used, assumptions and open questions. Every answer is written to
+    the transcript as soon as it comes. Exit status 1, and the best draft as *.draft.json, where it ends with errors.
     """
     _refuse_what_clashes(given)
     if not (given["replay"] or given["dry_run"]):
@@ -63,28 +59,26 @@ def command(task: str, out: str | None, force: bool, **given: Any) -> None:
         for line in estimate(text, settings, prices):
             say(line)
         return
-    if given["max_usd"] is not None and settings.model not in prices.models:
-        message = f"--max-usd needs a price, and there is none for {settings.model}; --prices FILE gives one"
-        raise click.UsageError(message)
+    prices_for(settings.model, given["prices"], given["max_usd"])
     if not given["replay"] and not force and target is not None and target.exists():
-        raise click.UsageError(f"{target} is there already; --force replaces it, --out FILE writes elsewhere")
-    live = Live(Budget(prices, given["max_usd"]), _report) if not given["replay"] else None
-    inner: Carrier = live or Replay(Transcript(Path(given["replay"])))
-    session = Session(text, Kept(inner, kept, settings) if kept else inner, settings, _report)
+        raise click.UsageError(f"{target} exists already; --force replaces it, --out FILE writes elsewhere")
+    live = LiveTransport(Budget(prices, given["max_usd"]), _report) if not given["replay"] else None
+    inner: Transport = live or ReplayTransport(Transcript(Path(given["replay"])))
+    session = Session(text, RecordingTransport(inner, kept, settings) if kept else inner, settings, _report)
     try:
         drafted = session.run()
     except (FormulaSeedError, KeyboardInterrupt) as error:
         _report_of_stop(session, prices, kept)
         if isinstance(error, KeyboardInterrupt):
-            sys.exit(_INTERRUPTED)
+            sys.exit(INTERRUPTED)
         raise
     finally:
         if live is not None:
             live.close()
-    told = report(drafted, session.spent, prices)
+    text_of_report = report(drafted, session.usage, prices)
     if kept is not None:
-        kept.write_text("report.md", told)
-    show(f"\n{told}", err=True)
+        kept.write_text("report.md", text_of_report)
+    show(f"\n{text_of_report}", err=True)
     if drafted.checked.errors:
         _write_draft(drafted, target, kept)
         sys.exit(1)
@@ -92,12 +86,12 @@ def command(task: str, out: str | None, force: bool, **given: Any) -> None:
 
 
 def _refuse_what_clashes(given: dict[str, Any]) -> None:
-    """A replay takes everything from the transcript."""
+    """Refuse options that a replay takes from the transcript."""
     if given["replay"]:
         ctx = click.get_current_context()
         for name in ("model", "effort", "max_repairs", "resume", "dry_run", "max_usd"):
             if ctx.get_parameter_source(name) is not ParameterSource.DEFAULT:
-                raise click.UsageError(f"--{name.replace('_', '-')} has no part in a replay")
+                raise click.UsageError(f"--{name.replace('_', '-')} cannot be combined with --replay")
 
 
 def _task(task: str) -> Task:
@@ -127,10 +121,10 @@ def _transcript(task: str, given: dict[str, Any]) -> tuple[Transcript | None, Se
     kept = Transcript(Path(folder) if folder else Path("task" if task == "-" else task).with_suffix(".transcript"))
     if given["resume"]:
         if not kept.holds_answers:
-            raise click.UsageError(f"there is no answer in {kept.folder} to go on from")
+            raise click.UsageError(f"there is no answer in {kept.folder} to continue from")
         return kept, _resumed(kept.settings(), wanted)
     if kept.holds_answers and not given["dry_run"]:
-        message = f"{kept.folder} holds a transcript; --resume goes on with it, --transcript DIR begins another one"
+        message = f"{kept.folder} holds a transcript; --resume continues it, --transcript DIR begins another one"
         raise click.UsageError(message)
     return kept, wanted
 
@@ -152,14 +146,14 @@ def _report(text: str) -> None:
 
 
 def _report_of_stop(session: Session, prices: Prices, kept: Transcript | None) -> None:
-    for line in costs(session.spent, prices) if session.spent else ():
+    for line in costs(session.usage, prices) if session.usage else ():
         _report(line)
     if kept is not None and kept.holds_answers:
-        _report(f"what was answered is kept in {kept.folder}; --resume goes on from there")
+        _report(f"the answers so far are kept in {kept.folder}; --resume continues from there")
 
 
-def _write_draft(drafted: Drafted, target: Path | None, kept: Transcript | None) -> None:
-    """Write what ended with errors where nobody takes it for a seed, and show them."""
+def _write_draft(drafted: DraftResult, target: Path | None, kept: Transcript | None) -> None:
+    """Write a draft with errors where it cannot be taken for a seed, and show the errors."""
     path = (
         target.with_name(f"{target.stem}.draft.json") if target else kept.folder / "seed.draft.json" if kept else None
     )
@@ -181,7 +175,7 @@ def _write_seed(text: str, target: Path | None, force: bool) -> None:
         return
     if target.exists() and not force:
         if holds(target, text):
-            say(f"{target}: as it was")
+            say(f"{target}: unchanged")
             return
         raise click.UsageError(f"{target} holds something else; --force replaces it, --out FILE writes elsewhere")
     replace_file(target, text)

@@ -9,8 +9,7 @@ from typing import Any
 import click
 
 from formulaseed.cli.common import finish
-from formulaseed.cli.output import emit, say, show
-from formulaseed.cli.seeds import strict_option
+from formulaseed.cli.output import emit, say, show, strict_option
 from formulaseed.diagnostics.model import strictly
 from formulaseed.diagnostics.render import render_text, summary
 from formulaseed.errors import DataError, EvaluationError

@@ -1,4 +1,4 @@
-"""The command line: finds the command, turns our exceptions into messages and exit statuses.
+"""The command line: dispatches to a command, and turns our exceptions into messages and exit statuses.
 
 0 fine; 1 the input has errors, or a check failed; 2 wrong usage, or a file that cannot be read; 3 finished, but
 some restaurants or reviews failed; 130 interrupted.
@@ -19,27 +19,29 @@ from formulaseed.errors import DataError, FormulaSeedError, SeedError, Unreadabl
 
 _INTERRUPTED = 130
 _HELP: type[click.UsageError] | tuple[()] = getattr(click.exceptions, "NoArgsIsHelpError", ())
-"""What newer versions of click raise where no command is given."""
+"""What recent versions of click raise where no command is given."""
 
 _COMMANDS = {
-    "check": "Tell everything that is wrong with seeds or requests.",
+    "check": "Report every problem in seeds or requests.",
     "compile": "Compile seeds to Python modules.",
     "evaluate": "Evaluate restaurants whose reviews have been extracted.",
     "run": "Filter, extract and evaluate restaurants with their reviews.",
     "draft": "Draft a seed from a policy in words, by a model.",
-    "store": "Look after the answers of models that runs keep.",
-    "validate": "Hold requests against restaurants: does each match its own, and no other?",
+    "store": "Manage the cached answers of models.",
+    "validate": "Validate requests against restaurants: does each match its own, and no other?",
     "agreement": "Measure how far an extractor agrees with recorded extractions.",
     "formula": "Check and evaluate a formula over the entities of a domain, or a file of rules.",
     "reference": "Print the formula reference of a domain: its fields, operators, functions and syntax.",
-    "demo": "Show the whole job on the examples.",
+    "demo": "Run the whole pipeline on the examples.",
     "dump": "Show a seed as one of the compiler's phases sees it.",
-    "fmt": "Write seeds in their canonical layout.",
+    "fmt": "Format seeds.",
     "schema": "Print the JSON Schema of seeds, for editors.",
-    "migrate": "Rewrite a seed of the older shape as one of the newer shape.",
+    "migrate": "Rewrite a v1 seed as a v2 seed.",
     "shorthand": "Read the shorthand of requests, or print a request to fill in.",
     "rule": "Explain a diagnostic's code.",
 }
+_MODULES = {**dict.fromkeys(("dump", "fmt", "migrate", "rule", "schema"), "seeds"), "evaluate": "run"}
+"""The modules of commands that share one; another command is `command` in the module of its name."""
 
 
 class _LazyGroup(click.Group):
@@ -51,8 +53,8 @@ class _LazyGroup(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in _COMMANDS:
             return None
-        module = importlib.import_module(f"formulaseed.cli.{cmd_name}")
-        command: click.Command = module.command
+        module = importlib.import_module(f"formulaseed.cli.{_MODULES.get(cmd_name, cmd_name)}")
+        command: click.Command = getattr(module, cmd_name if cmd_name in _MODULES else "command")
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -106,23 +108,23 @@ def main() -> None:
 
 
 def _prepare_streams() -> None:
-    """UTF-8 whatever the locale says, so that the same bytes come out everywhere; a closed stream swallows."""
+    """Write UTF-8 whatever the locale, so that the same bytes come out everywhere, and nothing to a closed stream."""
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
         if stream is None:
             setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))
         elif hasattr(stream, "reconfigure"):
-            # half a character, as in a file's name that is no UTF-8, becomes the escape that JSON has for it
+            # an unpaired surrogate, as in a file name that is not UTF-8, becomes its JSON escape
             stream.reconfigure(encoding="utf-8", errors="backslashreplace")
 
 
 def _silence_output() -> None:
-    """Send what is still buffered nowhere, so that the interpreter does not fail over it once more when it ends."""
+    """Discard what is still buffered, so that the interpreter does not fail on it again when it exits."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _refuse(error: click.ClickException) -> NoReturn:
-    """Say what is wrong with the command line as click does; what was typed is quoted, not obeyed."""
+    """Report a usage error as click does, with what was typed escaped."""
     from formulaseed.cli.output import say, show
 
     context = error.ctx if isinstance(error, click.UsageError) else None

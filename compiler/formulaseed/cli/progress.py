@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Protocol
 
 from formulaseed.cli.common import is_terminal
 from formulaseed.cli.output import say
@@ -14,51 +13,43 @@ from formulaseed.diagnostics.model import number_of, printable
 _SECONDS_BETWEEN_LINES = 10.0
 
 
-class Progress(Protocol):
-    def advance(self, note: str) -> None:
-        """One more is done."""
+class Progress:
+    """Counts what is done, each a `what`, and passes the count and a note on to `draw`."""
 
-    def show(self, note: str) -> None:
-        """Something went on, though no other one is done; what it says stays in place of the notes of `advance`."""
-
-
-class _Lines:
-    def __init__(self, what: str) -> None:
-        self._what = what
+    def __init__(self, draw: Callable[[int, str], None]) -> None:
+        self._draw = draw
         self._done = 0
         self._shown = ""
-        self._last = time.monotonic()
 
     def advance(self, note: str) -> None:
+        """One more is done."""
         self._done += 1
-        self._report(self._shown or note)
+        self._draw(self._done, self._shown or note)
 
     def show(self, note: str) -> None:
+        """Something else went on; its note replaces those of `advance`."""
         self._shown = note
-        self._report(note)
+        self._draw(self._done, note)
 
-    def _report(self, note: str) -> None:
+
+def _lines(what: str) -> Callable[[int, str], None]:
+    last = time.monotonic()
+
+    def draw(done: int, note: str) -> None:
+        nonlocal last
         now = time.monotonic()
-        if now - self._last >= _SECONDS_BETWEEN_LINES:
-            self._last = now
-            say(f"{number_of(self._done, self._what)}, {note}", err=True)
+        if now - last >= _SECONDS_BETWEEN_LINES:
+            last = now
+            say(f"{number_of(done, what)}, {note}", err=True)
 
-
-class _Silence:
-    def advance(self, note: str) -> None:
-        """Say nothing."""
-
-    show = advance
+    return draw
 
 
 @contextmanager
 def progress(what: str, total: int | None = None, *, quiet: bool = False) -> Iterator[Progress]:
-    """Something to call once for every item that is done, each a `what`; where there is a total, people see how far it is."""
-    if quiet:
-        yield _Silence()
-        return
-    if not is_terminal():
-        yield _Lines(what)
+    """Show the progress of items, each a `what`; where there is a total, as a share of it."""
+    if quiet or not is_terminal():
+        yield Progress((lambda done, note: None) if quiet else _lines(what))
         return
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, SpinnerColumn, TextColumn, TimeElapsedColumn
@@ -68,15 +59,4 @@ def progress(what: str, total: int | None = None, *, quiet: bool = False) -> Ite
     columns = (far, MofNCompleteColumn(), TextColumn("{task.description}", markup=False), TimeElapsedColumn())
     with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(f"{what}s", total=total)
-
-        class _Bar:
-            shown = ""
-
-            def advance(self, note: str) -> None:
-                bar.update(task, advance=1, description=f"{what}s, {printable(self.shown or note)}")
-
-            def show(self, note: str) -> None:
-                self.shown = note
-                bar.update(task, description=f"{what}s, {printable(note)}")
-
-        yield _Bar()
+        yield Progress(lambda done, note: bar.update(task, completed=done, description=f"{what}s, {printable(note)}"))

@@ -10,8 +10,7 @@ from typing import Any
 
 import click
 
-from formulaseed.cli.output import emit, say
-from formulaseed.cli.seeds import replace_file
+from formulaseed.cli.output import emit, replace_file, say
 from formulaseed.data.files import holds
 from formulaseed.diagnostics.model import Problems
 from formulaseed.errors import SeedError

@@ -9,10 +9,9 @@ from typing import Any
 import click
 
 from formulaseed.cli.common import finish, reported
-from formulaseed.cli.output import say
+from formulaseed.cli.output import report_warnings, say
 from formulaseed.cli.progress import progress
 from formulaseed.cli.requests_report import COLORS, Report, ToldRequest
-from formulaseed.cli.seeds import report_warnings
 from formulaseed.data.candidates import read_dataset
 from formulaseed.data.results import WRONG, Failures, result_writer, text_writer
 from formulaseed.diagnostics.model import Diagnostic, number_of

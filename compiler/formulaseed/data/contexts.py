@@ -5,26 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from formulaseed.data.jsonl import BadLine, Line
+from formulaseed.data.jsonl import BadLine, Line, parsed
 from formulaseed.data.records import Restaurant, Review, ReviewLine
 from formulaseed.data.results import Failures
 from formulaseed.errors import DataError
 
-Placed = tuple[str, Restaurant | DataError, str]
-"""Where it stands, the restaurant or why there is none, and its id as far as it is known."""
+LocatedRestaurant = tuple[str, Restaurant | DataError, str]
+"""The place of a restaurant's line, the restaurant or why there is none, and its id as far as it is known."""
 
 
-def read_contexts(lines: Iterable[Line | BadLine], model: type[Restaurant] = Restaurant) -> Iterator[Placed]:
-    """One restaurant a line, read as the given model."""
-    for line in lines:
-        if isinstance(line, BadLine):
-            yield f"{line.file}:{line.number}", DataError(line.reason), ""
-            continue
-        try:
-            yield line.place, model.read(line.value), str(line.value["business_id"])
-        except DataError as error:
-            known = line.value.get("business_id")
-            yield line.place, error, known if isinstance(known, str) else ""
+def read_contexts(lines: Iterable[Line | BadLine], model: type[Restaurant] = Restaurant) -> Iterator[LocatedRestaurant]:
+    """Yield one restaurant a line, read as the given model."""
+    for line, restaurant in parsed(lines, model.read):
+        business_id = line.value.get("business_id") if isinstance(line, Line) else None
+        yield line.place, restaurant, business_id if isinstance(business_id, str) else ""
 
 
 def join_files(
@@ -32,8 +26,8 @@ def join_files(
     reviews: Iterable[Line | BadLine],
     failures: Failures,
     models: tuple[type[Restaurant], type[ReviewLine]] = (Restaurant, ReviewLine),
-) -> Iterator[Placed]:
-    """Restaurants in the order of their file, each with its reviews in the order of theirs.
+) -> Iterator[LocatedRestaurant]:
+    """Yield restaurants in the order of their file, each with its reviews in the order of theirs.
 
     The reviews are read first and kept in memory. A bad review line is a failure, and where it names its restaurant
     fails that too; so is a review whose restaurant is in no line.
@@ -41,32 +35,26 @@ def join_files(
     by_restaurant: dict[str, list[Review]] = {}
     places: dict[str, str] = {}
     spoiled: dict[str, str] = {}
-    for line in reviews:
-        if isinstance(line, BadLine):
-            failures.add_unreadable(f"{line.file}:{line.number}", line.reason)
-            continue
-        try:
-            review: ReviewLine = models[1].read(line.value)
-        except DataError as error:
-            failures.add_unreadable(line.place, str(error))
-            spoiled.setdefault(str(line.value.get("business_id")), line.place)
+    for line, review in parsed(reviews, models[1].read):
+        if isinstance(review, DataError):
+            failures.add_unreadable(line.place, str(review))
+            if isinstance(line, Line):
+                spoiled.setdefault(str(line.value.get("business_id")), line.place)
             continue
         by_restaurant.setdefault(review.business_id, []).append(review)
         places.setdefault(review.business_id, line.place)
     seen: dict[str, str] = {}
     for place, restaurant, business_id in read_contexts(map(_without_reviews, restaurants), models[0]):
         if business_id in seen:
-            failures.add_unused(place, f"the restaurant {business_id} stands in {seen[business_id]} already")
+            failures.add_unused(place, f"duplicate restaurant {business_id}, first in {seen[business_id]}")
             continue
         seen[business_id] = place
         if isinstance(restaurant, Restaurant) and business_id in spoiled:
-            unusable = DataError(f"a review of it cannot be used ({spoiled[business_id]})")
             by_restaurant.pop(business_id, None)
-            yield place, unusable, business_id
+            restaurant = DataError(f"a review of it cannot be used ({spoiled[business_id]})")
         elif isinstance(restaurant, Restaurant):
-            yield place, restaurant.model_copy(update={"reviews": by_restaurant.pop(business_id, [])}), business_id
-        else:
-            yield place, restaurant, business_id
+            restaurant = restaurant.model_copy(update={"reviews": by_restaurant.pop(business_id, [])})
+        yield place, restaurant, business_id
     for business_id, orphans in by_restaurant.items():
         what = "1 review names" if len(orphans) == 1 else f"{len(orphans)} reviews name"
         reason = f"{what} {business_id}, which no restaurant line holds"

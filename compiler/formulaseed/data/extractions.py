@@ -1,4 +1,4 @@
-"""What an extractor is given and what it answers: a review's text, its field values, the quotes that support them."""
+"""The input and output of an extractor: a review's text, its field values, the quotes that support them."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ class ReviewText:
 
 @dataclass(frozen=True, slots=True)
 class Quote:
-    """What a review is said to say for a field's value. `start` and `end` are where it stands in the text that was
-    extracted, in characters; None where it does not stand there, so that it is worth nothing."""
+    """The words of a review that support a field's value. `start` and `end` are their place in the extracted text, in
+    characters; None where they do not occur there."""
 
     text: str
     start: int | None
@@ -35,12 +35,12 @@ class Quote:
         return self.start is not None
 
     def to_json(self) -> dict[str, object]:
-        """As results have it."""
+        """Return it as results have it."""
         return {"text": self.text, "verified": self.is_verified, "start": self.start, "end": self.end}
 
 
 NOT_ASKED = "it has not been asked about"
-"""The failure of each review that is left where a run stops."""
+"""The failure of each remaining review where a run stops."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ class Extractor(Protocol):
     """Extracts the reviews of one restaurant after the other, in their order.
 
     It may read ahead, since some extractors wait for many answers at a time. `name` and `prompt_sha256`, the hash of
-    what a model is asked, are what results say of where their values come from.
+    what a model is asked, are part of the results' provenance.
     """
 
     name: str
@@ -67,18 +67,12 @@ class Extractor(Protocol):
 
 
 def handled(text: str, handling: nodes.ReviewHandling | None) -> str | None:
-    """The part of a review that is extracted; None where the seed rejects so long a review.
+    """Return the part of a review that is extracted; None where the seed rejects so long a review.
 
     `truncate_head` keeps the head, `truncate_tail` the tail, `truncate_middle` both ends. Lengths are characters.
     """
     if handling is None or len(text) <= handling.max_length:
         return text
     most = handling.max_length
-    if handling.strategy == "truncate_head":
-        return text[:most]
-    if handling.strategy == "truncate_tail":
-        return text[-most:]
-    if handling.strategy == "truncate_middle":
-        head = (most + 1) // 2
-        return text[:head] + (text[-(most - head) :] if most > head else "")
-    return None
+    head = {"truncate_head": most, "truncate_tail": 0, "truncate_middle": (most + 1) // 2}.get(handling.strategy)
+    return None if head is None else text[:head] + text[len(text) - (most - head) :]

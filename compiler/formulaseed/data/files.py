@@ -1,4 +1,4 @@
-"""The bytes of a file, so many at most: unpacked where its name ends in `.gz`, of standard input for `-`."""
+"""Bounded reads of a file's bytes: decompressed where its name ends in `.gz`, of standard input for `-`."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from formulaseed.errors import UnreadableError, reason_of
 
 
 def read_bytes(given: str | os.PathLike[str], most: int, *, regular: bool = False) -> tuple[bytes, Path | None]:
-    """What a file holds, cut off after `most` bytes and one more, and its path where it can be written back as it is.
+    """Return a file's bytes, `most` and one more at most, and its path where it can be written back.
 
     Raises `UnreadableError` where it cannot be opened or unpacked, for a named pipe that nothing writes to, and with
-    `regular` for whatever is no file on a disk.
+    `regular` for anything but a regular file.
     """
     name = os.fspath(given)
     path = Path(name) if name != "-" else None
@@ -28,7 +28,7 @@ def read_bytes(given: str | os.PathLike[str], most: int, *, regular: bool = Fals
 
 
 def read_whole(given: str | os.PathLike[str], most: int, *, regular: bool = False) -> bytes:
-    """What a file holds. Raises `UnreadableError` as `read_bytes` does, and for a file of more than `most` bytes."""
+    """Return a file's bytes. Raises `UnreadableError` as `read_bytes` does, and for a file of more than `most` bytes."""
     data, _ = read_bytes(given, most, regular=regular)
     if len(data) > most:
         raise UnreadableError(f"cannot read {os.fspath(given)}: it is larger than {shown_bytes(most)}")
@@ -36,7 +36,7 @@ def read_whole(given: str | os.PathLike[str], most: int, *, regular: bool = Fals
 
 
 def holds(path: Path, text: str) -> bool | None:
-    """Whether a file holds this text and nothing else; None where there is no file. Raises `UnreadableError`."""
+    """Return whether a file holds exactly this text; None where there is no file. Raises `UnreadableError`."""
     if not path.exists():
         return None
     expected = text.encode()
@@ -47,7 +47,7 @@ def holds(path: Path, text: str) -> bool | None:
 
 
 def shown_bytes(count: int) -> str:
-    """A limit for people: `64 MiB`."""
+    """Return a limit for people: `64 MiB`."""
     return f"{count // 1024**2} MiB" if count >= 1024**2 else f"{count:,} bytes"
 
 
@@ -61,12 +61,12 @@ def _read(path: Path, most: int, regular: bool) -> bytes:
     with open(path, "rb", opener=_opened) as file:
         data = file.read(most + 1)
         if not data and stat.S_ISFIFO(os.fstat(file.fileno()).st_mode):
-            raise OSError(0, "it is a pipe, and nothing comes out of it")
+            raise OSError(0, "it is a pipe without a writer")
     return data
 
 
 def _opened(path: str, flags: int) -> int:
-    """Open a file without waiting for somebody to write to it: a named pipe that nobody writes to would hang."""
+    """Open a file without blocking on a named pipe that has no writer."""
     descriptor = os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
     os.set_blocking(descriptor, True)
     return descriptor

@@ -1,6 +1,6 @@
 """JSON Lines: one object a line, plain or gzipped, `-` for standard input.
 
-In: a path. Out: objects with their line numbers; a line that is none becomes a `BadLine` and the rest goes on.
+In: a path. Out: objects with their line numbers; a line that is not an object becomes a `BadLine`, and reading goes on.
 """
 
 from __future__ import annotations
@@ -10,22 +10,24 @@ import json
 import re
 import sys
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO, cast
+from typing import Any, BinaryIO, TypeVar, cast
 
 from formulaseed.data.files import shown_bytes
 from formulaseed.errors import DataError, UnreadableError, reason_of
 from formulaseed.limits import LINE_BYTES
+from formulaseed.source.json_reader import JsonRefusal, refuse_constant, unique_keys
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
-_KINDS = {list: "a list", str: "a text", int: "a number", float: "a number", bool: "true or false", type(None): "null"}
+_KINDS = {list: "a list", str: "a string", int: "a number", float: "a number", bool: "a boolean", type(None): "null"}
+_Record = TypeVar("_Record")
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """An object and where it stands."""
+    """An object and its place."""
 
     file: str
     number: int
@@ -44,15 +46,34 @@ class BadLine:
     number: int
     reason: str
 
+    @property
+    def place(self) -> str:
+        return f"{self.file}:{self.number}"
+
     def __str__(self) -> str:
-        return f"{self.file}:{self.number}: {self.reason}"
+        return f"{self.place}: {self.reason}"
+
+
+def parsed(
+    lines: Iterable[Line | BadLine], parse: Callable[[dict[str, Any]], _Record]
+) -> Iterator[tuple[Line | BadLine, _Record | DataError]]:
+    """Yield each line with the record that `parse` makes of its object, or the `DataError` that says why there is none."""
+    for line in lines:
+        found: _Record | DataError
+        try:
+            found = parse(line.value) if isinstance(line, Line) else DataError(line.reason)
+        except UnreadableError:
+            raise
+        except DataError as error:
+            found = error
+        yield line, found
 
 
 def read_lines(path: str) -> Iterator[Line | BadLine]:
-    """Every line of the file that is not blank.
+    """Yield every line of the file that is not blank.
 
-    The file is opened at once, so that `UnreadableError` for one that is not there comes before anything is
-    written; where it cannot be unpacked any further, or a line never ends, the error comes then.
+    The file is opened at once, so that `UnreadableError` for a missing one is raised before anything is written; where it
+    cannot be unpacked any further, or a line never ends, the error is raised then.
     """
     name = "<stdin>" if path == "-" else path
     return _lines(name, _opened(path))
@@ -79,37 +100,24 @@ def _line(name: str, number: int, raw: bytes) -> Line | BadLine:
     try:
         value = json.loads(
             raw.decode("utf-8-sig" if number == 1 else "utf-8"),
-            object_pairs_hook=_unique_keys,
-            parse_constant=_no_constant,
+            object_pairs_hook=unique_keys,
+            parse_constant=refuse_constant,
         )
     except UnicodeDecodeError as error:
         return BadLine(name, number, f"byte {error.start} of the line is not UTF-8")
     except json.JSONDecodeError as error:
-        return BadLine(name, number, f"no JSON: {error.msg} at column {error.colno}")
-    except DataError as error:
+        return BadLine(name, number, f"not JSON: {error.msg} at column {error.colno}")
+    except JsonRefusal as error:
         return BadLine(name, number, str(error))
     except ValueError:  # Python refuses to read integers of thousands of digits
         return BadLine(name, number, "a number has too many digits")
     except RecursionError:
-        return BadLine(name, number, "objects and lists stand inside one another too deep")
+        return BadLine(name, number, "objects and lists are nested too deep")
     if not isinstance(value, dict):
         return BadLine(name, number, f"a line must hold an object, not {_KINDS[type(value)]}")
     if b"\\ud" in raw.lower() and _SURROGATE.search(json.dumps(value, ensure_ascii=False)):
-        return BadLine(name, number, "a text holds half of a character (an unpaired surrogate)")
+        return BadLine(name, number, "a string holds half of a character (an unpaired surrogate)")
     return Line(name, number, value)
-
-
-def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        keys = [key for key, _ in pairs]
-        twice = next(key for key in keys if keys.count(key) > 1)
-        raise DataError(f"the key `{twice}` stands twice in one object")
-    return found
-
-
-def _no_constant(word: str) -> Any:
-    raise DataError(f"`{word}` is no number in JSON")
 
 
 def _opened(path: str) -> BinaryIO:

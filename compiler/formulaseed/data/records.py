@@ -16,8 +16,6 @@ from formulaseed.language.json_values import _unreadable
 from formulaseed.language.typos import _typo_of
 from formulaseed.limits import REVIEW_TEXT_CHARACTERS
 
-_USER = "user_"
-
 
 class Record(BaseModel):
     model_config = ConfigDict(strict=True, extra="allow", frozen=True)
@@ -33,7 +31,7 @@ class Record(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _has_no_typo(cls, value: Any) -> Any:
-        """Refuse a key that reads like a field which is absent: the field must not be taken for left out."""
+        """Refuse a key that resembles an absent field: a typo must not become the default."""
         keys = [key for key in value if isinstance(key, str)] if isinstance(value, dict) else list(cls.model_fields)
         for name in cls.model_fields:
             typo = _typo_of(name, keys, cls.model_fields) if name not in keys else None
@@ -58,22 +56,19 @@ class Review(Record):
         return date
 
     def facts(self) -> dict[str, object]:
-        """What an extractor may be shown beside the text, as the line has it."""
+        """Return what an extractor may be shown beside the text, as the line has it."""
         extra = self.model_extra or {}
         return {"date": self.date, "stars": extra.get("stars"), "useful": extra.get("useful")}
 
     def meta(self) -> dict[str, Any]:
-        """The metadata as rows have it: `date` without a time, `user_fans` from `user.fans`."""
+        """Return the metadata as rows have it: `date` without a time, `user_fans` from `user.fans`."""
         extra = self.model_extra or {}
-        meta: dict[str, Any] = {f"{_USER}{name}": value for name, value in (self.user or {}).items()}
-        meta.update(extra)
-        if self.date is not None:
-            meta["date"] = self.date[:10]
-        return meta
+        user = {f"user_{name}": value for name, value in (self.user or {}).items()}
+        return {**user, **extra, **({"date": self.date[:10]} if self.date is not None else {})}
 
 
 class Restaurant(Record):
-    """A context: a restaurant and its reviews. The business fields stand in `business` or beside it."""
+    """A context: a restaurant and its reviews. The business fields are in `business` or beside it."""
 
     business_id: str = Field(min_length=1)
     business: dict[str, Any] | None = None
@@ -116,7 +111,7 @@ class RowsLine(Record):
 
 
 class RatedReview(Review):
-    """A review as requests look at it: they need its stars as a number, and its user's name as a text."""
+    """A review for requests, which need its stars as a number and its user's name as a string."""
 
     stars: float | None = Field(default=None, allow_inf_nan=False)
 
@@ -124,23 +119,23 @@ class RatedReview(Review):
     def _has_a_name(self) -> RatedReview:
         name = (self.user or {}).get("name")
         if name is not None and not isinstance(name, str):
-            raise ValueError("`user.name` must be a text")
+            raise ValueError("`user.name` must be a string")
         _refuse_unreadable({**(self.model_extra or {}), "user": self.user, "stars": self.stars})
         if len(self.text) > REVIEW_TEXT_CHARACTERS:
             raise ValueError(f"`text` has more than {REVIEW_TEXT_CHARACTERS:,} characters")
         return self
 
     def fields(self) -> dict[str, Any]:
-        """The review as its line has it."""
+        """Return the review as its line has it."""
         return self.model_dump()
 
 
 class RatedReviewLine(RatedReview, ReviewLine):
-    """The same, of a file of its own."""
+    """The same in a file of its own."""
 
 
 class RatedRestaurant(Restaurant):
-    """A restaurant as requests look at it."""
+    """A restaurant for requests."""
 
     reviews: list[RatedReview]  # type: ignore[assignment]  # never written to
 
@@ -176,17 +171,17 @@ def _refuse_unreadable(values: dict[str, Any]) -> None:
 
 _WORDS = {
     "missing": "is missing",
-    "string_type": "must be a text",
+    "string_type": "must be a string",
     "string_too_short": "must not be empty",
     "list_type": "must be a list",
     "dict_type": "must be an object",
     "model_type": "must be an object",
 }
-"""Pydantic's kinds of faults in our words."""
+"""Pydantic's kinds of errors in our words."""
 
 
 def _reported(error: ValidationError) -> str:
-    """Every fault, as `reviews[3].text: …`."""
+    """Every error, as `reviews[3].text: …`."""
     parts = []
     for fault in error.errors(include_url=False, include_context=False):
         place = ""

@@ -1,4 +1,4 @@
-"""Results, one restaurant a line, and what went wrong on the way."""
+"""Results, one restaurant a line, and what failed."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import json
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, TextIO, cast
 
@@ -29,7 +29,7 @@ class ReviewCounts:
     failed: int
 
     def to_json(self) -> dict[str, int]:
-        return {"total": self.total, "relevant": self.relevant, "extracted": self.extracted, "failed": self.failed}
+        return asdict(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,15 +48,9 @@ class Provenance:
     edited: bool = False
 
     def to_json(self) -> dict[str, Any]:
-        """As results have it; `edited` only where it is true."""
-        return {
-            "seed_sha256": self.seed_sha256,
-            "seed_version": self.seed_version,
-            "parameters": dict(self.parameters),
-            "extractor": self.extractor,
-            "prompt_sha256": self.prompt_sha256,
-            **({"edited": True} if self.edited else {}),
-        }
+        """Return it as results have it; `edited` only where it is true."""
+        values = {name: getattr(self, name) for name in self.__slots__ if name != "edited"}
+        return {**values, "parameters": dict(self.parameters), **({"edited": True} if self.edited else {})}
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,32 +69,31 @@ class Result:
     """By the review's id and the field."""
     run: Provenance | None = None
     place: str = ""
-    """Where in the seed the step that failed stands, for people; no part of the line."""
+    """The place in the seed of the step that failed, for people; not part of the line."""
 
     def to_json(self) -> dict[str, Any]:
-        line: dict[str, Any] = {"business_id": self.business_id, "name": self.name, "task": self.task}
-        if self.error is not None:
-            line["error"] = self.error
-        else:
-            line["output"] = self.output
-        if self.reviews is not None:
-            line["reviews"] = self.reviews.to_json()
-        if self.steps is not None:
-            line["steps"] = self.steps
-        if self.evidence is not None:
-            line["evidence"] = self.evidence
-        if self.quotes is not None:
-            line["quotes"] = {
-                review: {name: quote.to_json() for name, quote in quotes.items()}
-                for review, quotes in self.quotes.items()
-            }
-        if self.run is not None:
-            line["run"] = self.run.to_json()
-        return line
+        quotes = {
+            review: {name: quote.to_json() for name, quote in quotes.items()}
+            for review, quotes in (self.quotes or {}).items()
+        }
+        optional = {
+            "reviews": self.reviews and self.reviews.to_json(),
+            "steps": self.steps,
+            "evidence": self.evidence,
+            "quotes": None if self.quotes is None else quotes,
+            "run": self.run and self.run.to_json(),
+        }
+        return {
+            "business_id": self.business_id,
+            "name": self.name,
+            "task": self.task,
+            **({"output": self.output} if self.error is None else {"error": self.error}),
+            **{name: value for name, value in optional.items() if value is not None},
+        }
 
 
 def error_of(error: EvaluationError | DataError) -> dict[str, str | None]:
-    """An error as a result's line has it; faults of the data have no step and the kind `data`."""
+    """Return an error as a result's line has it; errors of the data have no step and the kind `data`."""
     if isinstance(error, EvaluationError):
         return {"step": error.step, "kind": error.kind, "message": error.message}
     return {"step": None, "kind": "data", "message": str(error)}
@@ -108,10 +101,10 @@ def error_of(error: EvaluationError | DataError) -> dict[str, str | None]:
 
 @dataclass
 class Failures:
-    """What failed, in the order in which it was met. `place` tells where, as `file:line` or a restaurant.
+    """What failed, in order; a place is `file:line` or a restaurant.
 
-    `unreadable` and `unused` count the lines of input that gave no result: those that are not what they should be,
-    and those that are but belong to no restaurant, or to one that another line has already.
+    `unreadable` and `unused` count the lines of input that gave no result: invalid ones, and valid ones that belong to no
+    restaurant or are duplicates.
     """
 
     lines: list[str] = field(default_factory=list)
@@ -127,7 +120,7 @@ class Failures:
         self.add(place, reason)
 
     def add_unused(self, place: str, reason: str, lines: int = 1) -> None:
-        """Note lines of input that are of no use."""
+        """Note lines of input that cannot be used."""
         self.unused += lines
         self.add(place, reason)
 
@@ -136,13 +129,13 @@ class Failures:
         return PARTIAL if self.lines else FINE
 
     def summary(self) -> str:
-        """The lines that gave no result, for the end of a closing line; empty where there are none."""
+        """Return the lines that gave no result, for the end of a closing line; empty where there are none."""
         counts = ((self.unreadable, "unreadable"), (self.unused, "unused"))
         return "".join(f"; {number_of(count, 'line')} {what}" for count, what in counts if count)
 
 
-class Counted:
-    """How many restaurants have a result, how many of these failed, and what came of their reviews."""
+class ResultCounts:
+    """Counts the restaurants with a result, those that failed, and their reviews."""
 
     restaurants = failed = total = relevant = extracted = 0
 
@@ -155,12 +148,12 @@ class Counted:
             self.extracted += result.reviews.extracted
 
     def summary(self) -> str:
-        """The restaurants, for a closing line."""
+        """Return the restaurants, for a closing line."""
         return f"{number_of(self.restaurants, 'restaurant')}, {self.failed} failed"
 
 
 class ResultWriter:
-    """Writes result lines as they come, so that what was done survives whatever happens next."""
+    """Writes result lines as they come, so that they survive whatever happens next."""
 
     def __init__(self, file: TextIO) -> None:
         self._file = file
@@ -174,14 +167,14 @@ class ResultWriter:
 
 @contextmanager
 def result_writer(path: str, *inputs: str | None) -> Iterator[ResultWriter]:
-    """A writer to a file, as `text_writer` opens it."""
+    """Open a writer to a file, as `text_writer` does."""
     with text_writer(path, *inputs) as file:
         yield ResultWriter(file)
 
 
 @contextmanager
 def text_writer(path: str, *inputs: str | None) -> Iterator[TextIO]:
-    """A file to write to, packed if it is a `.gz`, or standard output for `-`.
+    """Open a file to write to, compressed if it is a `.gz`, or standard output for `-`.
 
     Raises `UnreadableError` where the file cannot be opened, and where it is one of the inputs.
     """

@@ -130,6 +130,11 @@ def number_of(count: int, what: str) -> str:
     return f"{count:,} {what}{'' if count == 1 else 's'}"
 
 
+def one_line(text: str) -> str:
+    """Return the text with each run of white space as one space."""
+    return " ".join(text.split())
+
+
 def printable(text: str) -> str:
     """Return the text on one line, with characters that a terminal acts on or hides escaped."""
     if text.isprintable():

@@ -1,1 +1,1 @@
-"""Phase 1: from a task text to a checked seed, by a model whose every answer is kept and held against the compiler."""
+"""Phase 1: from a task text to a checked seed; every answer of the model is recorded and validated."""

@@ -1,7 +1,7 @@
-"""A draft on the wire, and the Formula Seed that it is.
+"""Converts a draft on the wire to a Formula Seed.
 
-In: answers that are of their schemas. Out: the seed as plain JSON in the specification's words. Whether it is a right seed is
-the compiler's to tell; only what a seed's JSON cannot even say is told here, as faults.
+In: answers that match their schemas. Out: the seed as plain JSON. The compiler reports its errors; only what the JSON of
+a seed cannot express is reported here, as faults.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from formulaseed import limits
+from formulaseed.diagnostics.model import one_line
 from formulaseed.draft.task import Task
 from formulaseed.seed.write.canonical import canonical
 from formulaseed.seed.write.layout import layout
@@ -23,8 +24,8 @@ _DOTTED = re.compile(r"[A-Za-z_]\w*\.[A-Za-z_]\w*")
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
-    """What a part of a draft says that a seed's JSON cannot."""
+class ConversionFault:
+    """Something in a part of a draft that the JSON of a seed cannot express."""
 
     part: str
     message: str
@@ -36,7 +37,7 @@ class Fault:
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A seed in parts, as the model writes them: what steps 1 and 3 answered, with the repairs made."""
+    """A seed in parts, as the model writes them: the answers of steps 1 and 3, with the repairs."""
 
     task_name: str
     description: str
@@ -58,7 +59,7 @@ class Draft:
 
 
 def drafted(conditions: Json, seed: Json) -> Draft:
-    """The draft that the answers of steps 1 and 3 make."""
+    """Return the draft that the answers of steps 1 and 3 make."""
     return Draft(
         conditions["task_name"],
         conditions["description"],
@@ -75,7 +76,7 @@ def drafted(conditions: Json, seed: Json) -> Draft:
 
 
 def repaired(draft: Draft, repair: Json) -> Draft:
-    """The draft with the parts of a repair in place of those of the same names, or beside them."""
+    """Return the draft with the parts of a repair in place of those of the same names, or added."""
     removed = set(repair["removed"])
     return replace(
         draft,
@@ -106,8 +107,8 @@ def _placed(steps: tuple[Part, ...], new: list[Json], removed: set[str]) -> tupl
     return tuple(placed)
 
 
-def seed_text(draft: Draft, task: Task) -> tuple[str, tuple[Fault, ...]]:
-    """The seed in its canonical layout, and what could not be said in it."""
+def seed_text(draft: Draft, task: Task) -> tuple[str, tuple[ConversionFault, ...]]:
+    """Return the seed in its canonical layout, and what it cannot express."""
     conversion = _Conversion(task)
     return layout(canonical(conversion.seed(draft))), tuple(conversion.faults)
 
@@ -115,7 +116,7 @@ def seed_text(draft: Draft, task: Task) -> tuple[str, tuple[Fault, ...]]:
 class _Conversion:
     def __init__(self, task: Task) -> None:
         self.task = task
-        self.faults: list[Fault] = []
+        self.faults: list[ConversionFault] = []
 
     def seed(self, draft: Draft) -> Part:
         reading = draft.reading
@@ -131,7 +132,7 @@ class _Conversion:
         handling = [{"max_length": length, "strategy": reading["strategy"]} for length in reading["max_length"][:1]]
         return {
             "task_name": draft.task_name,
-            **_present({"description": _line(draft.description), "parameters": parameters, "context": context}),
+            **_present({"description": one_line(draft.description), "parameters": parameters, "context": context}),
             **({"filter": {"keywords": list(draft.keywords)}} if draft.keywords else {}),
             "extract": extract,
             **({"review_handling": handling[0]} if handling else {}),
@@ -140,36 +141,36 @@ class _Conversion:
         }
 
     def unique(self, part: str, pairs: Iterable[tuple[str, Json]]) -> Part:
-        """The pairs as an object; a key that stands twice is a fault."""
+        """Return the pairs as an object; a duplicate key is a fault."""
         found: Part = {}
         for key, value in pairs:
             if key in found:
-                self.faults.append(Fault(part, f"`{key}` stands twice", "leave one of them out"))
+                self.faults.append(ConversionFault(part, f"duplicate `{key}`", "leave one of them out"))
             found.setdefault(key, value)
         return found
 
     def sources(self, part: Part) -> Part:
-        """The sentences that a part comes from; a number that there is not is passed over, and the report tells it."""
+        """Return the sentences that a part comes from; an unknown number is skipped, and the report lists it."""
         numbers = list(dict.fromkeys(part["sources"]))[: limits.SOURCES]
         texts = (self.task.text(number) for number in numbers)
         return _present({"sources": [text for text in texts if text is not None]})
 
     def declared(self, part: Part) -> Part:
-        about = _present({"description": _line(part["description"]), "path": part["path"]})
+        about = _present({"description": one_line(part["description"]), "path": part["path"]})
         declared = {"name": part["name"], "type": part["type"], **self.values(f"input {part['name']}", part), **about}
         return {**declared, **({"nullable": True} if part["nullable"] else {})}
 
     def values(self, name: str, part: Part) -> Part:
         """The values of an enum."""
-        values = self.unique(name, ((one["value"], _line(one["meaning"])) for one in part["values"]))
+        values = self.unique(name, ((one["value"], one_line(one["meaning"])) for one in part["values"]))
         return {"values": values} if values or part["type"] == "enum" else {}
 
     def parameter(self, part: Part) -> Part:
-        about = _present({"description": _line(part["description"])})
+        about = _present({"description": one_line(part["description"])})
         return {"type": part["type"], "default": part["default"], **_bounds(part), **about}
 
     def field(self, part: Part) -> Part:
-        about = _present({"description": _line(part["description"])})
+        about = _present({"description": one_line(part["description"])})
         kept = {**self.values(f"field {part['name']}", part), **_bounds(part)}
         default = {"default": part["default"][0]} if part["default"] else {}
         return {"name": part["name"], "type": part["type"], **about, **kept, **default, **self.sources(part)}
@@ -199,17 +200,16 @@ class _Conversion:
         where: dict[str, Part] = {}
         for condition in conditions:
             subject, test, values = condition["subject"], condition["test"], condition["values"]
+            tests = where.setdefault(subject, {})
             if not values or (len(values) > 1 and test != "in"):
                 message = f"`{test}` of `{subject}` takes one value, and there are {len(values)}"
-                self.faults.append(Fault(part, message, "give one value, or use `in`"))
-                continue
-            tests = where.setdefault(subject, {})
-            if test in tests or (tests and "is" in (test, *tests)):
-                message = f"`{subject}` is tested with `{test}` beside another test that it cannot stand with"
+                self.faults.append(ConversionFault(part, message, "give one value, or use `in`"))
+            elif test in tests or (tests and "is" in (test, *tests)):
+                message = f"`{subject}` is tested with `{test}` beside another test that excludes it"
                 help = "use `in`, or define a filter for one of the two"
-                self.faults.append(Fault(part, message, help))
-                continue
-            tests[test] = list(values) if test == "in" else values[0]
+                self.faults.append(ConversionFault(part, message, help))
+            else:
+                tests[test] = list(values) if test == "in" else values[0]
         return {subject: tests.get("is", tests) for subject, tests in where.items() if tests}
 
 
@@ -220,7 +220,3 @@ def _bounds(part: Part) -> Part:
 def _present(section: Part) -> Part:
     """The section without what is empty."""
     return {key: value for key, value in section.items() if value not in ("", [], {})}
-
-
-def _line(text: str) -> str:
-    return " ".join(text.split())

@@ -1,6 +1,6 @@
-"""What each step says to the model: a constant part from a template, and the policy as JSON in the user message.
+"""The prompts of each stage: a constant part from a template, and the policy as JSON in the user message.
 
-The templates are filled from the tables that the compiler itself works by: inputs, operators and functions.
+The templates are filled from the compiler's own tables: inputs, operators and functions.
 """
 
 from __future__ import annotations
@@ -15,8 +15,7 @@ from formulaseed.draft.task import Task
 from formulaseed.language.functions import FUNCTIONS
 from formulaseed.language.operators import COMPARISONS, OPERATORS
 from formulaseed.language.types import Type
-from formulaseed.llm.calls import Call, Effort
-from formulaseed.llm.prompts import prompt
+from formulaseed.llm.calls import Call, Effort, prompt
 from formulaseed.seed.read.keys import FIELD_TYPES, STRATEGIES
 from formulaseed.seed.standard_fields import CONTEXT, META, VALIDITY_FIELD, VALIDITY_VALUES
 
@@ -29,38 +28,38 @@ MOST_TOKENS = 64_000
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
-    """One call of phase 1: its name in transcripts, its template, the schema of its answer, and what it does, in words."""
+class Stage:
+    """One call of phase 1: its name in transcripts and of its template, its answer's schema, and what it does, in words."""
 
     name: str
     schema: Mapping[str, Json]
     does: str
 
 
-CONDITIONS = Step("conditions", wire.CONDITIONS, "takes the conditions out of the text")
-GRAPH = Step("graph", wire.GRAPH, "builds the computation graph")
-SEED = Step("seed", wire.SEED, "writes the seed")
-REPAIR = Step("repair", wire.REPAIR, "mends what the compiler found")
-STEPS = (CONDITIONS, GRAPH, SEED)
+CONDITIONS = Stage("conditions", wire.CONDITIONS, "takes the conditions out of the text")
+GRAPH = Stage("graph", wire.GRAPH, "builds the computation graph")
+SEED = Stage("seed", wire.SEED, "writes the seed")
+REPAIR = Stage("repair", wire.REPAIR, "fixes what the compiler found")
+STAGES = (CONDITIONS, GRAPH, SEED)
 
 
-def call_of(step: Step, values: Mapping[str, Json], *, model: str, effort: Effort | None) -> Call:
-    """The call of a step; `values` are what its user message shows."""
+def call_of(stage: Stage, values: Mapping[str, Json], *, model: str, effort: Effort | None) -> Call:
+    """Return the call of a stage; `values` are what its user message shows."""
     return Call(
-        key=step.name,
+        key=stage.name,
         model=model,
-        system=system_prompt(step),
+        system=system_prompt(stage),
         user=shown(values),
-        schema=step.schema,
+        schema=stage.schema,
         max_tokens=MAX_TOKENS,
         effort=effort,
     )
 
 
-def system_prompt(step: Step) -> str:
-    """The constant part of a step's prompt."""
+def system_prompt(stage: Stage) -> str:
+    """Return the constant part of a stage's prompt."""
     return prompt(
-        f"draft_{step.name}",
+        f"draft_{stage.name}",
         meta=_inputs(META),
         context=_inputs(CONTEXT),
         validity_field=VALIDITY_FIELD,
@@ -79,7 +78,7 @@ def _inputs(types: Mapping[str, Type]) -> str:
 
 
 def sentences(task: Task, numbers: Iterable[int] | None = None) -> dict[str, str]:
-    """All sentences by number, or those with these numbers."""
+    """Return all sentences by number, or those with these numbers."""
     chosen = None if numbers is None else set(numbers)
     return {
         str(one.number): f"# {one.text}" if one.is_frame else one.text
@@ -89,7 +88,7 @@ def sentences(task: Task, numbers: Iterable[int] | None = None) -> dict[str, str
 
 
 def shown(values: Mapping[str, Json]) -> str:
-    """Values as a JSON object that people can read in a diff: one entry of an inner list or object a line."""
+    """Return values as a JSON object that people can read in a diff: one entry of an inner list or object a line."""
     parts = []
     for key, value in values.items():
         if isinstance(value, dict) and value:

@@ -1,6 +1,6 @@
-"""What the compiler says of a draft, and what goes back to the model of it.
+"""Checks a draft with the compiler, and chooses the diagnostics that go back to the model.
 
-In: a draft. Out: how wrong it is, and the values of the prompt that asks to mend it.
+In: a draft. Out: its defects, and the values of the prompt that asks for a repair.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from formulaseed.diagnostics.model import Diagnostic, number_of
-from formulaseed.draft.conversion import Draft, Fault, Part, seed_text
+from formulaseed.draft.conversion import ConversionFault, Draft, Part, seed_text
 from formulaseed.draft.prompts import sentences
 from formulaseed.draft.task import Task
 from formulaseed.loading import SeedAnalysis, analyse_text
@@ -18,36 +18,36 @@ from formulaseed.source.text import Source
 
 Json = Any
 
-HAZARDS = ("FS305", "FS604")
-"""Warnings of a step that may have no value where nothing in the data is wrong: a new seed has no reason for one. A lookup
-without a default is no such step: a policy may want what it does not list to fail."""
+PARTIAL = ("FS305", "FS604")
+"""Warnings of a step that may have no value for valid data, which a new seed has no reason for. A lookup without a default is
+not one: a policy may want what it does not list to fail."""
 _FOR_PEOPLE = ("FS609", "FS613", "FS614", "FS615", "FS616", "FS617", "FS618", "FS619")
-"""Warnings about what the policy itself says, not about how it was written down."""
+"""Warnings about the policy itself, not about how it was written down."""
 _MOST = 100
 _FRAGMENT = 400
 
 
-class Wrong(NamedTuple):
-    """What is wrong with a draft, the worst first: errors, places that may have no value, parts that name no sentence."""
+class Defects(NamedTuple):
+    """Counts the defects of a draft, the worst first: errors, partial operations, parts that cite no sentence."""
 
     errors: int
-    hazards: int
+    partial: int
     unsourced: int
 
     def __str__(self) -> str:
-        told = [number_of(self.errors, "error")]
-        told += [f"{number_of(self.hazards, 'place')} that may have no value"] if self.hazards else []
-        told += [f"{number_of(self.unsourced, 'part')} without a sentence"] if self.unsourced else []
-        return ", ".join(told)
+        parts = [number_of(self.errors, "error")]
+        parts += [f"{number_of(self.partial, 'place')} that may have no value"] if self.partial else []
+        parts += [f"{number_of(self.unsourced, 'part')} without a sentence"] if self.unsourced else []
+        return ", ".join(parts)
 
 
 @dataclass(frozen=True, slots=True)
-class Checked:
-    """A draft as a seed, with what is wrong with it. `unsourced` are the parts that name no sentence of the text."""
+class CheckedDraft:
+    """A draft as a seed, with its problems. `unsourced` are the parts that cite no sentence of the text."""
 
     draft: Draft
     text: str
-    faults: tuple[Fault, ...]
+    faults: tuple[ConversionFault, ...]
     analysis: SeedAnalysis
     unsourced: tuple[str, ...]
 
@@ -56,44 +56,38 @@ class Checked:
         return len(self.faults) + self.analysis.errors
 
     @property
-    def wrong(self) -> Wrong:
-        """How wrong it is; a draft with less of it is better."""
-        hazards = sum(d.code in HAZARDS for d in self.analysis.diagnostics)
-        return Wrong(self.errors, hazards, len(self.unsourced))
+    def defects(self) -> Defects:
+        """Its defects; a draft with fewer of them is better."""
+        partial = sum(d.code in PARTIAL for d in self.analysis.diagnostics)
+        return Defects(self.errors, partial, len(self.unsourced))
 
     @property
-    def is_right(self) -> bool:
-        """Whether there is nothing to mend."""
-        return self.wrong == Wrong(0, 0, 0)
+    def is_sound(self) -> bool:
+        """Whether there is nothing to fix."""
+        return not any(self.defects)
 
-    def told(self) -> list[dict[str, Json]]:
-        """Everything that is wrong with it, for the transcript."""
+    def problems(self) -> list[dict[str, Json]]:
+        """Return all of its problems, for the transcript."""
         return [*(fault.to_json() for fault in self.faults), *(d.to_json() for d in self.analysis.diagnostics)]
 
 
-def check(draft: Draft, task: Task) -> Checked:
-    """Convert a draft, and run the compiler's phases over it."""
+def check(draft: Draft, task: Task) -> CheckedDraft:
+    """Convert a draft, and run the compiler's phases on it."""
     text, faults = seed_text(draft, task)
     unsourced = tuple(
         f"{kind} {part['name']}" for kind, part in draft.parts if not any(map(task.text, part["sources"]))
     )
-    return Checked(draft, text, faults, analyse_text(Source("seed.json", text)), unsourced)
+    return CheckedDraft(draft, text, faults, analyse_text(Source("seed.json", text)), unsourced)
 
 
-def prompt_values(best: Checked, task: Task, rejected: tuple[Json, Checked] | None) -> dict[str, Json]:
-    """What the prompt of a repair shows; `rejected` is the answer of the last one, if it made nothing better."""
+def prompt_values(best: CheckedDraft, task: Task, rejected: tuple[Json, CheckedDraft] | None) -> dict[str, Json]:
+    """Return what the prompt of a repair shows; `rejected` is the last answer, if it was no improvement."""
     draft = best.draft
-    values = {
-        "sentences": sentences(task, _cited(best)),
-        "diagnostics": list(_shown(best)),
-        "keywords": list(draft.keywords),
-        "reading": draft.reading,
-        "fields": list(draft.fields),
-        "inputs": list(draft.inputs),
-        "parameters": list(draft.parameters),
-        "steps": list(draft.steps),
-        "output": ", ".join(draft.output),
-    }
+    values: dict[str, Json] = {"sentences": sentences(task, _cited(best)), "diagnostics": list(_shown(best))}
+    for name in ("keywords", "reading", "fields", "inputs", "parameters", "steps"):
+        part = getattr(draft, name)
+        values[name] = list(part) if isinstance(part, tuple) else part
+    values["output"] = ", ".join(draft.output)
     if rejected is not None:
         answer, checked = rejected
         kept = ("changes", "keywords", "reading", "fields", "inputs", "parameters", "steps", "removed", "output")
@@ -101,11 +95,11 @@ def prompt_values(best: Checked, task: Task, rejected: tuple[Json, Checked] | No
     return values
 
 
-def _shown(checked: Checked) -> Iterator[dict[str, Json]]:
-    """Errors first, then warnings about how the policy was written down, then parts that came from nowhere."""
+def _shown(checked: CheckedDraft) -> Iterator[dict[str, Json]]:
+    """Errors first, then warnings about how the policy was written down, then parts without a source."""
     for fault in checked.faults[:_MOST]:
         yield fault.to_json()
-    ranked = sorted(checked.analysis.diagnostics, key=lambda d: (d.severity != "error", d.code not in HAZARDS))
+    ranked = sorted(checked.analysis.diagnostics, key=lambda d: (d.severity != "error", d.code not in PARTIAL))
     for diagnostic in [d for d in ranked if d.code not in _FOR_PEOPLE][:_MOST]:
         part = _part(checked.draft, diagnostic)
         written = diagnostic.span.source.text[diagnostic.span.start : diagnostic.span.end]
@@ -120,7 +114,7 @@ def _shown(checked: Checked) -> Iterator[dict[str, Json]]:
         }
     for name in checked.unsourced[:_MOST]:
         help = "name the sentences that it comes from, or that it helps to compute"
-        yield {"severity": "warning", "message": "it names no sentence of the text", "help": help, "part": name}
+        yield {"severity": "warning", "message": "it cites no sentence of the text", "help": help, "part": name}
 
 
 def _part(draft: Draft, diagnostic: Diagnostic) -> tuple[str, Part] | None:
@@ -138,9 +132,9 @@ def _part(draft: Draft, diagnostic: Diagnostic) -> tuple[str, Part] | None:
     return None
 
 
-def _cited(checked: Checked) -> set[int] | None:
-    """The sentences of the parts that something is wrong with; None for all, where a part names none."""
-    wrong = [d for d in checked.analysis.diagnostics if d.severity == "error" or d.code in HAZARDS]
+def _cited(checked: CheckedDraft) -> set[int] | None:
+    """The sentences of the parts with problems; None for all, where a part cites none."""
+    wrong = [d for d in checked.analysis.diagnostics if d.severity == "error" or d.code in PARTIAL]
     parts = [_part(checked.draft, d) for d in wrong]
     named = {fault.part for fault in checked.faults}
     found = [part for part in parts if part] + [p for p in checked.draft.parts if f"{p[0]} {p[1]['name']}" in named]

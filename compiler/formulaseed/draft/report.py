@@ -1,23 +1,80 @@
-"""The report of a draft, for people: what to look at before the seed is committed.
+"""What people read about a draft: the estimate of its costs before it, and the report to review after it.
 
-In: what a session made. Out: Markdown. The same session gives the same bytes.
+The likely cost assumes answers as long, for the number of sentences, as those of the recorded example; the bound assumes
+every answer to be as long as it may be. An answer's thinking counts in the bound alone. The report is Markdown; the
+same session gives the same bytes.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Sequence
 
 from formulaseed.diagnostics.model import number_of, printable
 from formulaseed.diagnostics.render import summary
-from formulaseed.draft.session import Drafted, Round, Spent
-from formulaseed.draft.task import Sentence
+from formulaseed.draft.prompts import MAX_TOKENS, REPAIR, STAGES, Stage, sentences, shown, system_prompt
+from formulaseed.draft.session import CallUsage, DraftResult, RepairRound
+from formulaseed.draft.task import Sentence, Task
 from formulaseed.draft.traceability import trace
+from formulaseed.draft.transcript import Settings
 from formulaseed.llm.calls import Usage
 from formulaseed.llm.prices import Prices, cost_text
 
+_BYTES_A_TOKEN = 3
+_USUAL_BYTES_A_TOKEN = 4
+EXAMPLE = "examples/draft-g1a_v2"
+EXAMPLE_SENTENCES = 49
+EXAMPLE_OUTPUT = {"conditions": 1_134, "graph": 1_425, "seed": 1_413, "repair": 181}
+"""The tokens of its answers, by stage; it needed one repair."""
 
-def report(drafted: Drafted, spent: Sequence[Spent], prices: Prices) -> str:
-    """All of it, sections that have nothing to say left out."""
+
+def estimate(task: Task, settings: Settings, prices: Prices) -> list[str]:
+    """Return lines for people. Prompts are counted by their bytes, generously; later ones also hold earlier answers."""
+    text = _tokens(shown({"sentences": sentences(task)}))
+    repairs = settings.max_repairs
+    stages = [*STAGES, *[REPAIR] * repairs]
+    own = [_own_tokens(stage) + text for stage in stages]
+    usages = [Usage(cache_write=tokens + before * MAX_TOKENS, output=MAX_TOKENS) for before, tokens in enumerate(own)]
+    costs = [prices.cost(settings.model, usage) for usage in usages]
+    plain = sum(not sentence.is_frame for sentence in task.sentences)
+    likely = _likely(stages[: len(STAGES) + 1], text, plain, settings, prices)
+    return [
+        f"{number_of(plain, 'sentence')}; {len(STAGES)} calls to {settings.model}, and at most {repairs} more to repair",
+        *(
+            f"{number:02}-{stage.name}: about {tokens:,} tokens of prompt{', and the answers before it' if number > 1 else ''}"
+            for number, (stage, tokens) in enumerate(zip(STAGES, own, strict=False), 1)
+        ),
+        f"likely {cost_text(likely)}, if answers are as long for each sentence as those of {EXAMPLE} "
+        f"(written by hand, without thinking){', with one repair' if repairs else ''}",
+        f"an answer has {MAX_TOKENS:,} tokens at most, thinking included; all of it costs {cost_text(_sum(costs))} at most",
+    ]
+
+
+def _likely(stages: Sequence[Stage], text: int, plain: int, settings: Settings, prices: Prices) -> float | None:
+    """The cost with answers of the usual length, each of which is part of the later prompts."""
+    answered, costs = 0, []
+    for stage in stages:
+        prompt = (_own_tokens(stage) + text) * _BYTES_A_TOKEN // _USUAL_BYTES_A_TOKEN + answered
+        output = round(EXAMPLE_OUTPUT[stage.name] * plain / EXAMPLE_SENTENCES)
+        costs.append(prices.cost(settings.model, Usage(cache_write=prompt, output=output)))
+        answered += output
+    return _sum(costs)
+
+
+def _own_tokens(stage: Stage) -> int:
+    return _tokens(system_prompt(stage)) + _tokens(json.dumps(dict(stage.schema)))
+
+
+def _tokens(text: str) -> int:
+    return -(-len(text.encode()) // _BYTES_A_TOKEN)
+
+
+def _sum(costs: Sequence[float | None]) -> float | None:
+    return None if None in costs else sum(cost for cost in costs if cost is not None)
+
+
+def report(drafted: DraftResult, usages: Sequence[CallUsage], prices: Prices) -> str:
+    """Return the report of a draft, without empty sections."""
     checked, found = drafted.checked, trace(drafted)
     plain = [s for s in drafted.task.sentences if not s.is_frame]
     mapped = len(plain) - len(found.unmapped) - len(found.background)
@@ -26,57 +83,49 @@ def report(drafted: Drafted, spent: Sequence[Spent], prices: Prices) -> str:
         "",
         f"{number_of(len(checked.draft.steps), 'step')}, {number_of(len(checked.draft.fields), 'field')};"
         f" {summary(checked.analysis.diagnostics) or 'no problems'}.",
-        f"{mapped:,} of {number_of(len(plain), 'sentence')} became something, {len(found.background):,} state no rule,"
+        f"{mapped:,} of {number_of(len(plain), 'sentence')} became part of the seed, {len(found.background):,} state no rule,"
         f" {len(found.unmapped):,} map to nothing.",
     ]
-    lines += _section("Sentences that map to nothing", _quoted(found.unmapped))
-    lines += _section("Planned, and not in the seed", found.not_made)
-    lines += _section("Assumptions", (note["text"] for note in drafted.assumptions))
-    lines += _section("Open questions", (note["text"] for note in drafted.questions))
-    lines += _section(
-        "Numbers of the text that no part of it has", (f"{n} in {_place(s)}: {s.text}" for s, n in found.lost_numbers)
-    )
-    lines += _section(
-        "Numbers of the seed that its sentences do not have", (f"{n} in {name}" for name, n in found.added_numbers)
-    )
-    lines += _section("Parts that name no sentence", found.unsourced)
-    lines += _section("Sentences named that there are not", (f"{n} by {name}" for name, n in found.unknown))
-    lines += _section("Sentences that state no rule, as the model says", _quoted(found.background))
-    lines += _section("Repairs", (_repair(n, one) for n, one in enumerate(drafted.rounds, 1)))
-    lines += _section("Calls", costs(spent, prices))
+    sections: dict[str, Iterable[str]] = {
+        "Sentences that map to nothing": _quoted(found.unmapped),
+        "Planned, and not in the seed": found.not_made,
+        "Assumptions": (note["text"] for note in drafted.assumptions),
+        "Open questions": (note["text"] for note in drafted.questions),
+        "Numbers of the text that no part of it has": (
+            f"{n} in line {s.line}: {s.text}" for s, n in found.lost_numbers
+        ),
+        "Numbers of the seed that its sentences do not have": (f"{n} in {name}" for name, n in found.added_numbers),
+        "Parts that cite no sentence": found.unsourced,
+        "Unknown sentences cited": (f"{n} by {name}" for name, n in found.unknown),
+        "Sentences that state no rule, as the model says": _quoted(found.background),
+        "Repairs": (_repair(n, one) for n, one in enumerate(drafted.rounds, 1)),
+        "Calls": costs(usages, prices),
+    }
+    for title, items in sections.items():
+        listed = [f"- {printable(item)}" for item in items]
+        lines += ["", f"## {title}", "", *listed] if listed else []
     return "\n".join(lines) + "\n"
 
 
-def costs(spent: Sequence[Spent], prices: Prices) -> list[str]:
-    """A line for each call, and one for all of them."""
-    lines = [f"{one.name}: {_tokens(one.usage)}, {cost_text(prices.cost(one.model, one.usage))}" for one in spent]
-    each = [prices.cost(one.model, one.usage) for one in spent]
-    total = None if None in each else sum(cost for cost in each if cost is not None)
-    usage = sum((one.usage for one in spent), Usage())
-    models = ", ".join(dict.fromkeys(one.model for one in spent))
-    return [*lines, f"{number_of(len(spent), 'call')}: {_tokens(usage)}, {cost_text(total)} ({models})"]
+def costs(usages: Sequence[CallUsage], prices: Prices) -> list[str]:
+    """Return a line for each call, and one for all of them."""
+    lines = [f"{one.name}: {_in_and_out(one.usage)}, {cost_text(prices.cost(one.model, one.usage))}" for one in usages]
+    each = [prices.cost(one.model, one.usage) for one in usages]
+    usage = sum((one.usage for one in usages), Usage())
+    models = ", ".join(dict.fromkeys(one.model for one in usages))
+    return [*lines, f"{number_of(len(usages), 'call')}: {_in_and_out(usage)}, {cost_text(_sum(each))} ({models})"]
 
 
-def _tokens(usage: Usage) -> str:
+def _in_and_out(usage: Usage) -> str:
     return f"{usage.prompt:,} tokens in, {usage.output:,} out"
 
 
-def _section(title: str, items: Iterable[str]) -> Iterator[str]:
-    lines = [f"- {printable(item)}" for item in items]
-    if lines:
-        yield from ("", f"## {title}", "", *lines)
-
-
 def _quoted(sentences: Iterable[Sentence]) -> Iterator[str]:
-    return (f"{_place(sentence)}: {sentence.text}" for sentence in sentences)
+    return (f"line {sentence.line}: {sentence.text}" for sentence in sentences)
 
 
-def _place(sentence: Sentence) -> str:
-    return f"line {sentence.line}"
-
-
-def _repair(number: int, one: Round) -> str:
+def _repair(number: int, one: RepairRound) -> str:
     if one.after is None:
-        return f"{number}: nothing came of it: {one.fault}"
+        return f"{number}: no result: {one.fault}"
     kept = "accepted" if one.is_accepted else "not accepted"
     return f"{number}: {one.before}; then {one.after}; {kept}: {' '.join(one.changes)}".rstrip(": ")

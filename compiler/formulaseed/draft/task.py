@@ -1,7 +1,7 @@
-"""A task text as numbered sentences, so that whatever is made of it can name where it comes from.
+"""Splits a task text into numbered sentences, so that every part of a seed can cite its source.
 
-In: Markdown, or plain text. Out: sentences. A heading and the head of a table are frames: they say what others are about
-and need not become anything themselves.
+In: Markdown, or plain text. Out: sentences. A heading and the head of a table are frames: they introduce other sentences
+and need not become part of a seed.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from formulaseed import limits
+from formulaseed.diagnostics.model import one_line
 from formulaseed.errors import DataError
 
 _HEADING = re.compile(r"#{1,6}\s")
@@ -40,12 +41,12 @@ class Task:
     sentences: tuple[Sentence, ...]
 
     def text(self, number: int) -> str | None:
-        """The sentence with this number, if there is one."""
+        """Return the sentence with this number, if there is one."""
         return self.sentences[number - 1].text if 1 <= number <= len(self.sentences) else None
 
 
 def read_task(data: bytes) -> Task:
-    """The sentences of a task text. Raises `DataError` where there are none, or it cannot be used."""
+    """Return the sentences of a task text. Raises `DataError` where there are none, or it cannot be used."""
     if len(data) > limits.TASK_BYTES:
         raise DataError(f"the task text is larger than {limits.TASK_BYTES:,} bytes; give each policy a text of its own")
     try:
@@ -108,14 +109,14 @@ def _sentences(text: str) -> Iterator[tuple[str, int, bool]]:
 
 
 def _is_bold(text: str) -> bool:
-    """Whether the text stands in bold letters as a whole: a heading that is none."""
+    """Whether the whole text is bold: a heading in all but syntax."""
     return len(text) > 4 and text.startswith("**") and text.endswith("**") and "**" not in text[2:-2]
 
 
 def _split(paragraph: str) -> Iterator[str]:
     """The sentences of a paragraph; an abbreviation ends none."""
     begun: list[str] = []
-    for part in filter(None, _SENTENCE_END.split(" ".join(paragraph.split()))):
+    for part in filter(None, _SENTENCE_END.split(one_line(paragraph))):
         begun.append(part)
         if not _ABBREVIATION.search(part[-8:]):
             yield " ".join(begun)

@@ -1,7 +1,7 @@
-"""What of the task text became what of the seed, and what became nothing.
+"""Traces the task text to the seed and back.
 
-In: a draft that is done. Out: the sentences without a part, the parts without a sentence, and the numbers that stand on one side
-only. Numbers are compared by value; "half" is none, so a part's 0.5 is told where its sentence says half.
+In: a finished draft. Out: the sentences without a part, the parts without a sentence, and the numbers on one side only.
+Numbers are compared by value; "half" is not one, so a part's 0.5 is listed where its sentence says half.
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from formulaseed.draft.session import Drafted
+from formulaseed.draft.session import DraftResult
 from formulaseed.draft.task import Sentence
 
 Json = Any
 
 _NUMBER = re.compile(r"(?<![\w.$`])(\d{1,3}(?:,\d{3})+|\d+)(\.\d+)?(?:\s?(%|percent))?(?!\w)")
 _LOGIC = frozenset({0.0, 1.0, -1.0})
-"""Numbers that guards and counts bring with them."""
+"""Numbers that come from guards and counts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class Trace:
     added_numbers: tuple[tuple[str, str], ...]
 
 
-def trace(drafted: Drafted) -> Trace:
+def trace(drafted: DraftResult) -> Trace:
     """Follow each part of the draft to its sentences, and back."""
     task, draft = drafted.task, drafted.checked.draft
     cited: dict[str, tuple[list[int], Json]] = {"keywords": (list(draft.keyword_sources), list(draft.keywords))}
@@ -65,8 +65,8 @@ def trace(drafted: Drafted) -> Trace:
     )
 
 
-def _not_made(drafted: Drafted) -> Iterator[str]:
-    """What earlier steps planned and the seed has not."""
+def _not_made(drafted: DraftResult) -> Iterator[str]:
+    """What earlier stages planned and the seed lacks."""
     draft = drafted.checked.draft
     steps = {step["name"] for step in draft.steps}
     yield from (f"step {step['name']} of the graph" for step in drafted.graph["steps"] if step["name"] not in steps)
@@ -77,7 +77,7 @@ def _not_made(drafted: Drafted) -> Iterator[str]:
 def _lost(
     sentences: Iterable[Sentence], parts: dict[int, list[str]], cited: dict[str, tuple[list[int], Json]]
 ) -> Iterator[tuple[Sentence, str]]:
-    """Numbers of a sentence that none of its parts has."""
+    """Numbers of a sentence that are in none of its parts."""
     for sentence in sentences:
         names = [name for name in parts.get(sentence.number, ()) if name in cited]
         if not names or names == ["output"]:
@@ -88,8 +88,8 @@ def _lost(
                 yield sentence, written
 
 
-def _added(drafted: Drafted, cited: dict[str, tuple[list[int], Json]]) -> Iterator[tuple[str, str]]:
-    """Numbers of a part that none of its sentences has."""
+def _added(drafted: DraftResult, cited: dict[str, tuple[list[int], Json]]) -> Iterator[tuple[str, str]]:
+    """Numbers of a part that are in none of its sentences."""
     for name, (sources, said) in cited.items():
         texts = [drafted.task.text(number) or "" for number in sources]
         known = {value for _, values in _numbers(texts) for value in values} | _LOGIC
@@ -98,7 +98,7 @@ def _added(drafted: Drafted, cited: dict[str, tuple[list[int], Json]]) -> Iterat
 
 
 def _numbers(value: Json) -> Iterator[tuple[str, set[float]]]:
-    """Every number in a JSON value and in its texts: as it is written, and what it may mean: 25% is 25 or 0.25."""
+    """Every number in a JSON value and its strings: as written, and its possible values: 25% is 25 or 0.25."""
     if isinstance(value, dict):
         value = list(value.values())
     if isinstance(value, list):
@@ -106,7 +106,7 @@ def _numbers(value: Json) -> Iterator[tuple[str, set[float]]]:
             yield from _numbers(item)
     elif isinstance(value, str):
         for match in _NUMBER.finditer(value):
-            meant = float(match[1].replace(",", "") + (match[2] or ""))
-            yield match[0], {meant, meant / 100} if match[3] else {meant}
+            number = float(match[1].replace(",", "") + (match[2] or ""))
+            yield match[0], {number, number / 100} if match[3] else {number}
     elif isinstance(value, int | float) and not isinstance(value, bool):
         yield str(value), {abs(float(value))}

@@ -1,7 +1,7 @@
-"""The folder of one draft: every prompt, answer, usage and diagnostic, as JSON that people can read in a diff.
+"""The transcript of one draft: every prompt, answer, usage and diagnostic, as JSON that people can read in a diff.
 
-`session.json` holds the settings, `01-conditions.json` a call with its answer, `03-seed.diagnostics.json` what the
-compiler said of what it makes. There are no times and no names of machines in it, and no keys.
+`session.json` holds the settings, `01-conditions.json` a call with its answer, `03-seed.diagnostics.json` the diagnostics
+of the draft that it makes. It has no times, no names of machines and no API keys.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from formulaseed.data.files import read_whole
-from formulaseed.draft.answers import Unusable, load
+from formulaseed.draft.answers import load
 from formulaseed.errors import DataError, UnreadableError, reason_of
 from formulaseed.limits import FILE_BYTES
-from formulaseed.llm.calls import EFFORTS, Answer, Call, Effort, Usage
+from formulaseed.llm.calls import EFFORTS, Answer, Call, Effort, UnusableAnswer, Usage
 from formulaseed.seed.write.layout import layout
 
 Json = Any
@@ -26,7 +26,7 @@ _OTHER_VERSION = "another version of formulaseed recorded it"
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What a session was started with. `note` says what else is to know of the transcript."""
+    """What a session was started with. `note` is a remark on the transcript."""
 
     model: str
     effort: Effort | None
@@ -35,14 +35,14 @@ class Settings:
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class Exchange:
     """A call with its answer."""
 
     call: Call
     answer: Answer
 
     def must_be(self, name: str, call: Call) -> None:
-        """Raise `DataError` where the recorded call says something else than this one."""
+        """Raise `DataError` where the recorded call differs from this one."""
         if dict(self.call.schema) != dict(call.schema):
             raise DataError(f"step {name} is not the recorded one: its schema differs; {_OTHER_VERSION}")
         pairs = (
@@ -55,28 +55,26 @@ class Record:
                 raise DataError(f"step {name} is not the recorded one: its {what} differs from line {line} on; {why}")
 
     def to_json(self) -> dict[str, Json]:
-        call, usage = self.call, self.answer.usage
+        """Return it as a file has it: the answer as JSON, or as lines of text where it is not JSON."""
+        call, answer = self.call, self.answer
+        try:
+            said: dict[str, Json] = {"answer": load(answer.text)}
+        except UnusableAnswer:
+            said = {"answer_text": answer.text.split("\n")}
         return {
             "step": call.key,
-            "model": call.model,
-            "effort": call.effort,
-            "max_tokens": call.max_tokens,
+            **{name: getattr(call, name) for name in ("model", "effort", "max_tokens")},
             "system": call.system.split("\n"),
             "user": call.user.split("\n"),
             "schema": dict(call.schema),
-            **_answer_to_json(self.answer.text),
-            "stop_reason": self.answer.stop_reason,
-            "usage": {
-                "input": usage.input,
-                "cache_write": usage.cache_write,
-                "cache_read": usage.cache_read,
-                "output": usage.output,
-            },
+            **said,
+            "stop_reason": answer.stop_reason,
+            "usage": answer.usage.to_json(),
         }
 
 
-def record_of(given: Json) -> Record:
-    """The record in the JSON of a file. Raises `DataError` where it is none."""
+def exchange_of(given: Json) -> Exchange:
+    """Return the exchange in the JSON of a file. Raises `DataError` where it is not one."""
     try:
         call = Call(
             key=_of(given["step"], str),
@@ -88,26 +86,12 @@ def record_of(given: Json) -> Record:
             effort=_effort(given["effort"]),
         )
         text = given.get("answer_text")
-        answer = Answer(
-            text=_text(text) if text is not None else _dumped(given["answer"]),
-            stop_reason=_of(given["stop_reason"], str),
-            usage=Usage(**{name: _of(given["usage"][name], int) for name in ("input", "cache_write", "cache_read", "output")}),
-        )  # fmt: skip
+        compact = json.dumps(given["answer"], ensure_ascii=False, separators=(",", ":")) if text is None else ""
+        usage = Usage(**{name: _of(given["usage"][name], int) for name in Usage().to_json()})
+        answer = Answer(_text(text) if text is not None else compact, _of(given["stop_reason"], str), usage)
     except (KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise DataError(f"no call of a draft: {error}") from None
-    return Record(call, answer)
-
-
-def _answer_to_json(text: str) -> dict[str, Json]:
-    """The answer as JSON, which is all that is read of it; one that is none as lines of text."""
-    try:
-        return {"answer": load(text)}
-    except Unusable:
-        return {"answer_text": text.split("\n")}
-
-
-def _dumped(value: Json) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+        raise DataError(f"not a call of a draft: {error}") from None
+    return Exchange(call, answer)
 
 
 def _text(lines: Json) -> str:
@@ -122,7 +106,7 @@ def _of(value: Json, kind: type) -> Any:
 
 def _effort(value: Json) -> Effort | None:
     if value is not None and value not in EFFORTS:
-        raise TypeError(f"{value!r} is no effort")
+        raise TypeError(f"{value!r} is not an effort")
     return value  # type: ignore[no-any-return]
 
 
@@ -142,49 +126,45 @@ class Transcript:
         return any(self.folder.glob("[0-9][0-9]-*.json"))
 
     def settings(self) -> Settings:
-        """How the session was started. Raises `UnreadableError`, or `DataError` where the file is not as written here."""
+        """Return how the session was started. Raises `UnreadableError`, and `DataError` for a malformed file."""
         given = self._read(_SESSION)
         try:
-            return Settings(
-                _of(given["model"], str),
-                _effort(given["effort"]),
-                _of(given["max_repairs"], int),
-                given.get("note", ""),
-            )
+            effort, repairs = _effort(given["effort"]), _of(given["max_repairs"], int)
+            return Settings(_of(given["model"], str), effort, repairs, given.get("note", ""))
         except (KeyError, TypeError, AttributeError) as error:
-            raise DataError(f"no session of a draft: {error}", str(self.folder / _SESSION)) from None
+            raise DataError(f"not a session of a draft: {error}", str(self.folder / _SESSION)) from None
 
     def begin(self, settings: Settings) -> None:
-        """Write down what the session works with."""
+        """Write the settings of the session."""
         note = {"note": settings.note} if settings.note else {}
         values = {"model": settings.model, "effort": settings.effort, "max_repairs": settings.max_repairs}
         self.write_text(_SESSION, layout({**note, **values}))
 
-    def record(self, name: str) -> Record | None:
-        """The call of this name with its answer, if there is one."""
+    def exchange(self, name: str) -> Exchange | None:
+        """Return the call of this name with its answer, if there is one."""
         file = f"{name}.json"
         if not (self.folder / file).exists():
             return None
         try:
-            return record_of(self._read(file))
+            return exchange_of(self._read(file))
         except DataError as error:
             raise error.at(str(self.folder / file)) from None
 
-    def write(self, name: str, record: Record) -> None:
-        self.write_text(f"{name}.json", layout(record.to_json()))
+    def write(self, name: str, exchange: Exchange) -> None:
+        self.write_text(f"{name}.json", layout(exchange.to_json()))
 
     def write_diagnostics(self, name: str, diagnostics: list[dict[str, Json]]) -> None:
         self.write_text(f"{name}.diagnostics.json", layout(list(diagnostics)))
 
-    def put_aside(self, name: str) -> None:
-        """Give a recorded call another name, so that it can be made anew and nothing is lost."""
+    def set_aside(self, name: str) -> None:
+        """Rename a recorded call, so that it can be made again and nothing is lost."""
         number = 1
         while (aside := self.folder / f"{name}.unused-{number}.json").exists():
             number += 1
         (self.folder / f"{name}.json").rename(aside)
 
     def write_text(self, file: str, text: str) -> None:
-        """Write a file in one go. Raises `UnreadableError` where that cannot be done."""
+        """Write a file atomically. Raises `UnreadableError` where it cannot be written."""
         path = self.folder / file
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
@@ -199,4 +179,4 @@ class Transcript:
         try:
             return json.loads(read_whole(path, FILE_BYTES).decode())
         except (ValueError, RecursionError) as error:
-            raise DataError(f"no JSON: {error}", str(path)) from None
+            raise DataError(f"not JSON: {error}", str(path)) from None

@@ -1,7 +1,7 @@
-"""What an extractor is, and the seed's say in what it sees.
+"""What extractors share: the seed's fields, and extractors that answer at once.
 
-An extractor turns relevant reviews into field values. It never sees more of a review than `review_handling` lets
-through, and what it cannot extract it says.
+An extractor turns relevant reviews into field values, or fails a review by name. It never sees more of a review than
+`review_handling` lets through.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from formulaseed.extract.fields import Field, FieldType
 from formulaseed.ir import nodes
 
 
-class OneByOne(ABC):
-    """An extractor that has an answer at once."""
+class SyncExtractor(ABC):
+    """Base of the extractors that answer at once."""
 
     name: str
     prompt_sha256: str | None = None
 
     @abstractmethod
     def extract(self, reviews: Sequence[ReviewText]) -> list[Extraction]:
-        """The reviews of one restaurant, in their order."""
+        """Extract the reviews of one restaurant, in their order."""
 
     def extract_all(self, restaurants: Iterable[Sequence[ReviewText]]) -> Iterator[list[Extraction]]:
         return map(self.extract, restaurants)
@@ -34,7 +34,7 @@ class OneByOne(ABC):
 
 
 def fields_of(program: nodes.Program) -> tuple[Field, ...]:
-    """The seed's fields, as an extractor knows them."""
+    """Return the seed's fields as extractors use them."""
     return tuple(
         Field(
             name=each.name,
@@ -54,7 +54,7 @@ def fields_of(program: nodes.Program) -> tuple[Field, ...]:
 _TYPES: dict[str, FieldType] = {"boolean": "boolean", "integer": "integer", "number": "number", "string": "string"}
 
 
-class TextExtractor(OneByOne):
+class TextExtractor(SyncExtractor):
     """An extractor made of a function from a review's text and facts to field values.
 
     The function raises `DataError` for a review that it cannot extract.

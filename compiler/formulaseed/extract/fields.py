@@ -1,4 +1,4 @@
-"""Extraction fields as the extractors see them: what to look for in a review, which answers are legal."""
+"""Extraction fields as the extractors use them: what to look for in a review, which values are legal."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ FieldType = Literal["enum", "boolean", "integer", "number", "string"]
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """One extraction field of a Formula Seed, as an extractor needs to know it."""
+    """One extraction field of a Formula Seed."""
 
     name: str
     type: FieldType
@@ -33,7 +33,7 @@ class Field:
     """`stars`: the lexical extractor may take a review's stars into account."""
 
     def allows(self, number: float) -> bool:
-        """Whether a number is inside the bounds."""
+        """Return whether a number is inside the bounds."""
         return (self.minimum is None or number >= self.minimum) and (self.maximum is None or number <= self.maximum)
 
     @property
@@ -56,7 +56,7 @@ _KINDS: dict[FieldType, tuple[type, ...]] = {
 
 
 def legal(field: Field, value: Any) -> FieldValue:
-    """The value as the field holds it: 3.0 is the integer 3. Raises `DataError` for one that the field does not have."""
+    """Return the value as the field holds it: 3.0 is the integer 3. Raises `DataError` for an illegal one."""
     if field.type == "integer" and isinstance(value, float) and value.is_integer():
         value = int(value)
     if type(value) not in _KINDS[field.type]:

@@ -1,7 +1,7 @@
-"""The recorded extractor: values from a file, no more and no less.
+"""The recorded extractor: values from a file.
 
 In: lines of recorded extractions and the seed's fields. A value that the seed does not allow is refused with its
-line; a review without a line is a failure of that review.
+line; a review without a line fails.
 """
 
 from __future__ import annotations
@@ -10,15 +10,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from formulaseed.data.extractions import Extraction, FieldValue, ReviewText
-from formulaseed.data.jsonl import BadLine, Line
+from formulaseed.data.jsonl import BadLine, Line, parsed
 from formulaseed.data.records import ExtractionLine
 from formulaseed.errors import DataError
-from formulaseed.extract.base import OneByOne
+from formulaseed.extract.base import SyncExtractor
 from formulaseed.extract.fields import Field, legal
 from formulaseed.language.typos import _typo_of
 
 
-class RecordedExtractor(OneByOne):
+class RecordedExtractor(SyncExtractor):
     """Looks reviews up by restaurant and review id. `faults` lists the lines that could not be used.
 
     With `strict` a field that the seed does not have makes a line unusable.
@@ -32,29 +32,24 @@ class RecordedExtractor(OneByOne):
         self._strict = strict
         self.faults: list[tuple[str, str]] = []
         self._known: dict[tuple[str, str], Extraction] = {}
-        for line in lines:
-            self._add(line)
+        for line, record in parsed(lines, ExtractionLine.read):
+            reason = str(record) if isinstance(record, DataError) else self._add(record)
+            if reason:
+                self.faults.append((line.place, reason))
 
-    def _add(self, line: Line | BadLine) -> None:
-        if isinstance(line, BadLine):
-            self.faults.append((f"{line.file}:{line.number}", line.reason))
-            return
-        try:
-            record: ExtractionLine = ExtractionLine.read(line.value)
-        except DataError as error:
-            self.faults.append((line.place, str(error)))
-            return
+    def _add(self, record: ExtractionLine) -> str:
+        """Add a recorded extraction; return why it cannot be used, if so."""
         key = (record.business_id, record.review_id)
         if key in self._known:
-            self.faults.append((line.place, f"the review {record.review_id} was recorded already"))
-            return
+            return f"duplicate extraction of the review {record.review_id}"
         try:
             self._refuse_unknown(record.fields)
             values = {field.name: self._value(field, record.fields) for field in self.fields}
             self._known[key] = Extraction(record.review_id, {k: v for k, v in values.items() if v is not None})
+            return ""
         except DataError as error:
-            self.faults.append((line.place, str(error)))
             self._known[key] = Extraction(record.review_id, None, f"its recorded extraction is unusable: {error}")
+            return str(error)
 
     def extract(self, reviews: Sequence[ReviewText]) -> list[Extraction]:
         missing = "no extraction is recorded for it"
@@ -67,7 +62,7 @@ class RecordedExtractor(OneByOne):
                 raise DataError(f"the seed has no field `{key[:80]}`; there are: {known}")
 
     def _value(self, field: Field, given: Mapping[str, Any]) -> FieldValue | None:
-        """The field's value, None where it is absent: whether it is needed is for the evaluation to say."""
+        """The field's value, None where it is absent: the evaluation reports a value that it needs."""
         typo = _typo_of(field.name, given, self._names) if field.name not in given else None
         if typo is not None:
             fix = f"rename it, or give `{field.name}` as null"

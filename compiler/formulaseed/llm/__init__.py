@@ -1,1 +1,1 @@
-"""What both phases need to talk to a model: calls and answers as data, prices, prompts, one client."""
+"""What both phases need to call a model: calls and answers as data, prompts, prices, one client."""

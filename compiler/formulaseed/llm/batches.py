@@ -1,4 +1,4 @@
-"""Batches of calls: sent, looked at, and their results read, one by one, in whatever order they come."""
+"""Batches of calls: created, polled, and their results read one by one, in any order."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _READS_AT_MOST = 5
 
 @dataclass(frozen=True, slots=True)
 class BatchResult:
-    """What became of one call of a batch: an answer, or the reason for none and whether asking again may help.
+    """The result of one call of a batch: an answer, or the reason for none and whether asking again may help.
 
     `status` is the API's word: succeeded, errored, canceled or expired.
     """
@@ -33,7 +33,7 @@ class BatchClient(Client):
     """A client for batches, too. Every method raises `CallFailed`."""
 
     async def create_batch(self, calls: Sequence[Call]) -> str:
-        """The id of a new batch. Where the connection breaks after sending began, nobody knows whether there is one."""
+        """Create a batch and return its id. Never retried once sending began, since the batch may exist."""
         requests: list[Any] = [{"custom_id": call.key, "params": params(call)} for call in calls]
         once = self.sdk.with_options(timeout=max(_SECONDS_TO_SEND, self.limits.timeout), middleware=[_sent_once])
         try:
@@ -51,7 +51,7 @@ class BatchClient(Client):
             raise failure_of(error) from None
 
     async def results(self, batch: str) -> AsyncIterator[BatchResult]:
-        """The results; from the beginning again where the connection breaks in their middle."""
+        """Yield the results; from the start again where the connection breaks in the middle."""
         for left in reversed(range(_READS_AT_MOST)):
             try:
                 async for entry in await self.sdk.messages.batches.results(batch):
@@ -64,15 +64,13 @@ class BatchClient(Client):
 
 
 async def _sent_once(request: Any, call_next: Any) -> Any:
-    """Keeps the SDK from sending again what may have arrived."""
+    """Keep the SDK from sending again what may have arrived."""
     try:
         return await call_next(request)
     except Exception as error:
         if type(error.__cause__).__name__ in _NEVER_ARRIVED:
             raise
-        message = (
-            f"{failure_of(error)} while a batch was sent: whether the API has it is unknown, and it is not sent again"
-        )
+        message = f"{failure_of(error)} while a batch was sent; the API may have it, so it is not sent again"
         raise CallFailed(message, is_final=True) from None
 
 

@@ -1,4 +1,4 @@
-"""A call of a model and its answer, as data: nothing here knows of a network.
+"""A call of a model and its answer, as data, and the templates of prompts: nothing here knows of a network.
 
 Source: the two-phase design's section on the LLM's part; the Messages API.
 """
@@ -7,8 +7,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, Literal
+from dataclasses import dataclass, fields
+from functools import cache
+from typing import TYPE_CHECKING, Any, Literal
+
+from formulaseed.errors import DataError
+from formulaseed.resources import resource_folder
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
 
 Effort = Literal["low", "medium", "high", "xhigh", "max"]
 _FRAME_BYTES = 1_000
@@ -19,9 +26,9 @@ EFFORTS: tuple[Effort, ...] = ("low", "medium", "high", "xhigh", "max")
 class Call:
     """One question to a model, whose answer is a JSON object of the given schema.
 
-    `system` is the constant part, which the API caches; `user` is what differs. `key` names the call, in
-    batches too, where it has to be of letters and digits, under 64 of them. `effort` and `thinking` are None where
-    the model knows no such thing, and `schema` is empty where its prompt says it. `max_tokens` bounds what the answer may cost.
+    `system` is the constant part, which the API caches; `user` is what differs. `key` names the call, in batches too, where it
+    must be under 64 letters and digits. `effort` and `thinking` are None where the model does not support them, and `schema`
+    is empty where the prompt contains it.
     """
 
     key: str
@@ -35,33 +42,27 @@ class Call:
 
     @property
     def bytes(self) -> int:
-        """How long the prompt is in UTF-8, with the schema and what the API puts around it; no prompt has more tokens."""
+        """The prompt's length in UTF-8 with the schema and the API's frame: an upper bound of its tokens."""
         return len(self.system.encode()) + len(self.user.encode()) + len(json.dumps(dict(self.schema))) + _FRAME_BYTES
 
 
 def params(call: Call) -> dict[str, Any]:
-    """The call as `messages.create` takes it, and as a batch does."""
-    output: dict[str, Any] = {}
-    if call.schema:
-        output["format"] = {"type": "json_schema", "schema": dict(call.schema)}
-    if call.effort is not None:
-        output["effort"] = call.effort
-    made: dict[str, Any] = {
+    """Return the call as `messages.create` takes it, and as a batch does."""
+    schema = {"format": {"type": "json_schema", "schema": dict(call.schema)}} if call.schema else {}
+    output = {**schema, **({"effort": call.effort} if call.effort is not None else {})}
+    return {
         "model": call.model,
         "max_tokens": call.max_tokens,
         "system": [{"type": "text", "text": call.system, "cache_control": {"type": "ephemeral"}}],
         "messages": [{"role": "user", "content": call.user}],
+        **({"output_config": output} if output else {}),
+        **({"thinking": {"type": call.thinking}} if call.thinking is not None else {}),
     }
-    if output:
-        made["output_config"] = output
-    if call.thinking is not None:
-        made["thinking"] = {"type": call.thinking}
-    return made
 
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Tokens of one answer: read anew, written to the cache, read from it, and put out."""
+    """Tokens: uncached input, written to the cache, read from it, and output."""
 
     input: int = 0
     cache_write: int = 0
@@ -69,12 +70,10 @@ class Usage:
     output: int = 0
 
     def __add__(self, other: Usage) -> Usage:
-        return Usage(
-            self.input + other.input,
-            self.cache_write + other.cache_write,
-            self.cache_read + other.cache_read,
-            self.output + other.output,
-        )
+        return Usage(*(getattr(self, each.name) + getattr(other, each.name) for each in fields(Usage)))
+
+    def to_json(self) -> dict[str, int]:
+        return {each.name: getattr(self, each.name) for each in fields(Usage)}
 
     @property
     def prompt(self) -> int:
@@ -83,8 +82,26 @@ class Usage:
 
 
 @dataclass(frozen=True, slots=True)
+class Attempt:
+    """One request that went out. `status` is the HTTP status, or a word where there was none; `ms` how long it took."""
+
+    key: str
+    model: str
+    status: str
+    ms: int
+    usage: Usage | None = None
+    request_id: str = ""
+    number: int = 1
+    """How many requests this call has taken, with this one."""
+
+
+class UnusableAnswer(DataError):
+    """Raised for an answer that is not what was asked for, with the reason."""
+
+
+@dataclass(frozen=True, slots=True)
 class Answer:
-    """What came back: the text of all text blocks, why the model stopped, what it took."""
+    """What came back: the text of all text blocks, why the model stopped, the tokens used."""
 
     text: str
     stop_reason: str
@@ -94,13 +111,12 @@ class Answer:
     @property
     def fault(self) -> str:
         """Why the text is not the whole answer; empty where it is."""
-        return (
-            "" if self.stop_reason in _WHOLE else _STOPS.get(self.stop_reason, f"the model stopped: {self.stop_reason}")
-        )
+        return _STOPS.get(self.stop_reason, f"the model stopped: {self.stop_reason}")
 
 
-_WHOLE = ("end_turn", "stop_sequence")
 _STOPS = {
+    "end_turn": "",
+    "stop_sequence": "",
     "max_tokens": "the answer was cut off at its longest length",
     "refusal": "the model refused to answer",
     "model_context_window_exceeded": "the prompt is too long for the model",
@@ -108,14 +124,13 @@ _STOPS = {
     "tool_use": "the model asked for a tool, and there is none",
 }
 
-
 _TOKENS = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens", "output_tokens")
 
 
 def answer_of(message: Any, request_id: str = "") -> Answer:
-    """The answer in a message, as JSON text or read already. The first block need not be text: models may think before.
+    """Return the answer in a message, as JSON text or parsed. The first block need not be text: models may think first.
 
-    Raises `ValueError` for what is no message.
+    Raises `ValueError` for what is not a message.
     """
     try:
         message = json.loads(message) if isinstance(message, bytes) else message
@@ -127,4 +142,23 @@ def answer_of(message: Any, request_id: str = "") -> Answer:
             request_id=request_id,
         )
     except (KeyError, TypeError, AttributeError, ValueError, RecursionError):
-        raise ValueError("what the API answered is no message") from None
+        raise ValueError("the API's answer is not a message") from None
+
+
+def prompt(name: str, **values: Any) -> str:
+    """Render `templates/prompts/<name>.md.j2`. A value is text for a model, never code, and is inserted as it is."""
+    return _environment().get_template(f"{name}.md.j2").render(**values).strip() + "\n"
+
+
+@cache
+def _environment() -> Environment:
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    return Environment(
+        loader=FileSystemLoader(resource_folder("templates") / "prompts"),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        autoescape=False,
+    )

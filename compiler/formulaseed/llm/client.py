@@ -15,9 +15,10 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from formulaseed.diagnostics.model import one_line
 from formulaseed.errors import FormulaSeedError, UnreadableError
-from formulaseed.llm.calls import Answer, Call, Usage, answer_of, params
-from formulaseed.llm.gate import Gate, Rate
+from formulaseed.llm.calls import Answer, Attempt, Call, answer_of, params
+from formulaseed.llm.limiter import AdaptiveLimiter, RateLimiter
 
 if TYPE_CHECKING:
     from anthropic import AsyncAnthropic
@@ -31,22 +32,8 @@ _MOST_TOKENS_AT_ONCE = 20_000
 
 
 @dataclass(frozen=True, slots=True)
-class Attempt:
-    """One request that went out. `status` is the HTTP status, or a word where there was none; `ms` how long it took."""
-
-    key: str
-    model: str
-    status: str
-    ms: int
-    usage: Usage | None = None
-    request_id: str = ""
-    number: int = 1
-    """How many requests this call has taken, with this one."""
-
-
-@dataclass(frozen=True, slots=True)
-class Abilities:
-    """What a model understands; where the server does not say, what current models do."""
+class ModelCapabilities:
+    """What a model supports; by default what current models do."""
 
     effort: bool = True
     thinking_off: bool = False
@@ -54,7 +41,7 @@ class Abilities:
 
 
 class CallFailed(FormulaSeedError):
-    """A call without an answer. `is_final`: every other call would fail like it; `status` is the HTTP status, if any."""
+    """Raised for a call without an answer. `is_final`: every other call would fail like it; `status` is the HTTP status."""
 
     def __init__(self, message: str, *, status: int | None = None, is_final: bool = False) -> None:
         super().__init__(message)
@@ -63,12 +50,12 @@ class CallFailed(FormulaSeedError):
 
 
 class NotReady(UnreadableError):
-    """No call can be made from here: the SDK is not installed, or finds no credentials."""
+    """Raised where no call can be made: the SDK is not installed, or finds no credentials."""
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How the client behaves: calls at a time, requests and tokens a minute, retries, and seconds.
+    """How the client behaves: concurrent calls, requests and tokens a minute, retries, and seconds.
 
     `timeout` is for one attempt, `deadline` for a call with all of its attempts.
     """
@@ -81,8 +68,8 @@ class Limits:
     deadline: float = 300.0
 
 
-class _Asked:
-    """A call under way, for the middleware."""
+class _CallState:
+    """A call in flight, for the middleware."""
 
     def __init__(self, call: Call) -> None:
         self.call = call
@@ -90,13 +77,13 @@ class _Asked:
         self.answered_ms: int | None = None
 
 
-_ASKED: ContextVar[_Asked] = ContextVar("_ASKED")
+_CURRENT: ContextVar[_CallState] = ContextVar("_CURRENT")
 
 
 class Client:
-    """Asks models. `on_attempt` hears of every attempt when it is over. Belongs to one event loop.
+    """Asks models. `on_attempt` is called with every attempt when it is over. Belongs to one event loop.
 
-    `is_over` says that nobody waits for a turn any more; `may_retry` whether an attempt may be followed by another.
+    `is_over` returns whether the run has stopped; `may_retry` whether an attempt may be followed by another.
     """
 
     def __init__(
@@ -107,9 +94,9 @@ class Client:
         may_retry: Callable[[], bool] = lambda: True,
     ) -> None:
         self.limits = limits
-        self.gate = Gate(limits.concurrency)
-        self._requests = Rate(limits.requests_per_minute, is_over)
-        self._tokens = Rate(limits.tokens_per_minute, is_over)
+        self.limiter = AdaptiveLimiter(limits.concurrency)
+        self._requests = RateLimiter(limits.requests_per_minute, is_over)
+        self._tokens = RateLimiter(limits.tokens_per_minute, is_over)
         self._on_attempt = on_attempt
         self._may_retry = may_retry
         self.sdk = connect(limits, self._meter)
@@ -117,85 +104,85 @@ class Client:
 
     @asynccontextmanager
     async def turn(self, call: Call) -> AsyncIterator[None]:
-        """Wait until the call may go out, as the rates and the number of calls at a time allow."""
+        """Wait until the rates and the concurrency allow the call."""
         await self._take(call)
-        async with self.gate:
+        async with self.limiter:
             yield
 
     async def ask(self, call: Call) -> tuple[Answer, Attempt]:
-        """The model's answer, and the attempt that brought it, of which `on_attempt` does not hear. Raises `CallFailed`."""
-        asked = _Asked(call)
-        _ASKED.set(asked)
+        """Return the answer and its attempt, with which `on_attempt` is not called. Raises `CallFailed`."""
+        state = _CallState(call)
+        _CURRENT.set(state)
         try:
             async with asyncio.timeout(self.limits.deadline):
                 answer = await self._answer(call)
         except TimeoutError:
-            self._account(asked)
-            tried = ", ".join(asked.statuses) or "none ended"
+            self._account(state)
+            tried = ", ".join(state.statuses) or "none ended"
             message = f"no answer within the deadline of {self.limits.deadline:g} s (attempts: {tried})"
             raise CallFailed(message) from None
         except FormulaSeedError:
             raise
         except Exception as error:
-            self._account(asked)
-            raise failure_of(error, len(asked.statuses)) from None
-        ms, number = asked.answered_ms or 0, len(asked.statuses) + 1
+            self._account(state)
+            raise failure_of(error, len(state.statuses)) from None
+        ms, number = state.answered_ms or 0, len(state.statuses) + 1
         return answer, Attempt(call.key, call.model, "200", ms, answer.usage, answer.request_id, number)
 
     async def _answer(self, call: Call) -> Answer:
-        """One request and what it brings; a long answer is streamed, since no connection surely stays open in silence."""
+        """Send one request; a long answer is streamed, since an idle connection may be closed."""
         if call.max_tokens > _MOST_TOKENS_AT_ONCE:
             async with self.sdk.messages.stream(**params(call)) as stream:
                 message = await stream.get_final_message()
             return answer_of(message.to_dict(), stream.request_id or "")
-        # the message is read by us: making the SDK's objects of it costs more than all else that is ours
+        # parsed here: building the SDK's objects costs more than everything else of ours
         response = await self._create(**params(call))
         return answer_of(await response.read(), response.request_id or "")
 
-    async def abilities(self, model: str) -> Abilities:
-        """What the model understands. A server that does not tell soon is taken to have a current model."""
+    async def capabilities(self, model: str) -> ModelCapabilities:
+        """Return what the model supports; a server that does not answer soon is assumed to have a current model."""
         try:
             async with asyncio.timeout(min(_SECONDS_FOR_A_COURTESY, self.limits.deadline)):
                 found = (await self.sdk.with_options(max_retries=2).models.retrieve(model)).capabilities
             if found is None:
-                return Abilities()
-            return Abilities(
+                return ModelCapabilities()
+            return ModelCapabilities(
                 found.effort.supported, found.thinking.types.disabled.supported, found.structured_outputs.supported
             )
-        except Exception:  # the endpoint is a courtesy: whatever is wrong, the calls themselves will tell
-            return Abilities()
+        except Exception:  # the endpoint is optional: whatever is wrong, the calls themselves will report
+            return ModelCapabilities()
 
     async def aclose(self) -> None:
         await self.sdk.close()
 
     async def _meter(self, request: Any, call_next: Callable[[Any], Any]) -> Any:
-        """One attempt: how long it took and how it ended."""
-        asked = _ASKED.get(None)
-        if asked is None:
+        """Measure one attempt: how long it took and how it ended."""
+        state = _CURRENT.get(None)
+        if state is None:
             return await call_next(request)
-        self._account(asked)
-        if asked.statuses:
+        self._account(state)
+        if state.statuses:
             if not self._may_retry():
-                tried = ", ".join(asked.statuses)
+                tried = ", ".join(state.statuses)
                 raise CallFailed(f"no answer (attempts: {tried}), and one more could cost more than the limit")
-            if asked.statuses[-1] in _PUSHED_BACK:
-                await self.gate.again()
-            await self._take(asked.call)
+            if state.statuses[-1] in _PUSHED_BACK:
+                await self.limiter.reacquire()
+            await self._take(state.call)
         start = time.perf_counter()
         try:
             response = await call_next(request)
         except BaseException as error:
-            self._attempted(asked, _WORDS.get(type(error).__name__, "interrupted"), _ms_since(start))
+            self._attempted(state, _WORDS.get(type(error).__name__, "interrupted"), _ms_since(start))
             raise
         status = str(response.status_code)
         if status == "200":
-            asked.answered_ms = _ms_since(start)
-            self.gate.recover()
+            state.answered_ms = _ms_since(start)
+            self.limiter.recover()
             return response
         if status in _PUSHED_BACK:
-            self.gate.slow()
+            self.limiter.slow()
         request_id = response.headers.get("request-id") or ""
-        self._attempted(asked, status, _ms_since(start), request_id=request_id)
+        self._attempted(state, status, _ms_since(start), request_id=request_id)
         return response
 
     async def _take(self, call: Call) -> None:
@@ -203,23 +190,23 @@ class Client:
         if self._tokens.is_limited:
             await self._tokens.take(call.bytes / _BYTES_A_TOKEN)
 
-    def _account(self, asked: _Asked) -> None:
-        """Close the attempt whose answer could not be read to its end, or not be understood."""
-        ms, asked.answered_ms = asked.answered_ms, None
+    def _account(self, state: _CallState) -> None:
+        """Close the attempt whose answer could not be read or parsed."""
+        ms, state.answered_ms = state.answered_ms, None
         if ms is not None:
-            self._attempted(asked, "broken", ms)
+            self._attempted(state, "broken", ms)
 
-    def _attempted(self, asked: _Asked, status: str, ms: int, request_id: str = "") -> None:
-        asked.statuses.append(status)
-        number = len(asked.statuses)
-        self._on_attempt(Attempt(asked.call.key, asked.call.model, status, ms, None, request_id, number))
+    def _attempted(self, state: _CallState, status: str, ms: int, request_id: str = "") -> None:
+        state.statuses.append(status)
+        number = len(state.statuses)
+        self._on_attempt(Attempt(state.call.key, state.call.model, status, ms, None, request_id, number))
 
 
 _WORDS = {"APITimeoutError": "timeout", "APIConnectionError": "no connection"}
 
 
 def connect(limits: Limits, *middleware: Any) -> AsyncAnthropic:
-    """The SDK's client. Raises `CallFailed` where it is not installed or finds no credentials."""
+    """Return the SDK's client. Raises `CallFailed` where it is not installed or finds no credentials."""
     try:
         import anthropic
     except ImportError:
@@ -248,14 +235,14 @@ def must_be_ready() -> None:
 
 
 def _has_credentials(sdk: AsyncAnthropic) -> bool:
-    """Whether the client has anything to prove who asks: a provider, or one of the headers that its requests need."""
+    """Whether the client has credentials: a provider, or one of the headers that requests need."""
     return sdk.credentials is not None or any(
         name.lower() in ("authorization", "x-api-key") for name in sdk.default_headers
     )
 
 
 def failure_of(error: Exception, attempts: int = 0) -> CallFailed:
-    """What went wrong, in words for the person who runs it."""
+    """Return the SDK's error as ours."""
     import anthropic
 
     after = f" after {attempts} attempts" if attempts > 1 else ""
@@ -279,7 +266,7 @@ def _line(error: BaseException) -> str:
 
 
 def _short(text: str) -> str:
-    text = " ".join(text.split())
+    text = one_line(text)
     return text if len(text) <= 300 else text[:299] + "…"
 
 

@@ -1,7 +1,7 @@
-"""An event loop for work that comes in pieces, which a Ctrl-C ends between two steps.
+"""An event loop for work in pieces, which a Ctrl-C cancels in an orderly way.
 
-asyncio's own runner raises KeyboardInterrupt inside whatever runs where the work is done already and others go on; the
-loop is then good for nothing more, and what must be put in order at the end is not.
+asyncio's own runner may raise KeyboardInterrupt inside a task other than the one that is waited for; the loop is then
+unusable, and cleanup does not run.
 """
 
 from __future__ import annotations
@@ -16,28 +16,28 @@ from typing import Any, TypeVar
 _Result = TypeVar("_Result")
 
 
-class Loop:
-    """Runs one piece of work after another; what they have started goes on while the next one runs."""
+class InterruptibleLoop:
+    """Runs one coroutine after another; tasks that they have started go on while the next one runs."""
 
     def __init__(self) -> None:
         self._runner = asyncio.Runner()
 
-    def __enter__(self) -> Loop:
+    def __enter__(self) -> InterruptibleLoop:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self.close()
 
     def close(self) -> None:
-        """End what is still under way."""
+        """Cancel what is still running."""
         self._runner.close()
 
     def start(self, work: Coroutine[Any, Any, _Result]) -> asyncio.Task[_Result]:
-        """Begin a piece of work without waiting for it."""
+        """Start a coroutine without waiting for it."""
         return self._runner.get_loop().create_task(work)
 
     def run(self, work: Coroutine[Any, Any, _Result]) -> _Result:
-        """Wait for a piece of work. A Ctrl-C cancels it and is raised when it has ended; a second one at once."""
+        """Run a coroutine. A Ctrl-C cancels it and is raised when it has ended; a second one is raised at once."""
         loop, task = self._runner.get_loop(), self.start(work)
         is_interrupted = False
 

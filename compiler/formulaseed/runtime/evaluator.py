@@ -3,18 +3,39 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from typing import Any, Protocol
 
 from formulaseed.data.results import Provenance
 from formulaseed.errors import DataError, EvaluationError
 from formulaseed.ir.interpret import object_of, rows_of
-from formulaseed.runtime.contract import GeneratedModule
 
 JsonRow = Mapping[str, Any]
 Locate = Callable[[str, str], str]
-"""From the name of a step and the kind of its error to the place in the seed, as `file:line:column`."""
+"""Maps the name of a step and the kind of its error to the place in the seed, as `file:line:column`."""
 
 Values = dict[str, str | int | float | bool | None]
+
+
+class GeneratedModule(Protocol):
+    """What a generated module offers; `parse_parameters` where the seed has parameters. Source: docs/modules.md."""
+
+    TASK_NAME: str
+    SEED_VERSION: str | None
+    SEED_SHA256: str
+    KEYWORDS: tuple[str, ...]
+    OUTPUT: tuple[str, ...]
+    STEPS: tuple[str, ...]
+    INPUTS: dict[str, tuple[str, ...]]
+    EvaluationError: type[Exception]
+    DataError: type[Exception]
+
+    def is_relevant(self, text: str) -> bool: ...
+    def parse_row(self, row: Mapping[str, Any]) -> tuple[Any, ...]: ...
+    def parse_context(self, context: Mapping[str, Any]) -> tuple[Any, ...]: ...
+    def parse_parameters(self, record: Mapping[str, Any]) -> tuple[Any, ...]: ...
+    def evaluate(self, rows: Iterable[Any], *arguments: Any) -> tuple[Any, ...]: ...
+    def trace(self, rows: Iterable[Any], *arguments: Any) -> tuple[Any, ...]: ...
+    def evidence(self, rows: Iterable[Any], *arguments: Any) -> dict[str, list[int]]: ...
 
 
 class Evaluator:
@@ -23,7 +44,7 @@ class Evaluator:
     Rows and contexts are JSON objects: `{"review_id", "extraction": {…}, "meta": {…}}` and the context's
     fields. Every method raises `DataError` for input that the seed does not allow and `EvaluationError`
     for a step without a value. With `strict` a key of `extraction` or `meta` that the seed does not know is not
-    allowed. `is_edited` says of a module that it is not as its seed compiles, for results to say so.
+    allowed. `is_edited` marks a module that is not as its seed compiles, in results too.
     """
 
     def __init__(
@@ -31,9 +52,11 @@ class Evaluator:
     ) -> None:
         self.module = module
         self._locate = locate
-        self._inputs: Mapping[str, tuple[str, ...]] = getattr(module, "INPUTS", {})  # older modules have none
+        self._inputs: Mapping[str, tuple[str, ...]] = getattr(
+            module, "INPUTS", {}
+        )  # modules of earlier styles have none
         if strict and not self._inputs:
-            raise DataError("the module was compiled before it knew the names of all fields; compile it again")
+            raise DataError("the module does not list the names of all fields; compile it again")
         self._strict = strict
         self._is_edited = is_edited
         self.task_name = module.TASK_NAME
@@ -41,30 +64,30 @@ class Evaluator:
         self.seed_sha256 = module.SEED_SHA256
 
     def is_relevant(self, text: str) -> bool:
-        """Whether a review's text passes the seed's filter."""
+        """Return whether a review's text passes the seed's filter."""
         return self.module.is_relevant(text)
 
     def evaluate(
         self, rows: Iterable[JsonRow], context: JsonRow, parameters: Mapping[str, Any] | None = None
     ) -> Values:
-        """The seed's outputs by name."""
+        """Return the seed's outputs by name."""
         return dict(zip(self.output, self._run(self.module.evaluate, rows, context, parameters), strict=True))
 
     def trace(self, rows: Iterable[JsonRow], context: JsonRow, parameters: Mapping[str, Any] | None = None) -> Values:
-        """Every step's value by name, in the seed's order."""
+        """Return every step's value by name, in the seed's order."""
         return dict(zip(self.module.STEPS, self._run(self.module.trace, rows, context, parameters), strict=True))
 
     def evidence(
         self, rows: Iterable[JsonRow], context: JsonRow, parameters: Mapping[str, Any] | None = None
     ) -> dict[str, list[str]]:
-        """For each aggregate, the ids of the reviews that went into it."""
+        """Return the ids of the reviews that each aggregate counted."""
         listed = list(rows_of(rows))
         ids = [_review_id(row, index) for index, row in enumerate(listed)]
         positions: dict[str, list[int]] = self._run(self.module.evidence, listed, context, parameters)
         return {name: [ids[position] for position in found] for name, found in positions.items()}
 
     def parse_parameters(self, given: Mapping[str, Any]) -> tuple[Any, ...]:
-        """The parameters as the module takes them. Raises `DataError` for one that is unknown or out of bounds."""
+        """Return the parameters as the module takes them. Raises `DataError` for one that is unknown or out of bounds."""
         object_of(given, "the parameters")
         if not hasattr(self.module, "parse_parameters"):
             raise DataError(f"the seed `{self.task_name}` has no parameters, and `{next(iter(given))}` was given")
@@ -79,7 +102,7 @@ class Evaluator:
         extractor: str | None = None,
         prompt_sha256: str | None = None,
     ) -> Provenance:
-        """What results are made with; the parameters with the defaults of those that are not given."""
+        """Return what results are made with; parameters that are not given have their defaults."""
         values = self.parse_parameters(parameters or {}) if hasattr(self.module, "parse_parameters") else ()
         names: tuple[str, ...] = self._inputs.get("param", getattr(values, "_fields", ()))
         return Provenance(
@@ -107,7 +130,7 @@ class Evaluator:
             return function(parsed_rows, *arguments)
         except module.EvaluationError as error:
             raise self._located(error) from None
-        except Exception as error:  # only a module that was edited by hand fails in another way
+        except Exception as error:  # only a module that was edited by hand raises another
             message = f"the module failed with {type(error).__name__}: {error}"
             raise EvaluationError(self.task_name, "type", message) from None
 
@@ -121,9 +144,9 @@ class Evaluator:
                     raise DataError(f"the seed has no field `{section}.{str(key)[:80]}`; there are: {known}")
 
     def _located(self, error: Any) -> EvaluationError:
-        """A module's error as ours, with its place in the seed where that is at hand."""
+        """A module's error as ours, with its place in the seed where that is available."""
         place = self._locate(error.step, error.kind) if self._locate is not None else ""
-        operands = getattr(error, "operands", ())  # modules compiled before there were any still run
+        operands = getattr(error, "operands", ())  # modules of earlier styles have none
         return EvaluationError(error.step, error.kind, error.message, operands, place)
 
 

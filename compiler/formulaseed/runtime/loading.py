@@ -1,17 +1,23 @@
-"""Generated modules, imported from source or from a file, after the verifier has seen them."""
+"""Loads generated modules: verified, imported, and compared with what their seed compiles to.
+
+What the compiler never writes is refused here; whether an edited module may be run is for the caller to decide.
+"""
 
 from __future__ import annotations
 
 import importlib.abc
 import importlib.util
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from types import FunctionType
 from typing import cast
 
 from formulaseed.data.files import read_whole
-from formulaseed.errors import SeedError, UnreadableError
+from formulaseed.errors import FormulaSeedError, SeedError, UnreadableError
 from formulaseed.limits import MODULE_BYTES
-from formulaseed.runtime.contract import GeneratedModule
+from formulaseed.loading import FormulaSeed, compile_seed, load_seed, locate
+from formulaseed.runtime.evaluator import Evaluator, GeneratedModule
 
 _OFFERS: dict[str, type] = {
     **dict.fromkeys(("TASK_NAME", "SEED_SHA256"), str),
@@ -30,7 +36,7 @@ class _SourceLoader(importlib.abc.InspectLoader):
 
 
 def module_from_source(source: str, name: str) -> GeneratedModule:
-    """Import source that the compiler has just made and verified."""
+    """Import source that the compiler has just generated and verified."""
     loader = _SourceLoader(source)
     spec = importlib.util.spec_from_loader(f"formulaseed_generated.{name}", loader)
     assert spec is not None
@@ -45,7 +51,7 @@ def module_from_file(path: Path) -> GeneratedModule:
 
 
 def read_module(path: Path) -> str:
-    """The text of a generated module, line ends as `\\n`. Raises `UnreadableError` for whatever is no regular file."""
+    """Return the text of a module's file, line ends as `\\n`. Raises `UnreadableError` for anything but a regular file."""
     try:
         source = read_whole(path, MODULE_BYTES, regular=True).decode()
     except UnicodeDecodeError as error:
@@ -67,14 +73,14 @@ def verified_module(source: str, path: Path) -> GeneratedModule:
             offered = all(isinstance(getattr(module, name, None), kind) for name, kind in _OFFERS.items())
             if offered and _names_agree(module):
                 return module
-            fault = "it does not offer what a compiled seed does"
-    raise not_as_compiled(path, f"this is no module as formulaseed compiles them: {fault}")
+            fault = "it lacks names that a generated module has"
+    raise not_as_compiled(path, f"this is not a module as formulaseed generates them: {fault}")
 
 
 def not_as_compiled(
     path: Path, message: str, help: str = "compile the seed again, and pass the module it gives"
 ) -> SeedError:
-    """The error of a module that is not as the compiler writes it."""
+    """Return the error of a module that is not as the compiler writes it."""
     from formulaseed.diagnostics.model import Diagnostic
     from formulaseed.source.text import Source, Span
 
@@ -82,7 +88,7 @@ def not_as_compiled(
 
 
 def _names_agree(module: GeneratedModule) -> bool:
-    """Whether the lists of names are as long as the records that they name, and hold names."""
+    """Whether the lists of names match the records that they name."""
     records = ((module.OUTPUT, getattr(module, "Result", ())), (module.STEPS, getattr(module, "Steps", ())))
     return all(
         len(names) == len(getattr(record, "_fields", ())) and all(isinstance(name, str) for name in names)
@@ -91,7 +97,7 @@ def _names_agree(module: GeneratedModule) -> bool:
 
 
 def seed_path_of(module: GeneratedModule, path: Path) -> Path | None:
-    """The seed that the module's header names, looked for in every folder above the module."""
+    """Return the seed that the module's header names, searched for in every folder above the module."""
     from formulaseed.backends.python.identity import header_path
 
     named = header_path(module.__doc__ or "")
@@ -102,3 +108,60 @@ def seed_path_of(module: GeneratedModule, path: Path) -> Path | None:
         return next((candidate for candidate in candidates if candidate.is_file()), None)
     except OSError:  # no file has such a name
         return None
+
+
+@dataclass(frozen=True, slots=True)
+class ModuleFile:
+    """A generated module from a file.
+
+    `seed_path` is the seed that its header names, if it exists; `seed` is that seed if the module was compiled from it as it
+    is now. `fault` is why the module is not as compiled, or empty.
+    """
+
+    path: Path
+    module: GeneratedModule
+    seed_path: Path | None
+    seed: FormulaSeed | None
+    fault: str
+
+    def evaluator(self, *, strict: bool = False) -> Evaluator:
+        """Return the module's evaluator; its errors have places in the seed where that is available."""
+        place = partial(locate, self.seed) if self.seed is not None else None
+        return Evaluator(self.module, place, strict=strict, is_edited=bool(self.fault))
+
+
+def load_module(path: Path) -> ModuleFile:
+    """Read and import a module. Raises `SeedError` where it holds what the compiler never writes, `UnreadableError`."""
+    source = read_module(path)
+    module = verified_module(source, path)
+    seed_path = seed_path_of(module, path)
+    seed = _seed_of(module, seed_path) if seed_path is not None else None
+    return ModuleFile(path, module, seed_path, seed, _fault(source, seed))
+
+
+def _seed_of(module: GeneratedModule, path: Path) -> FormulaSeed | None:
+    here = Path.cwd()
+    try:
+        seed = load_seed(path.relative_to(here) if path.is_relative_to(here) else path)
+    except FormulaSeedError:  # it has changed since, and has errors
+        return None
+    return seed if seed.sha256 == module.SEED_SHA256 else None
+
+
+def _fault(source: str, seed: FormulaSeed | None) -> str:
+    from formulaseed.backends.python.seal import body_sha256, stated_sha256
+    from formulaseed.backends.python.verify import has_code_of
+
+    stated = stated_sha256(source)
+    if not stated:
+        return "was compiled by an earlier version"
+    if stated != body_sha256(source):
+        return "was edited after it was compiled"
+    if seed is None:
+        return ""
+    try:
+        compiled = compile_seed(seed, formatted=False)
+    except SeedError:  # another version's limits; the module's own hash has to do
+        return ""
+    name = seed.document.source.name
+    return "" if has_code_of(source, compiled) else f"is not what {name} compiles to"

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any, Literal
 
-from formulaseed.data.contexts import Placed
+from formulaseed.data.contexts import LocatedRestaurant
 from formulaseed.data.extractions import NOT_ASKED, Extraction, Extractor, ReviewText, handled
 from formulaseed.data.records import Restaurant, Review
 from formulaseed.data.results import Failures, Result, ReviewCounts, error_of
@@ -55,7 +55,11 @@ class _Prepared:
 
 
 def run(
-    evaluator: Evaluator, extractor: Extractor, restaurants: Iterable[Placed], options: RunOptions, failures: Failures
+    evaluator: Evaluator,
+    extractor: Extractor,
+    restaurants: Iterable[LocatedRestaurant],
+    options: RunOptions,
+    failures: Failures,
 ) -> Iterator[Result]:
     """A result for every restaurant that is known by name, up to `limit`; everything that failed is in `failures`."""
     made_with = evaluator.provenance(options.parameters, extractor.name, extractor.prompt_sha256)
@@ -78,14 +82,16 @@ def run(
 
 
 def asked_reviews(
-    evaluator: Evaluator, restaurants: Iterable[Placed], options: RunOptions
+    evaluator: Evaluator, restaurants: Iterable[LocatedRestaurant], options: RunOptions
 ) -> Iterator[list[ReviewText]]:
     """The reviews that `run` would have extracted, a list for each restaurant."""
     for prepared in _prepared(evaluator, restaurants, options):
         yield prepared.asked()
 
 
-def _prepared(evaluator: Evaluator, restaurants: Iterable[Placed], options: RunOptions) -> Iterator[_Prepared]:
+def _prepared(
+    evaluator: Evaluator, restaurants: Iterable[LocatedRestaurant], options: RunOptions
+) -> Iterator[_Prepared]:
     for place, restaurant, business_id in islice(restaurants, options.limit):
         if isinstance(restaurant, Restaurant):
             relevant = [review for review in restaurant.reviews if evaluator.is_relevant(review.text)]

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import Any, NoReturn
 
 from formulaseed import limits
 from formulaseed.source.text import Source, Span, tree_node
@@ -374,3 +375,21 @@ def _unescape(match: re.Match[str]) -> str:
     if len(body) == 5:
         return chr(first)
     return chr(0x10000 + ((first - 0xD800) << 10) + int(body[7:11], 16) - 0xDC00)
+
+
+class JsonRefusal(ValueError):
+    """Raised for what `json.loads` would accept but another reader may understand differently."""
+
+
+def refuse_constant(word: str) -> NoReturn:
+    """Refuse NaN and Infinity: the `parse_constant` of `json.loads` wherever it reads what others wrote."""
+    raise JsonRefusal(f"`{word}` is not a JSON number")
+
+
+def unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Refuse duplicate keys: the `object_pairs_hook` of `json.loads`."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        keys = [key for key, _ in pairs]
+        raise JsonRefusal(f"duplicate key `{next(key for key in found if keys.count(key) > 1)}`")
+    return found

@@ -21,7 +21,7 @@ Outcome = dict[str, Any]
 
 
 class Failed(Exception):
-    """What a test of a seed found, in words to be shown without a traceback."""
+    """A failure of a seed's test, shown without a traceback."""
 
 
 class SeedFile(pytest.File):
@@ -103,8 +103,8 @@ def _agreement(seed: SeedFile, test: SeedTest) -> None:
     pytest.importorskip("hypothesis", reason="needs the package hypothesis")
     from hypothesis import HealthCheck, Phase, given, settings
 
+    from formulaseed.testing import reference_evaluate
     from formulaseed.testing.inputs import contexts, parameters, rows
-    from formulaseed.testing.reference import reference_evaluate
 
     loaded = seed.loaded()
     path = seed.module_path(loaded)

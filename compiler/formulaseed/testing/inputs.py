@@ -21,7 +21,7 @@ from formulaseed.language.typed import Symbol, SymbolKind
 from formulaseed.language.types import Base, Type
 from formulaseed.language.typos import _typo_of
 from formulaseed.loading import FormulaSeed, SeedLike, load_seed
-from formulaseed.testing.values import TEXTS, JsonValue, integers, numbers
+from formulaseed.testing.formulas import STRINGS, JsonValue, integers, numbers
 
 JsonRow = dict[str, Any]
 _NUMERAL = re.compile(r"-?[0-9]{1,15}(\.[0-9]{1,15})?")
@@ -44,7 +44,7 @@ def rows(seed: SeedLike | FormulaSeed, *, min_size: int = 0, max_size: int = 8) 
 
 
 def contexts(seed: SeedLike | FormulaSeed) -> st.SearchStrategy[dict[str, JsonValue]]:
-    """Contexts; their texts are often made of the keys of the seed's tables."""
+    """Contexts; their strings are often made of the keys of the seed's tables."""
     program = load_seed(seed).program
     used, hints = program.used(), _hints(program)
     values = {field.name: _field(field.ty, hints) for field in program.context}
@@ -108,7 +108,7 @@ def _bounded(field: nodes.Parameter | nodes.ExtractionField, hints: _Hints) -> s
 class _Hints:
     integers: frozenset[int]
     numbers: frozenset[float]
-    texts: tuple[str, ...]
+    strings: tuple[str, ...]
 
 
 def _hints(program: nodes.Program) -> _Hints:
@@ -135,7 +135,7 @@ def _mentioned(program: nodes.Program) -> Iterator[JsonValue]:
 
 
 def _record(values: Mapping[str, st.SearchStrategy[Any]], needed: set[str]) -> st.SearchStrategy[dict[str, Any]]:
-    """An object with the needed fields, some of the others, and sometimes a field that nobody knows or takes for a typo."""
+    """An object with the needed fields, some of the others, and sometimes an unknown one that resembles none of them."""
     stranger = "surplus"
     while _typo_of(stranger, values) is not None:
         stranger += "_surplus"
@@ -162,30 +162,26 @@ def _value(ty: Type, hints: _Hints) -> st.SearchStrategy[Any]:
         return st.one_of(whole, whole, st.integers(-3, 12).map(float))
     if ty.base is Base.NUMBER:
         return numbers(hints.numbers)
-    return _texts(hints.texts)
+    return _strings(hints.strings)
 
 
-def _texts(known: tuple[str, ...]) -> st.SearchStrategy[str]:
+def _strings(known: tuple[str, ...]) -> st.SearchStrategy[str]:
     if not known:
-        return TEXTS
+        return STRINGS
     joined = st.lists(st.sampled_from(known), min_size=1, max_size=3).map(", ".join)
-    return st.one_of(st.sampled_from(known), joined, TEXTS)
+    return st.one_of(st.sampled_from(known), joined, STRINGS)
 
 
 # --- rows
 
 
 def _metas(program: nodes.Program, used: frozenset[Symbol], hints: _Hints) -> st.SearchStrategy[dict[str, Any]]:
-    """Metadata. Year, month and date tell of one day; the date alone, or the other two alone, may stand for it."""
+    """Metadata. Year, month and date are of one day; the date alone, or the other two alone, may be given."""
     others = [field for field in program.meta if field.name not in ("year", "month", "date")]
     needed = {f.name for f in others if Symbol(SymbolKind.META, f.name) in used and not f.ty.nullable}
     plain = _record({field.name: _field(field.ty, hints) for field in others}, needed)
     date_is_used = Symbol(SymbolKind.META, "date") in used
-    kept = (
-        [("date", "year", "month"), ("date",)]
-        if date_is_used
-        else [("date", "year", "month"), ("date",), ("year", "month")]
-    )
+    kept = [("date", "year", "month"), ("date",), *([] if date_is_used else [("year", "month")])]
     days = st.one_of(st.dates(_FIRST_DAY, _LAST_DAY), st.dates())
     return st.builds(_dated, plain, days, st.sampled_from(kept))
 

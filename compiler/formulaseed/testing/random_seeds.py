@@ -1,18 +1,32 @@
-"""Random seeds without errors, to try a compiler with."""
+"""Random seeds without errors, to test a compiler with."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from hypothesis import assume
 from hypothesis import strategies as st
 
+from formulaseed.language.operators import ADDITIVE
 from formulaseed.loading import analyse
 from formulaseed.seed import standard_fields
 from formulaseed.seed.read.keys import STRATEGIES
-from formulaseed.testing.steps import StepWriter
-from formulaseed.testing.values import SHORT_TEXTS, TEXTS, integers, numbers
-from formulaseed.testing.writer import Variable
+from formulaseed.testing.formulas import (
+    DEPTH,
+    SHORT_STRINGS,
+    STRINGS,
+    Chooser,
+    FormulaWriter,
+    JsonValue,
+    Variable,
+    below,
+    integers,
+    numbers,
+    quoted,
+)  # fmt: skip
+
+JsonObject = dict[str, Any]
 
 _PLAIN_NAMES = ("A", "B", "C", "N_MILD", "SCORE", "VERDICT", "IS_RECENT", "TOTAL", "X1", "X2", "Y", "Z")
 _HOSTILE_NAMES = (
@@ -24,30 +38,38 @@ _HOSTILE_NAMES = (
 _FIELD_NAMES = ("severity", "kind", "amount", "flag", "note", "stars", "useful", "year", "name", "meta_stars", "city")
 _NAMES = (*_PLAIN_NAMES, *_PLAIN_NAMES, *_HOSTILE_NAMES)
 _TASK_NAMES = ("T", "G1a-v2", "über task 1", "1st", "class", "a.b c", "Über", "花生 1", "test")
-_ENUM_VALUES = st.lists(SHORT_TEXTS.filter(bool), min_size=1, max_size=4, unique=True)
+_ENUM_VALUES = st.lists(SHORT_STRINGS.filter(bool), min_size=1, max_size=4, unique=True)
 _PATHS = (
-    ["attributes", "NoiseLevel"],
-    ["attributes", "Ambience", "casual"],
-    ["hours", "Monday"],
-    ["it's", "{x}"],
-    ["a"],
+    ["attributes", "NoiseLevel"], ["attributes", "Ambience", "casual"], ["hours", "Monday"], ["it's", "{x}"], ["a"],
+)  # fmt: skip
+_STANDARD = {
+    "meta": (standard_fields.META, ("stars", "useful", "year", "month", "date")),
+    "context": (standard_fields.CONTEXT, ("categories", "city", "stars", "review_count")),
+}
+_SOURCES = st.lists(STRINGS, max_size=3)
+_FIELD_KINDS = ("enum", "integer", "number", "boolean", "string")
+_ANY: dict[str, st.SearchStrategy[Any]] = {
+    "integer": integers(), "number": numbers(), "boolean": st.booleans(), "string": SHORT_STRINGS,
+}  # fmt: skip
+_KINDS = ("number", "boolean", "string")
+_LITERALS: dict[str, st.SearchStrategy[Any]] = {**_ANY, "number": st.one_of(integers(), numbers())}
+_KEYS: st.SearchStrategy[str] = st.one_of(
+    st.sampled_from(["Thai", "Bars", "Thai, Bars", "x", "none", "mild"]), SHORT_STRINGS.filter(bool)
 )
-_SOURCES = st.lists(TEXTS, max_size=3)
-_KINDS = ("enum", "integer", "number", "boolean", "string")
-_ANY = {"integer": integers(), "number": numbers(), "boolean": st.booleans(), "string": SHORT_TEXTS}
+_ORDERS = ((">",), (">=",), ("<",), ("<=",), (">=", "<"), (">", "<="), ("!=",), ("!=", ">"))
 
 
-def seeds(*, max_steps: int = 10) -> st.SearchStrategy[dict[str, Any]]:
-    """Seeds as JSON objects, with no errors; every operation, operator and function occurs.
+def seeds(*, max_steps: int = 10) -> st.SearchStrategy[JsonObject]:
+    """Return seeds as JSON objects, with no errors; every operation, operator and function occurs.
 
     They are fit to be checked, compiled and evaluated, which may well fail for some rows: divisions by zero,
-    logarithms of negative numbers and the like are meant to occur.
+    logarithms of negative numbers and the like are to occur.
     """
     return _seeds(max_steps)
 
 
 @st.composite
-def _seeds(draw: st.DrawFn, max_steps: int) -> dict[str, Any]:
+def _seeds(draw: st.DrawFn, max_steps: int) -> JsonObject:
     fields, fields_named = _fields(draw)
     validity = draw(st.integers(0, 5)) == 5
     if validity:
@@ -56,68 +78,61 @@ def _seeds(draw: st.DrawFn, max_steps: int) -> dict[str, Any]:
     metas, metas_named = _declared(draw, "meta")
     declared, context_named = _declared(draw, "context")
     given, given_named = _parameters(draw)
-    reviews = [*fields_named, *metas_named, *_standard("meta", metas_named)]
-    inputs = [*context_named, *_standard("context", context_named)]
-    writer = StepWriter(draw, reviews, inputs, given_named)
+    writer = StepWriter(draw, [*fields_named, *metas_named], context_named, given_named)
     wanted = draw(st.integers(1, max_steps))
     for name in _unique(draw, _NAMES, wanted, wanted):
         writer.write(name)
-    seed: dict[str, Any] = {"task_name": draw(st.sampled_from(_TASK_NAMES))}
+    seed: JsonObject = {"task_name": draw(st.sampled_from(_TASK_NAMES))}
     if draw(st.booleans()):
-        seed["description"] = draw(TEXTS)
-    keywords = draw(st.lists(SHORT_TEXTS.filter(str.strip), max_size=3, unique=True))
+        seed["description"] = draw(STRINGS)
+    keywords = draw(st.lists(SHORT_STRINGS.filter(str.strip), max_size=3, unique=True))
     seed.update({"filter": {"keywords": keywords}} if keywords else {})
     seed.update({"parameters": given} if given else {})
     seed.update({"context": declared} if declared else {})
-    extract: dict[str, Any] = {"fields": fields, **({"meta": metas} if metas else {})}
+    extract: JsonObject = {"fields": fields, **({"meta": metas} if metas else {})}
     if draw(st.integers(0, 5)) == 5:
-        seed["version"], extract["passes"] = draw(TEXTS), draw(st.integers(1, 9))
+        seed["version"], extract["passes"] = draw(STRINGS), draw(st.integers(1, 9))
         seed["review_handling"] = {"max_length": 100, "strategy": draw(st.sampled_from(STRATEGIES))}
     if validity:
         extract["validity"] = True
     seed["extract"] = extract
     if draw(st.integers(0, 3)) == 3:
         draw(st.sampled_from(writer.steps))["sources"] = draw(_SOURCES)
-    seed["compute"] = writer.steps
-    seed["output"] = _output(draw, writer)
-    _assume_sound(seed)
-    return seed
-
-
-def _assume_sound(seed: dict[str, Any]) -> None:
-    """Give up on a seed with an operation that can only fail; any other error is a mistake of this package."""
-    errors = [d for d in analyse(seed).diagnostics if d.severity == "error"]
-    others = [d for d in errors if d.code != "FS306"]
-    assert not others, (seed, [(d.code, d.pointer, d.message) for d in others])
-    assume(not errors)
-
-
-def _output(draw: st.DrawFn, writer: StepWriter) -> list[str]:
     names = [v.text for v in writer.values if not v.needs_guard]
     if not names:
         writer.steps.append({"name": "FIRST", "op": "const", "value": 1})
         names = ["FIRST"]
-    return draw(st.lists(st.sampled_from(names), min_size=1, max_size=4, unique=True))
+    seed["compute"] = writer.steps
+    seed["output"] = draw(st.lists(st.sampled_from(names), min_size=1, max_size=4, unique=True))
+    errors = [d for d in analyse(seed).diagnostics if d.severity == "error"]
+    others = [d for d in errors if d.code != "FS306"]
+    assert not others, (seed, [(d.code, d.pointer, d.message) for d in others])  # a bug of this package
+    assume(not errors)  # an operation that can only fail
+    return seed
+
+
+# --- inputs
 
 
 def _unique(draw: st.DrawFn, names: tuple[str, ...], least: int, most: int) -> list[str]:
     return draw(st.lists(st.sampled_from(names), min_size=least, max_size=most, unique=True))
 
 
-# --- inputs
+def _variable(space: str, name: str, kind: str, values: list[str] | None, *, nullable: bool = False) -> Variable:
+    base = "string" if kind == "enum" else kind
+    return Variable(f"{space}.{name}", base, tuple(values) if values else None, nullable=nullable)
 
 
-def _fields(draw: st.DrawFn) -> tuple[list[dict[str, Any]], list[Variable]]:
+def _fields(draw: st.DrawFn) -> tuple[list[JsonObject], list[Variable]]:
     fields, variables = [], []
     for name in _unique(draw, _FIELD_NAMES + _HOSTILE_NAMES, 1, 3):
-        kind = draw(st.sampled_from(_KINDS))
-        field: dict[str, Any] = {"name": name, "type": kind}
-        values = None
-        if kind == "enum":
-            values = draw(_ENUM_VALUES)
-            field["values"] = {value: draw(SHORT_TEXTS) for value in values} if draw(st.booleans()) else values
+        kind = draw(st.sampled_from(_FIELD_KINDS))
+        field: JsonObject = {"name": name, "type": kind}
+        values = draw(_ENUM_VALUES) if kind == "enum" else None
+        if values:
+            field["values"] = {value: draw(SHORT_STRINGS) for value in values} if draw(st.booleans()) else values
         if draw(st.booleans()):
-            field["description"] = draw(SHORT_TEXTS)
+            field["description"] = draw(SHORT_STRINGS)
         if draw(st.integers(0, 2)) == 2:
             field["default"] = draw(st.sampled_from(values) if values else _ANY[kind])
         if kind in ("integer", "number") and draw(st.integers(0, 2)) == 2:
@@ -125,56 +140,259 @@ def _fields(draw: st.DrawFn) -> tuple[list[dict[str, Any]], list[Variable]]:
         if draw(st.integers(0, 3)) == 3:
             field.update(evidence=draw(st.booleans()), sources=draw(_SOURCES))
         fields.append(field)
-        base = "string" if kind == "enum" else kind
-        variables.append(Variable(f"extraction.{name}", base, tuple(values) if values else None))
+        variables.append(_variable("extraction", name, kind, values))
     return fields, variables
 
 
-def _declared(draw: st.DrawFn, space: str) -> tuple[list[dict[str, Any]], list[Variable]]:
-    """Fields that a seed declares itself; one of them may be a standard field that may be null here."""
-    standard = standard_fields.META if space == "meta" else standard_fields.CONTEXT
+def _declared(draw: st.DrawFn, space: str) -> tuple[list[JsonObject], list[Variable]]:
+    """Fields that a seed declares itself, one of which may be a nullable standard field; and the standard ones."""
+    types, used = _STANDARD[space]
     fields, variables = [], []
     for name in _unique(draw, (*_FIELD_NAMES, *_HOSTILE_NAMES), 0, 2):
-        kind = standard[name].base.value if name in standard else draw(st.sampled_from(_KINDS))
+        kind = types[name].base.value if name in types else draw(st.sampled_from(_FIELD_KINDS))
         nullable = draw(st.booleans())
         values = draw(_ENUM_VALUES) if kind == "enum" else None
-        field: dict[str, Any] = {"name": name, "type": kind, **({"values": values} if values else {})}
-        if space == "context" and name not in standard and draw(st.integers(0, 2)) == 2:
+        field: JsonObject = {"name": name, "type": kind, **({"values": values} if values else {})}
+        if space == "context" and name not in types and draw(st.integers(0, 2)) == 2:
             field["path"] = draw(st.sampled_from(_PATHS))
         fields.append({**field, **({"nullable": True} if nullable else {})})
-        base = "string" if kind == "enum" else kind
-        variables.append(Variable(f"{space}.{name}", base, tuple(values) if values else None, nullable=nullable))
-    return fields, variables
+        variables.append(_variable(space, name, kind, values, nullable=nullable))
+    taken = {variable.text for variable in variables}
+    standard = [Variable(f"{space}.{name}", types[name].base.value) for name in used]
+    return fields, [*variables, *(variable for variable in standard if variable.text not in taken)]
 
 
-def _standard(space: str, declared: list[Variable]) -> list[Variable]:
-    names = (
-        ("stars", "useful", "year", "month", "date")
-        if space == "meta"
-        else ("categories", "city", "stars", "review_count")
-    )
-    standard = standard_fields.META if space == "meta" else standard_fields.CONTEXT
-    taken = {variable.text for variable in declared}
-    return [Variable(f"{space}.{n}", standard[n].base.value) for n in names if f"{space}.{n}" not in taken]
-
-
-def _parameters(draw: st.DrawFn) -> tuple[dict[str, Any], list[Variable]]:
+def _parameters(draw: st.DrawFn) -> tuple[JsonObject, list[Variable]]:
     given, variables = {}, []
     for name in _unique(draw, ("AS_OF_YEAR", "P", "limit", *_HOSTILE_NAMES), 0, 2):
-        kind = draw(st.sampled_from(_KINDS[1:]))
-        parameter: dict[str, Any] = {"type": kind}
-        if kind in ("integer", "number"):
-            parameter.update(_bounds(draw, kind, True))
-        else:
-            parameter["default"] = draw(_ANY[kind])
-        given[name] = parameter
+        kind = draw(st.sampled_from(_FIELD_KINDS[1:]))
+        rest = _bounds(draw, kind, True) if kind in ("integer", "number") else {"default": draw(_ANY[kind])}
+        given[name] = {"type": kind, **rest}
         variables.append(Variable(f"param.{name}", kind))
     return given, variables
 
 
-def _bounds(draw: st.DrawFn, kind: str, has_default: bool) -> dict[str, Any]:
+def _bounds(draw: st.DrawFn, kind: str, has_default: bool) -> JsonObject:
     """A default between two numbers, one or both or neither of which are its bounds."""
     low, default, high = sorted(draw(st.lists(_ANY[kind], min_size=3, max_size=3)))
     chosen = draw(st.sampled_from([(), ("minimum",), ("maximum",), ("minimum", "maximum")]))
     bounds = {key: value for key, value in (("minimum", low), ("maximum", high)) if key in chosen}
     return {**({"default": default} if has_default else {}), **bounds}
+
+
+# --- conditions
+
+
+class ConditionWriter(Chooser):
+    """Writes condition objects, as `define_filter` and `where` hold them, against literals or parameters."""
+
+    def __init__(self, draw: st.DrawFn, parameters: Sequence[Variable]) -> None:
+        super().__init__(draw)
+        self.parameters = parameters
+
+    def where(self, variables: Sequence[Variable], filters: Sequence[str], least: int = 0) -> JsonObject:
+        """Return a condition object with prefixed names. `least` is 1 where it must test something."""
+        subjects: list[Variable | str] = [*variables, *filters]
+        count = least + self.draw(below(4 - least)) if subjects else 0
+        chosen = [subjects[place] for place in dict.fromkeys(self.draw(below(len(subjects))) for _ in range(count))]
+        return {
+            f"${subject}" if isinstance(subject, str) else subject.text: (
+                self.one_in(2) if isinstance(subject, str) else self._test(subject)
+            )
+            for subject in chosen
+        }
+
+    def _test(self, variable: Variable) -> Any:
+        """What a condition says of one variable."""
+        if variable.nullable and self.one_in(3):
+            return {"!=": None} if self.one_in(2) else None
+        forms = ("equal", "unequal", "in", "in", *(("order", "order") if variable.is_numeric else ()))
+        match self.any_of(forms):
+            case "equal":
+                return self._operand(variable)
+            case "unequal":
+                return {"!=": self._operand(variable)}
+            case "in":
+                items = [self._operand(variable) for _ in range(1 + self.draw(below(3)))]
+                return {"in": [*items, None] if variable.nullable and self.one_in(4) else items}
+        test = {operator: self._operand(variable) for operator in self.any_of(_ORDERS)}
+        return {"!=": None} | {**test, "!=": None} if variable.nullable and self.one_in(2) else test
+
+    def _operand(self, variable: Variable) -> Any:
+        known = [p for p in self.parameters if p.kind == variable.kind or (p.is_numeric and variable.is_numeric)]
+        if known and self.one_in(6):
+            return self.any_of(known).text
+        if variable.values:
+            return self.any_of(variable.values)
+        return self.draw(_LITERALS["number" if variable.is_numeric else variable.kind])
+
+
+# --- steps
+
+
+class StepWriter(Chooser):
+    """Writes the steps of one seed, one after the other.
+
+    `reviews` are the variables that have a value for each review, `inputs` those of the restaurant, `values` the
+    steps so far.
+    """
+
+    def __init__(
+        self, draw: st.DrawFn, reviews: Sequence[Variable], inputs: Sequence[Variable], parameters: Sequence[Variable]
+    ) -> None:
+        super().__init__(draw)
+        self.reviews = list(reviews)
+        self.inputs = [*inputs, *parameters]
+        self.conditions = ConditionWriter(draw, parameters)
+        self.filters: list[str] = []
+        self.values: list[Variable] = []
+        self.counts: list[tuple[str, JsonObject]] = []
+        self.steps: list[JsonObject] = []
+
+    def write(self, name: str) -> None:
+        """Add a step of any operation."""
+        operations: list[Callable[[str], Variable | None]] = [
+            self._expr, self._count, self._expr, self._sum, self._expr, self._extreme, self._lookup, self._case, self._const,
+            self._filter, self._count, self._expr, self._sum,
+        ]  # fmt: skip
+        made = self.any_of(operations)(name)
+        if made is not None:
+            self.values.append(made)
+
+    def _add(self, name: str, op: str, **parts: Any) -> None:
+        self.steps.append({"name": name, "op": op, **parts})
+
+    def _where(self, least: int = 0) -> JsonObject:
+        subjects = self.reviews if not self.one_in(4) else [*self.reviews, *self.inputs]
+        return self.conditions.where(subjects, self.filters, least)
+
+    def _per_review(self, values: Sequence[Variable]) -> FormulaWriter:
+        return FormulaWriter(self.draw, [*self.reviews, *self.reviews, *self.inputs, *values], self.filters)
+
+    def _filter(self, name: str) -> None:
+        if self.one_in(3):
+            self._add(name, "define_filter", expr=self._per_review(()).tested(DEPTH - 1).text)
+        else:
+            parts: dict[str, JsonObject] = {}
+            for key, test in self._where(1).items():
+                space, _, bare = key.partition(".")
+                is_bare = bare and space != "param" and self.one_in(2)
+                parts.setdefault(space if is_bare else "where", {})[bare if is_bare else key] = test
+            self._add(name, "define_filter", **parts)
+        self.filters.append(name)
+
+    def _count(self, name: str) -> Variable:
+        where = self._where()
+        self._add(name, "count", **({"where": where} if where or self.one_in(2) else {}))
+        self.counts.append((name, where))
+        return Variable(name, "integer")
+
+    def _sum(self, name: str) -> Variable:
+        writer = self._per_review(self.values)
+        formula = (writer.number_or_null if writer.nullables and self.one_in(6) else writer.number)(DEPTH - 1)
+        where = self._where()
+        self._add(name, "sum", expr=formula.text, **({"where": where} if where else {}))
+        return Variable(name, "number")
+
+    def _extreme(self, name: str) -> Variable:
+        where, counted_by = self._where(), ""
+        if self.counts and self.one_in(2):
+            counted_by, counted = self.any_of(self.counts)
+            where = {key: test for key, test in counted.items() if not self.one_in(3)}
+        named = [v for v in self.reviews if v.is_numeric]
+        parts: JsonObject = {"where": where} if where else {}
+        if named and self.one_in(2):
+            parts["field"] = self.any_of(named).text
+        else:
+            parts["expr"] = self._per_review(self.values).number(DEPTH - 1).text
+        has_default = bool(counted_by) if self.one_in(3) else not counted_by
+        if has_default:
+            parts["default"] = self.draw(_LITERALS["number"])
+        self._add(name, self.any_of(["max", "min"]), **parts)
+        return Variable(name, "number", nullable=not has_default, needs_guard=not has_default, counted_by=counted_by)
+
+    def _writer(self) -> FormulaWriter:
+        return FormulaWriter(self.draw, [*self.values, *self.values, *self.inputs])
+
+    def _expr(self, name: str) -> Variable:
+        writer, kind = self._writer(), self.any_of(["number", *_KINDS, "nullable"])
+        forms = {
+            "nullable": (writer.number_or_null, DEPTH - 1), "string": (writer.string, DEPTH - 1),
+            "boolean": (writer.condition, DEPTH), "number": (writer.number, DEPTH),
+        }  # fmt: skip
+        form, depth = forms[kind]
+        found = form(depth)
+        self._add(name, "expr", expr=found.text)
+        values = found.values if kind == "string" else None
+        return Variable(name, "number" if kind == "nullable" else kind, values, nullable=kind == "nullable")
+
+    def _literals(self, least: int, most: int) -> tuple[str, list[JsonValue]]:
+        """Literals of one kind."""
+        kind = self.any_of(_KINDS)
+        return kind, [self.draw(_LITERALS[kind]) for _ in range(least + self.draw(below(most - least + 1)))]
+
+    def _const(self, name: str) -> Variable:
+        kind, (value,) = self._literals(1, 1)
+        self._add(name, "const", value=value)
+        return _made(name, kind, [value])
+
+    def _lookup(self, name: str) -> Variable | None:
+        known = [v for v in (*self.inputs, *self.values) if v.kind == "string"]
+        sources = [v for v in known if v.values is None or any(v.values)]
+        if not sources:
+            return self._const(name)
+        source = self.any_of(sources)
+        kind, values = self._literals(2, 5)
+        match = self.any_of(["exact", "substring_first", *(["substring_max"] * 2 if kind == "number" else ())])
+        table = {self._key(source, match): value for value in values}
+        results = list(table.values())
+        if not self.one_in(4):
+            results.append(None if self.one_in(6) else values[-1])
+        default = {"default": results[-1]} if len(results) > len(table) else {}
+        self._add(name, "lookup", source=source.text, table=table, match=match, **default)
+        return _made(name, kind, results)
+
+    def _key(self, source: Variable, match: str) -> str:
+        """A key that can be found in the source."""
+        if source.values is None:
+            return self.draw(_KEYS)
+        key = self.any_of([value for value in source.values if value])
+        return key if match == "exact" else key[self.draw(below(len(key))) :]
+
+    def _case(self, name: str) -> Variable:
+        kind, values = self._literals(1, 4)
+        writer = self._writer()
+        sources = [v for v in writer.variables if not v.needs_guard]
+        source = self.any_of(sources) if sources and self.one_in(2) else None
+        if len(values) > 1 and self.one_in(6):
+            values[-2 if self.one_in(2) else -1] = None
+        rules: list[JsonObject] = [
+            {"when": self._continued(writer, source) if source else writer.tested(DEPTH - 1).text, "then": value}
+            for value in values[:-1]
+        ]
+        self._add(name, "case", **({"source": source.text} if source else {}), rules=[*rules, {"else": values[-1]}])
+        return _made(name, kind, values)
+
+    def _continued(self, writer: FormulaWriter, source: Variable) -> str:
+        """What a rule says of the case's source, which precedes it."""
+        text = self._compared(writer, source)
+        return f"{text} {self.any_of(['and', 'or'])} ({writer.condition(1).text})" if self.one_in(4) else text
+
+    def _compared(self, writer: FormulaWriter, source: Variable) -> str:
+        if source.nullable and self.one_in(3):
+            return self.any_of(["== None", "!= None"])
+        if source.kind == "boolean":
+            return f"{self.any_of(['==', '!='])} {self.any_of(['True', 'false'])}"
+        if source.is_numeric:
+            operand = writer.number(1).at(ADDITIVE)
+            forms: tuple[str, ...] = ("< {x}", "<= {x}", "> {x}", "== {x}", "!= {x}", "in [1, {x}]", "< {x} < 20")
+        else:
+            values = source.values or self.draw(st.lists(SHORT_STRINGS, min_size=1, max_size=2))
+            operand = quoted(self.any_of(values)).text
+            forms = ("== {x}", "!= {x}", "in [{x}]", "not in [{x}, {x}]", "in {x}")
+        return self.any_of(forms).replace("{x}", operand)
+
+
+def _made(name: str, kind: str, values: Sequence[JsonValue]) -> Variable:
+    strings = tuple(value for value in values if isinstance(value, str))
+    return Variable(name, kind, tuple(dict.fromkeys(strings)) if kind == "string" else None, nullable=None in values)

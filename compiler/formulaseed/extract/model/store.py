@@ -1,7 +1,7 @@
 """The store of answers: an SQLite file, so that nothing is paid twice.
 
-One row an answer, by the question's key; one row in the ledger for every attempt, failed ones too; the batches
-under way. Every answer is committed when it comes, so a run killed at any moment loses what was in flight at most.
+One row per answer, by the question's key; one row in the ledger for every attempt, failed ones too; the batches in
+progress. Every answer is committed when it comes, so a run killed at any moment loses only what was in flight.
 """
 
 from __future__ import annotations
@@ -18,24 +18,26 @@ from pathlib import Path
 from typing import Any
 
 from formulaseed.errors import DataError
-from formulaseed.extract.store_file import MIGRATIONS, StoreError, opened_to_read, opened_to_write, transaction
-from formulaseed.llm.calls import Usage
-from formulaseed.llm.client import Attempt
+from formulaseed.extract.model.store_file import MIGRATIONS, StoreError, opened_to_read, opened_to_write, transaction
+from formulaseed.llm.calls import Attempt, Usage
 
-__all__ = ["MIGRATIONS", "Store", "StoreError", "Stored", "default_path"]
+__all__ = ["MIGRATIONS", "Store", "StoreError", "StoredAnswer", "default_path"]
 
-_EXPORTED: dict[str, tuple[type, ...]] = {
+_COLUMNS: dict[str, tuple[type, ...]] = {
     "key": (str,), "model": (str,), "content": (dict, type(None)), "reason": (str,), "batch": (int,), "input": (int,),
     "cache_write": (int,), "cache_read": (int,), "output": (int,), "at": (int, float), "tries": (int,),
 }  # fmt: skip
-"""What an exported answer has, and the types that JSON gives it."""
+"""The columns of an answer, and the types that an exported one has in JSON."""
+# named, since SQLite rereads a table that another process has just altered only where a statement names columns
+_INSERT = f"INTO answers ({', '.join(_COLUMNS)}) VALUES ({', '.join('?' * len(_COLUMNS))})"
+_REPLACE = f"ON CONFLICT (key) DO UPDATE SET {', '.join(f'{name} = excluded.{name}' for name in list(_COLUMNS)[1:])}"
 _MOST = 10**12
-"""Of any number in it."""
+"""The largest number in an exported answer."""
 
 
 @dataclass(frozen=True, slots=True)
-class Stored:
-    """An answer: an object of values, or None and the reason why it is of no use. Either was paid for.
+class StoredAnswer:
+    """An answer: an object of values, or None and the reason why it is unusable. Either was paid for.
 
     `tries` is how often the question was asked until then.
     """
@@ -48,7 +50,7 @@ class Stored:
 
 
 def default_path() -> Path:
-    """The store in the user's cache folder."""
+    """Return the path of the store in the user's cache folder."""
     home = Path(os.path.expanduser("~"))  # which never fails, as `Path.home` may
     if sys.platform == "win32":
         base = Path(os.environ.get("LOCALAPPDATA") or home / "AppData" / "Local")
@@ -62,7 +64,7 @@ def default_path() -> Path:
 class Store:
     """An open store. Every method raises `StoreError` where the file cannot be used.
 
-    One that is `read_only` changes nothing on the disk, and is empty where there is no file.
+    A `read_only` one changes nothing on the disk, and is empty where there is no file.
     """
 
     def __init__(self, path: Path, *, must_exist: bool = False, read_only: bool = False) -> None:
@@ -90,7 +92,7 @@ class Store:
 
     # --- answers
 
-    def get(self, key: str) -> Stored | None:
+    def get(self, key: str) -> StoredAnswer | None:
         with self._guarded():
             row = self._db.execute(
                 "SELECT content, reason, input, cache_write, cache_read, output, batch, tries FROM answers WHERE key = ?",
@@ -99,64 +101,52 @@ class Store:
             if row is None:
                 return None
             content = json.loads(row[0]) if row[0] is not None else None
-        return Stored(content, row[1], Usage(*row[2:6]), bool(row[6]), row[7])
+        return StoredAnswer(content, row[1], Usage(*row[2:6]), bool(row[6]), row[7])
 
     def forget(self, key: str) -> None:
-        """Drop an answer. A store that is only read keeps it."""
+        """Delete an answer. A read-only store keeps it."""
         if self._is_read_only:
             return
         with self._guarded():
             self._db.execute("DELETE FROM answers WHERE key = ?", (key,))
 
-    def put(self, key: str, model: str, stored: Stored) -> None:
-        """Keep an answer. One that is of use is never replaced."""
-        usage = stored.usage
+    def put(self, key: str, model: str, stored: StoredAnswer) -> None:
+        """Store an answer. A usable one is never replaced."""
         content = json.dumps(stored.content, ensure_ascii=False) if stored.content is not None else None
-        values = (
-            key, model, content, stored.reason, int(stored.is_batch),
-            usage.input, usage.cache_write, usage.cache_read, usage.output, time.time(), stored.tries,
-        )  # fmt: skip
+        tokens = stored.usage.to_json().values()
+        values = (key, model, content, stored.reason, int(stored.is_batch), *tokens, time.time(), stored.tries)
         with self._guarded():
-            self._db.execute(
-                # named, since SQLite looks again at a table that another process has just altered for a name alone
-                "INSERT INTO answers (key, model, content, reason, batch, input, cache_write, cache_read, output, at, tries) "
-                f"VALUES ({', '.join('?' * len(values))}) ON CONFLICT (key) DO UPDATE SET "
-                "content = excluded.content, reason = excluded.reason, model = excluded.model, batch = excluded.batch, "
-                "input = excluded.input, cache_write = excluded.cache_write, cache_read = excluded.cache_read, "
-                "output = excluded.output, at = excluded.at, tries = excluded.tries WHERE answers.content IS NULL",
-                values,
-            )
+            self._db.execute(f"INSERT {_INSERT} {_REPLACE} WHERE answers.content IS NULL", values)
 
     # --- the ledger
 
     def note(self, attempt: Attempt, *, is_batch: bool = False) -> None:
         """Write an attempt into the ledger."""
-        usage = attempt.usage
-        tokens = (usage.input, usage.cache_write, usage.cache_read, usage.output) if usage else (None,) * 4
+        tokens = attempt.usage.to_json().values() if attempt.usage else (None,) * 4
+        values = (attempt.key, attempt.model, attempt.status, int(is_batch), *tokens, attempt.request_id, attempt.ms)
         with self._guarded():
             self._db.execute(
                 "INSERT INTO attempts (key, model, status, batch, input, cache_write, cache_read, output, request_id, "
                 "ms, at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                (attempt.key, attempt.model, attempt.status, int(is_batch), *tokens, attempt.request_id, attempt.ms,
-                 time.time()),
-            )  # fmt: skip
+                (*values, time.time()),
+            )
 
     # --- batches
 
     def open_batches(self, asked: str | None = None) -> list[str]:
-        """The ids of the batches whose results have not been read, oldest first; those of one questionnaire, or all."""
+        """Return the ids of the batches whose results have not been read, the oldest first: one specification's, or all."""
         query = "SELECT id FROM batches WHERE ended IS NULL AND asked = COALESCE(?, asked) ORDER BY at, id"
         with self._guarded():
             return [row[0] for row in self._db.execute(query, (asked,))]
 
     def is_batched(self, key: str) -> bool:
-        """Whether a batch under way asks this question."""
+        """Whether a batch in progress asks this question."""
         with self._guarded():
             return self._db.execute("SELECT 1 FROM batched WHERE key = ?", (key,)).fetchone() is not None
 
     def begin_batch(self, batch: str, asked: str, keys: Iterable[str]) -> None:
-        """A batch of these questions is under way; `asked` names the questionnaire, which alone can read its answers."""
-        with self.together():
+        """Note a batch of these questions; `asked` is the id of the specification, which alone can read its answers."""
+        with self.transaction():
             self._db.execute(
                 "INSERT OR IGNORE INTO batches (id, asked, at) VALUES (?, ?, ?)", (batch, asked, time.time())
             )
@@ -166,21 +156,21 @@ class Store:
 
     @contextmanager
     def result_of(self, key: str, batch: str) -> Iterator[bool]:
-        """Take one result of a batch: what is written inside is written as one. False where that was done before."""
-        with self.together():
+        """Take one result of a batch in a transaction; yields False where it was taken before."""
+        with self.transaction():
             done = self._db.execute("DELETE FROM batched WHERE key = ? AND batch = ?", (key, batch))
             yield done.rowcount > 0
 
     def end_batch(self, batch: str) -> None:
-        """All results of the batch have been read, or there are none to be had."""
-        with self.together():
+        """Note that all results of the batch have been read, or that it has none."""
+        with self.transaction():
             self._db.execute("UPDATE batches SET ended = ? WHERE id = ?", (time.time(), batch))
             self._db.execute("DELETE FROM batched WHERE batch = ?", (batch,))
 
-    # --- looking after it
+    # --- management
 
     def info(self) -> dict[str, Any]:
-        """How much of what is in the store, by model."""
+        """Return what is in the store, by model."""
         with self._guarded():
             answers = self._db.execute(
                 "SELECT model, batch, COUNT(content), COUNT(*) - COUNT(content), SUM(input), SUM(cache_write), "
@@ -205,7 +195,7 @@ class Store:
         }  # fmt: skip
 
     def spent(self) -> list[tuple[str, bool, int, Usage]]:
-        """The answered attempts of the ledger and their tokens, by model and by whether a batch carried them."""
+        """Return the answered attempts of the ledger and their tokens, by model and by whether they were in a batch."""
         with self._guarded():
             rows = self._db.execute(
                 "SELECT model, batch, COUNT(*), SUM(input), SUM(cache_write), SUM(cache_read), SUM(output) FROM attempts "
@@ -214,33 +204,30 @@ class Store:
             return [(row[0], bool(row[1]), row[2], Usage(*row[3:])) for row in rows]
 
     def export(self) -> Iterator[dict[str, Any]]:
-        """Every answer as an object, in the order of their keys."""
+        """Yield every answer as an object, in the order of their keys."""
         with self._guarded():
-            for row in self._db.execute(f"SELECT {', '.join(_EXPORTED)} FROM answers ORDER BY key"):
-                line = dict(zip(_EXPORTED, row, strict=True))
+            for row in self._db.execute(f"SELECT {', '.join(_COLUMNS)} FROM answers ORDER BY key"):
+                line = dict(zip(_COLUMNS, row, strict=True))
                 yield {**line, "content": json.loads(line["content"]) if line["content"] is not None else None}
 
     def take(self, line: dict[str, Any]) -> bool:
-        """Take over an exported answer; whether it was new. Raises `DataError` for what is none."""
-        for name, kinds in _EXPORTED.items():
+        """Import an exported answer; return whether it was new. Raises `DataError` for what is not one."""
+        for name, kinds in _COLUMNS.items():
             value = line.get(name)
             if type(value) not in kinds or (isinstance(value, int | float) and not 0 <= value <= _MOST):
-                raise DataError(f"`{name}` is missing, or is none of an exported answer")
+                raise DataError(f"`{name}` is missing or not that of an exported answer")
         content = json.dumps(line["content"], ensure_ascii=False) if line["content"] is not None else None
         with self._guarded():
-            done = self._db.execute(
-                f"INSERT OR IGNORE INTO answers ({', '.join(_EXPORTED)}) VALUES ({', '.join('?' * len(_EXPORTED))})",
-                tuple({**line, "content": content}[name] for name in _EXPORTED),
-            )
+            values = tuple({**line, "content": content}[name] for name in _COLUMNS)
+            done = self._db.execute(f"INSERT OR IGNORE {_INSERT}", values)
         return done.rowcount > 0
 
     def prune(self, *, before: float | None = None, model: str | None = None, unusable: bool = False) -> int:
-        """Forget the answers that meet every given condition; how many those were. The ledger is kept."""
-        tests = [("at < ?", before)] if before is not None else []
-        tests += [("model = ?", model)] if model is not None else []  # type: ignore[list-item]
-        where = " AND ".join([test for test, _ in tests] + (["content IS NULL"] if unusable else []))
+        """Delete the answers that meet every given condition; return their number. The ledger is kept."""
+        tests = {"at < ?": before, "model = ?": model, "content IS NULL AND ?": unusable or None}
+        given = {test: value for test, value in tests.items() if value is not None}
         with self._guarded():
-            done = self._db.execute(f"DELETE FROM answers WHERE {where or '1'}", [value for _, value in tests])
+            done = self._db.execute(f"DELETE FROM answers WHERE {' AND '.join(given) or '1'}", list(given.values()))
             self._db.execute("VACUUM")
         return done.rowcount
 
@@ -250,7 +237,7 @@ class Store:
         return [self.path.with_name(self.path.name + end) for end in ("", "-wal", "-shm")]
 
     @contextmanager
-    def together(self) -> Iterator[None]:
+    def transaction(self) -> Iterator[None]:
         """Write everything inside, or nothing of it."""
         with self._guarded(), transaction(self._db):
             yield

@@ -1,7 +1,7 @@
-"""The batch carrier: questions go to the Message Batches API, at half the price, and are answered within a day.
+"""Extraction in batches: the Message Batches API answers at half the price, within a day.
 
-A batch's id is stored before it is waited for, so a run that was killed picks it up again. The work is done in
-rounds: each sends what the store has no answer to, waits, and stores the results, which come in any order.
+A batch's id is stored before it is polled, so that a killed run picks it up again. Each round sends what the store has no
+answer to, waits, and stores the results, which come in any order.
 """
 
 from __future__ import annotations
@@ -13,33 +13,33 @@ import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
 from formulaseed.data.extractions import ReviewText
-from formulaseed.extract.answers import ASKED_AT_MOST, Answers, unanswered
+from formulaseed.extract.model.answers import MAX_TRIES, AnswerCache, unanswered
 from formulaseed.llm.batches import BatchClient, BatchResult
-from formulaseed.llm.calls import Call, params
-from formulaseed.llm.client import Abilities, Attempt, CallFailed, Limits
-from formulaseed.llm.loop import Loop
+from formulaseed.llm.calls import Attempt, Call, params
+from formulaseed.llm.client import CallFailed, Limits, ModelCapabilities
+from formulaseed.llm.loop import InterruptibleLoop
 
 ROUNDS = 3
-"""So often a question is sent where it expires, ends in an error or in an answer of no use."""
+"""How often a question is sent where it expires, or ends in an error or an unusable answer."""
 MOST_REQUESTS = 10_000
 MOST_BYTES = 32 * 1024 * 1024
-"""What a batch holds. The API takes 100,000 requests and 256 MB; this much fits into any memory."""
+"""The limits of a batch. The API accepts 100,000 requests and 256 MB; this much fits into any memory."""
 
 Source = Callable[[], Iterable[Sequence[ReviewText]]]
-"""The reviews from their beginning, each time it is called."""
+"""The reviews from the start, each time it is called."""
 
 
 class BatchRun:
-    """Asks everything that a source needs. `tell` hears how far it is; `poll` is the seconds between two looks."""
+    """Asks everything that a source needs. `notify` is called with the progress; `poll` is the seconds between two polls."""
 
     def __init__(
         self,
-        answers: Answers,
+        answers: AnswerCache,
         limits: Limits,
         *,
         most_usd: float | None = None,
         poll: float = 30.0,
-        tell: Callable[[str], None] = lambda _: None,
+        notify: Callable[[str], None] = lambda _: None,
         most_requests: int = MOST_REQUESTS,
         most_bytes: int = MOST_BYTES,
     ) -> None:
@@ -47,7 +47,7 @@ class BatchRun:
         self._limits = limits
         self._most_usd = most_usd
         self._poll = poll
-        self._report = tell
+        self._notify = notify
         self._most_requests = most_requests
         self._most_bytes = most_bytes
         self._bound = 0.0
@@ -55,25 +55,25 @@ class BatchRun:
         self.asked: set[str] = set()
         """The questions that were sent in this run, by their keys."""
         self.failures: dict[str, str] = {}
-        """Why a question has no answer of use, by its key."""
-        self._abilities = Abilities()
+        """Why a question has no usable answer, by its key."""
+        self._capabilities = ModelCapabilities()
         self.stopped = ""
         """Why not everything was asked; empty where it was."""
 
     def ask(self, source: Source) -> None:
-        """Have every question answered, as far as that is possible. Raises `FormulaSeedError` where the API cannot be used."""
-        with Loop() as loop:
+        """Have every question answered, as far as possible. Raises `FormulaSeedError` where the API cannot be used."""
+        with InterruptibleLoop() as loop:
             loop.run(self._ask(source))
 
     async def _ask(self, source: Source) -> None:
         for _ in range(ROUNDS):
             again, self._again = self._again, set()
             is_anything = next(self._missing(source, again), None) is not None
-            if not is_anything and not self._answers.store.open_batches(self._answers.asked.id):
+            if not is_anything and not self._answers.store.open_batches(self._answers.spec.id):
                 return
             try:
                 async with contextlib.aclosing(BatchClient(self._limits, lambda _: None)) as client:
-                    self._abilities = await client.abilities(self._answers.asked.model)
+                    self._capabilities = await client.capabilities(self._answers.spec.model)
                     await self._round(client, self._missing(source, again))
             except CallFailed as error:
                 self.stopped = self.stopped or str(error)
@@ -83,15 +83,15 @@ class BatchRun:
     async def _round(self, client: BatchClient, missing: Iterator[Call]) -> None:
         for calls in self._batches(missing):
             await self._send(client, calls)
-        while waiting := self._answers.store.open_batches(self._answers.asked.id):
+        while waiting := self._answers.store.open_batches(self._answers.spec.id):
             left = [batch for batch in waiting if not await self._read_if_ended(client, batch)]
             if left:
-                self._report(f"waiting for {len(left)} batch{'es' if len(left) > 1 else ''}")
+                self._notify(f"waiting for {len(left)} batch{'es' if len(left) > 1 else ''}")
                 await asyncio.sleep(self._poll)
 
     def _missing(self, source: Source, again: Collection[str]) -> Iterator[Call]:
-        """A call for every question that has to be sent, each once."""
-        self._bound = self._answers.tally.paid or 0.0
+        """Yield a call for every question that has to be sent, each once."""
+        self._bound = self._answers.usage.paid or 0.0
         seen: set[str] = set()
         for question in unanswered(self._answers, source(), again):
             key = question.key
@@ -99,21 +99,21 @@ class BatchRun:
             if key in seen or given_up:
                 continue
             seen.add(key)
-            call = self._answers.asked.call(
+            call = self._answers.spec.call(
                 question,
-                effort=self._abilities.effort,
-                thinking_off=self._abilities.thinking_off,
+                effort=self._capabilities.effort,
+                thinking_off=self._capabilities.thinking_off,
                 times=self._answers.tries(key) + 1,
             )
-            if self._answers.store.is_batched(key):  # on its way already, and it will have to be paid
-                self._bound += self._answers.tally.prices.at_most(call, is_batch=True) or 0.0
+            if self._answers.store.is_batched(key):  # in a batch already, whose cost counts
+                self._bound += self._answers.usage.prices.at_most(call, is_batch=True) or 0.0
             elif self._fits(call):
                 yield call
 
     def _fits(self, call: Call) -> bool:
         if self._most_usd is None:
             return True
-        bound = self._answers.tally.prices.at_most(call, is_batch=True)
+        bound = self._answers.usage.prices.at_most(call, is_batch=True)
         if bound is None or self._bound + bound > self._most_usd:
             self.stopped = f"it could cost more than the limit of ${self._most_usd:g}"
             return False
@@ -135,13 +135,13 @@ class BatchRun:
 
     async def _send(self, client: BatchClient, calls: list[Call]) -> None:
         batch = await client.create_batch(calls)
-        self._answers.store.begin_batch(batch, self._answers.asked.id, (call.key for call in calls))
+        self._answers.store.begin_batch(batch, self._answers.spec.id, (call.key for call in calls))
         self.asked.update(call.key for call in calls)
-        self._answers.tally.asked += len(calls)
-        self._report(f"sent {len(calls):,} calls as {batch}")
+        self._answers.usage.asked += len(calls)
+        self._notify(f"sent {len(calls):,} calls as {batch}")
 
     async def _read_if_ended(self, client: BatchClient, batch: str) -> bool:
-        """Whether the batch is over; if so its results are in the store."""
+        """Whether the batch has ended; if so, store its results."""
         start = time.perf_counter()
         try:
             if not await client.has_ended(batch):
@@ -151,28 +151,25 @@ class BatchRun:
         except CallFailed as error:
             if error.status != 404:
                 raise
-            self._report(f"{batch} is not there any more; what it asked is asked again")
+            self._notify(f"{batch} does not exist any more; its questions are asked again")
         self._answers.store.end_batch(batch)
         return True
 
     def _take(self, batch: str, entry: BatchResult, ms: int) -> None:
-        """One result: an answer, or the reason for none. Nothing is counted twice, however often results are read."""
+        """Store one result: an answer, or the reason for none. Nothing is counted twice, however often results are read."""
         with self._answers.store.result_of(entry.key, batch) as is_new:
             if not is_new:
                 return
             usage = entry.answer.usage if entry.answer is not None else None
-            attempt = Attempt(entry.key, self._answers.asked.model, entry.status, ms, usage)
+            attempt = Attempt(entry.key, self._answers.spec.model, entry.status, ms, usage)
             self._answers.attempted(attempt, is_batch=True)
+            reason, may_help = entry.reason, entry.may_help
             if entry.answer is not None:
                 stored = self._answers.read(entry.key, entry.answer, is_batch=True)
-                if stored.content is None:
-                    self._failed(entry.key, stored.reason, may_help=stored.tries < ASKED_AT_MOST)
-                else:
+                if stored.content is not None:
                     self.failures.pop(entry.key, None)
-            else:
-                self._failed(entry.key, entry.reason, may_help=entry.may_help)
-
-    def _failed(self, key: str, reason: str, *, may_help: bool) -> None:
-        self.failures[key] = reason
-        if may_help:
-            self._again.add(key)
+                    return
+                reason, may_help = stored.reason, stored.tries < MAX_TRIES
+            self.failures[entry.key] = reason
+            if may_help:
+                self._again.add(entry.key)

@@ -1,4 +1,4 @@
-"""The pure core of extraction by a model: which questions a review needs, what a call says, what an answer means.
+"""The pure core of extraction by a model: which questions a review needs, what a call contains, what an answer means.
 
 In: a seed's fields and reviews. Out: calls, and values read from answers. A question's key is a hash of everything
 that the answer may depend on, so whoever stores answers by key never asks twice. Nothing here knows of a
@@ -10,19 +10,21 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from formulaseed.data.extractions import FieldValue, Quote, ReviewText
+from formulaseed.diagnostics.model import one_line
 from formulaseed.errors import DataError
 from formulaseed.extract.fields import Field, legal
-from formulaseed.llm.calls import Answer, Call, Effort
-from formulaseed.llm.prompts import prompt
+from formulaseed.llm.calls import Answer, Call, Effort, UnusableAnswer, prompt
+from formulaseed.source.json_reader import refuse_constant
 
 _VERSION = "1"
-"""Of what keys are made of: a new one forgets every stored answer."""
-_KEY_LETTERS = 48
+"""The version of the keys: another one invalidates every stored answer."""
+_KEY_LENGTH = 48
 _PLACEHOLDER = re.compile(r"\{\{|\}\}|\{(review_text|review_date|review_stars|review_useful)\}")
 _THINKING = 4_000
 """Tokens for a model whose thinking cannot be turned off."""
@@ -32,7 +34,6 @@ _KINDS = {
     "number": "A number.",
     "string": "A short text.",
 }
-_WIRE_TYPES = {"enum": "string", "string": "string", "boolean": "boolean", "integer": "integer", "number": "number"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,20 +46,16 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Values:
-    """What an answer says: a value for every field, and the quotes that were asked for."""
+    """An answer's content: a value for every field, and the quotes that were asked for."""
 
     fields: dict[str, FieldValue]
     quotes: dict[str, Quote]
 
 
-class Unusable(DataError):
-    """An answer that gives no values, and why."""
-
-
-class Questionnaire:
+class PromptSpec:
     """What one seed asks of one model about each review.
 
-    `own_prompt` is the older shape's `extraction_prompt`, with its placeholders; empty for the usual message.
+    `own_prompt` is the `extraction_prompt` of a v1 seed, with its placeholders; empty for the usual message.
     """
 
     def __init__(
@@ -78,19 +75,18 @@ class Questionnaire:
         self._quotes = _quote_names(self.fields)
         self.system = self._system()
         self.schema = self._schema()
-        asked = [_asked(field) for field in self.fields]
-        head = [_VERSION, asked, self.system, model, effort]
+        head = [_VERSION, [_hashed(field) for field in self.fields], self.system, model, effort]
         self._head = hashlib.sha256(json.dumps(head, sort_keys=True).encode())
         self.max_tokens = self._max_tokens()
 
     @property
     def id(self) -> str:
-        """Names this questionnaire: the same for the same fields, prompt, model and effort."""
-        return self._head.hexdigest()[:_KEY_LETTERS]
+        """Identifies the specification: the same for the same fields, prompt, model and effort."""
+        return self._head.hexdigest()[:_KEY_LENGTH]
 
     @property
     def extractor(self) -> str:
-        """What results call an extractor that asks this."""
+        """The extractor's name in results."""
         return f"anthropic:{self.model}"
 
     @property
@@ -100,14 +96,14 @@ class Questionnaire:
         return hashlib.sha256(_json(sent).encode()).hexdigest()
 
     def questions(self, review: ReviewText) -> list[Question]:
-        """One for each pass; none where the seed has no fields."""
+        """Return one question for each pass; none where the seed has no fields."""
         if not self.fields:
             return []
         user = self._user(review)
         return [Question(self._key(user, index), user) for index in range(self.passes)]
 
     def call(self, question: Question, *, effort: bool = True, thinking_off: bool = False, times: int = 1) -> Call:
-        """The question as a call. `effort` and `thinking_off` say what the model knows; `times` how long it may grow."""
+        """Return the question as a call. `effort` and `thinking_off`: what the model supports; `times` multiplies the length."""
         return Call(
             key=question.key,
             model=self.model,
@@ -120,43 +116,41 @@ class Questionnaire:
         )
 
     def read(self, answer: Answer) -> dict[str, Any]:
-        """The answer's object, with a legal value for every field. Raises `Unusable`."""
+        """Return the answer's object, with a legal value for every field. Raises `UnusableAnswer`."""
         if answer.fault:
-            raise Unusable(answer.fault)
+            raise UnusableAnswer(answer.fault)
         try:
-            given = json.loads(answer.text, parse_constant=_no_constant)
+            given = json.loads(answer.text, parse_constant=refuse_constant)
         except (ValueError, RecursionError) as error:
-            raise Unusable(f"the answer is no JSON: {error}") from None
+            raise UnusableAnswer(f"the answer is not JSON: {error}") from None
         self.values(given, "")
         known = [*(field.name for field in self.fields), *self._quotes]
         return {name: given[name] for name in known if name in given}
 
     def values(self, given: Any, text: str) -> Values:
-        """The values and quotes in an answer's object about this text. Raises `Unusable`."""
+        """Return the values and quotes in an answer's object about this text. Raises `UnusableAnswer`."""
         if not isinstance(given, dict):
-            raise Unusable("the answer is no JSON object")
+            raise UnusableAnswer("the answer is not a JSON object")
         missing = [field.name for field in self.fields if given.get(field.name) is None]
         if missing:
-            raise Unusable(f"the answer lacks {', '.join(f'`{name}`' for name in missing[:5])}")
+            raise UnusableAnswer(f"the answer lacks {', '.join(f'`{name}`' for name in missing[:5])}")
         try:
             values = {field.name: legal(field, given[field.name]) for field in self.fields}
         except DataError as error:
-            raise Unusable(f"in the answer {error}") from None
+            raise UnusableAnswer(f"in the answer {error}") from None
         said = {field: given.get(name) for name, field in self._quotes.items()}
         quotes = {
             field: find_quote(quote, text) for field, quote in said.items() if isinstance(quote, str) and quote.strip()
         }
         return Values(values, quotes)
 
-    # --- what is sent
-
     def _system(self) -> str:
         shown = [
             {
                 "name": field.name,
                 "type": field.type,
-                "description": _line(field.description).rstrip("."),
-                "choices": [(name, _line(description)) for name, description in field.values],
+                "description": one_line(field.description).rstrip("."),
+                "choices": [(name, one_line(description)) for name, description in field.values],
                 "kind": " ".join([_KINDS.get(field.type, ""), *([f"It is {field.bounds}."] if field.bounds else [])]),
             }
             for field in self.fields
@@ -166,12 +160,13 @@ class Questionnaire:
     def _schema(self) -> dict[str, Any]:
         properties: dict[str, Any] = {}
         for field in self.fields:
-            properties[field.name] = {"type": _WIRE_TYPES[field.type]}
-            if field.type == "enum":
-                properties[field.name]["enum"] = [name for name, _ in field.values]
-            about = [_line(field.description).rstrip("."), field.bounds] if field.bounds else [_line(field.description)]
-            if any(about):
-                properties[field.name]["description"] = ", ".join(filter(None, about))
+            about = one_line(field.description)
+            about = ", ".join(filter(None, [about.rstrip("."), field.bounds])) if field.bounds else about
+            properties[field.name] = {
+                "type": "string" if field.type == "enum" else field.type,
+                **({"enum": [name for name, _ in field.values]} if field.type == "enum" else {}),
+                **({"description": about} if about else {}),
+            }
         for name, field_name in self._quotes.items():
             properties[name] = {"type": "string", "description": f"The words that {field_name} rests on, or empty"}
         return {
@@ -182,28 +177,22 @@ class Questionnaire:
         }
 
     def _user(self, review: ReviewText) -> str:
-        """The message that shows a review. Whatever is the review's own stands in it as JSON, and is looked at once."""
+        """The message that shows a review. Whatever comes from the review is inserted as JSON, in one pass."""
         if not self._own_prompt:
             return _json({"review": review.text})
-        shown = {
-            "review_text": review.text,
-            **{f"review_{name}": review.facts.get(name) for name in ("date", "stars", "useful")},
-        }
-
-        def fill(match: re.Match[str]) -> str:
-            name = match.group(1)
-            return _json(shown[name]) if name is not None else match.group(0)
-
-        return _PLACEHOLDER.sub(fill, self._own_prompt)
+        shown = {f"review_{name}": review.facts.get(name) for name in ("date", "stars", "useful")}
+        shown["review_text"] = review.text
+        return _PLACEHOLDER.sub(
+            lambda match: match[0] if match[1] is None else _json(shown[match[1]]), self._own_prompt
+        )
 
     def _key(self, user: str, index: int) -> str:
         digest = self._head.copy()
-        digest.update(f"\n{index}\n".encode())
-        digest.update(user.encode())
-        return digest.hexdigest()[:_KEY_LETTERS]
+        digest.update(f"\n{index}\n{user}".encode())
+        return digest.hexdigest()[:_KEY_LENGTH]
 
     def _max_tokens(self) -> int:
-        """Generous: an answer cut off is paid for and worth nothing."""
+        """Generous: an answer that is cut off is paid for and unusable."""
         longest = sum(
             len(field.name)
             + max([24, *(len(name) for name, _ in field.values)])
@@ -214,9 +203,9 @@ class Questionnaire:
 
 
 def find_quote(quote: str, text: str) -> Quote:
-    """Where the quote stands in the text, with runs of white space taken as one space; verified only if it does."""
-    wanted = " ".join(quote.split())
-    at = " ".join(text.split()).find(wanted) if wanted else -1
+    """Return where the quote occurs in the text, with runs of white space as one space; verified only if it does."""
+    wanted = one_line(quote)
+    at = one_line(text).find(wanted) if wanted else -1
     if at < 0:
         return Quote(quote, None, None)
     start, last = _places(text, at, at + len(wanted) - 1)
@@ -224,7 +213,7 @@ def find_quote(quote: str, text: str) -> Quote:
 
 
 def _places(text: str, *folded: int) -> list[int]:
-    """The places in a text of places in its words with one space between any two; none of these is at such a space."""
+    """Map offsets in `one_line(text)`, none of which is at a space, to offsets in the text."""
     found: list[int] = []
     before = 0
     for word in re.finditer(r"\S+", text):
@@ -235,8 +224,27 @@ def _places(text: str, *folded: int) -> list[int]:
     return found
 
 
+def majority(passes: Sequence[Values]) -> Values:
+    """Return each field's most frequent value, the earliest pass deciding a tie, with the first such pass's quote."""
+    fields: dict[str, FieldValue] = {}
+    quotes: dict[str, Quote] = {}
+    for name in passes[0].fields:
+        given = [exact(each.fields[name]) for each in passes]
+        counts = Counter(given)
+        chosen = passes[given.index(max(given, key=counts.__getitem__))]
+        fields[name] = chosen.fields[name]
+        if name in chosen.quotes:
+            quotes[name] = chosen.quotes[name]
+    return Values(fields, quotes)
+
+
+def exact(value: FieldValue) -> tuple[type, FieldValue]:
+    """Return a key that tells 1, 1.0 and True apart, which Python takes for one value."""
+    return type(value), value
+
+
 def _quote_names(fields: Sequence[Field]) -> dict[str, str]:
-    """The answer's key for each quote, which no field has, with the field it is for."""
+    """The answer's key for each quote, distinct from every field's, with the field it is for."""
     taken = {field.name for field in fields}
     names: dict[str, str] = {}
     for field in fields:
@@ -249,20 +257,12 @@ def _quote_names(fields: Sequence[Field]) -> dict[str, str]:
     return names
 
 
-def _asked(field: Field) -> dict[str, Any]:
+def _hashed(field: Field) -> dict[str, Any]:
     """What of a field an answer depends on: not its default or hint, and bounds only where it has some."""
-    asked = {**asdict(field), "default": None, "hint": None}
+    hashed = {**asdict(field), "default": None, "hint": None}
     optional = ("minimum", "maximum", "hint")
-    return {name: value for name, value in asked.items() if value is not None or name not in optional}
-
-
-def _line(text: str) -> str:
-    return " ".join(text.split())
+    return {name: value for name, value in hashed.items() if value is not None or name not in optional}
 
 
 def _json(value: object) -> str:
     return json.dumps(value, ensure_ascii=False, sort_keys=True)
-
-
-def _no_constant(word: str) -> Any:
-    raise ValueError(f"`{word}` is no number in JSON")

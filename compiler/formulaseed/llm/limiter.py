@@ -1,7 +1,7 @@
-"""How fast calls may go out: so many at a time, fewer while the server pushes back, so many a minute.
+"""How fast calls may go out: a concurrency that adapts while the server pushes back, and rates a minute.
 
-All of it lives in one event loop. Slowing is multiplicative, recovering additive, as in TCP: a server that limits
-is found and followed without being told its limit.
+All of it lives in one event loop. The concurrency decreases multiplicatively and increases additively, as in TCP, so that a
+server's limit is found without being configured.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ SECONDS_BETWEEN_SLOWDOWNS = 1.0
 _SECONDS_BETWEEN_LOOKS = 0.5
 
 
-class Gate:
-    """Lets `most` calls through at a time; `slow` and `recover` move the number between 1 and `most`."""
+class AdaptiveLimiter:
+    """Limits concurrent calls; `slow` and `recover` move the limit between 1 and `most`."""
 
     def __init__(self, most: int, clock: Callable[[], float] = time.monotonic) -> None:
         self.most = most
@@ -45,24 +45,24 @@ class Gate:
         self.inside -= 1
         self._wake()
 
-    async def again(self) -> None:
-        """Give up one's place and wait for another, since there may be fewer of them now."""
+    async def reacquire(self) -> None:
+        """Release the slot and acquire one again, since there may be fewer of them now."""
         await self.__aexit__()
         try:
             await self.__aenter__()
         except BaseException:
-            self.inside += 1  # whoever holds the place will leave it once more
+            self.inside += 1  # its holder will release it once more
             raise
 
     def slow(self) -> None:
-        """The server said that it is too much. A burst of such answers counts once."""
+        """Decrease the limit. A burst of calls counts once."""
         now = self._clock()
         if now - self._slowed >= SECONDS_BETWEEN_SLOWDOWNS:
             self._slowed = now
             self.width = max(1.0, self.width * SLOWED_TO)
 
     def recover(self) -> None:
-        """A call went well: after `width` of these one more may go at a time."""
+        """Increase the limit: by one after `width` successful calls."""
         self.width = min(float(self.most), self.width + 1.0 / self.width)
         self._wake()
 
@@ -75,8 +75,8 @@ class Gate:
                 free -= 1
 
 
-class Rate:
-    """At most so much a minute, in a steady flow: what is taken now is waited for by whoever comes next."""
+class RateLimiter:
+    """Limits an amount a minute to a steady flow: the next caller waits for what is taken now."""
 
     def __init__(
         self,
@@ -91,7 +91,7 @@ class Rate:
         self._free_at = 0.0
 
     async def take(self, amount: float) -> None:
-        """Wait for one's turn; not any longer once it is all over."""
+        """Wait until the amount is available, or the run is over."""
         if not self.is_limited:
             return
         starts = max(self._clock(), self._free_at)

@@ -1,6 +1,6 @@
 """The file of a store: which SQLite databases are stores of formulaseed, and the two ways to open one.
 
-In: a path. Out: an open database of the newest version. A database of another application is refused and left as it is;
+In: a path. Out: an open database of the latest version. A database of another application is refused and left unchanged;
 opening to read changes nothing on the disk, not even beside the file.
 """
 
@@ -19,7 +19,7 @@ from pathlib import Path
 from formulaseed.errors import UnreadableError
 
 APPLICATION_ID = 0x46534544
-"""`FSED`: how SQLite and `file` tell a store from the databases of other applications."""
+"""`FSED`: by which SQLite and `file` distinguish a store from the databases of other applications."""
 
 MIGRATIONS: tuple[tuple[str, str], ...] = (
     (
@@ -43,26 +43,26 @@ MIGRATIONS: tuple[tuple[str, str], ...] = (
         """,
     ),
     (
-        "how often an answer of no use was asked for",
+        "how often a question without a usable answer was asked",
         "ALTER TABLE answers ADD COLUMN tries INTEGER NOT NULL DEFAULT 1",
     ),
 )
-"""What each version of the file adds to the one before, by name. The file knows its version (`user_version`)."""
+"""What each version of the file adds to the one before, by name. The version is the file's `user_version`."""
 
 _SECONDS_TO_WAIT = 30.0
-"""For another process that uses the same store."""
+"""For the lock of another process."""
 
 Shape = frozenset[tuple[str, str, tuple[str, ...]]]
 """The tables and indexes of a database: the kind of each, its name and its columns."""
 
 
 class StoreError(UnreadableError):
-    """The store cannot be read or written."""
+    """Raised for a store that cannot be read or written."""
 
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """An open store file. `version` is that of the file; `state` says what it was like where it is read without locks."""
+    """An open store file. `version` is that of the file; `state` its size and time where it is read without locks."""
 
     db: sqlite3.Connection
     version: int
@@ -75,7 +75,7 @@ class Opened:
 
 
 def opened_to_write(path: Path) -> Opened:
-    """Open a store, or make one, and bring it up to date. Raises `StoreError` where there is something else."""
+    """Open or create a store, and migrate it. Raises `StoreError` for any other file."""
     if path.exists():
         _refuse_other_files(path)
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -92,9 +92,9 @@ def opened_to_write(path: Path) -> Opened:
 
 
 def opened_to_read(path: Path) -> Opened:
-    """Open a store and change nothing; where there is no file, an empty one in memory.
+    """Open a store without changing it; where there is no file, an empty one in memory.
 
-    A file that nobody writes to at the moment is read without locks, since SQLite would leave files beside it.
+    A file that is not in use is read without locks, since SQLite would leave files beside it.
     """
     if not path.exists():
         return Opened(_in_memory(len(MIGRATIONS)), len(MIGRATIONS), path)
@@ -119,7 +119,7 @@ def opened_to_read(path: Path) -> Opened:
 
 @contextmanager
 def transaction(db: sqlite3.Connection, kind: str = "IMMEDIATE") -> Iterator[None]:
-    """Write everything inside, or nothing of it; a `DEFERRED` one reads one state of the database."""
+    """Commit everything inside, or nothing; a `DEFERRED` one reads one state of the database."""
     db.execute(f"BEGIN {kind}")
     try:
         yield
@@ -147,22 +147,22 @@ def _is_in_use(path: Path) -> bool:
 def _state(path: Path) -> tuple[int, int]:
     try:
         found = path.stat()
-    except OSError:  # it is there no more
+    except OSError:  # deleted since
         return -1, -1
     return found.st_size, found.st_mtime_ns
 
 
 def _version_of_store(db: sqlite3.Connection, path: Path) -> int:
-    """The version of the store in a database, 0 for an empty one. Raises `StoreError` where it is none, or a newer one.
+    """Return the version of the store, 0 for an empty one. Raises `StoreError` for other databases and later versions.
 
-    Stores of the first releases have no application id; they are known by their tables.
+    Stores of the first releases have no application id; they are recognised by their tables.
     """
     with transaction(db, "DEFERRED"):
         application, version, shape = _number(db, "application_id"), _number(db, "user_version"), _shape(db)
     is_ours = application == APPLICATION_ID
     if version > len(MIGRATIONS) and (is_ours or (application == 0 and not shape)):
         known = f"this formulaseed knows versions up to {len(MIGRATIONS)}"
-        raise StoreError(f"{path} is of version {version}, and {known}; use a newer formulaseed or another --store")
+        raise StoreError(f"{path} is of version {version}, and {known}; upgrade formulaseed or use another --store")
     is_unmarked = application == 0 and version <= len(MIGRATIONS) and shape == _shape_of(version)
     if not is_ours and not is_unmarked:
         raise StoreError(f"{path} is an SQLite database, but not a store of formulaseed; use another --store")
@@ -170,7 +170,7 @@ def _version_of_store(db: sqlite3.Connection, path: Path) -> int:
 
 
 def _write_ahead(db: sqlite3.Connection) -> None:
-    """SQLite does not wait by itself where another process does the same at this moment."""
+    """Switch to write-ahead logging; SQLite itself does not wait for another process that does the same."""
     until = time.monotonic() + _SECONDS_TO_WAIT
     while True:
         try:
@@ -183,7 +183,7 @@ def _write_ahead(db: sqlite3.Connection) -> None:
 
 
 def _migrate(db: sqlite3.Connection, to: int = len(MIGRATIONS)) -> None:
-    """Bring a database to a version, step by step, and mark it as a store."""
+    """Migrate a database to a version, step by step, and mark it as a store."""
     while _number(db, "user_version") < to:
         with transaction(db):
             at = _number(db, "user_version")  # another process may have been faster

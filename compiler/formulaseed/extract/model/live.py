@@ -1,7 +1,7 @@
-"""The live carrier: questions go to the model one by one, many at a time.
+"""Live extraction: concurrent calls to a model.
 
-Every answer is stored when it comes. Restaurants come out in their order while later ones are under way; how far
-is read ahead is bounded, so memory stays flat however long the file is.
+Every answer is stored when it comes. Restaurants come out in their order while later ones are in flight; reading ahead is
+bounded, so memory stays flat however long the file is.
 """
 
 from __future__ import annotations
@@ -13,57 +13,58 @@ from typing import Any
 
 from formulaseed.data.extractions import NOT_ASKED, Extraction, ReviewText
 from formulaseed.errors import FormulaSeedError
-from formulaseed.extract.answers import ASKED_AT_MOST, Answers
-from formulaseed.extract.asking import Question
-from formulaseed.extract.store import Stored
-from formulaseed.llm.budget import Budget
-from formulaseed.llm.calls import Call, Usage
-from formulaseed.llm.client import Abilities, Attempt, CallFailed, Client, Limits
-from formulaseed.llm.loop import Loop
+from formulaseed.extract.model.answers import MAX_TRIES, AnswerCache
+from formulaseed.extract.model.prompting import Question
+from formulaseed.extract.model.store import StoredAnswer
+from formulaseed.llm.calls import Attempt, Usage
+from formulaseed.llm.client import CallFailed, Client, Limits, ModelCapabilities
+from formulaseed.llm.loop import InterruptibleLoop
+from formulaseed.llm.prices import Budget
 
 REFUSED_AT_FIRST, REFUSED_IN_A_ROW = 5, 50
-"""After so many calls in a row that the API calls bad in the same words, before and after the first answer, the rest would
-fare no better."""
+"""The run stops after so many consecutive calls that the API rejects with the same message, before and after the first answer."""
 FAILED_IN_A_ROW = 20
-"""After so many calls in a row without an answer, or twice as many as go out at a time, there is no use in going on."""
+"""The run stops after so many consecutive calls without an answer, or twice the concurrency."""
 AHEAD, HELD = 4, 64
-"""As multiples of the concurrency: how many reviews wait for an answer, and how many of them, answered or not, are held
-because one before them is not."""
+"""As multiples of the concurrency: how many reviews wait for an answer, and how many, answered or not, are held back
+by an earlier one."""
+_SHORT = 20_000
+"""Characters of a message that every model accepts."""
 
 
 class LiveExtractor:
-    """Asks a model. `budget` is what the calls of this run may cost; `on_answer` hears of every answer."""
+    """Asks a model. `budget` limits what the calls of this run may cost; `on_answer` is called with every answer."""
 
     def __init__(
-        self, answers: Answers, limits: Limits, budget: Budget, on_answer: Callable[[], None] = lambda: None
+        self, answers: AnswerCache, limits: Limits, budget: Budget, on_answer: Callable[[], None] = lambda: None
     ) -> None:
-        self.name = answers.asked.extractor
-        self.prompt_sha256: str | None = answers.asked.prompt_sha256
+        self.name = answers.spec.extractor
+        self.prompt_sha256: str | None = answers.spec.prompt_sha256
         self._answers = answers
         self._limits = limits
         self._budget = budget
         self._on_answer = on_answer
         self._client: Client | None = None
-        self._abilities = Abilities()
+        self._capabilities = ModelCapabilities()
         self._first = asyncio.Lock()
         self._is_warm = False
-        self._asking: dict[str, asyncio.Task[Stored]] = {}
+        self._asking: dict[str, asyncio.Task[StoredAnswer]] = {}
         self._waiting = 0
         self._done = asyncio.Event()
         self._broken: FormulaSeedError | None = None
-        self._row = _Row(limits.concurrency)
+        self._streak = _FailureStreak(limits.concurrency)
         self.stopped = ""
-        """Why nothing more is asked; empty while all is well."""
+        """Why nothing more is asked; empty while the run goes on."""
 
     def extract_all(self, restaurants: Iterable[Sequence[ReviewText]]) -> Iterator[list[Extraction]]:
-        with Loop() as loop:
+        with InterruptibleLoop() as loop:
             window: deque[tuple[int, asyncio.Task[list[Extraction]]]] = deque()
             held = 0
             try:
                 for reviews in restaurants:
                     task = loop.start(self._restaurant(reviews))
                     task.add_done_callback(lambda _: self._done.set())
-                    size = max(1, len(reviews))  # restaurants without a review must not pile up either
+                    size = max(1, len(reviews))  # restaurants without reviews must not accumulate either
                     window.append((size, task))
                     self._waiting += len(reviews)
                     held += size
@@ -84,10 +85,7 @@ class LiveExtractor:
         return self._waiting >= AHEAD * most or held >= HELD * most
 
     async def _progress(self, head: asyncio.Task[Any], held: int | None = None) -> None:
-        """Until the restaurant that is to come out next is done, or, with `held`, more may be read.
-
-        Where something is wrong with more than a call, nobody waits for the other ones.
-        """
+        """Wait until the next restaurant is done or, with `held`, more may be read. Raises what broke the run at once."""
         while not head.done() and (held is None or self._is_full(held)) and self._broken is None:
             self._done.clear()
             await self._done.wait()
@@ -95,11 +93,11 @@ class LiveExtractor:
             raise self._broken
 
     async def _close(self, tasks: Sequence[asyncio.Task[Any]]) -> None:
-        """Let go of what is under way, where the work ends early."""
-        under_way = [*tasks, *self._asking.values()]
-        for task in under_way:
+        """Cancel what is in flight, where the run ends early."""
+        in_flight = [*tasks, *self._asking.values()]
+        for task in in_flight:
             task.cancel()
-        await asyncio.gather(*under_way, return_exceptions=True)
+        await asyncio.gather(*in_flight, return_exceptions=True)
         if self._client is not None:
             await self._client.aclose()
 
@@ -108,7 +106,7 @@ class LiveExtractor:
 
     async def _review(self, review: ReviewText) -> Extraction:
         try:
-            answers = [self._answered(question) for question in self._answers.asked.questions(review)]
+            answers = [self._answered(question) for question in self._answers.spec.questions(review)]
             passes = [await answers[0]] if len(answers) == 1 else await asyncio.gather(*answers)
             return self._answers.extraction(review, passes)
         except FormulaSeedError as error:
@@ -118,14 +116,14 @@ class LiveExtractor:
             self._waiting -= 1
             self._done.set()
 
-    def _answered(self, question: Question) -> asyncio.Future[Stored]:
-        """The answer, from the store, from a call that is under way for the same text, or from a new one."""
+    def _answered(self, question: Question) -> asyncio.Future[StoredAnswer]:
+        """Return the answer from the store, from a call in flight for the same text, or from a new one."""
         task = self._asking.get(question.key)
         if task is None:
             stored = self._answers.find(question)
             if stored is not None:
-                self._answers.spared(stored)
-                known: asyncio.Future[Stored] = asyncio.get_running_loop().create_future()
+                self._answers.count_stored(stored)
+                known: asyncio.Future[StoredAnswer] = asyncio.get_running_loop().create_future()
                 known.set_result(stored)
                 return known
             task = asyncio.get_running_loop().create_task(self._asked(question))
@@ -133,65 +131,63 @@ class LiveExtractor:
             task.add_done_callback(lambda _: self._asking.pop(question.key, None))
         return asyncio.shield(task)
 
-    async def _asked(self, question: Question) -> Stored:
-        """Ask, and where the answer is of no use ask again; a call without an answer fails the review."""
+    async def _asked(self, question: Question) -> StoredAnswer:
+        """Ask, again where the answer is unusable; a call without an answer fails the review."""
         try:
             stored = await self._asked_first(question)
         except CallFailed as error:
-            if error.is_final or self._row.is_hopeless(question, error):
+            if error.is_final or self._streak.is_hopeless(question, error):
                 self.stopped = self.stopped or str(error)
-            stored = Stored(None, str(error), Usage())
+            stored = StoredAnswer(None, str(error), Usage())
         self._on_answer()
         return stored
 
-    async def _asked_first(self, question: Question) -> Stored:
-        """The prompt is in the API's cache only when the first answer has begun: until then one call goes alone."""
-        if self._is_warm:
-            return await self._asked_until_usable(question)
-        async with self._first:
-            if not self._is_warm:
-                try:
-                    return await self._asked_until_usable(question)
-                finally:
-                    self._is_warm = True
+    async def _asked_first(self, question: Question) -> StoredAnswer:
+        """The API caches the prompt only once the first answer has begun: until then one call goes alone."""
+        if not self._is_warm:
+            async with self._first:
+                if not self._is_warm:
+                    try:
+                        return await self._asked_until_usable(question)
+                    finally:
+                        self._is_warm = True
         return await self._asked_until_usable(question)
 
-    async def _asked_until_usable(self, question: Question) -> Stored:
-        stored: Stored | None = None
+    async def _asked_until_usable(self, question: Question) -> StoredAnswer:
+        stored: StoredAnswer | None = None
         tries = self._answers.tries(question.key)
-        while stored is None or (stored.content is None and tries < ASKED_AT_MOST):
+        while stored is None or (stored.content is None and tries < MAX_TRIES):
             client = await self._connected()
-            call = self._call(question, tries + 1)
+            known = self._capabilities
+            call = self._answers.spec.call(
+                question, effort=known.effort, thinking_off=known.thinking_off, times=tries + 1
+            )
             async with client.turn(call):
                 if self.stopped:
-                    return Stored(None, NOT_ASKED, Usage())
+                    return StoredAnswer(None, NOT_ASKED, Usage())
                 if not await self._budget.reserve(call):
                     reason = self._budget.refusal(call)
                     if self._budget.has_price(call):
                         self.stopped, reason = self.stopped or reason, NOT_ASKED
-                    return Stored(None, reason, Usage())
+                    return StoredAnswer(None, reason, Usage())
                 try:
                     answer, attempt = await client.ask(call)
                     self._budget.attempted(attempt)
                 finally:
                     self._budget.settle(call)
-            self._row.ended()
+            self._streak.ended()
             stored = self._answers.keep(question.key, answer, attempt)
             tries = stored.tries
         return stored
-
-    def _call(self, question: Question, times: int) -> Call:
-        known = self._abilities
-        return self._answers.asked.call(question, effort=known.effort, thinking_off=known.thinking_off, times=times)
 
     async def _connected(self) -> Client:
         if self._client is None:
             self._client = Client(
                 self._limits, self._attempted, is_over=lambda: bool(self.stopped), may_retry=self._budget.may_retry
             )
-            self._abilities = await self._client.abilities(self._answers.asked.model)
-        if not self._abilities.structured:
-            message = f"the model {self._answers.asked.model} gives no structured answers; choose another --model"
+            self._capabilities = await self._client.capabilities(self._answers.spec.model)
+        if not self._capabilities.structured:
+            message = f"the model {self._answers.spec.model} does not support structured output; choose another --model"
             raise CallFailed(message, is_final=True)
         return self._client
 
@@ -200,31 +196,27 @@ class LiveExtractor:
         self._answers.attempted(attempt)
 
 
-class _Row:
-    """How many calls in a row have failed."""
+class _FailureStreak:
+    """Counts consecutive calls that fail."""
 
     def __init__(self, concurrency: int) -> None:
         self._most = max(FAILED_IN_A_ROW, 2 * concurrency)
         self._failed = 0
         self._refused = 0
-        self._words = ""
+        self._message = ""
         self._refused_at_most = REFUSED_AT_FIRST
 
     def ended(self) -> None:
-        """A call had an answer."""
+        """Note a call that had an answer."""
         self._failed = self._refused = 0
         self._refused_at_most = REFUSED_IN_A_ROW
 
     def is_hopeless(self, question: Question, error: CallFailed) -> bool:
-        """Whether the others would fail, too. A long review that is refused says nothing of them."""
+        """Whether other calls would fail too. A rejected call with a long review says nothing about them."""
         if error.status == 400:
-            is_same = str(error) == self._words and len(question.user) <= _SHORT
+            is_same = str(error) == self._message and len(question.user) <= _SHORT
             self._refused = self._refused + 1 if is_same else 1
-            self._words = str(error)
+            self._message = str(error)
             return self._refused >= self._refused_at_most
         self._failed += 1
         return self._failed >= self._most
-
-
-_SHORT = 20_000
-"""Characters of a message that every model takes."""

@@ -6,6 +6,10 @@ documented in docs/limits.md.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
 TASK_BYTES = 512 * 1024
 """A longer task text would not fit into a model's prompt."""
 ANSWER_CHARACTERS = 2_000_000
@@ -113,3 +117,26 @@ arithmetic on inputs is known not to overflow, so that generated modules need fe
 
 NUMBER_MAX = 1.7976931348623157e308
 """The largest number: a computed value beyond it, integers too, is an overflow."""
+
+
+class Budget:
+    """What all texts of one file may have together: inside `of` each takes its part, until nothing is left."""
+
+    def __init__(self, name: str) -> None:
+        self._left: ContextVar[list[int] | None] = ContextVar(name, default=None)
+
+    @contextmanager
+    def of(self, most: int) -> Iterator[None]:
+        token = self._left.set([most])
+        try:
+            yield
+        finally:
+            self._left.reset(token)
+
+    def take(self, number: int) -> bool:
+        """Take this many, and return whether as many were left. A text that belongs to no file takes freely."""
+        left = self._left.get()
+        if left is None:
+            return True
+        left[0] -= number
+        return left[0] >= 0

@@ -146,7 +146,7 @@ def _times(text: str) -> tuple[int, int] | None:
 def _review_text(given: Given) -> ir.ReviewText | None:
     pattern = given.text("pattern")
     value = given.section.get("pattern")
-    parsed = parse_pattern(value, given.shape.problems) if isinstance(value, JsonString) else None
+    source = parse_pattern(value, given.shape.problems) if isinstance(value, JsonString) else None
     circle, least = given.circle(), given.min_matches()
     inner = given.inner("weight_by")
     percentile = given.number("credibility_percentile", 50.0, 0.0, 100.0)
@@ -158,9 +158,9 @@ def _review_text(given: Given) -> ir.ReviewText | None:
     else:
         for key in ("credibility_percentile", "min_credible_matches"):
             given.unused(key, "there is no `weight_by`")
-    if given.wrong or parsed is None:
+    if given.wrong or source is None:
         return None
-    return ir.ReviewText(pattern, weight, circle, least, parsed.source)
+    return ir.ReviewText(pattern, weight, circle, least, source)
 
 
 def _review_meta(given: Given) -> ir.ReviewMeta | None:

@@ -19,7 +19,6 @@ from lark.tree import Meta
 from formulaseed import limits
 from formulaseed.diagnostics.model import Problems
 from formulaseed.language.extent import extent
-from formulaseed.requests.allotment import Allotment
 from formulaseed.requests.shorthand_errors import explain, hidden_character
 from formulaseed.resources import read_resource
 from formulaseed.source.json_reader import JsonString
@@ -58,7 +57,7 @@ class Junction:
 
 Shorthand = Name | Hop | Junction
 
-OF_FILE = Allotment("shorthand terms")
+OF_FILE = limits.Budget("shorthand terms")
 """The names and texts of all shorthands of a file."""
 
 HOPS = ("0", "1", "2")

@@ -22,12 +22,12 @@ from formulaseed import (
     load_seed,
     validate_requests,
 )
-from formulaseed.backends.python.requests_prelude import parse_background, parse_restaurant
 from formulaseed.errors import UnreadableError
 from formulaseed.extract.fields import Field, legal
 from formulaseed.formulas import analyse_rules_file, compile_rules, load_rules
 from formulaseed.language.json_values import _shown, _unreadable
 from formulaseed.pipeline import compile_requests
+from formulaseed.requests.evaluation import parse_background, parse_restaurant
 from formulaseed.runtime.loading import module_from_source
 from formulaseed.testing import contexts, parameters, reference_evaluate, rows
 from helpers import EXAMPLES, SEEDS, formulaseed, places, read_lines, tiny_rows, tiny_seed, write_json

@@ -49,7 +49,7 @@ def structure(tree: Shorthand) -> model.Node:
         return model.Junction(tree.op, tuple(map(structure, tree.args)), NOWHERE)
     if isinstance(tree, Name):
         return model.Condition(tree.text, model.ItemMeta(("attributes", tree.text), ()), NOWHERE)
-    circle = model.Circle(tree.friends, tree.hops)
+    circle = model.SocialFilter(tree.friends, tree.hops)
     if tree.pattern is None:
         return model.Condition("rated", model.SocialRating(4.0, 1, circle), NOWHERE)
     if len(tree.pattern) % 2:

@@ -14,7 +14,7 @@ from typing import Any
 from formulaseed import limits
 from formulaseed.errors import DataError, EvaluationError
 from formulaseed.ir import nodes
-from formulaseed.ir.attributes import value_at
+from formulaseed.ir.attributes import _attribute_at
 from formulaseed.language import typed
 from formulaseed.language.dates import _iso_date
 from formulaseed.language.functions import FUNCTIONS
@@ -138,7 +138,7 @@ def _input(
 ) -> Any:
     value, place = given.get(field.name), f"{kind.value}.{field.name}"
     if isinstance(field, nodes.InputField) and value is None and field.path:
-        value = value_at(given, field.path)
+        value = _attribute_at(given, field.path)
         if isinstance(value, str) and field.ty.is_numeric and _NUMERAL.fullmatch(value):
             value = float(value) if "." in value else int(value)
     keys = [key for key in given if isinstance(key, str)]

@@ -147,7 +147,7 @@ def _review_text(given: Given) -> ir.ReviewText | None:
     pattern = given.text("pattern")
     value = given.section.get("pattern")
     source = parse_pattern(value, given.shape.problems) if isinstance(value, JsonString) else None
-    circle, least = given.circle(), given.min_matches()
+    social_filter, least = given.social_filter(), given.min_matches()
     inner = given.inner("weight_by")
     percentile = given.number("credibility_percentile", 50.0, 0.0, 100.0)
     credible = given.whole("min_credible_matches", 2)
@@ -160,7 +160,7 @@ def _review_text(given: Given) -> ir.ReviewText | None:
             given.unused(key, "there is no `weight_by`")
     if given.wrong or source is None:
         return None
-    return ir.ReviewText(pattern, weight, circle, least, source)
+    return ir.ReviewText(pattern, weight, social_filter, least, source)
 
 
 def _review_meta(given: Given) -> ir.ReviewMeta | None:
@@ -212,13 +212,13 @@ def _sentiment(given: Given) -> ir.Sentiment | None:
     least = {name: given.whole(f"min_{name}", 1) for name in ("positive", "negative")}
     other = "negative" if feeling == "positive" else "positive"
     given.unused(f"min_{other}", f"the sentiment is {feeling}")
-    circle = given.circle()
-    return ir.Sentiment(topic, feeling, least[feeling], circle) if not given.wrong else None
+    social_filter = given.social_filter()
+    return ir.Sentiment(topic, feeling, least[feeling], social_filter) if not given.wrong else None
 
 
 def _social_rating(given: Given) -> ir.SocialRating | None:
-    stars, circle, least = given.number("min_stars", 4.0), given.circle(), given.min_matches()
-    return ir.SocialRating(stars, least, circle) if circle is not None and not given.wrong else None
+    stars, social_filter, least = given.number("min_stars", 4.0), given.social_filter(), given.min_matches()
+    return ir.SocialRating(stars, least, social_filter) if social_filter is not None and not given.wrong else None
 
 
 KINDS: dict[str, Kind] = {

@@ -15,6 +15,7 @@ from formulaseed import limits
 from formulaseed.diagnostics.model import Help, Suggestion
 from formulaseed.diagnostics.suggestions import did_you_mean
 from formulaseed.requests import model as ir
+from formulaseed.requests.evaluation import Path
 from formulaseed.seed.read.shape import Shape
 from formulaseed.source.json_reader import JsonArray, JsonNumber, JsonObject, JsonString, JsonValue
 
@@ -110,7 +111,7 @@ class Given:
         self.wrong = True
         return None
 
-    def path(self, key: str, *, or_text: bool = False) -> ir.Path:
+    def path(self, key: str, *, or_text: bool = False) -> Path:
         """A list of keys, such as `["attributes", "WiFi"]`; with `or_text` a single key may stand alone."""
         value = self.get(key)
         if value is None:
@@ -147,7 +148,7 @@ class Given:
         self.shape.keys(found, _SECTIONS[key].all, f"`{key}`")
         return Given(found, self.shape, f"`{key}`", _SECTIONS[key])
 
-    def circle(self) -> ir.Circle | None:
+    def social_filter(self) -> ir.SocialFilter | None:
         inner = self.inner("social_filter")
         if inner is None:
             return None
@@ -158,7 +159,7 @@ class Given:
         friends = tuple(inner.key(item, "friends") for item in items)
         hops = inner.whole("hops", 1, 0, 2)
         self.wrong |= inner.wrong or not friends
-        return ir.Circle(friends, hops)
+        return ir.SocialFilter(friends, hops)
 
     def min_matches(self) -> int:
         """From beside `social_filter`, or from inside of it."""

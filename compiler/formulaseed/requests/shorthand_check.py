@@ -64,10 +64,10 @@ def disagreements(structure: model.Node, shorthand: Shorthand) -> list[Disagreem
 def _circle(condition: model.Condition) -> Hop | None:
     evidence = condition.evidence
     if isinstance(evidence, model.SocialRating):
-        return Hop(condition.span, evidence.circle.hops, evidence.circle.friends, None)
-    if isinstance(evidence, model.ReviewText | model.Sentiment) and evidence.circle is not None:
+        return Hop(condition.span, evidence.social_filter.hops, evidence.social_filter.friends, None)
+    if isinstance(evidence, model.ReviewText | model.Sentiment) and evidence.social_filter is not None:
         said = evidence.pattern if isinstance(evidence, model.ReviewText) else evidence.topic
-        return Hop(condition.span, evidence.circle.hops, evidence.circle.friends, said)
+        return Hop(condition.span, evidence.social_filter.hops, evidence.social_filter.friends, said)
     return None
 
 

@@ -227,12 +227,12 @@ def validated(requests: Any, restaurant: Any, judgements: Any, graph: Any) -> An
         ({"reviews": [{"review_id": "r", "text": "t", "user": {"fans": 10**400}}]},
          "`reviews[0].user` holds a number beyond 1e100"),
         ({"reviews": [{"review_id": "r", "text": "t", "user": {"name": ["Ann"]}}]},
-         "`reviews[0].user.name` must be a text, not ['Ann']"),
+         "`reviews[0].user.name` must be a string, not ['Ann']"),
     ],
 )  # fmt: skip
 def test_requests_name_what_they_refuse(value: Any, message: str) -> None:
     """The refusal says which field, and the validator says the same of its line."""
-    with pytest.raises(ValueError) as found:
+    with pytest.raises(DataError) as found:
         parse_restaurant({"business_id": "b", **value})
     assert str(found.value) == message
     result = validate_requests(EXAMPLES / "requests.jsonl", restaurants=[{"business_id": "b", "reviews": [], **value}])
@@ -245,7 +245,7 @@ def test_judgements_are_texts() -> None:
     line = {"review_id": "5", "aspect": "coffee", "judgement": "positive"}
     assert parse_background([line]).judgements == {("5", "coffee"): "positive"}
     for key in line:
-        with pytest.raises(ValueError, match=r"`judgements\[1\]` must have the texts"):
+        with pytest.raises(DataError, match=r"`judgements\[1\]` must have the strings"):
             parse_background([line, {**line, key: 5}])
 
 

@@ -8,6 +8,8 @@ from typing import Any, get_args
 import pytest
 from formulaseed.ir.attributes import _read_attribute as parse_attribute
 from formulaseed.requests import model as ir
+from formulaseed.requests.evaluation import Truth
+from formulaseed.requests.validate import trace
 from formulaseed.source.text import Source, Span
 from hypothesis import given
 from hypothesis import strategies as st
@@ -19,10 +21,9 @@ from requests_oracle import (
     evaluate_condition,
     friends_of,
     or_,
-    trace,
 )
 
-TRUTHS: tuple[ir.Truth, ...] = get_args(ir.Truth)
+TRUTHS: tuple[Truth, ...] = get_args(Truth)
 SPAN = Span(Source("requests.jsonl", ""), 0, 0)
 NOBODY = Background()
 
@@ -345,7 +346,7 @@ truths = st.sampled_from(TRUTHS)
 
 
 @given(st.lists(truths, min_size=1, max_size=6), st.randoms())
-def test_order_does_not_matter(values: list[ir.Truth], random: Any) -> None:
+def test_order_does_not_matter(values: list[Truth], random: Any) -> None:
     """AND and OR are commutative, idempotent, and between their least and greatest value."""
     shuffled = random.sample(values, len(values))
     for reduce in (and_, or_):
@@ -379,7 +380,7 @@ trees = st.recursive(
 )
 
 
-def value(node: ir.Node, known: dict[ir.Evidence, ir.Truth]) -> ir.Truth:
+def value(node: ir.Node, known: dict[ir.Evidence, Truth]) -> Truth:
     return trace(node, known.__getitem__).truth
 
 
@@ -389,14 +390,14 @@ worlds = st.lists(truths, min_size=6, max_size=6).map(
 
 
 @given(trees, worlds, worlds)
-def test_monotone(tree: ir.Node, one: dict[ir.Evidence, ir.Truth], other: dict[ir.Evidence, ir.Truth]) -> None:
+def test_monotone(tree: ir.Node, one: dict[ir.Evidence, Truth], other: dict[ir.Evidence, Truth]) -> None:
     """Where no condition goes down, the tree does not go down."""
     upper = {evidence: max(truth, other[evidence]) for evidence, truth in one.items()}
     assert value(tree, one) <= value(tree, upper)
 
 
 @given(trees, worlds)
-def test_unknown_means_that_it_may_be_either(tree: ir.Node, known: dict[ir.Evidence, ir.Truth]) -> None:
+def test_unknown_means_that_it_may_be_either(tree: ir.Node, known: dict[ir.Evidence, Truth]) -> None:
     """A tree that is satisfied or not stays so, whatever the unknown conditions turn out to be."""
     found = value(tree, known)
     open_ones = [evidence for evidence, truth in known.items() if truth == 0]
@@ -408,7 +409,7 @@ def test_unknown_means_that_it_may_be_either(tree: ir.Node, known: dict[ir.Evide
 
 
 @given(trees, worlds)
-def test_de_morgan(tree: ir.Node, known: dict[ir.Evidence, ir.Truth]) -> None:
+def test_de_morgan(tree: ir.Node, known: dict[ir.Evidence, Truth]) -> None:
     """With every condition negated and AND and OR exchanged a tree has the opposite value."""
 
     def dual(node: ir.Node) -> ir.Node:
@@ -416,7 +417,7 @@ def test_de_morgan(tree: ir.Node, known: dict[ir.Evidence, ir.Truth]) -> None:
             return node
         return ir.Junction("OR" if node.op == "AND" else "AND", tuple(map(dual, node.args)), SPAN)
 
-    negated: dict[ir.Evidence, ir.Truth] = {evidence: -truth for evidence, truth in known.items()}  # type: ignore[misc]
+    negated: dict[ir.Evidence, Truth] = {evidence: -truth for evidence, truth in known.items()}  # type: ignore[misc]
     assert value(dual(tree), negated) == -value(tree, known)
 
 

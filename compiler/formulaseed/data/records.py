@@ -124,7 +124,7 @@ class RatedReview(Review):
     def _has_a_name(self) -> RatedReview:
         name = (self.user or {}).get("name")
         if name is not None and not isinstance(name, str):
-            raise ValueError("`user.name` must be a text")
+            raise ValueError("`user.name` must be a string")
         _refuse_unreadable({**(self.model_extra or {}), "user": self.user, "stars": self.stars})
         if len(self.text) > REVIEW_TEXT_CHARACTERS:
             raise ValueError(f"`text` has more than {REVIEW_TEXT_CHARACTERS:,} characters")

@@ -86,8 +86,12 @@ def _reviews(least: int, social_filter: SocialFilter | None) -> str:
     number = "a review" if least == 1 else f"{least} reviews"
     if social_filter is None:
         return number
+    return f"{number} by {_people(social_filter)}"
+
+
+def _people(social_filter: SocialFilter) -> str:
     hops = f" and those {number_of(social_filter.hops, 'hop')} away" if social_filter.hops else ""
-    return f"{number} by {', '.join(social_filter.friends)}{hops}"
+    return f"{', '.join(social_filter.friends)}{hops}"
 
 
 def finding(evidence: Evidence, place: Restaurant, known: Background) -> str:
@@ -150,7 +154,7 @@ def _by(place: Restaurant, social_filter: SocialFilter | None, known: Background
 
 
 def _where(social_filter: SocialFilter | None, reviews: Sequence[JsonObject]) -> str:
-    return _count(len(reviews)) + (f" by friends of {', '.join(social_filter.friends)}" if social_filter else "")
+    return _count(len(reviews)) + (f" by {_people(social_filter)}" if social_filter else "")
 
 
 def _mentions(evidence: ReviewText, place: Restaurant, known: Background) -> str:

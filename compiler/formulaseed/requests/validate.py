@@ -77,6 +77,15 @@ class Traced:
     parts: tuple[Traced, ...] = ()
 
 
+def trace(node: Node, truth_of: Callable[[Evidence], Truth]) -> Traced:
+    """The tree with the value at every node: `AND` is the least of its parts, `OR` the greatest."""
+    if isinstance(node, Condition):
+        return Traced(node, truth_of(node.evidence))
+    parts = tuple(trace(arg, truth_of) for arg in node.args)
+    values = [part.truth for part in parts]
+    return Traced(node, min(values) if node.op == "AND" else max(values), parts)
+
+
 @dataclass(frozen=True, slots=True)
 class RequestResult:
     """What a request matches. `ok`: its gold restaurant and no other; `multi_match`: others beside it.
@@ -146,12 +155,7 @@ class EvidenceCache:
         return {request.id: {id: self._of(id).requests[request.id] for id in ids} for request in self.requests}
 
     def trace(self, node: Node, business_id: str) -> Traced:
-        """The tree with the value at every node: `AND` is the least of its parts, `OR` the greatest."""
-        if isinstance(node, Condition):
-            return Traced(node, self.of(node.evidence, business_id))
-        parts = tuple(self.trace(arg, business_id) for arg in node.args)
-        values = [part.truth for part in parts]
-        return Traced(node, min(values) if node.op == "AND" else max(values), parts)
+        return trace(node, self._of(business_id).evidence.__getitem__)
 
     def row(self, node: Node) -> dict[str, Truth]:
         """A tree's value for every restaurant."""

@@ -12,8 +12,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from formulaseed import pipeline
-from formulaseed.backends.python import plan, render, verify
+from formulaseed import kinds, loading
+from formulaseed.backends.python import render, target
 from formulaseed.source.json_reader import read_json
 from formulaseed.source.text import Source
 from measure import shortest
@@ -24,13 +24,13 @@ G1A = next(path for path in TASKS if path.parent.name == "g1a_v2")
 SEEDS = 100
 
 PHASES: tuple[tuple[str, ModuleType, str], ...] = (
-    ("read", pipeline, "read"),
-    ("parse", pipeline, "parse"),
-    ("check", pipeline, "check"),
-    ("plan", plan, "plan_module"),
-    ("render", render, "render_module"),
+    ("read", loading, "read"),
+    ("parse", kinds, "lower_document"),
+    ("check", kinds, "check_program"),
+    ("lint", kinds, "lint"),
+    ("render", target, "render"),
     ("format", render, "format_body"),
-    ("verify", verify, "verify"),
+    ("verify", target, "verify"),
 )
 
 
@@ -59,7 +59,7 @@ def _ms(seconds: float) -> str:
 
 
 def _compiling(seed: dict[str, Any], *, formatted: bool) -> Callable[[], str]:
-    return lambda: pipeline.compile_seed(seed, formatted=formatted)
+    return lambda: loading.compile_seed(seed, formatted=formatted)
 
 
 def _varied(index: int) -> dict[str, Any]:
@@ -79,11 +79,11 @@ def _phases() -> str:
         for _ in range(12):
             spent.clear()
             started = time.process_time()
-            pipeline.compile_seed(G1A)
+            loading.compile_seed(G1A)
             whole = time.process_time() - started
-            for name, seconds in {**spent, "the rest": whole - sum(spent.values()), "all": whole}.items():
+            for name, seconds in {**spent, "plan, and the rest": whole - sum(spent.values()), "all": whole}.items():
                 best[name] = min(best[name], seconds)
-    names = [name for name, _, _ in PHASES] + ["the rest", "all"]
+    names = [name for name, _, _ in PHASES] + ["plan, and the rest", "all"]
     lines = [Line(name, (_ms(best[name]), f"{best[name] / best['all']:.0%}")) for name in names]
     return table("The phases of compiling G1a-v2", ["ms", "share"], lines)
 
@@ -139,7 +139,7 @@ def _large() -> str:
     lines = []
     for name, text in large_seeds().items():
         source = Source("seed.json", text)
-        calls = {"read": partial(read_json, source), "check": partial(pipeline.analyse_text, source)}
+        calls = {"read": partial(read_json, source), "check": partial(loading.analyse_text, source)}
         best = shortest(calls, rounds=3, sample=0.0)
         lines.append(Line(name, (_ms(best["read"]), _ms(best["check"])), "reading + 100" if "refused" in name else ""))
     return table("Seeds near the limits, ms", ["read JSON", "check"], lines)

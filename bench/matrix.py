@@ -11,8 +11,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from formulaseed import load_requests, validate_requests
-from formulaseed.pipeline import RequestsFile, compile_requests
+from formulaseed import load_requests, pipeline, validate_requests
+from formulaseed.loading import RequestsFile
 from formulaseed.requests.model import conditions
 from formulaseed.runtime.loading import module_from_source
 from measure import Call, children_cpu, shortest
@@ -139,7 +139,7 @@ def _from_files(requests: str, restaurants: str) -> object:
 
 
 def _module(requests: RequestsFile) -> Any:
-    return module_from_source(compile_requests(requests, formatted=False), "matrix")
+    return module_from_source(pipeline.compile(load_requests(requests), formatted=False), "matrix")
 
 
 def _by_module(module: Any, places: list[Record]) -> object:

@@ -14,7 +14,7 @@ from typing import Final, Literal, NamedTuple, TypeAlias, TypeVar
 TASK_NAME: Final = "Date-night"
 SEED_VERSION: Final[str | None] = "1.0"
 SEED_SHA256: Final = "add145cb76a9275d71f833eb5188a104af6f17774135554b3acf3eda1e1e68d6"
-BODY_SHA256: Final = "04b4d72b02f27f8e1bc1787783abe6f00840c76135e58a07cc5ceff83da6e000"
+BODY_SHA256: Final = "5c3a14a4cde2b21ca13761b5ebfe8d20e1c67472a3069e16d1f6f149cfcf26aa"
 KEYWORDS: Final[tuple[str, ...]] = (
     "date night",
     "first date",
@@ -485,6 +485,7 @@ def parse_row(row: JsonObject) -> Row:
 
 def parse_context(context: JsonObject) -> Context:
     """Read a JSON context; a missing field or a wrong type raises DataError by name."""
+    _expect_object(context, "the context")
     return Context(
         _string(context.get("categories"), "context.categories"),
     )
@@ -536,17 +537,23 @@ def _refused(place: str, expected: str, value: JsonValue) -> DataError:
     return DataError(f"`{place}` must be {expected}, not {_shown(value)}")
 
 
-def _object(record: JsonObject, name: str) -> JsonObject:
-    """A section of a JSON row. An absent one is empty, but for a key that is a typo of it or begins with it."""
-    section = record.get(name)
+def _expect_object(value: JsonValue, what: str) -> None:
+    if not isinstance(value, dict):
+        raise DataError(f"{what} must be an object, not {_shown(value)}")
+
+
+def _object(row: JsonObject, name: str) -> JsonObject:
+    """A section of a JSON row. It must be there: otherwise a misspelt one would give every default."""
+    _expect_object(row, "a row")
+    section = row.get(name)
     if isinstance(section, dict):
         return section
-    if name in record:
+    if name in row:
         raise DataError(f"`{name}` must be an object, not {_shown(section)}")
-    for key in record:
+    for key in row:
         if _similar(name, key) or key.casefold()[: len(name)] == name:
             raise DataError(f"`{name}` is missing, but there is `{key[:80]}`: rename it")
-    return {}
+    raise DataError(f"`{name}` is missing; it must be an object")
 
 
 def _left_out(record: JsonObject, section: str, name: str, inputs: Mapping[str, tuple[str, ...]]) -> bool:

@@ -15,7 +15,7 @@ from typing import Final, Literal, NamedTuple, TypeAlias, TypeVar
 TASK_NAME: Final = "G1a-v2"
 SEED_VERSION: Final[str | None] = None
 SEED_SHA256: Final = "5f8d0b3bd5058c9f52adb7bf1fdabc975dc6225715aa39d7476959772221b286"
-BODY_SHA256: Final = "ef9a60c9328bdbfaf1400fca9103733f5805959ebe1d8347eae08a404ac8f9d9"
+BODY_SHA256: Final = "0ff8c4b9dea4362ddfe68e1daa8cbef250ff48ce792fb8c97a469c20f479ac23"
 KEYWORDS: Final[tuple[str, ...]] = (
     "allergy",
     "allergic",
@@ -481,6 +481,7 @@ def parse_row(row: JsonObject) -> Row:
 
 def parse_context(context: JsonObject) -> Context:
     """Read a JSON context; a missing field or a wrong type raises DataError by name."""
+    _expect_object(context, "the context")
     return Context(
         _string(context.get("categories"), "context.categories"),
     )
@@ -540,17 +541,23 @@ def _refused(place: str, expected: str, value: JsonValue) -> DataError:
     return DataError(f"`{place}` must be {expected}, not {_shown(value)}")
 
 
-def _object(record: JsonObject, name: str) -> JsonObject:
-    """A section of a JSON row. An absent one is empty, but for a key that is a typo of it or begins with it."""
-    section = record.get(name)
+def _expect_object(value: JsonValue, what: str) -> None:
+    if not isinstance(value, dict):
+        raise DataError(f"{what} must be an object, not {_shown(value)}")
+
+
+def _object(row: JsonObject, name: str) -> JsonObject:
+    """A section of a JSON row. It must be there: otherwise a misspelt one would give every default."""
+    _expect_object(row, "a row")
+    section = row.get(name)
     if isinstance(section, dict):
         return section
-    if name in record:
+    if name in row:
         raise DataError(f"`{name}` must be an object, not {_shown(section)}")
-    for key in record:
+    for key in row:
         if _similar(name, key) or key.casefold()[: len(name)] == name:
             raise DataError(f"`{name}` is missing, but there is `{key[:80]}`: rename it")
-    return {}
+    raise DataError(f"`{name}` is missing; it must be an object")
 
 
 def _choice(values: Mapping[str, _Value], value: JsonValue, place: str) -> _Value:

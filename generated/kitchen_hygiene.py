@@ -15,7 +15,7 @@ from typing import Final, Literal, NamedTuple, TypeAlias, TypeVar
 TASK_NAME: Final = "Kitchen-hygiene"
 SEED_VERSION: Final[str | None] = "1.0"
 SEED_SHA256: Final = "8a696dd8f2b2b999adaf3f3e5e2812abae119262f28c93f5b8a6311506dbc108"
-BODY_SHA256: Final = "1d92a6e6c3ef5d189ee7f311bcbd91c6aabc2f9112f2d36276dea90bb4e349fe"
+BODY_SHA256: Final = "2ebc8faadc6be906056c8ed15432d338a301edab8338897d759e9a96427604a2"
 KEYWORDS: Final[tuple[str, ...]] = (
     "clean",
     "dirty",
@@ -541,6 +541,7 @@ def parse_row(row: JsonObject) -> Row:
 
 def parse_context(context: JsonObject) -> Context:
     """Read a JSON context; a missing field or a wrong type raises DataError by name."""
+    _expect_object(context, "the context")
     return Context(
         _integer(context.get("review_count"), "context.review_count"),
         _integer(context.get("is_open"), "context.is_open"),
@@ -596,17 +597,23 @@ def _refused(place: str, expected: str, value: JsonValue) -> DataError:
     return DataError(f"`{place}` must be {expected}, not {_shown(value)}")
 
 
-def _object(record: JsonObject, name: str) -> JsonObject:
-    """A section of a JSON row. An absent one is empty, but for a key that is a typo of it or begins with it."""
-    section = record.get(name)
+def _expect_object(value: JsonValue, what: str) -> None:
+    if not isinstance(value, dict):
+        raise DataError(f"{what} must be an object, not {_shown(value)}")
+
+
+def _object(row: JsonObject, name: str) -> JsonObject:
+    """A section of a JSON row. It must be there: otherwise a misspelt one would give every default."""
+    _expect_object(row, "a row")
+    section = row.get(name)
     if isinstance(section, dict):
         return section
-    if name in record:
+    if name in row:
         raise DataError(f"`{name}` must be an object, not {_shown(section)}")
-    for key in record:
+    for key in row:
         if _similar(name, key) or key.casefold()[: len(name)] == name:
             raise DataError(f"`{name}` is missing, but there is `{key[:80]}`: rename it")
-    return {}
+    raise DataError(f"`{name}` is missing; it must be an object")
 
 
 def _left_out(record: JsonObject, section: str, name: str, inputs: Mapping[str, tuple[str, ...]]) -> bool:
@@ -669,9 +676,10 @@ def _bounded(value: _Number, low: float, high: float, place: str) -> _Number:
 
 def _known(record: JsonObject, names: tuple[str, ...]) -> None:
     """Refuse a parameter that the seed does not declare."""
+    _expect_object(record, "the parameters")
     for name in record:
         if name not in names:
-            raise DataError(f"there is no parameter `{name[:80]}`; there are: {', '.join(names)}")
+            raise DataError(f"there is no parameter `{str(name)[:80]}`; there are: {', '.join(names)}")
 
 
 def _folded(name: str) -> str:

@@ -13,7 +13,7 @@ from typing import Final, Literal, NamedTuple, TypeAlias, TypeVar
 TASK_NAME: Final = "Neighborhood-rivals"
 SEED_VERSION: Final[str | None] = "1.0"
 SEED_SHA256: Final = "8ac6951934118d9bb38a0b2055b0ae9ab9f38c88e556e5740660fb0982192217"
-BODY_SHA256: Final = "2f1f993c81ef76afd0ed9bbd4fc34ca4c85581299a75bc12b05cb521698cda98"
+BODY_SHA256: Final = "62b5e460b977233f6a8911432864d288d77274dddc685f82de2270669213f91d"
 KEYWORDS: Final[tuple[str, ...]] = (
     "better than",
     "worse than",
@@ -459,6 +459,7 @@ def parse_row(row: JsonObject) -> Row:
 
 def parse_context(context: JsonObject) -> Context:
     """Read a JSON context; a missing field or a wrong type raises DataError by name."""
+    _expect_object(context, "the context")
     return Context(
         _string(context.get("categories"), "context.categories"),
     )
@@ -511,17 +512,23 @@ def _refused(place: str, expected: str, value: JsonValue) -> DataError:
     return DataError(f"`{place}` must be {expected}, not {_shown(value)}")
 
 
-def _object(record: JsonObject, name: str) -> JsonObject:
-    """A section of a JSON row. An absent one is empty, but for a key that is a typo of it or begins with it."""
-    section = record.get(name)
+def _expect_object(value: JsonValue, what: str) -> None:
+    if not isinstance(value, dict):
+        raise DataError(f"{what} must be an object, not {_shown(value)}")
+
+
+def _object(row: JsonObject, name: str) -> JsonObject:
+    """A section of a JSON row. It must be there: otherwise a misspelt one would give every default."""
+    _expect_object(row, "a row")
+    section = row.get(name)
     if isinstance(section, dict):
         return section
-    if name in record:
+    if name in row:
         raise DataError(f"`{name}` must be an object, not {_shown(section)}")
-    for key in record:
+    for key in row:
         if _similar(name, key) or key.casefold()[: len(name)] == name:
             raise DataError(f"`{name}` is missing, but there is `{key[:80]}`: rename it")
-    return {}
+    raise DataError(f"`{name}` is missing; it must be an object")
 
 
 def _left_out(record: JsonObject, section: str, name: str, inputs: Mapping[str, tuple[str, ...]]) -> bool:

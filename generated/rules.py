@@ -6,12 +6,12 @@ Change the rules and compile them again: what is edited here is lost.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, Literal, NamedTuple, TypeAlias, TypeVar
 
 NAME: Final = "rules"
 RULES_SHA256: Final = "5f2415515bd182b49bbd68faeccfdf0b495b1ed70b41485e8adf055b985e094c"
-BODY_SHA256: Final = "cc89b734e4af7807080477304d76dc6753aacfcb808efbbb168d17f8a72edcca"
+BODY_SHA256: Final = "f2ab953f93f2b9e41e9dc98fabbdc30c4682e542d2595e085b3910dba8d0a7a6"
 RULES: Final = (
     "basic_ram_valuation",
     "cpu_performance",
@@ -154,6 +154,7 @@ RAM_SPEC_DDR_GENERATION_VALUES: Final[dict[str, RamSpecDdrGeneration]] = {
 
 def parse_record(record: JsonObject) -> Record:
     """Read a JSON record, entities as objects in it; a missing field or a wrong type raises DataError by name."""
+    _expect_object(record, "the record")
     condition = _either(_inside(record, ("listing", "condition")), _inside(record, ("condition",)), "condition")
     ram_gb = _either(_inside(record, ("listing", "ram_gb")), _inside(record, ("ram_gb",)), "ram_gb")
     primary_storage_gb = _either(
@@ -182,25 +183,57 @@ def parse_record(record: JsonObject) -> Record:
         _choice(CONDITION_VALUES, condition, "condition"),
         _integer(ram_gb, "ram_gb"),
         _integer(primary_storage_gb, "primary_storage_gb"),
-        None if secondary_storage_gb is None else _integer(secondary_storage_gb, "secondary_storage_gb"),
+        (
+            None
+            if secondary_storage_gb is None
+            and not _misspelt(
+                record,
+                (
+                    ("listing", "secondary_storage_gb"),
+                    ("secondary_storage_gb",),
+                ),
+                (),
+            )
+            else _integer(secondary_storage_gb, "secondary_storage_gb")
+        ),
         (
             None
             if custom_fields_warranty_months is None
+            and not _misspelt(
+                record,
+                (
+                    ("listing", "custom_fields", "warranty_months"),
+                    ("custom_fields", "warranty_months"),
+                ),
+                (),
+            )
             else _number(custom_fields_warranty_months, "listing.custom_fields.warranty_months")
         ),
-        None if cpu_tdp_w is None else _integer(cpu_tdp_w, "cpu.tdp_w"),
-        None if cpu_cpu_mark_multi is None else _integer(cpu_cpu_mark_multi, "cpu.cpu_mark_multi"),
-        gpu,
-        None if gpu_gpu_mark is None else _integer(gpu_gpu_mark, "gpu.gpu_mark"),
         (
             None
-            if ram_spec_ddr_generation is None
+            if cpu_tdp_w is None and not _misspelt(record, (("cpu", "tdp_w"),), ())
+            else _integer(cpu_tdp_w, "cpu.tdp_w")
+        ),
+        (
+            None
+            if cpu_cpu_mark_multi is None and not _misspelt(record, (("cpu", "cpu_mark_multi"),), ())
+            else _integer(cpu_cpu_mark_multi, "cpu.cpu_mark_multi")
+        ),
+        gpu,
+        (
+            None
+            if gpu_gpu_mark is None and not _misspelt(record, (("gpu", "gpu_mark"),), ())
+            else _integer(gpu_gpu_mark, "gpu.gpu_mark")
+        ),
+        (
+            None
+            if ram_spec_ddr_generation is None and not _misspelt(record, (("ram_spec", "ddr_generation"),), ())
             else _choice(RAM_SPEC_DDR_GENERATION_VALUES, ram_spec_ddr_generation, "ram_spec.ddr_generation")
         ),
         ports_profile,
         (
             None
-            if ports_profile_has_ethernet is None
+            if ports_profile_has_ethernet is None and not _misspelt(record, (("ports_profile", "has_ethernet"),), ())
             else _boolean(ports_profile_has_ethernet, "ports_profile.has_ethernet")
         ),
     )
@@ -240,6 +273,11 @@ def _refused(place: str, expected: str, value: JsonValue) -> DataError:
     if value is None:
         return DataError(f"`{place}` is missing; it must be {expected}")
     return DataError(f"`{place}` must be {expected}, not {_shown(value)}")
+
+
+def _expect_object(value: JsonValue, what: str) -> None:
+    if not isinstance(value, dict):
+        raise DataError(f"{what} must be an object, not {_shown(value)}")
 
 
 def _choice(values: Mapping[str, _Value], value: JsonValue, place: str) -> _Value:
@@ -297,3 +335,48 @@ def _is_there(record: JsonObject, name: str) -> bool | None:
     if found is None or isinstance(found, dict):
         return None if found is None else True
     raise DataError(f"`{name}` must be an object or null, not {_shown(found)}")
+
+
+def _misspelt(record: JsonObject, paths: tuple[tuple[str, ...], ...], known: tuple[str, ...]) -> bool:
+    """False for a field that is null or absent. Raises DataError where a key is a typo of an absent one."""
+    for path in paths:
+        section = record
+        for name in path:
+            typo = None if name in section else _typo_of(name, section, known)
+            if typo is not None:
+                fix = f"rename it, or give `{name}` as null"
+                raise DataError(f"`{'.'.join(path)}` is missing, but there is `{typo[:80]}`: {fix}")
+            found = section.get(name)
+            section = found if isinstance(found, dict) else {}
+    return False
+
+
+def _folded(name: str) -> str:
+    return name.casefold().replace("_", "").replace("-", "").replace(" ", "")
+
+
+def _similar(name: str, key: str) -> bool:
+    """Whether a key is a name but for case, `_`, `-` and spaces, or but for one letter of four or more.
+
+    The letter is left out, added, another one, or swapped with its neighbour. Other digits make another name.
+    """
+    if len(key) > 2 * len(name) + 1:
+        return False
+    a, b = _folded(name), _folded(key)
+    if len(a) < 4 or abs(len(a) - len(b)) > 1 or (a[0] != b[0] and a[-1] != b[-1]):
+        return a == b
+    if "".join(c for c in a if c.isdecimal()) != "".join(c for c in b if c.isdecimal()):
+        return False
+    return any(
+        a[:i] == b[:i]
+        and (b[i + 1 :] in (a[i:], a[i + 1 :]) or b[i:] in (a[i + 1 :], a[i + 1 : i + 2] + a[i : i + 1] + a[i + 2 :]))
+        for i in range(len(a) + 1)
+    )
+
+
+def _typo_of(name: str, keys: Iterable[str], known: Iterable[str] = ()) -> str | None:
+    """The key that reads like a name which is not among them; the known names are no typos of one another."""
+    for key in keys:
+        if key not in known and _similar(name, key):
+            return key
+    return None

@@ -14,7 +14,7 @@ from typing import Final, Literal, NamedTuple, TypeAlias, TypeVar
 TASK_NAME: Final = "Value-for-money"
 SEED_VERSION: Final[str | None] = "1.0"
 SEED_SHA256: Final = "a54a70fc660aaf6aacbf14440eedd9d610ee7401ea5c0d5cd6fdbe3d2ac65e14"
-BODY_SHA256: Final = "4af2777a66bb34f46efe99f045ce02e2579aacaceb48c27518000f73d3df0766"
+BODY_SHA256: Final = "2a7d2627a99925da15b64d4d8315e1b196c39ea38ed23434c51a3ecb2d12cd4a"
 KEYWORDS: Final[tuple[str, ...]] = (
     "price",
     "pricing",
@@ -444,6 +444,7 @@ def parse_row(row: JsonObject) -> Row:
 
 def parse_context(context: JsonObject) -> Context:
     """Read a JSON context; a missing field or a wrong type raises DataError by name."""
+    _expect_object(context, "the context")
     return Context(
         _string(context.get("city"), "context.city"),
     )
@@ -485,17 +486,23 @@ def _refused(place: str, expected: str, value: JsonValue) -> DataError:
     return DataError(f"`{place}` must be {expected}, not {_shown(value)}")
 
 
-def _object(record: JsonObject, name: str) -> JsonObject:
-    """A section of a JSON row. An absent one is empty, but for a key that is a typo of it or begins with it."""
-    section = record.get(name)
+def _expect_object(value: JsonValue, what: str) -> None:
+    if not isinstance(value, dict):
+        raise DataError(f"{what} must be an object, not {_shown(value)}")
+
+
+def _object(row: JsonObject, name: str) -> JsonObject:
+    """A section of a JSON row. It must be there: otherwise a misspelt one would give every default."""
+    _expect_object(row, "a row")
+    section = row.get(name)
     if isinstance(section, dict):
         return section
-    if name in record:
+    if name in row:
         raise DataError(f"`{name}` must be an object, not {_shown(section)}")
-    for key in record:
+    for key in row:
         if _similar(name, key) or key.casefold()[: len(name)] == name:
             raise DataError(f"`{name}` is missing, but there is `{key[:80]}`: rename it")
-    return {}
+    raise DataError(f"`{name}` is missing; it must be an object")
 
 
 def _left_out(record: JsonObject, section: str, name: str, inputs: Mapping[str, tuple[str, ...]]) -> bool:

@@ -15,7 +15,7 @@ from typing import Final, Literal, NamedTuple, TypeAlias, TypeVar
 TASK_NAME: Final = "Wait-times"
 SEED_VERSION: Final[str | None] = "1.0"
 SEED_SHA256: Final = "ebbf470fd48f061d8f89653270e9bd0cb698d58ce8d6be2a2a6fc91f05d90ef6"
-BODY_SHA256: Final = "2ff73a5c68b17a04dce6ad9d4b93d45fb9a84acf0b1edd12740fa51ec87a3e97"
+BODY_SHA256: Final = "8358510a57496f0ce8a0f0559f6b08f8403bc9c427444669435bcdd51e867dfa"
 KEYWORDS: Final[tuple[str, ...]] = (
     "wait",
     "minute",
@@ -527,17 +527,23 @@ def _refused(place: str, expected: str, value: JsonValue) -> DataError:
     return DataError(f"`{place}` must be {expected}, not {_shown(value)}")
 
 
-def _object(record: JsonObject, name: str) -> JsonObject:
-    """A section of a JSON row. An absent one is empty, but for a key that is a typo of it or begins with it."""
-    section = record.get(name)
+def _expect_object(value: JsonValue, what: str) -> None:
+    if not isinstance(value, dict):
+        raise DataError(f"{what} must be an object, not {_shown(value)}")
+
+
+def _object(row: JsonObject, name: str) -> JsonObject:
+    """A section of a JSON row. It must be there: otherwise a misspelt one would give every default."""
+    _expect_object(row, "a row")
+    section = row.get(name)
     if isinstance(section, dict):
         return section
-    if name in record:
+    if name in row:
         raise DataError(f"`{name}` must be an object, not {_shown(section)}")
-    for key in record:
+    for key in row:
         if _similar(name, key) or key.casefold()[: len(name)] == name:
             raise DataError(f"`{name}` is missing, but there is `{key[:80]}`: rename it")
-    return {}
+    raise DataError(f"`{name}` is missing; it must be an object")
 
 
 def _left_out(record: JsonObject, section: str, name: str, inputs: Mapping[str, tuple[str, ...]]) -> bool:
@@ -600,9 +606,10 @@ def _bounded(value: _Number, low: float, high: float, place: str) -> _Number:
 
 def _known(record: JsonObject, names: tuple[str, ...]) -> None:
     """Refuse a parameter that the seed does not declare."""
+    _expect_object(record, "the parameters")
     for name in record:
         if name not in names:
-            raise DataError(f"there is no parameter `{name[:80]}`; there are: {', '.join(names)}")
+            raise DataError(f"there is no parameter `{str(name)[:80]}`; there are: {', '.join(names)}")
 
 
 def _folded(name: str) -> str:

@@ -17,7 +17,7 @@ from unittest import mock
 from formulaseed.cli.main import main
 from formulaseed.extract.asking import Questionnaire
 from formulaseed.extract.base import fields_of
-from formulaseed.pipeline import analyse
+from formulaseed.loading import analyse
 from helpers import Outcome, write_json, write_lines
 from loopback import Loopback
 

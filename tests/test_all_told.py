@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from formulaseed.diagnostics.model import Diagnostic, Problems
-from formulaseed.pipeline import analyse_text
+from formulaseed.loading import analyse_text
 from formulaseed.seed.read.foreign_words import FOREIGN_OPERATIONS
 from formulaseed.source.text import Source, Span
 from formulaseed.testing import reference_evaluate

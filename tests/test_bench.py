@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from formulaseed import limits, validate_requests
 from formulaseed.language.sizes import too_many
-from formulaseed.pipeline import analyse_requests
+from formulaseed.loading import analyse_requests
 
 BENCH = Path(__file__).parents[1] / "bench"
 

@@ -20,14 +20,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from formulaseed.data.documents import HasDiagnostics
 from formulaseed.diagnostics.codes import CODES
 from formulaseed.diagnostics.render import render_text, summary
 from formulaseed.errors import EvaluationError
 from formulaseed.ir import nodes
 from formulaseed.ir.dump import dump_program
 from formulaseed.ir.interpret import interpret
-from formulaseed.pipeline import analyse, analyse_file, compile_seed, load_seed
+from formulaseed.loading import SeedAnalysis, analyse, analyse_file, compile_seed, load_seed
 from formulaseed.runtime.evaluator import Evaluator
 from formulaseed.runtime.loading import module_from_source
 
@@ -109,7 +108,7 @@ def _bad(blocks: list[Block]) -> list[Block]:
     return [blocks[0], *beside, Block("text errors", _reported(analysis))]
 
 
-def _reported(analysis: HasDiagnostics) -> str:
+def _reported(analysis: SeedAnalysis) -> str:
     return f"{render_text(analysis.diagnostics)}\n{summary(analysis.diagnostics)}\n"
 
 

@@ -20,7 +20,7 @@ from formulaseed.draft.session import Drafted
 from formulaseed.draft.task import read_task
 from formulaseed.ir.dump import dump_program
 from formulaseed.llm.prices import read_prices
-from formulaseed.pipeline import compile_seed, load_seed
+from formulaseed.loading import compile_seed, load_seed
 from formulaseed.seed.write.canonical import canonical
 from formulaseed.seed.write.layout import layout
 from helpers import SEEDS, places

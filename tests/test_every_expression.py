@@ -20,7 +20,8 @@ import third_evaluator
 from expression_trees import KINDS, NARROW, WIDE, Alphabet, Refused, kinds, text
 from formulaseed.ir import nodes
 from formulaseed.ir.text import step_text
-from formulaseed.pipeline import FormulaSeed, analyse
+from formulaseed.kinds import SEED
+from formulaseed.loading import FormulaSeed, analyse
 from generated_trees import assigned, has_known_result, plain
 from three_ways import Arguments, Json, Outcome, Ways, exact, shown
 
@@ -170,7 +171,7 @@ def checked(formulas: Sequence[str]) -> FormulaSeed:
     wrong = [(d.pointer, d.message) for d in found.diagnostics if d.severity == "error"]
     assert not wrong, [(formulas[int(pointer.split("/")[2]) - len(NAMED)], message) for pointer, message in wrong]
     assert found.program is not None
-    return FormulaSeed(found.document, found.program, ())
+    return FormulaSeed(SEED, found.document, found.program, ())
 
 
 def assert_printed(trees: Sequence[ast.expr], steps: Sequence[nodes.Step]) -> None:

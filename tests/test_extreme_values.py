@@ -20,13 +20,14 @@ from formulaseed import (
     load_evaluator,
     load_requests,
     load_seed,
+    pipeline,
     validate_requests,
 )
 from formulaseed.errors import UnreadableError
 from formulaseed.extract.fields import Field, legal
-from formulaseed.formulas import analyse_rules_file, compile_rules, load_rules
 from formulaseed.language.json_values import _shown, _unreadable
-from formulaseed.pipeline import compile_requests
+from formulaseed.loading import analyse_rules
+from formulaseed.pipeline import checked
 from formulaseed.requests.evaluation import parse_background, parse_restaurant
 from formulaseed.runtime.loading import module_from_source
 from formulaseed.testing import contexts, parameters, reference_evaluate, rows
@@ -177,8 +178,8 @@ def test_variables_of_formulas() -> None:
 
 def test_records_of_rules() -> None:
     """A module of rules refuses them, too."""
-    rules = load_rules(analyse_rules_file(EXAMPLES / "rules.json"))
-    module: Any = module_from_source(compile_rules(rules, formatted=False), "extreme_rules")
+    rules = checked(analyse_rules(EXAMPLES / "rules.json"))
+    module: Any = module_from_source(pipeline.compile(rules, formatted=False), "extreme_rules")
     whole = {**FULL, "ports_profile": {"has_ethernet": True}, "custom_fields": {"warranty_months": 12}}
     own = (module.DataError, module.EvaluationError)
     for record in each_replaced(whole):
@@ -193,7 +194,7 @@ def test_records_of_rules() -> None:
 def test_restaurants_reviews_and_judgements() -> None:
     """The module of requests and the validator refuse what no text can be compared with, and compute the rest."""
     requests = load_requests(EXAMPLES / "requests.jsonl")
-    module: Any = module_from_source(compile_requests(requests, formatted=False), "extreme_requests")
+    module: Any = module_from_source(pipeline.compile(load_requests(requests), formatted=False), "extreme_requests")
     (restaurant,) = read_lines(EXAMPLES / "contexts.jsonl")[:1]
     review = {
         "review_id": "r1", "text": "good coffee", "stars": 5, "date": "2018-04-14", "useful": 1,

@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 from formulaseed import EvaluationError, load_evaluator
 from formulaseed.diagnostics.suggestions import is_slip, near
-from formulaseed.pipeline import Analysis, analyse_text, fixed
+from formulaseed.loading import SeedAnalysis, analyse_text
+from formulaseed.pipeline import fixed
 from formulaseed.source.text import Source
 from helpers import SEEDS, TASKS, formulaseed, tiny_row, tiny_rows, tiny_seed, write_json, write_lines
 from hypothesis import given, settings
@@ -20,7 +21,7 @@ from hypothesis import strategies as st
 G1A = TASKS / "g1a_v2" / "seed.json"
 
 
-def analysed(text: str) -> Analysis:
+def analysed(text: str) -> SeedAnalysis:
     return analyse_text(Source("seed.json", text))
 
 

@@ -20,7 +20,7 @@ from formulaseed.language.check.facts import Facts
 from formulaseed.language.check.foreign_calls import report_no_function
 from formulaseed.language.foreign_functions import FOREIGN_FUNCTIONS, form_of
 from formulaseed.language.functions import FUNCTIONS
-from formulaseed.pipeline import analyse
+from formulaseed.loading import analyse
 from formulaseed.seed.check.scope import SeedScope
 from formulaseed.source.text import Source, Span
 from hypothesis import given

@@ -12,18 +12,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from formulaseed import compile_formula
+from formulaseed import compile_formula, pipeline
 from formulaseed.diagnostics.model import Problems
 from formulaseed.errors import DataError, SeedError, UnreadableError
-from formulaseed.formulas import (
-    analyse_formula,
-    analyse_rules_file,
-    compile_rules,
-    load_reference,
-    load_rules,
-)
+from formulaseed.formulas import load_reference
 from formulaseed.language.functions import FUNCTIONS
 from formulaseed.language.operators import OPERATORS
+from formulaseed.loading import analyse_formula, analyse_rules
+from formulaseed.pipeline import checked
 from formulaseed.reference.database import database_reference
 from formulaseed.reference.document import document_text, reference_json
 from formulaseed.reference.markdown import reference_markdown
@@ -376,8 +372,8 @@ def test_names_that_mean_two_things(source: str, clashes: dict[str, Path], tmp_p
     for text, value in expected.items():
         assert compile_formula(text, reference=reference).evaluate(VALUES) == value, text
     rules = write_json(tmp_path / "rules.json", [{"name": f"r{n}", "formula": text} for n, text in enumerate(expected)])
-    loaded = load_rules(analyse_rules_file(rules, reference))
-    module: Any = module_from_source(compile_rules(loaded, formatted=False), "clashes")
+    loaded = checked(analyse_rules(rules, reference))
+    module: Any = module_from_source(pipeline.compile(loaded, formatted=False), "clashes")
     assert list(module.evaluate(module.parse_record(VALUES)).values()) == list(expected.values())
 
 
@@ -385,8 +381,8 @@ def test_a_hidden_field_is_never_read_without_its_prefix(clashes: dict[str, Path
     """What is given under the name alone is the entity: a number there is refused, not read as null."""
     formula = compile_formula("listing.shop or 0", reference=clashes["schema"])
     rules = write_json(tmp_path / "rules.json", [{"name": "r", "formula": "listing.shop or 0"}])
-    loaded = load_rules(analyse_rules_file(rules, clashes["schema"]))
-    module: Any = module_from_source(compile_rules(loaded, formatted=False), "hidden")
+    loaded = checked(analyse_rules(rules, clashes["schema"]))
+    module: Any = module_from_source(pipeline.compile(loaded, formatted=False), "hidden")
     for values, value in (({"listing.shop": 3}, 3.0), ({"shop": {"rank": 1}}, 0.0), ({"shop": None}, 0.0)):
         assert formula.evaluate(values) == value
     for read in (formula.evaluate, module.parse_record):

@@ -10,15 +10,11 @@ from random import Random
 from typing import Any
 
 import pytest
-from formulaseed import DataError, EvaluationError
-from formulaseed.formulas import (
-    analyse_formula,
-    analyse_rules_file,
-    compile_rules,
-    load_reference,
-    load_rules,
-)
+from formulaseed import DataError, EvaluationError, pipeline
+from formulaseed.formulas import load_reference
 from formulaseed.ir import nodes
+from formulaseed.loading import analyse_formula, analyse_rules
+from formulaseed.pipeline import checked
 from formulaseed.reference.evaluation import evaluate_steps, single
 from formulaseed.runtime.loading import module_from_source
 from helpers import EXAMPLES, write_json
@@ -119,8 +115,8 @@ def test_modules_and_interpreter_agree(seed: int, tmp_path: Path) -> None:
             texts.append(text)
     assert tried < 4 * BATCH, "most of what is written should be right"
     rules = [{"name": f"r{n}", "formula": text} for n, text in enumerate(texts)]
-    loaded = load_rules(analyse_rules_file(write_json(tmp_path / "rules.json", rules), REFERENCE))
-    source = compile_rules(loaded, formatted=False)
+    loaded = checked(analyse_rules(write_json(tmp_path / "rules.json", rules), REFERENCE))
+    source = pipeline.compile(loaded, formatted=False)
     module: Any = module_from_source(source, f"random_{seed}")
     programs = [single(loaded.program, step) for step in loaded.program.steps]
     failures = 0

@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 from formulaseed import DataError, EvaluationError, Formula, FormulaSeedError, SeedError, compile_formula
 from formulaseed.diagnostics.model import Diagnostic
-from formulaseed.formulas import analyse_formula, load_reference
+from formulaseed.formulas import load_reference
 from formulaseed.language.functions import FUNCTIONS
+from formulaseed.loading import analyse_formula
 from formulaseed.reference.model import Reference
 from formulaseed.reference.stages import STAGES, stage_of, stages
 from helpers import EXAMPLES, ROOT, formulaseed, write_json

@@ -18,7 +18,7 @@ import pytest
 from formulaseed.backends.python import expressions
 from formulaseed.backends.python.names import module_name
 from formulaseed.errors import EvaluationError, SeedError
-from formulaseed.pipeline import analyse, compile_seed, load_seed
+from formulaseed.loading import analyse, compile_seed, load_seed
 from formulaseed.runtime.evaluator import Evaluator
 from formulaseed.runtime.loading import module_from_source
 from helpers import ROOT, write_json

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from formulaseed import load_seed
-from formulaseed.pipeline import analyse, compile_seed
+from formulaseed.loading import analyse, compile_seed
 from formulaseed.seed.json_schema import seed_schema
 from formulaseed.seed.read.keys import is_older
 from formulaseed.seed.read.operations import OPERATIONS

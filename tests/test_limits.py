@@ -17,7 +17,7 @@ from formulaseed.diagnostics.model import Problems
 from formulaseed.language import parser
 from formulaseed.language.extent import extent
 from formulaseed.language.sizes import too_many
-from formulaseed.pipeline import analyse, analyse_file, analyse_requests, compile_seed
+from formulaseed.loading import analyse, analyse_file, analyse_requests, compile_seed
 from formulaseed.seed.check.program import _ProgramChecker
 from helpers import SEEDS, tiny_seed
 

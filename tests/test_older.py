@@ -12,7 +12,7 @@ import formulaseed as formulaseed_package
 import pytest
 from formulaseed import EvaluationError, load_evaluator, load_seed
 from formulaseed.diagnostics.render import render_text
-from formulaseed.pipeline import Analysis, analyse, compile_seed
+from formulaseed.loading import SeedAnalysis, analyse, compile_seed
 from formulaseed.runtime.evaluator import Evaluator
 from formulaseed.runtime.loading import module_from_source
 from formulaseed.seed.write.migrate import migrate
@@ -107,8 +107,8 @@ def test_a_migrated_seed_computes_the_same(seed: Json, data: st.DataObject) -> N
     """Every step of the author has the same value or fails alike; what could not be moved is named."""
     found = analyse(seed)
     assume(not found.has_errors)
-    assert found.surface is not None
-    migration = migrate(seed, found.surface)
+    assert found.parsed is not None
+    migration = migrate(seed, found.parsed)
     for item in migration.not_moved:
         assert "where" in item.reason
         assert item.span.pointer.startswith("/compute_dag/")
@@ -124,7 +124,7 @@ def test_a_migrated_seed_computes_the_same(seed: Json, data: st.DataObject) -> N
             after = (after[0], {name: after[1][name] for name in before[1]} if after[0] == "values" else after[1])
             assert_same(after, before)
         else:  # the part of a step that fails is a step of its own now
-            owners = {step.name.text: step.part_of or step.name.text for step in found.surface.steps}
+            owners = {step.name.text: step.part_of or step.name.text for step in found.parsed.steps}
             assert (after[0], owners.get(after[1])) == before
 
 
@@ -182,7 +182,7 @@ def one_step(formula: str, default: int = 2024) -> Json:
 def test_a_formula_becomes_the_operation_that_says_it(formula: str) -> None:
     """Comparisons with values become `where`, other conditions a filter's formula, a chain of verdicts a case."""
     seed = one_step(formula)
-    lowered = analyse(seed).surface
+    lowered = analyse(seed).parsed
     assert lowered is not None
     migration = migrate(seed, lowered)
     assert migration.seed["compute"] == MIGRATED[formula]
@@ -367,8 +367,8 @@ def test_damaged_seeds_give_diagnostics_alone(seed: Json) -> None:
     found = assert_only_diagnostics(seed)
     if found.program is not None and not found.has_errors and "compute_dag" in seed and "compute" not in seed:
         compile_seed(seed, formatted=False)
-        assert found.surface is not None
-        moved = migrate(seed, found.surface)
+        assert found.parsed is not None
+        moved = migrate(seed, found.parsed)
         assert moved.not_moved or not analyse(moved.seed).has_errors
 
 
@@ -379,7 +379,7 @@ def places(value: Json) -> Iterator[tuple[Json, Any]]:
             yield from places(value[key])
 
 
-def assert_only_diagnostics(seed: Json) -> Analysis:
+def assert_only_diagnostics(seed: Json) -> SeedAnalysis:
     found = analyse(seed)
     render_text(found.diagnostics)
     for diagnostic in found.diagnostics:

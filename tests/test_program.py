@@ -7,7 +7,7 @@ from typing import Any
 from formulaseed import limits
 from formulaseed.language.intervals import Range
 from formulaseed.language.types import INTEGER, NUMBER, STRING, Base
-from formulaseed.pipeline import analyse, load_seed
+from formulaseed.loading import analyse, load_seed
 
 Json = dict[str, Any]
 

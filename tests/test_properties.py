@@ -23,7 +23,7 @@ from formulaseed.language.operators import OPERATORS, Fault, Operator
 from formulaseed.language.typed import Expr
 from formulaseed.language.typed_text import expression_text
 from formulaseed.language.types import Base, Type
-from formulaseed.pipeline import compile_seed
+from formulaseed.loading import compile_seed
 from formulaseed.runtime.evaluator import Evaluator
 from formulaseed.runtime.loading import module_from_source
 from formulaseed.testing import contexts, parameters, reference_evaluate, rows, seeds

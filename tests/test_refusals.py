@@ -14,7 +14,8 @@ from typing import Any
 
 import pytest
 import third_evaluator
-from formulaseed.pipeline import FormulaSeed, analyse
+from formulaseed.kinds import SEED
+from formulaseed.loading import FormulaSeed, analyse
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from three_ways import Arguments, Json, Ways, without
@@ -121,7 +122,7 @@ def assert_refused_rightly(formulas: list[str]) -> Counter[str]:
         seed = without(seed, [f"F{place}" for place in refused])
         found = analyse(seed)
     assert found.program is not None
-    ways = Ways(seed, FormulaSeed(found.document, found.program, found.diagnostics))
+    ways = Ways(seed, FormulaSeed(SEED, found.document, found.program, found.diagnostics))
     for arguments in INPUTS:
         tried.update(outcome[0] for outcome in ways.assert_agree(arguments, whole=False).values())
     return tried
@@ -168,7 +169,7 @@ def test_behind_a_constant_guard_nothing_can_fail(guard: str, part: str) -> None
     found = analyse(seed)
     assert not found.has_errors, found.diagnostics
     assert "FS603" in {d.code for d in found.diagnostics}
-    ways = Ways(seed, FormulaSeed(found.document, found.program, found.diagnostics))  # type: ignore[arg-type]
+    ways = Ways(seed, FormulaSeed(SEED, found.document, found.program, found.diagnostics))  # type: ignore[arg-type]
     for arguments in INPUTS[:8]:
         assert ways.reference(arguments)["F0"] == ways.generated(arguments)["F0"] == ("value", "int", "7")
 

@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from formulaseed import limits
+from formulaseed import limits, pipeline
 from formulaseed.backends.python.dialects import REQUESTS
 from formulaseed.backends.python.verify import verify_source
 from formulaseed.ir import attributes
-from formulaseed.pipeline import compile_requests, load_requests
+from formulaseed.loading import load_requests
 from formulaseed.runtime.loading import module_from_source
 from helpers import ROOT, formulaseed, read_lines, write_lines
 from hypothesis import given, settings
@@ -63,7 +63,7 @@ def outcome(module: Any, business: Mapping[str, Any], reviews: Sequence[Any], kn
 def test_real_requests(with_judgements: bool) -> None:
     """The module gives the expected matrix in every cell, and without judgements what the reference gives."""
     requests = load_requests(PHILLY / "requests.jsonl")
-    module = loaded(compile_requests(requests, formatted=False))
+    module = loaded(pipeline.compile(load_requests(requests), formatted=False))
     judgements = read_lines(PHILLY / "judgements.jsonl") if with_judgements else None
     social = json.loads((PHILLY / "social.json").read_text(encoding="utf-8"))
     known = module.parse_background(judgements, social)
@@ -222,7 +222,7 @@ def businesses() -> st.SearchStrategy[Any]:
 def test_random_requests_agree_with_the_reference(trees: list[Any], data: st.DataObject) -> None:
     """Module and reference are of one mind on random structures and restaurants with missing data."""
     requests = load_requests([request(number, tree) for number, tree in enumerate(trees, 1)])
-    module = loaded(compile_requests(requests, formatted=False))
+    module = loaded(pipeline.compile(load_requests(requests), formatted=False))
     for _ in range(4):
         business, found = data.draw(businesses()), data.draw(st.lists(reviews(), max_size=4))
         judgements = data.draw(
@@ -253,7 +253,7 @@ def test_random_requests_agree_with_the_reference(trees: list[Any], data: st.Dat
 def test_shared_evidence_is_computed_once() -> None:
     """Equal evidence is one property, whatever it is called, and is computed at most once for a restaurant."""
     tea = {"kind": "review_text", "pattern": "tea"}
-    source = compile_requests(
+    source = pipeline.compile(
         load_requests(
             [
                 request(1, {"op": "AND", "args": [leaf("tea", **tea)]}),
@@ -321,10 +321,10 @@ def test_shared_evidence_is_computed_once() -> None:
 def test_comments_are_sentences(evidence: dict[str, Any], text: str) -> None:
     """What stands in the singular is said in the singular; the title counts requests so, too."""
     one = request(1, {"op": "AND", "args": [leaf("a", **evidence)]})
-    source = compile_requests(load_requests([one]), formatted=False)
+    source = pipeline.compile(load_requests([one]), formatted=False)
     assert f"# evidence: {text}\n" in source
     assert source.startswith('"""requests: 1 request\n')
-    assert '"""requests: 2 requests\n' in compile_requests(load_requests([one, {**one, "id": "R02"}]), formatted=False)
+    assert '"""requests: 2 requests\n' in pipeline.compile(load_requests([one, {**one, "id": "R02"}]), formatted=False)
 
 
 def test_module_is_typed_and_stands_alone(tmp_path: Path) -> None:
@@ -377,7 +377,7 @@ def test_texts_stay_texts(text: str) -> None:
         ],
     }
     requests = load_requests([request(1, tree, scenario=text, text=text, gold_restaurant=text)])
-    source = compile_requests(requests, formatted=False)
+    source = pipeline.compile(load_requests(requests), formatted=False)
     assert verify_source(source, REQUESTS) is None
     module = loaded(source)
     business = {"attributes": {text: f"x{text}x"}}
@@ -389,7 +389,7 @@ def test_texts_stay_texts(text: str) -> None:
 
 def test_a_bad_restaurant_is_refused_by_name(tmp_path: Path) -> None:
     module = loaded(
-        compile_requests(
+        pipeline.compile(
             load_requests([request(1, {"op": "AND", "args": [leaf("a", kind="review_text", pattern="tea")]})])
         )
     )

@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from formulaseed import EvaluationError, SeedError
+from formulaseed import EvaluationError, SeedError, pipeline
 from formulaseed.backends.python.verify import verify_source
-from formulaseed.formulas import analyse_rules_file, compile_rules, load_rules
+from formulaseed.loading import analyse_rules
+from formulaseed.pipeline import checked
 from formulaseed.reference.evaluation import evaluate_steps
 from formulaseed.runtime.loading import module_from_source
 from helpers import EXAMPLES, ROOT, formulaseed, write_json
@@ -26,11 +27,11 @@ GENERATED = ROOT / "generated" / "rules.py"
 
 def compiled(path: Path, reference: Path = REFERENCE) -> Any:
     """The module of a file of rules, imported."""
-    return module_from_source(compile_rules(load_rules(analyse_rules_file(path, reference))), path.stem)
+    return module_from_source(pipeline.compile(checked(analyse_rules(path, reference))), path.stem)
 
 
 def codes(path: Path, reference: Path | None = REFERENCE) -> list[str]:
-    return [d.code for d in analyse_rules_file(path, reference).diagnostics]
+    return [d.code for d in analyse_rules(path, reference).diagnostics]
 
 
 @pytest.fixture(scope="module")
@@ -51,7 +52,7 @@ def test_the_module_of_the_example_is_current() -> None:
 
 def test_modules_agree_with_the_interpreter(documented: Path) -> None:
     """Each rule's function gives what the interpreter gives, or fails with the same kind, for every listing."""
-    program = load_rules(analyse_rules_file(documented, REFERENCE)).program
+    program = checked(analyse_rules(documented, REFERENCE)).program
     module = compiled(documented)
     assert len(module.RULES) == len(DOCUMENTED)
     for index, values in enumerate(LISTINGS):
@@ -105,7 +106,7 @@ def test_a_module_stands_alone(tmp_path: Path) -> None:
 def test_modules_pass_strict_type_checking(documented: Path, tmp_path: Path) -> None:
     """mypy's strict mode finds nothing, whatever the formulas are like."""
     path = tmp_path / "documented.py"
-    path.write_text(compile_rules(load_rules(analyse_rules_file(documented, REFERENCE))), encoding="utf-8")
+    path.write_text(pipeline.compile(checked(analyse_rules(documented, REFERENCE))), encoding="utf-8")
     done = subprocess.run(
         [sys.executable, "-m", "mypy", "--strict", "--cache-dir", str(tmp_path / "cache"), str(path)],
         capture_output=True, text=True, check=False,
@@ -116,8 +117,7 @@ def test_modules_pass_strict_type_checking(documented: Path, tmp_path: Path) -> 
 def test_texts_cannot_leave_their_place(tmp_path: Path) -> None:
     """Names and descriptions that look like code or like orders to tools change nothing of what a module does."""
     nasty = [
-        '"""\nimport os\n"""',
-        "# type: ignore",
+        '"""\nimport os\n"""# type: ignore',
         "noqa",
         "{{ rules }}",
         "\\",
@@ -131,7 +131,7 @@ def test_texts_cannot_leave_their_place(tmp_path: Path) -> None:
     trees = []
     for name, rules in (("plain", plain), ("described", described)):
         path = write_json(tmp_path / name / "rules.json" if (tmp_path / name).mkdir() is None else tmp_path, rules)
-        source = compile_rules(load_rules(analyse_rules_file(path, REFERENCE)))
+        source = pipeline.compile(checked(analyse_rules(path, REFERENCE)))
         assert verify_source(source) is None
         tree = ast.parse(source)
         for node in ast.walk(tree):
@@ -260,7 +260,7 @@ def test_one_rule_that_fails(tmp_path: Path) -> None:
     rules = [{"name": "fine", "formula": "1"}, {"name": "bad one", "formula": "1 / ram_gb"}]
     path = write_json(tmp_path / "rules.json", rules)
     with pytest.raises(EvaluationError) as failed:
-        evaluate_steps(load_rules(analyse_rules_file(path, REFERENCE)).program, BARE)
+        evaluate_steps(checked(analyse_rules(path, REFERENCE)).program, BARE)
     assert (failed.value.step, failed.value.kind) == ("bad one", "division_by_zero")
     assert failed.value.place == f"{path}:8:17"
 
@@ -269,5 +269,21 @@ def test_errors_of_rules_are_seed_errors(tmp_path: Path) -> None:
     """Rules with errors raise the exception that seeds raise, with every diagnostic."""
     path = write_json(tmp_path / "rules.json", [{"name": "a", "formula": "b"}])
     with pytest.raises(SeedError) as refused:
-        load_rules(analyse_rules_file(path, REFERENCE))
+        checked(analyse_rules(path, REFERENCE))
     assert [d.code for d in refused.value.diagnostics] == ["FS204"]
+
+
+def test_a_misspelt_field_of_a_record_is_refused(tmp_path: Path) -> None:
+    """A key that is a typo of an absent field, in its entity or beside it, does not leave the field null."""
+    fields = {"price": "float", "cond": {"type": "enum", "values": ["new", "old"], "nullable": True}, "bond": "float"}
+    schema = write_json(tmp_path / "schema.json", {"root": "listing", "entities": {"listing": {"fields": fields}}})
+    rules = write_json(tmp_path / "rules.json", [{"name": "r", "formula": "1 if cond == 'new' else 2"}])
+    module = compiled(rules, schema)
+    for record in ({"cnd": "new"}, {"Cond": "new"}, {"listing": {"cnd": "new"}}, {"listng": {"cond": "new"}}):
+        with pytest.raises(module.DataError, match="is missing, but there is"):
+            module.parse_record(record)
+    for record in ({"bond": 1.0}, {"listing": {"bond": 1.0}}, {"listing": None}, {}, {"cond": None}):
+        assert module.parse_record(record) == (None,)
+    for value in (5, None, [], "x"):
+        with pytest.raises(module.DataError, match="the record must be an object"):
+            module.parse_record(value)

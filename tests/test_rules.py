@@ -14,7 +14,7 @@ from formulaseed.diagnostics.model import Diagnostic, Problems, strictly
 from formulaseed.diagnostics.render import render_text
 from formulaseed.errors import SeedError
 from formulaseed.language.functions import FUNCTIONS
-from formulaseed.pipeline import analyse, analyse_file, compile_seed
+from formulaseed.loading import analyse, analyse_file, compile_seed
 from formulaseed.requests.shorthand import parse_shorthand
 from formulaseed.runtime.loading import module_from_file
 from formulaseed.seed.read.operations import OPERATIONS
@@ -162,7 +162,7 @@ def _no_module(folder: Path) -> tuple[Diagnostic, ...]:
 
 def _refused_by_verifier(folder: Path) -> tuple[Diagnostic, ...]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("formulaseed.backends.python.verify.verify", lambda *_: "for this test")
+        patch.setattr("formulaseed.backends.python.target.verify", lambda *_: "for this test")
         with pytest.raises(SeedError) as refused:
             compile_seed(tiny_seed())
     return refused.value.diagnostics

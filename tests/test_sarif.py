@@ -15,7 +15,7 @@ from formulaseed.diagnostics.codes import CODES
 from formulaseed.diagnostics.model import Diagnostic, Suggestion
 from formulaseed.diagnostics.pages import explanation, page
 from formulaseed.diagnostics.sarif import FINGERPRINT, render_sarif
-from formulaseed.pipeline import analyse, analyse_file
+from formulaseed.loading import analyse, analyse_file
 from formulaseed.source.text import Source, Span
 from helpers import SEEDS, formulaseed, write_json
 from jsonschema import Draft4Validator

@@ -16,7 +16,7 @@ from formulaseed.backends.python.seal import sealed
 from formulaseed.backends.python.verify import verify, verify_source
 from formulaseed.cli.compile import command
 from formulaseed.errors import SeedError
-from formulaseed.pipeline import compile_seed
+from formulaseed.loading import compile_seed
 from formulaseed.runtime import loading
 from formulaseed.runtime.evaluator import Evaluator
 from formulaseed.runtime.loading import module_from_file, module_from_source

@@ -9,19 +9,20 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
+from formulaseed import pipeline
 from formulaseed.backends.python import dialects, names, prelude, render, requests_plan
 from formulaseed.backends.python.code import Code
 from formulaseed.backends.python.dialects import REQUESTS, SEEDS, Dialect
 from formulaseed.backends.python.verify import verify, verify_source
 from formulaseed.cli.compile import command
 from formulaseed.errors import SeedError
-from formulaseed.pipeline import compile_requests, compile_seed, load_requests
+from formulaseed.loading import compile_seed, load_requests
 from formulaseed.runtime.loading import module_from_source
 from helpers import ROOT, write_lines
 from test_second_lock import AT_THE_END, INSIDE, careless, raw
 
 GENERATED = ROOT / "generated" / "requests.py"
-HONEST = compile_requests(ROOT / "examples" / "requests.jsonl", formatted=False)
+HONEST = pipeline.compile(load_requests(ROOT / "examples" / "requests.jsonl"), formatted=False)
 """Every kind of evidence, and so every helper."""
 
 # --- modules by hand
@@ -300,14 +301,14 @@ def one_request(**changes: str) -> dict[str, Any]:
 
 
 def compiled(**changes: str) -> str:
-    return compile_requests(load_requests([one_request(**changes)]), formatted=False)
+    return pipeline.compile(load_requests([one_request(**changes)]), formatted=False)
 
 
 def refused(**changes: str) -> str | None:
     """The message with which the request is refused as a bug of ours; None where it is compiled."""
     loaded = load_requests([one_request(**changes)])
     try:
-        compile_requests(loaded, formatted=False)
+        pipeline.compile(loaded, formatted=False)
     except SeedError as error:
         (found,) = error.diagnostics
         assert found.code == "FS901"

@@ -14,7 +14,7 @@ from formulaseed.cli.shorthand import plain_tree
 from formulaseed.diagnostics.codes import CODES
 from formulaseed.diagnostics.model import Diagnostic, Problems, strictly
 from formulaseed.diagnostics.render import render_text
-from formulaseed.pipeline import analyse_requests
+from formulaseed.loading import analyse_requests
 from formulaseed.requests import model
 from formulaseed.requests.shorthand import Hop, Junction, Name, Shorthand, as_name, parse_shorthand, print_shorthand
 from formulaseed.requests.shorthand_check import Disagreement, disagreements, shorthand_of, shorthand_tree

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from formulaseed.backends.python.identity import Identity, identity_of
 from formulaseed.backends.python.names import module_name
-from formulaseed.pipeline import analyse, compile_seed
+from formulaseed.loading import analyse, compile_seed
 from helpers import EXAMPLES, ROOT, SEEDS, Outcome, formulaseed, tiny_row, tiny_rows, tiny_seed, write_json, write_lines
 
 HAND_WRITTEN = "def evaluate(rows):\n    return 42\n"

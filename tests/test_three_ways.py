@@ -17,7 +17,8 @@ from typing import Any
 
 import pytest
 from formulaseed.ir.text import step_text
-from formulaseed.pipeline import FormulaSeed, analyse, compile_seed
+from formulaseed.kinds import SEED
+from formulaseed.loading import FormulaSeed, analyse, compile_seed
 from formulaseed.testing.formulas import FormulaWriter
 from formulaseed.testing.values import SHORT_TEXTS, TEXTS, integers, numbers
 from formulaseed.testing.where import ConditionWriter
@@ -71,7 +72,7 @@ def sound(seed: Json) -> Ways:
         seed = without(seed, [seed["compute"][place]["name"] for place in places])
         found = analyse(seed)
     assert found.program is not None
-    return Ways(seed, FormulaSeed(found.document, found.program, found.diagnostics))
+    return Ways(seed, FormulaSeed(SEED, found.document, found.program, found.diagnostics))
 
 
 # --- formulas over the restaurant

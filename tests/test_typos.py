@@ -289,3 +289,81 @@ def test_the_examples_hold_to_their_seed() -> None:
     """The rows of the examples have no key that the seed does not know."""
     done = formulaseed("evaluate", "tasks/g1a_v2/seed.json", "--rows", "examples/rows-g1a_v2.jsonl", "--strict")
     assert (done.status, done.err.splitlines()[-1]) == (0, "14 lines: 14 restaurants, 0 failed")
+
+
+@pytest.mark.parametrize("section", ["extraction", "meta"])
+@pytest.mark.parametrize("other", [{}, {"fields": VALUES}, {"values": VALUES}])
+def test_a_row_without_a_section_is_refused(section: str, other: Json) -> None:
+    """A section that the seed reads must be there, whatever stands in the row instead of it."""
+    row = without(ROW, section, **other)
+    refused(f"`{section}` is missing; it must be an object", [row], CONTEXT)
+
+
+PATHS: Json = {
+    "task_name": "Paths-1",
+    "filter": {"keywords": []},
+    "extract": {"fields": []},
+    "context": [
+        {"name": "noise_level", "type": "enum", "values": ["quiet", "loud"], "nullable": True,
+         "path": ["attributes", "NoiseLevel"]},
+        {"name": "garage", "type": "boolean", "path": ["attributes", "BusinessParking", "garage"], "nullable": True},
+    ],
+    "compute": [
+        {"name": "LOUD", "op": "expr", "expr": "context.noise_level == 'loud'"},
+        {"name": "GARAGE", "op": "expr", "expr": "context.garage or False"},
+    ],
+    "output": ["LOUD", "GARAGE"],
+}  # fmt: skip
+AT_PATHS = load_evaluator(PATHS)
+
+
+@pytest.mark.parametrize(
+    ("context", "message"),
+    [
+        ({"attributes": {"NoiseLevl": "u'loud'"}}, "`attributes.NoiseLevel` is missing, but there is `NoiseLevl`"),
+        ({"atributes": {"NoiseLevel": "u'loud'"}}, "`attributes` is missing, but there is `atributes`"),
+        (
+            {"attributes": {"NoiseLevel": "u'loud'", "BusinessParking": "{'garge': True}"}},
+            "`attributes.BusinessParking.garage` is missing, but there is `garge`",
+        ),
+        ({"attributes": "x"}, "`attributes` must be an object or null, not 'x'"),
+        ({"attributes": []}, "`attributes` must be an object or null, not []"),
+        (
+            {"attributes": {"NoiseLevel": "u'loud'", "BusinessParking": "{'garage': True"}},
+            "`attributes.BusinessParking` must be an object or null",
+        ),
+    ],
+)
+def test_a_path_that_leads_to_nothing_by_mistake_is_refused(context: Json, message: str) -> None:
+    """A misspelt key on a path, or a value in which there are no keys, is not taken for null."""
+    with pytest.raises(DataError) as found:
+        AT_PATHS.evaluate([], context)
+    assert found.value.message.startswith(message)
+    with pytest.raises(DataError):
+        reference_evaluate(PATHS, [], context)
+
+
+@pytest.mark.parametrize(
+    "context",
+    [{}, {"attributes": None}, {"attributes": {}}, {"attributes": {"NoiseLevel": None, "BusinessParking": "None"}}],
+)
+def test_a_path_may_lead_to_nothing(context: Json) -> None:
+    """A key that is absent with nothing like it beside, and null, are null."""
+    found = AT_PATHS.evaluate([], context)
+    assert found == reference_evaluate(PATHS, [], context) == {"LOUD": False, "GARAGE": False}
+
+
+@pytest.mark.parametrize("value", [5, None, [], "x", True, 1.5])
+def test_modules_refuse_what_is_no_object(value: Any) -> None:
+    """The parsers of a module raise its `DataError` for every JSON value."""
+    module: Any = EVALUATOR.module
+    for parse in (module.parse_row, module.parse_context, module.parse_parameters):
+        with pytest.raises(module.DataError, match="must be an object"):
+            parse(value)
+
+
+@pytest.mark.parametrize("name", [1, None, 2.5, ("LEAST",)])
+def test_parameters_without_a_name_are_refused(name: Any) -> None:
+    """What no JSON object has as a key is an unknown parameter, too."""
+    with pytest.raises(DataError, match="there is no parameter"):
+        EVALUATOR.evaluate([ROW], CONTEXT, {name: 2})

@@ -17,7 +17,8 @@ from unittest import mock
 import third_evaluator
 from formulaseed import EvaluationError, FormulaSeed, load_seed
 from formulaseed.backends.python.plan import plan_module
-from formulaseed.backends.python.render import render_module
+from formulaseed.backends.python.render import render
+from formulaseed.backends.python.target import SEED_TEMPLATE
 from formulaseed.ir import interpret, nodes
 from formulaseed.language.types import Base
 from formulaseed.runtime.evaluator import Evaluator
@@ -84,7 +85,7 @@ class Ways:
     def source(self) -> str:
         """What `compile_seed` gives, but for the verifier's look at it, which takes as long as all the rest."""
         view = plan_module(self.loaded.program, path="", sha256=self.loaded.sha256)
-        return render_module(view, view)[0].source(formatted=False)
+        return render(SEED_TEMPLATE, view, view)[0].source(formatted=False)
 
     @cached_property
     def module(self) -> Evaluator:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     )
     from formulaseed.diagnostics.model import Diagnostic
     from formulaseed.errors import DataError, EvaluationError, FormulaSeedError, SeedError
-    from formulaseed.pipeline import FormulaSeed, RequestsFile
+    from formulaseed.loading import FormulaSeed, RequestsFile
     from formulaseed.reference.evaluation import Formula
     from formulaseed.requests.validate import RequestResult, Validation
     from formulaseed.runtime.evaluator import Evaluator
@@ -32,10 +32,10 @@ _HOMES = {
     "EvaluationError": "formulaseed.errors",
     "Evaluator": "formulaseed.runtime.evaluator",
     "Formula": "formulaseed.reference.evaluation",
-    "FormulaSeed": "formulaseed.pipeline",
+    "FormulaSeed": "formulaseed.loading",
     "FormulaSeedError": "formulaseed.errors",
     "RequestResult": "formulaseed.requests.validate",
-    "RequestsFile": "formulaseed.pipeline",
+    "RequestsFile": "formulaseed.loading",
     "SeedError": "formulaseed.errors",
     "Validation": "formulaseed.requests.validate",
     "check": "formulaseed.api",

@@ -9,9 +9,9 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from formulaseed import pipeline
+from formulaseed import loading, pipeline
 from formulaseed.diagnostics.model import Diagnostic
-from formulaseed.pipeline import FormulaSeed, RequestsAnalysis, RequestsFile, RequestsLike, SeedLike
+from formulaseed.loading import FormulaSeed, RequestsAnalysis, RequestsFile, RequestsLike, SeedLike
 from formulaseed.runtime.evaluator import Evaluator
 from formulaseed.runtime.loading import module_from_source, not_as_compiled
 from formulaseed.runtime.modules import load_module
@@ -31,19 +31,19 @@ def load_seed(path_or_dict: SeedLike | FormulaSeed) -> FormulaSeed:
     Raises `SeedError`, whose `.diagnostics` hold everything that is wrong, and `DataError` for a file that
     cannot be opened.
     """
-    return pipeline.load_seed(path_or_dict)
+    return loading.load_seed(path_or_dict)
 
 
 def check(seed: SeedLike | FormulaSeed) -> list[Diagnostic]:
     """Every diagnostic of a seed, errors and warnings, in the order of the file."""
     if isinstance(seed, FormulaSeed):
         return list(seed.diagnostics)
-    return list(pipeline.analyse(seed).diagnostics)
+    return list(loading.analyse(seed).diagnostics)
 
 
 def compile_seed(seed: SeedLike | FormulaSeed, *, target: str = "python") -> str:
     """The source of the seed's standalone Python module. Raises `SeedError`."""
-    return pipeline.compile_seed(seed, target=target)
+    return loading.compile_seed(seed, target=target)
 
 
 def load_evaluator(
@@ -62,9 +62,9 @@ def load_evaluator(
                 file.path, f"the module {file.fault}", "compile the seed again, or allow it to be edited"
             )
         return file.evaluator(strict=strict)
-    seed = pipeline.load_seed(seed_or_path)
-    module = module_from_source(pipeline.compile_seed(seed, formatted=False), seed.task_name)
-    return Evaluator(module, partial(pipeline.locate, seed), strict=strict)
+    seed = loading.load_seed(seed_or_path)
+    module = module_from_source(loading.compile_seed(seed, formatted=False), seed.task_name)
+    return Evaluator(module, partial(loading.locate, seed), strict=strict)
 
 
 def compile_formula(
@@ -78,9 +78,12 @@ def compile_formula(
     neither, names are the restaurant's fields. Raises `SeedError`, whose `.diagnostics` hold everything that is wrong,
     and `DataError` for a file that cannot be opened and for variables that are none.
     """
-    from formulaseed import formulas
+    from formulaseed.formulas import domain_of
+    from formulaseed.pipeline import checked
+    from formulaseed.reference.evaluation import Formula
 
-    return formulas.load_formula(text, formulas.domain_of(reference, variables))
+    found = checked(loading.analyse_formula(text, domain_of(reference, variables)))
+    return Formula(text, found.program, found.diagnostics)
 
 
 def load_requests(path_or_list: RequestsLike | RequestsFile) -> RequestsFile:
@@ -89,7 +92,7 @@ def load_requests(path_or_list: RequestsLike | RequestsFile) -> RequestsFile:
     Raises `SeedError` where a request has errors, with everything that is wrong in its `.diagnostics`, and `DataError`
     for a file that cannot be opened. `validate_requests` takes a file in which some requests have errors.
     """
-    return pipeline.load_requests(path_or_list)
+    return loading.load_requests(path_or_list)
 
 
 def validate_requests(
@@ -111,9 +114,10 @@ def validate_requests(
     from formulaseed.data.results import Failures
     from formulaseed.requests.validate import valid, validate
 
-    analysis, failures = pipeline.read_requests(requests), Failures()
+    analysis, failures = loading.read_requests(requests), Failures()
+    lines = analysis.parsed or ()
     dataset = read_dataset(restaurants, reviews, judgements, social, failures)
-    return validate(analysis.lines, dataset, failures.lines, requests_evaluator(analysis, valid(analysis.lines)))
+    return validate(lines, dataset, failures.lines, requests_evaluator(analysis, valid(lines)))
 
 
 def requests_evaluator(analysis: RequestsAnalysis, requests: Sequence[Request]) -> Evaluate:
@@ -127,7 +131,7 @@ def requests_evaluator(analysis: RequestsAnalysis, requests: Sequence[Request]) 
     whole, program = analysis.document.source, Requests("requests", tuple(requests))
     text = "\n".join(whole.text[request.span.start : request.span.end] for request in requests)
     document = replace(analysis.document, source=Source(whole.name, text))
-    compiled = pipeline.compile_requests(RequestsFile(document, program, ()), formatted=False)
+    compiled = pipeline.compile(RequestsFile(analysis.kind, document, program, ()), formatted=False)
     module: Any = module_from_source(compiled, "requests")
     names = [name for name, value in vars(module.Evidence).items() if isinstance(value, cached_property)]
     pieces = list(zip(program.evidence(), names, strict=True))

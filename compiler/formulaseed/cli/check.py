@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
+from typing import Any
 
 import click
 
@@ -13,10 +13,8 @@ from formulaseed.cli.seeds import reference_option, replace_file, strict_option
 from formulaseed.diagnostics.model import Diagnostic, strictly
 from formulaseed.diagnostics.render import render_json, render_text, summary
 from formulaseed.errors import FormulaSeedError, UnreadableError
-from formulaseed.pipeline import Analysis, RequestsAnalysis, analyse_file, fixed, fixed_requests
-
-if TYPE_CHECKING:
-    from formulaseed.formulas import ProgramAnalysis
+from formulaseed.loading import analyse_file
+from formulaseed.pipeline import Analysis, fixed
 from formulaseed.wording import number_of
 
 
@@ -65,16 +63,14 @@ def command(seeds: tuple[str, ...], form: str, fix: bool, reference: str | None,
     sys.exit(status)
 
 
-def _fixed(analysis: Analysis | RequestsAnalysis | ProgramAnalysis) -> Analysis | RequestsAnalysis | ProgramAnalysis:
-    """Fix the file, and say so on standard error; the analysis of what it holds now.
+def _fixed(analysis: Analysis[Any, Any]) -> Analysis[Any, Any]:
+    """Fix the file, and say so on standard error; return the analysis of what it holds now.
 
-    Rules stay as they are, and so does what has no file to be written to.
+    What has no file to be written to stays as it is.
     """
     path = analysis.document.path
-    if path is None or not isinstance(analysis, Analysis | RequestsAnalysis):
-        return analysis
-    found = fixed(analysis) if isinstance(analysis, Analysis) else fixed_requests(analysis)
-    if found is not analysis:
+    found = fixed(analysis) if path is not None else analysis
+    if path is not None and found is not analysis:
         replace_file(path, found.document.source.text)
         say(f"{path}: {number_of(found.fixed, 'error')} fixed", err=True)
     return found

@@ -19,7 +19,7 @@ from formulaseed.cli.seeds import report_warnings
 from formulaseed.data.results import Failures
 from formulaseed.errors import DataError, UnreadableError
 from formulaseed.ir import nodes
-from formulaseed.pipeline import FormulaSeed, load_seed
+from formulaseed.loading import FormulaSeed, load_seed
 from formulaseed.runtime.evaluator import Evaluator
 from formulaseed.runtime.modules import load_module
 

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
+from formulaseed.backends.base import TARGETS
 from formulaseed.cli.output import emit, say, show
 from formulaseed.cli.seeds import reference_option, replace_file, report_warnings, strict_option
 from formulaseed.cli.targets import Obstacle, obstacle_at
 from formulaseed.data.files import holds
 from formulaseed.diagnostics.render import render_text, summary
 from formulaseed.errors import SeedError, UnreadableError
-from formulaseed.pipeline import TARGETS, FormulaSeed, RequestsFile, compile_requests, compile_seed, load_file
-
-if TYPE_CHECKING:
-    from formulaseed.formulas import RulesFile
+from formulaseed.loading import load_file
+from formulaseed.pipeline import compile
 
 
 @click.command("compile")
@@ -56,7 +54,7 @@ def command(
     for seed in seeds:
         try:
             loaded = load_file(seed, strict=strict, reference=reference)
-            source = _compiled(loaded, target)
+            source = compile(loaded, target)
         except SeedError as error:
             show(render_text(error.diagnostics), err=True)
             say(f"{seed}: {summary(error.diagnostics)}; not compiled", err=True)
@@ -70,7 +68,7 @@ def command(
         if to_stdout:
             emit(source)
             continue
-        path = Path(out) / f"{module_name(loaded.task_name if isinstance(loaded, FormulaSeed) else loaded.name)}.py"
+        path = Path(out) / f"{module_name(loaded.name)}.py"
         if path in written:
             say(f"{seed}: {written[path]} has the same module, {path}; rename one of the tasks", err=True)
             status = max(status, 1)
@@ -86,16 +84,6 @@ def command(
             replace_file(path, source, through_link=False)
             say(str(path))
     sys.exit(status)
-
-
-def _compiled(loaded: FormulaSeed | RequestsFile | RulesFile, target: str) -> str:
-    if isinstance(loaded, FormulaSeed):
-        return compile_seed(loaded, target=target)
-    if isinstance(loaded, RequestsFile):
-        return compile_requests(loaded)
-    from formulaseed.formulas import compile_rules
-
-    return compile_rules(loaded)
 
 
 def _check(path: Path, source: str, seed: str, obstacle: Obstacle | None) -> int:

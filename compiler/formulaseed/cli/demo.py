@@ -16,7 +16,7 @@ from formulaseed.data.results import Failures, Result
 from formulaseed.diagnostics.render import summary
 from formulaseed.extract.base import TextExtractor, fields_of
 from formulaseed.extract.lexical import LexicalExtractor
-from formulaseed.pipeline import FormulaSeed, compile_seed, load_seed
+from formulaseed.loading import FormulaSeed, compile_seed, load_seed
 from formulaseed.resources import resource_folder
 from formulaseed.runtime.evaluator import Evaluator
 from formulaseed.runtime.loading import module_from_source

@@ -25,7 +25,7 @@ from formulaseed.llm.budget import Budget
 from formulaseed.llm.calls import EFFORTS
 from formulaseed.llm.client import must_be_ready
 from formulaseed.llm.prices import Prices, read_prices
-from formulaseed.pipeline import analyse_text
+from formulaseed.loading import analyse_text
 from formulaseed.source.text import Source
 from formulaseed.wording import number_of
 

@@ -10,7 +10,7 @@ import click
 from formulaseed.cli.output import show
 from formulaseed.diagnostics.render import render_text
 from formulaseed.ir.dump import dump_program, dump_tree
-from formulaseed.pipeline import analyse
+from formulaseed.loading import analyse
 
 
 @click.command("dump")
@@ -24,8 +24,8 @@ def command(seed: str, after: Literal["read", "parse", "check", "plan"]) -> None
     if after == "read":
         tree = analysis.document.tree
     elif after == "parse":
-        tree = analysis.surface
-    elif analysis.program is not None and not analysis.has_errors:
+        tree = analysis.parsed
+    elif analysis.program is not None and not analysis.errors:
         if after == "check":
             show(dump_program(analysis.program), nl=False)
             return

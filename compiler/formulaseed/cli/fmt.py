@@ -12,7 +12,8 @@ from formulaseed.cli.seeds import replace_file
 from formulaseed.diagnostics.model import Problems
 from formulaseed.diagnostics.render import render_text
 from formulaseed.errors import UnreadableError
-from formulaseed.pipeline import parse, read
+from formulaseed.kinds import SEED
+from formulaseed.loading import read
 from formulaseed.seed.write.canonical import canonical
 from formulaseed.seed.write.layout import layout
 from formulaseed.seed.write.sorting import sorted_steps
@@ -39,7 +40,7 @@ def command(seeds: tuple[str, ...], only_check: bool, sort: bool) -> None:
             continue
         value = canonical(plain(document.tree)) if document.tree is not None else None
         if sort and document.tree is not None and not problems.has_errors:
-            program = parse(document, problems)
+            program = SEED.parse(document, problems)
             if program is not None and not problems.has_errors:
                 value = sorted_steps(value, program, problems)
         if problems.has_errors or value is None:

@@ -14,8 +14,9 @@ from formulaseed.cli.seeds import strict_option
 from formulaseed.diagnostics.model import strictly
 from formulaseed.diagnostics.render import render_text, summary
 from formulaseed.errors import DataError, EvaluationError
-from formulaseed.formulas import ProgramAnalysis, analyse_formula, analyse_rules_file, domain_of
+from formulaseed.formulas import domain_of
 from formulaseed.language.types import Value
+from formulaseed.loading import SeedAnalysis, analyse_formula, analyse_rules
 from formulaseed.reference.evaluation import evaluate_steps, known_values, single
 from formulaseed.reference.stages import STAGES, stage_of, stages
 from formulaseed.reference.variables import variables_of
@@ -42,7 +43,7 @@ def command(
         raise click.UsageError("pass a formula, or --file with a file of rules")
     given = _values(values)
     if rules is not None:
-        analysis = analyse_rules_file(rules, reference)
+        analysis = analyse_rules(rules, reference)
     else:
         assert text is not None
         variables = variables_of(given) if reference is None and given is not None else None
@@ -58,7 +59,7 @@ def command(
 class _Outcome:
     """What became of each formula: diagnostics, stages, values."""
 
-    def __init__(self, analysis: ProgramAnalysis, given: Mapping[str, Any] | None, strict: bool) -> None:
+    def __init__(self, analysis: SeedAnalysis, given: Mapping[str, Any] | None, strict: bool) -> None:
         self.diagnostics = strictly(analysis.diagnostics) if strict else analysis.diagnostics
         self.values: dict[str, Value] = {}
         self.faults: dict[str, str] = {}

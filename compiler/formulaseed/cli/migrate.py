@@ -11,7 +11,8 @@ from formulaseed.cli.output import emit, say, show
 from formulaseed.cli.seeds import replace_file
 from formulaseed.diagnostics.model import Problems
 from formulaseed.diagnostics.render import render_text
-from formulaseed.pipeline import analyse_text, load_seed, parse
+from formulaseed.kinds import SEED
+from formulaseed.loading import analyse_text, load_seed
 from formulaseed.seed.read.keys import is_older
 from formulaseed.seed.write.canonical import canonical
 from formulaseed.seed.write.layout import layout
@@ -29,7 +30,7 @@ def command(seed: str, out: str | None) -> None:
     said in the newer shape.
     """
     loaded = load_seed(seed)
-    data, program = loaded.data, parse(loaded.document, Problems())
+    data, program = loaded.data, SEED.parse(loaded.document, Problems())
     if not isinstance(data, dict) or program is None or not is_older(data):
         say(f"formulaseed: {seed} is of the newer shape already", err=True)
         sys.exit(1)

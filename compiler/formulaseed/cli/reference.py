@@ -97,7 +97,7 @@ def _reference(seed: str | None, schema: str | None, database: str | None, root:
         return stated
     if seed is None:
         return restaurant_reference()
-    from formulaseed.pipeline import load_seed
+    from formulaseed.loading import load_seed
 
     return restaurant_reference(load_seed(seed).program)
 

@@ -15,8 +15,7 @@ from formulaseed.diagnostics.render import summary
 from formulaseed.errors import UnreadableError
 
 if TYPE_CHECKING:
-    from formulaseed.formulas import RulesFile
-    from formulaseed.pipeline import FormulaSeed, RequestsAnalysis, RequestsFile
+    from formulaseed.pipeline import Analysis, Compilable
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -34,7 +33,7 @@ def reference_option(function: F) -> F:
     return decorated
 
 
-def report_warnings(seed: FormulaSeed | RequestsFile | RequestsAnalysis | RulesFile) -> None:
+def report_warnings(seed: Compilable[Any] | Analysis[Any, Any]) -> None:
     """Say how many warnings a file has, and errors where they do not end the command; `check` shows them."""
     if seed.diagnostics:
         name = seed.document.source.name

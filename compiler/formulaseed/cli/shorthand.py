@@ -12,7 +12,7 @@ from formulaseed.cli.output import emit, say, show
 from formulaseed.diagnostics.model import Problems, printable, strictly
 from formulaseed.diagnostics.render import render_json, render_text, summary
 from formulaseed.diagnostics.suggestions import did_you_mean
-from formulaseed.pipeline import RequestsAnalysis, analyse_requests
+from formulaseed.loading import RequestsAnalysis, analyse_requests
 from formulaseed.requests.groups import GROUPS
 from formulaseed.requests.model import Request
 from formulaseed.requests.shorthand import Junction, Name, Shorthand, parse_shorthand, print_shorthand
@@ -95,7 +95,7 @@ def _check(path: str, form: str) -> None:
 
 def _print_all(path: str, form: str) -> None:
     analysis = analyse_requests(path)
-    shorthands = {line.id: shorthand_of(line.structure) for line in analysis.lines if isinstance(line, Request)}
+    shorthands = {line.id: shorthand_of(line.structure) for line in analysis.parsed or () if isinstance(line, Request)}
     if form == "json":
         emit(json.dumps(shorthands, indent=2, ensure_ascii=False) + "\n")
     else:
@@ -105,10 +105,10 @@ def _print_all(path: str, form: str) -> None:
 
 
 def _finish(analysis: RequestsAnalysis, path: str, *, failed: bool = False) -> None:
-    if analysis.has_errors:
+    if analysis.errors > 0:
         errors = number_of(analysis.errors, "other error")
         say(f"{path}: {errors}; see `formulaseed check {path}`", err=True)
-    sys.exit(1 if failed or analysis.has_errors else 0)
+    sys.exit(1 if failed or analysis.errors > 0 else 0)
 
 
 def _print_template(group: str) -> None:

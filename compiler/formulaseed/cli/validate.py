@@ -20,7 +20,7 @@ from formulaseed.diagnostics.model import Diagnostic
 from formulaseed.diagnostics.render import render_text
 from formulaseed.diagnostics.suggestions import did_you_mean
 from formulaseed.ir.attributes import _attribute_at
-from formulaseed.pipeline import read_requests
+from formulaseed.loading import read_requests
 from formulaseed.requests.explain import explanation, reasons, suggestions
 from formulaseed.requests.groups import GROUPS
 from formulaseed.requests.model import InvalidRequest, ItemMeta, Line, Sentiment
@@ -71,7 +71,7 @@ def command(
     """
     analysis = read_requests(requests)
     report_warnings(analysis)
-    picked = chosen(analysis.lines, _groups(groups))
+    picked = chosen(analysis.parsed or (), _groups(groups))
     shown = _picked(explained, picked)
     failures = Failures()
     inputs = (requests, restaurants, reviews, judgements, social)

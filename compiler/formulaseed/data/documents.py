@@ -32,21 +32,6 @@ class Document:
     path: Path | None
 
 
-class HasDiagnostics:
-    """What every analysis says of its diagnostics."""
-
-    diagnostics: tuple[Diagnostic, ...]
-
-    @property
-    def errors(self) -> int:
-        """How many errors there are."""
-        return sum(d.severity == "error" for d in self.diagnostics)
-
-    @property
-    def has_errors(self) -> bool:
-        return self.errors > 0
-
-
 def source_of(given: str | os.PathLike[str], problems: Problems) -> tuple[Source, Path | None]:
     """The text of a file, and its path where it can be written back. A text that cannot be used is told."""
     data, path = read_bytes(given, limits.SEED_BYTES)

@@ -13,7 +13,7 @@ from formulaseed.diagnostics.model import Diagnostic
 from formulaseed.draft.conversion import Draft, Fault, Part, seed_text
 from formulaseed.draft.prompts import sentences
 from formulaseed.draft.task import Task
-from formulaseed.pipeline import Analysis, analyse_text
+from formulaseed.loading import SeedAnalysis, analyse_text
 from formulaseed.source.text import Source
 from formulaseed.wording import number_of
 
@@ -49,7 +49,7 @@ class Checked:
     draft: Draft
     text: str
     faults: tuple[Fault, ...]
-    analysis: Analysis
+    analysis: SeedAnalysis
     unsourced: tuple[str, ...]
 
     @property

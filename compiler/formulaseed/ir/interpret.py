@@ -14,7 +14,7 @@ from typing import Any
 from formulaseed import limits
 from formulaseed.errors import DataError, EvaluationError
 from formulaseed.ir import nodes
-from formulaseed.ir.attributes import _attribute_at
+from formulaseed.ir.attributes import _attribute_at, _read_attribute
 from formulaseed.language import typed
 from formulaseed.language.dates import _iso_date
 from formulaseed.language.functions import FUNCTIONS
@@ -96,9 +96,9 @@ def _row(program: nodes.Program, row: Mapping[str, Any], used: frozenset[Symbol]
 def _section(row: Mapping[str, Any], name: str) -> Mapping[str, Any]:
     keys = [key for key in row if isinstance(key, str)]
     typo = next((key for key in keys if _similar(name, key) or key.casefold().startswith(name)), None)
-    if name not in row and typo is not None:
-        raise DataError(f"`{name}` is missing, but there is `{typo[:80]}`")
-    return object_of(row.get(name, {}), f"`{name}`")
+    if name not in row:
+        raise DataError(f"`{name}` is missing" + (f", but there is `{typo[:80]}`" if typo is not None else ""))
+    return object_of(row[name], f"`{name}`")
 
 
 def _dated(meta: Mapping[str, Any], used: frozenset[Symbol]) -> Mapping[str, Any]:
@@ -139,6 +139,8 @@ def _input(
     value, place = given.get(field.name), f"{kind.value}.{field.name}"
     if isinstance(field, nodes.InputField) and value is None and field.path:
         value = _attribute_at(given, field.path)
+        if value is None:
+            _refuse_misspelt(given, field.path)
         if isinstance(value, str) and field.ty.is_numeric and _NUMERAL.fullmatch(value):
             value = float(value) if "." in value else int(value)
     keys = [key for key in given if isinstance(key, str)]
@@ -148,6 +150,19 @@ def _input(
     if isinstance(field, nodes.ExtractionField):
         return _within(_read(field.default if value is None else value, field.ty, place), field, place)
     return _read(value, field.ty, place)
+
+
+def _refuse_misspelt(given: Mapping[str, Any], path: tuple[str, ...]) -> None:
+    """Raise `DataError` where a path leads to nothing because a key is misspelt, or a value is not an object."""
+    found: Any = given
+    for key in path:
+        found = _read_attribute(found) if isinstance(found, str) else found
+        if found is None:
+            return
+        typo = None if key in object_of(found, "a part of the path") else _typo_of(key, found)
+        if typo is not None:
+            raise DataError(f"`{key}` is missing, but there is `{typo[:80]}`")
+        found = found.get(key)
 
 
 def _read(value: Any, ty: Type, place: str) -> Any:

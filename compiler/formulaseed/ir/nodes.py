@@ -192,6 +192,10 @@ class Domain(Protocol):
         """Return where values hold a field of the root outside its object; empty if an entity has that name."""
         ...
 
+    def similar(self, full_name: str) -> tuple[str, ...]:
+        """Return the names of other fields and entities that read like a typo of a part of this one."""
+        ...
+
 
 @tree_node
 class Program:

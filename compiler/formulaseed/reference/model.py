@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from formulaseed.ir.nodes import InputField
 from formulaseed.language.names import RESERVED_WORDS
 from formulaseed.language.types import BOOLEAN, INTEGER, NUMBER, STRING, Type, enum_of
+from formulaseed.language.typos import _similar
 
 if TYPE_CHECKING:
     from formulaseed.diagnostics.model import Problems
@@ -239,6 +240,16 @@ class Reference:
         full_names = [name for entity in names for name in (entity, *self.names_of(entity)) if name in wanted]
         types = [(name, self.type_of(name)) for name in full_names]
         return tuple(InputField(name, ty, self.descriptions[name]) for name, ty in types if ty is not None)
+
+    def similar(self, full_name: str) -> tuple[str, ...]:
+        """Return the names of other fields and entities that read like a typo of a part of this one."""
+        parts = full_name.split(".")
+        near = {name for part in parts for name in self._parts if part != name and _similar(part, name)}
+        return tuple(sorted(near))
+
+    @cached_property
+    def _parts(self) -> frozenset[str]:
+        return frozenset(part for name in (*self.types, *self._by_name) for part in name.split("."))
 
     @cached_property
     def known_names(self) -> KnownNames:

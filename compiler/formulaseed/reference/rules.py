@@ -26,7 +26,6 @@ NAME = "formula"
 
 _RULE_KEYS = ("name", "formula", "description")
 _FILE_KEYS = ("reference", "description", "rules")
-_SEED_KEYS = {"task_name", "compute", "compute_dag", "output", "extract"}
 
 
 def lower_formula(text: JsonString, reference: Reference, problems: Problems) -> surface.Program:
@@ -35,22 +34,6 @@ def lower_formula(text: JsonString, reference: Reference, problems: Problems) ->
     operation = surface.Formula(expression) if expression is not None else surface.Broken()
     name = Named(text.span, NAME)
     return surface.Program(name, steps=(surface.Step(name, text.span, operation),), output=(name,), reference=reference)
-
-
-def holds_rules(document: JsonValue | None) -> bool:
-    """Whether a document is rather one of rules than a seed: a list of them, or an object that holds one."""
-    if isinstance(document, JsonObject):
-        keys = {key.value for key in document.names()}
-        return "rules" in keys and not keys & _SEED_KEYS
-    if not isinstance(document, JsonArray):
-        return False
-    return any(isinstance(item, JsonObject) and item.get("formula") is not None for item in document.items[:10])
-
-
-def holds_reference(document: JsonValue | None) -> bool:
-    """Whether a document is rather a formula reference, or a schema file, than a seed."""
-    keys = {key.value for key in document.names()} if isinstance(document, JsonObject) else set()
-    return "entities" in keys and not keys & _SEED_KEYS
 
 
 def formulas_shown(document: JsonValue) -> Iterator[JsonString]:

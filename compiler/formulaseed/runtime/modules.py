@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 
 from formulaseed.errors import FormulaSeedError, SeedError
-from formulaseed.pipeline import FormulaSeed, compile_seed, load_seed, locate
+from formulaseed.loading import FormulaSeed, compile_seed, load_seed, locate
 from formulaseed.runtime.contract import GeneratedModule
 from formulaseed.runtime.evaluator import Evaluator
 from formulaseed.runtime.loading import read_module, seed_path_of, verified_module

@@ -13,7 +13,7 @@ import pytest
 from formulaseed.data.files import holds
 from formulaseed.diagnostics.render import render_text, summary
 from formulaseed.errors import EvaluationError, FormulaSeedError
-from formulaseed.pipeline import Analysis, FormulaSeed, analyse, compile_seed, load_seed
+from formulaseed.loading import FormulaSeed, SeedAnalysis, analyse, compile_seed, load_seed
 from formulaseed.runtime.evaluator import Evaluator
 from formulaseed.runtime.loading import module_from_file, module_from_source
 
@@ -35,7 +35,7 @@ class SeedFile(pytest.File):
             yield SeedTest.from_parent(self, name=name, test=test)
 
     @cached_property
-    def analysis(self) -> Analysis:
+    def analysis(self) -> SeedAnalysis:
         return analyse(self.path)
 
     @property
@@ -46,7 +46,7 @@ class SeedFile(pytest.File):
 
     def loaded(self) -> FormulaSeed:
         """The checked seed. What is wrong with it is told by `check`, not by every test."""
-        if self.analysis.has_errors:
+        if self.analysis.errors:
             pytest.skip("the seed has errors")
         return load_seed(self.path)
 
@@ -80,7 +80,7 @@ class SeedTest(pytest.Item):
 def _check(seed: SeedFile, test: SeedTest) -> None:
     """The seed has no errors; its warnings are a section of the report."""
     diagnostics = seed.analysis.diagnostics
-    if seed.analysis.has_errors:
+    if seed.analysis.errors:
         raise Failed(f"{render_text(diagnostics)}\n{summary(diagnostics)}")
     if diagnostics:
         test.add_report_section("call", "formulaseed", render_text(diagnostics))

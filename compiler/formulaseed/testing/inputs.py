@@ -20,7 +20,7 @@ from formulaseed.language import typed
 from formulaseed.language.typed import Symbol, SymbolKind
 from formulaseed.language.types import Base, Type
 from formulaseed.language.typos import _typo_of
-from formulaseed.pipeline import FormulaSeed, SeedLike, load_seed
+from formulaseed.loading import FormulaSeed, SeedLike, load_seed
 from formulaseed.testing.values import TEXTS, JsonValue, integers, numbers
 
 JsonRow = dict[str, Any]

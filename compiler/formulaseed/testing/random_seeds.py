@@ -7,7 +7,7 @@ from typing import Any
 from hypothesis import assume
 from hypothesis import strategies as st
 
-from formulaseed.pipeline import analyse
+from formulaseed.loading import analyse
 from formulaseed.seed import standard_fields
 from formulaseed.seed.read.keys import STRATEGIES
 from formulaseed.testing.steps import StepWriter

@@ -7,7 +7,7 @@ from typing import Any
 
 from formulaseed.ir.interpret import interpret
 from formulaseed.language.types import Value
-from formulaseed.pipeline import FormulaSeed, SeedLike, load_seed
+from formulaseed.loading import FormulaSeed, SeedLike, load_seed
 
 
 def reference_evaluate(

@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping
 from typing import TypeVar
 
-from formulaseed.ir.attributes import _attribute_at
+from formulaseed.ir.attributes import _attribute_at, _read_attribute
 from formulaseed.language.dates import _iso_date
 from formulaseed.language.json_values import JsonObject, JsonValue, _shown
 from formulaseed.language.typos import _similar, _typo_of
@@ -152,17 +152,23 @@ def _refused(place: str, expected: str, value: JsonValue) -> DataError:
     return DataError(f"`{place}` must be {expected}, not {_shown(value)}")
 
 
-def _object(record: JsonObject, name: str) -> JsonObject:
-    """A section of a JSON row. An absent one is empty, but for a key that is a typo of it or begins with it."""
-    section = record.get(name)
+def _expect_object(value: JsonValue, what: str) -> None:
+    if not isinstance(value, dict):
+        raise DataError(f"{what} must be an object, not {_shown(value)}")
+
+
+def _object(row: JsonObject, name: str) -> JsonObject:
+    """A section of a JSON row. It must be there: otherwise a misspelt one would give every default."""
+    _expect_object(row, "a row")
+    section = row.get(name)
     if isinstance(section, dict):
         return section
-    if name in record:
+    if name in row:
         raise DataError(f"`{name}` must be an object, not {_shown(section)}")
-    for key in record:
+    for key in row:
         if _similar(name, key) or key.casefold()[: len(name)] == name:
             raise DataError(f"`{name}` is missing, but there is `{key[:80]}`: rename it")
-    return {}
+    raise DataError(f"`{name}` is missing; it must be an object")
 
 
 def _left_out(record: JsonObject, section: str, name: str, inputs: Mapping[str, tuple[str, ...]]) -> bool:
@@ -212,7 +218,25 @@ def _number(value: JsonValue, place: str) -> float:
 def _value_at(record: JsonObject, name: str, path: tuple[str, ...]) -> JsonValue:
     """A field's value: under its own name, else at a path, where strings are read as Yelp writes attributes."""
     own = record.get(name)
-    return own if own is not None else _attribute_at(record, path)
+    found = own if own is not None else _attribute_at(record, path)
+    return found if found is not None else _nothing_at(record, path)
+
+
+def _nothing_at(record: JsonObject, path: tuple[str, ...]) -> JsonValue:
+    """None. Raises DataError where a path leads to nothing because a key is misspelt, or a value is not an object."""
+    found: JsonValue = record
+    for place, key in enumerate(path):
+        found = _read_attribute(found) if isinstance(found, str) else found
+        if found is None:
+            return None
+        if not isinstance(found, dict):
+            raise DataError(f"`{'.'.join(path[:place])}` must be an object or null, not {_shown(found)}")
+        typo = None if key in found else _typo_of(key, found)
+        if typo is not None:
+            fix = f"rename it, or give `{key}` as null"
+            raise DataError(f"`{'.'.join(path[: place + 1])}` is missing, but there is `{typo[:80]}`: {fix}")
+        found = found.get(key)
+    return None
 
 
 def _numeral_at(record: JsonObject, name: str, path: tuple[str, ...]) -> JsonValue:
@@ -249,6 +273,20 @@ def _is_there(record: JsonObject, name: str) -> bool | None:
     if found is None or isinstance(found, dict):
         return None if found is None else True
     raise DataError(f"`{name}` must be an object or null, not {_shown(found)}")
+
+
+def _misspelt(record: JsonObject, paths: tuple[tuple[str, ...], ...], known: tuple[str, ...]) -> bool:
+    """False for a field that is null or absent. Raises DataError where a key is a typo of an absent one."""
+    for path in paths:
+        section = record
+        for name in path:
+            typo = None if name in section else _typo_of(name, section, known)
+            if typo is not None:
+                fix = f"rename it, or give `{name}` as null"
+                raise DataError(f"`{'.'.join(path)}` is missing, but there is `{typo[:80]}`: {fix}")
+            found = section.get(name)
+            section = found if isinstance(found, dict) else {}
+    return False
 
 
 def _prefixed(record: JsonObject, path: tuple[str, ...]) -> JsonValue:
@@ -293,6 +331,7 @@ def _bounded(value: _Number, low: float, high: float, place: str) -> _Number:
 
 def _known(record: JsonObject, names: tuple[str, ...]) -> None:
     """Refuse a parameter that the seed does not declare."""
+    _expect_object(record, "the parameters")
     for name in record:
         if name not in names:
-            raise DataError(f"there is no parameter `{name[:80]}`; there are: {', '.join(names)}")
+            raise DataError(f"there is no parameter `{str(name)[:80]}`; there are: {', '.join(names)}")

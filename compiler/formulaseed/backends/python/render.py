@@ -27,26 +27,26 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
 LINE_LENGTH = 120
-_ALWAYS = frozenset({"JsonValue", "JsonObject", "EvaluationError", "DataError"})
-_REQUESTS_ALWAYS = frozenset(
-    {
-        "Truth",
-        "Restaurant",
-        "Background",
-        "parse_restaurant",
-        "parse_background",
-        "JsonObject",
-        "JsonValue",
-        "DataError",
-    }
-)
+View = ModuleView | RequestsView | RulesView
+_JSON = frozenset({"JsonValue", "JsonObject"})
+"""Types that every module defines."""
 _FROM = {
     "collections.abc": ("Callable", "Iterable", "Mapping", "Sequence"),
     "functools": ("cached_property",),
     "typing": ("Final", "Literal", "NamedTuple", "TypeAlias", "TypeVar"),
 }
-_ANYWAY = frozenset({"Iterable", "Mapping", "Sequence"})
-"""Imported by every module of a seed, so that a step more or less changes no import."""
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """A template, the helpers that all of its modules define, and what all of them import.
+
+    These do not depend on what a module uses, so that a step more or less changes no import.
+    """
+
+    name: str
+    helpers: tuple[str, ...]
+    imports: tuple[str, ...]
 
 
 class RawTextError(TypeError):
@@ -65,32 +65,19 @@ class RenderedModule:
         return sealed(f"{body.rstrip()}\n\n\n{self.helpers}\n")
 
 
-def render_module(view: ModuleView, bare: ModuleView) -> tuple[RenderedModule, RenderedModule]:
-    """A module and its bare twin.
+def render(template: Template, view: View, comment_free: View) -> tuple[RenderedModule, RenderedModule]:
+    """Return a module and its comment-free build.
 
-    What they need of helpers and imports is found in the twin, so that no description has a say in it.
+    The helpers and imports in use are found in the latter, so that no description has a say in them.
     """
-    helpers, imports = _needed(_rendered(bare, ()))
-    return RenderedModule(_rendered(view, imports), helpers), RenderedModule(_rendered(bare, imports), helpers)
+    helpers, imports = _needed(_rendered(comment_free, (), template), template)
+    made = [RenderedModule(_rendered(each, imports, template), helpers) for each in (view, comment_free)]
+    return made[0], made[1]
 
 
-def render_requests(view: RequestsView, bare: RequestsView) -> tuple[RenderedModule, RenderedModule]:
-    """The same for requests."""
-    helpers, imports = _needed(_rendered(bare, (), "requests"), _REQUESTS_ALWAYS, frozenset())
-    made = (RenderedModule(_rendered(each, imports, "requests"), helpers) for each in (view, bare))
-    return next(made), next(made)
-
-
-def render_rules(view: RulesView, bare: RulesView) -> tuple[RenderedModule, RenderedModule]:
-    """The same for rules."""
-    helpers, imports = _needed(_rendered(bare, (), "rules"), anyway=frozenset({"Mapping", "Sequence"}))
-    made = (RenderedModule(_rendered(each, imports, "rules"), helpers) for each in (view, bare))
-    return next(made), next(made)
-
-
-def _rendered(view: ModuleView | RequestsView | RulesView, imports: tuple[Code, ...], template: str = "module") -> str:
+def _rendered(view: View, imports: tuple[Code, ...], template: Template) -> str:
     variables: dict[str, object] = {field.name: getattr(view, field.name) for field in fields(view)}
-    return _environment().get_template(f"python/{template}.py.j2").render(variables, imports=imports)
+    return _environment().get_template(f"python/{template.name}.py.j2").render(variables, imports=imports)
 
 
 @cache
@@ -159,15 +146,13 @@ def _helpers_of(source: str) -> dict[str, _Helper]:
     return helpers
 
 
-def _needed(
-    body: str, always: frozenset[str] = _ALWAYS, anyway: frozenset[str] = _ANYWAY
-) -> tuple[str, tuple[Code, ...]]:
+def _needed(body: str, template: Template) -> tuple[str, tuple[Code, ...]]:
     """The helpers that a module's body uses, with those that they use, and the imports of all of them."""
     known = _helpers()
     used = {
         node.id for node in ast.walk(ast.parse(body)) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)
     }
-    wanted = {name for name in known if name in used} | always
+    wanted = {name for name in known if name in used} | _JSON | {*template.helpers}
     while True:
         names = {name for helper in wanted for name in known[helper].uses}
         more = (names & known.keys()) - wanted
@@ -179,7 +164,7 @@ def _needed(
                 "re",
                 "warnings",
             }  # in a body these are a step's names; modules are imported for helpers
-            return _laid_out(chosen), tuple(Code(line) for line in _imports(used | names | anyway))
+            return _laid_out(chosen), tuple(Code(line) for line in _imports(used | names | {*template.imports}))
         wanted |= more
 
 

@@ -137,7 +137,10 @@ class _Planner:
         else:
             code, read = Code(_TYPES[ty.base]), f"_{_READERS[ty.base]}({local}, {place})"
         if ty.nullable:
-            return FieldView(name, Code(f"{code} | None"), Code(f"None if {local} is None else {read}"), comment)
+            paths = [tuple(field.name.split(".")), *filter(None, [self.reference.direct_path(field.name)])]
+            shown, known = ", ".join(map(_tuple, paths)), _tuple(self.reference.similar(field.name))
+            absent = f"{local} is None and not _misspelt(record, ({shown},), {known})"
+            return FieldView(name, Code(f"{code} | None"), Code(f"None if {absent} else {read}"), comment)
         return FieldView(name, code, Code(read), comment)
 
     def beside(self, name: str, description: str) -> Code:

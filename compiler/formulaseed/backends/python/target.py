@@ -1,0 +1,55 @@
+"""The Python target: plan, render, verify, for each kind of document."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from formulaseed.backends.base import KindName, Unit
+from formulaseed.backends.python.dialects import REQUESTS, SEEDS, Dialect
+from formulaseed.backends.python.plan import plan_module
+from formulaseed.backends.python.render import Template, render
+from formulaseed.backends.python.requests_plan import plan_requests
+from formulaseed.backends.python.rules_plan import plan_rules
+from formulaseed.backends.python.verify import verify
+
+_ERRORS = ("EvaluationError", "DataError")
+_REQUESTS = ("Truth", "Restaurant", "Background", "parse_restaurant", "parse_background", "DataError")
+
+
+@dataclass(frozen=True, slots=True)
+class _Module:
+    """How the modules of one kind of document are made."""
+
+    plan: Callable[..., Any]
+    template: Template
+    dialect: Dialect
+
+
+SEED_TEMPLATE = Template("module", _ERRORS, ("Iterable", "Mapping", "Sequence"))
+_MODULES: dict[KindName, _Module] = {
+    "seed": _Module(plan_module, SEED_TEMPLATE, SEEDS),
+    "requests": _Module(plan_requests, Template("requests", _REQUESTS, ()), REQUESTS),
+    "rules": _Module(plan_rules, Template("rules", _ERRORS, ("Mapping", "Sequence")), SEEDS),
+}
+
+
+class PythonBackend:
+    """Standalone modules that need the standard library only."""
+
+    kinds = frozenset(_MODULES)
+    unsupported: frozenset[str] = frozenset()
+
+    def emit(self, unit: Unit, *, formatted: bool) -> tuple[str, str | None]:
+        """Return the module's source, and what the verification finds wrong with it."""
+        module = _MODULES[unit.kind]
+        view, bare = (
+            module.plan(unit.program, path=unit.path, sha256=unit.sha256, bare=bare) for bare in (False, True)
+        )
+        rendered, comment_free = render(module.template, view, bare)
+        source = rendered.source(formatted=formatted)
+        return source, verify(source, comment_free.source(formatted=False), module.dialect)
+
+
+BACKEND = PythonBackend()

@@ -1,0 +1,145 @@
+"""What the phases do with each kind of document; here seeds and requests, in `formulas` what is over a formula reference."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+from formulaseed.backends.base import KindName
+from formulaseed.data.documents import Document, is_too_long, read_text
+from formulaseed.diagnostics.model import Diagnostic, Problems
+from formulaseed.ir import nodes
+from formulaseed.seed import surface
+from formulaseed.seed.check.program import check_program
+from formulaseed.seed.lint.run import allow, lint
+from formulaseed.seed.read.detect import lower_document
+from formulaseed.seed.write.autofix import applicable, with_steps_sorted
+from formulaseed.source.json_reader import JsonArray, JsonObject, JsonValue, Plain, json_lines, plain
+from formulaseed.source.text import Source
+
+if TYPE_CHECKING:  # a command that reads seeds alone does without
+    from formulaseed.requests.model import Line, Requests
+
+Parsed = TypeVar("Parsed")
+Checked = TypeVar("Checked")
+
+
+def tree_data(document: Document) -> Plain:
+    """Return the JSON values of a document."""
+    assert document.tree is not None
+    return plain(document.tree)
+
+
+def nothing_to_lint(parsed: object, checked: object, problems: Problems) -> None:
+    """Lint documents for which there are no such rules."""
+
+
+def as_written(document: Document, parsed: object, diagnostics: tuple[Diagnostic, ...]) -> str:
+    """Return the text of a document whose order is the author's."""
+    return document.source.text
+
+
+@dataclass(frozen=True)
+class Kind(Generic[Parsed, Checked]):
+    """A kind of document: each phase takes what the one before it gives, and reports what is wrong to `Problems`.
+
+    `data` gives the values that the document's SHA-256 is of, `in_order` the text with its parts in dependency order, and
+    `definitions` the program whose definitions a safe fix must not contradict.
+    """
+
+    name: KindName
+    parse: Callable[[Document, Problems], Parsed | None]
+    check: Callable[[Document, Parsed, Problems], Checked | None]
+    lint: Callable[[Parsed | None, Checked | None, Problems], None] = nothing_to_lint
+    read: Callable[[Source, Path | None, Problems], Document] = read_text
+    data: Callable[[Document], Plain] = tree_data
+    in_order: Callable[[Document, Parsed | None, tuple[Diagnostic, ...]], str] = as_written
+    fixes: Callable[[tuple[Diagnostic, ...], Parsed | None], list[Diagnostic]] = lambda found, _: applicable(
+        found, None
+    )
+
+
+def document_name(document: Document) -> str:
+    """Return the name of a document's file without its ending."""
+    return Path(document.source.name.strip("<>")).name.split(".")[0]
+
+
+# --- seeds
+
+
+def _parse_seed(document: Document, problems: Problems) -> surface.Program | None:
+    return lower_document(document.tree, problems) if document.tree is not None else None
+
+
+def _check_seed(document: Document, program: surface.Program, problems: Problems) -> nodes.Program:
+    return check_program(program, problems)
+
+
+def _lint_seed(written: surface.Program | None, checked: nodes.Program | None, problems: Problems) -> None:
+    if written is not None and checked is not None:
+        lint(written, checked, problems)
+    allow(written.allowances if written is not None else (), problems)
+
+
+def _steps_in_order(document: Document, program: surface.Program | None, diagnostics: tuple[Diagnostic, ...]) -> str:
+    text = document.source.text
+    if document.tree is None or program is None or all(d.code != "FS202" for d in diagnostics):
+        return text
+    return with_steps_sorted(text, document.tree, program)
+
+
+SEED = Kind("seed", _parse_seed, _check_seed, _lint_seed, in_order=_steps_in_order, fixes=applicable)
+
+
+# --- requests
+
+
+def _parse_requests(document: Document, problems: Problems) -> tuple[Line, ...] | None:
+    from formulaseed.requests.read import lower_requests
+
+    if is_too_long(document.source, "the text of all requests", problems):
+        return None
+    return lower_requests(document.source, problems)
+
+
+def _check_requests(document: Document, lines: tuple[Line, ...], problems: Problems) -> Requests:
+    from formulaseed.requests.model import Request, Requests
+
+    return Requests(document_name(document), tuple(line for line in lines if isinstance(line, Request)))
+
+
+def _lines_data(document: Document) -> Plain:
+    text = document.source.text
+    return [json.loads(text[line.start : line.end]) for line in json_lines(document.source)]
+
+
+def unread(source: Source, path: Path | None, problems: Problems) -> Document:
+    """Return a document that is not JSON as a whole."""
+    return Document(source, None, path)
+
+
+REQUESTS = Kind("requests", _parse_requests, _check_requests, read=unread, data=_lines_data)
+
+
+# --- which kind a file is of
+
+_SEED_KEYS = {"task_name", "compute", "compute_dag", "output", "extract"}
+
+
+def holds_rules(document: JsonValue | None) -> bool:
+    """Whether a document is rather one of rules than a seed: a list of them, or an object that holds one."""
+    if isinstance(document, JsonObject):
+        keys = {key.value for key in document.names()}
+        return "rules" in keys and not keys & _SEED_KEYS
+    if not isinstance(document, JsonArray):
+        return False
+    return any(isinstance(item, JsonObject) and item.get("formula") is not None for item in document.items[:10])
+
+
+def holds_reference(document: JsonValue | None) -> bool:
+    """Whether a document is rather a formula reference, or a schema file, than a seed."""
+    keys = {key.value for key in document.names()} if isinstance(document, JsonObject) else set()
+    return "entities" in keys and not keys & _SEED_KEYS

@@ -1,0 +1,169 @@
+"""Documents as users give them, a path, `-` or JSON values: read, analysed, loaded."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from formulaseed.data.documents import Document, dumped, not_compiled, read_text, source_of
+from formulaseed.diagnostics.model import Problems
+from formulaseed.errors import FormulaSeedError, SeedError
+from formulaseed.ir import nodes
+from formulaseed.ir.places import place_of
+from formulaseed.kinds import REQUESTS, SEED, holds_reference, holds_rules
+from formulaseed.pipeline import Analysis, Compilable, checked, compile, run
+from formulaseed.seed import surface
+from formulaseed.seed.read.detect import holds_requests
+from formulaseed.source.text import Source
+
+if TYPE_CHECKING:
+    from formulaseed.formulas import ReferenceLike
+    from formulaseed.reference.model import Reference
+    from formulaseed.requests.model import Line, Requests
+
+SeedLike = str | os.PathLike[str] | Mapping[str, Any]
+RequestsLike = str | os.PathLike[str] | Iterable[Mapping[str, Any]]
+SeedAnalysis = Analysis[surface.Program, nodes.Program]
+RequestsAnalysis = Analysis[tuple["Line", ...], "Requests"]
+
+
+class FormulaSeed(Compilable[nodes.Program]):
+    """A seed that has been checked and has no errors; `diagnostics` are its warnings."""
+
+    @property
+    def task_name(self) -> str:
+        return self.program.task_name
+
+
+class RequestsFile(Compilable["Requests"]):
+    """A file of requests that has been checked and has no errors; `diagnostics` are its warnings."""
+
+
+def read(seed: SeedLike, problems: Problems) -> Document:
+    """Read a file or a dictionary. Raises `UnreadableError` for a file that cannot be opened."""
+    if isinstance(seed, Mapping):
+        return read_text(Source("<seed>", dumped(seed)), None, problems)
+    if not isinstance(seed, str | os.PathLike):
+        raise FormulaSeedError(f"a seed is a path or a dictionary, not {type(seed).__name__}")
+    source, path = source_of(seed, problems)
+    return Document(source, None, path) if problems.has_errors else read_text(source, path, problems)
+
+
+def analyse(seed: SeedLike) -> SeedAnalysis:
+    """Run the phases up to `lint`; every problem is in the result's diagnostics."""
+    problems = Problems()
+    return run(SEED, read(seed, problems), problems)
+
+
+def analyse_text(source: Source) -> SeedAnalysis:
+    """Analyse the text of a seed."""
+    problems = Problems()
+    return run(SEED, read_text(source, None, problems), problems)
+
+
+def analyse_file(given: str | os.PathLike[str], reference: ReferenceLike | None = None) -> Analysis[Any, Any]:
+    """Analyse whatever the file holds: a seed, requests, rules, a reference. Raises `UnreadableError`."""
+    problems = Problems()
+    source, path = source_of(given, problems)
+    if problems.has_errors:
+        return Analysis(SEED, Document(source, None, path), None, None, problems.sorted())
+    if holds_requests(source):
+        return run(REQUESTS, Document(source, None, path), problems)
+    document = read_text(source, path, problems)
+    if holds_rules(document.tree):
+        from formulaseed.formulas import rules_kind
+
+        return run(rules_kind(reference), document, problems)
+    if holds_reference(document.tree):
+        from formulaseed.formulas import REFERENCE
+
+        return run(REFERENCE, document, problems)
+    return run(SEED, document, problems)
+
+
+def analyse_rules(given: str | os.PathLike[str], reference: ReferenceLike | None = None) -> SeedAnalysis:
+    """Analyse a file as one of rules, whatever it holds. Raises `UnreadableError`."""
+    from formulaseed.formulas import rules_kind
+
+    problems = Problems()
+    source, path = source_of(given, problems)
+    document = Document(source, None, path) if problems.has_errors else read_text(source, path, problems)
+    return run(rules_kind(reference), document, problems)
+
+
+def analyse_formula(text: str, reference: Reference) -> SeedAnalysis:
+    """Analyse one formula over a reference."""
+    from formulaseed.formulas import formula_kind
+
+    if not isinstance(text, str):
+        raise FormulaSeedError(f"a formula is a string, not {type(text).__name__}")
+    return run(formula_kind(reference), Document(Source("<formula>", text), None, None), Problems())
+
+
+def analyse_requests(given: RequestsLike) -> RequestsAnalysis:
+    """Analyse a file of requests, or the requests as JSON values."""
+    problems = Problems()
+    if isinstance(given, str | os.PathLike):
+        source, path = source_of(given, problems)
+        if problems.has_errors:
+            return Analysis(REQUESTS, Document(source, None, path), None, None, problems.sorted())
+        return run(REQUESTS, Document(source, None, path), problems)
+    if isinstance(given, Mapping) or not isinstance(given, Iterable):
+        raise FormulaSeedError(f"requests are a path or a list of objects, not {type(given).__name__}")
+    text = "".join(dumped(request, "request", indent=None) + "\n" for request in given)
+    return run(REQUESTS, Document(Source("<requests>", text), None, None), problems)
+
+
+def load_seed(seed: SeedLike | FormulaSeed, *, strict: bool = False) -> FormulaSeed:
+    """Read and check a seed. Raises `SeedError` with every diagnostic if it has errors; with `strict` warnings are."""
+    return seed if isinstance(seed, FormulaSeed) else _seed(checked(analyse(seed), strict=strict))
+
+
+def load_requests(given: RequestsLike | RequestsFile, *, strict: bool = False) -> RequestsFile:
+    """Read and check a file of requests. Raises `SeedError` with every diagnostic if one of them has errors."""
+    return given if isinstance(given, RequestsFile) else _requests(checked(analyse_requests(given), strict=strict))
+
+
+def read_requests(given: RequestsLike | RequestsFile) -> RequestsAnalysis:
+    """Read and check requests, some of which may be invalid. Raises `SeedError` if none of them can be read."""
+    if isinstance(given, RequestsFile):
+        return Analysis(given.kind, given.document, given.program.requests, given.program, given.diagnostics)
+    analysis = analyse_requests(given)
+    if not analysis.parsed:
+        raise SeedError(analysis.diagnostics)
+    return analysis
+
+
+def load_file(
+    path: str | os.PathLike[str], *, strict: bool = False, reference: ReferenceLike | None = None
+) -> Compilable[Any]:
+    """Read and check what a file holds. Raises `SeedError` if it has errors, `UnreadableError` without one."""
+    analysis = analyse_file(path, reference)
+    if analysis.kind.name == "reference" and not analysis.errors:
+        help = "compile a file of rules over it"
+        raise not_compiled(analysis.document.source, "FS008", "this is a formula reference, and holds no rules", help)
+    found = checked(analysis, strict=strict)
+    return _seed(found) if found.kind is SEED else found
+
+
+def _seed(found: Compilable[nodes.Program]) -> FormulaSeed:
+    return FormulaSeed(found.kind, found.document, found.program, found.diagnostics)
+
+
+def _requests(found: Compilable[Requests]) -> RequestsFile:
+    return RequestsFile(found.kind, found.document, found.program, found.diagnostics)
+
+
+def compile_seed(seed: SeedLike | FormulaSeed, *, target: str = "python", formatted: bool = True) -> str:
+    """Return the source of a seed's module. Raises `SeedError` if the seed has errors."""
+    return compile(load_seed(seed), target, formatted=formatted)
+
+
+def locate(seed: FormulaSeed, step: str, kind: str) -> str:
+    """Return the place in the seed of an evaluation error as `file:line:column`; empty if there is none."""
+    span = place_of(seed.program, step, kind)
+    if span is None:
+        return ""
+    line, column = span.source.position(span.start)
+    return f"{span.source.name}:{line}:{column}"

@@ -106,7 +106,7 @@ GROUPS: dict[str, Group] = {
         "a condition with a social filter of one hop, and none of two",
     ),
     "G10": Group(
-        "Social SocialFilter (2-hop)", "2HOP([friends], pattern)", lambda p: 2 in p.hops(),
+        "Social Circle (2-hop)", "2HOP([friends], pattern)", lambda p: 2 in p.hops(),
         "a condition with a social filter of two hops",
     ),
 }  # fmt: skip

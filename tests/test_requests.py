@@ -14,7 +14,7 @@ from formulaseed import SeedError, limits, load_requests
 from formulaseed.diagnostics.model import Diagnostic
 from formulaseed.loading import analyse_file, analyse_requests
 from formulaseed.requests import model as ir
-from formulaseed.requests.groups import GROUPS, group_of, pattern_fault
+from formulaseed.requests.groups import GROUPS, fits, group_of
 from formulaseed.source.text import Source, Span
 from helpers import EXAMPLES, TASKS, formulaseed, write_lines
 from hypothesis import given
@@ -335,7 +335,7 @@ ONE_HOP, TWO_HOPS = (condition(ir.SocialRating(4.0, 1, ir.SocialFilter(("Ana",),
 )
 def test_group_patterns(groups: set[str], structure: ir.Node) -> None:
     """The patterns of the reference, with one anchor, several or none."""
-    assert {group for group in GROUPS if not pattern_fault(group, structure)} == groups
+    assert {group for group in GROUPS if fits(group, structure)} == groups
 
 
 @pytest.mark.parametrize(

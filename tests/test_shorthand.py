@@ -17,7 +17,7 @@ from formulaseed.diagnostics.render import render_text
 from formulaseed.loading import analyse_requests
 from formulaseed.requests import model
 from formulaseed.requests.shorthand import Hop, Junction, Name, Shorthand, as_name, parse_shorthand, print_shorthand
-from formulaseed.requests.shorthand_check import Disagreement, disagreements, shorthand_of, shorthand_tree
+from formulaseed.requests.shorthand_check import disagreements, shorthand_of, shorthand_tree
 from formulaseed.requests.template import PATTERNS
 from formulaseed.source.json_reader import JsonString, read_json
 from formulaseed.source.text import Source, Span
@@ -57,7 +57,7 @@ def structure(tree: Shorthand) -> model.Node:
     return model.Condition("said", model.ReviewText(tree.pattern, None, circle, 1, tree.pattern), NOWHERE)
 
 
-def differences(meant: str, said: str) -> list[Disagreement]:
+def differences(meant: str, said: str) -> list[Diagnostic]:
     return disagreements(structure(parsed(meant)), parsed(said))
 
 
@@ -437,12 +437,12 @@ def _alike(meant: Shorthand, said: Shorthand) -> bool:
         ),
     ],
 )  # fmt: skip
-def test_a_difference_is_told_with_its_place(meant: str, said: str, message: str, place: str) -> None:
+def test_a_difference_is_reported_with_its_place(meant: str, said: str, message: str, place: str) -> None:
     """One difference, in words that name the argument as the shorthand counts, with the shorthand's part underlined."""
-    ((found, help, span),) = differences(meant, said)
-    assert found == message
-    assert said[span.start : span.end] == place
-    assert help.startswith("write `")
+    (found,) = differences(meant, said)
+    assert found.message == message
+    assert said[found.span.start : found.span.end] == place
+    assert found.help.startswith("write `")
 
 
 def test_all_differences_are_reported() -> None:

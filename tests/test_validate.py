@@ -347,7 +347,7 @@ def test_a_request_with_errors_is_invalid_and_the_others_are_validated(
         assert line["errors"]
         assert all(error.startswith(f"{mixed[0]}:{number}:") for error in line["errors"])
     assert [len(line["errors"]) for line in invalid] == [1, 1, 1, 1, 1, 5, 1, 1]
-    assert invalid[0]["errors"] == [f"{mixed[0]}:4:8: FS811 `R1` is no id of a request"]
+    assert invalid[0]["errors"] == [f"{mixed[0]}:4:8: FS811 `R1` is not the id of a request"]
     assert all("errors" not in line for line in results if line["status"] != "invalid")
     summary = done.out.splitlines()[-1]
     assert (
@@ -412,7 +412,7 @@ def test_an_invalid_request_is_explained_by_its_diagnostics(mixed: tuple[Path, P
     ]
     assert lines[1].startswith("error[FS509] invalid-value: `item_metaa` is no kind of evidence")
     assert [line for line in lines if line.startswith(("error", "warning"))][1:] == [
-        "error[FS203] duplicate-name: the id `R03` stands twice, first on line 3"
+        "error[FS203] duplicate-name: duplicate id `R03`, first on line 3"
     ]
     assert done.out.count("   = help: ") == 2
 

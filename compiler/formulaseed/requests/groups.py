@@ -118,7 +118,6 @@ def group_of(id: str) -> str:
     return f"G{(int(id[1:]) - 1) // 10 + 1:02d}"
 
 
-def pattern_fault(group: str, structure: ir.Node) -> str:
-    """What a structure lacks of its group's pattern; empty where it has it."""
-    known = GROUPS[group]
-    return "" if known.fits(_parts(structure)) else f"the structure does not fit {group}, which is {known.meaning}"
+def fits(group: str, structure: ir.Node) -> bool:
+    """Whether a structure has its group's pattern."""
+    return GROUPS[group].fits(_parts(structure))

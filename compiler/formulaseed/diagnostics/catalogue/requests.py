@@ -3,10 +3,124 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 
-from formulaseed.diagnostics.model import Diagnostic, diagnostic
-from formulaseed.diagnostics.suggestions import near
+from formulaseed.diagnostics.model import Diagnostic, Help, Suggestion, diagnostic
+from formulaseed.diagnostics.suggestions import did_you_mean, meant, near
 from formulaseed.source.text import Span
+
+# --- lines
+
+
+def no_requests(span: Span) -> Diagnostic:
+    return diagnostic("FS509", span, "the file holds no request", "write one JSON object a line")
+
+
+def request_over_lines(span: Span) -> Diagnostic:
+    message = "a request is laid out over several lines"
+    return diagnostic("FS001", span, message, "write each request on a line of its own")
+
+
+def unreadable_line(span: Span, kind: str, message: str, help: Help) -> Diagnostic:
+    """A fault of the JSON; `kind` is that of the reader."""
+    codes = {"syntax": "FS001", "depth": "FS004", "duplicate": "FS005", "number": "FS006", "text": "FS007"}
+    return diagnostic(codes[kind], span, message, help)
+
+
+def empty_string(span: Span, key: str, example: str) -> Diagnostic:
+    return diagnostic("FS815", span, f"`{key}` is empty", f"write {example}")
+
+
+def invalid_id(span: Span, id: str, suggested: str) -> Diagnostic:
+    """`suggested` is the id that was probably intended, or empty."""
+    help = meant(suggested) if suggested else "write R01 to R99, or R100"
+    return diagnostic("FS811", span, f"`{id}` is not the id of a request", help)
+
+
+def duplicate_id(span: Span, id: str, line: int) -> Diagnostic:
+    message = f"duplicate id `{id}`, first on line {line}"
+    return diagnostic("FS203", span, message, "give one of the two another id")
+
+
+def id_and_group_disagree(span: Span, id: str, expected: str, group: str) -> Diagnostic:
+    message = f"`{id}` belongs to {expected}, and the request says {group}"
+    return diagnostic("FS812", span, message, "R01 to R10 are G01, R11 to R20 are G02, and so on")
+
+
+def group_pattern(span: Span, group: str, name: str, pattern: str, meaning: str) -> Diagnostic:
+    message = f"the structure does not fit {group}, which is {meaning}"
+    return diagnostic("FS813", span, message, f"{group} is {name}: `{pattern}`")
+
+
+def neither_condition_nor_junction(span: Span, what: str, example: str) -> Diagnostic:
+    return diagnostic("FS502", span, f"{what} is neither a condition nor an `AND` or `OR`", f"write {example}")
+
+
+def too_many_conditions(span: Span, most: int) -> Diagnostic:
+    return diagnostic("FS510", span, f"a request has more than {most} conditions", "leave some out")
+
+
+def unknown_junction(span: Span, op: str) -> Diagnostic:
+    upper = op.strip().upper()
+    help: Help = meant(upper) if upper in ("AND", "OR") else "write `AND` or `OR`"
+    if upper == "NOT":
+        help = 'evidence negates: "true": "False", "not_true" or "not_contains"'
+    return diagnostic("FS505", span, f"`{op}` joins no conditions", help)
+
+
+def no_arguments(span: Span) -> Diagnostic:
+    return diagnostic("FS509", span, "`args` is empty", "list the conditions that it joins")
+
+
+# --- evidence
+
+_SYMBOLS = {">=": "gte", ">": "gt", "<=": "lte", "<": "lt", "==": "eq", "=": "eq", "!=": "ne"}
+
+
+def empty_value(span: Span, what: str, example: str) -> Diagnostic:
+    return diagnostic("FS509", span, f"{what} is empty", f"write a value, such as {example}")
+
+
+def invalid_choice(span: Span, key: str, word: str, allowed: Collection[str], operators: Collection[str]) -> Diagnostic:
+    symbol = _SYMBOLS.get(word, "")
+    help = did_you_mean(word, allowed, what="it is one of")
+    if symbol in allowed:
+        help = Suggestion(f"write `{symbol}`", symbol)
+    code = "FS505" if set(allowed) & set(operators) else "FS509"
+    return diagnostic(code, span, f"`{key}` cannot be `{word}`", help)
+
+
+def path_length(span: Span, key: str, number: int, most: int, example: str) -> Diagnostic:
+    return diagnostic("FS509", span, f"`{key}` has {number} keys", f"write 1 to {most} keys, such as {example}")
+
+
+def conflicting_min_matches(span: Span) -> Diagnostic:
+    return diagnostic("FS511", span, "`min_matches` has two different values", "keep one of them")
+
+
+def key_without_effect(span: Span, key: str, why: str) -> Diagnostic:
+    return diagnostic("FS817", span, f"`{key}` has no effect: {why}", "remove it, or what rules it out")
+
+
+def nothing_to_restate(span: Span, what: str, rule: str) -> Diagnostic:
+    message = f"`op` and `value` restate a rule, and {what} has none"
+    return diagnostic("FS502", span, message, f'write "{rule}": … in place of both')
+
+
+def restated_otherwise(span: Span, key: str, said: str | None, rule: str) -> Diagnostic:
+    """`op` or `value` disagrees with a rule."""
+    message = f"`{key}` says `{said}`, and the rule {rule}"
+    return diagnostic("FS816", span, message, f"the rule holds; remove `{key}`, or correct one of the two")
+
+
+def unknown_day(span: Span, day: str, days: Collection[str]) -> Diagnostic:
+    return diagnostic("FS509", span, f"`{day}` is not a day", did_you_mean(day, days, what="days"))
+
+
+def invalid_hours(span: Span, text: str) -> Diagnostic:
+    help = 'write two different times from 0:0 to 24:0, such as "18:0-21:30"'
+    return diagnostic("FS509", span, f"`{text}` is not a range of hours", help)
+
 
 # --- patterns
 
@@ -156,3 +270,39 @@ def shorthand_over_limit(span: Span, number: int, what: str, most: int) -> Diagn
 def shorthands_over_limit(span: Span, most: int) -> Diagnostic:
     message = f"up to here the shorthands of the file have more than {most:,} names and strings"
     return _shorthand(span, message, "split the file", "FS823")
+
+
+# --- shorthand and structure
+
+_SHOWN, _HELPFUL = 60, 200
+"""So many characters of a shorthand are shown in a message, and in a help line."""
+_ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
+
+
+def argument_of(index: int, op: str, where: str) -> str:
+    """The place of an argument, in words."""
+    which = f"the {_ORDINALS[index]} argument" if index < len(_ORDINALS) else f"argument {index + 1}"
+    return f"{which} of `{op}`{f' in {where}' if where else ''}"
+
+
+def disagreement(span: Span, where: str, said: tuple[str, bool], expected: tuple[str, bool]) -> Diagnostic:
+    """A part of a shorthand disagrees with the structure: both as text, and whether it is the name of a condition."""
+    message = f"{where or 'the request'} is {_part(*said)} in the shorthand and {_part(*expected)} in the structure"
+    return diagnostic("FS814", span, message, _disagreement_help(expected[0]))
+
+
+def arguments_disagree(span: Span, where: str, op: str, said: int, structure: int, expected: str) -> Diagnostic:
+    inside = f"in {where}, " if where else ""
+    message = f"{inside}`{op}` has {said} arguments in the shorthand and {structure} in the structure"
+    return diagnostic("FS814", span, message, _disagreement_help(expected))
+
+
+def _part(text: str, is_name: bool) -> str:
+    shown = text if len(text) <= _SHOWN else f"{text[: _SHOWN - 1]}…"
+    return f"the condition `{shown}`" if is_name else f"`{shown}`"
+
+
+def _disagreement_help(expected: str) -> str:
+    if len(expected) > _HELPFUL:
+        return "write what `formulaseed shorthand --print` shows of the structure, or change the structure"
+    return f"write `{expected}` here, or change the structure"

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from formulaseed.diagnostics.model import Diagnostic, Problems
-from formulaseed.requests.patterns import Pattern, parse_pattern
+from formulaseed.requests.patterns import parse_pattern
 from formulaseed.source.json_reader import JsonString, read_json
 from formulaseed.source.text import Source
 
@@ -62,7 +62,7 @@ def formulaseed(
     return outcome
 
 
-def parsed(pattern: str) -> tuple[Pattern | None, tuple[Diagnostic, ...]]:
+def parsed(pattern: str) -> tuple[str | None, tuple[Diagnostic, ...]]:
     """What becomes of a pattern that stands in a JSON file."""
     problems = Problems()
     text, faults = read_json(Source("pattern.json", json.dumps(pattern, ensure_ascii=False)))
@@ -71,11 +71,11 @@ def parsed(pattern: str) -> tuple[Pattern | None, tuple[Diagnostic, ...]]:
     return parse_pattern(text, problems), problems.sorted()
 
 
-def accepted(pattern: str) -> Pattern:
-    """A pattern in which nothing is wrong."""
-    tree, diagnostics = parsed(pattern)
-    assert tree is not None, diagnostics[0].message
-    return tree
+def accepted(pattern: str) -> str:
+    """What `re` runs for a pattern in which nothing is wrong."""
+    source, diagnostics = parsed(pattern)
+    assert source is not None, diagnostics[0].message
+    return source
 
 
 def write_json(path: Path, value: object) -> Path:

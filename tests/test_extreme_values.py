@@ -23,12 +23,12 @@ from formulaseed import (
     pipeline,
     validate_requests,
 )
-from formulaseed.backends.python.requests_prelude import parse_background, parse_restaurant
 from formulaseed.errors import UnreadableError
 from formulaseed.extract.fields import Field, legal
 from formulaseed.language.json_values import _shown, _unreadable
 from formulaseed.loading import analyse_rules
 from formulaseed.pipeline import checked
+from formulaseed.requests.evaluation import parse_background, parse_restaurant
 from formulaseed.runtime.loading import module_from_source
 from formulaseed.testing import contexts, parameters, reference_evaluate, rows
 from helpers import EXAMPLES, SEEDS, formulaseed, places, read_lines, tiny_rows, tiny_seed, write_json
@@ -228,12 +228,12 @@ def validated(requests: Any, restaurant: Any, judgements: Any, graph: Any) -> An
         ({"reviews": [{"review_id": "r", "text": "t", "user": {"fans": 10**400}}]},
          "`reviews[0].user` holds a number beyond 1e100"),
         ({"reviews": [{"review_id": "r", "text": "t", "user": {"name": ["Ann"]}}]},
-         "`reviews[0].user.name` must be a text, not ['Ann']"),
+         "`reviews[0].user.name` must be a string, not ['Ann']"),
     ],
 )  # fmt: skip
 def test_requests_name_what_they_refuse(value: Any, message: str) -> None:
     """The refusal says which field, and the validator says the same of its line."""
-    with pytest.raises(ValueError) as found:
+    with pytest.raises(DataError) as found:
         parse_restaurant({"business_id": "b", **value})
     assert str(found.value) == message
     result = validate_requests(EXAMPLES / "requests.jsonl", restaurants=[{"business_id": "b", "reviews": [], **value}])
@@ -246,7 +246,7 @@ def test_judgements_are_texts() -> None:
     line = {"review_id": "5", "aspect": "coffee", "judgement": "positive"}
     assert parse_background([line]).judgements == {("5", "coffee"): "positive"}
     for key in line:
-        with pytest.raises(ValueError, match=r"`judgements\[1\]` must have the texts"):
+        with pytest.raises(DataError, match=r"`judgements\[1\]` must have the strings"):
             parse_background([line, {**line, key: 5}])
 
 

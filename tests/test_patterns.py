@@ -1,4 +1,4 @@
-"""Patterns: what is accepted means what `re` means, and what is refused is told at its place."""
+"""Patterns: what is accepted means what `re` means, and what is refused is reported at its place."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 
-def told(pattern: str) -> tuple[str, str]:
+def reported(pattern: str) -> tuple[str, str]:
     """The code and the underlined characters of a pattern without backslashes."""
     _, (diagnostic,) = parsed(pattern)
     return diagnostic.code, diagnostic.span.source.text[diagnostic.span.start : diagnostic.span.end]
@@ -19,17 +19,17 @@ def told(pattern: str) -> tuple[str, str]:
 @pytest.mark.parametrize(
     ("pattern", "code", "place"),
     [
-        ("(a", "FS801", "(a"),
-        ("x(a|b", "FS801", "(a|b"),
-        ("[a", "FS801", "[a"),
-        ("a[^b-", "FS801", "[^b-"),
+        ("(a", "FS801", "("),
+        ("x(a|b", "FS801", "("),
+        ("[a", "FS801", "["),
+        ("a[^b-", "FS801", "["),
         ("a)", "FS801", ")"),
-        ("a]", "FS801", "]"),
-        ("a}", "FS801", "}"),
-        ("a{", "FS801", "{"),
-        ("a{,3}", "FS801", "{,3}"),
-        ("a{x}", "FS801", "{"),
-        ("a{3,1}", "FS801", "{3,1}"),
+        ("a]", "FS802", "]"),
+        ("a}", "FS802", "}"),
+        ("a{", "FS802", "{"),
+        ("a{,3}", "FS802", "{,3}"),
+        ("a{x}", "FS802", "{x}"),
+        ("a{3,1}", "FS801", "3"),
         ("*a", "FS801", "*"),
         ("a|+", "FS801", "+"),
         ("(?:+)", "FS801", "+"),
@@ -39,42 +39,42 @@ def told(pattern: str) -> tuple[str, str]:
         (r"\b+", "FS801", "+"),
         ("[z-a]", "FS801", "z"),
         ("[]", "FS801", "["),
-        ("[^]", "FS801", "[^"),
-        ("[a[b]", "FS801", "["),
-        ("[a--b]", "FS801", "-"),
-        (r"[\w-z]", "FS801", "-"),
-        (r"[a-\d]", "FS801", r"\\d"),
+        ("[^]", "FS801", "["),
+        ("[a[b]", "FS802", "["),
+        ("[a--b]", "FS801", "a"),
+        (r"[\w-z]", "FS801", r"\\w"),
+        (r"[a-\d]", "FS801", "a"),
         (r"a[\Z]", "FS801", r"\\Z"),
         ("a\\", "FS801", r"\\"),
         (r"\e", "FS801", r"\\e"),
-        (r"\x4", "FS801", r"\\x"),
-        (r"\u123", "FS801", r"\\u"),
-        ("(?", "FS801", "(?"),
+        (r"\x4", "FS801", r"\\x4"),
+        (r"\u123", "FS801", r"\\u123"),
+        ("(?", "FS801", ""),
         ("(?~a)", "FS801", "(?"),
         ("(?=a)", "FS802", "(?="),
         ("(?!a)", "FS802", "(?!"),
         ("(?<=a)b", "FS802", "(?<="),
         ("(?<!a)b", "FS802", "(?<!"),
         ("(?P<n>a)", "FS802", "(?P<n>"),
-        ("(?<n>a)", "FS802", "(?<n>"),
-        ("(?P=n)", "FS802", "(?P=n)"),
+        ("(?<n>a)", "FS801", "(?<n>"),
+        ("(?P=n)", "FS801", "n"),
         (r"(a)\1", "FS802", r"\\1"),
         (r"\012", "FS802", r"\\012"),
-        (r"\p{L}+", "FS802", r"\\p{L}"),
+        (r"\p{L}+", "FS801", r"\\p{L}"),
         (r"[\b]", "FS802", r"\\b"),
-        (r"\z", "FS802", r"\\z"),
-        (r"\h", "FS802", r"\\h"),
-        (r"\R", "FS802", r"\\R"),
-        (r"\N{DASH}", "FS802", r"\\N"),
+        (r"\z", "FS801", r"\\z"),
+        (r"\h", "FS801", r"\\h"),
+        (r"\R", "FS801", r"\\R"),
+        (r"\N{DASH}", "FS801", r"\\N"),
         ("a++", "FS802", "+"),
         ("a{2}+", "FS802", "+"),
         ("(?>a)", "FS802", "(?>"),
-        ("(?(1)a|b)", "FS802", "(?("),
+        ("(?(1)a|b)", "FS801", "1"),
         ("(?#why)a", "FS802", "(?#why)"),
         ("(?s).", "FS802", "(?s)"),
         ("(?x)a", "FS802", "(?x)"),
         ("(?i:a)", "FS802", "(?i:"),
-        ("a(?i)", "FS802", "(?i)"),
+        ("a(?i)", "FS801", "(?i)"),
         ("[[:alpha:]]", "FS802", "[:alpha:]"),
         ("[a&&b]", "FS802", "&&"),
         ("a{301}", "FS804", "{301}"),
@@ -84,10 +84,10 @@ def told(pattern: str) -> tuple[str, str]:
         ("(" * 21 + "a" + ")" * 21, "FS804", "("),
     ],
 )
-def test_what_is_no_pattern_is_told_at_its_place(pattern: str, code: str, place: str) -> None:
+def test_what_is_no_pattern_is_reported_at_its_place(pattern: str, code: str, place: str) -> None:
     """One diagnostic with the characters at fault underlined, on the JSON's line, and a help that is not empty."""
     _, (diagnostic,) = parsed(pattern)
-    assert told(pattern) == (code, place)
+    assert reported(pattern) == (code, place)
     assert diagnostic.help
     assert diagnostic.message[-1] not in ".!"
 
@@ -138,7 +138,7 @@ def test_matching_means_what_re_means(pattern: str, examples: list[str]) -> None
     expected = re.compile(pattern, re.IGNORECASE)
     assume(found is not None)
     assert found is not None
-    run = re.compile(found.source, re.IGNORECASE)
+    run = re.compile(found, re.IGNORECASE)
     for text in examples:
         assert (run.search(text) is None) == (expected.search(text) is None)
 
@@ -157,8 +157,8 @@ def test_two_gaps_mean_what_re_means(a: str, first: str, b: str, second: str, c:
     pattern = f"{a}{first}{b}{second}{c}"
     found, _ = parsed(pattern)
     for text in examples if found is not None else ():
-        slow, fast = (re.search(each, text, re.IGNORECASE) for each in (pattern, found.source))
-        assert (slow is None) == (fast is None), (found.source, text)
+        slow, fast = (re.search(each, text, re.IGNORECASE) for each in (pattern, found))
+        assert (slow is None) == (fast is None), (found, text)
 
 
 @settings(max_examples=6 * settings.default.max_examples)
@@ -168,6 +168,6 @@ def test_any_text_is_refused_or_read_as_re_reads_it(pattern: str) -> None:
     found, diagnostics = parsed(pattern)
     assert (found is None) == bool(diagnostics)
     if found is not None:
-        expected, run = (re.compile(each, re.IGNORECASE) for each in (pattern, found.source))
+        expected, run = (re.compile(each, re.IGNORECASE) for each in (pattern, found))
         for text in ("", "a", "ab1", "b\n", "a-b 2[]{}", "\\nx,&~:=!<>"):
             assert (run.search(text) is None) == (expected.search(text) is None)

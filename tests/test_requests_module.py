@@ -11,15 +11,15 @@ from typing import Any
 
 import pytest
 from formulaseed import limits, pipeline
-from formulaseed.backends.python import prelude
 from formulaseed.backends.python.dialects import REQUESTS
 from formulaseed.backends.python.verify import verify_source
+from formulaseed.ir import attributes
 from formulaseed.loading import load_requests
-from formulaseed.requests.logic import Background, Candidate, evaluate, friends_of
 from formulaseed.runtime.loading import module_from_source
 from helpers import ROOT, formulaseed, read_lines, write_lines
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from requests_oracle import Background, Candidate, evaluate, friends_of
 
 pick = st.sampled_from
 
@@ -347,7 +347,7 @@ def test_module_is_typed_and_stands_alone(tmp_path: Path) -> None:
 
 
 def test_the_prelude_knows_the_limit() -> None:
-    assert prelude._ATTRIBUTE_CHARACTERS == limits.ATTRIBUTE_CHARACTERS
+    assert attributes._ATTRIBUTE_CHARACTERS == limits.ATTRIBUTE_CHARACTERS
 
 
 # --- hostile requests

@@ -16,6 +16,7 @@ from formulaseed.backends.python.dialects import REQUESTS, SEEDS, Dialect
 from formulaseed.backends.python.verify import verify, verify_source
 from formulaseed.cli.compile import command
 from formulaseed.errors import SeedError
+from formulaseed.ir import attributes
 from formulaseed.loading import compile_seed, load_requests
 from formulaseed.runtime.loading import module_from_source
 from helpers import ROOT, write_lines
@@ -238,7 +239,7 @@ SOURCES = {
     "SEEDS": [
         compile_seed(LONG),
         *(path.read_text(encoding="utf-8") for path in sorted((ROOT / "generated").glob("*.py")) if path != GENERATED),
-        Path(prelude.__file__).read_text(encoding="utf-8"),
+        *(Path(str(helpers.__file__)).read_text(encoding="utf-8") for helpers in (prelude, attributes)),
     ],
     "REQUESTS": [HONEST],
 }

@@ -17,7 +17,7 @@ from formulaseed.diagnostics.render import render_text
 from formulaseed.loading import analyse_requests
 from formulaseed.requests import model
 from formulaseed.requests.shorthand import Hop, Junction, Name, Shorthand, as_name, parse_shorthand, print_shorthand
-from formulaseed.requests.shorthand_check import Disagreement, disagreements, shorthand_of, shorthand_tree
+from formulaseed.requests.shorthand_check import disagreements, shorthand_of, shorthand_tree
 from formulaseed.requests.template import PATTERNS
 from formulaseed.source.json_reader import JsonString, read_json
 from formulaseed.source.text import Source, Span
@@ -31,13 +31,13 @@ GOLDENS = Path(__file__).parent / "shorthands"
 NOWHERE = Span(Source("made", ""), 0, 0)
 
 
-def told(text: str) -> tuple[Shorthand | None, tuple[Diagnostic, ...]]:
+def reported(text: str) -> tuple[Shorthand | None, tuple[Diagnostic, ...]]:
     problems = Problems()
     return parse_shorthand(Source("shorthand", text), problems), problems.sorted()
 
 
 def parsed(text: str) -> Shorthand:
-    tree, diagnostics = told(text)
+    tree, diagnostics = reported(text)
     assert tree is not None, render_text(diagnostics)
     assert diagnostics == ()
     return tree
@@ -49,7 +49,7 @@ def structure(tree: Shorthand) -> model.Node:
         return model.Junction(tree.op, tuple(map(structure, tree.args)), NOWHERE)
     if isinstance(tree, Name):
         return model.Condition(tree.text, model.ItemMeta(("attributes", tree.text), ()), NOWHERE)
-    circle = model.Circle(tree.friends, tree.hops)
+    circle = model.SocialFilter(tree.friends, tree.hops)
     if tree.pattern is None:
         return model.Condition("rated", model.SocialRating(4.0, 1, circle), NOWHERE)
     if len(tree.pattern) % 2:
@@ -57,7 +57,7 @@ def structure(tree: Shorthand) -> model.Node:
     return model.Condition("said", model.ReviewText(tree.pattern, None, circle, 1, tree.pattern), NOWHERE)
 
 
-def differences(meant: str, said: str) -> list[Disagreement]:
+def differences(meant: str, said: str) -> list[Diagnostic]:
     return disagreements(structure(parsed(meant)), parsed(said))
 
 
@@ -141,7 +141,7 @@ def test_goldens(name: str, request: pytest.FixtureRequest) -> None:
 def _outcome(name: str, text: str) -> str:
     if name == "good":
         return f"```json\n{json.dumps(plain_tree(parsed(text)), ensure_ascii=False)}\n```\n"
-    tree, diagnostics = told(text)
+    tree, diagnostics = reported(text)
     assert tree is None
     return f"```text\n{render_text(strictly(diagnostics)).rstrip()}\n```\n"
 
@@ -258,20 +258,20 @@ def test_aspects_made_names(aspect: str, name: str) -> None:
 @pytest.mark.parametrize(
     ("text", "message", "help"),
     [
-        ("", "the shorthand is empty", "write a condition, or conditions joined like `AND(a, b)`"),
-        (" \n", "the shorthand is empty", "write a condition, or conditions joined like `AND(a, b)`"),
-        ("a\u00a0b", "the character U+00A0 cannot stand here", "write a plain space"),
-        ("a\u200bb", "the character U+200B cannot stand here", "remove it, or write it as an escape inside quotes"),
+        ("", "expected a condition, found the end", "write it like `AND(a, b)`"),
+        (" \n", "expected a condition, found the end", "write it like `AND(a, b)`"),
+        ("a\u00a0b", "the character U+00A0 is not allowed here", "write a plain space"),
+        ("a\u200bb", "the character U+200B is not allowed here", "remove it, or write it as an escape inside quotes"),
         (
             "1HOP(['\x1b[31m'], 'x')",
-            "the character U+001B cannot stand here",
+            "the character U+001B is not allowed here",
             "remove it, or write it as an escape inside quotes",
         ),
     ],
 )
 def test_what_cannot_be_seen(text: str, message: str, help: str) -> None:
     """Nothing at all, and characters that show as nothing or as something else."""
-    tree, (found,) = told(text)
+    tree, (found,) = reported(text)
     assert (tree, found.code, found.message, found.help) == (None, "FS821", message, help)
 
 
@@ -281,7 +281,7 @@ def test_what_cannot_be_seen(text: str, message: str, help: str) -> None:
 @example("1HOP(['" + "\\")
 def test_garbage_gives_diagnostics_only(text: str) -> None:
     """Any text is a tree, or has diagnostics with a place in it and help; never both, never an exception."""
-    tree, diagnostics = told(text)
+    tree, diagnostics = reported(text)
     assert (tree is None) == bool(diagnostics)
     for found in diagnostics:
         assert found.code in {"FS821", "FS822"}
@@ -295,7 +295,7 @@ def test_garbage_gives_diagnostics_only(text: str) -> None:
 @given(GARBAGE)
 def test_what_is_read_from_garbage_is_printed_and_read_again(text: str) -> None:
     """Whatever is accepted has a canonical text that means the same."""
-    tree, _ = told(text)
+    tree, _ = reported(text)
     if tree is not None:
         assert parsed(print_shorthand(tree)) == tree
 
@@ -312,7 +312,7 @@ def test_what_is_read_from_garbage_is_printed_and_read_again(text: str) -> None:
 )
 def test_what_is_too_large_is_refused(text: str) -> None:
     """Length, nesting and terms have limits, and are told as such."""
-    assert [found.code for found in told(text)[1]] == ["FS823"]
+    assert [found.code for found in reported(text)[1]] == ["FS823"]
 
 
 def test_what_is_as_large_as_may_be_is_read() -> None:
@@ -327,10 +327,10 @@ def test_what_is_as_large_as_may_be_is_read() -> None:
 
 @pytest.mark.parametrize("code", ["FS821", "FS822"])
 def test_pages(code: str) -> None:
-    """Every line of a page's example gives the code, and every line of the mended one nothing."""
+    """Every line of a page's example gives the code, and every line of the corrected one nothing."""
     example, instead = re.findall(r"```text\n(.*?)```", (PAGES / f"{code}.md").read_text(encoding="utf-8"), re.DOTALL)
     for line in example.splitlines():
-        assert [found.code for found in told(line)[1]] == [code], line
+        assert [found.code for found in reported(line)[1]] == [code], line
     for line in instead.splitlines():
         assert parsed(line)
 
@@ -437,15 +437,15 @@ def _alike(meant: Shorthand, said: Shorthand) -> bool:
         ),
     ],
 )  # fmt: skip
-def test_a_difference_is_told_with_its_place(meant: str, said: str, message: str, place: str) -> None:
+def test_a_difference_is_reported_with_its_place(meant: str, said: str, message: str, place: str) -> None:
     """One difference, in words that name the argument as the shorthand counts, with the shorthand's part underlined."""
-    ((found, help, span),) = differences(meant, said)
-    assert found == message
-    assert said[span.start : span.end] == place
-    assert help.startswith("write `")
+    (found,) = differences(meant, said)
+    assert found.message == message
+    assert said[found.span.start : found.span.end] == place
+    assert found.help.startswith("write `")
 
 
-def test_all_differences_are_told() -> None:
+def test_all_differences_are_reported() -> None:
     """Two wrong parts give two messages, each with what the structure has in its place."""
     found = differences("AND(OR(a, b), OR(c, AND(d, e)), f)", "AND(AND(a, b), OR(c, OR(d, e)), f)")
     assert [said.help for said in found] == [
@@ -488,11 +488,11 @@ def test_the_command_prints_the_canonical_form() -> None:
     assert json.loads(found.out) == {"shorthand": canonical, "tree": tree}
 
 
-def test_the_command_tells_what_is_wrong() -> None:
+def test_the_command_reports_what_is_wrong() -> None:
     """Status 1; people get the place underlined on standard error, tools a list on standard output."""
     found = formulaseed("shorthand", "AND(a b)")
     assert (found.status, found.out) == (1, "")
-    assert "error[FS821] invalid-shorthand: a comma is missing before `b`\n  --> <text>:1:7\n" in found.err
+    assert "error[FS821] shorthand-syntax: expected `,` or `)`, found `b`\n  --> <text>:1:7\n" in found.err
     listed = formulaseed("shorthand", "XOR(a)", "--format", "json")
     assert listed.status == 1
     assert [(found["code"], found["column"]) for found in json.loads(listed.out)] == [("FS822", 1)]

@@ -6,9 +6,14 @@ from itertools import product
 from typing import Any, get_args
 
 import pytest
-from formulaseed.ir.attributes import parse_attribute
+from formulaseed.ir.attributes import _read_attribute as parse_attribute
 from formulaseed.requests import model as ir
-from formulaseed.requests.logic import (
+from formulaseed.requests.evaluation import Truth
+from formulaseed.requests.validate import trace
+from formulaseed.source.text import Source, Span
+from hypothesis import given
+from hypothesis import strategies as st
+from requests_oracle import (
     Background,
     Candidate,
     and_,
@@ -16,13 +21,9 @@ from formulaseed.requests.logic import (
     evaluate_condition,
     friends_of,
     or_,
-    trace,
 )
-from formulaseed.source.text import Source, Span
-from hypothesis import given
-from hypothesis import strategies as st
 
-TRUTHS: tuple[ir.Truth, ...] = get_args(ir.Truth)
+TRUTHS: tuple[Truth, ...] = get_args(Truth)
 SPAN = Span(Source("requests.jsonl", ""), 0, 0)
 NOBODY = Background()
 
@@ -182,10 +183,13 @@ def test_judgements_are_asked_in_place_of_the_text() -> None:
 def test_review_text_in_a_circle() -> None:
     """Only the circle's reviews count; without reviews it is not satisfied, since nobody of the circle has said it."""
     near = Background(friends=FRIENDS)
-    circle = ir.Circle(("Ana",), 1)
+    circle = ir.SocialFilter(("Ana",), 1)
     assert of_reviews(text("tea", circle=circle), review("1", "tea", name="Ben"), background=near) == 1
     assert of_reviews(text("tea", circle=circle), review("1", "tea", name="Cleo"), background=near) == -1
-    assert of_reviews(text("tea", circle=ir.Circle(("Ana",), 2)), review("1", "tea", name="Cleo"), background=near) == 1
+    assert (
+        of_reviews(text("tea", circle=ir.SocialFilter(("Ana",), 2)), review("1", "tea", name="Cleo"), background=near)
+        == 1
+    )
     assert of_reviews(text("tea", circle=circle), background=near) == -1
     twice = text("tea", circle=circle, least=2)
     assert of_reviews(twice, review("1", "tea"), review("2", "tea", name="Cleo"), background=near) == -1
@@ -309,7 +313,7 @@ def test_sentiment(sentiment: Any, least: int, judged: str, truth: int) -> None:
     evidence = ir.Sentiment("tea", sentiment, least, None)
     assert of_reviews(evidence, *reviews, background=background) == truth
     assert of_reviews(evidence, *reviews) == 0
-    elsewhere = ir.Sentiment("tea", sentiment, least, ir.Circle(("Zoe",), 2))
+    elsewhere = ir.Sentiment("tea", sentiment, least, ir.SocialFilter(("Zoe",), 2))
     assert of_reviews(elsewhere, *reviews, background=background) == -1
 
 
@@ -317,29 +321,32 @@ def test_social_rating() -> None:
     """So many reviews of so many stars by the circle; a review without stars gives none."""
     reviews = [review("1", stars=4.0), review("2", stars=3.5, name="Ben"), review("3", stars=5.0, name="Zoe")]
     near = Background(friends=FRIENDS)
-    assert of_reviews(ir.SocialRating(4.0, 1, ir.Circle(("Ana",), 1)), *reviews, background=near) == 1
-    assert of_reviews(ir.SocialRating(4.0, 2, ir.Circle(("Ana",), 1)), *reviews, background=near) == -1
-    assert of_reviews(ir.SocialRating(3.5, 2, ir.Circle(("Ben",), 1)), *reviews, background=near) == 1
-    assert of_reviews(ir.SocialRating(4.0, 1, ir.Circle(("Ana",), 1)), review("1", stars=None), background=near) == -1
-    assert of_reviews(ir.SocialRating(4.0, 1, ir.Circle(("Ana",), 1)), background=near) == -1
+    assert of_reviews(ir.SocialRating(4.0, 1, ir.SocialFilter(("Ana",), 1)), *reviews, background=near) == 1
+    assert of_reviews(ir.SocialRating(4.0, 2, ir.SocialFilter(("Ana",), 1)), *reviews, background=near) == -1
+    assert of_reviews(ir.SocialRating(3.5, 2, ir.SocialFilter(("Ben",), 1)), *reviews, background=near) == 1
+    assert (
+        of_reviews(ir.SocialRating(4.0, 1, ir.SocialFilter(("Ana",), 1)), review("1", stars=None), background=near)
+        == -1
+    )
+    assert of_reviews(ir.SocialRating(4.0, 1, ir.SocialFilter(("Ana",), 1)), background=near) == -1
 
 
 def test_circles() -> None:
     """Edges are read from either end; each hop adds the friends of those that were there before."""
     graph = friends_of({"A": ["B"], "C": ["B", "D"], "D": ["E"]})
-    assert circle_of(ir.Circle(("A",), 0), graph) == {"A"}
-    assert circle_of(ir.Circle(("A",), 1), graph) == {"A", "B"}
-    assert circle_of(ir.Circle(("A",), 2), graph) == {"A", "B", "C"}
-    assert circle_of(ir.Circle(("B",), 1), graph) == {"A", "B", "C"}
-    assert circle_of(ir.Circle(("A", "E"), 1), graph) == {"A", "B", "D", "E"}
-    assert circle_of(ir.Circle(("Nobody",), 2), graph) == {"Nobody"}
+    assert circle_of(ir.SocialFilter(("A",), 0), graph) == {"A"}
+    assert circle_of(ir.SocialFilter(("A",), 1), graph) == {"A", "B"}
+    assert circle_of(ir.SocialFilter(("A",), 2), graph) == {"A", "B", "C"}
+    assert circle_of(ir.SocialFilter(("B",), 1), graph) == {"A", "B", "C"}
+    assert circle_of(ir.SocialFilter(("A", "E"), 1), graph) == {"A", "B", "D", "E"}
+    assert circle_of(ir.SocialFilter(("Nobody",), 2), graph) == {"Nobody"}
 
 
 truths = st.sampled_from(TRUTHS)
 
 
 @given(st.lists(truths, min_size=1, max_size=6), st.randoms())
-def test_order_does_not_matter(values: list[ir.Truth], random: Any) -> None:
+def test_order_does_not_matter(values: list[Truth], random: Any) -> None:
     """AND and OR are commutative, idempotent, and between their least and greatest value."""
     shuffled = random.sample(values, len(values))
     for reduce in (and_, or_):
@@ -373,7 +380,7 @@ trees = st.recursive(
 )
 
 
-def value(node: ir.Node, known: dict[ir.Evidence, ir.Truth]) -> ir.Truth:
+def value(node: ir.Node, known: dict[ir.Evidence, Truth]) -> Truth:
     return trace(node, known.__getitem__).truth
 
 
@@ -383,14 +390,14 @@ worlds = st.lists(truths, min_size=6, max_size=6).map(
 
 
 @given(trees, worlds, worlds)
-def test_monotone(tree: ir.Node, one: dict[ir.Evidence, ir.Truth], other: dict[ir.Evidence, ir.Truth]) -> None:
+def test_monotone(tree: ir.Node, one: dict[ir.Evidence, Truth], other: dict[ir.Evidence, Truth]) -> None:
     """Where no condition goes down, the tree does not go down."""
     upper = {evidence: max(truth, other[evidence]) for evidence, truth in one.items()}
     assert value(tree, one) <= value(tree, upper)
 
 
 @given(trees, worlds)
-def test_unknown_means_that_it_may_be_either(tree: ir.Node, known: dict[ir.Evidence, ir.Truth]) -> None:
+def test_unknown_means_that_it_may_be_either(tree: ir.Node, known: dict[ir.Evidence, Truth]) -> None:
     """A tree that is satisfied or not stays so, whatever the unknown conditions turn out to be."""
     found = value(tree, known)
     open_ones = [evidence for evidence, truth in known.items() if truth == 0]
@@ -402,7 +409,7 @@ def test_unknown_means_that_it_may_be_either(tree: ir.Node, known: dict[ir.Evide
 
 
 @given(trees, worlds)
-def test_de_morgan(tree: ir.Node, known: dict[ir.Evidence, ir.Truth]) -> None:
+def test_de_morgan(tree: ir.Node, known: dict[ir.Evidence, Truth]) -> None:
     """With every condition negated and AND and OR exchanged a tree has the opposite value."""
 
     def dual(node: ir.Node) -> ir.Node:
@@ -410,7 +417,7 @@ def test_de_morgan(tree: ir.Node, known: dict[ir.Evidence, ir.Truth]) -> None:
             return node
         return ir.Junction("OR" if node.op == "AND" else "AND", tuple(map(dual, node.args)), SPAN)
 
-    negated: dict[ir.Evidence, ir.Truth] = {evidence: -truth for evidence, truth in known.items()}  # type: ignore[misc]
+    negated: dict[ir.Evidence, Truth] = {evidence: -truth for evidence, truth in known.items()}  # type: ignore[misc]
     assert value(dual(tree), negated) == -value(tree, known)
 
 

@@ -116,7 +116,7 @@ def test_texts_alone(tmp_path: Path) -> None:
     assert "note: 2 conditions on judgements and no --judgements: they are unknown" in done.err
     assert "? wait_complaints: no judgements are given" in done.err
     alone = formulaseed("validate", REQUESTS, "--restaurants", CONTEXTS, "--judgements", JUDGEMENTS)
-    assert "note: 4 conditions on circles of friends and no --social: only those named count" in alone.err
+    assert "note: 4 conditions with a social filter and no --social: only those named count" in alone.err
 
 
 def test_statuses(files: tuple[Path, Path]) -> None:
@@ -273,8 +273,8 @@ def test_every_example_is_explained() -> None:
         "7 reviews in the group, 4.71 stars on average, asked for avg_stars gte 4.5",
         "✓ not_only_easy_raters: easy raters give",
         "6 negative on `wait`",
-        "3 reviews by the circle of Juno, 1 positive and 0 negative on `jackfruit`",
-        "4 reviews by the circle of Skip, 4 with 4 stars or more",
+        "3 reviews by Juno and those 1 hop away, 1 positive and 0 negative on `jackfruit`",
+        "4 reviews by Skip and those 2 hops away, 4 with 4 stars or more",
         "1 judged positive on `patio`",
         "2 of them credible (review_count of 88 or more), asked for 2",
         "attributes.Ambience has divey, casual",
@@ -347,7 +347,7 @@ def test_a_request_with_errors_is_invalid_and_the_others_are_validated(
         assert line["errors"]
         assert all(error.startswith(f"{mixed[0]}:{number}:") for error in line["errors"])
     assert [len(line["errors"]) for line in invalid] == [1, 1, 1, 1, 1, 5, 1, 1]
-    assert invalid[0]["errors"] == [f"{mixed[0]}:4:8: FS811 `R1` is no id of a request"]
+    assert invalid[0]["errors"] == [f"{mixed[0]}:4:8: FS811 `R1` is not the id of a request"]
     assert all("errors" not in line for line in results if line["status"] != "invalid")
     summary = done.out.splitlines()[-1]
     assert (
@@ -412,7 +412,7 @@ def test_an_invalid_request_is_explained_by_its_diagnostics(mixed: tuple[Path, P
     ]
     assert lines[1].startswith("error[FS509] invalid-value: `item_metaa` is no kind of evidence")
     assert [line for line in lines if line.startswith(("error", "warning"))][1:] == [
-        "error[FS203] duplicate-name: the id `R03` stands twice, first on line 3"
+        "error[FS203] duplicate-name: duplicate id `R03`, first on line 3"
     ]
     assert done.out.count("   = help: ") == 2
 
@@ -456,10 +456,10 @@ BAD_REVIEW = {"review_id": "v1", "business_id": "ant", "text": "tea", "stars": "
             ":4: `reviews` is missing, but there is `review`",
         ),
         ("--restaurants", [*PLACES, {"business_id": "dog"}], ":4: `reviews` is missing"),
-        ("--restaurants", [*PLACES, PLACES[0]], ":4: the restaurant ant stands in"),
+        ("--restaurants", [*PLACES, PLACES[0]], ":4: the restaurant ant appears on"),
         ("--restaurants", [*PLACES, {"name": "x"}], ":4: `business_id` is missing"),
         ("--reviews", [BAD_REVIEW], ":1: `stars`"),
-        ("--reviews", [{**BAD_REVIEW, "stars": 5, "user": {"name": 3}}], "`user.name` must be a text"),
+        ("--reviews", [{**BAD_REVIEW, "stars": 5, "user": {"name": 3}}], "`user.name` must be a string"),
         ("--reviews", [{**BAD_REVIEW, "stars": 5, "business_id": "emu"}], "1 review names emu"),
         ("--judgements", [{"review_id": "v1", "aspect": "tea", "judgement": "good"}], ":1: `judgement`"),
         ("--judgements", [{"review_id": "v1", "judgement": "positive"}], ":1: `aspect` is missing"),

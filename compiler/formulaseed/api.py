@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from formulaseed import loading
+from formulaseed import loading, pipeline
 from formulaseed.diagnostics.model import Diagnostic
-from formulaseed.loading import FormulaSeed, RequestsFile, RequestsLike, SeedLike
+from formulaseed.loading import FormulaSeed, RequestsAnalysis, RequestsFile, RequestsLike, SeedLike
 from formulaseed.runtime.evaluator import Evaluator
 from formulaseed.runtime.loading import load_module, module_from_source, not_as_compiled
 
@@ -18,7 +19,9 @@ if TYPE_CHECKING:
     from formulaseed.data.candidates import Lines
     from formulaseed.formulas import ReferenceLike, Variables
     from formulaseed.reference.evaluation import Formula
-    from formulaseed.requests.validate import Validation
+    from formulaseed.requests.evaluation import Background, Restaurant
+    from formulaseed.requests.model import Request
+    from formulaseed.requests.validate import Evaluate, Validation
 
 
 def load_seed(path_or_dict: SeedLike | FormulaSeed) -> FormulaSeed:
@@ -108,8 +111,33 @@ def validate_requests(
     """
     from formulaseed.data.candidates import read_dataset
     from formulaseed.data.results import Failures
-    from formulaseed.requests.validate import validate
+    from formulaseed.requests.validate import valid, validate
 
-    lines, failures = (loading.read_requests(requests).parsed or ()), Failures()
+    analysis, failures = loading.read_requests(requests), Failures()
+    lines = analysis.parsed or ()
     dataset = read_dataset(restaurants, reviews, judgements, social, failures)
-    return validate(lines, dataset, failures.lines)
+    return validate(lines, dataset, failures.lines, requests_evaluator(analysis, valid(lines)))
+
+
+def requests_evaluator(analysis: RequestsAnalysis, requests: Sequence[Request]) -> Evaluate:
+    """Compile some valid requests of a file in memory, and return what their module finds for a restaurant."""
+    from functools import cached_property
+
+    from formulaseed.requests.model import Requests
+    from formulaseed.requests.validate import Values
+    from formulaseed.source.text import Source
+
+    whole, program = analysis.document.source, Requests("requests", tuple(requests))
+    text = "\n".join(whole.text[request.span.start : request.span.end] for request in requests)
+    document = replace(analysis.document, source=Source(whole.name, text))
+    compiled = pipeline.compile(RequestsFile(analysis.kind, document, program, ()), formatted=False)
+    module: Any = module_from_source(compiled, "requests")
+    names = [name for name, value in vars(module.Evidence).items() if isinstance(value, cached_property)]
+    pieces = list(zip(program.evidence(), names, strict=True))
+
+    def evaluate(place: Restaurant, known: Background) -> Values:
+        found = module.Evidence(place, known)
+        values = {piece: getattr(found, name) for piece, name in pieces}
+        return Values({id: request(found) for id, request in module.REQUESTS.items()}, values)
+
+    return evaluate

@@ -6,6 +6,10 @@ documents them.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
 TASK_BYTES = 512 * 1024
 """A longer task does not fit into the prompt of a model."""
 ANSWER_CHARACTERS = 2_000_000
@@ -112,4 +116,27 @@ INPUT_MAX = 1e100
 arithmetic on inputs cannot overflow, so that generated modules need few checks."""
 
 NUMBER_MAX = 1.7976931348623157e308
-"""The largest number: a larger computed value is an overflow, for integers too."""
+"""The largest number: a computed value beyond it, integers too, is an overflow."""
+
+
+class Budget:
+    """What all texts of one file may have together: inside `of` each takes its part, until nothing is left."""
+
+    def __init__(self, name: str) -> None:
+        self._left: ContextVar[list[int] | None] = ContextVar(name, default=None)
+
+    @contextmanager
+    def of(self, most: int) -> Iterator[None]:
+        token = self._left.set([most])
+        try:
+            yield
+        finally:
+            self._left.reset(token)
+
+    def take(self, number: int) -> bool:
+        """Take this many, and return whether as many were left. A text that belongs to no file takes freely."""
+        left = self._left.get()
+        if left is None:
+            return True
+        left[0] -= number
+        return left[0] >= 0

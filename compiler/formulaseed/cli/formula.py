@@ -14,11 +14,14 @@ from formulaseed.diagnostics.model import strictly
 from formulaseed.diagnostics.render import render_text, summary
 from formulaseed.errors import DataError, EvaluationError
 from formulaseed.formulas import domain_of
+from formulaseed.ir import nodes
 from formulaseed.language.types import Value
 from formulaseed.loading import SeedAnalysis, analyse_formula, analyse_rules
-from formulaseed.reference.evaluation import evaluate_steps, known_values, single
+from formulaseed.pipeline import Compilable, compile
+from formulaseed.reference.evaluation import evaluate_steps, known_values, located, part_of
 from formulaseed.reference.stages import STAGES, stage_of, stages
 from formulaseed.reference.variables import variables_of
+from formulaseed.runtime.loading import module_from_source
 
 _MOST = 4 * 1024 * 1024
 
@@ -71,18 +74,27 @@ class _Outcome:
         program = analysis.program
         self.is_checked_only = given is None and bool(program.record)
         try:
-            known_values(program, given)
+            values = known_values(program, given)
         except DataError as error:
             self.is_refused = True
             self.faults = dict.fromkeys(program.output, str(error))
             return
-        for step in program.steps if not self.is_checked_only else ():
-            try:
-                self.values |= evaluate_steps(single(program, step), given)
-            except DataError as error:
-                self.faults[step.name] = str(error)
-            except EvaluationError as error:
-                self.faults[step.name] = f"{error.kind}: {error.message} ({error.place})"
+        if not self.is_checked_only:
+            self._evaluate(analysis, program, values)
+
+    def _evaluate(self, analysis: SeedAnalysis, program: nodes.Program, given: Mapping[str, Any]) -> None:
+        """Evaluate all formulas at once, and by halves where one of them has no value."""
+        try:
+            self.values |= _evaluated(analysis, program, given)
+        except (DataError, EvaluationError) as error:
+            if len(program.steps) > 1:
+                middle = len(program.steps) // 2
+                for steps in (program.steps[:middle], program.steps[middle:]):
+                    self._evaluate(analysis, part_of(program, steps), given)
+            elif isinstance(error, DataError):
+                self.faults[program.output[0]] = str(error)
+            else:
+                self.faults[program.output[0]] = f"{error.kind}: {error.message} ({error.place})"
 
     @property
     def status(self) -> int:
@@ -119,6 +131,21 @@ class _Outcome:
             emit(json.dumps(self.values, indent=2, ensure_ascii=False) + "\n")
         elif self.values:
             emit(json.dumps(next(iter(self.values.values())), ensure_ascii=False) + "\n")
+
+
+def _evaluated(analysis: SeedAnalysis, program: nodes.Program, given: Mapping[str, Any]) -> dict[str, Value]:
+    """The values of the formulas: of a file of rules those that its module gives."""
+    if analysis.kind.name != "rules":
+        return evaluate_steps(program, given)
+    loaded = Compilable(analysis.kind, analysis.document, program, ())
+    module: Any = module_from_source(compile(loaded, formatted=False), "rules")
+    try:
+        values: dict[str, Value] = module.evaluate(module.parse_record(given))
+    except module.DataError as error:
+        raise DataError(str(error)) from None
+    except module.EvaluationError as error:
+        raise located(program, EvaluationError(error.step, error.kind, error.message, error.operands)) from None
+    return values
 
 
 def _values(text: str | None) -> Mapping[str, Any] | None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from formulaseed.api import requests_evaluator
 from formulaseed.cli.common import finish, reported
 from formulaseed.cli.output import report_warnings, say
 from formulaseed.cli.progress import progress
@@ -17,19 +18,18 @@ from formulaseed.data.results import WRONG, Failures, result_writer, text_writer
 from formulaseed.diagnostics.model import Diagnostic, number_of
 from formulaseed.diagnostics.render import render_text
 from formulaseed.diagnostics.suggestions import did_you_mean
-from formulaseed.ir.attributes import value_at
+from formulaseed.ir.attributes import _attribute_at
 from formulaseed.loading import read_requests
 from formulaseed.requests.explain import explanation, reasons, suggestions
 from formulaseed.requests.groups import GROUPS
-from formulaseed.requests.logic import Dataset
 from formulaseed.requests.model import InvalidRequest, ItemMeta, Line, Sentiment
 from formulaseed.requests.validate import (
+    Dataset,
+    EvidenceCache,
     Matrix,
     RequestResult,
-    Truths,
     chosen,
     condition_matrix,
-    matrix_of,
     results_of,
     valid,
 )
@@ -77,13 +77,14 @@ def command(
     if len(set(outputs)) < len(outputs):
         raise click.UsageError("--matrix, --out and --conditions write to different files")
     report = Report(on_error="-" in outputs)
+    evaluate = requests_evaluator(analysis, valid(picked))
     with reported(failures):
         dataset = read_dataset(restaurants, reviews, judgements, social, failures)
-        truths = Truths(valid(picked), dataset)
+        cache = EvidenceCache(valid(picked), dataset, evaluate)
         with progress("restaurant", len(dataset.candidates)) as bar:
-            for business_id in truths.fill():
+            for business_id in cache.fill():
                 bar.advance(dataset.name(business_id))
-        found = matrix_of(truths)
+        found = cache.matrix()
         results = results_of(picked, found)
         if out is not None:
             with result_writer(out, *inputs) as writer:
@@ -94,12 +95,12 @@ def command(
                 file.write(_matrix_text(found))
         if conditions is not None:
             with text_writer(conditions, *inputs) as file:
-                file.write(_lines_of_json(condition_matrix(truths)))
+                file.write(_lines_of_json(condition_matrix(cache)))
         if shown:
-            _explain([(picked[at], results[at]) for at in shown], truths, analysis.diagnostics, report)
+            _explain([(picked[at], results[at]) for at in shown], cache, analysis.diagnostics, report)
         else:
-            _report(picked, results, truths, report, suggest=suggest)
-        for note in _notes(truths):
+            _report(picked, results, cache, report, suggest=suggest)
+        for note in _notes(cache):
             say(f"note: {note}", err=True)
     wrong = any(result.status != "ok" for result in results)
     finish(failures.status or (WRONG if wrong else 0))
@@ -125,7 +126,7 @@ def _picked(ids: Sequence[str], lines: Sequence[Line]) -> list[int]:
 
 
 def _report(
-    lines: Sequence[Line], results: Sequence[RequestResult], truths: Truths, report: Report, *, suggest: bool
+    lines: Sequence[Line], results: Sequence[RequestResult], cache: EvidenceCache, report: Report, *, suggest: bool
 ) -> None:
     """A table for each group, with the reasons of those that are not ok; those of no known group are the last."""
     pairs = list(zip(lines, results, strict=True))
@@ -133,19 +134,19 @@ def _report(
     for group in sorted(groups, key=lambda group: group is None):
         members = [pair for pair in pairs if pair[0].group == group]
         good = sum(result.status == "ok" for _, result in members)
-        told = [_reported(line, result, truths, suggest) for line, result in members]
+        told = [_reported(line, result, cache, suggest) for line, result in members]
         title = f"{group} {GROUPS[group].name}" if group is not None else "no known group"
         report.group(f"{title}: {good} of {len(members)} ok", told)
-    report.line(_summary(results, truths.dataset))
+    report.line(_summary(results, cache.dataset))
 
 
-def _reported(line: Line, result: RequestResult, truths: Truths, suggest: bool) -> ToldRequest:
+def _reported(line: Line, result: RequestResult, cache: EvidenceCache, suggest: bool) -> ToldRequest:
     if isinstance(line, InvalidRequest):
-        gold = truths.dataset.name(line.gold_restaurant) if line.gold_restaurant is not None else ""
+        gold = cache.dataset.name(line.gold_restaurant) if line.gold_restaurant is not None else ""
         return ToldRequest(_label(line), result.status, line.scenario or "", gold, line.errors)
-    notes = list(reasons(line, result, truths))
-    notes += [f"suggestion: {change}" for change in suggestions(line, result, truths)] if suggest else []
-    return ToldRequest(line.id, result.status, line.scenario, truths.dataset.name(line.gold_restaurant), tuple(notes))
+    notes = list(reasons(line, result, cache))
+    notes += [f"suggestion: {change}" for change in suggestions(line, result, cache)] if suggest else []
+    return ToldRequest(line.id, result.status, line.scenario, cache.dataset.name(line.gold_restaurant), tuple(notes))
 
 
 def _label(line: Line) -> str:
@@ -163,7 +164,7 @@ def _summary(results: Sequence[RequestResult], dataset: Dataset) -> str:
 
 
 def _explain(
-    pairs: Sequence[tuple[Line, RequestResult]], truths: Truths, diagnostics: Sequence[Diagnostic], report: Report
+    pairs: Sequence[tuple[Line, RequestResult]], cache: EvidenceCache, diagnostics: Sequence[Diagnostic], report: Report
 ) -> None:
     """The tree of each request with its values; of an invalid one the diagnostics."""
     for request, result in pairs:
@@ -172,23 +173,23 @@ def _explain(
             own = [d for d in diagnostics if request.span.start <= d.span.start <= request.span.end]
             lines: Iterable[str] = render_text(own).splitlines()
         else:
-            lines = [f"  {request.shorthand}", *explanation(request, truths), ""]
+            lines = [f"  {request.shorthand}", *explanation(request, cache), ""]
         for line in lines:
             report.line(line)
 
 
-def _notes(truths: Truths) -> Iterator[str]:
+def _notes(cache: EvidenceCache) -> Iterator[str]:
     """What of the input is missing, or not looked at by any restaurant, that conditions ask for."""
-    dataset = truths.dataset
-    circles = [c for c in truths.conditions.values() if getattr(c.evidence, "circle", None) is not None]
-    if circles and not dataset.has_graph:
-        yield f"{number_of(len(circles), 'condition')} on circles of friends and no --social: only those named count"
-    judged = [c for c in truths.conditions.values() if isinstance(c.evidence, Sentiment)]
+    dataset = cache.dataset
+    social = [c for c in cache.conditions.values() if getattr(c.evidence, "social_filter", None) is not None]
+    if social and not dataset.has_graph:
+        yield f"{number_of(len(social), 'condition')} with a social filter and no --social: only those named count"
+    judged = [c for c in cache.conditions.values() if isinstance(c.evidence, Sentiment)]
     if judged and dataset.background.judgements is None:
         yield f"{number_of(len(judged), 'condition')} on judgements and no --judgements: they are unknown"
-    for path in dict.fromkeys(e.path for e in truths.conditions if isinstance(e, ItemMeta)):
+    for path in dict.fromkeys(e.path for e in cache.conditions if isinstance(e, ItemMeta)):
         places = [candidate.business for candidate in dataset.candidates.values()]
-        if places and all(value_at(business, path) is None for business in places):
+        if places and all(_attribute_at(business, path) is None for business in places):
             known = _keys_beside(path, places)
             yield f"no restaurant has `{'.'.join(path)}`; {did_you_mean(path[-1], known, what='there are')}"
 
@@ -196,7 +197,7 @@ def _notes(truths: Truths) -> Iterator[str]:
 def _keys_beside(path: Sequence[str], places: Iterable[Any]) -> list[str]:
     found: dict[str, None] = {}
     for business in places:
-        above = value_at(business, tuple(path[:-1])) if len(path) > 1 else business
+        above = _attribute_at(business, tuple(path[:-1])) if len(path) > 1 else business
         found.update(dict.fromkeys(above if isinstance(above, dict) else ()))
     return list(found)
 

@@ -1,4 +1,4 @@
-"""What requests are held against: restaurants with their reviews, judgements, and who is friends with whom.
+"""What requests are validated against: restaurants with their reviews, judgements, and who is friends with whom.
 
 In: files, or the JSON values themselves. Out: a `Dataset`. What cannot be used goes to `Failures` with its place, and a
 restaurant with an unusable line is left out.
@@ -18,7 +18,8 @@ from formulaseed.data.records import JudgementLine, RatedRestaurant, RatedReview
 from formulaseed.data.results import Failures
 from formulaseed.errors import DataError
 from formulaseed.limits import FILE_BYTES
-from formulaseed.requests.logic import Background, Candidate, Dataset, friends_of
+from formulaseed.requests.evaluation import Background, Restaurant, parse_background
+from formulaseed.requests.validate import Dataset
 
 Lines = str | os.PathLike[str] | Iterable[Mapping[str, Any]]
 """A file of JSON Lines, or the objects that it would hold."""
@@ -35,21 +36,21 @@ def read_dataset(
 
     Raises `UnreadableError` for a file that cannot be opened and `DataError` for a social graph that is none.
     """
-    friends = friends_of(_graph(social)) if social is not None else {}
+    friends = parse_background(None, {"friend_graph": _graph(social)}).friends if social is not None else {}
     judged = _judgements(_lines(judgements, "judgements"), failures) if judgements is not None else None
     listed = _lines(restaurants, "restaurants")
     if reviews is None:
         placed = read_contexts(listed, RatedRestaurant)
     else:
         placed = join_files(listed, _lines(reviews, "reviews"), failures, (RatedRestaurant, RatedReviewLine))
-    candidates: dict[str, Candidate] = {}
+    candidates: dict[str, Restaurant] = {}
     unusable: dict[str, str] = {}
     for place, found, business_id in placed:
         if business_id in candidates or business_id in unusable:
-            failures.add(place, f"the restaurant {business_id} stands in an earlier line already")
+            failures.add(place, f"the restaurant {business_id} appears on an earlier line already")
         elif isinstance(found, RatedRestaurant):
             business = {"business_id": business_id, **found.context()}
-            candidates[business_id] = Candidate(business, tuple(review.fields() for review in found.reviews))
+            candidates[business_id] = Restaurant(business, tuple(review.fields() for review in found.reviews))
         else:
             failures.add(place, str(found))
             if business_id:

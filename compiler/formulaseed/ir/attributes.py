@@ -1,39 +1,37 @@
-"""Values of a business object, as Yelp writes attributes: `"u'free'"`, `"True"`, `"{'casual': True}"`."""
+"""Values of a business object, as Yelp writes attributes: `"u'free'"`, `"True"`, `"{'casual': True}"`.
 
-from __future__ import annotations
+Standard library only: the functions are copied as they are into generated modules that read attributes.
+"""
 
 import ast
 import warnings
-from collections.abc import Mapping
-from typing import Any
 
-from formulaseed import limits
+from formulaseed.language.json_values import JsonObject, JsonValue
 
-_WORDS = {"True": True, "False": False, "None": None}
-_LITERAL = ("{", "'", '"', "u'", 'u"')
+_ATTRIBUTE_CHARACTERS = 2_000
 
 
-def value_at(business: Mapping[str, Any], path: tuple[str, ...]) -> Any:
-    """The value at a path, a string parsed once as Yelp writes attributes; None where there is none."""
-    found: Any = business
-    parsed = False
+def _attribute_at(record: JsonObject, path: tuple[str, ...]) -> JsonValue:
+    """The value at a path, the first string on the way read as Yelp writes attributes; None where there is none."""
+    found: JsonValue = record
+    was_read = False
     for key in path:
-        if isinstance(found, str) and not parsed:
-            found, parsed = parse_attribute(found), True
-        found = found.get(key) if isinstance(found, Mapping) else None
-    return found if parsed or not isinstance(found, str) else parse_attribute(found)
+        if isinstance(found, str) and not was_read:
+            found, was_read = _read_attribute(found), True
+        found = found.get(key) if isinstance(found, dict) else None
+    return _read_attribute(found) if isinstance(found, str) and not was_read else found
 
 
-def parse_attribute(text: str) -> Any:
-    """What a string of Yelp's attributes says: `True`, `u'free'`, `{'casual': True}`; other strings are themselves."""
-    if text in _WORDS:
-        return _WORDS[text]
-    if not text.startswith(_LITERAL) or len(text) > limits.ATTRIBUTE_CHARACTERS:
+def _read_attribute(text: str) -> JsonValue:
+    """What a string of Yelp's attributes says: `True`, `u'free'`, `{'casual': True}`; any other is itself."""
+    if text in ("True", "False", "None"):
+        return text == "True" if text != "None" else None
+    if not text.startswith(("{", "'", '"', "u'", 'u"')) or len(text) > _ATTRIBUTE_CHARACTERS:
         return text
     try:
-        with warnings.catch_warnings():  # the parser warns of odd escapes
+        with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            value = ast.literal_eval(text)
+            value: JsonValue = ast.literal_eval(text)
     except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
         return text
     return value if isinstance(value, str | dict) else text

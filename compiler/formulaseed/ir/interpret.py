@@ -14,7 +14,7 @@ from typing import Any
 from formulaseed import limits
 from formulaseed.errors import DataError, EvaluationError
 from formulaseed.ir import nodes
-from formulaseed.ir.attributes import parse_attribute, value_at
+from formulaseed.ir.attributes import _attribute_at, _read_attribute
 from formulaseed.language import typed
 from formulaseed.language.dates import _iso_date
 from formulaseed.language.functions import FUNCTIONS
@@ -138,7 +138,7 @@ def _input(
 ) -> Any:
     value, place = given.get(field.name), f"{kind.value}.{field.name}"
     if isinstance(field, nodes.InputField) and value is None and field.path:
-        value = value_at(given, field.path)
+        value = _attribute_at(given, field.path)
         if value is None:
             _refuse_misspelt(given, field.path)
         if isinstance(value, str) and field.ty.is_numeric and _NUMERAL.fullmatch(value):
@@ -156,7 +156,7 @@ def _refuse_misspelt(given: Mapping[str, Any], path: tuple[str, ...]) -> None:
     """Raise `DataError` where a path leads to nothing because a key is misspelt, or a value is not an object."""
     found: Any = given
     for key in path:
-        found = parse_attribute(found) if isinstance(found, str) else found
+        found = _read_attribute(found) if isinstance(found, str) else found
         if found is None:
             return
         typo = None if key in object_of(found, "a part of the path") else _typo_of(key, found)

@@ -5,7 +5,7 @@ The reference interpreter evaluates it, so nothing is imported, compiled or run 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -59,10 +59,10 @@ def evaluate_steps(program: nodes.Program, values: Mapping[str, Any] | None) -> 
     try:
         return interpret(program, (), {}, record=record)
     except EvaluationError as error:
-        raise _located(program, error) from None
+        raise located(program, error) from None
 
 
-def _located(program: nodes.Program, error: EvaluationError) -> EvaluationError:
+def located(program: nodes.Program, error: EvaluationError) -> EvaluationError:
     """The error with its place in the formula, or in the file of rules."""
     span = place_of(program, error.step, error.kind)
     if span is None:
@@ -72,11 +72,11 @@ def _located(program: nodes.Program, error: EvaluationError) -> EvaluationError:
     return EvaluationError(error.step, error.kind, error.message, error.operands, place)
 
 
-def single(program: nodes.Program, step: nodes.Step) -> nodes.Program:
-    """The program of one formula of several, which asks for its own fields only."""
-    used = {symbol.name for symbol in step.symbols()}
+def part_of(program: nodes.Program, steps: Sequence[nodes.Step]) -> nodes.Program:
+    """The program of some of its formulas, which asks for their own fields only."""
+    used = {symbol.name for step in steps for symbol in step.symbols()}
     record = tuple(field for field in program.record if field.name in used)
-    return replace(program, steps=(step,), output=(step.name,), record=record)
+    return replace(program, steps=tuple(steps), output=tuple(step.name for step in steps), record=record)
 
 
 def known_values(program: nodes.Program, values: Mapping[str, Any] | None) -> Mapping[str, Any]:

@@ -1,30 +1,195 @@
-"""The evidence of a condition, one kind after the other, as nodes of `ir.requests`.
+"""The evidence of a condition, one kind after the other, as nodes of `model`.
 
-In: the JSON of an evidence object. Out: the node, or None where something is wrong; everything that is wrong has
-been told. `KINDS` says which keys each kind takes. Source: the reference of evidence types; docs/requests.md.
+In: the JSON of an evidence object. Out: the node, or None if something is wrong; everything that is wrong has been
+reported. `KINDS` says which keys each kind takes. Source: the reference of evidence types; docs/requests.md.
 """
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, cast
+from typing import Any, Literal, TypeVar, cast, get_args
 
 from formulaseed import limits
-from formulaseed.diagnostics.suggestions import did_you_mean
+from formulaseed.diagnostics.catalogue import requests as catalogue
+from formulaseed.diagnostics.model import Diagnostic
 from formulaseed.requests import model as ir
-from formulaseed.requests.evidence_keys import OPERATORS, STARS, Given, Keys
+from formulaseed.requests.evaluation import Path
 from formulaseed.requests.patterns import parse_pattern
 from formulaseed.seed.read.shape import Shape
-from formulaseed.source.json_reader import JsonArray, JsonLiteral, JsonNumber, JsonString, JsonValue
+from formulaseed.source.json_reader import JsonArray, JsonLiteral, JsonNumber, JsonObject, JsonString, JsonValue
 
+STARS = 5.0
+"""The most stars that there are."""
+OPERATORS: tuple[str, ...] = get_args(ir.Ordering)
 RULES: tuple[str, ...] = ("not_contains", "contains", "not_true", "missing", "true", "false", "neutral")
 """The rules of `item_meta` in the order in which they are tried."""
 
 _DECIDES_ALONE = ("not_contains", "contains", "not_true")
 _DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 _HOURS = re.compile(r"([0-9]{1,2}):([0-9]{1,2})-([0-9]{1,2}):([0-9]{1,2})")
+_Found = TypeVar("_Found")
+
+_EXAMPLES = {
+    "path": '["attributes", "WiFi"]', "true": '"18:0-21:30"', "pattern": '"live music"', "op": '"not_empty"', "value": "3.5",
+    "group_filter": '{"field": "date", "operator": "gte", "value": "2020-01-01"}', "metric": '"avg_stars"', "agg": '"any"',
+    "threshold": "4.0", "operator": '"gte"', "condition": '{"generous_avg_gte": 4.0, "harsh_avg_lt": 2.0}',
+    "generous_avg_gte": "4.0", "harsh_avg_lt": "2.0", "topic": '"espresso"', "sentiment": '"positive"',
+    "social_filter": '{"friends": ["Alice"], "hops": 1}', "friends": '["Alice"]', "hops": "1",
+    "weight_by": '{"field": ["user", "review_count"]}', "field": '["user", "review_count"]',
+}  # fmt: skip
+"""A value of every key that is needed, or has one of few values."""
+
+
+@dataclass(frozen=True, slots=True)
+class Keys:
+    """The keys that an object must have, and those that it may have."""
+
+    needed: tuple[str, ...]
+    optional: tuple[str, ...] = ()
+
+    @property
+    def all(self) -> tuple[str, ...]:
+        return (*self.needed, *self.optional, "description")
+
+
+_SECTIONS = {
+    "weight_by": Keys(("field",)),
+    "social_filter": Keys(("friends", "hops"), ("min_matches",)),
+    "group_filter": Keys(("field", "operator", "value")),
+    "condition": Keys(("generous_avg_gte", "harsh_avg_lt")),
+}
+"""The objects inside evidence."""
+
+
+@dataclass
+class EvidenceDecoder:
+    """Typed access to the keys of one evidence object. `wrong` once something had to be reported."""
+
+    section: JsonObject
+    shape: Shape
+    what: str
+    keys: Keys
+    wrong: bool = False
+
+    def report(self, found: Diagnostic) -> None:
+        self.shape.problems.report(found)
+        self.wrong = True
+
+    def get(self, key: str) -> JsonValue | None:
+        """The value of a key; a needed one that is missing is reported."""
+        found = self.section.get(key)
+        if found is None and key in self.keys.needed:
+            self.shape.need(self.section, key, self.what, f'"{key}": {_EXAMPLES[key]}')
+            self.wrong = True
+        return found
+
+    def _or(self, found: _Found | None, default: _Found) -> _Found:
+        self.wrong |= found is None
+        return default if found is None else found
+
+    def string(self, key: str) -> str:
+        value = self.get(key)
+        found = self.shape.text(value, f"`{key}`")
+        if value is not None and found is None:
+            self.wrong = True
+        if found is not None and not found.value.strip():
+            self.report(catalogue.empty_value(found.span, f"`{key}`", _EXAMPLES[key]))
+        return found.value if found is not None else ""
+
+    def choice(self, key: str, allowed: Collection[str], default: str = "") -> Any:
+        value = self.get(key)
+        if value is None:
+            return default
+        found = self.shape.text(value, f"`{key}`")
+        if found is None or found.value in allowed:
+            return self._or(found.value if found else None, default)
+        self.report(catalogue.invalid_choice(found.span, key, found.value, allowed, OPERATORS))
+        return default
+
+    def whole(self, key: str, default: int, least: int = 1, most: int = limits.MATCHES) -> int:
+        value = self.get(key)
+        return default if value is None else self._or(self.shape.whole(value, f"`{key}`", least, most), default)
+
+    def number(self, key: str, default: float = 0.0, most: float = STARS) -> float:
+        value = self.get(key)
+        return default if value is None else self._or(self.shape.number(value, f"`{key}`", 0.0, most), default)
+
+    def threshold(self, key: str) -> str | float | None:
+        """A number, or a string for dates and the like; it is needed."""
+        value = self.section.get(key)
+        if isinstance(value, JsonString | JsonNumber):
+            return value.value
+        if value is None:
+            self.shape.need(self.section, key, self.what, f'"{key}": {_EXAMPLES[key]}')
+        else:
+            self.shape.wrong_type(value, f"`{key}`", "a number or a string")
+        self.wrong = True
+        return None
+
+    def path(self, key: str, *, or_string: bool = False) -> Path:
+        """A list of keys, such as `["attributes", "WiFi"]`; with `or_string` a single key need not be in a list."""
+        value = self.get(key)
+        if value is None:
+            return ()
+        if or_string and isinstance(value, JsonString):
+            value = JsonArray(value.span, (value,))
+        if not isinstance(value, JsonArray):
+            example = json.dumps(value.value.split(".")) if isinstance(value, JsonString) else _EXAMPLES[key]
+            self.shape.wrong_type(value, f"`{key}`", "a list of keys", example)
+            self.wrong = True
+            return ()
+        if not 0 < len(value.items) <= limits.PATH_KEYS:
+            self.report(catalogue.path_length(value.span, key, len(value.items), limits.PATH_KEYS, _EXAMPLES[key]))
+        return tuple(self.key(item, key) for item in value.items[: limits.PATH_KEYS])
+
+    def key(self, item: JsonValue, path: str) -> str:
+        found = self.shape.text(item, f"a key of `{path}`")
+        if found is not None and not found.value:
+            self.report(catalogue.empty_value(found.span, f"a key of `{path}`", _EXAMPLES[path]))
+        return self._or(found.value if found is not None else None, "")
+
+    def inner(self, key: str) -> EvidenceDecoder | None:
+        """The object at a key, None if there is none; its own keys are checked."""
+        value = self.get(key)
+        found = self.shape.object(value, f"`{key}`", _EXAMPLES[key]) if value is not None else None
+        if found is None:
+            self.wrong |= value is not None
+            return None
+        self.shape.keys(found, _SECTIONS[key].all, f"`{key}`")
+        return EvidenceDecoder(found, self.shape, f"`{key}`", _SECTIONS[key])
+
+    def social_filter(self) -> ir.SocialFilter | None:
+        inner = self.inner("social_filter")
+        if inner is None:
+            return None
+        value = inner.get("friends")
+        items = self.shape.list(value, "`friends`", limits.LIST_ITEMS)
+        if isinstance(value, JsonArray) and not value.items:
+            inner.report(catalogue.empty_value(value.span, "`friends`", _EXAMPLES["friends"]))
+        friends = tuple(inner.key(item, "friends") for item in items)
+        hops = inner.whole("hops", 1, 0, 2)
+        self.wrong |= inner.wrong or not friends
+        return ir.SocialFilter(friends, hops)
+
+    def min_matches(self) -> int:
+        """From beside `social_filter`, or from inside of it."""
+        found, social = self.whole("min_matches", 1), self.section.get("social_filter")
+        value = social.get("min_matches") if isinstance(social, JsonObject) else None
+        if value is None:
+            return found
+        inside = self._or(self.shape.whole(value, "`min_matches`", 1, limits.MATCHES), found)
+        if self.section.get("min_matches") is not None and inside != found:
+            self.report(catalogue.conflicting_min_matches(value.span))
+        return inside
+
+    def unused(self, key: str, why: str) -> None:
+        """Report that a key has no effect, if it is there."""
+        value = self.section.get(key)
+        if value is not None:
+            self.shape.problems.report(catalogue.key_without_effect(value.span, key, why))
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +197,7 @@ class Kind:
     """What a kind of evidence takes, and how it is lowered."""
 
     keys: Keys
-    lower: Callable[[Given], ir.Evidence | None]
+    lower: Callable[[EvidenceDecoder], ir.Evidence | None]
 
 
 def lower_evidence(value: JsonValue, shape: Shape) -> ir.Evidence | None:
@@ -47,38 +212,39 @@ def lower_evidence(value: JsonValue, shape: Shape) -> ir.Evidence | None:
     kind = KINDS[chosen]
     shape.keys(section, ("kind", *kind.keys.all), f"`{chosen}`")
     shape.text(section.get("description"), "`description`")
-    return kind.lower(Given(section, shape, f"`{chosen}`", kind.keys))
+    decoder = EvidenceDecoder(section, shape, f"`{chosen}`", kind.keys)
+    evidence = kind.lower(decoder)
+    return evidence if not decoder.wrong else None
 
 
-def _item_meta(given: Given) -> ir.ItemMeta | None:
-    path = given.path("path")
-    rules = tuple(rule for name in RULES if (rule := _rule(given, name)) is not None)
+def _item_meta(decoder: EvidenceDecoder) -> ir.ItemMeta:
+    path = decoder.path("path")
+    rules = tuple(rule for name in RULES if (rule := _rule(decoder, name)) is not None)
     names = [rule.name for rule in rules]
     alone = next((name for name in _DECIDES_ALONE if name in names), None)
     for name in names[names.index(alone) + 1 :] if alone else ():
-        given.unused(name, f"`{alone}` decides alone")
-    _restated(given, names)
-    return ir.ItemMeta(path, rules) if not given.wrong else None
+        decoder.unused(name, f"`{alone}` decides alone")
+    _restated(decoder, names)
+    return ir.ItemMeta(path, rules)
 
 
-def _rule(given: Given, name: str) -> ir.Expectation | None:
-    value = given.section.get(name)
+def _rule(decoder: EvidenceDecoder, name: Any) -> ir.Expectation | None:
+    value = decoder.section.get(name)
     if value is None:
         return None
-    literal = cast(Any, name)
     if name == "missing":
-        return ir.Expectation(literal, given.whole("missing", 0, -1, 1))
+        return ir.Expectation(name, decoder.whole("missing", 0, -1, 1))
     expected = _expected(value)
     if expected is None:
-        given.shape.wrong_type(value, f"`{name}`", "a text, a number, true or false", '"True"')
-        given.wrong = True
+        decoder.shape.wrong_type(value, f"`{name}`", "a string, a number, true or false", '"True"')
+        decoder.wrong = True
     elif not expected.strip():
-        given.told("FS509", value, f"`{name}` is empty, which every value contains", "write the value that is meant")
-    return ir.Expectation(literal, expected)
+        decoder.report(catalogue.empty_value(value.span, f"`{name}`", '"True"'))
+    return ir.Expectation(name, expected)
 
 
 def _expected(value: JsonValue) -> str | None:
-    """What a rule names, as the text that it is compared as; None for what cannot be compared."""
+    """What a rule names, as the string that it is compared as; None for what cannot be compared."""
     if isinstance(value, JsonString):
         return value.value
     if isinstance(value, JsonNumber) or (isinstance(value, JsonLiteral) and value.value is not None):
@@ -86,51 +252,35 @@ def _expected(value: JsonValue) -> str | None:
     return None
 
 
-def _restated(given: Given, names: Sequence[str]) -> None:
-    """`op` and `value` may say a rule once more; where they say another one the rule holds."""
-    op, value = given.section.get("op"), given.section.get("value")
-    named = given.choice("op", RULES) if op is not None else ""
-    if op is None and value is None:
+def _restated(decoder: EvidenceDecoder, names: Sequence[str]) -> None:
+    """`op` and `value` may restate a rule; if they state another one the rule holds."""
+    op, value = decoder.section.get("op"), decoder.section.get("value")
+    named = decoder.choice("op", RULES)
+    restated = op if op is not None else value
+    if restated is None:
         return
     if not names:
-        example = f'"{named or "true"}": …'
-        message = f"`op` and `value` repeat a rule, and {given.what} has none"
-        given.told(
-            "FS502", cast(JsonValue, op if op is not None else value), message, f"write {example} in place of both"
-        )
-        return
-    if named and named not in names:
-        message, help = (
-            f"`op` says `{named}`, and the rule is `{names[0]}`",
-            "the rule holds; remove `op`, or correct one",
-        )
-        given.shape.problems.add("FS816", cast(JsonValue, op).span, message, help)
+        decoder.report(catalogue.nothing_to_restate(restated.span, decoder.what, named or "true"))
+    elif op is not None and named and named not in names:
+        decoder.shape.problems.report(catalogue.restated_otherwise(op.span, "op", named, f"is `{names[0]}`"))
     elif value is not None:
         rule = named if named in names else names[0]
-        stated = given.section.get(rule)
-        assert stated is not None
-        said, holds = _expected(value), _expected(stated)
+        said, holds = _expected(value), _expected(cast(JsonValue, decoder.section.get(rule)))
         if said != holds:
-            message = f"`value` says `{said}`, and the rule `{rule}` says `{holds}`"
-            help = "the rule holds; remove `value`, or correct one of the two"
-            given.shape.problems.add("FS816", value.span, message, help)
+            found = catalogue.restated_otherwise(value.span, "value", said, f"`{rule}` says `{holds}`")
+            decoder.shape.problems.report(found)
 
 
-def _item_hours(given: Given) -> ir.ItemHours | None:
-    path = given.path("path")
-    if len(path) == 2 and path[0] == "hours" and path[1] not in _DAYS:
-        value = given.section.get("path")
-        assert isinstance(value, JsonArray)
-        given.told("FS509", value.items[1], f"`{path[1]}` is no day", did_you_mean(path[1], _DAYS, what="days"))
-    text, value = given.text("true"), given.section.get("true")
+def _item_hours(decoder: EvidenceDecoder) -> ir.ItemHours | None:
+    path, value = decoder.path("path"), decoder.section.get("path")
+    if len(path) == 2 and path[0] == "hours" and path[1] not in _DAYS and isinstance(value, JsonArray):
+        decoder.report(catalogue.unknown_day(value.items[1].span, path[1], _DAYS))
+    text, value = decoder.string("true"), decoder.section.get("true")
     times = _times(text)
-    if times is None and value is not None and not given.wrong:
-        help = 'write hours and minutes from 0:0 to 24:0, such as "18:0-21:30"'
-        given.told("FS509", value, f"`{text}` is no range of hours", help)
-    elif times is not None and times[0] == times[1] and value is not None:
-        given.told("FS509", value, f"the range `{text}` is empty", 'write two times, such as "18:0-21:30"')
-    _restated(given, ["true"] if value is not None else [])
-    return ir.ItemHours(path, *times) if times is not None and not given.wrong else None
+    if value is not None and text and (times is None or times[0] == times[1]):
+        decoder.report(catalogue.invalid_hours(value.span, text))
+    _restated(decoder, ["true"] if value is not None else [])
+    return ir.ItemHours(path, *times) if times is not None else None
 
 
 def _times(text: str) -> tuple[int, int] | None:
@@ -143,94 +293,83 @@ def _times(text: str) -> tuple[int, int] | None:
     return (first, last) if good else None
 
 
-def _review_text(given: Given) -> ir.ReviewText | None:
-    pattern = given.text("pattern")
-    value = given.section.get("pattern")
-    parsed = parse_pattern(value, given.shape.problems) if isinstance(value, JsonString) else None
-    circle, least = given.circle(), given.min_matches()
-    inner = given.inner("weight_by")
-    percentile = given.number("credibility_percentile", 50.0, 0.0, 100.0)
-    credible = given.whole("min_credible_matches", 2)
+def _review_text(decoder: EvidenceDecoder) -> ir.ReviewText | None:
+    pattern, value = decoder.string("pattern"), decoder.section.get("pattern")
+    source = parse_pattern(value, decoder.shape.problems) if isinstance(value, JsonString) else None
+    social_filter, least = decoder.social_filter(), decoder.min_matches()
+    inner = decoder.inner("weight_by")
+    percentile = decoder.number("credibility_percentile", 50.0, 100.0)
+    credible = decoder.whole("min_credible_matches", 2)
     weight = None
     if inner is not None:
-        weight = ir.Weight(inner.path("field", or_text=True), percentile, credible)
-        given.wrong |= inner.wrong
+        weight = ir.Weight(inner.path("field", or_string=True), percentile, credible)
+        decoder.wrong |= inner.wrong
     else:
         for key in ("credibility_percentile", "min_credible_matches"):
-            given.unused(key, "there is no `weight_by`")
-    if given.wrong or parsed is None:
-        return None
-    return ir.ReviewText(pattern, weight, circle, least, parsed.source)
+            decoder.unused(key, "there is no `weight_by`")
+    return ir.ReviewText(pattern, weight, social_filter, least, source) if source is not None else None
 
 
-def _review_meta(given: Given) -> ir.ReviewMeta | None:
-    path = given.path("path")
-    op = cast(Literal["not_empty", "gte", "lte"], given.choice("op", ("not_empty", "gte", "lte")))
-    value = given.threshold("value") if op in ("gte", "lte") else None
-    agg = cast(Literal["any", "all", "count"], given.choice("agg", ("any", "all", "count"), "any"))
-    count = given.whole("count", 1)
-    stars = given.section.get("min_stars")
-    min_stars = given.number("min_stars") if stars is not None and not _is_null(stars) else None
-    if op == "not_empty" and not _is_null(given.section.get("value")):
-        given.unused("value", "`not_empty` compares with nothing")
+def _review_meta(decoder: EvidenceDecoder) -> ir.ReviewMeta:
+    path, op = decoder.path("path"), decoder.choice("op", ("not_empty", "gte", "lte"))
+    value = decoder.threshold("value") if op in ("gte", "lte") else None
+    agg = decoder.choice("agg", ("any", "all", "count"), "any")
+    count = decoder.whole("count", 1)
+    min_stars = decoder.number("min_stars") if not _is_null(decoder.section.get("min_stars")) else None
+    if op == "not_empty" and not _is_null(decoder.section.get("value")):
+        decoder.unused("value", "`not_empty` compares with nothing")
     if agg != "count" and count != 1:
-        given.unused("count", f'`agg` is "{agg}"')
-    return ir.ReviewMeta(path, op, value, agg, count, min_stars) if not given.wrong else None
+        decoder.unused("count", f'`agg` is "{agg}"')
+    return ir.ReviewMeta(path, op, value, agg, count, min_stars)
 
 
 def _is_null(value: JsonValue | None) -> bool:
-    return isinstance(value, JsonLiteral) and value.value is None
+    return value is None or (isinstance(value, JsonLiteral) and value.value is None)
 
 
-def _group_rating(given: Given) -> ir.GroupRating | None:
-    inner = given.inner("group_filter")
-    given.shape.text(given.section.get("group"), "`group`")
-    metric = cast(Literal["avg_stars", "count"], given.choice("metric", ("avg_stars", "count")))
-    most = STARS if metric == "avg_stars" else float(limits.MATCHES)
-    threshold = given.number("threshold", 0.0, 0.0, most)
-    comparison = cast(ir.Ordering, given.choice("operator", OPERATORS))
+def _group_rating(decoder: EvidenceDecoder) -> ir.GroupRating | None:
+    inner = decoder.inner("group_filter")
+    decoder.shape.text(decoder.section.get("group"), "`group`")
+    metric = decoder.choice("metric", ("avg_stars", "count"))
+    threshold = decoder.number("threshold", 0.0, STARS if metric == "avg_stars" else float(limits.MATCHES))
+    comparison = decoder.choice("operator", OPERATORS)
     if inner is None:
         return None
-    field = inner.path("field", or_text=True)
-    operator = cast(ir.Ordering, inner.choice("operator", OPERATORS))
+    field, operator = inner.path("field", or_string=True), inner.choice("operator", OPERATORS)
     value = inner.threshold("value")
-    good = not (given.wrong or inner.wrong)
-    return ir.GroupRating(field, operator, value, metric, comparison, threshold) if good else None
+    decoder.wrong |= inner.wrong
+    return ir.GroupRating(field, operator, value, metric, comparison, threshold)
 
 
-def _not_only_easy_raters(given: Given) -> ir.NotOnlyEasyRaters | None:
-    inner = given.inner("condition")
+def _not_only_easy_raters(decoder: EvidenceDecoder) -> ir.NotOnlyEasyRaters | None:
+    inner = decoder.inner("condition")
     if inner is None:
         return None
     generous, harsh = inner.number("generous_avg_gte"), inner.number("harsh_avg_lt")
-    return ir.NotOnlyEasyRaters(generous, harsh) if not (given.wrong or inner.wrong) else None
+    decoder.wrong |= inner.wrong
+    return ir.NotOnlyEasyRaters(generous, harsh)
 
 
-def _sentiment(given: Given) -> ir.Sentiment | None:
-    topic = given.text("topic")
-    feeling = cast(Literal["positive", "negative"], given.choice("sentiment", ("positive", "negative"), "positive"))
-    least = {name: given.whole(f"min_{name}", 1) for name in ("positive", "negative")}
-    other = "negative" if feeling == "positive" else "positive"
-    given.unused(f"min_{other}", f"the sentiment is {feeling}")
-    circle = given.circle()
-    return ir.Sentiment(topic, feeling, least[feeling], circle) if not given.wrong else None
+def _sentiment(decoder: EvidenceDecoder) -> ir.Sentiment:
+    topic = decoder.string("topic")
+    feeling: Literal["positive", "negative"]
+    feeling = decoder.choice("sentiment", ("positive", "negative"), "positive")
+    least = {name: decoder.whole(f"min_{name}", 1) for name in ("positive", "negative")}
+    decoder.unused(f"min_{'negative' if feeling == 'positive' else 'positive'}", f"the sentiment is {feeling}")
+    return ir.Sentiment(topic, feeling, least[feeling], decoder.social_filter())
 
 
-def _social_rating(given: Given) -> ir.SocialRating | None:
-    stars, circle, least = given.number("min_stars", 4.0), given.circle(), given.min_matches()
-    return ir.SocialRating(stars, least, circle) if circle is not None and not given.wrong else None
+def _social_rating(decoder: EvidenceDecoder) -> ir.SocialRating | None:
+    stars, social_filter = decoder.number("min_stars", 4.0), decoder.social_filter()
+    least = decoder.min_matches()
+    return ir.SocialRating(stars, least, social_filter) if social_filter is not None else None
 
 
+_CREDIBILITY = ("weight_by", "credibility_percentile", "min_credible_matches")
 KINDS: dict[str, Kind] = {
     "item_meta": Kind(Keys(("path",), (*RULES, "op", "value")), _item_meta),
     "item_meta_hours": Kind(Keys(("path", "true"), ("op", "value")), _item_hours),
-    "review_text": Kind(
-        Keys(
-            ("pattern",),
-            ("weight_by", "credibility_percentile", "min_credible_matches", "social_filter", "min_matches"),
-        ),
-        _review_text,
-    ),
+    "review_text": Kind(Keys(("pattern",), (*_CREDIBILITY, "social_filter", "min_matches")), _review_text),
     "review_meta": Kind(Keys(("path", "op"), ("value", "agg", "count", "min_stars")), _review_meta),
     "review_group_rating": Kind(Keys(("group_filter", "metric", "threshold", "operator"), ("group",)), _group_rating),
     "review_group_rating_negative": Kind(Keys(("condition",)), _not_only_easy_raters),

@@ -1,6 +1,6 @@
 """Why a request has its status: the conditions that decide, the rivals, the data that is missing, and what may help.
 
-In: a request with its result, and the `Truths` of its file. Out: lines for people.
+In: a request with its result, and the `EvidenceCache` of its file. Out: lines for people.
 """
 
 from __future__ import annotations
@@ -8,8 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import combinations, islice
 
-from formulaseed.requests.findings import finding
-from formulaseed.requests.logic import Traced
 from formulaseed.requests.model import (
     NOT_SATISFIED,
     SATISFIED,
@@ -21,7 +19,8 @@ from formulaseed.requests.model import (
     Sentiment,
     conditions,
 )
-from formulaseed.requests.validate import RequestResult, Truths, matches_of
+from formulaseed.requests.text import finding
+from formulaseed.requests.validate import EvidenceCache, RequestResult, Traced, matches_of
 
 MARKS = {SATISFIED: "✓", UNKNOWN: "?", NOT_SATISFIED: "✗"}
 WORDS = {SATISFIED: "satisfied", UNKNOWN: "unknown", NOT_SATISFIED: "not satisfied"}
@@ -32,41 +31,41 @@ _TRIED = 100
 """So many conditions, the most telling ones, are tried in pairs."""
 
 
-def reasons(request: Request, result: RequestResult, truths: Truths) -> list[str]:
+def reasons(request: Request, result: RequestResult, cache: EvidenceCache) -> list[str]:
     """Why a request is not `ok`; nothing where it is."""
     if result.status == "ok":
         return []
-    lines = list(_gold_reasons(request, truths))
+    lines = list(_gold_reasons(request, cache))
     others = [business_id for business_id in result.matches if business_id != request.gold_restaurant]
     if others:
-        lines.append(f"matches too: {_listed(truths.dataset.label(business_id) for business_id in others)}")
-    lines += _open_rivals(request, truths)
+        lines.append(f"matches too: {_listed(cache.dataset.label(business_id) for business_id in others)}")
+    lines += _open_rivals(request, cache)
     return lines
 
 
-def _gold_reasons(request: Request, truths: Truths) -> Iterator[str]:
+def _gold_reasons(request: Request, cache: EvidenceCache) -> Iterator[str]:
     gold = request.gold_restaurant
-    if gold in truths.dataset.unusable:
-        yield f"the gold restaurant cannot be used: {truths.dataset.unusable[gold]}"
-    elif gold not in truths.dataset.candidates:
+    if gold in cache.dataset.unusable:
+        yield f"the gold restaurant cannot be used: {cache.dataset.unusable[gold]}"
+    elif gold not in cache.dataset.candidates:
         yield f"no restaurant has the id {gold}"
     else:
-        traced = truths.trace(request.structure, gold)
+        traced = cache.trace(request.structure, gold)
         if traced.truth != SATISFIED:
-            yield f"the gold restaurant, {truths.dataset.label(gold)}, is {WORDS[traced.truth]}"
-            yield from (f"  {_line(part, gold, truths)}" for part in deciding(traced))
+            yield f"the gold restaurant, {cache.dataset.label(gold)}, is {WORDS[traced.truth]}"
+            yield from (f"  {_line(part, gold, cache)}" for part in deciding(traced))
 
 
-def _open_rivals(request: Request, truths: Truths) -> Iterator[str]:
+def _open_rivals(request: Request, cache: EvidenceCache) -> Iterator[str]:
     """Restaurants that might match if more were known of them."""
-    row = truths.row(request.structure)
+    row = cache.row(request.structure)
     unknown = [business_id for business_id, truth in row.items() if truth == UNKNOWN]
     unknown = [business_id for business_id in unknown if business_id != request.gold_restaurant]
     if unknown:
-        yield f"unknown: {_listed(truths.dataset.label(business_id) for business_id in unknown)}"
+        yield f"unknown: {_listed(cache.dataset.label(business_id) for business_id in unknown)}"
     for business_id in unknown[:_SHOWN]:
-        part = deciding(truths.trace(request.structure, business_id))[0]
-        yield f"  {truths.dataset.label(business_id)}: {_line(part, business_id, truths)}"
+        part = deciding(cache.trace(request.structure, business_id))[0]
+        yield f"  {cache.dataset.label(business_id)}: {_line(part, business_id, cache)}"
 
 
 def deciding(traced: Traced) -> list[Traced]:
@@ -76,14 +75,14 @@ def deciding(traced: Traced) -> list[Traced]:
     return [leaf for part in traced.parts if part.truth == traced.truth for leaf in deciding(part)]
 
 
-def _line(leaf: Traced, business_id: str, truths: Truths) -> str:
+def _line(leaf: Traced, business_id: str, cache: EvidenceCache) -> str:
     assert isinstance(leaf.node, Condition)
-    return f"{MARKS[leaf.truth]} {leaf.node.aspect}: {_found(leaf.node, business_id, truths)}"
+    return f"{MARKS[leaf.truth]} {leaf.node.aspect}: {_found(leaf.node, business_id, cache)}"
 
 
-def _found(condition: Condition, business_id: str, truths: Truths) -> str:
-    world = truths.dataset
-    return finding(condition.evidence, world.candidates[business_id], world.background)
+def _found(condition: Condition, business_id: str, cache: EvidenceCache) -> str:
+    dataset = cache.dataset
+    return finding(condition.evidence, dataset.candidates[business_id], dataset.background)
 
 
 def _listed(names: Iterable[str]) -> str:
@@ -92,59 +91,59 @@ def _listed(names: Iterable[str]) -> str:
     return ", ".join(known[:_SHOWN]) + more
 
 
-def explanation(request: Request, truths: Truths) -> Iterator[str]:
+def explanation(request: Request, cache: EvidenceCache) -> Iterator[str]:
     """The tree with the value at every node, for the gold restaurant and its nearest rivals."""
-    rivals = [business_id for business_id in truths.dataset.candidates if business_id != request.gold_restaurant]
-    rivals.sort(key=lambda business_id: _nearness(request, business_id, truths), reverse=True)
-    shown = [request.gold_restaurant] if request.gold_restaurant in truths.dataset.candidates else []
+    rivals = [business_id for business_id in cache.dataset.candidates if business_id != request.gold_restaurant]
+    rivals.sort(key=lambda business_id: _nearness(request, business_id, cache), reverse=True)
+    shown = [request.gold_restaurant] if request.gold_restaurant in cache.dataset.candidates else []
     for business_id in [*shown, *rivals[:2]]:
-        traced = truths.trace(request.structure, business_id)
+        traced = cache.trace(request.structure, business_id)
         role = "gold" if business_id == request.gold_restaurant else "rival"
-        yield f"{role}: {truths.dataset.label(business_id)}: {WORDS[traced.truth]}"
-        yield from _tree(traced, business_id, truths, "  ")
+        yield f"{role}: {cache.dataset.label(business_id)}: {WORDS[traced.truth]}"
+        yield from _tree(traced, business_id, cache, "  ")
 
 
-def _nearness(request: Request, business_id: str, truths: Truths) -> tuple[int, int]:
-    satisfied = sum(truths.of(c.evidence, business_id) == SATISFIED for c in conditions(request.structure))
-    return truths.trace(request.structure, business_id).truth, satisfied
+def _nearness(request: Request, business_id: str, cache: EvidenceCache) -> tuple[int, int]:
+    satisfied = sum(cache.of(c.evidence, business_id) == SATISFIED for c in conditions(request.structure))
+    return cache.trace(request.structure, business_id).truth, satisfied
 
 
-def _tree(traced: Traced, business_id: str, truths: Truths, indent: str) -> Iterator[str]:
+def _tree(traced: Traced, business_id: str, cache: EvidenceCache, indent: str) -> Iterator[str]:
     if isinstance(traced.node, Condition):
-        yield indent + _line(traced, business_id, truths)
+        yield indent + _line(traced, business_id, cache)
         return
     yield f"{indent}{MARKS[traced.truth]} {traced.node.op}: {WORDS[traced.truth]}"
     for part in traced.parts:
-        yield from _tree(part, business_id, truths, indent + "  ")
+        yield from _tree(part, business_id, cache, indent + "  ")
 
 
-def suggestions(request: Request, result: RequestResult, truths: Truths) -> list[str]:
+def suggestions(request: Request, result: RequestResult, cache: EvidenceCache) -> list[str]:
     """Changes with conditions of the file that would make the request `ok`; the smallest first, nothing where it is."""
     gold = request.gold_restaurant
-    if result.status == "ok" or gold not in truths.dataset.candidates:
+    if result.status == "ok" or gold not in cache.dataset.candidates:
         return []
     if result.status == "multi_match":
-        return [f"add {_named(added)}" for added in _that_exclude(result.matches, gold, truths)]
+        return [f"add {_named(added)}" for added in _that_exclude(result.matches, gold, cache)]
     found = []
-    for condition, matches in _without_one(request.structure, gold, truths):
+    for condition, matches in _without_one(request.structure, gold, cache):
         if matches == (gold,):
             found.append(f"leave out `{condition.aspect}`")
         elif gold in matches:
-            added = next(iter(_that_exclude(matches, gold, truths)), None)
+            added = next(iter(_that_exclude(matches, gold, cache)), None)
             if added is not None:
                 found.append(f"replace `{condition.aspect}` by {_named(added)}")
     return sorted(found, key=lambda change: change.startswith("replace"))[:_SHOWN]
 
 
-def _that_exclude(matches: Sequence[str], gold: str, truths: Truths) -> list[tuple[Condition, ...]]:
+def _that_exclude(matches: Sequence[str], gold: str, cache: EvidenceCache) -> list[tuple[Condition, ...]]:
     """Conditions of the file, one or else two, that hold for the gold restaurant and together for no other match.
 
     Those come first whose rivals are surely not satisfied, then those that few restaurants satisfy.
     """
     rivals = [business_id for business_id in matches if business_id != gold]
-    held = [c for c in truths.conditions.values() if truths.of(c.evidence, gold) == SATISFIED]
-    spared = {c: {r for r in rivals if truths.of(c.evidence, r) == SATISFIED} for c in held}
-    useful = sorted((c for c in held if len(spared[c]) < len(rivals)), key=lambda c: _commonness(c, rivals, truths))
+    held = [c for c in cache.conditions.values() if cache.of(c.evidence, gold) == SATISFIED]
+    spared = {c: {r for r in rivals if cache.of(c.evidence, r) == SATISFIED} for c in held}
+    useful = sorted((c for c in held if len(spared[c]) < len(rivals)), key=lambda c: _commonness(c, rivals, cache))
     for size, tried in ((1, useful), (2, useful[:_TRIED])):
         fitting = (group for group in combinations(tried, size) if not set.intersection(*(spared[c] for c in group)))
         found = list(islice(fitting, _SHOWN))
@@ -153,23 +152,23 @@ def _that_exclude(matches: Sequence[str], gold: str, truths: Truths) -> list[tup
     return []
 
 
-def _commonness(condition: Condition, rivals: Sequence[str], truths: Truths) -> tuple[int, int]:
-    values = [truths.of(condition.evidence, business_id) for business_id in truths.dataset.candidates]
-    unsure = sum(truths.of(condition.evidence, rival) == UNKNOWN for rival in rivals)
+def _commonness(condition: Condition, rivals: Sequence[str], cache: EvidenceCache) -> tuple[int, int]:
+    values = [cache.of(condition.evidence, business_id) for business_id in cache.dataset.candidates]
+    unsure = sum(cache.of(condition.evidence, rival) == UNKNOWN for rival in rivals)
     return unsure, values.count(SATISFIED)
 
 
-def _without_one(structure: Node, gold: str, truths: Truths) -> Iterator[tuple[Condition, tuple[str, ...]]]:
+def _without_one(structure: Node, gold: str, cache: EvidenceCache) -> Iterator[tuple[Condition, tuple[str, ...]]]:
     """The conditions that keep the gold restaurant from matching, each with what the tree would match without it.
 
     A condition on judgements is none of these where no judgements are given.
     """
-    judged = truths.dataset.background.judgements is not None
-    for leaf in deciding(truths.trace(structure, gold)):
+    judged = cache.dataset.background.judgements is not None
+    for leaf in deciding(cache.trace(structure, gold)):
         assert isinstance(leaf.node, Condition)
         if judged or not isinstance(leaf.node.evidence, Sentiment):
             rest = _without(structure, leaf.node)
-            yield leaf.node, matches_of(truths.row(rest)) if rest is not None else tuple(truths.dataset.candidates)
+            yield leaf.node, matches_of(cache.row(rest)) if rest is not None else tuple(cache.dataset.candidates)
 
 
 def _without(node: Node, gone: Condition) -> Node | None:

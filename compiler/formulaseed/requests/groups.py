@@ -39,8 +39,8 @@ class _Parts:
         return any(isinstance(condition.evidence, kinds) for condition in self.anchors)
 
     def hops(self) -> set[int]:
-        circles = (getattr(found.evidence, "circle", None) for found in ir.conditions(self.structure))
-        return {circle.hops for circle in circles if circle is not None}
+        filters = (getattr(found.evidence, "social_filter", None) for found in ir.conditions(self.structure))
+        return {found.hops for found in filters if found is not None}
 
 
 def _parts(structure: ir.Node) -> _Parts:
@@ -103,11 +103,11 @@ GROUPS: dict[str, Group] = {
     ),
     "G09": Group(
         "Direct Friends (1-hop)", "1HOP([friends], pattern)", lambda p: p.hops() == {1},
-        "a condition on a circle of one hop, and none of two",
+        "a condition with a social filter of one hop, and none of two",
     ),
     "G10": Group(
         "Social Circle (2-hop)", "2HOP([friends], pattern)", lambda p: 2 in p.hops(),
-        "a condition on a circle of two hops",
+        "a condition with a social filter of two hops",
     ),
 }  # fmt: skip
 """The table of groups."""
@@ -118,7 +118,6 @@ def group_of(id: str) -> str:
     return f"G{(int(id[1:]) - 1) // 10 + 1:02d}"
 
 
-def pattern_fault(group: str, structure: ir.Node) -> str:
-    """What a structure lacks of its group's pattern; empty where it has it."""
-    known = GROUPS[group]
-    return "" if known.fits(_parts(structure)) else f"the structure does not fit {group}, which is {known.meaning}"
+def fits(group: str, structure: ir.Node) -> bool:
+    """Whether a structure has its group's pattern."""
+    return GROUPS[group].fits(_parts(structure))

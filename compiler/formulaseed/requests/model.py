@@ -11,22 +11,18 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Literal
 
+from formulaseed.requests.evaluation import Path, Scalar, Truth
 from formulaseed.source.text import Span, tree_node
 
-Truth = Literal[-1, 0, 1]
 SATISFIED: Truth = 1
 UNKNOWN: Truth = 0
 NOT_SATISFIED: Truth = -1
 
-Path = tuple[str, ...]
-"""Keys from the restaurant or the review down to a value, such as `("attributes", "WiFi")`."""
-
 Ordering = Literal["gte", "gt", "lte", "lt", "eq", "ne"]
-Scalar = str | int | float | bool | None
 
 
 @dataclass(frozen=True, slots=True)
-class Circle:
+class SocialFilter:
     """The people whose reviews count: the friends themselves, and those up to `hops` edges from them."""
 
     friends: tuple[str, ...]
@@ -76,7 +72,7 @@ class ReviewText:
 
     pattern: str
     weight: Weight | None
-    circle: Circle | None
+    social_filter: SocialFilter | None
     min_matches: int
     source: str = field(compare=False)
 
@@ -120,16 +116,16 @@ class Sentiment:
     topic: str
     sentiment: Literal["positive", "negative"]
     least: int
-    circle: Circle | None
+    social_filter: SocialFilter | None
 
 
 @dataclass(frozen=True, slots=True)
 class SocialRating:
-    """At least `min_matches` reviews of `min_stars` or more by people of the circle."""
+    """At least `min_matches` reviews of `min_stars` or more by people of the social filter."""
 
     min_stars: float
     min_matches: int
-    circle: Circle
+    social_filter: SocialFilter
 
 
 Evidence = ItemMeta | ItemHours | ReviewText | ReviewMeta | GroupRating | NotOnlyEasyRaters | Sentiment | SocialRating

@@ -1,4 +1,4 @@
-"""A file of requests, one JSON object a line, as the lines of `ir.requests`.
+"""A file of requests, one JSON object a line, as the lines of `model`.
 
 In: the file's text. Out: every line as a request, or as an invalid one with its errors; every deviation from the format
 is a diagnostic. Evidence is lowered in `evidence`, the groups' patterns are in `groups`. Source: the request structure
@@ -13,12 +13,13 @@ from typing import Literal, cast
 
 from formulaseed import limits
 from formulaseed.diagnostics.catalogue import reading
-from formulaseed.diagnostics.model import Help, Problems
-from formulaseed.diagnostics.suggestions import comparison_budget, suggest
+from formulaseed.diagnostics.catalogue import requests as catalogue
+from formulaseed.diagnostics.model import Problems
+from formulaseed.diagnostics.suggestions import comparison_budget
 from formulaseed.requests import model as ir
 from formulaseed.requests import patterns, shorthand
 from formulaseed.requests.evidence import lower_evidence
-from formulaseed.requests.groups import GROUPS, group_of, pattern_fault
+from formulaseed.requests.groups import GROUPS, fits, group_of
 from formulaseed.requests.shorthand_check import check_shorthand
 from formulaseed.seed.read.shape import Shape
 from formulaseed.source.json_reader import JsonArray, JsonObject, JsonString, JsonValue, json_lines, read_json_line
@@ -42,15 +43,13 @@ def lower_requests(source: Source, problems: Problems) -> tuple[ir.Line, ...]:
     lines = list(islice(json_lines(source), limits.REQUESTS + 1))
     whole = Span(source, 0, 0)
     if not lines:
-        problems.add("FS509", whole, "the file holds no request", "write one JSON object a line")
+        problems.report(catalogue.no_requests(whole))
     if len(lines) > limits.REQUESTS:
         number = sum(bool(line.strip(" \t\r")) for line in source.text.split("\n"))
         Shape(problems).too_many(whole, "the file", number, limits.REQUESTS)
         return ()
     if _laid_out(lines):
-        problems.add(
-            "FS001", whole, "a request is laid out over several lines", "write each request on a line of its own"
-        )
+        problems.report(catalogue.request_over_lines(whole))
         return ()
     first_lines: dict[str, int] = {}
     with (
@@ -108,17 +107,16 @@ class _Line:
         given = {key: self.text(document, key) for key in KEYS if key != "structure"}
         id, group = self.id(given["id"]), self.group(given["group"])
         if id is not None and group is not None and group_of(id.value) != group.value:
-            message = f"`{id.value}` belongs to {group_of(id.value)}, and the request says {group.value}"
-            self.problems.add("FS812", group.span, message, "R01 to R10 are G01, R11 to R20 are G02, and so on")
+            expected = group_of(id.value)
+            self.problems.report(catalogue.id_and_group_disagree(group.span, id.value, expected, group.value))
         value = self.shape.need(document, "structure", "a request", _EXAMPLES["structure"])
         structure = _Structure(self.shape).node(value, "`structure`") if value is not None else None
         if given["shorthand"] is not None:
             check_shorthand(structure, given["shorthand"], self.problems)
-        if structure is not None and group is not None:
-            fault = pattern_fault(group.value, structure)
-            if fault:
-                help = f"{group.value} is {GROUPS[group.value].name}: `{GROUPS[group.value].pattern}`"
-                self.problems.add("FS813", structure.span, fault, help)
+        if structure is not None and group is not None and not fits(group.value, structure):
+            known = GROUPS[group.value]
+            found = catalogue.group_pattern(structure.span, group.value, known.name, known.pattern, known.meaning)
+            self.problems.report(found)
         texts = {key: text.value for key, text in given.items() if text is not None}
         if len(texts) < len(given) or id is None or group is None or structure is None:
             return None
@@ -127,7 +125,7 @@ class _Line:
     def text(self, document: JsonObject, key: str) -> JsonString | None:
         found = self.shape.text(self.shape.need(document, key, "a request", _EXAMPLES[key]), f"`{key}`")
         if found is not None and not found.value.strip():
-            self.problems.add("FS815", found.span, f"`{key}` is empty", f"write {_EXAMPLES[key].split(': ', 1)[1]}")
+            self.problems.report(catalogue.empty_string(found.span, key, _EXAMPLES[key].split(": ", 1)[1]))
             return None
         return found
 
@@ -135,12 +133,10 @@ class _Line:
         if id is None:
             return None
         if not _ID.fullmatch(id.value):
-            help = _id_meant(id.value) or "write R01 to R99, or R100"
-            self.problems.add("FS811", id.span, f"`{id.value}` is no id of a request", help)
+            self.problems.report(catalogue.invalid_id(id.span, id.value, _suggested_id(id.value)))
             return None
         if id.value in self.first_lines:
-            message = f"the id `{id.value}` stands twice, first on line {self.first_lines[id.value]}"
-            self.problems.add("FS203", id.span, message, "give one of the two another id")
+            self.problems.report(catalogue.duplicate_id(id.span, id.value, self.first_lines[id.value]))
         self.first_lines.setdefault(id.value, self.number)
         return id
 
@@ -162,10 +158,8 @@ class _Structure:
             return None
         names = {key.value for key in section.names()}
         if not names & {"aspect", "evidence", "op", "args"}:
-            message = f"{what} is neither a condition nor an `AND` or `OR`"
-            self.shape.problems.add(
-                "FS502", section.span, message, f"write {example.removeprefix('an object such as ')}"
-            )
+            shown = example.removeprefix("an object such as ")
+            self.shape.problems.report(catalogue.neither_condition_nor_junction(section.span, what, shown))
             return None
         condition = names & {"aspect", "evidence"} and not names & {"op", "args"}
         return self.condition(section) if condition else self.junction(section)
@@ -176,15 +170,12 @@ class _Structure:
             self.shape.need(section, "aspect", "a condition", '"aspect": such as "drive_thru"'), "`aspect`"
         )
         if aspect is not None and not aspect.value.strip():
-            self.shape.problems.add(
-                "FS815", aspect.span, "`aspect` is empty", "name the condition, such as `drive_thru`"
-            )
+            self.shape.problems.report(catalogue.empty_string(aspect.span, "aspect", "a name, such as `drive_thru`"))
         value = self.shape.need(section, "evidence", "a condition", '"evidence": {"kind": "item_meta", …}')
         evidence = lower_evidence(value, self.shape) if value is not None else None
         self.conditions += 1
         if self.conditions == limits.REQUEST_CONDITIONS + 1:
-            message = f"a request has more than {limits.REQUEST_CONDITIONS} conditions"
-            self.shape.problems.add("FS510", section.span, message, "leave some out")
+            self.shape.problems.report(catalogue.too_many_conditions(section.span, limits.REQUEST_CONDITIONS))
         if evidence is None or aspect is None:
             return None
         return ir.Condition(aspect.value, evidence, section.span)
@@ -195,26 +186,19 @@ class _Structure:
         value = self.shape.need(section, "args", "this object", '"args": the conditions that it joins')
         items = self.shape.list(value, "`args`", limits.CONDITIONS)
         if isinstance(value, JsonArray) and not value.items:
-            self.shape.problems.add("FS509", value.span, "`args` is empty", "list the conditions that it joins")
+            self.shape.problems.report(catalogue.no_arguments(value.span))
         nodes = [self.node(item, "an item of `args`") for item in items]
         good = [node for node in nodes if node is not None]
-        if op is None or not self.is_operator(op) or not nodes or len(good) < len(nodes):
+        if op is not None and op.value not in ("AND", "OR"):
+            self.shape.problems.report(catalogue.unknown_junction(op.span, op.value))
+            return None
+        if op is None or not nodes or len(good) < len(nodes):
             return None
         return ir.Junction(cast(Literal["AND", "OR"], op.value), tuple(good), section.span)
 
-    def is_operator(self, op: JsonString) -> bool:
-        if op.value in ("AND", "OR"):
-            return True
-        upper = op.value.strip().upper()
-        help = suggest(upper) if upper in ("AND", "OR") else "write `AND` or `OR`"
-        if upper == "NOT":
-            help = 'evidence negates: "true": "False", "not_true" or "not_contains"'
-        self.shape.problems.add("FS505", op.span, f"`{op.value}` joins no conditions", help)
-        return False
 
-
-def _id_meant(id: str) -> Help | None:
-    """The id that was probably meant, as a help line."""
+def _suggested_id(id: str) -> str:
+    """The id that was probably intended, or an empty string."""
     digits = re.fullmatch(r"\s*[Rr]?[-_ ]?0*([1-9][0-9]{0,2})\s*", id)
     wanted = f"R{int(digits[1]):02d}" if digits else ""
-    return suggest(wanted) if _ID.fullmatch(wanted) else None
+    return wanted if _ID.fullmatch(wanted) else ""

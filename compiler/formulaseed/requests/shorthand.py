@@ -8,19 +8,19 @@ but for pairs of round brackets that do not stand behind a letter or a digit: `c
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cache
+from itertools import pairwise
 from typing import Any, Literal
 
-from lark import Lark, Token, Transformer_NonRecursive, UnexpectedInput, v_args
+from lark import Lark, Token, Transformer_NonRecursive, UnexpectedInput, UnexpectedToken, v_args
 from lark.tree import Meta
 
 from formulaseed import limits
-from formulaseed.diagnostics.model import Problems
+from formulaseed.diagnostics.catalogue import requests as catalogue
+from formulaseed.diagnostics.model import Diagnostic, Problems
 from formulaseed.language.sizes import extent
-from formulaseed.requests.allotment import Allotment
-from formulaseed.requests.shorthand_errors import explain, hidden_character
 from formulaseed.resources import read_resource
 from formulaseed.source.json_reader import JsonString
 from formulaseed.source.text import Source, Span
@@ -58,11 +58,11 @@ class Junction:
 
 Shorthand = Name | Hop | Junction
 
-OF_FILE = Allotment("shorthand terms")
+OF_FILE = limits.Budget("shorthand terms")
 """The names and texts of all shorthands of a file."""
 
 HOPS = ("0", "1", "2")
-"""How far a circle may reach, as it is written before `HOP`: 0 is the friends themselves."""
+"""How many hops from the friends count, as it is written before `HOP`: 0 is the friends themselves."""
 
 
 def parse_shorthand(text: JsonString | Source, problems: Problems) -> Shorthand | None:
@@ -106,60 +106,90 @@ def _name() -> re.Pattern[str]:
 
 def _parse(text: str, place: Place, problems: Problems) -> Shorthand | None:
     if len(text) > limits.SHORTHAND_CHARACTERS:
-        message = f"the shorthand has {len(text)} characters, more than {limits.SHORTHAND_CHARACTERS}"
-        problems.add("FS823", place(0, 0), message, "shorten the names")
+        found = catalogue.shorthand_over_limit(place(0, 0), len(text), "characters", limits.SHORTHAND_CHARACTERS)
+        problems.report(found)
         return None
     if not OF_FILE.take(extent((text,)).terms):
-        message = (
-            f"up to here the shorthands of the file have more than {limits.FILE_SHORTHAND_TERMS:,} names and texts"
-        )
-        problems.add("FS823", place(0, len(text)), message, "split the file")
+        problems.report(catalogue.shorthands_over_limit(place(0, len(text)), limits.FILE_SHORTHAND_TERMS))
         return None
-    hidden = hidden_character(text)
-    if hidden is not None:
-        problems.add(hidden.code, place(hidden.start, hidden.end), hidden.message, hidden.help)
-        return None
+    for at, character in enumerate(text):
+        if not character.isprintable() and character not in " \t\r\n":
+            problems.report(catalogue.hidden_character(place(at, at + 1), character))
+            return None
     tokens: list[Token] = []
+    parser = _lark().parse_interactive()
+    depth = terms = 0
     try:
-        parser = _lark().parse_interactive()
-        for token in _within_limits(_lark().lex(text)):
+        for token in _lark().lex(text):
+            depth += (token.type == "LPAR") - (token.type == "RPAR")
+            terms += token.type in ("NAME", "TEXT")
+            for number, what, most in (
+                (depth, "levels of brackets", limits.SHORTHAND_NESTING),
+                (terms, "names and strings", limits.SHORTHAND_TERMS),
+            ):
+                if number > most:
+                    problems.report(catalogue.shorthand_over_limit(place(*_ends(token)), number, what, most))
+                    return None
             tokens.append(token)
             parser.feed_token(token)
         tree = parser.feed_token(Token("$END", "", len(text)))
     except UnexpectedInput as error:
-        fault = explain(text, tokens, error)
-        problems.add(fault.code, place(fault.start, fault.end), fault.message, fault.help)
-        return None
-    except _TooLarge as error:
-        problems.add("FS823", place(error.start, error.end), error.message, "split the request, or name a part of it")
+        if isinstance(error, UnexpectedToken) and error.token.type != "$END":
+            tokens.pop()
+        accepted: set[str] = parser.accepts()  # type: ignore[no-untyped-call]
+        problems.report(_unexpected(text, tokens, error, accepted, place))
         return None
     builder = _Builder(place)
     shorthand: Shorthand = builder.transform(tree)
     for token in builder.too_far:
-        word = token.lstrip("0123456789")
-        help = f"write `1{word}` or `2{word}`"
-        message = f"there is no `{token[:20]}`: a circle reaches two hops at most"
-        problems.add("FS822", place(*_ends(token)), message, help)
+        problems.report(catalogue.hops_too_far(place(*_ends(token)), token[:20], token.lstrip("0123456789")))
     return None if builder.too_far else shorthand
 
 
-class _TooLarge(Exception):
-    def __init__(self, token: Token, message: str) -> None:
-        self.start, self.end = _ends(token)
-        self.message = message
+_SIGN = re.compile(r"&&|\|\||[A-Za-z]+(?![^\s,()\[\]])|.", re.DOTALL)
 
 
-def _within_limits(tokens: Iterator[Token]) -> Iterator[Token]:
-    """The same tokens; raises `_TooLarge` at the first one that is over a limit."""
-    depth = terms = 0
-    for token in tokens:
-        depth += (token.type == "LPAR") - (token.type == "RPAR")
-        terms += token.type in ("NAME", "TEXT")
-        if depth > limits.SHORTHAND_NESTING:
-            raise _TooLarge(token, f"brackets stand more than {limits.SHORTHAND_NESTING} deep")
-        if terms > limits.SHORTHAND_TERMS:
-            raise _TooLarge(token, f"the shorthand has more than {limits.SHORTHAND_TERMS} names and texts")
-        yield token
+def _unexpected(text: str, tokens: list[Token], error: UnexpectedInput, accepted: set[str], place: Place) -> Diagnostic:
+    """The diagnostic for what cannot follow the tokens; `accepted` are the kinds of tokens that can."""
+    found = error.token if isinstance(error, UnexpectedToken) and error.token.type != "$END" else None
+    start = len(text.rstrip()) if isinstance(error, UnexpectedToken) else error.pos_in_stream or 0
+    sign = _SIGN.match(text, start) if not isinstance(error, UnexpectedToken) else None
+    written, last = str(found) if found else sign.group() if sign else "", tokens[-1] if tokens else None
+    start, end = _ends(found) if found else (start, start + len(written))
+    opened = _open(tokens)
+    word = next((before for before, bracket in reversed(opened) if bracket.type == "LPAR"), None)
+    word = last if "LPAR" in accepted else word
+    if last is not None and last.type == "NAME" and found is not None and found.type == "LPAR":
+        return catalogue.unknown_shorthand_operator(place(*_ends(last)), last)
+    if last is not None and last.lower() in catalogue.NEGATIONS:
+        return catalogue.negated_shorthand(place(*_ends(last)), last)
+    if written in catalogue.NEGATIONS:
+        return catalogue.negated_shorthand(place(start, end), written)
+    if written.lower() in catalogue.INFIX and last is not None and text[end : end + 1] != "(":
+        after = re.compile(r"\s*(\w[^\s,()\[\]]*+)(?!\()").match(text, end)
+        operands = (str(last), after[1]) if last.type == "NAME" and after else ("a", "b")
+        return catalogue.infix_in_shorthand(place(start, end), written, *operands)
+    if found is None and written[:1] in ("'", '"'):
+        return catalogue.unclosed_string(place(start, len(text)), written)
+    if found is None and written[:1] in tuple("‘’“”«»`´"):
+        return catalogue.wrong_quote(place(start, start + 1), written)
+    if not written and opened and {"RPAR", "RSQB"} & accepted:
+        before, bracket = opened[-1]
+        span = place(before.start_pos or 0, _ends(bracket)[1])
+        return catalogue.unclosed_bracket(span, f"{before}(" if bracket == "(" else "[", ")" if bracket == "(" else "]")
+    kind, name = (word.type, str(word)) if word else ("OPERATOR", "AND")
+    return catalogue.unexpected_in_shorthand(place(start, end), written, accepted, kind, name)
+
+
+def _open(tokens: list[Token]) -> list[tuple[Token, Token]]:
+    """The brackets that are open, each with the token before it."""
+    opened: list[tuple[Token, Token]] = []
+    for before, token in pairwise([*tokens[:1], *tokens]):
+        if token.type in ("LPAR", "LSQB"):
+            opened.append((before, token))
+        elif token.type in ("RPAR", "RSQB"):
+            opened.pop()
+    return opened
 
 
 def _ends(token: Token) -> tuple[int, int]:
@@ -169,7 +199,7 @@ def _ends(token: Token) -> tuple[int, int]:
 
 @cache
 def _lark() -> Lark:
-    # The basic lexer: a token is the same wherever it stands, so that what cannot stand there can be told by name.
+    # The basic lexer: a token is the same wherever it appears, so that what is not allowed there can be named.
     grammar = read_resource("grammar", "shorthand.lark")
     return Lark(grammar, parser="lalr", lexer="basic", start="shorthand", propagate_positions=True)
 

@@ -1,22 +1,41 @@
-"""Evidence in words, for comments in generated modules and for reports."""
+"""Evidence in words, for comments in generated modules and for reports: what it asks, and what a restaurant's data says.
+
+Decides nothing: what is found comes from `evaluation`, as the value does.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 from formulaseed.diagnostics.model import number_of
+from formulaseed.ir.attributes import _attribute_at, _read_attribute
+from formulaseed.language.json_values import JsonObject
+from formulaseed.requests import evaluation
+from formulaseed.requests.evaluation import Background, Path, Restaurant
 from formulaseed.requests.model import (
-    Circle,
     Evidence,
+    Expectation,
     GroupRating,
     ItemHours,
     ItemMeta,
     NotOnlyEasyRaters,
-    Path,
     ReviewMeta,
     ReviewText,
     Sentiment,
+    SocialFilter,
     SocialRating,
 )
 
+_WIDTH = 60
+_ASKED = {
+    "not_contains": "asked not to contain {}",
+    "contains": "asked to contain {}",
+    "not_true": "asked not to be {}",
+    "true": "asked to be {}",
+    "false": "asked not to be {}",
+    "neutral": "left open for {}",
+}
 _SIGNS = {"gte": ">=", "gt": ">", "lte": "<=", "lt": "<", "eq": "==", "ne": "!="}
 
 
@@ -28,8 +47,8 @@ def evidence_text(evidence: Evidence) -> str:
             return f"{_path(path)}: {said}"
         case ItemHours(path, start, end):
             return f"{_path(path)} contains {_clock(start)} to {_clock(end)}"
-        case ReviewText(pattern, weight, circle, least):
-            text = f"{_reviews(least, circle)} match{'es' if least == 1 else ''} {pattern}"
+        case ReviewText(pattern, weight, social_filter, least):
+            text = f"{_reviews(least, social_filter)} match{'es' if least == 1 else ''} {pattern}"
             if weight is None:
                 return text
             return f"{text}, {weight.min_credible_matches} at or over percentile {weight.percentile:g} of {_path(weight.field)}"
@@ -44,10 +63,10 @@ def evidence_text(evidence: Evidence) -> str:
             return f"{metric_text} of reviews with {group} {_SIGNS[comparison]} {threshold:g}"
         case NotOnlyEasyRaters(generous, harsh):
             return f"not rated {generous:g} or more by easy raters and under {harsh:g} by harsh ones"
-        case Sentiment(topic, sentiment, least, circle):
-            return f"{_reviews(least, circle)} judged {sentiment} on {topic}"
-        case SocialRating(min_stars, least, circle):
-            return f"{_reviews(least, circle)} give{'s' if least == 1 else ''} {stars_text(min_stars)}"
+        case Sentiment(topic, sentiment, least, social_filter):
+            return f"{_reviews(least, social_filter)} judged {sentiment} on {topic}"
+        case SocialRating(min_stars, least, social_filter):
+            return f"{_reviews(least, social_filter)} give{'s' if least == 1 else ''} {stars_text(min_stars)}"
 
 
 def stars_text(least: float) -> str:
@@ -63,9 +82,90 @@ def _clock(minutes: int) -> str:
     return f"{minutes // 60}:{minutes % 60:02}"
 
 
-def _reviews(least: int, circle: Circle | None) -> str:
+def _reviews(least: int, social_filter: SocialFilter | None) -> str:
     number = "a review" if least == 1 else f"{least} reviews"
-    if circle is None:
+    if social_filter is None:
         return number
-    hops = f" and those {number_of(circle.hops, 'hop')} away" if circle.hops else ""
-    return f"{number} by {', '.join(circle.friends)}{hops}"
+    return f"{number} by {_people(social_filter)}"
+
+
+def _people(social_filter: SocialFilter) -> str:
+    hops = f" and those {number_of(social_filter.hops, 'hop')} away" if social_filter.hops else ""
+    return f"{', '.join(social_filter.friends)}{hops}"
+
+
+def finding(evidence: Evidence, place: Restaurant, known: Background) -> str:
+    """What a restaurant's data says, and what is asked, such as `attributes.HasTV is True, asked to be False`."""
+    match evidence:
+        case ItemMeta(path, rules):
+            asked = [_ASKED[rule.name].format(_expected(rule)) for rule in rules if rule.name in _ASKED]
+            return ", ".join([_value(path, place), *asked[:1]])
+        case ItemHours(path, start, end):
+            return f"{_value(path, place)}, asked for {_clock(start)}-{_clock(end)}"
+        case ReviewText():
+            return _mentions(evidence, place, known)
+        case ReviewMeta(path, op, value, agg, count, min_stars):
+            met, counted = evaluation._meeting(place, path, op, value, min_stars)
+            return f"{_count(counted)}, {met} meeting it, asked for {count if agg == 'count' else agg}"
+        case GroupRating(path, operator, value, metric, comparison, threshold):
+            group = evaluation._group(place, path, operator, value)
+            mean = evaluation._average_stars(group) if metric == "avg_stars" else None
+            average = f", {mean:.2f} stars on average" if mean is not None else ""
+            return f"{_count(len(group))} in the group{average}, asked for {metric} {comparison} {threshold:g}"
+        case NotOnlyEasyRaters():
+            generous, harsh = (f"{mean:.2f}" if mean is not None else "nothing" for mean in evaluation._raters(place))
+            return f"easy raters give {generous}, harsh ones {harsh}"
+        case Sentiment(topic, _, _, social_filter):
+            if known.judgements is None:
+                return "no judgements are given"
+            counted_reviews = _by(place, social_filter, known)
+            positive, negative = evaluation._judgements(counted_reviews, known, topic)
+            return f"{_where(social_filter, counted_reviews)}, {positive} positive and {negative} negative on `{topic}`"
+        case SocialRating(min_stars, _, social_filter):
+            counted_reviews = _by(place, social_filter, known)
+            liked = len(evaluation._liked(counted_reviews, min_stars))
+            return f"{_where(social_filter, counted_reviews)}, {liked} with {stars_text(min_stars)}"
+
+
+def _expected(rule: Expectation) -> Any:
+    """What a rule names, without the quotes that Yelp puts around it."""
+    compared = rule.name in ("true", "false", "not_true") and isinstance(rule.value, str)
+    return _read_attribute(str(rule.value)) if compared else rule.value
+
+
+def _value(path: Path, place: Restaurant) -> str:
+    name, value = ".".join(path), _attribute_at(place.business, path)
+    if value is None:
+        return f"{name} is missing"
+    if isinstance(value, dict):
+        true = [str(key) for key, flag in value.items() if flag is True]
+        return f"{name} has {', '.join(true) if true else 'nothing that is true'}"
+    text = str(value)
+    return f"{name} is {text if len(text) <= _WIDTH else text[:_WIDTH] + '…'}"
+
+
+def _count(reviews: int) -> str:
+    return number_of(reviews, "review") if reviews else "no reviews"
+
+
+def _by(place: Restaurant, social_filter: SocialFilter | None, known: Background) -> Sequence[JsonObject]:
+    wanted = (social_filter.friends, social_filter.hops) if social_filter is not None else None
+    return evaluation._by(place.reviews, wanted, known)
+
+
+def _where(social_filter: SocialFilter | None, reviews: Sequence[JsonObject]) -> str:
+    return _count(len(reviews)) + (f" by {_people(social_filter)}" if social_filter else "")
+
+
+def _mentions(evidence: ReviewText, place: Restaurant, known: Background) -> str:
+    counted = _by(place, evidence.social_filter, known)
+    matching = evaluation._matching(counted, known, evidence.pattern, evidence.source)
+    how = "match" if known.judgements is None else "judged positive on"
+    line = f"{_where(evidence.social_filter, counted)}, {len(matching)} {how} `{evidence.pattern}`"
+    if evidence.weight is not None:
+        field, least = evidence.weight.field, evidence.weight.min_credible_matches
+        weight = (field, evidence.weight.percentile, least)
+        bound = evaluation._credible_from(counted, weight)
+        found = len(evaluation._credible(matching, weight, bound))
+        line += f", {found} of them credible ({field[-1]} of {bound or 0:g} or more), asked for {least}"
+    return line

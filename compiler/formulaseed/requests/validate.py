@@ -1,17 +1,17 @@
 """Requests validated against restaurants: does each match its gold restaurant, and no other?
 
-In: the lines of a requests file and a `Dataset`. Out: a status for every line, and the matrix of those that are valid. Each
-piece of evidence is evaluated once a restaurant, however many requests use it.
+In: the lines of a requests file, a `Dataset`, and the function that evaluates a restaurant, which a generated module is.
+Out: a status for every line, and the matrix of those that are valid.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from formulaseed.requests.logic import Dataset, Traced, evaluate_condition, trace
+from formulaseed.requests.evaluation import Background, Restaurant, Truth
 from formulaseed.requests.model import (
     SATISFIED,
     UNKNOWN,
@@ -21,13 +21,69 @@ from formulaseed.requests.model import (
     Line,
     Node,
     Request,
-    Truth,
     conditions,
 )
 
 Status = Literal["ok", "no_match", "multi_match", "gold_not_match", "invalid"]
 Matrix = Mapping[str, Mapping[str, Truth]]
 """From the id of a request to that of a restaurant to the value."""
+
+
+@dataclass(frozen=True, slots=True)
+class Values:
+    """What a module finds for one restaurant: the value of each request, by its id, and of each piece of evidence."""
+
+    requests: Mapping[str, Truth]
+    evidence: Mapping[Evidence, Truth]
+
+
+Evaluate = Callable[[Restaurant, Background], Values]
+
+
+@dataclass(frozen=True, slots=True)
+class Dataset:
+    """The restaurants in the order of their file, by id, and what is known beside them.
+
+    `unusable` says of restaurants that were left out why. `has_graph` is whether a social graph is given.
+    """
+
+    candidates: Mapping[str, Restaurant]
+    unusable: Mapping[str, str]
+    background: Background
+    has_graph: bool
+
+    def name(self, business_id: str) -> str:
+        """A restaurant's name, or its id if it has none."""
+        found = self.candidates.get(business_id)
+        name = found.business.get("name") if found is not None else None
+        return name if isinstance(name, str) and name else business_id
+
+    def label(self, business_id: str) -> str:
+        """A restaurant's name with its id: names are not unique."""
+        name = self.name(business_id)
+        return name if name == business_id else f"{name} ({business_id})"
+
+    @property
+    def review_count(self) -> int:
+        return sum(len(candidate.reviews) for candidate in self.candidates.values())
+
+
+@dataclass(frozen=True, slots=True)
+class Traced:
+    """A tree with the value at every node."""
+
+    node: Node
+    truth: Truth
+    parts: tuple[Traced, ...] = ()
+
+
+def trace(node: Node, truth_of: Callable[[Evidence], Truth]) -> Traced:
+    """The tree with the value at every node: `AND` is the least of its parts, `OR` the greatest."""
+    if isinstance(node, Condition):
+        return Traced(node, truth_of(node.evidence))
+    parts = tuple(trace(arg, truth_of) for arg in node.args)
+    values = [part.truth for part in parts]
+    return Traced(node, min(values) if node.op == "AND" else max(values), parts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,10 +126,10 @@ class Validation:
         return not self.failures and all(result.status == "ok" for result in self.results)
 
 
-class Truths:
-    """The value of every piece of evidence of some requests for every restaurant, each computed once."""
+class EvidenceCache:
+    """The values of some requests, and of their evidence, for every restaurant, each computed once."""
 
-    def __init__(self, requests: Sequence[Request], dataset: Dataset) -> None:
+    def __init__(self, requests: Sequence[Request], dataset: Dataset, evaluate: Evaluate) -> None:
         self.requests = tuple(requests)
         self.dataset = dataset
         self.conditions: dict[Evidence, Condition] = {}
@@ -81,7 +137,8 @@ class Truths:
         for request in requests:
             for condition in conditions(request.structure):
                 self.conditions.setdefault(condition.evidence, condition)
-        self._known: dict[str, dict[Evidence, Truth]] = {}
+        self._evaluate = evaluate
+        self._known: dict[str, Values] = {}
 
     def fill(self) -> Iterator[str]:
         """Evaluate restaurant after restaurant; yields the id of each that is done."""
@@ -90,38 +147,35 @@ class Truths:
             yield business_id
 
     def of(self, evidence: Evidence, business_id: str) -> Truth:
-        return self._of(business_id)[evidence]
+        return self._of(business_id).evidence[evidence]
+
+    def matrix(self) -> Matrix:
+        """Every request's value for every restaurant."""
+        ids = self.dataset.candidates
+        return {request.id: {id: self._of(id).requests[request.id] for id in ids} for request in self.requests}
 
     def trace(self, node: Node, business_id: str) -> Traced:
-        return trace(node, self._of(business_id).__getitem__)
+        return trace(node, self._of(business_id).evidence.__getitem__)
 
     def row(self, node: Node) -> dict[str, Truth]:
         """A tree's value for every restaurant."""
         return {business_id: self.trace(node, business_id).truth for business_id in self.dataset.candidates}
 
-    def _of(self, business_id: str) -> dict[Evidence, Truth]:
+    def _of(self, business_id: str) -> Values:
         if business_id not in self._known:
-            candidate, background = self.dataset.candidates[business_id], self.dataset.background
-            self._known[business_id] = {
-                evidence: evaluate_condition(evidence, candidate, background) for evidence in self.conditions
-            }
+            self._known[business_id] = self._evaluate(self.dataset.candidates[business_id], self.dataset.background)
         return self._known[business_id]
 
 
-def validate(lines: Sequence[Line], dataset: Dataset, failures: Sequence[str]) -> Validation:
+def validate(lines: Sequence[Line], dataset: Dataset, failures: Sequence[str], evaluate: Evaluate) -> Validation:
     """Everything at once. `failures` are those of the dataset's making."""
-    matrix = matrix_of(Truths(valid(lines), dataset))
+    matrix = EvidenceCache(valid(lines), dataset, evaluate).matrix()
     return Validation(results_of(lines, matrix), matrix, tuple(failures))
 
 
 def valid(lines: Sequence[Line]) -> tuple[Request, ...]:
     """The requests without errors: those that are evaluated."""
     return tuple(line for line in lines if isinstance(line, Request))
-
-
-def matrix_of(truths: Truths) -> Matrix:
-    """Every request's value for every restaurant."""
-    return {request.id: truths.row(request.structure) for request in truths.requests}
 
 
 def results_of(lines: Sequence[Line], matrix: Matrix) -> tuple[RequestResult, ...]:
@@ -156,17 +210,17 @@ def chosen(lines: Sequence[Line], groups: Sequence[str] | None) -> tuple[Line, .
     return tuple(line for line in lines if groups is None or line.group is None or line.group in groups)
 
 
-def condition_matrix(truths: Truths) -> list[dict[str, Any]]:
+def condition_matrix(cache: EvidenceCache) -> list[dict[str, Any]]:
     """Every condition with the restaurants that satisfy it and those of which that is unknown, the rarest first."""
     aspects: dict[Evidence, dict[str, None]] = {}
     users: dict[Evidence, dict[str, None]] = {}
-    for request in truths.requests:
+    for request in cache.requests:
         for condition in conditions(request.structure):
             aspects.setdefault(condition.evidence, {})[condition.aspect] = None
             users.setdefault(condition.evidence, {})[request.id] = None
     found = []
-    for evidence, condition in truths.conditions.items():
-        row = {business_id: truths.of(evidence, business_id) for business_id in truths.dataset.candidates}
+    for evidence, condition in cache.conditions.items():
+        row = {business_id: cache.of(evidence, business_id) for business_id in cache.dataset.candidates}
         satisfied = matches_of(row)
         found.append(
             {

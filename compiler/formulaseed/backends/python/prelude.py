@@ -3,13 +3,12 @@
 Typed and tested like everything else; standard library only. Each name is private to the module it lands in.
 """
 
-import ast
 import math
 import re
-import warnings
 from collections.abc import Mapping
 from typing import TypeVar
 
+from formulaseed.ir.attributes import _attribute_at, _read_attribute
 from formulaseed.language.dates import _iso_date
 from formulaseed.language.json_values import JsonObject, JsonValue, _shown
 from formulaseed.language.typos import _similar, _typo_of
@@ -20,7 +19,6 @@ _Default = TypeVar("_Default")
 _Value = TypeVar("_Value", bound=str)
 
 _LARGEST = 1.7976931348623157e308
-_ATTRIBUTE_CHARACTERS = 2_000
 
 
 class EvaluationError(Exception):
@@ -233,32 +231,6 @@ def _numeral_at(record: JsonObject, name: str, path: tuple[str, ...]) -> JsonVal
     if isinstance(value, str) and re.fullmatch("-?[0-9]{1,15}([.][0-9]{1,15})?", value):
         return float(value) if "." in value else int(value)
     return value
-
-
-def _attribute_at(record: JsonObject, path: tuple[str, ...]) -> JsonValue:
-    """The value at a path, the first string on the way read as Yelp writes attributes; None where there is none."""
-    found: JsonValue = record
-    was_read = False
-    for key in path:
-        if isinstance(found, str) and not was_read:
-            found, was_read = _read_attribute(found), True
-        found = found.get(key) if isinstance(found, dict) else None
-    return _read_attribute(found) if isinstance(found, str) and not was_read else found
-
-
-def _read_attribute(text: str) -> JsonValue:
-    """What a string of Yelp's attributes says: `True`, `u'free'`, `{'casual': True}`; any other is itself."""
-    if text in ("True", "False", "None"):
-        return text == "True" if text != "None" else None
-    if not text.startswith(("{", "'", '"', "u'", 'u"')) or len(text) > _ATTRIBUTE_CHARACTERS:
-        return text
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            value: JsonValue = ast.literal_eval(text)
-    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
-        return text
-    return value if isinstance(value, str | dict) else text
 
 
 def _inside(record: JsonObject, path: tuple[str, ...]) -> JsonValue:

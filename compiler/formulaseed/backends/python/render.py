@@ -12,14 +12,16 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from formulaseed.backends.python import prelude, requests_prelude
+from formulaseed.backends.python import prelude
 from formulaseed.backends.python.code import Code
 from formulaseed.backends.python.functions import helper_sources
 from formulaseed.backends.python.plan import ModuleView
 from formulaseed.backends.python.requests_plan import RequestsView
 from formulaseed.backends.python.rules_plan import RulesView
 from formulaseed.backends.python.seal import sealed
+from formulaseed.ir import attributes
 from formulaseed.language import dates, json_values, typos
+from formulaseed.requests import evaluation
 from formulaseed.resources import resource_folder
 
 if TYPE_CHECKING:
@@ -121,7 +123,7 @@ class _Helper:
 def _helpers() -> dict[str, _Helper]:
     """The definitions of the preludes, in the order of the files."""
     helpers: dict[str, _Helper] = {}
-    for module in (json_values, prelude, requests_prelude, typos, dates):
+    for module in (json_values, prelude, attributes, evaluation, typos, dates):
         assert module.__file__ is not None
         helpers.update(_helpers_of(Path(module.__file__).read_text(encoding="utf-8")))
     return helpers

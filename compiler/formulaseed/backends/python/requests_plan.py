@@ -1,6 +1,6 @@
 """Checked requests to what the template needs: names, and ready code for every piece of evidence and request.
 
-In: `ir.requests.Requests`. Out: `RequestsView`. Equal evidence is one property, whatever the requests call it.
+In: `model.Requests`. Out: `RequestsView`. Equal evidence is one property, whatever the requests call it.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from formulaseed.backends.python.names import FRAME_NAMES, Names
 from formulaseed.backends.python.plan import STYLE
 from formulaseed.diagnostics.model import number_of
 from formulaseed.requests.model import (
-    Circle,
     Condition,
     Evidence,
     GroupRating,
@@ -26,6 +25,7 @@ from formulaseed.requests.model import (
     ReviewMeta,
     ReviewText,
     Sentiment,
+    SocialFilter,
     SocialRating,
     conditions,
 )
@@ -35,7 +35,7 @@ _TAKEN = ("place", "known", "self", "evidence")
 _MODULE = (
     "NAME", "REQUESTS_SHA256", "BODY_SHA256", "REQUESTS", "GOLD", "Evidence", "evaluate", "Restaurant", "Background",
     "parse_restaurant", "parse_background",
-    "Truth", "Scalar", "Path", "Circle", "Weight", "Program", "DataError", "JsonObject", "JsonValue",
+    "Truth", "Scalar", "Path", "SocialFilter", "Weight", "Program", "DataError", "JsonObject", "JsonValue",
     "ast", "re", "warnings", "cached_property", "Callable", "Mapping", "Sequence", "Final", "Literal", "NamedTuple", "TypeAlias",
 )  # fmt: skip
 
@@ -131,8 +131,8 @@ def _evidence(evidence: Evidence) -> Code:
             return Code(f"_attribute(self.place, {_texts(path)}{given})")
         case ItemHours(path, start, end):
             return Code(f"_open_during(self.place, {_texts(path)}, {start}, {end})")
-        case ReviewText(pattern, weight, circle, least):
-            more = _options(least, circle)
+        case ReviewText(pattern, weight, social_filter, least):
+            more = _options(least, social_filter)
             if weight is not None:
                 bound = literal(weight.percentile)
                 more += f", weight=({_texts(weight.field)}, {bound}, {weight.min_credible_matches})"
@@ -151,20 +151,22 @@ def _evidence(evidence: Evidence) -> Code:
             )
         case NotOnlyEasyRaters(generous, harsh):
             return Code(f"_not_only_easy_raters(self.place, {literal(generous)}, {literal(harsh)})")
-        case Sentiment(topic, sentiment, least, circle):
+        case Sentiment(topic, sentiment, least, social_filter):
             asked = f"{literal(topic)}, {literal(sentiment)}"
-            return Code(f"_sentiment(self.place, self.known, {asked}{_options(least, circle)})")
-        case SocialRating(min_stars, least, circle):
-            return Code(f"_social_rating(self.place, self.known, {literal(min_stars)}, {least}, {_circle(circle)})")
+            return Code(f"_sentiment(self.place, self.known, {asked}{_options(least, social_filter)})")
+        case SocialRating(min_stars, least, social_filter):
+            return Code(
+                f"_social_rating(self.place, self.known, {literal(min_stars)}, {least}, {_friends(social_filter)})"
+            )
 
 
-def _options(least: int, circle: Circle | None) -> str:
+def _options(least: int, social_filter: SocialFilter | None) -> str:
     more = f", least={least}" if least != 1 else ""
-    return f"{more}, circle={_circle(circle)}" if circle is not None else more
+    return f"{more}, social_filter={_friends(social_filter)}" if social_filter is not None else more
 
 
-def _circle(circle: Circle) -> Code:
-    return Code(f"({_texts(circle.friends)}, {circle.hops})")
+def _friends(social_filter: SocialFilter) -> Code:
+    return Code(f"({_texts(social_filter.friends)}, {social_filter.hops})")
 
 
 def _texts(texts: tuple[str, ...]) -> Code:

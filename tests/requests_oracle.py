@@ -1,23 +1,24 @@
-"""The reference evaluator of requests: slow, plain, and what every other evaluation is compared with.
+"""An independent evaluator of requests, slow and plain: what generated modules are compared with.
 
 In: evidence, a restaurant with its reviews, and what is known besides: judgements and who is friends with whom. Out: 1
-(satisfied), 0 (unknown) or -1 (not satisfied). Nothing of the data is executed: attributes are read with
-`ast.literal_eval`. Source: the references of request structures and evidence types, and docs/requests.md.
+(satisfied), 0 (unknown) or -1 (not satisfied). Source: the references of request structures and evidence types, and
+docs/requests.md.
 """
 
 from __future__ import annotations
 
+import ast
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 
-from formulaseed.ir.attributes import parse_attribute, value_at
+from formulaseed.requests.evaluation import Path, Scalar, Truth
 from formulaseed.requests.model import (
     NOT_SATISFIED,
     SATISFIED,
     UNKNOWN,
-    Circle,
     Condition,
     Evidence,
     GroupRating,
@@ -26,15 +27,43 @@ from formulaseed.requests.model import (
     Node,
     NotOnlyEasyRaters,
     Ordering,
-    Path,
     ReviewMeta,
     ReviewText,
-    Scalar,
     Sentiment,
+    SocialFilter,
     SocialRating,
-    Truth,
     Weight,
 )
+
+_WORDS = {"True": True, "False": False, "None": None}
+_LITERAL = ("{", "'", '"', "u'", 'u"')
+
+
+def value_at(business: Mapping[str, Any], path: tuple[str, ...]) -> Any:
+    """The value at a path, a text parsed once as Yelp writes attributes; None where there is none."""
+    found: Any = business
+    parsed = False
+    for key in path:
+        if isinstance(found, str) and not parsed:
+            found, parsed = parse_attribute(found), True
+        found = found.get(key) if isinstance(found, Mapping) else None
+    return found if parsed or not isinstance(found, str) else parse_attribute(found)
+
+
+def parse_attribute(text: str) -> Any:
+    """What a text of Yelp's attributes says: `True`, `u'free'`, `{'casual': True}`; other texts are themselves."""
+    if text in _WORDS:
+        return _WORDS[text]
+    if not text.startswith(_LITERAL) or len(text) > 2_000:
+        return text
+    try:
+        with warnings.catch_warnings():  # the parser warns of odd escapes
+            warnings.simplefilter("ignore")
+            value = ast.literal_eval(text)
+    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
+        return text
+    return value if isinstance(value, str | dict) else text
+
 
 Record = Mapping[str, Any]
 """A review as its JSON has it: `{"review_id", "stars", "text", "user": {…}, …}`."""
@@ -66,34 +95,6 @@ class Background:
     friends: Mapping[str, frozenset[str]] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class Dataset:
-    """The restaurants in the order of their file, by id, and what is known beside them.
-
-    `unusable` says of restaurants that were left out why. `has_graph` tells whether a social graph is given.
-    """
-
-    candidates: Mapping[str, Candidate]
-    unusable: Mapping[str, str]
-    background: Background
-    has_graph: bool
-
-    def name(self, business_id: str) -> str:
-        """A restaurant's name, its id where it has none."""
-        found = self.candidates.get(business_id)
-        name = found.business.get("name") if found is not None else None
-        return name if isinstance(name, str) and name else business_id
-
-    def label(self, business_id: str) -> str:
-        """A restaurant's name with its id: names are not unique."""
-        name = self.name(business_id)
-        return name if name == business_id else f"{name} ({business_id})"
-
-    @property
-    def review_count(self) -> int:
-        return sum(len(candidate.reviews) for candidate in self.candidates.values())
-
-
 def and_(values: Iterable[Truth]) -> Truth:
     """Not satisfied dominates, then unknown, then satisfied."""
     return min(values, default=SATISFIED)
@@ -104,27 +105,12 @@ def or_(values: Iterable[Truth]) -> Truth:
     return max(values, default=NOT_SATISFIED)
 
 
-@dataclass(frozen=True, slots=True)
-class Traced:
-    """A tree with the value at every node."""
-
-    node: Node
-    truth: Truth
-    parts: tuple[Traced, ...] = ()
-
-
-def trace(node: Node, truth_of: Callable[[Evidence], Truth]) -> Traced:
-    """The tree with the value at every node, given that of each piece of evidence."""
-    if isinstance(node, Condition):
-        return Traced(node, truth_of(node.evidence))
-    parts = tuple(trace(arg, truth_of) for arg in node.args)
-    reduce = and_ if node.op == "AND" else or_
-    return Traced(node, reduce(part.truth for part in parts), parts)
-
-
 def evaluate(node: Node, candidate: Candidate, background: Background) -> Truth:
     """The value of a whole tree for one restaurant."""
-    return trace(node, lambda evidence: evaluate_condition(evidence, candidate, background)).truth
+    if isinstance(node, Condition):
+        return evaluate_condition(node.evidence, candidate, background)
+    values = [evaluate(arg, candidate, background) for arg in node.args]
+    return and_(values) if node.op == "AND" else or_(values)
 
 
 def evaluate_condition(evidence: Evidence, candidate: Candidate, background: Background) -> Truth:
@@ -211,9 +197,9 @@ def _end(start: int, end: int) -> int:
 
 
 def _review_text(evidence: ReviewText, reviews: Sequence[Record], background: Background) -> Truth:
-    if not reviews and evidence.circle is None:
+    if not reviews and evidence.social_filter is None:
         return UNKNOWN
-    reviews = within(evidence.circle, reviews, background)
+    reviews = within(evidence.social_filter, reviews, background)
     matching = [review for review in reviews if matches_pattern(review, evidence, background)]
     if evidence.weight is not None:
         least = credible_from(evidence.weight, reviews)
@@ -343,7 +329,7 @@ def raters(reviews: Sequence[Record]) -> tuple[float | None, float | None]:
 def _sentiment(evidence: Sentiment, reviews: Sequence[Record], background: Background) -> Truth:
     if background.judgements is None:
         return UNKNOWN
-    judged = [judgement(r, evidence.topic, background) for r in within(evidence.circle, reviews, background)]
+    judged = [judgement(r, evidence.topic, background) for r in within(evidence.social_filter, reviews, background)]
     positive, negative = judged.count("positive"), judged.count("negative")
     if evidence.sentiment == "negative":
         return _truth(negative >= evidence.least)
@@ -351,25 +337,25 @@ def _sentiment(evidence: Sentiment, reviews: Sequence[Record], background: Backg
 
 
 def _social_rating(evidence: SocialRating, reviews: Sequence[Record], background: Background) -> Truth:
-    liked = [r for r in within(evidence.circle, reviews, background) if _stars(r) >= evidence.min_stars]
+    liked = [r for r in within(evidence.social_filter, reviews, background) if _stars(r) >= evidence.min_stars]
     return _truth(len(liked) >= evidence.min_matches)
 
 
 # Circles of friends
 
 
-def within(circle: Circle | None, reviews: Sequence[Record], background: Background) -> Sequence[Record]:
+def within(social_filter: SocialFilter | None, reviews: Sequence[Record], background: Background) -> Sequence[Record]:
     """The reviews by people of a circle; all of them where there is none."""
-    if circle is None:
+    if social_filter is None:
         return reviews
-    people = circle_of(circle, background.friends)
+    people = circle_of(social_filter, background.friends)
     return [review for review in reviews if field_at(review, ("user", "name")) in people]
 
 
-def circle_of(circle: Circle, friends: Mapping[str, frozenset[str]]) -> frozenset[str]:
+def circle_of(social_filter: SocialFilter, friends: Mapping[str, frozenset[str]]) -> frozenset[str]:
     """The friends themselves and everybody that is so many edges from one of them, or fewer."""
-    people = frozenset(circle.friends)
-    for _ in range(circle.hops):
+    people = frozenset(social_filter.friends)
+    for _ in range(social_filter.hops):
         people = people.union(*(friends.get(person, frozenset()) for person in people))
     return people
 

@@ -1,20 +1,22 @@
-"""The helpers of modules made of requests; copied like those of `prelude`, which they use.
+"""How each kind of evidence is evaluated for one restaurant: the one implementation.
 
-A condition is 1 (satisfied), 0 (unknown) or -1 (not satisfied). Nothing of the data is executed: attributes are
-read with `ast.literal_eval`.
+In: a restaurant and what is known besides, as `parse_restaurant` and `parse_background` give them, and the parts of a
+piece of evidence. Out: 1 (satisfied), 0 (unknown) or -1 (not satisfied). Standard library only: the functions are copied
+as they are into generated modules, and `explain` calls them for what they look at. Nothing of the data is executed.
 """
 
 import re
 from collections.abc import Mapping, Sequence
 from typing import Literal, NamedTuple, TypeAlias
 
-from formulaseed.backends.python.prelude import DataError, _attribute_at, _read_attribute
+from formulaseed.errors import DataError
+from formulaseed.ir.attributes import _attribute_at, _read_attribute
 from formulaseed.language.json_values import JsonObject, JsonValue, _shown, _unreadable
 
 Truth: TypeAlias = Literal[-1, 0, 1]
 Scalar: TypeAlias = "str | int | float | bool | None"
 Path: TypeAlias = tuple[str, ...]
-Circle: TypeAlias = tuple[tuple[str, ...], int]
+SocialFilter: TypeAlias = tuple[tuple[str, ...], int]
 Weight: TypeAlias = tuple[Path, float, int]
 
 _REVIEW_TEXT_CHARACTERS = 100_000
@@ -60,7 +62,7 @@ def parse_background(judgements: Sequence[JsonObject] | None = None, social: Jso
         for place, line in enumerate(judgements):
             review_id, aspect, judgement = line.get("review_id"), line.get("aspect"), line.get("judgement")
             if not (isinstance(review_id, str) and isinstance(aspect, str) and isinstance(judgement, str)):
-                raise DataError(f"`judgements[{place}]` must have the texts `review_id`, `aspect` and `judgement`")
+                raise DataError(f"`judgements[{place}]` must have the strings `review_id`, `aspect` and `judgement`")
             judged[review_id, aspect] = judgement
     friends: dict[str, frozenset[str]] = {}
     graph = social.get("friend_graph") if social is not None else None
@@ -76,9 +78,9 @@ def _review(review: JsonValue, place: int) -> JsonObject:
     if not isinstance(review, dict):
         raise DataError(f"`reviews[{place}]` must be an object, not {_shown(review)}")
     if not isinstance(review.get("review_id"), str):
-        raise DataError(f"`reviews[{place}].review_id` must be a text, not {_shown(review.get('review_id'))}")
+        raise DataError(f"`reviews[{place}].review_id` must be a string, not {_shown(review.get('review_id'))}")
     if not isinstance(review.get("text"), str):
-        raise DataError(f"`reviews[{place}].text` must be a text, not {_shown(review.get('text'))}")
+        raise DataError(f"`reviews[{place}].text` must be a string, not {_shown(review.get('text'))}")
     if len(_text_of(review)) > _REVIEW_TEXT_CHARACTERS:
         raise DataError(f"`reviews[{place}].text` has more than {_REVIEW_TEXT_CHARACTERS} characters")
     stars = review.get("stars")
@@ -86,7 +88,7 @@ def _review(review: JsonValue, place: int) -> JsonObject:
         raise DataError(f"`reviews[{place}].stars` must be a number, not {_shown(stars)}")
     person = _at(review, ("user", "name"))
     if person is not None and not isinstance(person, str):
-        raise DataError(f"`reviews[{place}].user.name` must be a text, not {_shown(person)}")
+        raise DataError(f"`reviews[{place}].user.name` must be a string, not {_shown(person)}")
     for name, value in review.items():
         if _unreadable(value):
             raise DataError(f"`reviews[{place}].{name}` {_unreadable(value)}")
@@ -127,9 +129,9 @@ def _contains(value: JsonValue, expected: Scalar) -> bool:
 
 
 def _matches(value: JsonValue, expected: Scalar) -> bool:
-    """Equal, or the expected text occurs in the value's; it may be written as Yelp writes it."""
-    meant = _read_attribute(expected) if isinstance(expected, str) else expected
-    return str(meant).casefold() in str(value).casefold()
+    """Equal, or the expected string occurs in the value's; it may be written as Yelp writes it."""
+    wanted = _read_attribute(expected) if isinstance(expected, str) else expected
+    return str(wanted).casefold() in str(value).casefold()
 
 
 def _open_during(place: Restaurant, path: Path, start: int, end: int) -> Truth:
@@ -149,39 +151,45 @@ def _review_text(
     known: Background,
     aspect: str,
     least: int = 1,
-    circle: Circle | None = None,
+    social_filter: SocialFilter | None = None,
     weight: Weight | None = None,
     pattern: str | None = None,
 ) -> Truth:
-    """Whether enough reviews match a pattern, case ignored, or were judged positive on it as an aspect.
+    """Whether enough reviews match a pattern, or were judged positive on it as an aspect.
 
     The pattern is the aspect, unless it is given in a form that runs faster.
     """
-    if not place.reviews and circle is None:
+    if not place.reviews and social_filter is None:
         return 0
-    reviews = _by(place.reviews, circle, known)
-    if known.judgements is not None:
-        matching = [review for review in reviews if _judged(review, aspect, known) == "positive"]
-    else:
-        search = re.compile(aspect if pattern is None else pattern, re.IGNORECASE).search
-        matching = [review for review in reviews if search(_text_of(review)) is not None]
-    if weight is not None and not _credible(reviews, matching, weight):
+    reviews = _by(place.reviews, social_filter, known)
+    matching = _matching(reviews, known, aspect, aspect if pattern is None else pattern)
+    if weight is not None and len(_credible(matching, weight, _credible_from(reviews, weight))) < weight[2]:
         return -1
     return _truth(len(matching) >= least)
 
 
-def _credible(reviews: Sequence[JsonObject], matching: Sequence[JsonObject], weight: Weight) -> bool:
-    """Whether enough matching reviews are by users at or over the percentile of the values that are not 0."""
-    path, percentile, least = weight
+def _matching(reviews: Sequence[JsonObject], known: Background, aspect: str, pattern: str) -> list[JsonObject]:
+    """The reviews that were judged positive on an aspect or, without judgements, match a pattern, case ignored."""
+    if known.judgements is not None:
+        return [review for review in reviews if _judged(review, aspect, known) == "positive"]
+    search = re.compile(pattern, re.IGNORECASE).search
+    return [review for review in reviews if search(_text_of(review)) is not None]
+
+
+def _credible_from(reviews: Sequence[JsonObject], weight: Weight) -> float | None:
+    """The value from which a user is credible: at the percentile of those that are not 0; None without any."""
+    path, percentile, _ = weight
     values = sorted(value for value in (_weight(_at(review, path)) for review in reviews) if value != 0)
-    if not values:
-        return least <= 0
-    bound = values[min(int(len(values) * percentile / 100), len(values) - 1)]
-    return sum(1 for review in matching if _weight(_at(review, path)) >= bound) >= least
+    return values[min(int(len(values) * percentile / 100), len(values) - 1)] if values else None
+
+
+def _credible(reviews: Sequence[JsonObject], weight: Weight, bound: float | None) -> list[JsonObject]:
+    """The reviews by users of at least this weight; none if no user has any."""
+    return [review for review in reviews if bound is not None and _weight(_at(review, weight[0])) >= bound]
 
 
 def _weight(value: JsonValue) -> float:
-    """A number is itself; a list, or a text with commas such as Yelp's elite years, counts its entries."""
+    """A number is itself; a list, or a string with commas such as Yelp's elite years, counts its entries."""
     if isinstance(value, int | float):
         return float(value)
     if isinstance(value, str):
@@ -190,7 +198,7 @@ def _weight(value: JsonValue) -> float:
 
 
 def _is_filled(value: JsonValue) -> bool:
-    """Whether there is something: neither nothing, 0, False, an empty text, `None` as a text, nor a list of these."""
+    """Whether there is something: neither nothing, 0, False, an empty string, the string `None`, nor a list of these."""
     if isinstance(value, list):
         return any(_is_filled(entry) for entry in value)
     return bool(value) and value != "None"
@@ -202,58 +210,87 @@ def _review_meta(
     """Whether reviews of enough stars meet a test at a path: any, all, or so many of them."""
     if not place.reviews:
         return 0
+    meeting, counted = _meeting(place, path, op, value, min_stars)
+    if agg == "all":
+        return _truth(0 < meeting == counted)
+    return _truth(meeting >= (count if agg == "count" else 1))
+
+
+def _meeting(place: Restaurant, path: Path, op: str, value: Scalar, min_stars: float | None) -> tuple[int, int]:
+    """How many reviews meet a test, and how many have the stars to be counted."""
     counted = [review for review in place.reviews if min_stars is None or _stars(review) >= min_stars]
     found = [_at(review, path) for review in counted]
     meeting = sum(1 for each in found if (_is_filled(each) if op == "not_empty" else _compares(each, op, value)))
-    if agg == "all":
-        return _truth(bool(counted) and meeting == len(counted))
-    return _truth(meeting >= (count if agg == "count" else 1))
+    return meeting, len(counted)
 
 
 def _group_rating(
     place: Restaurant, path: Path, operator: str, value: Scalar, metric: str, comparison: str, threshold: float
 ) -> Truth:
     """Whether, of the reviews that pass a filter, the average stars or the number compares with a threshold."""
-    group = [review for review in place.reviews if _compares(_at(review, path), operator, value)]
+    group = _group(place, path, operator, value)
     found = float(len(group)) if metric == "count" else _average_stars(group)
     return _truth(bool(group) and _compares(found, comparison, threshold))
 
 
+def _group(place: Restaurant, path: Path, operator: str, value: Scalar) -> list[JsonObject]:
+    """The reviews that pass a filter."""
+    return [review for review in place.reviews if _compares(_at(review, path), operator, value)]
+
+
 def _not_only_easy_raters(place: Restaurant, generous_from: float, harsh_below: float) -> Truth:
-    """Not so: users who average 4.0 or more rate it high, while users who average under 3.5 rate it low."""
-    usual = [(review, _at(review, ("user", "average_stars"))) for review in place.reviews]
-    generous = _average_stars([review for review, average in usual if _compares(average, "gte", 4.0)])
-    harsh = _average_stars([review for review, average in usual if _compares(average, "lt", 3.5)])
+    """False if easy raters rate it high while harsh ones rate it low."""
+    generous, harsh = _raters(place)
     is_easy = generous is not None and generous >= generous_from and harsh is not None and harsh < harsh_below
     return _truth(not is_easy)
 
 
+def _raters(place: Restaurant) -> tuple[float | None, float | None]:
+    """The average stars by users who average 4.0 or more, and by those who average under 3.5."""
+    usual = ("user", "average_stars")
+    return _average_stars(_group(place, usual, "gte", 4.0)), _average_stars(_group(place, usual, "lt", 3.5))
+
+
 def _sentiment(
-    place: Restaurant, known: Background, topic: str, sentiment: str, least: int = 1, circle: Circle | None = None
+    place: Restaurant,
+    known: Background,
+    topic: str,
+    sentiment: str,
+    least: int = 1,
+    social_filter: SocialFilter | None = None,
 ) -> Truth:
     """Whether enough reviews were judged so on a topic; positive ones must outnumber negative ones too."""
     if known.judgements is None:
         return 0
-    judged = [_judged(review, topic, known) for review in _by(place.reviews, circle, known)]
-    positive = sum(1 for each in judged if each == "positive")
-    negative = sum(1 for each in judged if each == "negative")
+    positive, negative = _judgements(_by(place.reviews, social_filter, known), known, topic)
     if sentiment == "negative":
         return _truth(negative >= least)
     return _truth(positive >= least and positive > negative)
 
 
-def _social_rating(place: Restaurant, known: Background, min_stars: float, least: int, circle: Circle) -> Truth:
-    """Whether enough people of a circle gave so many stars."""
-    liked = [review for review in _by(place.reviews, circle, known) if _stars(review) >= min_stars]
-    return _truth(len(liked) >= least)
+def _judgements(reviews: Sequence[JsonObject], known: Background, topic: str) -> tuple[int, int]:
+    """How many reviews were judged positive, and how many negative."""
+    judged = [_judged(review, topic, known) for review in reviews]
+    return sum(1 for each in judged if each == "positive"), sum(1 for each in judged if each == "negative")
 
 
-def _by(reviews: Sequence[JsonObject], circle: Circle | None, known: Background) -> Sequence[JsonObject]:
-    """The reviews by the friends of a circle and those up to so many edges from them; all without a circle."""
-    if circle is None:
+def _social_rating(
+    place: Restaurant, known: Background, min_stars: float, least: int, social_filter: SocialFilter
+) -> Truth:
+    """Whether enough reviews by these people gave so many stars."""
+    return _truth(len(_liked(_by(place.reviews, social_filter, known), min_stars)) >= least)
+
+
+def _liked(reviews: Sequence[JsonObject], min_stars: float) -> list[JsonObject]:
+    return [review for review in reviews if _stars(review) >= min_stars]
+
+
+def _by(reviews: Sequence[JsonObject], social_filter: SocialFilter | None, known: Background) -> Sequence[JsonObject]:
+    """The reviews by the friends and those up to so many hops from them; all without a social filter."""
+    if social_filter is None:
         return reviews
-    people = set(circle[0])
-    for _ in range(circle[1]):
+    people = set(social_filter[0])
+    for _ in range(social_filter[1]):
         people |= {other for person in people for other in (known.friends or {}).get(person, ())}
     return [review for review in reviews if _at(review, ("user", "name")) in people]
 
@@ -287,7 +324,7 @@ def _judged(review: JsonObject, aspect: str, known: Background) -> str:
 
 
 def _compares(value: JsonValue, operator: str, other: Scalar) -> bool:
-    """Numbers with numbers, texts with texts, dates too; anything else compares with nothing."""
+    """Numbers with numbers, strings with strings, dates too; anything else compares with nothing."""
     if isinstance(value, bool) or isinstance(other, bool):
         return False
     if isinstance(value, int | float) and isinstance(other, int | float):

@@ -19,9 +19,7 @@ def _expressions(operation: surface.Operation) -> tuple[object, ...]:
     match operation:
         case surface.Filter(condition):
             return (condition,)
-        case surface.Count(where):
-            return (where,)
-        case surface.Sum(expression, where) | surface.Extreme(_, expression, where, _):
+        case surface.Aggregate(_, expression, where):
             return (expression, where)
         case surface.Lookup(source):
             return (source,)

@@ -84,28 +84,17 @@ class Filter:
 
 
 @tree_node
-class Count:
-    where: ast.Expr | None
+class Aggregate:
+    """`count`, `sum`, `max` or `min` over the reviews that match; `expression` is None for a count.
 
-
-@tree_node
-class Sum:
-    expression: ast.Expr
-    where: ast.Expr | None
-
-
-@tree_node
-class Extreme:
-    """`max` or `min` over the reviews that match. `default` is None where the seed states none.
-
-    `written` is where it stands as a call, None where it is an operation of its own.
+    `default` is None where the seed states none. `call` is where a formula calls it; None for an operation of its own.
     """
 
-    largest: bool
-    expression: ast.Expr
+    function: str
+    expression: ast.Expr | None
     where: ast.Expr | None
-    default: ast.Literal | None
-    written: Span | None = None
+    default: ast.Literal | None = None
+    call: Span | None = None
 
 
 @tree_node
@@ -159,7 +148,7 @@ class Broken:
     parts: tuple[Operation, ...] = ()
 
 
-Operation = Filter | Count | Sum | Extreme | Lookup | Formula | Const | Case | Broken
+Operation = Filter | Aggregate | Lookup | Formula | Const | Case | Broken
 
 
 @tree_node

@@ -87,7 +87,11 @@ class _ProgramChecker:
                 continue
             steps.append(checked)
             table = self.scope.filters if isinstance(checked.operation, nodes.Filter) else self.scope.steps
-            if checked.name not in table and isinstance(checked.operation, nodes.Extreme):
+            if (
+                checked.name not in table
+                and isinstance(checked.operation, nodes.Aggregate)
+                and checked.operation.is_extreme
+            ):
                 self.extremes.append((checked.name, self._expanded(checked.operation.where)))
             table.setdefault(checked.name, checked)
         for step in self.program.nameless:  # only for what is wrong in them
@@ -120,7 +124,11 @@ class _ProgramChecker:
     def _non_empty(self, name: str) -> tuple[str, ...]:
         """The extremes whose reviews include those that the count counted."""
         counted = self.scope.steps.get(name)
-        if counted is None or not isinstance(counted.operation, nodes.Count):
+        if (
+            counted is None
+            or not isinstance(counted.operation, nodes.Aggregate)
+            or counted.operation.function != "count"
+        ):
             return ()
         if name not in self.including:
             self.including[name] = _Including(self._expanded(counted.operation.where))
@@ -152,7 +160,11 @@ class _ProgramChecker:
                 self.problems.add("FS205", name.span, message, "count the reviews that match it, and return that")
             elif name.text in self.scope.steps:
                 step = self.scope.steps[name.text]
-                if isinstance(step.operation, nodes.Extreme) and not step.operation.has_default:
+                if (
+                    isinstance(step.operation, nodes.Aggregate)
+                    and step.operation.is_extreme
+                    and not step.operation.has_default
+                ):
                     self.scope.report_default_needed(step, "is returned")
             elif name.text in self.inputs[SymbolKind.EXTRACTION] and name.text not in self.scope.broken:
                 message = f"`{name.text}` is a field of each review"

@@ -126,7 +126,7 @@ class SeedScope(Scope):
     def report_null_step(self, found: typed.Ref) -> None:
         name = found.symbol.name
         step = self.steps[name]
-        if isinstance(step.operation, nodes.Extreme) and not step.operation.has_default:
+        if isinstance(step.operation, nodes.Aggregate) and step.operation.is_extreme and not step.operation.has_default:
             guard = ", or guard its use with a count of the same reviews"
             self.report_default_needed(step, f"`{self.current}` uses it", guard)
         else:

@@ -51,18 +51,11 @@ class StepChecker:
 
     def check(self, step: surface.Step) -> nodes.Step | None:
         """The checked step; None where something in it is wrong, and was told."""
-        operation: nodes.Operation | None
         match step.operation:
             case surface.Filter(condition=condition):
                 return self._filter(step, condition)
-            case surface.Count(where):
-                matching, sound = self._where(where, step)
-                operation = nodes.Count(matching) if sound else None
-                return self._made(step, operation, INTEGER, intervals.COUNT)
-            case surface.Sum():
-                return self._sum(step, step.operation)
-            case surface.Extreme():
-                return self._extreme(step, step.operation)
+            case surface.Aggregate():
+                return self._aggregate(step, step.operation)
             case surface.Lookup():
                 return self._lookup(step, step.operation)
             case surface.Formula(expression):
@@ -179,41 +172,35 @@ class StepChecker:
             return error_at(expression.span)
         return checker.needed(found, facts)
 
-    def _sum(self, step: surface.Step, operation: surface.Sum) -> nodes.Step | None:
+    def _aggregate(self, step: surface.Step, operation: surface.Aggregate) -> nodes.Step | None:
+        function, default = operation.function, operation.default
         where, sound = self._where(operation.where, step)
-        found = self._per_review(step, operation.expression, where, "sum")
-        if found.info.ty.is_error or not sound:
-            return None
-        self._report_if_constant(step, found, "sum")
-        term = found.info.range or intervals.ANY_NUMBER
-        total = intervals.multiply(term, intervals.COUNT)  # 0 is in it, as a count can be 0
-        total = Range(total.low, total.high)
-        made = nodes.Sum(found, where, may_overflow=not total.is_bounded)
-        if made.may_overflow:
-            report_large_sum(self.scope, found, term, operation.expression.span)
-        return self._made(step, made, found.info.ty.present(), total.clipped())
-
-    def _extreme(self, step: surface.Step, operation: surface.Extreme) -> nodes.Step | None:
-        where, sound = self._where(operation.where, step)
-        what = "max" if operation.largest else "min"
-        found = self._per_review(step, operation.expression, where, what)
-        default = operation.default
-        if operation.written is not None:
-            self.scope.calls[step.name.text] = operation.written
+        if operation.call is not None:
+            self.scope.calls[step.name.text] = operation.call
+        if operation.expression is None:
+            return self._made(step, nodes.Aggregate(function, None, where) if sound else None, INTEGER, intervals.COUNT)
+        found = self._per_review(step, operation.expression, where, function)
         if default is not None and is_no_number(default):
-            message = f"`default` of `{what}` must be a number"
+            message = f"`default` of `{function}` must be a number"
             self.problems.add("FS301", default.span, message, "write the number that stands for no review")
             return None
         if found.info.ty.is_error or not sound:
             return None
-        self._report_if_constant(step, found, what)
+        self._report_if_constant(step, found, function)
         ty, known = found.info.ty.present(), found.info.range or intervals.ANY_NUMBER
+        if function == "sum":
+            total = intervals.multiply(known, intervals.COUNT)  # 0 is in it, as a count can be 0
+            total = Range(total.low, total.high)
+            if not total.is_bounded:
+                report_large_sum(self.scope, found, known, operation.expression.span)
+            made = nodes.Aggregate(function, found, where, may_overflow=not total.is_bounded)
+            return self._made(step, made, ty, total.clipped())
         if default is None or default.value is None:
-            made = nodes.Extreme(operation.largest, found, where, None, has_default=default is not None)
+            made = nodes.Aggregate(function, found, where, has_default=default is not None)
             return self._made(step, made, ty.or_null(), known)
         assert isinstance(default.value, int | float)
+        made = nodes.Aggregate(function, found, where, default.value, has_default=True)
         joined = join(ty, type_of(default.value)) or ERROR
-        made = nodes.Extreme(operation.largest, found, where, default.value, has_default=True)
         return self._made(step, made, joined, intervals.union(known, intervals.exactly(default.value)))
 
     def _lookup(self, step: surface.Step, operation: surface.Lookup) -> nodes.Step | None:

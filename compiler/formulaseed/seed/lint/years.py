@@ -29,7 +29,9 @@ def lint_years(program: nodes.Program, problems: Problems) -> None:
         match step.operation:
             case nodes.Const(int(value)) if _FIRST <= value <= _LAST:
                 constants[symbol] = value, step.span
-            case nodes.Extreme(_, typed.Ref(source)) | nodes.Formula(typed.Ref(source)) if source in years:
+            case nodes.Aggregate("max" | "min", typed.Ref(source)) | nodes.Formula(typed.Ref(source)) if (
+                source in years
+            ):
                 years.add(symbol)
         for expression in step.expressions():
             for year, span, use in _ageing(expression, years, constants):

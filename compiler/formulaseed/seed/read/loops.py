@@ -15,9 +15,9 @@ from formulaseed.language import ast
 from formulaseed.language.types import Base
 from formulaseed.seed import surface
 from formulaseed.seed.mentions import mentioned_names
-from formulaseed.seed.read.parts import Aggregate, Parts, enclosed
+from formulaseed.seed.read.parts import Parts, enclosed
 from formulaseed.seed.read.review_names import EXTRACTIONS, Inputs, ReviewNames
-from formulaseed.seed.surface import Named
+from formulaseed.seed.surface import Aggregate, Named
 from formulaseed.source.text import Span
 
 _EXAMPLES = {
@@ -149,7 +149,7 @@ class FormulaReader:
         """An expression of which only the truth is asked: a list is true that is not empty."""
         match node:
             case ast.Name(span, text) if text == EXTRACTIONS != at.loop:
-                return self._compared(surface.Count(None), span, "len(extractions)")
+                return self._compared(Aggregate("count", None, None), span, "len(extractions)")
             case ast.Comprehension(span, is_list=True) if at.loop is None:
                 loop = self._loop(node, at)
                 return self._there_are(loop, span, at, _counting(loop.node)) if loop else ast.Invalid(span)
@@ -190,9 +190,14 @@ class FormulaReader:
 
     def _with_default(
         self, guard: ast.Expr | None, found: Aggregate | ast.Expr, other: Aggregate | ast.Expr, at: _At
-    ) -> surface.Extreme | None:
+    ) -> Aggregate | None:
         """An extreme that is asked for where there are such reviews, and a literal where there are none, as one."""
-        if guard is None or not isinstance(found, surface.Extreme) or found.default is not None:
+        if (
+            guard is None
+            or not isinstance(found, Aggregate)
+            or found.function not in ("max", "min")
+            or found.default is not None
+        ):
             return None
         default = _folded(other) if isinstance(other, ast.Expr) else None
         if not isinstance(default, ast.Literal) or isinstance(default.value, bool | str):
@@ -221,7 +226,7 @@ class FormulaReader:
             and first.text == EXTRACTIONS != at.loop
             and len(node.arguments) == 1
         ):
-            return surface.Count(None)
+            return Aggregate("count", None, None)
         over, default = _over_and_default(first)
         if over is None:
             if name not in ("any", "all"):
@@ -298,7 +303,7 @@ class FormulaReader:
             return self._count(loop if is_true else loop.behind([element]), at)
         if isinstance(element, ast.Literal) and element.value == 1 and isinstance(element.value, int):
             return self._count(loop, at)
-        return surface.Sum(element, self.parts.condition(at.guards, loop.conditions, element, loop.node.span))
+        return Aggregate("sum", element, self.parts.condition(at.guards, loop.conditions, element, loop.node.span))
 
     def _extreme(
         self, name: str, loop: _Loop, default: ast.Expr | None, call: ast.Call, at: _At
@@ -310,9 +315,9 @@ class FormulaReader:
             return self._invalid(loop.node.element.span, message, help, "FS301")
         where = self.parts.condition(at.guards, loop.conditions, element, call.span)
         if default is None or isinstance(default, ast.Literal):
-            return surface.Extreme(name == "max", element, where, default, call.span)
-        found = self._value(surface.Extreme(name == "max", element, where, None, call.span), call)
-        some = self._compared(surface.Count(where), call.span, _counting(loop.node))
+            return Aggregate(name, element, where, default, call.span)
+        found = self._value(Aggregate(name, element, where, None, call.span), call)
+        some = self._compared(Aggregate("count", None, where), call.span, _counting(loop.node))
         return ast.Conditional(call.span, some, found, default)
 
     def _length(self, loop: _Loop, at: _At) -> Aggregate | ast.Expr:
@@ -324,14 +329,14 @@ class FormulaReader:
             return self._invalid(loop.node.element.span, "`len` counts reviews, whatever stands here", help)
         return self._count(loop, at)
 
-    def _count(self, loop: _Loop, at: _At) -> surface.Count:
-        return surface.Count(self.parts.condition(at.guards, loop.conditions, None, loop.node.span))
+    def _count(self, loop: _Loop, at: _At) -> Aggregate:
+        return Aggregate("count", None, self.parts.condition(at.guards, loop.conditions, None, loop.node.span))
 
     def _there_are(self, loop: _Loop, span: Span, at: _At, written: str, operator: str = ">") -> ast.Expr:
         """The condition that some reviews match, or with `==` that none does; `written` is how to count them."""
         return self._compared(self._count(loop, at), span, written, operator)
 
-    def _compared(self, counted: surface.Count, span: Span, written: str, operator: str = ">") -> ast.Expr:
+    def _compared(self, counted: Aggregate, span: Span, written: str, operator: str = ">") -> ast.Expr:
         number = self.parts.value_of(counted, span, self.owner, written)
         return ast.Comparison(span, number, (operator,), (ast.Literal(span, 0),))
 

@@ -60,7 +60,7 @@ def lower_unknown(step: JsonObject, shape: Shape) -> Operation:
     if not per_review:
         return Broken(tuple(Formula(value) for value in used))
     tested = all_of([*([where] if where else []), *used])
-    return Broken((surface.Count(tested),) if tested else ())
+    return Broken((surface.Aggregate("count", None, tested),) if tested else ())
 
 
 def _likely_operation(step: JsonObject, shape: Shape) -> str | None:
@@ -116,12 +116,12 @@ def _define_filter(step: JsonObject, shape: Shape) -> Operation:
 
 
 def _count(step: JsonObject, shape: Shape) -> Operation:
-    return surface.Count(_where(step, shape))
+    return surface.Aggregate("count", None, _where(step, shape))
 
 
 def _sum(step: JsonObject, shape: Shape) -> Operation:
     value = shape.need(step, "expr", "the operation `sum`", '"expr": a formula such as "5 - meta.stars"')
-    return surface.Sum(_formula(value, "`expr`", shape) or ast.Invalid(step.span), _where(step, shape))
+    return surface.Aggregate("sum", _formula(value, "`expr`", shape) or ast.Invalid(step.span), _where(step, shape))
 
 
 def _extreme(largest: bool) -> Callable[[JsonObject, Shape], Operation]:
@@ -137,7 +137,7 @@ def _extreme(largest: bool) -> Callable[[JsonObject, Shape], Operation]:
             shape.need(step, "field", f"the operation `{name}`", '"field": "meta.year", or "expr": a formula')
         values = [_formula(formula, "`expr`", shape)] if formula is not None else []
         values += [_field(field, shape)] if field is not None else []
-        made = [surface.Extreme(largest, value or ast.Invalid(step.span), where, default) for value in values or [None]]
+        made = [surface.Aggregate(name, value or ast.Invalid(step.span), where, default) for value in values or [None]]
         return made[0] if len(made) == 1 and not isinstance(default, NoLiteral) else Broken(tuple(made))
 
     return lower

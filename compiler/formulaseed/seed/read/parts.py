@@ -22,7 +22,6 @@ from formulaseed.seed.read.worded import all_of
 from formulaseed.seed.surface import Named
 from formulaseed.source.text import Span
 
-Aggregate = surface.Count | surface.Sum | surface.Extreme
 Key = tuple[object, ...]
 
 _NAME_CHARACTERS = 80
@@ -49,7 +48,7 @@ class Parts:
         self._note(name.text, operation)
         self.steps.append(surface.Step(name, place, operation))
 
-    def value_of(self, operation: Aggregate, span: Span, owner: str, written: str) -> ast.Expr:
+    def value_of(self, operation: surface.Aggregate, span: Span, owner: str, written: str) -> ast.Expr:
         """The value of an aggregate that stands in the formula of the step `owner`; `written` is what says it there."""
         key = _key(operation)
         if key in self._names:
@@ -129,29 +128,24 @@ class Parts:
     def _note(self, name: str, operation: surface.Operation) -> None:
         """Remember what later formulas may ask of a step."""
         match operation:
-            case surface.Count(where):
-                self._counted[name] = frozenset(_key(part) for part in ast.conjuncts(where))
-                self._kinds[name] = Base.NUMBER
-            case surface.Sum():
-                self._kinds[name] = Base.NUMBER
-            case surface.Extreme(_, _, _, default):
-                self._kinds[name] = Base.NUMBER if default is not None and default.value is not None else None
+            case surface.Aggregate(function, _, where, default):
+                is_present = default is not None and default.value is not None
+                self._kinds[name] = Base.NUMBER if function in ("count", "sum") or is_present else None
+                if function == "count":
+                    self._counted[name] = frozenset(_key(part) for part in ast.conjuncts(where))
             case surface.Formula(expression):
                 self._kinds[name] = self.kind(expression)
             case _:
                 self._kinds[name] = None
-        if isinstance(operation, Aggregate) and all(
+        if isinstance(operation, surface.Aggregate) and all(
             "." in node.text or node.text in self._kinds for node in _names(operation)
         ):  # with a name that is unknown yet each use is told in its own step
             self._names.setdefault(_key(operation), name)
 
-    def _free(self, operation: Aggregate, owner: str) -> str:
+    def _free(self, operation: surface.Aggregate, owner: str) -> str:
         """A name that nothing else has, and that no formula mentions."""
-        what = {surface.Count: "count", surface.Sum: "sum"}.get(type(operation), "")
-        if isinstance(operation, surface.Extreme):
-            what = "max" if operation.largest else "min"
-        name = f"{owner[:_NAME_CHARACTERS]}_{what}"
-        if isinstance(operation, surface.Count) and operation.where is None:
+        name = f"{owner[:_NAME_CHARACTERS]}_{operation.function}"
+        if operation.function == "count" and operation.where is None:
             name = "n_extractions"
         if owner.isupper():
             name = name.upper()
@@ -207,7 +201,7 @@ def enclosed(node: ast.Expr) -> str:
     return f"({line})" if isinstance(node, ast.Logical | ast.Conditional) else line
 
 
-def _names(operation: Aggregate) -> Iterator[ast.Name]:
+def _names(operation: surface.Aggregate) -> Iterator[ast.Name]:
     for name in operation.__dataclass_fields__:
         part = getattr(operation, name)
         if isinstance(part, ast.Expr):

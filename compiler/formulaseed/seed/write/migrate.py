@@ -95,18 +95,18 @@ class _Writer:
     def step(self, step: surface.Step) -> None:
         self.name = step.name.text
         match step.operation:
-            case surface.Count(where):
+            case surface.Aggregate("count", _, where):
                 tests, rest = self._where(where)
                 if rest is None:
                     self._add("count", **tests)
                 else:
                     self._add("sum", expr=f"1 if {formula_text(rest)} else 0", **tests)
-            case surface.Sum(expression, where):
+            case surface.Aggregate("sum", expression, where) if expression is not None:
                 tests, rest = self._where(where)
                 if rest is not None:
                     expression = ast.Conditional(rest.span, rest, expression, ast.Literal(rest.span, 0))
                 self._add("sum", expr=formula_text(expression), **tests)
-            case surface.Extreme():
+            case surface.Aggregate():
                 self._extreme(step.operation, step.span)
             case surface.Formula(expression):
                 self._formula(expression)
@@ -116,8 +116,8 @@ class _Writer:
     def _add(self, op: str, **parts: Plain) -> None:
         self.steps.append({"name": self.name, "op": op, **parts})
 
-    def _extreme(self, operation: surface.Extreme, span: Span) -> None:
-        op = "max" if operation.largest else "min"
+    def _extreme(self, operation: surface.Aggregate, span: Span) -> None:
+        op = operation.function
         tests, rest = self._where(operation.where)
         if rest is not None:
             reason = (
@@ -125,6 +125,7 @@ class _Writer:
             )
             self.not_moved.append(NotMoved(span, reason))
         expression = operation.expression
+        assert expression is not None
         is_field = isinstance(expression, ast.Name) and expression.text.startswith(("extraction.", "meta."))
         value = {"field" if is_field else "expr": formula_text(expression)}
         default = {"default": operation.default.value} if operation.default is not None else {}

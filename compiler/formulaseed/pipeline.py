@@ -41,7 +41,7 @@ from formulaseed.ir.places import place_of
 from formulaseed.reference.rules import holds_reference, holds_rules
 from formulaseed.seed import surface
 from formulaseed.seed.check.program import check_program
-from formulaseed.seed.lint.run import allow, lint
+from formulaseed.seed.lint import lint, suppress
 from formulaseed.seed.read.detect import holds_requests, lower_document
 from formulaseed.seed.write.autofix import applicable, is_fixed, with_fixes, with_steps_sorted
 from formulaseed.seed.write.canonical import sha256
@@ -268,7 +268,7 @@ def _analysed(document: Document, problems: Problems) -> Analysis:
             checked = check(lowered, problems) if lowered is not None else None
         if lowered is not None and checked is not None:
             lint(lowered, checked, problems)
-        allow(lowered.allowances if lowered is not None else (), problems)
+        suppress(lowered.suppressions if lowered is not None else (), problems)
     except Exception as error:
         report_internal_error(error, document, problems)
     return Analysis(document, lowered, None if problems.has_errors else checked, problems.sorted())

@@ -13,9 +13,7 @@ from formulaseed.diagnostics.model import Problems
 from formulaseed.diagnostics.render import render_text
 from formulaseed.errors import UnreadableError
 from formulaseed.pipeline import parse, read
-from formulaseed.seed.write.canonical import canonical
-from formulaseed.seed.write.layout import layout
-from formulaseed.seed.write.sorting import sorted_steps
+from formulaseed.seed.write.canonical import canonical, layout, sorted_steps
 from formulaseed.source.json_reader import plain
 
 

@@ -12,9 +12,8 @@ from formulaseed.cli.seeds import replace_file
 from formulaseed.diagnostics.model import Problems
 from formulaseed.diagnostics.render import render_text
 from formulaseed.pipeline import analyse_text, load_seed, parse
-from formulaseed.seed.read.keys import is_older
-from formulaseed.seed.write.canonical import canonical
-from formulaseed.seed.write.layout import layout
+from formulaseed.seed.read.sections import is_v1
+from formulaseed.seed.write.canonical import canonical, layout
 from formulaseed.seed.write.migrate import migrate
 from formulaseed.source.text import Source
 
@@ -30,7 +29,7 @@ def command(seed: str, out: str | None) -> None:
     """
     loaded = load_seed(seed)
     data, program = loaded.data, parse(loaded.document, Problems())
-    if not isinstance(data, dict) or program is None or not is_older(data):
+    if not isinstance(data, dict) or program is None or not is_v1(data):
         say(f"formulaseed: {seed} is of the newer shape already", err=True)
         sys.exit(1)
     migration = migrate(data, program)

@@ -12,7 +12,7 @@ from formulaseed.cli.seeds import replace_file
 from formulaseed.data.files import holds
 from formulaseed.errors import UnreadableError
 from formulaseed.seed.json_schema import seed_schema
-from formulaseed.seed.write.layout import layout
+from formulaseed.seed.write.canonical import layout
 
 
 @click.command("schema")

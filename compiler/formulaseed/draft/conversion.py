@@ -13,8 +13,7 @@ from typing import Any
 
 from formulaseed import limits
 from formulaseed.draft.task import Task
-from formulaseed.seed.write.canonical import canonical
-from formulaseed.seed.write.layout import layout
+from formulaseed.seed.write.canonical import canonical, layout
 
 Json = Any
 Part = dict[str, Json]

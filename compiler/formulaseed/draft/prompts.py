@@ -17,7 +17,7 @@ from formulaseed.language.operators import COMPARISONS, OPERATORS
 from formulaseed.language.types import Type
 from formulaseed.llm.calls import Call, Effort
 from formulaseed.llm.prompts import prompt
-from formulaseed.seed.read.keys import FIELD_TYPES, STRATEGIES
+from formulaseed.seed.read.sections import FIELD_TYPES, STRATEGIES
 from formulaseed.seed.standard_fields import CONTEXT, META, VALIDITY_FIELD, VALIDITY_VALUES
 
 Json = Any

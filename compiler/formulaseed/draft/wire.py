@@ -11,7 +11,7 @@ from typing import Any
 
 from formulaseed import limits
 from formulaseed.language.functions import FUNCTIONS
-from formulaseed.seed.read.keys import FIELD_TYPES, SCALARS, STRATEGIES
+from formulaseed.seed.read.sections import FIELD_TYPES, SCALARS, STRATEGIES
 
 Json = Any
 TESTS = ("is", "in", ">=", ">", "<=", "<", "!=")

@@ -95,6 +95,12 @@ class Step:
     def is_aggregate(self) -> bool:
         return isinstance(self.operation, Aggregate)
 
+    @property
+    def needs_default(self) -> bool:
+        """Whether the step has no value over no reviews."""
+        operation = self.operation
+        return isinstance(operation, Aggregate) and operation.is_extreme and not operation.has_default
+
     def expressions(self) -> tuple[Expr, ...]:
         """Every expression of the step, in the order of evaluation."""
         match self.operation:

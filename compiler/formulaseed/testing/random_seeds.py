@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from formulaseed.pipeline import analyse
 from formulaseed.seed import standard_fields
-from formulaseed.seed.read.keys import STRATEGIES
+from formulaseed.seed.read.sections import STRATEGIES
 from formulaseed.testing.steps import StepWriter
 from formulaseed.testing.values import SHORT_TEXTS, TEXTS, integers, numbers
 from formulaseed.testing.writer import Variable
@@ -72,7 +72,7 @@ def _seeds(draw: st.DrawFn, max_steps: int) -> dict[str, Any]:
     extract: dict[str, Any] = {"fields": fields, **({"meta": metas} if metas else {})}
     if draw(st.integers(0, 5)) == 5:
         seed["version"], extract["passes"] = draw(TEXTS), draw(st.integers(1, 9))
-        seed["review_handling"] = {"max_length": 100, "strategy": draw(st.sampled_from(STRATEGIES))}
+        seed["review_handling"] = {"max_length": 100, "strategy": draw(st.sampled_from([*STRATEGIES]))}
     if validity:
         extract["validity"] = True
     seed["extract"] = extract

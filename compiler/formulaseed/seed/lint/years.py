@@ -1,9 +1,10 @@
-"""Years written into a seed that stand for the present: they mean something else every year."""
+"""Hard-coded years that are the present: the results mean something else every year."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from formulaseed.diagnostics.catalogue import lint as catalogue
 from formulaseed.diagnostics.model import Problems
 from formulaseed.ir import nodes
 from formulaseed.language import typed
@@ -35,9 +36,7 @@ def lint_years(program: nodes.Program, problems: Problems) -> None:
                 years.add(symbol)
         for expression in step.expressions():
             for year, span, use in _ageing(expression, years, constants):
-                message = f"the year {year} is written into the seed, and `{use}` means something else every year"
-                help = f'make it a parameter, "parameters": {{"AS_OF_YEAR": {{"type": "integer", "default": {year}}}}}'
-                problems.add("FS613", span, message, f"{help}, and write `param.AS_OF_YEAR`")
+                problems.report(catalogue.hard_coded_year(span, year, use))
 
 
 def _ageing(

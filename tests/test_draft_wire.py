@@ -21,8 +21,7 @@ from formulaseed.draft.task import read_task
 from formulaseed.ir.dump import dump_program
 from formulaseed.llm.prices import read_prices
 from formulaseed.pipeline import compile_seed, load_seed
-from formulaseed.seed.write.canonical import canonical
-from formulaseed.seed.write.layout import layout
+from formulaseed.seed.write.canonical import canonical, layout
 from helpers import SEEDS, places
 from hypothesis import given
 from hypothesis import strategies as st

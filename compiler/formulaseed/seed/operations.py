@@ -253,14 +253,14 @@ _TABLE = (
             ),
         ),
         _expr,
-        {"name": "MEAN", "op": "expr", "expr": "TOTAL / N if N > 0 else 0"},
+        {"name": "MEAN", "op": "expr", "expr": "(2 * N_MILD + 5 * N_SEVERE) / N if N > 0 else 0"},
         also_called=_words(
             "weighted_sum weighted linear linear_combination score combine blend formula calc calculate "
             "calculation compute arithmetic math expression function evaluate ratio rate share divide division "
             "fraction proportion percent percentage density add addition plus subtract subtraction difference "
             "minus diff sub multiply multiplication product times scale clamp clip cap bound normalize normalise "
             "pow power round abs log sqrt floor ceil int float len length any exists some all every boolean bool "
-            "compare comparison average avg mean weighted_average weighted_avg weighted_mean averageif"
+            "compare comparison average avg mean weighted_average weighted_avg median stdev percentile weighted_mean averageif"
         ),
     ),
     OperationSpec(

@@ -171,7 +171,7 @@ def duplicate_step(span: Span, name: str, first: str) -> Diagnostic:
 
 def standard_field(span: Span, name: str, noun: str) -> Diagnostic:
     """`noun` is the standard field's type if the declared one differs; empty if the declaration has a path."""
-    message = f"`{name}` is a standard field, {f'of type {noun}' if noun else 'and not at a path'}"
+    message = f"`{name}` is a standard field, {f'and {noun}' if noun else 'and not at a path'}"
     help = "remove the declaration, or choose another name" if noun else "choose another name for the value at the path"
     return diagnostic("FS203", span, message, help)
 
@@ -248,6 +248,10 @@ _TABLE_FAULTS = {
 
 def invalid_table(span: Span, fault: Literal["empty", "empty key", "null", "no number"]) -> Diagnostic:
     return diagnostic("FS508", span, *_TABLE_FAULTS[fault])
+
+
+def unquoted_value(span: Span, value: str) -> Diagnostic:
+    return diagnostic("FS101", span, f"`{value}` is a string without quotes", f"write `== '{value}'`")
 
 
 def when_without_source(span: Span, when: str) -> Diagnostic:

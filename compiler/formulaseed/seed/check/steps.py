@@ -256,14 +256,15 @@ class StepChecker:
             reachability.rule(condition, rule, facts, checker)
             facts = checker.behind(condition, False, facts)
         literals = [*(rule.then for rule in operation.rules), operation.otherwise]
-        if sound and not any(isinstance(literal, surface.NoLiteral) for literal in literals):
+        is_whole = not any(isinstance(literal, surface.NoLiteral) for literal in literals)
+        if sound and is_whole:
             reachability.otherwise(operation.otherwise, facts)
             reachability.report()
         joined = joined_type(literals, "a case's results", self.scope)
         if joined is not None and joined.base is Base.NULL:
             self.problems.report(catalogue.always_null(operation.otherwise.span, "this case"))
             return None
-        if joined is None or not sound:
+        if joined is None or not sound or not is_whole:
             return None
         return self._made(step, nodes.Case(tuple(rules), operation.otherwise.value), joined, literal_range(literals))
 

@@ -26,7 +26,7 @@ def _overlaps(lookup: surface.Lookup, problems: Problems) -> None:
         others = lookup.table[:index] if lookup.match == "substring_first" else lookup.table
         for other in others:
             shorter = other.key.text
-            if other is entry or shorter not in key or not _hides(other, entry, lookup.match):
+            if other is entry or not shorter or shorter not in key or not _hides(other, entry, lookup.match):
                 continue
             value = value_text(other.value.value) if lookup.match == "substring_max" else ""
             problems.report(catalogue.hidden_key(entry.key.span, key, shorter, value))

@@ -196,6 +196,11 @@ class _Reader:
         return surface.Rule(self._when(when, source) or ast.Invalid(when.span), then)
 
     def _when(self, when: JsonString, source: ast.Expr | None) -> ast.Expr | None:
+        ty = self.names.types.get(source.text) if isinstance(source, ast.Name) else None
+        value = when.value.strip().removeprefix("==").strip()
+        if ty is not None and value in (ty.values or ()):
+            self.shape.problems.report(catalogue.unquoted_value(when.span, value))
+            return None
         if source is not None:
             return parse_continuation(when, source, self.shape.problems)
         if _OPERATOR.match(when.value):

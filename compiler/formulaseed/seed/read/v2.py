@@ -152,7 +152,8 @@ class _SeedV2(Sections):
         if len(given) > 1:
             shape.problems.report(catalogue.exclusive_keys(given[1].span, operation.name, operation.one_of))
         elif operation.one_of and not given:
-            example = " or ".join(f'"{key}": …' for key in operation.one_of)
+            choices = [key for key in operation.keys if key.name in operation.one_of]
+            example = " or ".join(f'"{key.name}": {_example(key.examples[0])}' for key in choices)
             shape.need(section, operation.one_of[0], what, example)
         arguments = read_arguments(section, keys, what, self.names, shape)
         if arguments is None or (operation.one_of and len(given) != 1):

@@ -15,7 +15,7 @@ CONDITION_OBJECT = 'an object such as {"meta.year": {">=": 2020}}'
 PATH = '["attributes", "NoiseLevel"]'
 RULES = '[{"when": "N > 2", "then": "many"}, {"else": "few"}]'
 RULE = '{"when": "N > 2", "then": "many"}'
-WHEN = '"N > 3 and M < 2"'
+WHEN = 'a formula such as "N > 3 and M < 2"'
 WHEN_OF_SOURCE = 'a comparison such as "> 3"'
 FIX_OTHERS_FIRST = "fix the unknown names above first"
 LOOPS = {
@@ -288,19 +288,21 @@ def operator_in_key(span: Span, key: str, operator: str) -> Diagnostic:
 
 
 def junction(span: Span, key: str) -> Diagnostic:
-    message = f"conditions have no `{key}`: all entries of an object must hold"
-    return diagnostic("FS505", span, message, as_filter("extraction.severity == 'mild' or meta.stars < 3"))
+    help = "write all conditions in one object, without it"
+    if key.lower().removeprefix("$") not in ("and", "all", "all_of", "allof"):
+        help = as_filter("extraction.severity == 'mild' or meta.stars < 3")
+    return diagnostic("FS505", span, f"conditions have no `{key}`: all entries of an object must hold", help)
 
 
 def unknown_operator(span: Span, operator: str, help: Help) -> Diagnostic:
     return diagnostic("FS505", span, f"unknown operator `{operator}` in a condition", help)
 
 
-def operator_in_string(span: Span, subject: str, sign: str, operand: str, written: str) -> Diagnostic:
-    """`written` is the operand as JSON; empty if it is no plain value."""
-    help = f"write {written}" if sign == "==" else f'write {{"{sign}": {written}}}'
-    if not written:
-        help = as_filter(f"{subject} {sign} {operand}")
+def operator_in_string(span: Span, sign: str, value: str, formula: str) -> Diagnostic:
+    """`value` is what follows the operator as JSON, if it is plain; `formula` the whole, if it is one."""
+    help = as_filter(formula) if formula else f'write {{"{sign}": …}} with a number'
+    if value:
+        help = f"write {value}" if sign == "==" else f'write {{"{sign}": {value}}}'
     return diagnostic("FS505", span, f"the operator `{sign}` is inside the string", help)
 
 

@@ -59,7 +59,9 @@ _IN_STRING = re.compile(r"\s*(>=|=>|≥|<=|=<|≤|!=|<>|≠|==|=|>|<)\s*(\S.*)")
 _TWO_SPACES = re.compile(r"(?:extraction|meta|context)\.((?:extraction|meta|context)\.\w+)")
 _NO_STRING = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?|true|false|null")
 _PARAMETER = re.compile(r"param\.[A-Za-z_][A-Za-z0-9_]*")
-_PLAIN = re.compile(rf"{_NO_STRING.pattern}|{_PARAMETER.pattern}|'[^']*'|\"[^\"]*\"|[\w -]+")
+_PLAIN = re.compile(rf"{_NO_STRING.pattern}|{_PARAMETER.pattern}|'[^']*'|\"[^\"]*\"")
+_WORD = re.compile(r"[A-Za-z_][\w.]*")
+_ARITHMETIC = re.compile(r"[\w.\s()+*/%-]+")
 _SHOWN = 200
 """Help that would show more characters than this gives an example."""
 
@@ -72,6 +74,8 @@ class Names:
     filters: Collection[str] = ()
     steps: Collection[str] = ()
     parameters: Collection[str] = ()
+    strings: Mapping[str, Collection[str]] = field(default_factory=dict)
+    """For each step the strings that it may choose among."""
 
     @cached_property
     def spelled(self) -> dict[str, tuple[str, ...]]:
@@ -81,6 +85,21 @@ class Names:
             bare = full.rpartition(".")[2].removeprefix("$")
             spelled[bare] = (*spelled.get(bare, ()), full)
         return spelled
+
+    def formula(self, text: str) -> str:
+        """Return the formula over known names that a string holds, with the namespaces that it leaves out; else empty."""
+        words = set(_WORD.findall(text)) if _ARITHMETIC.fullmatch(text) else set[str]()
+        full = {word: self._full_name(word) for word in words}
+        return _WORD.sub(lambda word: full[word[0]], text) if full and all(full.values()) else ""
+
+    def _full_name(self, name: str) -> str:
+        space, _, rest = name.partition(".")
+        if name in self.types or name in self.steps or (space == "param" and rest in self.parameters):
+            return name
+        if name in self.parameters:
+            return f"param.{name}"
+        fields = [full for full in self.spelled.get(name, ()) if not full.startswith("$")]
+        return fields[0] if len(fields) == 1 else ""
 
 
 def all_of(conditions: Sequence[ast.Expr]) -> ast.Expr | None:
@@ -231,18 +250,19 @@ class _Reader:
         sign, operand = _operator_in(text)
         is_ordered_string = sign in _ORDER and test.ty is not None and not test.ty.is_numeric
         if sign and test.operator == "==" and not is_ordered_string:
-            is_plain = _PLAIN.fullmatch(operand) is not None
-            written = operand if _NO_STRING.fullmatch(operand) else json.dumps(operand.strip("'\""), ensure_ascii=False)
-            return self._report(
-                catalogue.operator_in_string(value.span, subject, sign, operand, written if is_plain else "")
-            )
-        is_formula = (
-            test.takes_numbers and not _NO_STRING.fullmatch(text) and re.search(r"[A-Za-z_$]", text) is not None
-        )
-        if text not in self.names.types and not is_formula:
+            formula = self.names.formula(operand)
+            plain = ""
+            if _PLAIN.fullmatch(operand) or (not formula and sign not in _ORDER):
+                plain = (
+                    operand if _NO_STRING.fullmatch(operand) else json.dumps(operand.strip("'\""), ensure_ascii=False)
+                )
+            formula = f"{subject} {sign} {formula}" if formula else ""
+            return self._report(catalogue.operator_in_string(value.span, sign, plain, formula))
+        formula = self.names.formula(text) if test.takes_numbers or text in self.names.types else ""
+        if not formula:
             return ast.Literal(value.span, text)
         operator = "==" if test.operator == "in" else test.operator
-        return self._report(catalogue.no_value(value.span, f"{subject} {operator} {text}", text in self.names.steps))
+        return self._report(catalogue.no_value(value.span, f"{subject} {operator} {formula}", text in self.names.steps))
 
 
 def _operator_in(text: str) -> tuple[str, str]:

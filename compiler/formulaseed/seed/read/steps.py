@@ -196,11 +196,13 @@ class _Reader:
         return surface.Rule(self._when(when, source) or ast.Invalid(when.span), then)
 
     def _when(self, when: JsonString, source: ast.Expr | None) -> ast.Expr | None:
-        ty = self.names.types.get(source.text) if isinstance(source, ast.Name) else None
-        value = when.value.strip().removeprefix("==").strip()
-        if ty is not None and value in (ty.values or ()):
-            self.shape.problems.report(catalogue.unquoted_value(when.span, value))
-            return None
+        name = source.text if isinstance(source, ast.Name) else ""
+        ty = self.names.types.get(name)
+        values = self.names.strings.get(name, ()) if ty is None else ty.values or ()
+        for value in (when.value.strip(), when.value.strip().removeprefix("==").strip()):
+            if value in values:
+                self.shape.problems.report(catalogue.unquoted_value(when.span, value))
+                return None
         if source is not None:
             return parse_continuation(when, source, self.shape.problems)
         if _OPERATOR.match(when.value):

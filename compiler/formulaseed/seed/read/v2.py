@@ -7,6 +7,7 @@ formulas are not looked up here.
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 
 from formulaseed import limits
 from formulaseed.diagnostics.catalogue import seed as catalogue
@@ -51,6 +52,9 @@ class _SeedV2(Sections):
         extract = shape.object(value, "`extract`", '{"fields": […]}') if value is not None else None
         output = shape.need(document, "output", "the seed", '"output": the names of the steps to return')
         compute = shape.need(document, "compute", "the seed", '"compute": a list of steps')
+        if extract is not None and _has_bare_fields(extract):
+            shape.need(extract, "fields", "`extract`", '"fields": [{"name": …, "type": …}, …]')
+            extract = None
         if extract is None:
             self.incomplete |= {"extraction", "meta"}
         else:
@@ -66,13 +70,15 @@ class _SeedV2(Sections):
         types = {f"meta.{name}": ty for name, ty in standard_fields.META.items()}
         types |= {f"context.{name}": ty for name, ty in standard_fields.CONTEXT.items()}
         types |= {f"{space}.{field.name.text}": field.type for space, found in declared for field in found}
-        ops = {
-            name.value: item.get("op")
+        objects = {
+            name.value: item
             for item in written
             if isinstance(item, JsonObject) and isinstance(name := item.get("name"), JsonString)
         }
-        filters = {name for name, op in ops.items() if isinstance(op, JsonString) and _defines_filter(op.value)}
-        self.names = Names(types, filters, ops.keys() - filters, {parameter.name.text for parameter in parameters})
+        filters = {name for name, item in objects.items() if _defines_filter(item)}
+        strings = {name: frozenset(_strings_of(item)) for name, item in objects.items()}
+        known = {parameter.name.text for parameter in parameters}
+        self.names = Names(types, filters, objects.keys() - filters, known, strings)
         passes = shape.get(extract, "passes") if extract else None
         return surface.Program(
             task_name=task_name,
@@ -161,8 +167,26 @@ class _SeedV2(Sections):
         return operation.lower(arguments)
 
 
-def _defines_filter(op: str) -> bool:
-    return op == "define_filter" or op.lower() in OPERATIONS["define_filter"].also_called
+def _has_bare_fields(extract: JsonObject) -> bool:
+    """Return whether fields are in `extract` itself, not in a list."""
+    return extract.get("fields") is None and any(isinstance(member.value, JsonObject) for member in extract.members)
+
+
+def _defines_filter(step: JsonObject) -> bool:
+    op = step.get("op")
+    names = ("define_filter", *OPERATIONS["define_filter"].also_called)
+    return isinstance(op, JsonString) and op.value.lower() in names
+
+
+def _strings_of(step: JsonObject) -> Iterator[str]:
+    """Yield the strings that a step may choose among: the literals of its rules and its table, and its default."""
+    rules, table = step.get("rules"), step.get("table")
+    members = [member for rule in (rules.items if isinstance(rules, JsonArray) else ()) if isinstance(rule, JsonObject)
+               for member in rule.members if member.key.value in ("then", "else")]  # fmt: skip
+    members += table.members if isinstance(table, JsonObject) else []
+    for value in (step.get("value"), step.get("default"), *(member.value for member in members)):
+        if isinstance(value, JsonString):
+            yield value.value
 
 
 def _example(value: object) -> str:

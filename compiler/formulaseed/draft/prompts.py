@@ -17,6 +17,7 @@ from formulaseed.language.operators import COMPARISONS, OPERATORS
 from formulaseed.language.types import Type
 from formulaseed.llm.calls import Call, Effort
 from formulaseed.llm.prompts import prompt
+from formulaseed.seed.operations import OPERATIONS
 from formulaseed.seed.read.sections import FIELD_TYPES, STRATEGIES
 from formulaseed.seed.standard_fields import CONTEXT, META, VALIDITY_FIELD, VALIDITY_VALUES
 
@@ -70,6 +71,10 @@ def system_prompt(step: Step) -> str:
         operators=" ".join(f"`{symbol}`" for symbol in OPERATORS),
         comparisons=" ".join(f"`{symbol}`" for symbol in COMPARISONS),
         tests=", ".join(f"`{test}`" for test in wire.TESTS),
+        operations=[
+            {"name": one.name, "keys": ", ".join(f"`{key}`" for key in wire.step_keys(one)), "doc": one.doc}
+            for one in OPERATIONS.values()
+        ],
         functions=[{"signature": one.signature, "description": one.description} for one in FUNCTIONS.values()],
     )
 

@@ -22,8 +22,7 @@ from formulaseed.ir.text import dump_program
 from formulaseed.llm.calls import UnusableAnswer
 from formulaseed.llm.prices import read_prices
 from formulaseed.loading import compile_seed, load_seed
-from formulaseed.seed.write.canonical import canonical
-from formulaseed.seed.write.layout import layout
+from formulaseed.seed.write.canonical import canonical, layout
 from helpers import SEEDS, places
 from hypothesis import given
 from hypothesis import strategies as st

@@ -13,10 +13,9 @@ import pytest
 from formulaseed import load_seed
 from formulaseed.loading import analyse, compile_seed
 from formulaseed.seed.json_schema import seed_schema
-from formulaseed.seed.read.keys import is_older
-from formulaseed.seed.read.operations import OPERATIONS
-from formulaseed.seed.write.canonical import canonical
-from formulaseed.seed.write.layout import layout
+from formulaseed.seed.operations import OPERATIONS, step_keys
+from formulaseed.seed.read.sections import is_v1
+from formulaseed.seed.write.canonical import canonical, layout
 from formulaseed.testing import seeds
 from helpers import ROOT, SEEDS, formulaseed, tiny_seed, write_json
 from hypothesis import assume, given
@@ -101,18 +100,18 @@ def case(path: Path) -> str:
     return found[1]
 
 
-def is_newer(path: Path) -> bool:
+def is_v2(path: Path) -> bool:
     """Whether a case shows a seed that is JSON, and of the shape that the schema is about."""
     if "```json seed\n" not in path.read_text(encoding="utf-8"):
         return False
     try:
-        return not is_older(json.loads(case(path)))
+        return not is_v1(json.loads(case(path)))
     except ValueError:
         return False
 
 
-GOOD = [path for path in sorted((CASES / "good").glob("*.md")) if is_newer(path)]
-BAD = [path for path in sorted((CASES / "bad").glob("*.md")) if is_newer(path)]
+GOOD = [path for path in sorted((CASES / "good").glob("*.md")) if is_v2(path)]
+BAD = [path for path in sorted((CASES / "bad").glob("*.md")) if is_v2(path)]
 
 
 def parent(pointer: str) -> str:
@@ -159,8 +158,7 @@ def test_every_operation_offers_its_keys() -> None:
     assert set(branches) == set(OPERATIONS)
     for name, branch in branches.items():
         assert not branch["additionalProperties"]
-        known = {"name", "op", *OPERATIONS[name].keys, "sources", "allow"} - ({"default"} if name == "case" else set())
-        assert set(branch["properties"]) == known
+        assert set(branch["properties"]) == set(step_keys(OPERATIONS[name]))
     offered = SCHEMA["definitions"]["step"]["properties"]["op"]["oneOf"]
     assert [choice["const"] for choice in offered] == list(OPERATIONS)
 

@@ -98,7 +98,7 @@ def assert_evidence(
     for step in aggregates:
         found = evidence[step.name]
         assert found == [review for review in ids if review in set(found)], "in the order of the rows, none twice"
-        if isinstance(step.operation, nodes.Count):
+        if isinstance(step.operation, nodes.Aggregate) and step.operation.function == "count":
             assert len(found) == values[step.name]
 
 
@@ -436,7 +436,7 @@ def test_printed_formulas_parse_to_the_same(seed: Json) -> None:
         assert again[step.name].ty == step.ty
     for name, condition in conditions.items():
         found = again[name].operation
-        assert isinstance(found, nodes.Sum)
+        assert isinstance(found, nodes.Aggregate)
         assert isinstance(found.expression, typed.Conditional)
         assert exact(found.expression.condition) == exact(condition)
 
@@ -448,7 +448,7 @@ def parenthesized(expression: Expr) -> str:
 def put_back(step: nodes.Step, body: Json) -> None:
     """The step's formulas as they are printed, in place of those that were written."""
     match step.operation:
-        case nodes.Formula(expression) | nodes.Sum(expression) | nodes.Extreme(_, expression):
+        case nodes.Formula(expression) | nodes.Aggregate("sum" | "max" | "min", expression):
             body.pop("field", None)
             body["expr"] = expression_text(expression)
         case nodes.Case(written):

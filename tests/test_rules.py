@@ -17,7 +17,7 @@ from formulaseed.language.functions import FUNCTIONS
 from formulaseed.loading import analyse, analyse_file, compile_seed
 from formulaseed.requests.shorthand import parse_shorthand
 from formulaseed.runtime.loading import module_from_file
-from formulaseed.seed.read.operations import OPERATIONS
+from formulaseed.seed.operations import OPERATIONS
 from formulaseed.source.text import Source
 from helpers import formulaseed, tiny_seed
 

@@ -14,7 +14,7 @@ from formulaseed.diagnostics.model import Diagnostic, Problems
 from formulaseed.ir import nodes
 from formulaseed.seed import surface
 from formulaseed.seed.check.program import check_program
-from formulaseed.seed.lint.run import allow, lint
+from formulaseed.seed.lint import lint, suppress
 from formulaseed.seed.read.detect import lower_document
 from formulaseed.seed.write.autofix import applicable, with_steps_sorted
 from formulaseed.source.json_reader import JsonArray, JsonObject, JsonValue, Plain, json_lines, plain
@@ -81,7 +81,7 @@ def _check_seed(document: Document, program: surface.Program, problems: Problems
 def _lint_seed(written: surface.Program | None, checked: nodes.Program | None, problems: Problems) -> None:
     if written is not None and checked is not None:
         lint(written, checked, problems)
-    allow(written.allowances if written is not None else (), problems)
+    suppress(written.suppressions if written is not None else (), problems)
 
 
 def _steps_in_order(document: Document, program: surface.Program | None, diagnostics: tuple[Diagnostic, ...]) -> str:

@@ -15,8 +15,8 @@ from formulaseed.errors import UnreadableError
 from formulaseed.ir.text import dump_program, dump_tree
 from formulaseed.kinds import SEED
 from formulaseed.loading import analyse, analyse_text, load_seed, read
-from formulaseed.seed.write.canonical import canonical
-from formulaseed.seed.write.layout import layout
+from formulaseed.seed.read.sections import is_v1
+from formulaseed.seed.write.canonical import canonical, layout, sorted_steps
 from formulaseed.source.json_reader import plain
 from formulaseed.source.text import Source
 
@@ -56,7 +56,6 @@ def fmt(seeds: tuple[str, ...], only_check: bool, sort: bool) -> None:
 
     Never changes what a seed means; with --sort each step moves behind those that it uses.
     """
-    from formulaseed.seed.write.sorting import sorted_steps
 
     status = 0
     for seed in seeds:
@@ -96,12 +95,11 @@ def migrate(seed: str, out: str | None) -> None:
 
     A loop inside a formula becomes a step of its own. Exit status 1, and no seed, where v2 cannot express a step.
     """
-    from formulaseed.seed.read.keys import is_older
     from formulaseed.seed.write.migrate import migrate as migrated
 
     loaded = load_seed(seed)
     data, program = loaded.data, SEED.parse(loaded.document, Problems())
-    if not isinstance(data, dict) or program is None or not is_older(data):
+    if not isinstance(data, dict) or program is None or not is_v1(data):
         say(f"formulaseed: {seed} is a v2 seed already", err=True)
         sys.exit(1)
     migration = migrated(data, program)

@@ -14,8 +14,8 @@ from typing import Any
 from formulaseed import limits
 from formulaseed.diagnostics.model import one_line
 from formulaseed.draft.task import Task
-from formulaseed.seed.write.canonical import canonical
-from formulaseed.seed.write.layout import layout
+from formulaseed.seed.operations import OPERATIONS, Key
+from formulaseed.seed.write.canonical import canonical, layout
 
 Json = Any
 Part = dict[str, Json]
@@ -176,25 +176,31 @@ class _Conversion:
         return {"name": part["name"], "type": part["type"], **about, **kept, **default, **self.sources(part)}
 
     def step(self, part: Part) -> Part:
-        name, op = part["name"], part["op"]
-        step: Part = {"name": name, "op": op}
-        if op in ("max", "min") and _DOTTED.fullmatch(part["expr"]):
-            step["field"] = part["expr"]
-        elif part.get("expr") or op in ("sum", "expr"):
-            step["expr"] = part["expr"]
-        if part.get("where") or (op == "define_filter" and not part["expr"]):
-            step["where"] = self.where(f"step {name}", part["where"])
-        if part.get("default"):
-            step["default"] = part["default"][0]
-        if op == "lookup":
-            pairs = ((entry["key"], entry["value"]) for entry in part["table"])
-            step |= {"source": part["source"], "match": part["match"], "table": self.unique(f"step {name}", pairs)}
-        elif op == "const":
-            step["value"] = part["value"]
-        elif op == "case":
-            rules = [{"when": rule["when"], "then": rule["then"]} for rule in part["rules"]]
-            step |= {**_present({"source": part["source"]}), "rules": [*rules, {"else": part["else"]}]}
+        operation = OPERATIONS[part["op"]]
+        step: Part = {"name": part["name"], "op": part["op"]}
+        for key in operation.keys:
+            if key.name == "field" and _DOTTED.fullmatch(part["expr"]):
+                step["field"] = part["expr"]
+            elif key.name in part and not (key.name == "expr" and "field" in step):
+                needed = key.required or (key.name == "where" and bool(operation.any_of) and not part["expr"])
+                step |= self.value(f"step {part['name']}", key, part) if part[key.name] or needed else {}
         return {**step, **self.sources(part)}
+
+    def value(self, step: str, key: Key, part: Part) -> Part:
+        """A key of a step with its value."""
+        value = part[key.name]
+        match key.kind:
+            case "conditions":
+                return {key.name: self.where(step, value)}
+            case "literal" | "number" if not key.required:
+                return {key.name: value[0]}
+            case "table":
+                return {key.name: self.unique(step, ((entry["key"], entry["value"]) for entry in value))}
+            case "rules":
+                rules = [{"when": rule["when"], "then": rule["then"]} for rule in value]
+                return {key.name: [*rules, {"else": part["else"]}]}
+            case _:
+                return {key.name: value}
 
     def where(self, part: str, conditions: list[Part]) -> Part:
         where: dict[str, Part] = {}

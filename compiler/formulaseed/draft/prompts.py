@@ -16,7 +16,8 @@ from formulaseed.language.functions import FUNCTIONS
 from formulaseed.language.operators import COMPARISONS, OPERATORS
 from formulaseed.language.types import Type
 from formulaseed.llm.calls import Call, Effort, prompt
-from formulaseed.seed.read.keys import FIELD_TYPES, STRATEGIES
+from formulaseed.seed.operations import OPERATIONS
+from formulaseed.seed.read.sections import FIELD_TYPES, STRATEGIES
 from formulaseed.seed.standard_fields import CONTEXT, META, VALIDITY_FIELD, VALIDITY_VALUES
 
 Json = Any
@@ -69,6 +70,10 @@ def system_prompt(stage: Stage) -> str:
         operators=" ".join(f"`{symbol}`" for symbol in OPERATORS),
         comparisons=" ".join(f"`{symbol}`" for symbol in COMPARISONS),
         tests=", ".join(f"`{test}`" for test in wire.TESTS),
+        operations=[
+            {"name": one.name, "keys": ", ".join(f"`{key}`" for key in wire.step_keys(one)), "doc": one.doc}
+            for one in OPERATIONS.values()
+        ],
         functions=[{"signature": one.signature, "description": one.description} for one in FUNCTIONS.values()],
     )
 

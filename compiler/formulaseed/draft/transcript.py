@@ -16,7 +16,7 @@ from formulaseed.draft.answers import load
 from formulaseed.errors import DataError, UnreadableError, reason_of
 from formulaseed.limits import FILE_BYTES
 from formulaseed.llm.calls import EFFORTS, Answer, Call, Effort, UnusableAnswer, Usage
-from formulaseed.seed.write.layout import layout
+from formulaseed.seed.write.canonical import layout
 
 Json = Any
 

@@ -11,7 +11,9 @@ from typing import Any
 
 from formulaseed import limits
 from formulaseed.language.functions import FUNCTIONS
-from formulaseed.seed.read.keys import FIELD_TYPES, SCALARS, STRATEGIES
+from formulaseed.seed.operations import OPERATIONS, Key, OperationSpec
+from formulaseed.seed.read.sections import FIELD_TYPES, SCALARS, STRATEGIES
+from formulaseed.seed.read.steps import MATCH_MODES
 
 Json = Any
 TESTS = ("is", "in", ">=", ">", "<=", "<", "!=")
@@ -47,6 +49,46 @@ _LITERAL = _named("literal")
 _WHERE = _list(_named("condition"))
 _VALUES = _named("values")
 _BOUND = _named("bound")
+
+
+def step_schema() -> Schema:
+    """Return the schema of a step: one of the operations, as the table of operations has them."""
+    return {"anyOf": [_operation(operation) for operation in OPERATIONS.values()]}
+
+
+def step_keys(operation: OperationSpec) -> tuple[str, ...]:
+    """Return the keys of an operation on the wire: conditions are in `where` alone, a field is a formula, `else` a key."""
+    kept = [key for key in operation.keys if key.kind != "bare conditions" and key.name != "field"]
+    return tuple(name for key in kept for name in ((key.name, "else") if key.kind == "rules" else (key.name,)))
+
+
+def _operation(operation: OperationSpec) -> Schema:
+    keys = {key.name: key for key in operation.keys}
+    values = {name: _value(keys[name]) if name in keys else _LITERAL for name in step_keys(operation)}
+    return _object(name=_TEXT, op=_enum(operation.name), **values, sources=_SOURCES)
+
+
+def _value(key: Key) -> Schema:
+    match key.kind:
+        case "conditions":
+            return _WHERE
+        case "condition formula":
+            return _reported(_TEXT, "A condition as a formula, beside those of `where`, or empty")
+        case "name":
+            return _TEXT if key.required else _reported(_TEXT, "A step, or empty")
+        case "literal":
+            return _LITERAL if key.required else _reported(_list(_LITERAL), "One value, or empty")
+        case "number":
+            return _BOUND
+        case "match":
+            return _enum(*MATCH_MODES)
+        case "table":
+            return _list(_object(key=_TEXT, value=_LITERAL))
+        case "rules":
+            return _list(_object(when=_TEXT, then=_LITERAL))
+        case _:
+            return _TEXT
+
 
 _DEFINITIONS: dict[str, Schema] = {
     "sources": _reported(_list({"type": "integer"}), "Numbers of the sentences that this comes from"),
@@ -95,46 +137,7 @@ _DEFINITIONS: dict[str, Schema] = {
         test=_enum(*TESTS),
         values=_list(_LITERAL),
     ),
-    "step": {
-        "anyOf": [
-            _object(
-                name=_TEXT,
-                op=_enum("define_filter"),
-                where=_WHERE,
-                expr=_reported(_TEXT, "A condition as a formula, beside those of `where`, or empty"),
-                sources=_SOURCES,
-            ),
-            _object(name=_TEXT, op=_enum("count"), where=_WHERE, sources=_SOURCES),
-            _object(name=_TEXT, op=_enum("sum"), expr=_TEXT, where=_WHERE, sources=_SOURCES),
-            _object(
-                name=_TEXT,
-                op=_enum("max", "min"),
-                expr=_TEXT,
-                where=_WHERE,
-                default=_BOUND,
-                sources=_SOURCES,
-            ),
-            _object(
-                name=_TEXT,
-                op=_enum("lookup"),
-                source=_TEXT,
-                match=_enum("exact", "substring_first", "substring_max"),
-                table=_list(_object(key=_TEXT, value=_LITERAL)),
-                default=_reported(_list(_LITERAL), "One value, or empty"),
-                sources=_SOURCES,
-            ),
-            _object(name=_TEXT, op=_enum("expr"), expr=_TEXT, sources=_SOURCES),
-            _object(name=_TEXT, op=_enum("const"), value=_LITERAL, sources=_SOURCES),
-            _object(
-                name=_TEXT,
-                op=_enum("case"),
-                source=_reported(_TEXT, "A step, or empty"),
-                rules=_list(_object(when=_TEXT, then=_LITERAL)),
-                else_=_LITERAL,
-                sources=_SOURCES,
-            ),
-        ]
-    },
+    "step": step_schema(),
 }
 _NOTES = {
     "assumptions": _reported(_list(_named("note")), "What was decided that the text leaves open"),
@@ -183,7 +186,7 @@ GRAPH = _with_definitions(
         steps=_list(
             _object(
                 name=_TEXT,
-                op=_enum("define_filter", "count", "sum", "max", "min", "lookup", "expr", "const", "case"),
+                op=_enum(*OPERATIONS),
                 does=_TEXT,
                 uses=_reported(_TEXTS, "Names of steps, fields and inputs"),
                 functions=_list(_enum(*FUNCTIONS)),

@@ -213,20 +213,8 @@ class _Evaluator:
 
     def operation(self, operation: nodes.Operation, ty: Type) -> Value:
         match operation:
-            case nodes.Count(where):
-                return sum(1 for _ in self.matching(where))
-            case nodes.Sum(expression, where):
-                total: int | float = 0 if ty.base is Base.INTEGER else 0.0
-                for row in self.matching(where):
-                    total += self.value(expression, row)
-                return finite(total)
-            case nodes.Extreme(largest, expression, where, default):
-                best = None
-                for row in self.matching(where):
-                    value = self.value(expression, row)
-                    if best is None or (value > best if largest else value < best):
-                        best = value
-                return default if best is None else best
+            case nodes.Aggregate():
+                return self.aggregate(operation, ty)
             case nodes.Lookup():
                 return self.lookup(operation)
             case nodes.Formula(expression):
@@ -239,8 +227,19 @@ class _Evaluator:
             case nodes.Filter():
                 raise AssertionError("filters have no value")
 
-    def matching(self, where: Expr | None) -> Iterable[Values]:
-        return (row for row in self.rows if where is None or self.value(where, row))
+    def aggregate(self, operation: nodes.Aggregate, ty: Type) -> Value:
+        where, expression = operation.where, operation.expression
+        matching = (row for row in self.rows if where is None or self.value(where, row))
+        if expression is None:
+            return sum(1 for _ in matching)
+        values = (self.value(expression, row) for row in matching)
+        if operation.function == "sum":
+            total: int | float = 0 if ty.base is Base.INTEGER else 0.0
+            for value in values:
+                total += value
+            return finite(total)
+        best: Value = max(values, default=None) if operation.function == "max" else min(values, default=None)
+        return operation.default if best is None else best
 
     def lookup(self, operation: nodes.Lookup) -> Value:
         source = self.value(operation.source, {})

@@ -21,29 +21,23 @@ class Filter:
 
 
 @tree_node
-class Count:
-    where: Expr | None
+class Aggregate:
+    """One value of all reviews that match `where`: `function` is `count`, `sum`, `max` or `min`.
 
-
-@tree_node
-class Sum:
-    expression: Expr
-    where: Expr | None
-    may_overflow: bool
-
-
-@tree_node
-class Extreme:
-    """The largest or smallest value over the matching reviews, over none the default.
-
-    Without one that is null, and has to be guarded; a declared default may be null.
+    `expression` is None for a count. `max` and `min` over no review have the default; without one (`has_default` is
+    False) that is null, and every use is guarded.
     """
 
-    largest: bool
-    expression: Expr
+    function: str
+    expression: Expr | None
     where: Expr | None
-    default: int | float | None
-    has_default: bool
+    default: int | float | None = None
+    has_default: bool = False
+    may_overflow: bool = False
+
+    @property
+    def is_extreme(self) -> bool:
+        return self.function in ("max", "min")
 
 
 @tree_node
@@ -73,8 +67,7 @@ class Case:
     otherwise: Value
 
 
-Aggregate = Count | Sum | Extreme
-Operation = Filter | Count | Sum | Extreme | Lookup | Formula | Const | Case
+Operation = Filter | Aggregate | Lookup | Formula | Const | Case
 
 
 @tree_node
@@ -99,17 +92,21 @@ class Step:
 
     @property
     def is_aggregate(self) -> bool:
-        return isinstance(self.operation, Count | Sum | Extreme)
+        return isinstance(self.operation, Aggregate)
+
+    @property
+    def needs_default(self) -> bool:
+        """Whether the step has no value over no reviews."""
+        operation = self.operation
+        return isinstance(operation, Aggregate) and operation.is_extreme and not operation.has_default
 
     def expressions(self) -> tuple[Expr, ...]:
         """Every expression of the step, in the order of evaluation."""
         match self.operation:
             case Filter(condition):
                 return (condition,)
-            case Count(where):
-                return (where,) if where else ()
-            case Sum(expression, where) | Extreme(_, expression, where):
-                return (where, expression) if where else (expression,)
+            case Aggregate(_, expression, where):
+                return tuple(part for part in (where, expression) if part is not None)
             case Lookup(source):
                 return (source,)
             case Formula(expression):

@@ -23,7 +23,7 @@ def place_of(program: nodes.Program, name: str, kind: str) -> Span | None:
         return None
     whole = [step, *(part for part in program.steps if part.part_of == name)]
     found = [node for part in whole for node in _reached(program, part) if _may_raise(node, kind)]
-    sums = any(isinstance(part.operation, nodes.Sum) and part.operation.may_overflow for part in whole)
+    sums = any(isinstance(part.operation, nodes.Aggregate) and part.operation.may_overflow for part in whole)
     return found[0].info.span if len(found) == 1 and not (kind == "overflow" and sums) else step.span
 
 

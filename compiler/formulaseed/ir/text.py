@@ -15,13 +15,11 @@ def step_text(step: nodes.Step) -> str:
     match step.operation:
         case nodes.Filter(condition):
             return expression_text(condition)
-        case nodes.Count(where):
-            return f"count{_where(where)}"
-        case nodes.Sum(expression, where):
-            return f"sum of {expression_text(expression)}{_where(where)}"
-        case nodes.Extreme(largest, expression, where, default):
+        case nodes.Aggregate(function, expression, where, default):
+            of = f" of {expression_text(expression)}" if expression is not None else ""
+            matching = f" where {expression_text(where)}" if where is not None else ""
             tail = f", default {literal_text(default)}" if default is not None else ""
-            return f"{'max' if largest else 'min'} of {expression_text(expression)}{_where(where)}{tail}"
+            return f"{function}{of}{matching}{tail}"
         case nodes.Lookup(source, table, match, has_default, default):
             tail = f", default {literal_text(default)}" if has_default else ""
             return f"lookup of {expression_text(source)} in {number_of(len(table), 'key')}, {match}{tail}"

@@ -7,43 +7,64 @@ types, the order of steps, formulas) is left to `formulaseed check`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from formulaseed import limits
 from formulaseed.diagnostics.codes import SEED_WARNINGS, headline
+from formulaseed.language.functions import FUNCTIONS
 from formulaseed.language.types import Type
 from formulaseed.seed import standard_fields
-from formulaseed.seed.json_schema_parts import (
-    A_NAME,
-    WHOLE_NAME,
-    JsonSchema,
-    choice,
-    exactly,
-    list_of,
-    reference,
-    where_key,
-)
-from formulaseed.seed.json_schema_steps import step_definitions
-from formulaseed.seed.read import keys
+from formulaseed.seed.operations import COMMON_KEYS, OPERATIONS, Key, OperationSpec, step_keys
+from formulaseed.seed.read import sections
+from formulaseed.seed.read.conditions import OPERATORS
+from formulaseed.seed.read.shape import NAME
+from formulaseed.seed.read.steps import MATCH_MODES, RULE_KEYS
 
-_STRATEGIES = {
-    "truncate_head": "Keep the head of the review.",
-    "truncate_tail": "Keep the tail of the review.",
-    "truncate_middle": "Keep both ends of the review.",
-    "reject": "Fail the review.",
-}
+JsonSchema = dict[str, Any]
+
+_LITERAL = ["string", "number", "boolean", "null"]
+_WHOLE_NAME = f"^{NAME.pattern}$"
+_A_NAME = {"type": "string", "pattern": _WHOLE_NAME, "maxLength": limits.NAME_CHARACTERS}
+_FORMULA = {"type": "string", "minLength": 1, "maxLength": limits.FORMULA_CHARACTERS}
 _TYPES = {
-    "enum": "One of the texts in `values`.",
+    "enum": "One of the strings in `values`.",
     "integer": "A whole number.",
     "number": "Any number.",
     "boolean": "True or false.",
-    "string": "A text.",
+    "string": "A string.",
 }
-_REASON = {"type": "string", "pattern": "\\S"}
 _TASK_NAME = "[^/\\\\\"'`$%<>|*?:;{}#]*"
 _LETTER_OR_DIGIT = r"[^\x00-\x2f\x3a-\x40\x5b-\x60\x7b-\x7f]"
-"""Of ASCII; beyond it patterns have no words for letters that all validators know, and the compiler looks more closely."""
-_DESCRIPTION = {"type": "string", "description": "A text for people and for whoever extracts the field."}
+"""Of ASCII; beyond it patterns have no words for letters that all validators know, and the compiler checks more closely."""
+_DESCRIPTION = {"type": "string", "description": "For people and for the extractor of the field."}
+_TEST = "A value, for equality, or operators, all of which must hold."
+
+
+def _exactly(known: Iterable[str], properties: Mapping[str, Any], required: Iterable[str] = ()) -> JsonSchema:
+    """Return the schema of an object with exactly these keys; a key that has no description fails here."""
+    made = {"type": "object", "properties": {key: properties[key] for key in known}, "additionalProperties": False}
+    needed = list(required)
+    return {**made, "required": needed} if needed else made
+
+
+def _list_of(item: JsonSchema, most: int, least: int = 0, unique: bool = False) -> JsonSchema:
+    made: JsonSchema = {"type": "array", "items": item, "maxItems": most}
+    return made | ({"minItems": least} if least else {}) | ({"uniqueItems": True} if unique else {})
+
+
+def _choice(meanings: Mapping[str, str], description: str) -> JsonSchema:
+    """Return the schema of one of some words. Editors show the meaning of each, as they do not for an `enum`."""
+    words = [{"const": word, "description": meaning} for word, meaning in meanings.items()]
+    return {"type": "string", "description": description, "oneOf": words}
+
+
+def _where_key(key: str, word: str, then: JsonSchema) -> JsonSchema:
+    return {"if": {"required": [key], "properties": {key: {"const": word}}}, "then": then}
+
+
+def _reference(name: str) -> JsonSchema:
+    return {"$ref": f"#/definitions/{name}"}
 
 
 def seed_schema() -> JsonSchema:
@@ -53,14 +74,20 @@ def seed_schema() -> JsonSchema:
         "title": "Formula Seed",
         "description": (
             "A scoring policy over reviews: which reviews matter, what to extract from each, what to compute, what to "
-            "return. The older shape of seeds (`filter_keywords`, `extraction_fields`, `compute_dag`, …) is not described."
+            "return. Seed v1 (`filter_keywords`, `extraction_fields`, `compute_dag`, …) is not described."
         ),
-        **exactly(keys.TOP_KEYS, _top(), ("task_name", "extract", "compute", "output")),
+        **_exactly(sections.V2_KEYS, _top(), ("task_name", "extract", "compute", "output")),
         "definitions": {
-            **step_definitions(),
+            "step": _step(),
+            "rule": _rule(),
+            "conditions": _conditions(),
+            "extraction": _bare_conditions("extraction", {}),
+            "meta": _bare_conditions("meta", standard_fields.META),
+            "context": _bare_conditions("context", standard_fields.CONTEXT),
+            "test": _test(),
             "field": _field(),
-            "declared": _declared(keys.DECLARED_KEYS),
-            "context_field": _declared(keys.CONTEXT_FIELD_KEYS),
+            "declared": _declared(sections.DECLARED_KEYS),
+            "context_field": _declared(sections.CONTEXT_FIELD_KEYS),
             "parameter": _parameter(),
             "allow": _allow(),
             "sources": _sources(),
@@ -92,44 +119,44 @@ def _top() -> dict[str, JsonSchema]:
         "parameters": {
             "type": "object",
             "description": "Values given at evaluation, read as `param.NAME` in any formula or condition.",
-            "propertyNames": {"pattern": WHOLE_NAME, "maxLength": limits.NAME_CHARACTERS},
-            "additionalProperties": reference("parameter"),
+            "propertyNames": {"pattern": _WHOLE_NAME, "maxLength": limits.NAME_CHARACTERS},
+            "additionalProperties": _reference("parameter"),
             "maxProperties": limits.PARAMETERS,
             "examples": [{"AS_OF_YEAR": {"type": "integer", "default": 2025, "minimum": 2000, "maximum": 2100}}],
         },
         "context": {
-            **list_of(reference("context_field"), limits.FIELDS),
+            **_list_of(_reference("context_field"), limits.FIELDS),
             "description": f"Further fields of the restaurant, besides {_listed(standard_fields.CONTEXT)}.",
             "examples": [[{"name": "price_tier", "type": "integer", "nullable": True}]],
         },
         "filter": {
             "description": "Which reviews are relevant; without keywords every review is.",
-            **exactly(keys.FILTER_KEYS, {"keywords": _keywords(), "allow": reference("allow")}),
+            **_exactly(sections.FILTER_KEYS, {"keywords": _keywords(), "allow": _reference("allow")}),
         },
         "extract": {
             "description": "What to extract from each relevant review.",
-            **exactly(keys.EXTRACT_KEYS, _extract(), ("fields",)),
+            **_exactly(sections.EXTRACT_KEYS, _extract(), ("fields",)),
         },
         "review_handling": {
             "description": "What to do with long reviews.",
-            **exactly(keys.REVIEW_HANDLING_KEYS, _review_handling(), keys.REVIEW_HANDLING_KEYS),
+            **_exactly(sections.REVIEW_HANDLING_KEYS, _review_handling(), sections.REVIEW_HANDLING_KEYS),
         },
         "compute": {
-            **list_of(reference("step"), limits.STEPS),
-            "description": "The steps, each behind those that it uses.",
+            **_list_of(_reference("step"), limits.STEPS),
+            "description": "The steps, each after those that it uses.",
         },
         "output": {
-            **list_of(A_NAME, limits.OUTPUTS, least=1, unique=True),
+            **_list_of(_A_NAME, limits.OUTPUTS, least=1, unique=True),
             "description": "The names of the steps to return.",
         },
-        "allow": reference("allow"),
+        "allow": _reference("allow"),
     }
 
 
 def _keywords() -> JsonSchema:
     keyword = {"type": "string", "pattern": "\\S"}
     return {
-        **list_of(keyword, limits.KEYWORDS, unique=True),
+        **_list_of(keyword, limits.KEYWORDS, unique=True),
         "description": "A review is relevant if its text contains one of these, whatever the case.",
         "examples": [["allergy", "peanut"]],
     }
@@ -139,11 +166,11 @@ def _extract() -> dict[str, JsonSchema]:
     validity = ", ".join(value for value, _ in standard_fields.VALIDITY_VALUES)
     return {
         "fields": {
-            **list_of(reference("field"), limits.FIELDS),
+            **_list_of(_reference("field"), limits.FIELDS),
             "description": "The fields to extract, read as `extraction.NAME`.",
         },
         "meta": {
-            **list_of(reference("declared"), limits.FIELDS),
+            **_list_of(_reference("declared"), limits.FIELDS),
             "description": f"Further metadata of reviews, besides {_listed(standard_fields.META)}.",
             "examples": [[{"name": "age_years", "type": "number"}]],
         },
@@ -168,7 +195,7 @@ def _review_handling() -> dict[str, JsonSchema]:
             "maximum": limits.REVIEW_CHARACTERS,
             "description": "How many characters of a review are read.",
         },
-        "strategy": choice(keys.STRATEGIES, _STRATEGIES, "What to do with a review that is longer."),
+        "strategy": _choice(sections.STRATEGIES, "What to do with a review that is longer."),
     }
 
 
@@ -177,22 +204,23 @@ def _review_handling() -> dict[str, JsonSchema]:
 
 def _field() -> JsonSchema:
     properties: dict[str, JsonSchema] = {
-        "name": {**A_NAME, "description": "Read as `extraction.NAME`."},
-        "type": choice(keys.FIELD_TYPES, _TYPES, "What the values are."),
+        "name": {**_A_NAME, "description": "Read as `extraction.NAME`."},
+        "type": _choice(_TYPES, "What the values are."),
         "values": _values(),
         "description": _DESCRIPTION,
-        "default": {"description": "Stands in where an extraction lacks the field; without it that is an error."},
+        "default": {"description": "The value if an extraction lacks the field; without it that is an error."},
         "minimum": {"description": "The smallest value that an extraction may give."},
         "maximum": {"description": "The largest value that an extraction may give."},
-        "evidence": {"type": "boolean", "description": "Ask for a quote from the review, which is held against it."},
-        "hint": {"enum": list(keys.HINTS), "description": "The review's stars may speak for an enum or a boolean."},
-        "sources": reference("sources"),
-        "allow": reference("allow"),
+        "evidence": {"type": "boolean", "description": "Ask for a quote from the review, which is checked against it."},
+        "sources": _reference("sources"),
+        "allow": _reference("allow"),
     }
     of_enum = {"default": {"type": "string"}, "minimum": False, "maximum": False}
-    by_type = [where_key("type", "enum", {"required": ["values"], "properties": of_enum})]
-    by_type += [where_key("type", name, {"properties": {"values": False, **_bounded(name)}}) for name in keys.SCALARS]
-    return {"title": "Field", **exactly(keys.FIELD_KEYS, properties, ("name", "type")), "allOf": by_type}
+    by_type = [_where_key("type", "enum", {"required": ["values"], "properties": of_enum})]
+    by_type += [
+        _where_key("type", name, {"properties": {"values": False, **_bounded(name)}}) for name in sections.SCALARS
+    ]
+    return {"title": "Field", **_exactly(sections.FIELD_KEYS, properties, ("name", "type")), "allOf": by_type}
 
 
 def _values() -> JsonSchema:
@@ -213,48 +241,50 @@ def _values() -> JsonSchema:
 
 def _bounded(name: str) -> dict[str, JsonSchema | bool]:
     """The default and the bounds of a field or parameter of the type."""
-    bound: JsonSchema | bool = {"type": name} if keys.SCALARS[name].is_numeric else False
+    bound: JsonSchema | bool = {"type": name} if sections.SCALARS[name].is_numeric else False
     return {"default": {"type": name}, "minimum": bound, "maximum": bound}
 
 
 def _declared(known: Sequence[str]) -> JsonSchema:
     properties = {
-        "name": {**A_NAME, "description": "The bare name, without `meta.` or `context.`."},
-        "type": choice(keys.FIELD_TYPES, _TYPES, "What the values are."),
+        "name": {**_A_NAME, "description": "The bare name, without `meta.` or `context.`."},
+        "type": _choice(_TYPES, "What the values are."),
         "values": _values(),
         "nullable": {"type": "boolean", "description": "Whether the value may be missing."},
         "description": _DESCRIPTION,
         "path": {
-            **list_of({"type": "string", "minLength": 1}, limits.PATH_KEYS, least=1),
+            **_list_of({"type": "string", "minLength": 1}, limits.PATH_KEYS, least=1),
             "description": "The keys that lead to the value in the business object; Yelp's attribute strings are read.",
             "examples": [["attributes", "NoiseLevel"]],
         },
-        "allow": reference("allow"),
+        "allow": _reference("allow"),
     }
-    by_type = [where_key("type", "enum", {"required": ["values"]})]
-    by_type += [where_key("type", name, {"properties": {"values": False}}) for name in keys.SCALARS]
-    return {"title": "Declared field", **exactly(known, properties, ("name", "type")), "allOf": by_type}
+    by_type = [_where_key("type", "enum", {"required": ["values"]})]
+    by_type += [_where_key("type", name, {"properties": {"values": False}}) for name in sections.SCALARS]
+    return {"title": "Declared field", **_exactly(known, properties, ("name", "type")), "allOf": by_type}
 
 
 def _parameter() -> JsonSchema:
     properties: dict[str, JsonSchema] = {
-        "type": choice(keys.SCALARS, _TYPES, "What the values are."),
-        "default": {"description": "The value where none is given."},
+        "type": _choice({name: _TYPES[name] for name in sections.SCALARS}, "What the values are."),
+        "default": {"description": "The value if none is given."},
         "minimum": {"description": "The smallest value that may be given."},
         "maximum": {"description": "The largest value that may be given."},
         "description": {"type": "string", "description": "What the parameter is for."},
-        "allow": reference("allow"),
+        "allow": _reference("allow"),
     }
-    by_type = [where_key("type", name, {"properties": _bounded(name)}) for name in keys.SCALARS]
+    by_type = [_where_key("type", name, {"properties": _bounded(name)}) for name in sections.SCALARS]
     required = ("type", "default")
-    return {"title": "Parameter", **exactly(keys.PARAMETER_KEYS, properties, required), "allOf": by_type}
+    return {"title": "Parameter", **_exactly(sections.PARAMETER_KEYS, properties, required), "allOf": by_type}
 
 
 def _allow() -> JsonSchema:
     return {
         "type": "object",
-        "description": "Warnings that are meant to be: the code, and why.",
-        "properties": {code: {**_REASON, "description": headline(code)} for code in SEED_WARNINGS},
+        "description": "Warnings to suppress: the code, and why.",
+        "properties": {
+            code: {"type": "string", "pattern": "\\S", "description": headline(code)} for code in SEED_WARNINGS
+        },
         "additionalProperties": False,
         "examples": [{"FS602": "kept for the next version"}],
     }
@@ -263,7 +293,7 @@ def _allow() -> JsonSchema:
 def _sources() -> JsonSchema:
     return {
         "type": "array",
-        "description": "The sentences of the task's text that this comes from, word for word.",
+        "description": "The sentences of the task's text that this comes from, verbatim.",
         "items": {"type": "string"},
         "maxItems": limits.SOURCES,
     }
@@ -271,3 +301,140 @@ def _sources() -> JsonSchema:
 
 def _listed(fields: Mapping[str, Type]) -> str:
     return ", ".join(f"`{name}`" for name in fields)
+
+
+# --- steps
+
+
+def _step() -> JsonSchema:
+    operations = {name: f"{operation.doc} Type: {operation.result}." for name, operation in OPERATIONS.items()}
+    common: dict[str, JsonSchema] = {
+        "name": {**_A_NAME, "description": "How later steps and `output` name the value."},
+        "op": _choice(operations, "What the step does."),
+        "sources": _reference("sources"),
+        "allow": _reference("allow"),
+    }
+    return {
+        "title": "Step",
+        "type": "object",
+        "properties": common,
+        "required": ["name", "op"],
+        "allOf": [_where_key("op", name, _operation(operation)) for name, operation in OPERATIONS.items()],
+    }
+
+
+def _operation(operation: OperationSpec) -> JsonSchema:
+    properties: dict[str, Any] = {**dict.fromkeys(COMMON_KEYS, True), **{key.name: _key(key) for key in operation.keys}}
+    required = [key.name for key in operation.keys if key.required]
+    made = {"description": operation.doc, **_exactly(step_keys(operation), properties, required)}
+    if operation.any_of:
+        made["anyOf"] = [{"required": [key], "properties": {key: {"minProperties": 1}}} for key in operation.any_of]
+    if operation.one_of:
+        made["oneOf"] = [{"required": [key]} for key in operation.one_of]
+    if any(key.kind == "match" for key in operation.keys):
+        numbers = {"additionalProperties": {"type": "number"}}
+        made["allOf"] = [_where_key("match", "substring_max", {"properties": {"table": numbers}})]
+    return made
+
+
+def _key(key: Key) -> JsonSchema:
+    made = {**_kind(key), "description": key.doc}
+    if key.kind in ("formula", "review formula"):
+        made["description"] = f"{key.doc}. Functions: {', '.join(f'`{f.signature}`' for f in FUNCTIONS.values())}."
+    return {**made, "examples": list(key.examples)} if key.examples and "$ref" not in made else made
+
+
+def _kind(key: Key) -> JsonSchema:
+    """Return the schema of the values of a kind."""
+    match key.kind:
+        case "conditions":
+            return _reference("conditions")
+        case "bare conditions":
+            return _reference(key.name)
+        case "literal" | "number":
+            return {"type": _LITERAL}
+        case "match":
+            return _choice(MATCH_MODES, key.doc)
+        case "table":
+            return {
+                "type": "object",
+                "minProperties": 1,
+                "maxProperties": limits.TABLE_ENTRIES,
+                "propertyNames": {"minLength": 1},
+                "additionalProperties": {"type": ["string", "number", "boolean"]},
+            }
+        case "rules":
+            last = {"contains": {"type": "object", "required": ["else"]}}
+            return {**_list_of(_reference("rule"), limits.CASE_RULES, least=1), **last}
+        case _:
+            return _FORMULA
+
+
+def _rule() -> JsonSchema:
+    when = "A condition; in a case with `source` it begins with a comparison, such as `< 4.0`."
+    properties: dict[str, JsonSchema] = {
+        "when": {**_FORMULA, "description": when},
+        "then": {"type": _LITERAL, "description": "The value if `when` holds."},
+        "else": {"type": _LITERAL, "description": "The value if no rule holds; the last rule."},
+    }
+    others = [key for key in RULE_KEYS if key != "else"]
+    return {
+        "title": "Rule",
+        "type": "object",
+        "properties": properties,
+        "if": {"required": ["else"]},
+        "then": _exactly(("else",), {"else": True}, ("else",)),
+        "else": _exactly(others, dict.fromkeys(others, True), others),
+    }
+
+
+# --- conditions
+
+
+def _conditions() -> JsonSchema:
+    """Return the schema of fields with their namespace, and filters; the standard fields by name, so that editors offer them."""
+    standard = {f"meta.{field}": type_ for field, type_ in standard_fields.META.items()}
+    standard |= {f"context.{field}": type_ for field, type_ in standard_fields.CONTEXT.items()}
+    use = {"type": "boolean", "description": "Whether the filter must hold, or its opposite."}
+    return {
+        "type": "object",
+        "properties": _tests(standard),
+        "patternProperties": {
+            f"^({'|'.join(standard_fields.NAMESPACES)})\\.{NAME.pattern}$": _tested(),
+            f"^\\${NAME.pattern}$": use,
+        },
+        "additionalProperties": False,
+        "maxProperties": limits.CONDITIONS,
+    }
+
+
+def _bare_conditions(namespace: str, standard: Mapping[str, Type]) -> JsonSchema:
+    return {
+        "type": "object",
+        "title": f"Conditions on {namespace}",
+        "properties": _tests(standard),
+        "propertyNames": {"pattern": _WHOLE_NAME},
+        "additionalProperties": _tested(),
+        "maxProperties": limits.CONDITIONS,
+    }
+
+
+def _tests(standard: Mapping[str, Type]) -> dict[str, JsonSchema]:
+    return {name: _tested(f"{type_.noun.capitalize()}. {_TEST}") for name, type_ in standard.items()}
+
+
+def _tested(description: str = _TEST) -> JsonSchema:
+    return {**_reference("test"), "description": description}
+
+
+def _test() -> JsonSchema:
+    operand = {"type": _LITERAL}
+    tests: dict[str, JsonSchema] = dict.fromkeys(OPERATORS, operand)
+    tests["in"] = _list_of(operand, limits.LIST_ITEMS, least=1)
+    return {
+        "type": [*_LITERAL, "object"],
+        "properties": {name: {**test, "description": OPERATORS[name]} for name, test in tests.items()},
+        "additionalProperties": False,
+        "minProperties": 1,
+        "examples": [{"in": ["mild", "severe"]}, {">=": 2023}],
+    }

@@ -1,12 +1,11 @@
-"""The common program: what every input format is lowered to.
+"""The surface program: what seed v1, seed v2 and rule files are lowered to.
 
-Formulas and conditions are parsed, names are still text, nothing is checked against anything. A format
-differs from another only until it has become this.
+Formulas and conditions are parsed, names are still strings, nothing is checked.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import field
 from typing import TYPE_CHECKING, Protocol
 
@@ -85,28 +84,17 @@ class Filter:
 
 
 @tree_node
-class Count:
-    where: ast.Expr | None
+class Aggregate:
+    """`count`, `sum`, `max` or `min` over the reviews that match; `expression` is None for a count.
 
-
-@tree_node
-class Sum:
-    expression: ast.Expr
-    where: ast.Expr | None
-
-
-@tree_node
-class Extreme:
-    """`max` or `min` over the reviews that match. `default` is None where the seed states none.
-
-    `written` is where it stands as a call, None where it is an operation of its own.
+    `default` is None where the seed states none. `call` is where a formula calls it; None for an operation of its own.
     """
 
-    largest: bool
-    expression: ast.Expr
+    function: str
+    expression: ast.Expr | None
     where: ast.Expr | None
-    default: ast.Literal | None
-    written: Span | None = None
+    default: ast.Literal | None = None
+    call: Span | None = None
 
 
 @tree_node
@@ -147,33 +135,49 @@ class Case:
 
 @tree_node
 class NoLiteral(ast.Literal):
-    """Stands where a literal is missing or wrong, which was told. Only in what is broken."""
+    """In place of a literal that is missing or wrong, which has been reported."""
 
 
 @tree_node
 class Broken:
-    """A step that could not be lowered whole; told already. Its name is known, so that uses of it are not errors too.
-
-    `parts` are what of it could be lowered, so that what is wrong in them is told as well.
-    """
-
-    parts: tuple[Operation, ...] = ()
+    """A step that could not be lowered, which has been reported. Its name is known, so that its uses are no errors too."""
 
 
-Operation = Filter | Count | Sum | Extreme | Lookup | Formula | Const | Case | Broken
+Operation = Filter | Aggregate | Lookup | Formula | Const | Case | Broken
 
 
 @tree_node
 class Step:
-    """A compute step, or a rule. `part_of` names the step in whose formula the author wrote it; empty for one written alone."""
+    """A compute step, or a rule. `part_of` names the step in whose formula the author wrote it; empty for one written alone.
+
+    `is_filter` is None where the operation is unknown: the step may be a filter or a value.
+    """
 
     name: Named
     span: Span
     operation: Operation
     is_filter: bool | None = False
-    """None where the operation is none, and does not show what it is meant to be."""
     part_of: str = ""
     description: str = ""
+
+    def mentioned_names(self) -> Iterator[str]:
+        """Yield every bare or dotted name, and every filter's without its sign, in no particular order; repeats included."""
+        operation = self.operation
+        expressions: tuple[object, ...] = ()
+        match operation:
+            case Filter(condition):
+                expressions = (condition,)
+            case Aggregate(_, expression, where):
+                expressions = (expression, where)
+            case Lookup(source):
+                expressions = (source,)
+            case Formula(expression):
+                expressions = (expression,)
+            case Case(rules):
+                expressions = tuple(rule.condition for rule in rules)
+        for node in ast.walk(*expressions):
+            if isinstance(node, ast.Name | ast.FilterName):
+                yield node.text
 
 
 @tree_node
@@ -185,11 +189,8 @@ class ReviewHandling:
 
 
 @tree_node
-class Allowance:
-    """A warning that the seed's author has seen and allows, with the reason.
-
-    `scope` is the JSON Pointer of the object that says so; it holds for all that stands in it.
-    """
+class Suppression:
+    """A warning that the seed's author allows, with the reason. `scope` is the JSON Pointer of the object that it covers."""
 
     code: Named
     reason: str
@@ -224,19 +225,19 @@ class Program:
     """What the extractor is asked, with placeholders such as `{review_text}`; empty where the seed does not say."""
     steps: tuple[Step, ...] = ()
     steps_key: str = "compute"
-    """Where the steps stand in the document."""
+    """The key of the steps in the document."""
     nameless: tuple[Step, ...] = ()
-    """Steps without a name that could be used, which was told; named by their places."""
+    """Steps without a usable name, which has been reported; named by their places."""
     output: tuple[Named, ...] = ()
-    allowances: tuple[Allowance, ...] = ()
+    suppressions: tuple[Suppression, ...] = ()
     reference: Domain | None = None
     """What names mean where the steps are formulas over the entities of a domain; then there are no reviews."""
     gives_numbers: bool = False
-    """Whether every step must come to a number, as rules do."""
+    """Whether every step must be a number, as rules are."""
     incomplete: frozenset[str] = frozenset()
-    """Sections and namespaces in which something has no usable name, which was told."""
+    """Sections and namespaces in which something could not be read, which has been reported: any name may be in there."""
     span: Span | None = field(default=None, compare=False)
 
     def written_steps(self) -> list[Step]:
-        """The steps as they stand in the document, without parts of formulas."""
+        """Return the steps as the document has them, without parts of formulas."""
         return [step for step in self.steps if not step.part_of]

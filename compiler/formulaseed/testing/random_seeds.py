@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from formulaseed.language.operators import ADDITIVE
 from formulaseed.loading import analyse
 from formulaseed.seed import standard_fields
-from formulaseed.seed.read.keys import STRATEGIES
+from formulaseed.seed.read.sections import STRATEGIES
 from formulaseed.testing.formulas import (
     DEPTH,
     SHORT_STRINGS,
@@ -92,7 +92,7 @@ def _seeds(draw: st.DrawFn, max_steps: int) -> JsonObject:
     extract: JsonObject = {"fields": fields, **({"meta": metas} if metas else {})}
     if draw(st.integers(0, 5)) == 5:
         seed["version"], extract["passes"] = draw(STRINGS), draw(st.integers(1, 9))
-        seed["review_handling"] = {"max_length": 100, "strategy": draw(st.sampled_from(STRATEGIES))}
+        seed["review_handling"] = {"max_length": 100, "strategy": draw(st.sampled_from([*STRATEGIES]))}
     if validity:
         extract["validity"] = True
     seed["extract"] = extract

@@ -332,7 +332,7 @@ class _Planner:
             kind = SymbolKind.FILTER if isinstance(step.operation, nodes.Filter) else SymbolKind.STEP
             symbols[Symbol(kind, step.name)] = Printed(names[step.name], ATOM)
         for step in (*self.steps, *self.parts):
-            if isinstance(step.operation, nodes.Extreme):
+            if isinstance(step.operation, nodes.Aggregate) and step.operation.is_extreme:
                 names[f"candidate {step.name}"] = scope.local(f"{step.name}_candidate")
         return Vocabulary(
             symbols,

@@ -75,9 +75,9 @@ class _Scheduler:
     def _may_fail(self, item: Item) -> bool:
         if isinstance(item, Pass):
             return any(aggregate.name in self.raising for aggregate in item.aggregates)
-        if isinstance(item.operation, nodes.Sum):  # its total is looked at here, after its pass
+        if isinstance(item.operation, nodes.Aggregate):  # the total of a sum is looked at here, after its pass
             return item.operation.may_overflow
-        return not item.is_aggregate and item.name in self.raising
+        return item.name in self.raising
 
     def _missing(self, step: nodes.Step, index: int, places: Mapping[str, int]) -> set[int] | None:
         """Places of the steps to move before the pass at `index`; None where one of them cannot move."""

@@ -139,9 +139,9 @@ class StatementPrinter:
     def _is_float(self, step: nodes.Step) -> bool:
         printer = self._printer(step.owner)
         match step.operation:
-            case nodes.Sum():
+            case nodes.Aggregate("sum"):
                 return step.ty.base is Base.NUMBER
-            case nodes.Extreme(_, expression, _, default):
+            case nodes.Aggregate("max" | "min", expression, _, default) if expression is not None:
                 return printer.print(expression).floats and not isinstance(default, int)
             case nodes.Formula(expression):
                 return printer.print(expression).floats
@@ -223,10 +223,10 @@ class StatementPrinter:
         local = self.vocabulary.locals[step.name]
         ty = self.vocabulary.types[step.name]
         match step.operation:
-            case nodes.Extreme():
+            case nodes.Aggregate("max" | "min"):
                 plain = ty.removesuffix(" | None")
                 return [Code(f"{local}: {plain} | None = None")]
-            case nodes.Sum() if step.ty.base is Base.NUMBER:
+            case nodes.Aggregate("sum") if step.ty.base is Base.NUMBER:
                 return [Code(f"{local} = 0.0")]
             case _:
                 return [Code(f"{local} = 0")]
@@ -237,15 +237,15 @@ class StatementPrinter:
         conditions = self._conditions(step)
         comment = _comment(step)
         match step.operation:
-            case nodes.Sum(expression):
+            case nodes.Aggregate("sum", expression) if expression is not None:
                 value = printer.print(expression)
                 tests_raise = any(printer.finished(condition).raises for condition in conditions)
                 if value.raises or tests_raise or step.ty.base is Base.INTEGER:
                     value = printer.settled(value)
                 return _Guarded(conditions, None, comment, (Code(f"{local} += {value.code}"),), step.owner)
-            case nodes.Extreme(largest, expression):
+            case nodes.Aggregate("max" | "min" as function, expression) if expression is not None:
                 value = printer.finished(expression)
-                sign = ">" if largest else "<"
+                sign = ">" if function == "max" else "<"
                 if isinstance(expression, typed.Ref):
                     better = Code(f"({local} is None or {value.code} {sign} {local})")
                     return _Guarded(conditions, better, comment, (Code(f"{local} = {value.code}"),), step.owner)
@@ -352,11 +352,9 @@ class StatementPrinter:
         printer = self._printer(step.owner)
         name = literal(step.owner)
         match step.operation:
-            case nodes.Count():
-                return []
-            case nodes.Sum(_, _, may_overflow):
-                return [Code(f"{local} = _finite({local}, {name})")] if may_overflow else []
-            case nodes.Extreme(_, _, _, default):
+            case nodes.Aggregate(default=default, may_overflow=may_overflow):
+                if may_overflow:
+                    return [Code(f"{local} = _finite({local}, {name})")]
                 if default is None:
                     return []
                 comment = Code(f"# {step.name}, over no review")
@@ -414,7 +412,7 @@ class StatementPrinter:
         """Whether the step may raise where it is computed; of an aggregate, inside its loop."""
         printer = self._printer(step.owner)
         operation = step.operation
-        if isinstance(operation, nodes.Sum):
+        if isinstance(operation, nodes.Aggregate) and operation.function == "sum" and operation.expression is not None:
             value = printer.print(operation.expression)
             where = operation.where is not None and printer.finished(operation.where).raises
             return value.raises or where
@@ -425,7 +423,7 @@ class StatementPrinter:
 
 def _where(step: nodes.Step) -> Expr | None:
     operation = step.operation
-    assert isinstance(operation, nodes.Count | nodes.Sum | nodes.Extreme)
+    assert isinstance(operation, nodes.Aggregate)
     return operation.where
 
 

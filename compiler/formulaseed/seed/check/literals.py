@@ -1,6 +1,6 @@
-"""Literals of a seed, such as the results of a case: their common type, and what is none.
+"""Literals of a seed, such as the results of a case: their common type and range.
 
-In: literals as written. Out: their type and range; None where they have none in common, which is told.
+In: literals as written. Out: their type, or None if they have none in common, which is reported.
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from formulaseed.diagnostics.catalogue import seed as catalogue
 from formulaseed.language import ast, intervals
 from formulaseed.language.functions import FUNCTIONS
 from formulaseed.language.intervals import Range
@@ -17,13 +18,11 @@ from formulaseed.seed.check.scope import SeedScope
 
 
 def joined_type(literals: Sequence[ast.Literal], what: str, scope: SeedScope) -> Type | None:
-    """The common type of literals, or None, which is told. What is none, and was told, fits to all."""
+    """Return the common type of literals; None if there is none, which is reported. A missing literal fits any type."""
     given = [literal for literal in literals if not isinstance(literal, surface.NoLiteral)]
     formulas = [literal for literal in given if isinstance(literal.value, str) and _is_formula(literal.value, scope)]
     for literal in formulas:
-        message = f"`{literal.value}` is a formula, and {what} are literals"
-        help = "compute it in an `expr` step, with `a if condition else b` where it depends on something"
-        scope.problems.add("FS509", literal.span, message, help)
+        scope.problems.report(catalogue.formula_as_literal(literal.span, str(literal.value), what))
     if formulas or not given:
         return None
     if _are_mixed(given, what, scope):
@@ -39,7 +38,7 @@ def _common(given: Sequence[ast.Literal]) -> Type:
 
 
 def _are_mixed(given: Sequence[ast.Literal], what: str, scope: SeedScope) -> bool:
-    """Tell of the literals that are of another type than the most of them."""
+    """Report the literals whose type is not that of most of them."""
     sorts: dict[Base, list[ast.Literal]] = {}
     for literal in given:
         ty = type_of(literal.value)
@@ -51,13 +50,13 @@ def _are_mixed(given: Sequence[ast.Literal], what: str, scope: SeedScope) -> boo
     expected = _common(most).noun
     place = "first" if most is next(iter(sorts.values())) else "mostly"
     for literal in (literal for sort in sorts.values() if sort is not most for literal in sort):
-        message = f"{what} are of different types: {place} {expected}, and this is {type_of(literal.value).noun}"
-        scope.problems.add("FS301", literal.span, message, f"write {expected} here, or change the others")
+        found = type_of(literal.value).noun
+        scope.problems.report(catalogue.mixed_literals(literal.span, what, f"{place} {expected}", found))
     return True
 
 
 def _is_formula(text: str, scope: SeedScope) -> bool:
-    """Whether a text that stands for a value was meant to be computed: it is made of known names and operators."""
+    """Return whether a string in place of a value is a formula: it is made of known names and operators."""
     words = re.findall(r"[A-Za-z_][\w.]*", text)
     if not words or re.search(r"[^\w.\s()+*/%-]", text):
         return False

@@ -1,12 +1,13 @@
 """A surface program to a checked one: every step in order, then what the whole shows.
 
-In: `surface.Program`. Out: `nodes.Program`, with the steps in which there is no error. Raises nothing for a user's mistake.
+In: `surface.Program`. Out: `nodes.Program`, with the steps that have no error. Raises nothing for a user's mistake.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from formulaseed.diagnostics.catalogue import seed as catalogue
 from formulaseed.diagnostics.model import Problems
 from formulaseed.diagnostics.suggestions import did_you_mean
 from formulaseed.ir import nodes
@@ -18,16 +19,15 @@ from formulaseed.language.types import Base, Type
 from formulaseed.seed import standard_fields, surface
 from formulaseed.seed.check.scope import SeedScope
 from formulaseed.seed.check.steps import DECIDED_SIZE, StepChecker
-from formulaseed.seed.mentions import mentioned_names
 
 
 def check_program(program: surface.Program, problems: Problems) -> nodes.Program:
-    """The program with the steps in which there is no error; all of them, where there is none at all."""
+    """Return the program with the steps that have no error."""
     return _ProgramChecker(program, problems).run()
 
 
 class _Including:
-    """The extremes whose conditions a count requires too; those that are new are compared, each once."""
+    """The extremes over reviews that include those of a count; new ones are compared, each once."""
 
     def __init__(self, required: frozenset[Expr]) -> None:
         self.required = required
@@ -66,12 +66,16 @@ class _ProgramChecker:
         program = self.program
         if program.reference is not None:
             return program.reference.scope(self.problems, self._places())
+        uses: dict[str, frozenset[str]] = {}
+        for step in program.steps:
+            owner = step.part_of or step.name.text
+            uses[owner] = uses.get(owner, frozenset()).union(step.mentioned_names())
         return SeedScope(
             self.problems,
             self.inputs,
             _bounds(program),
             self._places(),
-            {step.name.text: frozenset(mentioned_names(step)) for step in program.steps},
+            uses,
             frozenset(step.name.text for step in program.steps if step.is_filter),
             unclear=frozenset(step.name.text for step in program.steps if step.is_filter is None),
         )
@@ -81,19 +85,20 @@ class _ProgramChecker:
         for step in self.program.steps:
             self.scope.current = step.part_of or step.name.text
             checked = self.steps.check(step)
-            self.steps.report_decisions()
+            self.steps.report_constants()
             if checked is None:
                 self.scope.broken.add(step.name.text)
                 continue
             steps.append(checked)
-            table = self.scope.filters if isinstance(checked.operation, nodes.Filter) else self.scope.steps
-            if checked.name not in table and isinstance(checked.operation, nodes.Extreme):
-                self.extremes.append((checked.name, self._expanded(checked.operation.where)))
+            operation = checked.operation
+            table = self.scope.filters if isinstance(operation, nodes.Filter) else self.scope.steps
+            if checked.name not in table and isinstance(operation, nodes.Aggregate) and operation.is_extreme:
+                self.extremes.append((checked.name, self._expanded(operation.where)))
             table.setdefault(checked.name, checked)
-        for step in self.program.nameless:  # only for what is wrong in them
+        for step in self.program.nameless:  # only to report what is wrong in them
             self.scope.current = step.name.text
             self.steps.check(step)
-            self.steps.report_decisions()
+            self.steps.report_constants()
         self._output()
         return self._program(tuple(steps))
 
@@ -102,15 +107,15 @@ class _ProgramChecker:
         for index, step in enumerate(step for step in self.program.steps if not step.part_of):
             name = step.name
             if name.text in places:
-                message = f"a step is called `{name.text}` already ({self.program.steps_key}[{places[name.text]}])"
-                self.problems.add("FS203", name.span, message, "rename one of them")
+                first = f"{self.program.steps_key}[{places[name.text]}]"
+                self.problems.report(catalogue.duplicate_step(name.span, name.text, first))
             places.setdefault(name.text, index)
         return places
 
-    # --- what narrowing asks of the steps so far
+    # --- for narrowing
 
     def _condition_to_follow(self, name: str) -> Expr | None:
-        """The condition of a filter, unless following it and the filters that it uses would take long."""
+        """Return the condition of a filter, unless it is large with the filters that it uses."""
         return self._filter_condition(name) if self.scope.sizes.get(name, 0) <= DECIDED_SIZE else None
 
     def _filter_condition(self, name: str) -> Expr | None:
@@ -118,16 +123,17 @@ class _ProgramChecker:
         return step.operation.condition if step and isinstance(step.operation, nodes.Filter) else None
 
     def _non_empty(self, name: str) -> tuple[str, ...]:
-        """The extremes whose reviews include those that the count counted."""
+        """Return the extremes over reviews that include those of the count."""
         counted = self.scope.steps.get(name)
-        if counted is None or not isinstance(counted.operation, nodes.Count):
+        operation = counted.operation if counted is not None else None
+        if not isinstance(operation, nodes.Aggregate) or operation.function != "count":
             return ()
         if name not in self.including:
-            self.including[name] = _Including(self._expanded(counted.operation.where))
+            self.including[name] = _Including(self._expanded(operation.where))
         return self.including[name].of(self.extremes)
 
     def _expanded(self, where: Expr | None) -> frozenset[Expr]:
-        """What the condition requires, with what the filters in it require in their place."""
+        """Return what the condition requires, with what its filters require in their place."""
         found: set[Expr] = set()
         followed: set[Expr] = set()
         stack = list(typed.conjuncts(where))
@@ -148,19 +154,16 @@ class _ProgramChecker:
     def _output(self) -> None:
         for name in self.program.output:
             if name.text in self.scope.filter_names:
-                message = f"`{name.text}` is a filter, and has no value to return"
-                self.problems.add("FS205", name.span, message, "count the reviews that match it, and return that")
+                self.problems.report(catalogue.filter_returned(name.span, name.text))
             elif name.text in self.scope.steps:
-                step = self.scope.steps[name.text]
-                if isinstance(step.operation, nodes.Extreme) and not step.operation.has_default:
-                    self.scope.report_default_needed(step, "is returned")
+                if self.scope.steps[name.text].needs_default:
+                    self.scope.report_default_needed(self.scope.steps[name.text])
             elif name.text in self.inputs[SymbolKind.EXTRACTION] and name.text not in self.scope.broken:
-                message = f"`{name.text}` is a field of each review"
-                self.problems.add("FS401", name.span, message, "return a step that counts or sums it")
+                self.problems.report(catalogue.field_returned(name.span, name.text))
             elif name.text not in self.scope.broken and "compute" not in self.program.incomplete:
                 values = [step.name.text for step in self.program.steps if not (step.is_filter or step.part_of)]
                 help = did_you_mean(name.text, values, what="steps")
-                self.problems.add("FS201", name.span, f"no step is called `{name.text}`", help)
+                self.problems.report(catalogue.unknown_step(name.span, name.text, help))
 
     def _program(self, steps: tuple[nodes.Step, ...]) -> nodes.Program:
         program = self.program

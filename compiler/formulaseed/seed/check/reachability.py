@@ -1,13 +1,13 @@
-"""Which rules of a case can fire, and which verdicts can be given.
+"""Which rules of a case are reachable, and which verdicts can be given.
 
-In: the rules in order, each with the facts that hold where it is asked. Out: a warning for every rule that
-never fires, with the reason.
+In: the rules in order, each with the facts that hold before it. Out: a warning for every unreachable rule, with the reason.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
+from formulaseed.diagnostics.catalogue import seed as catalogue
 from formulaseed.diagnostics.model import Problems
 from formulaseed.language import ast
 from formulaseed.language.check.comparisons import ComparisonChecker
@@ -21,7 +21,7 @@ from formulaseed.seed import surface
 from formulaseed.source.text import Span
 
 _COMPARED_RULES = 40
-"""In a longer case a rule is not held against each one before it: it takes time that grows with their square."""
+"""In a longer case a rule is not compared with each one before it: the time grows with their square."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,11 +29,11 @@ class _Rule:
     span: Span
     value: Value
     never: str
-    """Why it never fires; empty where it may."""
-    what: str
+    """Why it never fires; empty if it may."""
+    is_else: bool = False
 
 
-class Reach:
+class RuleReachability:
     """Follows the rules of one case."""
 
     def __init__(self, narrowing: Narrowing, problems: Problems) -> None:
@@ -42,10 +42,10 @@ class Reach:
         self.rules: list[_Rule] = []
         self.before: list[Expr] = []
         self.closed = ""
-        """Why nothing gets past the rules so far; empty where something may."""
+        """Why the rules so far let nothing through; empty if they may."""
 
     def rule(self, condition: Expr, rule: surface.Rule, facts: Facts, checker: ComparisonChecker) -> None:
-        """The next rule, whose condition has just been checked under the facts."""
+        """Add the next rule, whose condition has just been checked under the facts."""
         never = self.closed
         truth = None if facts.impossible else constant_truth(condition, facts, self.narrowing)
         if facts.impossible and not never:
@@ -60,27 +60,23 @@ class Reach:
         if never or truth:
             checker.forget_constants()
         checker.report_constants()
-        self.rules.append(_Rule(rule.condition.span, rule.then.value, never, "this rule"))
+        self.rules.append(_Rule(rule.condition.span, rule.then.value, never))
         self.before.append(condition)
 
     def otherwise(self, value: ast.Literal, facts: Facts) -> None:
-        """The `else`, under the facts that no rule holds."""
+        """Add the `else`, under the facts that no rule holds."""
         never = self.closed or ("the rules before it take every restaurant" if facts.impossible else "")
-        self.rules.append(_Rule(value.span, value.value, never, "this `else`"))
+        self.rules.append(_Rule(value.span, value.value, never, is_else=True))
 
     def report(self) -> None:
         given = [rule.value for rule in self.rules if not rule.never]
         for rule in self.rules:
             if rule.never:
-                lost = "" if rule.value in given else f", so that {value_text(rule.value)} is never given"
-                help = "change the condition, or remove the rule"
-                if rule.what != "this rule":
-                    help = "check the conditions before it; where they are right, let `else` stand for the last of them"
-                message = f"{rule.what} never fires{lost}: {rule.never}"
-                self.problems.add("FS607", rule.span, message, help)
+                lost = "" if rule.value in given else value_text(rule.value)
+                self.problems.report(catalogue.unreachable_rule(rule.span, rule.is_else, lost, rule.never))
 
     def _taken(self, condition: Expr, facts: Facts) -> str:
-        """Which earlier rule takes all that this one would; empty where none does."""
+        """Return why an earlier rule takes all that this one would; empty if none does."""
         if len(self.before) > _COMPARED_RULES:
             return ""
         inside = self.narrowing.assume(condition, True, facts)

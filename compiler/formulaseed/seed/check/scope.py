@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from graphlib import CycleError, TopologicalSorter
 from itertools import chain
 
+from formulaseed import limits
+from formulaseed.diagnostics.catalogue import seed as catalogue
 from formulaseed.diagnostics.model import Help
 from formulaseed.diagnostics.suggestions import close_matches, closest, did_you_mean, is_typo, suggest, suggest_any
 from formulaseed.ir import nodes
@@ -19,50 +22,30 @@ from formulaseed.language.intervals import Range
 from formulaseed.language.printer import value_text
 from formulaseed.language.typed import Info, Symbol, SymbolKind
 from formulaseed.language.types import BOOLEAN, Base, Type, Value
-from formulaseed.seed.check.cycles import circle, circles
 from formulaseed.source.text import Span
 
 _SECTIONS = (
-    "compute",
-    "compute_dag",
-    "step",
-    "steps",
-    "output",
-    "outputs",
-    "result",
-    "results",
-    "seed",
-    "self",
-    "this",
-)
-"""What a step's name is taken to stand behind."""
-_SPOKEN: dict[str, SymbolKind] = {
+    "compute", "compute_dag", "step", "steps", "output", "outputs", "result", "results", "seed", "self", "this",
+)  # fmt: skip
+"""What is written in front of a step's name as if it were a namespace."""
+_OTHER_NAMESPACES: dict[str, SymbolKind] = {
     **dict.fromkeys(
-        (
-            "business",
-            "businesses",
-            "biz",
-            "restaurant",
-            "restaurants",
-            "item",
-            "place",
-            "shop",
-            "store",
-            "venue",
-            "company",
-        ),
+        ("business", "businesses", "biz", "restaurant", "restaurants", "item", "place", "shop", "store", "venue", "company"),
         SymbolKind.CONTEXT,
     ),
     **dict.fromkeys(("review", "reviews", "rating", "ratings", "r", "rev", "row", "metadata"), SymbolKind.META),
     **dict.fromkeys(
-        ("extractions", "extracted", "extract", "fields", "field", "e", "ext", "answer", "answers"),
-        SymbolKind.EXTRACTION,
+        ("extractions", "extracted", "extract", "fields", "field", "e", "ext", "answer", "answers"), SymbolKind.EXTRACTION
     ),
     **dict.fromkeys(("params", "parameter", "parameters", "config", "settings"), SymbolKind.PARAMETER),
+}  # fmt: skip
+"""Other words for a namespace; never unambiguous, as several namespaces may have a field of the name."""
+_DECLARED_IN = {
+    SymbolKind.META: "extract.meta",
+    SymbolKind.CONTEXT: "context",
+    SymbolKind.PARAMETER: "parameters",
+    SymbolKind.EXTRACTION: "extract.fields",
 }
-"""What people call a namespace; never certain, as several may have a field of the name."""
-_SHOWN = 6
-"""A longer circle is not shown whole."""
 
 
 @dataclass
@@ -70,9 +53,8 @@ class SeedScope(Scope):
     """The names that can be used in the step `current`.
 
     `inputs` maps a namespace to its fields; `places` maps every step's name to its index in `section`, `uses` to
-    the names that it mentions. `broken` are the steps in which something is wrong that was told already, `unclear` those
-    of them that may be filters or values, `incomplete` the namespaces in which something has no name; what is missing
-    there may be that.
+    the names that it mentions. `broken` are the steps with an error, `unclear` those of them that may be filters or
+    values, `incomplete` the namespaces in which something could not be read: a missing name may be that.
     """
 
     inputs: Mapping[SymbolKind, Mapping[str, Type]]
@@ -87,28 +69,47 @@ class SeedScope(Scope):
     section: str = "compute"
     unclear: frozenset[str] = frozenset()
     calls: dict[str, Span] = field(default_factory=dict)
-    """Where the extremes are written that are written as calls, by their steps."""
+    """The calls of `max` and `min` in formulas of seed v1, by their steps."""
     sizes: dict[str, int] = field(default_factory=dict)
     depths: dict[str, int] = field(default_factory=dict)
-    _in_circles: set[tuple[str, str]] = field(default_factory=set)
-    """The uses that were told of as parts of a circle."""
+    _default_needed: set[str] = field(default_factory=set)
+    _reported_cycles: set[frozenset[str]] = field(default_factory=set)
 
     @cached_property
-    def _circles(self) -> dict[str, int]:
-        return circles(self.uses)
+    def _cycles(self) -> dict[tuple[str, str], list[str]]:
+        """For each use of a later step that is part of a cycle: the names in it, each using the next, the first the last.
 
-    def report_default_needed(self, step: nodes.Step, use: str, otherwise: str = "") -> None:
-        """That an extreme without a default is used unguarded, once for the step; `otherwise` is what else would help."""
-        if ("", "FS507", step.name) not in self._reported:
-            self._reported.add(("", "FS507", step.name))
-            named = f"`{step.name}`" if not step.part_of else "this"
-            message = f"{named} has no value where no review matches, and {use}"
+        At most `limits.SUGGESTIONS` cycles are looked for.
+        """
+        graph = {
+            name: {used for used in names if used in self.places and used != name} for name, names in self.uses.items()
+        }
+        found: dict[tuple[str, str], list[str]] = {}
+        for _ in range(limits.SUGGESTIONS):
+            try:
+                TopologicalSorter(graph).prepare()
+            except CycleError as error:
+                *cycle, _ = reversed(error.args[1])
+                pairs = list(zip(cycle, [*cycle[1:], cycle[0]], strict=True))
+                for user, used in pairs:
+                    if self.places[used] > self.places[user]:
+                        start = cycle.index(user)
+                        found[user, used] = [*cycle[start:], *cycle[:start]]
+                        graph[user].discard(used)
+            else:
+                break
+        return found
+
+    def report_default_needed(self, step: nodes.Step, user: str = "") -> None:
+        """Report, once for the step, that an extreme without a default is used unguarded; without a `user` it is returned."""
+        if step.name not in self._default_needed:
+            self._default_needed.add(step.name)
             call = self.calls.get(step.name)
-            help = "give it a `default`" if call is None else f"write `{with_default(call)}`"
-            self.problems.add("FS507", step.span if call is None else call, message, help + otherwise)
+            name = step.name if not step.part_of else ""
+            rewritten = with_default(call) if call is not None else ""
+            self.problems.report(catalogue.default_needed(call or step.span, name, user, rewritten))
 
     def is_known(self, text: str) -> bool:
-        """Whether the name means a step, whatever its state, or has a namespace."""
         return "." in text or text in self.places
 
     def is_step(self, text: str) -> bool:
@@ -126,12 +127,10 @@ class SeedScope(Scope):
     def report_null_step(self, found: typed.Ref) -> None:
         name = found.symbol.name
         step = self.steps[name]
-        if isinstance(step.operation, nodes.Extreme) and not step.operation.has_default:
-            guard = ", or guard its use with a count of the same reviews"
-            self.report_default_needed(step, f"`{self.current}` uses it", guard)
+        if step.needs_default:
+            self.report_default_needed(step, self.current)
         else:
-            help = f"write `({name} or 0)`, or `… if {name} != None else …`"
-            self.report("FS305", found.info.span, f"`{name}` may be null here", help, name)
+            self.report_once(catalogue.nullable_step(found.info.span, name), name)
 
     def type_of(self, node: ast.Expr) -> Type | None:
         """Return the type of what a name stands for, None where that is not known; reports nothing."""
@@ -144,7 +143,7 @@ class SeedScope(Scope):
 
     @cached_property
     def declared_values(self) -> frozenset[str]:
-        """The values of all fields: one that a field does not have may be meant for another."""
+        """The values of all fields: one that a field does not have may be another's."""
         return frozenset(
             value for fields in self.inputs.values() for ty in fields.values() for value in ty.values or ()
         )
@@ -161,13 +160,13 @@ class SeedScope(Scope):
         return (name for name in self.places if name not in self.filter_names and name != self.current)
 
     def _fields_called(self, name: str, first: SymbolKind | None, *, per_review: bool) -> list[str]:
-        """The fields of that very name, with their namespaces: those that are most probably meant first."""
+        """Return the fields of that very name, with their namespaces: the most likely first."""
         usual = list(self.inputs) if per_review else [SymbolKind.CONTEXT, SymbolKind.PARAMETER, *self.inputs]
         order = dict.fromkeys(usual if first is None else [first, *usual])
         return [f"{kind.value}.{name}" for kind in order if name in self.inputs.get(kind, {})]
 
     def resolve(self, name: ast.Name, per_review: bool) -> typed.Expr:
-        """A name or dotted name; of type error where it means nothing, which is told."""
+        """Resolve a name or dotted name; to an error type if it has no meaning, which is reported."""
         if "." in name.text:
             return self._field(name, per_review)
         text, span = name.text, name.span
@@ -175,36 +174,30 @@ class SeedScope(Scope):
             step = self.steps[text]
             return typed.Ref(Symbol(SymbolKind.STEP, text), Info(step.ty, span, step.range), name.written)
         if text in self.filter_names:
-            help = (
-                f"write `${text}`"
-                if per_review
-                else "count the reviews that match it in a step of its own, and use that"
-            )
-            self.report("FS205", span, f"`{text}` is a filter, not a value", help, text)
+            self.report_once(catalogue.filter_as_value(span, text, per_review), text)
         elif text in self.places and text not in self.broken:
             self._too_early(text, span)
         elif text not in self.broken:
-            self.report("FS201", span, f"no step is called `{text}`", self._help_for_bare(text, per_review), text)
+            self.report_once(catalogue.unknown_step(span, text, self._help_for_bare(text, per_review)), text)
         return error_at(span)
 
     def resolve_filter(self, name: ast.FilterName) -> typed.Expr:
-        help: Help
         text, span = name.text, name.span
         if text in self.filters:
             return typed.Ref(Symbol(SymbolKind.FILTER, text), Info(BOOLEAN, span))
         if text in self.broken and (text in self.filter_names or text in self.unclear):
-            pass
-        elif text in self.filter_names:
+            return error_at(span)
+        if text in self.filter_names:
             self._too_early(text, span)
         elif text in self.places:
-            help = "`$` stands before the name of a `define_filter` step only"
-            self.report("FS205", span, f"`{text}` is a value, not a filter", help, text)
+            self.report_once(catalogue.value_as_filter(span, text), text)
         else:
             filters = self.filter_names | self.unclear
             others = [name for name in self.places if name in filters and name != self.current]
-            elsewhere = [text] if self.incomplete or any(text in fields for fields in self.inputs.values()) else []
-            help = did_you_mean(text, others, what="filters", prefix="$", others=elsewhere)
-            self.report("FS201", span, f"no filter is called `${text}`", help, f"${text}")
+            fields = self._fields_called(text, None, per_review=True)
+            help = did_you_mean(text, others, what="filters", prefix="$", others=[text] if self.incomplete else [])
+            help = suggest_any(fields) if fields and closest(text, others) is None else help
+            self.report_once(catalogue.unknown_filter(span, text, help), f"${text}")
         return error_at(span)
 
     def _field(self, name: ast.Name, per_review: bool) -> typed.Expr:
@@ -212,9 +205,8 @@ class SeedScope(Scope):
         prefix, _, rest = text.partition(".")
         kinds = {kind.value: kind for kind in self.inputs}
         if prefix not in kinds:
-            self.report(
-                "FS204", span, f"`{prefix}` is no namespace", self._help_for_namespace(prefix, rest, per_review), text
-            )
+            help = self._help_for_namespace(prefix, rest, per_review)
+            self.report_once(catalogue.unknown_namespace(span, prefix, help), text)
             return error_at(span)
         kind = kinds[prefix]
         fields = self.inputs[kind]
@@ -222,7 +214,7 @@ class SeedScope(Scope):
             return error_at(span)
         if rest not in fields:
             help = self._help_for_field(kind, rest, name.implied, per_review)
-            self.report("FS204", span, f"`{prefix}` has no field `{rest}`", help, text)
+            self.report_once(catalogue.unknown_field(span, f"`{prefix}`", rest, help), text)
             return error_at(span)
         ty = fields[rest]
         if ty.is_error:
@@ -235,35 +227,24 @@ class SeedScope(Scope):
 
     def _too_early(self, name: str, span: Span) -> None:
         if name == self.current:
-            self.report("FS202", span, f"the step `{name}` uses itself", "use another step's value", name)
-        elif self._circles[name] == self._circles.get(self.current):
-            self._circle(name, span)
+            found = catalogue.uses_itself(span, name)
+        elif (self.current, name) in self._cycles:
+            cycle = self._cycles[self.current, name]
+            if frozenset(cycle) in self._reported_cycles:
+                return
+            self._reported_cycles.add(frozenset(cycle))
+            found = catalogue.cycle(span, cycle)
         else:
-            help = f"move the step `{name}` ({self.section}[{self.places[name]}]) before this one"
-            self.report("FS202", span, f"`{name}` is used before its step", help, name)
-
-    def _circle(self, name: str, span: Span) -> None:
-        """Tell that this step and that one use each other, with those between them, once for all of these."""
-        if (self.current, name) in self._in_circles:
-            return
-        self._suggestions -= 1
-        around = circle(self.current, name, self.uses) if self._suggestions >= 0 else [self.current, name]
-        pairs = list(zip(around, [*around[1:], self.current], strict=True))
-        self._in_circles.update(pairs)
-        message, help = f"`{self.current}` and `{name}` use each other", "compute one of them without the other"
-        if len(pairs) > 2:
-            uses = [f"`{a}` uses `{b}`" for a, b in pairs]
-            message = ", ".join(uses if len(uses) <= _SHOWN else [*uses[: _SHOWN - 1], "…", uses[-1]])
-            help = "compute one of them without the next"
-        self.report("FS202", span, message, f"break the circle: {help}", name)
+            found = catalogue.used_too_early(span, name, f"{self.section}[{self.places[name]}]")
+        self.report_once(found, name)
 
     def filter_depth(self, condition: typed.Expr) -> int:
-        """How many filters stand inside one another where the condition is a filter's."""
+        """Return how many filters use one another in a row if the condition is a filter's."""
         used = [node.symbol for node in typed.walk(condition) if isinstance(node, typed.Ref)]
         return 1 + max((self.depths.get(s.name, 0) for s in used if s.kind is SymbolKind.FILTER), default=0)
 
     def filter_size(self, condition: typed.Expr) -> int:
-        """The terms of a condition with the filters that it uses written out."""
+        """Return the number of terms of a condition, those of its filters included."""
         size = 0
         for node in typed.walk(condition):
             is_filter = isinstance(node, typed.Ref) and node.symbol.kind is SymbolKind.FILTER
@@ -273,7 +254,7 @@ class SeedScope(Scope):
     def _help_for_bare(self, text: str, per_review: bool) -> Help:
         self._suggestions -= 1
         if self._suggestions < 0:
-            return "mend the unknown names above first"
+            return catalogue.FIX_OTHERS_FIRST
         if text.lower() in ("true", "false", "null", "none"):
             return suggest("None" if text.lower() in ("null", "none") else text.capitalize())
         steps = list(self._values())
@@ -301,15 +282,15 @@ class SeedScope(Scope):
     def _help_for_namespace(self, prefix: str, rest: str, per_review: bool) -> Help:
         kinds = [kind.value for kind in self.inputs]
         close = closest(prefix, kinds)
-        is_misspelt = close is not None and is_typo(prefix, close, kinds) and not self.incomplete
-        likely = _SPOKEN.get(prefix.lower(), SymbolKind(close) if close is not None else None)
+        is_close = close is not None and is_typo(prefix, close, kinds) and not self.incomplete
+        likely = _OTHER_NAMESPACES.get(prefix.lower(), SymbolKind(close) if close is not None else None)
         fields = self._fields_called(rest, likely, per_review=per_review)
         is_step = rest in self.places and rest not in self.filter_names and rest != self.current
         if is_step and (prefix in _SECTIONS or not fields):
             later = self.places[rest] > self.places.get(self.current, len(self.places))
             is_certain = prefix in _SECTIONS and not fields and not self.incomplete
             return suggest_any([rest, *fields], certain=is_certain, more=" its step comes later" if later else "")
-        if is_misspelt and f"{close}.{rest}" in fields:
+        if is_close and f"{close}.{rest}" in fields:
             return suggest(f"{close}.{rest}", certain=len(fields) == 1 and not is_step)
         if fields:
             return suggest_any(fields)
@@ -319,21 +300,10 @@ class SeedScope(Scope):
         return did_you_mean(prefix, kinds, what="namespaces", others=[prefix])
 
     def _help_for_field(self, kind: SymbolKind, name: str, implied: bool, per_review: bool) -> Help:
-        help: Help
-        where = {
-            SymbolKind.META: "extract.meta",
-            SymbolKind.CONTEXT: "context",
-            SymbolKind.PARAMETER: "parameters",
-            SymbolKind.EXTRACTION: "extract.fields",
-        }
         if "." in name:
             field, last = name.rsplit(".", 1)
-            help = help_for_method(f"{kind.value}.{field}", last, []) if field in self.inputs[kind] else ""
-            if help:
-                return help
-            is_named = kind is SymbolKind.PARAMETER
-            declared = f'{{"{last}": {{"type": "string"}}}}' if is_named else f'{{"name": "{last}", "type": "string"}}'
-            return f"a field has no parts: declare one in `{where[kind]}`, such as {declared}"
+            method = help_for_method(f"{kind.value}.{field}", last, []) if field in self.inputs[kind] else ""
+            return method or catalogue.field_without_parts(last, _DECLARED_IN[kind], kind is SymbolKind.PARAMETER)
         own, prefix = self.inputs[kind], "" if implied else f"{kind.value}."
         elsewhere = self._fields_called(name, None, per_review=per_review)
         if elsewhere:
@@ -342,5 +312,4 @@ class SeedScope(Scope):
             return suggest_any([*similar, *elsewhere])
         others = [name] if self.incomplete or name in self.places else []
         help = did_you_mean(name, own, what="fields", prefix=prefix, others=others)
-        is_close = bool(close_matches(name, own))
-        return help if is_close else f"{help}; others are declared in `{where[kind]}`"
+        return help if close_matches(name, own) else f"{help}; others are declared in `{_DECLARED_IN[kind]}`"

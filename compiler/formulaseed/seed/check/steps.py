@@ -1,15 +1,12 @@
-"""One step of a surface program to a checked one: what each operation demands of its parts.
+"""One step of a surface program to a checked one: what each operation requires of its parts.
 
-In: `surface.Step`. Out: `nodes.Step`, or None where there is an error in it. Raises nothing for a user's mistake.
+In: `surface.Step`. Out: `nodes.Step`, or None if it has an error. Raises nothing for a user's mistake.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from formulaseed import limits
-from formulaseed.diagnostics.model import Help
-from formulaseed.diagnostics.suggestions import did_you_mean
+from formulaseed.diagnostics.catalogue import seed as catalogue
 from formulaseed.ir import nodes
 from formulaseed.language import ast, intervals, typed
 from formulaseed.language.check.comparisons import is_constant_text
@@ -25,12 +22,12 @@ from formulaseed.language.typed import Expr, SymbolKind
 from formulaseed.language.types import BOOLEAN, ERROR, INTEGER, STRING, Base, Type, Value, join, type_of
 from formulaseed.seed import surface
 from formulaseed.seed.check.literals import given_value, is_no_number, joined_type, literal_range
-from formulaseed.seed.check.reachability import Reach
+from formulaseed.seed.check.reachability import RuleReachability
 from formulaseed.seed.check.scope import SeedScope
 from formulaseed.source.text import Span
 
 DECIDED_SIZE = 200
-"""With more terms, filters written out, nothing is concluded from a condition: it takes time."""
+"""With more terms, those of its filters included, a condition is not checked for being constant: it takes time."""
 
 
 class StepChecker:
@@ -43,26 +40,19 @@ class StepChecker:
         self.problems = scope.problems
         self.checkers: list[ExpressionChecker] = []
 
-    def report_decisions(self) -> None:
+    def report_constants(self) -> None:
         """Warn of the comparisons in the steps so far that are always true or false."""
         for checker in self.checkers:
             checker.report_constants()
         self.checkers.clear()
 
     def check(self, step: surface.Step) -> nodes.Step | None:
-        """The checked step; None where something in it is wrong, and was told."""
-        operation: nodes.Operation | None
+        """Return the checked step; None if anything in it is wrong, which has been reported."""
         match step.operation:
             case surface.Filter(condition=condition):
                 return self._filter(step, condition)
-            case surface.Count(where):
-                matching, sound = self._where(where, step)
-                operation = nodes.Count(matching) if sound else None
-                return self._made(step, operation, INTEGER, intervals.COUNT)
-            case surface.Sum():
-                return self._sum(step, step.operation)
-            case surface.Extreme():
-                return self._extreme(step, step.operation)
+            case surface.Aggregate():
+                return self._aggregate(step, step.operation)
             case surface.Lookup():
                 return self._lookup(step, step.operation)
             case surface.Formula(expression):
@@ -71,9 +61,7 @@ class StepChecker:
                 return self._const(step, literal)
             case surface.Case():
                 return self._case(step, step.operation)
-            case surface.Broken(parts):
-                for part in parts:
-                    self.check(replace(step, operation=part))
+            case surface.Broken():
                 return None
 
     def _filter(self, step: surface.Step, written: ast.Expr) -> nodes.Step | None:
@@ -83,27 +71,21 @@ class StepChecker:
             return None
         size = self.scope.sizes[step.name.text] = self.scope.filter_size(condition)
         if size > limits.FILTER_SIZE:
-            message = (
-                f"with the filters that it uses, `{step.name.text}` has {size} terms, more than {limits.FILTER_SIZE}"
-            )
-            self.problems.add("FS510", step.name.span, message, "use fewer filters in one another")
+            self.problems.report(catalogue.filter_too_large(step.name.span, step.name.text, size))
             return None
         depth = self.scope.depths[step.name.text] = self.scope.filter_depth(condition)
         if depth > limits.FILTER_NESTING:
-            message = f"{depth} filters use one another in a row, more than {limits.FILTER_NESTING}"
-            self.problems.add("FS510", step.name.span, message, "name the conditions themselves")
+            self.problems.report(catalogue.filters_nested_too_deeply(step.name.span, depth))
             return None
         self._report_if_decided(condition, checker, step.name.span, f"the filter `{step.name.text}`")
         return nodes.Step(step.name.text, nodes.Filter(condition), BOOLEAN, None, step.name.span)
 
     def _names_a_step(self, condition: Expr) -> bool:
-        """Report the steps that a filter's formula names: it tests one review at a time, before any step has a value."""
+        """Report the steps that a filter's formula names: it tests single reviews, before any step has a value."""
         named = [node for node in typed.walk(condition) if isinstance(node, typed.Ref)]
         steps = [node for node in named if node.symbol.kind is SymbolKind.STEP]
         for node in steps:
-            message = f"`{node.text}` is a step, with one value for all reviews: no review can be tested by it"
-            help = f"compare with it in the formula of a `sum`, such as `int(meta.stars > {node.text})`"
-            self.scope.report("FS205", node.info.span, message, help, node.text)
+            self.scope.report_once(catalogue.step_in_filter(node.info.span, node.text), node.text)
         return bool(steps)
 
     def _report_if_decided(self, condition: Expr, checker: ExpressionChecker, span: Span, what: str) -> None:
@@ -114,26 +96,14 @@ class StepChecker:
         if truth is None:
             return
         reason = reason_of(condition, checker.constants, Facts(), self.narrowing)
-        which, help = "no", "change the conditions so that a review can meet them all"
-        if truth:
-            which, help = "every", "remove the filter, or test for what tells reviews apart"
-        help = checker.particular_help() or help
+        self.problems.report(catalogue.constant_condition(span, what, truth, reason, checker.particular_help()))
         checker.forget_constants()
-        self.problems.add("FS610", span, f"{which} review passes {what}: {reason}", help)
 
     def _report_if_constant(self, step: surface.Step, term: Expr, what: str) -> None:
-        """Warn of an aggregate of what is the same for every review; an author of loops writes them on purpose."""
+        """Warn of an aggregate of a value that is the same for every review; seed v1 uses them on purpose."""
         if step.part_of or any(symbol.is_per_review for symbol in typed.symbols_in(term)):
             return
-        text = expression_text(term)
-        if what == "sum":
-            help = 'count the reviews: "op": "count"'
-            if text != "1":
-                help += f", and multiply by `{text}` in an `expr` step"
-        else:
-            help = f"name a field of the review, or use `{text}` itself in an `expr` step"
-        message = f"`{what}` of `{text}`, which is the same for every review"
-        self.problems.add("FS621", term.info.span, message, help)
+        self.problems.report(catalogue.aggregate_of_constant(term.info.span, what, expression_text(term)))
 
     def _made(
         self, step: surface.Step, operation: nodes.Operation | None, ty: Type, known: Range | None
@@ -149,19 +119,19 @@ class StepChecker:
         return self.checkers[-1]
 
     def _where(self, where: ast.Expr | None, step: surface.Step) -> tuple[Expr | None, bool]:
-        """The checked condition, and whether it is sound; a missing one is."""
+        """Return the checked condition, and whether it is sound; a missing one is."""
         if where is None:
             return None, True
         checker = self._checker(True)
         found = checker.condition(where, _start(step))
         if found.info.ty.is_error:
             return found, False
-        if not isinstance(found, typed.Ref):  # a filter that never varies is told where it is defined
+        if not isinstance(found, typed.Ref):  # a constant filter is reported where it is defined
             self._report_if_decided(found, checker, where.span, "`where`")
         return found, True
 
     def _per_review(self, step: surface.Step, expression: ast.Expr, where: Expr | None, what: str) -> Expr:
-        """A number for each review that matches."""
+        """Check the formula of a number for each review that matches."""
         facts = _start(step)
         if where is not None and where.info.ty.is_error:
             facts = facts.unknown()
@@ -171,49 +141,40 @@ class StepChecker:
         found = checker.check(expression, facts)
         ty = found.info.ty
         if not (ty.is_error or ty.is_numeric or ty.base is Base.NULL):
-            text = expression_text(found)
-            help = "name a numeric field"
-            if ty.base is Base.BOOLEAN:
-                help = f'write "expr": "int({text})", or count the reviews where it is true'
-            self.problems.add("FS301", expression.span, f"`{what}` takes numbers, and `{text}` is {ty.noun}", help)
+            is_boolean = ty.base is Base.BOOLEAN
+            found_text = expression_text(found)
+            self.problems.report(catalogue.not_numeric(expression.span, what, found_text, ty.noun, is_boolean))
             return error_at(expression.span)
         return checker.needed(found, facts)
 
-    def _sum(self, step: surface.Step, operation: surface.Sum) -> nodes.Step | None:
+    def _aggregate(self, step: surface.Step, operation: surface.Aggregate) -> nodes.Step | None:
+        function, default = operation.function, operation.default
         where, sound = self._where(operation.where, step)
-        found = self._per_review(step, operation.expression, where, "sum")
-        if found.info.ty.is_error or not sound:
-            return None
-        self._report_if_constant(step, found, "sum")
-        term = found.info.range or intervals.ANY_NUMBER
-        total = intervals.multiply(term, intervals.COUNT)  # 0 is in it, as a count can be 0
-        total = Range(total.low, total.high)
-        made = nodes.Sum(found, where, may_overflow=not total.is_bounded)
-        if made.may_overflow:
-            report_large_sum(self.scope, found, term, operation.expression.span)
-        return self._made(step, made, found.info.ty.present(), total.clipped())
-
-    def _extreme(self, step: surface.Step, operation: surface.Extreme) -> nodes.Step | None:
-        where, sound = self._where(operation.where, step)
-        what = "max" if operation.largest else "min"
-        found = self._per_review(step, operation.expression, where, what)
-        default = operation.default
-        if operation.written is not None:
-            self.scope.calls[step.name.text] = operation.written
+        if operation.call is not None:
+            self.scope.calls[step.name.text] = operation.call
+        if operation.expression is None:
+            return self._made(step, nodes.Aggregate(function, None, where) if sound else None, INTEGER, intervals.COUNT)
+        found = self._per_review(step, operation.expression, where, function)
         if default is not None and is_no_number(default):
-            message = f"`default` of `{what}` must be a number"
-            self.problems.add("FS301", default.span, message, "write the number that stands for no review")
+            self.problems.report(catalogue.default_not_numeric(default.span, function))
             return None
         if found.info.ty.is_error or not sound:
             return None
-        self._report_if_constant(step, found, what)
+        self._report_if_constant(step, found, function)
         ty, known = found.info.ty.present(), found.info.range or intervals.ANY_NUMBER
+        if function == "sum":
+            total = intervals.multiply(known, intervals.COUNT)  # 0 is in it, as a count can be 0
+            total = Range(total.low, total.high)
+            if not total.is_bounded:
+                report_large_sum(self.scope, found, known, operation.expression.span)
+            made = nodes.Aggregate(function, found, where, may_overflow=not total.is_bounded)
+            return self._made(step, made, ty, total.clipped())
         if default is None or default.value is None:
-            made = nodes.Extreme(operation.largest, found, where, None, has_default=default is not None)
+            made = nodes.Aggregate(function, found, where, has_default=default is not None)
             return self._made(step, made, ty.or_null(), known)
         assert isinstance(default.value, int | float)
+        made = nodes.Aggregate(function, found, where, default.value, has_default=True)
         joined = join(ty, type_of(default.value)) or ERROR
-        made = nodes.Extreme(operation.largest, found, where, default.value, has_default=True)
         return self._made(step, made, joined, intervals.union(known, intervals.exactly(default.value)))
 
     def _lookup(self, step: surface.Step, operation: surface.Lookup) -> nodes.Step | None:
@@ -221,22 +182,19 @@ class StepChecker:
         source = checker.check(operation.source, Facts())
         ty = source.info.ty
         if not ty.is_error and ty.base not in (Base.STRING, Base.NULL):
-            message = f"a lookup's `source` must be a text, and `{expression_text(source)}` is {ty.noun}"
-            self.problems.add("FS301", source.info.span, message, "name a text such as `context.categories`")
+            self.problems.report(catalogue.source_not_string(source.info.span, expression_text(source), ty.noun))
             source = error_at(source.info.span)
         source = checker.needed(source, Facts(), STRING)
         literals = [entry.value for entry in operation.table]
         wrong = [value for value in literals if operation.match == "substring_max" and is_no_number(value)]
         for value in wrong:
-            message = "`substring_max` takes the highest value, so every value must be a number"
-            self.problems.add("FS508", value.span, message, "use `substring_first`, or numbers")
+            self.problems.report(catalogue.invalid_table(value.span, "no number"))
         if operation.default is not None:
             literals.append(operation.default)
         can_match = source.info.ty.values is None or self._keys_can_match(operation, source)
         joined = None if wrong else joined_type(literals, "a table's values", self.scope)
         if operation.default is None:
-            message = f"`{step.name.text}` has no `default`: it fails where no key is found"
-            self.problems.add("FS601", step.name.span, message, 'give it a "default"')
+            self.problems.report(catalogue.lookup_without_default(step.name.span, step.name.text))
         is_whole = not any(isinstance(literal, surface.NoLiteral) for literal in literals)
         if joined is None or source.info.ty.is_error or not can_match or not is_whole:
             return None
@@ -246,11 +204,10 @@ class StepChecker:
         return self._made(step, made, joined, literal_range(literals))
 
     def _keys_can_match(self, operation: surface.Lookup, source: Expr) -> bool:
-        """Whether every key can be found in one of the source's known values; those that cannot are told.
+        """Return whether every key can be found in one of the source's known values; report those that cannot.
 
-        Of a source that has one value it is enough that one is found, or that there is a default.
+        If the source has one value it is enough that one is found, or that there is a default.
         """
-        help: Help
         values, text = source.info.ty.values or (), expression_text(source)
         never = [
             entry.key
@@ -259,33 +216,28 @@ class StepChecker:
         ]
         is_constant = is_constant_text(source)
         if is_constant and len(never) == len(operation.table) and operation.default is None:
-            message, help = "this always fails: no key of the table is ever found", 'give it a "default"'
-            self.problems.add("FS306", operation.source.span, message, help)
+            self.problems.report(catalogue.lookup_always_fails(operation.source.span))
             return False
         for key in never:
-            message, help = f"`{text}` never is `{key.text}`", did_you_mean(key.text, values, what="values")
-            if is_constant:
-                message, help = f"this is never found: {message}", "remove the key, or look up what varies"
-            self.problems.add("FS603" if is_constant else "FS302", key.span, message, help)
+            self.problems.report(catalogue.key_never_found(key.span, text, key.text, values, is_constant))
         return is_constant or not never
 
     def _formula(self, step: surface.Step, expression: ast.Expr) -> nodes.Step | None:
         checker = self._checker(False)
         found = checker.check(expression, Facts())
         if found.info.ty.base is Base.NULL:
-            self.problems.add("FS301", expression.span, "this is always null", "write a value")
+            self.problems.report(catalogue.always_null(expression.span, "this"))
             return None
         if self.program.reference is not None:
             if self.program.gives_numbers and found.info.ty.base is Base.STRING:
-                help = "compare it, and give a number for each: `10 if x == 'a' else 0`"
-                self.problems.add("FS301", expression.span, "a rule gives a number, and this is a text", help)
+                self.problems.report(catalogue.rule_not_numeric(expression.span))
                 return None
             found = checker.as_float(found)
         return self._made(step, nodes.Formula(found), found.info.ty, found.info.range)
 
     def _const(self, step: surface.Step, literal: ast.Literal) -> nodes.Step | None:
         if literal.value is None:
-            self.problems.add("FS301", literal.span, "a constant cannot be null", "write a value")
+            self.problems.report(catalogue.always_null(literal.span, "this constant"))
             return None
         ty = joined_type([literal], "constants", self.scope)
         return self._made(step, nodes.Const(literal.value), ty, literal_range([literal])) if ty else None
@@ -294,28 +246,29 @@ class StepChecker:
         checker, facts = self._checker(False), Facts()
         rules: list[tuple[Expr, Value]] = []
         sound = True
-        reach = Reach(self.narrowing, self.problems)
+        reachability = RuleReachability(self.narrowing, self.problems)
         for rule in operation.rules:
             condition = checker.condition(rule.condition, facts)
             if condition.info.ty.is_error:
                 sound, facts = False, facts.unknown().uncertain()
                 continue
             rules.append((condition, rule.then.value))
-            reach.rule(condition, rule, facts, checker)
+            reachability.rule(condition, rule, facts, checker)
             facts = checker.behind(condition, False, facts)
         literals = [*(rule.then for rule in operation.rules), operation.otherwise]
-        if sound and not any(isinstance(literal, surface.NoLiteral) for literal in literals):
-            reach.otherwise(operation.otherwise, facts)
-            reach.report()
+        is_whole = not any(isinstance(literal, surface.NoLiteral) for literal in literals)
+        if sound and is_whole:
+            reachability.otherwise(operation.otherwise, facts)
+            reachability.report()
         joined = joined_type(literals, "a case's results", self.scope)
         if joined is not None and joined.base is Base.NULL:
-            self.problems.add("FS301", operation.otherwise.span, "this case is always null", "write values")
+            self.problems.report(catalogue.always_null(operation.otherwise.span, "this case"))
             return None
-        if joined is None or not sound:
+        if joined is None or not sound or not is_whole:
             return None
         return self._made(step, nodes.Case(tuple(rules), operation.otherwise.value), joined, literal_range(literals))
 
 
 def _start(step: surface.Step) -> Facts:
-    """What is known where the formula of an aggregate begins; a loop may have no reviews, or not be asked for at all."""
+    """Return what is known where the formula of an aggregate begins; a part of a formula may not be evaluated at all."""
     return Facts(is_certain=not step.part_of)

@@ -1,4 +1,4 @@
-"""Keywords of the filter: what they find that was not meant, and what they miss.
+"""Keywords of the filter: unintended matches, and misses.
 
 A review is relevant if its text contains a keyword anywhere, case ignored; so `nut` finds "minute", and
 `allergy` does not find "allergies".
@@ -12,7 +12,8 @@ from collections.abc import Set
 from functools import cache
 from pathlib import Path
 
-from formulaseed.diagnostics.model import Problems, number_of
+from formulaseed.diagnostics.catalogue import lint as catalogue
+from formulaseed.diagnostics.model import Diagnostic, Problems
 from formulaseed.seed.surface import Named
 
 _LONGEST_SUSPECT = 8
@@ -22,7 +23,7 @@ _SHORT = 3
 """A word that begins with a longer keyword is most often a form of it."""
 
 _LONGEST_LINTED = 60
-"""A longer keyword is not held against the others: it takes time, and there is none."""
+"""A longer keyword is not compared with the others: it takes time, and there is none."""
 
 _MOST_WORDS = 200
 _REVIEW_CHARACTERS = 5_000
@@ -47,26 +48,8 @@ _VERBS = (
     ("bite", "biting"),
 )  # fmt: skip
 _PREFIXES = frozenset(
-    (
-        "a",
-        "anti",
-        "dis",
-        "in",
-        "mid",
-        "mis",
-        "multi",
-        "non",
-        "out",
-        "over",
-        "pre",
-        "re",
-        "semi",
-        "sub",
-        "super",
-        "un",
-        "under",
-    )
-)
+    ("a", "anti", "dis", "in", "mid", "mis", "multi", "non", "out", "over", "pre", "re", "semi", "sub", "super", "un", "under")
+)  # fmt: skip
 _ENDINGS = ("s", "es", "ed", "er", "ers", "ing", "ings", "y", "d", "ly", "ies", "ish", "less", "free", "ness")
 
 
@@ -76,45 +59,41 @@ def lint_keywords(keywords: tuple[Named, ...], problems: Problems) -> None:
     for keyword in keywords:
         text = keyword.text.casefold()
         if text in seen:
-            message = f"`{keyword.text}` adds nothing: case is ignored, and `{seen[text]}` is there"
-            problems.add("FS617", keyword.span, message, "remove it")
+            problems.report(catalogue.keyword_repeated(keyword.span, keyword.text, seen[text]))
             continue
         seen[text] = keyword.text
-        never = _why_never(keyword.text)
+        never = _never_matches(keyword)
         if never is not None:
-            message, help = never
-            problems.add("FS616", keyword.span, message, help)
+            problems.report(never)
             continue
         if len(text) > _LONGEST_LINTED:
             continue
         shorter = _found_by(text, folded - {text})
         if shorter is not None:
-            message = f"`{keyword.text}` adds nothing: every review that contains it contains `{shorter}`"
-            problems.add("FS617", keyword.span, message, f"remove it, or make `{shorter}` more precise")
+            problems.report(catalogue.keyword_covered(keyword.span, keyword.text, shorter))
             continue
         _inside_words(keyword, text, folded, problems)
         _inflections(keyword, text, folded, problems)
 
 
-def _why_never(keyword: str) -> tuple[str, str] | None:
-    """Why no review contains the keyword, and what to write; None where one may."""
-    if _PATTERN.search(keyword):
-        plain = re.sub(r"\\.|[^\w\s'-]", "", keyword).strip()
-        help = f"write the words themselves, such as `{plain}`" if plain else "write the words themselves"
-        return f"`{keyword}` is no pattern: reviews are searched for these very characters", help
-    if any(unicodedata.category(character) in ("Cc", "Cf", "Co", "Cn", "Zl", "Zp") for character in keyword):
-        return f"`{keyword}` holds a character that nobody types", "remove it"
-    if unicodedata.normalize("NFC", keyword) != keyword:
-        composed = unicodedata.normalize("NFC", keyword)
-        return f"`{keyword}` is written with separate accents, and reviews are not", f"write `{composed}`"
-    if len(keyword) > _REVIEW_CHARACTERS:
-        return f"the keyword has {len(keyword)} characters, and no review is as long", "write the words that tell"
-    curly = sorted(set(keyword) & set(_TYPOGRAPHIC))
+def _never_matches(keyword: Named) -> Diagnostic | None:
+    """Return why no review contains the keyword; None if one may."""
+    text, span = keyword.text, keyword.span
+    if _PATTERN.search(text):
+        return catalogue.keyword_pattern(span, text, re.sub(r"\\.|[^\w\s'-]", "", text).strip())
+    if any(unicodedata.category(character) in ("Cc", "Cf", "Co", "Cn", "Zl", "Zp") for character in text):
+        return catalogue.keyword_characters(span, text, "a control or unassigned character", "")
+    composed = unicodedata.normalize("NFC", text)
+    if composed != text:
+        return catalogue.keyword_characters(span, text, "separate accents", composed)
+    if len(text) > _REVIEW_CHARACTERS:
+        return catalogue.keyword_too_long(span, len(text))
+    curly = sorted(set(text) & set(_TYPOGRAPHIC))
     if curly:
-        plain = "".join(_TYPOGRAPHIC.get(character, character) for character in keyword)
-        return f"`{keyword}` holds `{curly[0]}`, and reviews are typed without it", f"write `{plain}`"
-    if "  " in keyword:
-        return f"`{keyword}` holds two spaces in a row", f"write `{re.sub(' +', ' ', keyword)}`"
+        plain = "".join(_TYPOGRAPHIC.get(character, character) for character in text)
+        return catalogue.keyword_characters(span, text, f"`{curly[0]}`", plain)
+    if "  " in text:
+        return catalogue.keyword_characters(span, text, "two spaces in a row", re.sub(" +", " ", text))
     return None
 
 
@@ -125,11 +104,7 @@ def _inside_words(keyword: Named, text: str, folded: set[str], problems: Problem
     found.sort(key=lambda word: (word.startswith(text), len(word)))  # short words are the common ones
     if not found:
         return
-    *first, last = [f"`{word}`" for word in found[:4]]
-    shown = f"{', '.join(first)} and {last}" if first else last
-    more = f", and in {number_of(len(found) - 4, 'more word')}" if len(found) > 4 else ""
-    help = "write the words that are meant, or allow this where the extraction sorts it out"
-    problems.add("FS614", keyword.span, f"`{keyword.text}` is also found inside {shown}{more}", help)
+    problems.report(catalogue.keyword_inside_words(keyword.span, keyword.text, found))
 
 
 def _is_form(word: str, text: str, folded: set[str]) -> bool:
@@ -153,8 +128,7 @@ def _inflections(keyword: Named, text: str, folded: set[str], problems: Problems
     missed += [" ".join([form, *words[1:]]) for form in verbs]
     missed = [form for form in missed if not _found_by(form, folded)]
     if missed:
-        shown = " and ".join(f"`{form}`" for form in missed[:3])
-        problems.add("FS615", keyword.span, f"`{keyword.text}` does not find {shown}", f"add {shown}")
+        problems.report(catalogue.keyword_misses(keyword.span, keyword.text, missed[:3]))
 
 
 def _forms(word: str) -> list[str]:

@@ -1,13 +1,14 @@
-"""Tables of lookups: entries that others hide, and entries that say what the default says."""
+"""Tables of lookups: entries that others hide, and entries whose value is the default."""
 
 from __future__ import annotations
 
+from formulaseed.diagnostics.catalogue import lint as catalogue
 from formulaseed.diagnostics.model import Problems
 from formulaseed.language.printer import value_text
 from formulaseed.seed import surface
 
 _COMPARED_KEYS = 1_000
-"""In a larger table keys are not held against one another: it takes time that grows with their square."""
+"""In a larger table keys are not compared with one another: the time grows with their square."""
 
 
 def lint_lookups(written: surface.Program, problems: Problems) -> None:
@@ -25,16 +26,10 @@ def _overlaps(lookup: surface.Lookup, problems: Problems) -> None:
         others = lookup.table[:index] if lookup.match == "substring_first" else lookup.table
         for other in others:
             shorter = other.key.text
-            if other is entry or shorter not in key or not _hides(other, entry, lookup.match):
+            if other is entry or not shorter or shorter not in key or not _hides(other, entry, lookup.match):
                 continue
-            message = f"`{key}` decides nothing: wherever it is found, `{shorter}` is found too"
-            if lookup.match == "substring_first":
-                message += ", and stands before it"
-                help = f"put `{key}` before `{shorter}`, or remove it"
-            else:
-                message += f", and gives {value_text(other.value.value)}"
-                help = f"give `{key}` a higher value, or remove it"
-            problems.add("FS618", entry.key.span, message, help)
+            value = value_text(other.value.value) if lookup.match == "substring_max" else ""
+            problems.report(catalogue.hidden_key(entry.key.span, key, shorter, value))
             break
 
 
@@ -53,10 +48,5 @@ def _defaults(lookup: surface.Lookup, problems: Problems) -> None:
         value = entry.value.value
         if value != default or isinstance(value, bool) is not isinstance(default, bool):
             continue
-        message = f"`{entry.key.text}` gives {value_text(value)}, which is the default"
-        if lookup.match == "exact":
-            message, help = f"{message}: the entry changes nothing", "remove the entry, or change its value"
-        else:
-            message = f"{message}: it matters only where another key is found too"
-            help = "remove the entry, change its value, or allow this where several keys are found"
-        problems.add("FS619", entry.key.span, message, help)
+        is_exact = lookup.match == "exact"
+        problems.report(catalogue.entry_is_default(entry.key.span, entry.key.text, value_text(value), is_exact))

@@ -1,7 +1,8 @@
-"""Results that are the same for every restaurant, and scores that are bounded on one side only."""
+"""Results that are constant, and scores that are bounded on one side only."""
 
 from __future__ import annotations
 
+from formulaseed.diagnostics.catalogue import lint as catalogue
 from formulaseed.diagnostics.model import Problems
 from formulaseed.ir import nodes
 from formulaseed.language import typed
@@ -25,13 +26,14 @@ def lint_outcomes(program: nodes.Program, problems: Problems) -> None:
         if depends and only is None:
             varying.add(step.name)
         elif (depends or step.name in program.output) and not step.part_of:
-            _never_varies(step, only, depends, problems)
+            value = value_text(only) if only is not None else ""
+            problems.report(catalogue.constant_result(step.span, step.name, value, depends))
         if step.name in judged:
-            _one_sided(step, problems)
+            _missing_bound(step, problems)
 
 
 def _judged(program: nodes.Program) -> set[str]:
-    """The steps that are returned, and those that a case decides by."""
+    """Return the steps that are returned, and those that a case tests."""
     judged = set(program.output)
     for step in program.steps:
         if isinstance(step.operation, nodes.Case):
@@ -39,16 +41,8 @@ def _judged(program: nodes.Program) -> set[str]:
     return judged
 
 
-def _never_varies(step: nodes.Step, only: Value, depends: bool, problems: Problems) -> None:
-    value = "the same" if only is None else value_text(only)
-    help = "check its bounds and values: it depends on the data, and the data change nothing"
-    if not depends:
-        help = "leave it out of `output`, or compute it from the data"
-    problems.add("FS608", step.span, f"`{step.name}` is {value} for every restaurant", help)
-
-
 def _only_value(step: nodes.Step) -> Value:
-    """The one value that the step can have; None where there may be more."""
+    """Return the one value that the step can have; None if there may be more."""
     match step.operation:
         case nodes.Const(value):
             return value
@@ -70,7 +64,7 @@ def _common(values: list[Value]) -> Value:
     return values[0] if len({(type(value), value) for value in values}) == 1 else None
 
 
-def _one_sided(step: nodes.Step, problems: Problems) -> None:
+def _missing_bound(step: nodes.Step, problems: Problems) -> None:
     """Warn of a score that `max` or `min` bounds on one side while the other is open."""
     if not isinstance(step.operation, nodes.Formula) or step.range is None:
         return
@@ -81,10 +75,8 @@ def _one_sided(step: nodes.Step, problems: Problems) -> None:
     known, below = step.range, FUNCTIONS[call.function].bounds == "below"
     if not bounds or is_open(known.low) == is_open(known.high):
         return
-    bound, side = expression_text(bounds[0]), "above" if below else "below"
-    message = f"`{step.name}` is {described(known)}: nothing bounds it {side}"
-    ends = f"{bound}, HIGHEST" if below else f"LOWEST, {bound}"
-    problems.add("FS609", step.span, message, f"if it is meant to be bounded, write `clamp(…, {ends})`")
+    bound = expression_text(bounds[0])
+    problems.report(catalogue.missing_bound(step.span, step.name, described(known), bound, is_above=below))
 
 
 def _unrounded(expression: Expr) -> Expr:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from formulaseed.diagnostics.catalogue import lint as catalogue
 from formulaseed.diagnostics.model import Problems
 from formulaseed.ir import nodes
 from formulaseed.language import typed
@@ -17,7 +18,7 @@ _REST = frozenset(
         "absent", "neutral", "irrelevant", "false", "never", "mixed_or_none",
     }
 )  # fmt: skip
-"""Values that stand for the absence of what the others say; a seed need not ask for them."""
+"""Values that mean the absence of the others; a seed need not test for them."""
 
 
 def lint_usage(program: nodes.Program, written: surface.Program, problems: Problems) -> None:
@@ -35,9 +36,7 @@ def _steps(program: nodes.Program, used: frozenset[Symbol], problems: Problems) 
         is_filter = isinstance(step.operation, nodes.Filter)
         symbol = Symbol(SymbolKind.FILTER if is_filter else SymbolKind.STEP, step.name)
         if symbol not in used and step.name not in program.output and not step.part_of:
-            what = "filter" if is_filter else "step"
-            help = "use it, or remove it" if is_filter else "use it, return it in `output`, or remove it"
-            problems.add("FS602", step.span, f"nothing uses the {what} `{step.name}`", help)
+            problems.report(catalogue.unused_step(step.span, step.name, is_filter))
 
 
 def _inputs(written: surface.Program, used: frozenset[Symbol], problems: Problems) -> None:
@@ -53,11 +52,8 @@ def _inputs(written: surface.Program, used: frozenset[Symbol], problems: Problem
     for kind, inputs in declared:
         for found in inputs:
             if Symbol(kind, found.name.text) not in used:
-                help = "use it in a step, or remove it"
-                if kind is SymbolKind.EXTRACTION:
-                    help = "use it in a step, or remove it: every review is read for it"
-                message = f"nothing uses `{kind.value}.{found.name.text}`"
-                problems.add("FS611", found.name.span, message, help)
+                name = f"{kind.value}.{found.name.text}"
+                problems.report(catalogue.unused_input(found.name.span, name, kind is SymbolKind.EXTRACTION))
 
 
 def _values(field: surface.ExtractionField, asked: _Asked, problems: Problems) -> None:
@@ -68,9 +64,7 @@ def _values(field: surface.ExtractionField, asked: _Asked, problems: Problems) -
     if not missing or len(values) <= 2:  # of two, one is the absence of the other
         return
     shown = " or ".join(literal_text(value) for value in missing[:4])
-    message = f"no condition asks whether `extraction.{field.name.text}` is {shown}"
-    help = "ask for it where it matters, or leave the value out, so that nobody has to tell it from the others"
-    problems.add("FS612", field.name.span, message, help)
+    problems.report(catalogue.unused_value(field.name.span, field.name.text, shown))
 
 
 def _is_rest(value: str) -> bool:

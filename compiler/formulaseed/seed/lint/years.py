@@ -1,9 +1,10 @@
-"""Years written into a seed that stand for the present: they mean something else every year."""
+"""Hard-coded years that are the present: the results mean something else every year."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from formulaseed.diagnostics.catalogue import lint as catalogue
 from formulaseed.diagnostics.model import Problems
 from formulaseed.ir import nodes
 from formulaseed.language import typed
@@ -29,13 +30,13 @@ def lint_years(program: nodes.Program, problems: Problems) -> None:
         match step.operation:
             case nodes.Const(int(value)) if _FIRST <= value <= _LAST:
                 constants[symbol] = value, step.span
-            case nodes.Extreme(_, typed.Ref(source)) | nodes.Formula(typed.Ref(source)) if source in years:
+            case nodes.Aggregate("max" | "min", typed.Ref(source)) | nodes.Formula(typed.Ref(source)) if (
+                source in years
+            ):
                 years.add(symbol)
         for expression in step.expressions():
             for year, span, use in _ageing(expression, years, constants):
-                message = f"the year {year} is written into the seed, and `{use}` means something else every year"
-                help = f'make it a parameter, "parameters": {{"AS_OF_YEAR": {{"type": "integer", "default": {year}}}}}'
-                problems.add("FS613", span, message, f"{help}, and write `param.AS_OF_YEAR`")
+                problems.report(catalogue.hard_coded_year(span, year, use))
 
 
 def _ageing(

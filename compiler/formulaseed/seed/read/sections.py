@@ -1,37 +1,71 @@
-"""Sections that every shape of seed has: names, keywords, fields, parameters, settings.
+"""Sections that seed v1 and v2 both have: names, keywords, fields, parameters, settings; and the keys of all sections.
 
-In: JSON values with places. Out: parts of a `surface.Program`; every deviation is a diagnostic. How the steps are
-written, and under which keys the sections stand, is for each front end to say.
+In: JSON values with places. Out: parts of a `surface.Program`; every deviation is a diagnostic. The steps, and the keys under
+which the sections are, differ by version.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import ClassVar
 
 from formulaseed import limits
+from formulaseed.diagnostics.catalogue import seed as catalogue
 from formulaseed.diagnostics.codes import CODES, SEED_WARNINGS
 from formulaseed.diagnostics.model import Problems
 from formulaseed.diagnostics.suggestions import did_you_mean, suggest
-from formulaseed.language.types import ERROR, NUMBER, Type, Value, enum_of
+from formulaseed.language.types import BOOLEAN, ERROR, INTEGER, NUMBER, STRING, Type, Value, enum_of
 from formulaseed.seed import surface
-from formulaseed.seed.read.keys import (
-    CONTEXT_FIELD_KEYS,
-    DECLARED_KEYS,
-    FIELD_KEYS,
-    FIELD_TYPES,
-    HINTS,
-    PARAMETER_KEYS,
-    REVIEW_HANDLING_KEYS,
-    SCALARS,
-    STRATEGIES,
-    WRITTEN,
-)
-from formulaseed.seed.read.reshaped import shown_words, under_their_names, words_of
-from formulaseed.seed.read.shape import Shape, short_text
+from formulaseed.seed.read.shape import Shape
 from formulaseed.seed.surface import Named
-from formulaseed.source.json_reader import JsonArray, JsonNumber, JsonObject, JsonString, JsonValue, Member
+from formulaseed.source.json_reader import JsonArray, JsonNumber, JsonObject, JsonString, JsonValue
+
+V2_KEYS = (
+    "$schema", "task_name", "version", "description", "parameters", "context", "filter", "extract", "review_handling",
+    "compute", "output", "allow",
+)  # fmt: skip
+V1_KEYS = (
+    "$schema", "task_name", "version", "description", "parameters", "context", "filter_keywords", "extraction_fields",
+    "extraction_prompt", "review_handling", "compute_dag", "output_fields", "allow",
+)  # fmt: skip
+V1_STEP_KEYS = ("name", "formula", "description", "allow")
+V2_OF_V1 = {
+    "filter_keywords": '"filter": {"keywords": […]}', "extraction_fields": '"extract": {"fields": […]}',
+    "extraction_prompt": "`extract`", "compute_dag": "`compute`", "output_fields": "`output`",
+}  # fmt: skip
+"""The keys that only seed v1 has, each with how v2 writes it."""
+V1_OF_V2 = {
+    "filter": '"filter_keywords": […]', "extract": '"extraction_fields": […]', "compute": "`compute_dag`",
+    "output": "`output_fields`",
+}  # fmt: skip
+"""The keys that only seed v2 has, each with how v1 writes it."""
+FILTER_KEYS = ("keywords", "allow")
+EXTRACT_KEYS = ("fields", "meta", "passes", "validity")
+FIELD_KEYS = (
+    "name", "type", "values", "description", "default", "minimum", "maximum", "evidence", "sources", "allow",
+)  # fmt: skip
+DECLARED_KEYS = ("name", "type", "values", "nullable", "description", "allow")
+CONTEXT_FIELD_KEYS = (*DECLARED_KEYS, "path")
+PARAMETER_KEYS = ("type", "default", "minimum", "maximum", "description", "allow")
+REVIEW_HANDLING_KEYS = ("max_length", "strategy")
+
+SCALARS: dict[str, Type] = {"integer": INTEGER, "number": NUMBER, "boolean": BOOLEAN, "string": STRING}
+FIELD_TYPES = ("enum", *SCALARS)
+STRATEGIES = {
+    "truncate_head": "Keep the head of the review.",
+    "truncate_tail": "Keep the tail of the review.",
+    "truncate_middle": "Keep both ends of the review.",
+    "reject": "Fail the review.",
+}
+_PYTHON_TYPES: dict[str, tuple[type, ...]] = {
+    "integer": (int,), "number": (int, float), "boolean": (bool,), "string": (str,)
+}  # fmt: skip
+
+
+def is_v1(keys: Collection[str]) -> bool:
+    """Return whether a document with these keys is a seed v1: it has a key of its own, and no `compute`."""
+    return "compute" not in keys and any(key in keys for key in V2_OF_V1)
 
 
 class Sections:
@@ -45,32 +79,27 @@ class Sections:
         self.problems = problems
         self.shape = Shape(problems, guesses=True)
         self.incomplete: set[str] = set()
-        self.allowances: list[surface.Allowance] = []
+        self.suppressions: list[surface.Suppression] = []
 
-    def top_keys(self, known: Sequence[str], foreign: Mapping[str, str], marked_by: str) -> None:
-        """Tell of keys that are not known; of one of the other shape, which key of this one says it."""
+    def top_keys(
+        self, known: Sequence[str], foreign: Mapping[str, str], marked_by: str, ours: Mapping[str, str]
+    ) -> None:
+        """Report keys that are not known, and for those of the other version which key of this one to write.
+
+        `ours` has for those keys the key of this version that is then not missing.
+        """
         self.shape.text(self.shape.get(self.document, "$schema"), "`$schema`")
-        ours: dict[str, JsonValue | None] = {}
-        for member in self.document.members:
-            key = member.key
+        for key in self.document.names():
             if key.value in foreign:
-                message = f"`{key.value}` belongs to the other shape of seeds, and this one has `{marked_by}`"
-                self.problems.add(
-                    "FS511", key.span, message, f"write {WRITTEN.get(key.value) or f'`{foreign[key.value]}`'}"
-                )
-                ours[foreign[key.value]] = self.as_ours(member) or ours.get(foreign[key.value])
+                self.problems.report(catalogue.key_of_other_version(key.span, key.value, marked_by, foreign[key.value]))
+                self.shape.ignore_missing(self.document, [ours[key.value]])
         self.shape.keys(self.document, known, "the seed", foreign)
-        self.shape.meant(self.document, ours)
 
-    def as_ours(self, member: Member) -> JsonValue | None:
-        """What a key of the other shape has, as the value of the key of this one that says it; None where it is not."""
-        return member.value if member.key.value in ("output", "output_fields") else None
-
-    def task_name(self) -> Named | None:
+    def task_name(self) -> Named:
         value = self.shape.need(self.document, "task_name", "the seed", '"task_name": such as "G1a-v2"')
         text = self.shape.text(value, "`task_name`")
         if text is None:
-            return None
+            return Named(self.document.span, "task")
         name = text.value
         good = (
             0 < len(name) <= limits.TASK_NAME_CHARACTERS
@@ -80,71 +109,55 @@ class Sections:
             and any(c.isalnum() for c in name)
         )
         if not good:
-            help = "use letters or digits of any language, and spaces, `-`, `_` and `.` between them, up to "
-            help += f"{limits.TASK_NAME_CHARACTERS} characters, such as `G1a-v2`"
-            self.problems.add("FS206", text.span, "this task name cannot name a module", help)
-            return None
-        return Named(text.span, name)
+            self.problems.report(catalogue.invalid_task_name(text.span))
+        return Named(text.span, name if good else "task")
 
     def allow(self, section: JsonObject) -> None:
-        """Read which warnings an object of the seed allows for what stands in it, each with the reason."""
+        """Read which warnings an object of the seed suppresses for everything in it, each with the reason."""
         value = section.get("allow")
         example = 'an object such as {"FS602": "kept for the next version"}'
         allowed = self.shape.object(value, "`allow`", example) if value is not None else None
         for member in allowed.members if allowed else ():
-            code = member.key.value
-            reason = self.shape.text(member.value, "the reason of an allowance")
-            known = CODES.get(code)
-            if known is None:
-                by_name = next((entry.code for entry in CODES.values() if entry.name == code.strip().lower()), None)
+            code, span = member.key.value, member.key.span
+            reason = self.shape.text(member.value, "the reason of a suppression")
+            if code not in CODES:
+                by_name = next((known.code for known in CODES.values() if known.name == code.strip().lower()), None)
                 help = suggest(by_name) if by_name else did_you_mean(code, SEED_WARNINGS, what="warnings", limit=30)
-                self.problems.add("FS512", member.key.span, f"there is no warning `{code}`", help)
-            elif known.severity == "error":
-                message = f"`{code}` is an error, and cannot be allowed"
-                self.problems.add("FS512", member.key.span, message, "mend what it tells")
+                self.problems.report(catalogue.unknown_warning(span, code, help))
+            elif CODES[code].severity == "error":
+                self.problems.report(catalogue.error_suppressed(span, code))
             elif reason is not None and not reason.value.strip():
-                self.problems.add("FS512", reason.span, "an allowance needs a reason", "say why it is right here")
+                self.problems.report(catalogue.suppression_without_reason(reason.span))
             elif reason is not None:
-                named = Named(member.key.span, code)
-                self.allowances.append(surface.Allowance(named, reason.value, section.span.pointer))
+                found = surface.Suppression(Named(span, code), reason.value, section.span.pointer)
+                self.suppressions.append(found)
 
     def version(self) -> str:
         value = self.shape.get(self.document, "version")
-        if isinstance(value, JsonNumber):
-            return str(value.value)
-        text = self.shape.text(value, "`version`")
-        return text.value if text else ""
+        return str(value.value) if isinstance(value, JsonNumber) else self.shape.string(value, "`version`")
 
     def description(self) -> str:
-        text = self.shape.text(self.shape.get(self.document, "description"), "`description`")
-        return text.value if text else ""
+        return self.shape.string(self.shape.get(self.document, "description"), "`description`")
 
     def keyword_list(self, value: JsonValue | None, what: str) -> tuple[Named, ...]:
         keywords: dict[str, Named] = {}
-        for item in self.texts(value, what, limits.KEYWORDS):
+        for item in self.shape.list(value, what, limits.KEYWORDS):
             text = self.shape.text(item, "a keyword")
-            if text is None:
-                continue
-            if not text.value.strip():
-                message = "an empty keyword would make every review relevant"
-                self.problems.add("FS509", text.span, message, "remove it; without keywords every review is relevant")
-            elif text.value in keywords:
-                self.problems.add("FS203", text.span, f"the keyword `{text.value}` stands twice", "remove one of them")
-            keywords.setdefault(text.value, Named(text.span, text.value))
+            if text is not None and not text.value.strip():
+                self.problems.report(catalogue.empty_keyword(text.span))
+            elif text is not None:
+                named = Named(text.span, text.value)
+                self.unique(named, keywords, "keyword")
+                keywords.setdefault(text.value, named)
         return tuple(keywords.values())
 
-    def texts(self, value: JsonValue | None, what: str, most: int) -> Sequence[JsonValue]:
-        """The items of a list of texts; also the words of a single text, which is told."""
-        if not isinstance(value, JsonString):
-            return self.shape.list(value, what, most)
-        self.shape.wrong_type(value, what, "a list", shown_words(value))
-        return words_of(value)[:most]
-
     def field_list(self, value: JsonValue | None, what: str) -> dict[str, surface.ExtractionField]:
-        """The extraction fields by name."""
+        """Return the extraction fields by name."""
+        if not isinstance(value, JsonArray) or len(value.items) > limits.FIELDS:
+            self.incomplete.add("extraction")
         fields: dict[str, surface.ExtractionField] = {}
-        for key, item in self.named_items(value, what, limits.FIELDS, '{"name": …, "type": …}', "extraction"):
-            field = self.field(item, key)
+        for item in self.shape.list(value, what, limits.FIELDS, '[{"name": …, "type": …}, …]'):
+            field = self.field(item)
             if field is None:
                 self.incomplete.add("extraction")
             else:
@@ -152,25 +165,7 @@ class Sections:
                 fields.setdefault(field.name.text, field)
         return fields
 
-    def named_items(
-        self, value: JsonValue | None, what: str, most: int, example: str, section: str
-    ) -> list[tuple[JsonString | None, JsonValue]]:
-        """The items of a list; also of an object that has them under their names, which is told.
-
-        Where it is neither, the section is incomplete.
-        """
-        if isinstance(value, JsonObject):
-            self.shape.wrong_type(value, what, "a list", f"[{example}, …]")
-            if len(value.members) <= most and all(isinstance(member.value, JsonObject) for member in value.members):
-                return [(member.key, member.value) for member in value.members]
-            self.incomplete.add(section)
-            return []
-        if not (isinstance(value, JsonArray) and len(value.items) <= most):
-            self.incomplete.add(section)
-        return [(None, item) for item in self.shape.list(value, what, most)]
-
-    def field(self, item: JsonValue, key: JsonString | None = None) -> surface.ExtractionField | None:
-        """The field; `key` is its name where it stands under one."""
+    def field(self, item: JsonValue) -> surface.ExtractionField | None:
         shape = self.shape
         section = shape.object(item, "a field")
         if section is None:
@@ -178,49 +173,32 @@ class Sections:
         shape.keys(section, FIELD_KEYS, "a field")
         shape.sources(section)
         self.allow(section)
-        given = shape.get(section, "name") or key
-        given = given or shape.need(section, "name", "the field", '"name": such as "severity"')
-        name = shape.name(given, "a field")
-        chosen: str | None
-        if self.values_make_an_enum and shape.get(section, "type") is None and shape.get(section, "values") is not None:
-            kind, chosen = None, "enum"
-        else:
-            written = shape.need(section, "type", "the field", '"type": "enum"')
-            if isinstance(written, JsonArray) and len(written.items) > 1 and shape.get(section, "values") is None:
-                shape.wrong_type(written, "`type`", "a text", '"type": "enum", "values": […]')
-                written = None
-            kind = shape.text(written, "`type`")
-            chosen = shape.choice(kind, "field type", FIELD_TYPES) if kind else None
-            if shape.get(section, "type") is None and shape.get(section, "values") is not None:
-                chosen = "enum"  # what the help says to write
-        description = shape.text(shape.get(section, "description"), "`description`")
-        values: tuple[surface.EnumValue, ...] = ()
-        if chosen == "enum" and kind and kind.value != "enum" and shape.get(section, "values") is None:
-            chosen = None  # it may be meant to be something else
-        if chosen == "enum":
-            values = self.enum_values(shape.need(section, "values", "the enum field", '"values": {"none": "…"}'))
-            if not values:
-                chosen = None
-        elif chosen:
-            self.no_values(section, chosen)
+        name = shape.name(shape.need(section, "name", "the field", '"name": such as "severity"'), "a field")
+        type_, values = self.type_of(section)
+        description = shape.string(shape.get(section, "description"), "`description`")
         if name is None:
             return None
-        if chosen is None:  # told already, and so are its uses
+        if type_.is_error:
             return surface.ExtractionField(name, ERROR, "")
-        type_ = enum_of(tuple(v.name.text for v in values)) if chosen == "enum" else SCALARS[chosen]
         default, minimum, maximum = self.bounded_default(section, type_, shape.get(section, "default"))
         evidence = shape.boolean(shape.get(section, "evidence"), "`evidence`")
-        given = shape.text(shape.get(section, "hint"), "`hint`")
-        hint = shape.choice(given, "hint", HINTS) if given else None
-        about = description.value if description else ""
-        return surface.ExtractionField(name, type_, about, values, default, evidence, minimum, maximum, hint)
+        return surface.ExtractionField(name, type_, description, values, default, evidence, minimum, maximum)
 
-    def no_values(self, section: JsonObject, chosen: str) -> None:
-        """Report `values` of a field that is not an enum."""
-        place = self.shape.get(section, "values")
-        if place is not None:
-            message = f"`values` belong to an enum, and this field is of type `{chosen}`"
-            self.problems.add("FS511", place.span, message, 'write "type": "enum", or remove `values`')
+    def type_of(self, section: JsonObject) -> tuple[Type, tuple[surface.EnumValue, ...]]:
+        """Return the type of a field and, if it is an enum, its values; an error type if the type or the values are wrong."""
+        shape = self.shape
+        listed = shape.get(section, "values")
+        if self.values_make_an_enum and shape.get(section, "type") is None and listed is not None:
+            chosen: str | None = "enum"
+        else:
+            kind = shape.text(shape.need(section, "type", "the field", '"type": "number"'), "`type`")
+            chosen = shape.choice(kind, "field type", FIELD_TYPES) if kind else None
+        if chosen == "enum":
+            values = self.enum_values(shape.need(section, "values", "the enum field", '"values": {"none": "…"}'))
+            return (enum_of(tuple(value.name.text for value in values)) if values else ERROR), values
+        if chosen is not None and listed is not None:
+            self.problems.report(catalogue.values_of_no_enum(listed.span, chosen))
+        return (SCALARS[chosen] if chosen else ERROR), ()
 
     def bounded_default(
         self, section: JsonObject, type_: Type, given: JsonValue | None
@@ -230,70 +208,65 @@ class Sections:
         for key in ("minimum", "maximum"):
             bound = self.shape.get(section, key)
             if bound is not None and not type_.is_numeric:
-                self.problems.add("FS511", bound.span, f"`{key}` belongs to a number", f"remove `{key}`")
+                self.problems.report(catalogue.bound_of_no_number(bound.span, key))
                 bound = None
             literal = self.typed_literal(bound, type_, f"`{key}`")
             bounds.append(literal if isinstance(literal, int | float) else None)
         minimum, maximum = bounds
         default = self.typed_literal(given, type_, "`default`")
         if minimum is not None and maximum is not None and minimum > maximum:
-            self.problems.add("FS509", section.span, "`minimum` is above `maximum`", "exchange them")
+            self.problems.report(catalogue.bounds_exchanged(section.span))
         elif isinstance(default, int | float) and given is not None and _is_outside(default, minimum, maximum):
-            message = f"the default {default} is outside the bounds"
-            self.problems.add("FS509", given.span, message, "widen the bounds, or change the default")
+            self.problems.report(catalogue.default_outside(given.span, default))
         return default, minimum, maximum
 
     def enum_values(self, value: JsonValue | None) -> tuple[surface.EnumValue, ...]:
-        found: dict[str, surface.EnumValue] = {}
+        """Return the values; none if they are absent or wrong."""
+        if value is None:
+            return ()
         if isinstance(value, JsonObject):
-            pairs = [(member.key, self.shape.text(member.value, "a value's description")) for member in value.members]
+            pairs = [(member.key, self.shape.string(member.value, "a value's description")) for member in value.members]
         elif isinstance(value, JsonArray):
             texts = [self.shape.text(item, "an enum's value") for item in value.items]
-            pairs = [(text, None) for text in texts if text is not None]
+            pairs = [(text, "") for text in texts if text is not None]
             if len(pairs) < len(value.items):
                 return ()
-        elif value is None:
-            return ()
         else:
-            example = shown_words(value) if isinstance(value, JsonString) else ""
-            self.shape.wrong_type(value, "`values`", "an object of descriptions or a list", example)
+            self.shape.wrong_type(value, "`values`", "an object of descriptions or a list", '{"none": "…"} or ["none"]')
             return ()
         if len(pairs) > limits.ENUM_VALUES:
             self.shape.too_many(value.span, "`values`", len(pairs), limits.ENUM_VALUES)
             return ()
         if not pairs:
-            self.problems.add("FS509", value.span, "the enum has no values", "list at least one")
+            self.problems.report(catalogue.empty_enum(value.span))
+        found: dict[str, surface.EnumValue] = {}
         for key, description in pairs:
-            if key.value in found:
-                if isinstance(value, JsonArray):  # of an object's keys the reader has told it
-                    self.problems.add("FS203", key.span, f"the value `{key.value}` stands twice", "remove one of them")
-            elif not key.value:
-                self.problems.add("FS509", key.span, "an enum's value cannot be empty", "name it, such as `none`")
-            else:
-                enum_value = surface.EnumValue(Named(key.span, key.value), description.value if description else "")
-                found[key.value] = enum_value
+            named = Named(key.span, key.value)
+            if not key.value:
+                self.problems.report(catalogue.empty_enum_value(key.span))
+                continue
+            if isinstance(value, JsonArray):  # duplicate keys of an object have been reported
+                self.unique(named, found, "value")
+            found.setdefault(key.value, surface.EnumValue(named, description))
         return tuple(found.values())
 
     def typed_literal(self, value: JsonValue | None, type_: Type, what: str) -> Value:
-        """A literal of the type, or None where it is absent or wrong."""
-        if value is None:
-            return None
-        literal = self.shape.literal(value, what)
+        """Return a literal of the type, or None if it is absent or wrong."""
+        literal = self.shape.literal(value, what) if value is not None else None
         if literal is None:
             return None
         found = literal.value
         if type_.values is not None and isinstance(found, str) and found not in type_.values:
             help = did_you_mean(found, type_.values, what="values")
-            self.problems.add("FS302", value.span, f"`{found}` is not among the values", help)
+            self.problems.report(catalogue.unknown_value(literal.span, found, help))
             return None
-        sort = {"integer": (int,), "number": (int, float), "boolean": (bool,), "string": (str,)}[type_.base.value]
+        sort = _PYTHON_TYPES[type_.base.value]
         if not isinstance(found, sort) or (isinstance(found, bool) and bool not in sort):
-            self.problems.add("FS301", value.span, f"{what} must be {type_.noun}", f"write {type_.noun}")
+            self.problems.report(catalogue.wrong_literal(literal.span, what, type_.noun))
             return None
         if type_.base is NUMBER.base and isinstance(found, int | float):
             if abs(found) > limits.INPUT_MAX:
-                help = "inputs reach from -1e100 to 1e100"
-                self.problems.add("FS509", value.span, f"{what} is out of range", help)
+                self.problems.report(catalogue.input_out_of_range(literal.span, what))
                 return None
             return float(found)
         return found
@@ -301,91 +274,71 @@ class Sections:
     def declared(
         self, value: JsonValue | None, what: str, standard: dict[str, Type]
     ) -> tuple[surface.DeclaredField, ...]:
-        declared: dict[str, surface.DeclaredField] = {}
+        """Return the further fields of `meta` or `context`; `what` is the key."""
         namespace = what.strip("`").rsplit(".", 1)[-1]
-        written = self.named_items(value, what, limits.FIELDS, '{"name": …, "type": …}', namespace) if value else []
-        for key, item in written:
+        if value is not None and not (isinstance(value, JsonArray) and len(value.items) <= limits.FIELDS):
+            self.incomplete.add(namespace)
+        declared: dict[str, surface.DeclaredField] = {}
+        for item in self.shape.list(value, what, limits.FIELDS, '[{"name": …, "type": …}, …]'):
             section = self.shape.object(item, "a declared field")
-            if section is None:
+            found = self.declared_field(section, namespace, standard) if section is not None else None
+            if found is None:
                 self.incomplete.add(namespace)
                 continue
-            known = CONTEXT_FIELD_KEYS if namespace == "context" else DECLARED_KEYS
-            self.shape.keys(section, known, "a declared field")
-            self.allow(section)
-            given = self.shape.get(section, "name") or key
-            given = given or self.shape.need(section, "name", "the field", '"name": such as "severity"')
-            name = self.shape.name(given, "a field")
-            kind = self.shape.text(self.shape.need(section, "type", "the field", '"type": "number"'), "`type`")
-            chosen = self.shape.choice(kind, "field type", FIELD_TYPES) if kind else None
-            values: tuple[surface.EnumValue, ...] = ()
-            if chosen == "enum":
-                listed = self.shape.need(section, "values", "the enum field", '"values": ["quiet", "loud"]')
-                values = self.enum_values(listed)
-                chosen = chosen if values else None
-            elif chosen:
-                self.no_values(section, chosen)
-            nullable = self.shape.boolean(self.shape.get(section, "nullable"), "`nullable`")
-            description = self.shape.text(self.shape.get(section, "description"), "`description`")
-            path = self.path(section) if namespace == "context" else ()
-            if name is None:
-                self.incomplete.add(namespace)
-                continue
-            type_ = ERROR
-            if chosen:
-                type_ = enum_of(tuple(value.name.text for value in values)) if values else SCALARS[chosen]
-            if name.text in standard and chosen and standard[name.text].base is not type_.base:
-                type_ = ERROR  # told here, and so are its uses
-                message = f"`{name.text}` is there without declaring it, as {standard[name.text].noun}"
-                self.problems.add("FS203", name.span, message, "remove the declaration, or choose another name")
-            elif name.text in standard and path:
-                message = f"`{name.text}` is there without declaring it, and not at a path"
-                self.problems.add("FS203", name.span, message, "choose another name for the value at the path")
-            self.unique(name, declared, "field")
-            text = description.value if description else ""
-            type_ = type_.or_null() if nullable and not type_.is_error else type_
-            declared.setdefault(name.text, surface.DeclaredField(name, type_, text, values, path))
+            self.unique(found.name, declared, "field")
+            declared.setdefault(found.name.text, found)
         return tuple(declared.values())
 
-    def path(self, section: JsonObject) -> tuple[str, ...]:
-        """Read the keys that lead to a field's value in the business object; none where there is no `path`."""
-        value = self.shape.get(section, "path")
+    def declared_field(
+        self, section: JsonObject, namespace: str, standard: dict[str, Type]
+    ) -> surface.DeclaredField | None:
+        shape, is_context = self.shape, namespace == "context"
+        shape.keys(section, CONTEXT_FIELD_KEYS if is_context else DECLARED_KEYS, "a declared field")
+        self.allow(section)
+        name = shape.name(shape.need(section, "name", "the field", '"name": such as "severity"'), "a field")
+        type_, values = self.type_of(section)
+        nullable = shape.boolean(shape.get(section, "nullable"), "`nullable`")
+        description = shape.string(shape.get(section, "description"), "`description`")
+        path = self.path(shape.get(section, "path")) if is_context else ()
+        if name is None:
+            return None
+        known = standard.get(name.text)
+        if known is not None and (path or not (type_.is_error or known.base is type_.base)):
+            is_other_type = not type_.is_error and known.base is not type_.base
+            self.problems.report(catalogue.standard_field(name.span, name.text, known.noun if is_other_type else ""))
+            type_ = ERROR if is_other_type else type_  # so that its uses are not reported as well
+        type_ = type_.or_null() if nullable and not type_.is_error else type_
+        return surface.DeclaredField(name, type_, description, values, path)
+
+    def path(self, value: JsonValue | None) -> tuple[str, ...]:
+        """Read the keys that lead to a field's value in the business object; none if there is no `path`."""
         if value is None:
             return ()
-        example = '["attributes", "NoiseLevel"]'
         if not isinstance(value, JsonArray):
-            keys_of_it = json.dumps(value.value.split(".")) if isinstance(value, JsonString) else example
+            keys_of_it = json.dumps(value.value.split(".")) if isinstance(value, JsonString) else catalogue.PATH
             self.shape.wrong_type(value, "`path`", "a list of keys", keys_of_it)
             return ()
         keys = [key.value for item in value.items if (key := self.shape.text(item, "a key of `path`")) is not None]
         if len(keys) == len(value.items) and not (0 < len(keys) <= limits.PATH_KEYS and all(keys)):
-            message = f"`path` must have 1 to {limits.PATH_KEYS} keys, none of them empty"
-            self.problems.add("FS509", value.span, message, f"write the keys from the outside in, such as {example}")
+            self.problems.report(catalogue.invalid_path(value.span))
         return tuple(keys)
 
     def parameters(self) -> tuple[surface.Parameter, ...]:
         value = self.shape.get(self.document, "parameters")
-        listed = under_their_names(value) if isinstance(value, JsonArray) else None
-        first = short_text(next(listed.names())) if listed is not None else ""
-        example = f"{{{first}: {{…}}, …}}" if first else '{"AS_OF_YEAR": {"type": "integer", "default": 2025}}'
+        example = '{"AS_OF_YEAR": {"type": "integer", "default": 2025}}'
         section = self.shape.object(value, "`parameters`", example) if value is not None else None
-        section = section or listed
+        if section is not None and len(section.members) > limits.PARAMETERS:
+            self.shape.too_many(section.span, "`parameters`", len(section.members), limits.PARAMETERS)
+            section = None
         if value is not None and section is None:
             self.incomplete.add("param")
-        if section is None:
-            return ()
-        if len(section.members) > limits.PARAMETERS:
-            self.shape.too_many(section.span, "`parameters`", len(section.members), limits.PARAMETERS)
-            self.incomplete.add("param")
-            return ()
         found: list[surface.Parameter] = []
-        for member in section.members:
+        for member in section.members if section is not None else ():
             name = self.shape.name(member.key, "a parameter")
             body = self.shape.object(member.value, "a parameter", '{"type": "integer", "default": 2025}')
             if name is None:
                 self.incomplete.add("param")
             else:
-                if listed is not None:  # of an object's keys the reader has told it
-                    self.unique(name, {known.name.text: known for known in found}, "parameter")
                 parameter = self.parameter(name, body) if body else None
                 found.append(parameter or surface.Parameter(name, ERROR, None, None, None, ""))
         return tuple(found)
@@ -396,36 +349,34 @@ class Sections:
         self.allow(body)
         kind = shape.text(shape.need(body, "type", "the parameter", '"type": "integer"'), "`type`")
         chosen = shape.choice(kind, "type", tuple(SCALARS)) if kind else None
-        default_value = shape.need(body, "default", "the parameter", '"default": the value where none is given')
+        default_value = shape.need(body, "default", "the parameter", '"default": the value if none is given')
         if chosen is None:
             return None
         type_ = SCALARS[chosen]
         default, minimum, maximum = self.bounded_default(body, type_, default_value)
-        description = shape.text(self.shape.get(body, "description"), "`description`")
-        return surface.Parameter(name, type_, default, minimum, maximum, description.value if description else "")
+        description = shape.string(shape.get(body, "description"), "`description`")
+        return surface.Parameter(name, type_, default, minimum, maximum, description)
 
     def review_handling(self) -> surface.ReviewHandling | None:
-        value = self.shape.get(self.document, "review_handling")
-        section = self.shape.object(value, "`review_handling`") if value is not None else None
+        value, shape = self.shape.get(self.document, "review_handling"), self.shape
+        section = shape.object(value, "`review_handling`") if value is not None else None
         if section is None:
             return None
-        self.shape.keys(section, REVIEW_HANDLING_KEYS, "`review_handling`")
-        length = self.shape.need(section, "max_length", "`review_handling`", '"max_length": 2000')
-        strategy = self.shape.text(
-            self.shape.need(section, "strategy", "`review_handling`", '"strategy": "truncate_head"'), "`strategy`"
-        )
-        chosen = self.shape.choice(strategy, "strategy", STRATEGIES) if strategy else None
-        most = self.shape.whole(length, "`max_length`", 1, limits.REVIEW_CHARACTERS) if length is not None else None
+        shape.keys(section, REVIEW_HANDLING_KEYS, "`review_handling`")
+        length = shape.need(section, "max_length", "`review_handling`", '"max_length": 2000')
+        word = shape.need(section, "strategy", "`review_handling`", '"strategy": "truncate_head"')
+        strategy = shape.text(word, "`strategy`")
+        chosen = shape.choice(strategy, "strategy", STRATEGIES) if strategy else None
+        most = shape.whole(length, "`max_length`", 1, limits.REVIEW_CHARACTERS) if length is not None else None
         return surface.ReviewHandling(most, chosen) if most and chosen else None
 
     def output(self, value: JsonValue | None, key: str) -> tuple[Named, ...]:
-        items = self.texts(value, f"`{key}`", limits.OUTPUTS)
         if isinstance(value, JsonArray) and not value.items:
-            self.problems.add("FS502", value.span, f"`{key}` names no step", "name the steps to return")
+            self.problems.report(catalogue.empty_output(value.span, key))
         names: dict[str, Named] = {}
-        for item in items:
+        for item in self.shape.list(value, f"`{key}`", limits.OUTPUTS, '["SCORE"]'):
             text = self.shape.text(item, f"a name in `{key}`")
-            if isinstance(text, JsonString):
+            if text is not None:
                 named = Named(text.span, text.value)
                 self.unique(named, names, "output")
                 names.setdefault(text.value, named)
@@ -433,8 +384,7 @@ class Sections:
 
     def unique(self, name: Named, taken: Mapping[str, object], what: str) -> None:
         if name.text in taken:
-            help = "remove one of them" if what == "output" else "rename or remove one of them"
-            self.problems.add("FS203", name.span, f"the {what} `{name.text}` is there already", help)
+            self.problems.report(catalogue.duplicate(name.span, what, name.text))
 
 
 def _is_outside(value: float, minimum: float | None, maximum: float | None) -> bool:

@@ -1,4 +1,4 @@
-"""Fixes in a seed's text what can be read in one way only: a misspelt name, and the order of the steps.
+"""Fixes in a seed's text what has one reading only: a misspelt name, and the order of the steps.
 
 In: the text with its diagnostics. Out: the text with the changes, everything else as the author laid it out.
 """
@@ -10,15 +10,14 @@ from collections.abc import Callable, Collection, Iterable
 
 from formulaseed.diagnostics.model import Diagnostic
 from formulaseed.seed import surface
-from formulaseed.seed.mentions import mentioned_names
-from formulaseed.seed.write.sorting import dependency_order
+from formulaseed.seed.write.canonical import dependency_order
 from formulaseed.source.json_reader import JsonArray, JsonObject, JsonValue
 from formulaseed.source.text import Span
 
 _DUPLICATE = ("FS005", "FS203")
 _UNKNOWN = ("FS201", "FS204")
 _CONSTANT = ("FS603", "FS607", "FS608", "FS610")
-"""Warnings of what is the same for every restaurant: a sign that a name was taken for another."""
+"""Warnings of constants: a sign that a name was replaced by the wrong one."""
 
 
 def applicable(diagnostics: Collection[Diagnostic], program: surface.Program | None) -> list[Diagnostic]:
@@ -56,7 +55,7 @@ def _unused(program: surface.Program) -> set[str]:
     steps = (*program.steps, *program.nameless)
     names = [*(each.name for each in program.fields), *(each.name for each in (*program.meta, *program.context))]
     names += [*(each.name for each in program.parameters), *(step.name for step in steps)]
-    mentioned = {_bare(name) for step in steps for name in mentioned_names(step)}
+    mentioned = {_bare(name) for step in steps for name in step.mentioned_names()}
     return {name.text for name in names} - mentioned - {name.text for name in program.output}
 
 
@@ -88,12 +87,12 @@ def _counted(diagnostics: Iterable[Diagnostic], chosen: Callable[[Diagnostic], b
 
 
 def with_steps_sorted(text: str, tree: JsonValue, program: surface.Program) -> str:
-    """The text with the steps in dependency order; unchanged where there is none, or a step could not be read."""
+    """Return the text with the steps in dependency order; unchanged if there is none, or a step could not be read."""
     compute = tree.get(program.steps_key) if isinstance(tree, JsonObject) else None
     if not isinstance(compute, JsonArray) or len(compute.items) != len(program.written_steps()):
         return text
-    order, stuck = dependency_order(program)
-    if stuck is not None:
+    order, cycle = dependency_order(program)
+    if cycle:
         return text
     spans = [item.span for item in compute.items]
     parts: list[str] = []

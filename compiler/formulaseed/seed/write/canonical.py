@@ -1,23 +1,24 @@
-"""The canonical form of a seed: the specification's order of keys, the author's order of everything else.
+"""The canonical form of a seed: the specification's order of keys, in one layout; its hash; its steps sorted.
 
 Two seeds with one canonical form mean the same. The order of tables, values and conditions is kept, since it
-can matter and is the author's. `fmt` writes this form; its hash stands in the generated module. `$schema` tells
-editors how to help and says nothing of the policy: `fmt` keeps it, the hash leaves it out.
+can matter and is the author's. `fmt` writes this form; its hash is in the generated module. `$schema` is for
+editors and not part of the policy: `fmt` keeps it, the hash leaves it out.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from graphlib import CycleError, TopologicalSorter
+from heapq import heappop, heappush
 
-from formulaseed.seed.read.keys import OLDER_STEP_KEYS, OLDER_TOP_KEYS, is_older
+from formulaseed.diagnostics.catalogue import seed as catalogue
+from formulaseed.diagnostics.model import Problems
+from formulaseed.seed import surface
+from formulaseed.seed.read.sections import EXTRACT_KEYS, V1_KEYS, V1_STEP_KEYS, V2_KEYS, is_v1
 from formulaseed.source.json_reader import Plain
 
-_TOP = (
-    "$schema", "task_name", "version", "description", "parameters", "context", "filter", "extract", "review_handling",
-    "compute", "output", "allow",
-)  # fmt: skip
-_EXTRACT = ("fields", "meta", "passes", "validity")
+WIDTH = 120
 _FIELD = (
     "name", "type", "nullable", "description", "values", "path", "default", "evidence", "hint", "minimum", "maximum",
     "sources", "allow",
@@ -30,17 +31,16 @@ _RULE = ("when", "then", "else")
 
 
 def canonical(seed: Plain) -> Plain:
-    """The seed with its keys in its shape's order; unknown keys keep theirs, behind."""
+    """Return the seed with its keys in the order of its version; unknown keys keep theirs, at the end."""
     if not isinstance(seed, dict):
         return seed
-    if is_older(seed):
-        return _older(seed)
-    top = _ordered(seed, _TOP)
+    if is_v1(seed):
+        top = _each(_inputs(_ordered(seed, V1_KEYS)), "extraction_fields", _FIELD)
+        return _each(top, "compute_dag", V1_STEP_KEYS)
+    top = _ordered(seed, V2_KEYS)
     if isinstance(top.get("extract"), dict):
-        extract = _ordered(top["extract"], _EXTRACT)
-        for key in ("fields", "meta"):
-            extract = _each(extract, key, _FIELD)
-        top["extract"] = extract
+        extract = _ordered(top["extract"], EXTRACT_KEYS)
+        top["extract"] = _each(_each(extract, "fields", _FIELD), "meta", _FIELD)
     top = _each(_inputs(top), "compute", _STEP)
     steps = top.get("compute")
     if isinstance(steps, list):
@@ -48,31 +48,17 @@ def canonical(seed: Plain) -> Plain:
     return top
 
 
-def _older(seed: dict[str, Plain]) -> dict[str, Plain]:
-    top = _each(_ordered(seed, ("$schema", *OLDER_TOP_KEYS)), "extraction_fields", _FIELD)
-    return _each(_inputs(top), "compute_dag", OLDER_STEP_KEYS)
-
-
 def _inputs(top: dict[str, Plain]) -> dict[str, Plain]:
-    """The declared fields and parameters, which both shapes have."""
+    """Return the seed with its declared fields and parameters in order, which both versions have."""
     parameters = top.get("parameters")
     if isinstance(parameters, dict):
         top = {**top, "parameters": {name: _ordered(body, _FIELD) for name, body in parameters.items()}}
     return _each(top, "context", _FIELD)
 
 
-def sha256(seed: Plain) -> str:
-    """The hash, in hex, of the canonical form without `$schema` and white space, in UTF-8."""
-    import hashlib
-
-    meant = {key: value for key, value in seed.items() if key != "$schema"} if isinstance(seed, dict) else seed
-    text = json.dumps(canonical(meant), ensure_ascii=False, separators=(",", ":"))
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
-
-
 def _ordered(value: Plain, keys: Sequence[str]) -> dict[str, Plain]:
     if not isinstance(value, dict):
-        return value  # type: ignore[return-value]  # of the wrong shape: left as it is
+        return value  # type: ignore[return-value]  # malformed: left as it is
     known = {key: value[key] for key in keys if key in value}
     return {**known, **{key: item for key, item in value.items() if key not in known}}
 
@@ -82,3 +68,80 @@ def _each(value: dict[str, Plain], key: str, keys: Sequence[str]) -> dict[str, P
     if isinstance(items, list):
         return {**value, key: [_ordered(item, keys) for item in items]}
     return value
+
+
+def sha256(seed: Plain) -> str:
+    """Return the hash, in hex, of the canonical form without `$schema` and white space, in UTF-8."""
+    import hashlib
+
+    policy = {key: value for key, value in seed.items() if key != "$schema"} if isinstance(seed, dict) else seed
+    text = json.dumps(canonical(policy), ensure_ascii=False, separators=(",", ":"))
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+# --- layout
+
+
+def layout(value: Plain) -> str:
+    """Return a value as readable JSON: what fits on a line is on one, the rest is broken up."""
+    return _layout(value, 0, 0) + "\n"
+
+
+def _layout(value: Plain, indent: int, used: int) -> str:
+    flat = json.dumps(value, ensure_ascii=False)
+    if not isinstance(value, dict | list) or not value:
+        return flat
+    # a list of objects with names is always broken up, so that one step or field is on one line
+    is_section = isinstance(value, list) and any(isinstance(item, dict) and "name" in item for item in value)
+    if indent > 0 and used + len(flat) <= WIDTH and not is_section:
+        return flat
+    inner = " " * (indent + 2)
+    if isinstance(value, dict):
+        opening, closing = "{", "}"
+        items = []
+        for key, item in value.items():
+            head = f"{json.dumps(key, ensure_ascii=False)}: "
+            items.append(f"{inner}{head}{_layout(item, indent + 2, len(inner) + len(head) + 1)}")
+    else:
+        opening, closing = "[", "]"
+        items = [f"{inner}{_layout(item, indent + 2, len(inner) + 1)}" for item in value]
+    return f"{opening}\n" + ",\n".join(items) + f"\n{' ' * indent}{closing}"
+
+
+# --- the order of steps
+
+
+def dependency_order(program: surface.Program) -> tuple[list[int], list[surface.Step]]:
+    """Return the places of the steps, each behind those that it uses, else in the author's order; or a cycle of steps."""
+    steps = program.written_steps()
+    places = {step.name.text: index for index, step in enumerate(steps)}
+    uses: dict[int, set[int]] = {index: set() for index in range(len(steps))}
+    for step in program.steps:
+        place = places[step.part_of or step.name.text]
+        uses[place] |= {places[name] for name in step.mentioned_names() if name in places}
+    sorter = TopologicalSorter(uses)
+    try:
+        sorter.prepare()
+    except CycleError as error:
+        return [], [steps[index] for index in reversed(error.args[1][1:])]
+    order: list[int] = []
+    ready: list[int] = []
+    while sorter.is_active():
+        for index in sorter.get_ready():
+            heappush(ready, index)
+        order.append(heappop(ready))
+        sorter.done(order[-1])
+    return order, []
+
+
+def sorted_steps(seed: Plain, program: surface.Program, problems: Problems) -> Plain:
+    """Return the seed with its steps sorted; unchanged if steps use one another in a cycle, which is reported."""
+    assert isinstance(seed, dict)
+    compute = seed[program.steps_key]
+    assert isinstance(compute, list)
+    order, cycle = dependency_order(program)
+    if cycle:
+        names = [step.name.text for step in cycle]
+        problems.report(catalogue.cycle(cycle[0].name.span, names))
+        return seed
+    return {**seed, program.steps_key: [compute[index] for index in order]}

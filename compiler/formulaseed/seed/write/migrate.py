@@ -1,9 +1,8 @@
-"""A seed of the older shape as one of the newer shape that computes the same.
+"""A seed v1 as a seed v2 that computes the same.
 
-In: the older seed's JSON, and the program that it was lowered to, without errors. Out: the newer seed's JSON, and a
-list of what it cannot say. A loop inside a larger formula becomes a step of its own. Conditions that compare a
-field with a value become `where`, any other condition on a review a filter with `expr`; a condition that asks for a
-step's value goes into the formula of a count or a sum.
+In: the JSON of the v1, and the program that it was lowered to, without errors. Out: the JSON of the v2, and a list of what it
+cannot express. A loop inside a larger formula becomes a step of its own. Conditions that compare a field with a value become
+`where`, any other condition on a review a filter with `expr`; one that uses a step goes into the formula of a count or sum.
 """
 
 from __future__ import annotations
@@ -14,11 +13,11 @@ from dataclasses import dataclass, field
 
 from formulaseed.language import ast
 from formulaseed.language.functions import FUNCTIONS
-from formulaseed.language.operators import NEGATED
 from formulaseed.language.printer import expression_text
 from formulaseed.language.types import Value
 from formulaseed.seed import surface
-from formulaseed.seed.read.entries import Object, Test, comparison, is_simple, merge, pairs
+from formulaseed.seed.read.condition_objects import Object, Test, as_tests, merge
+from formulaseed.seed.read.conditions import all_of
 from formulaseed.source.json_reader import Plain
 from formulaseed.source.text import Span
 
@@ -27,7 +26,7 @@ _KEPT = ("task_name", "version", "description", "parameters", "context", "review
 
 @dataclass(frozen=True, slots=True)
 class NotMoved:
-    """Something of the older seed that the newer one lacks, and why."""
+    """Something of the seed v1 that v2 lacks, and why."""
 
     span: Span
     reason: str
@@ -35,7 +34,7 @@ class NotMoved:
 
 @dataclass(slots=True)
 class Migration:
-    """The newer seed. Where `not_moved` names any step it is not whole; what is `left_out` changes no result."""
+    """The seed v2. If `not_moved` names any step it is incomplete; what is `left_out` changes no result."""
 
     seed: Object
     not_moved: list[NotMoved] = field(default_factory=list)
@@ -43,7 +42,7 @@ class Migration:
 
 
 def migrate(seed: Mapping[str, Plain], program: surface.Program) -> Migration:
-    """Rewrite a seed of the older shape as one of the newer shape."""
+    """Rewrite a seed v1 as v2."""
     moved: Object = {key: seed[key] for key in _KEPT if key in seed}
     if program.keywords:
         moved["filter"] = {"keywords": [keyword.text for keyword in program.keywords]}
@@ -84,7 +83,7 @@ def _objects(items: Plain) -> Iterator[Object]:
 
 
 class _Writer:
-    """Writes the steps of the newer seed."""
+    """Writes the steps of the seed v2."""
 
     def __init__(self, program: surface.Program, not_moved: list[NotMoved]) -> None:
         self.not_moved = not_moved
@@ -95,36 +94,35 @@ class _Writer:
     def step(self, step: surface.Step) -> None:
         self.name = step.name.text
         match step.operation:
-            case surface.Count(where):
+            case surface.Aggregate("count", _, where):
                 tests, rest = self._where(where)
                 if rest is None:
                     self._add("count", **tests)
                 else:
                     self._add("sum", expr=f"1 if {expression_text(rest)} else 0", **tests)
-            case surface.Sum(expression, where):
+            case surface.Aggregate("sum", expression, where) if expression is not None:
                 tests, rest = self._where(where)
                 if rest is not None:
                     expression = ast.Conditional(rest.span, rest, expression, ast.Literal(rest.span, 0))
                 self._add("sum", expr=expression_text(expression), **tests)
-            case surface.Extreme():
+            case surface.Aggregate():
                 self._extreme(step.operation, step.span)
             case surface.Formula(expression):
                 self._formula(expression)
             case _:
-                raise AssertionError("the older shape has no other operations")
+                raise AssertionError("seed v1 has no other operations")
 
     def _add(self, op: str, **parts: Plain) -> None:
         self.steps.append({"name": self.name, "op": op, **parts})
 
-    def _extreme(self, operation: surface.Extreme, span: Span) -> None:
-        op = "max" if operation.largest else "min"
+    def _extreme(self, operation: surface.Aggregate, span: Span) -> None:
+        op = operation.function
         tests, rest = self._where(operation.where)
         if rest is not None:
-            reason = (
-                f"`{op}` over reviews where `{expression_text(rest)}`: no condition on reviews asks for a step's value"
-            )
+            reason = f"`{op}` over reviews where `{expression_text(rest)}`: no condition on reviews can use a step"
             self.not_moved.append(NotMoved(span, reason))
         expression = operation.expression
+        assert expression is not None
         is_field = isinstance(expression, ast.Name) and expression.text.startswith(("extraction.", "meta."))
         value = {"field" if is_field else "expr": expression_text(expression)}
         default = {"default": operation.default.value} if operation.default is not None else {}
@@ -142,54 +140,32 @@ class _Writer:
             self._add("expr", expr=expression_text(expression))
 
     def _is_plain(self, value: Value) -> bool:
-        """Whether a literal cannot be taken for a formula."""
+        """Return whether a literal cannot be read as a formula."""
         words = re.findall(r"[A-Za-z_]\w*", value) if isinstance(value, str) else []
         return not any(word in self.taken or word in FUNCTIONS for word in words)
 
     # --- conditions
 
     def _where(self, where: ast.Expr | None) -> tuple[Object, ast.Expr | None]:
-        """The condition as `where`, as far as it goes, and the rest, which is asked after it."""
+        """Return the condition as `where`, as far as it goes, and the rest, which is to be tested after it."""
         tests: list[Test] = []
         parts = ast.conjuncts(where)
         for index, part in enumerate(parts):
-            if _names_a_step(part):
-                rest = parts[index:]
-                whole = rest[0] if len(rest) == 1 else ast.Logical(rest[0].span, "and", tuple(rest))
-                return self._object(tests), whole
-            tests += self._tests(part, True)
+            if any(isinstance(node, ast.Name) and "." not in node.text for node in ast.walk(part)):  # a step
+                return self._object(tests), all_of(parts[index:])
+            tests += as_tests(part) or [(self._filter(expr=expression_text(part)), True)]
         return self._object(tests), None
 
     def _object(self, tests: Sequence[Test]) -> Object:
-        """One object; what cannot be an entry of it, as its key is there already, is asked in a filter."""
+        """Return one object; what cannot be an entry of it, as its key is there already, goes into a filter."""
         merged: Object = {}
         for key, test in tests:
             if not merge(merged, (key, test)):
-                name = self._filter(where={key: test})
-                merged[name] = True
+                merged[self._filter(where={key: test})] = True
         return {"where": merged} if merged else {}
 
-    def _tests(self, condition: ast.Expr, truth: bool) -> list[Test]:
-        """Entries that hold together where a condition is true, or where it is false."""
-        match condition:
-            case ast.Not(_, operand):
-                return self._tests(operand, not truth)
-            case ast.Logical(_, operator, operands) if (operator == "and") is truth:
-                return [test for operand in operands for test in self._tests(operand, truth)]
-            case ast.Comparison(_, _, operators, _) if truth and len(operators) > 1:
-                return self._tests(pairs(condition), truth)
-            case ast.Comparison(_, _, (_,), _) if is_simple(condition):
-                subject, operator, value = comparison(condition)
-                operator = operator if truth else NEGATED[operator]
-                if operator != "not in":
-                    return [(subject, value if operator == "==" else {operator: value})]
-            case ast.Name(_, text):
-                return [(text, truth)]
-        formula = condition if truth else ast.Not(condition.span, condition)
-        return [(self._filter(expr=expression_text(formula)), True)]
-
     def _filter(self, **parts: Plain) -> str:
-        """Add a filter; the key that asks it."""
+        """Add a filter, and return the key that tests it."""
         suffix = "_WHERE" if self.name.isupper() else "_where"
         name, number = f"{self.name[:80]}{suffix}", 1
         while name in self.taken:
@@ -200,13 +176,8 @@ class _Writer:
         return f"${name}"
 
 
-def _names_a_step(condition: ast.Expr) -> bool:
-    """Whether a condition asks for the value of a step, which no filter can."""
-    return any(isinstance(node, ast.Name) and "." not in node.text for node in ast.walk(condition))
-
-
 def _rules(expression: ast.Expr) -> Iterator[tuple[ast.Expr | None, Value]]:
-    """The rules of a chain of conditions that chooses among literals, `else` last; nothing for anything else."""
+    """Yield the rules of a chain of conditions that chooses among literals, `else` last; nothing for any other formula."""
     found: list[tuple[ast.Expr | None, Value]] = []
     while isinstance(expression, ast.Conditional) and isinstance(expression.then, ast.Literal):
         found.append((expression.condition, expression.then.value))

@@ -1,8 +1,7 @@
-"""Formulas of the older shape, as operations of the common program.
+"""Formulas of seed v1 as operations of the surface program.
 
-In: the steps as written, with `extractions`, loops and subscripts. Out: the steps of the common program, in which a
-loop has become a count, a sum or an extreme. What cannot be placed is told where it stands, and the rest of the
-formula is read on.
+In: the steps as written, with `extractions`, loops and subscripts. Out: surface steps, in which a loop has become an
+aggregate. What has no meaning is reported, and the rest of the formula is read on.
 """
 
 from __future__ import annotations
@@ -10,30 +9,20 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from formulaseed.diagnostics.model import Problems
+from formulaseed.diagnostics.catalogue import seed as catalogue
+from formulaseed.diagnostics.model import Diagnostic, Problems
 from formulaseed.language import ast
 from formulaseed.language.types import Base
 from formulaseed.seed import surface
-from formulaseed.seed.mentions import mentioned_names
-from formulaseed.seed.read.parts import Aggregate, Parts, enclosed
-from formulaseed.seed.read.review_names import EXTRACTIONS, Inputs, ReviewNames
-from formulaseed.seed.surface import Named
+from formulaseed.seed.read.v1_names import EXTRACTIONS, Inputs, ReviewNames
+from formulaseed.seed.read.v1_parts import Parts, enclosed
+from formulaseed.seed.surface import Aggregate, Named
 from formulaseed.source.text import Span
-
-_EXAMPLES = {
-    "sum": "sum(1 for e in extractions if …)",
-    "len": "len([e for e in extractions if …])",
-    "any": "any(e['field'] == 'value' for e in extractions)",
-    "all": "all(e['field'] == 'value' for e in extractions)",
-    "max": "max((e['field'] for e in extractions), default=0)",
-    "min": "min((e['field'] for e in extractions), default=0)",
-}
-"""The functions that take a loop, with how they are written."""
 
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """A step as its author wrote it; `formula` is None where it could not be read, which was told."""
+    """A step as its author wrote it; `formula` is None if it could not be parsed, which has been reported."""
 
     name: Named
     place: Span
@@ -42,7 +31,7 @@ class Written:
 
 @dataclass(frozen=True, slots=True)
 class _At:
-    """Where an expression stands: in which loop, by its variable, and behind which conditions on the restaurant."""
+    """Where an expression is: in which loop, by its variable, and behind which conditions on the restaurant."""
 
     loop: str | None = None
     guards: tuple[ast.Expr, ...] = ()
@@ -53,7 +42,7 @@ class _At:
 
 @dataclass(frozen=True, slots=True)
 class _Loop:
-    """A loop over `extractions`, and its conditions in the terms of the common program."""
+    """A loop over `extractions`, and its conditions as the surface program has them."""
 
     node: ast.Comprehension
     conditions: list[ast.Expr]
@@ -77,7 +66,7 @@ class FormulaReader:
         taken = {*self.names.steps, *returned}
         for step in written:
             if step.formula is not None:
-                taken.update(mentioned_names(surface.Step(step.name, step.place, surface.Formula(step.formula))))
+                taken.update(surface.Step(step.name, step.place, surface.Formula(step.formula)).mentioned_names())
         self.parts = Parts(inputs, taken, problems)
         self.owner = ""
 
@@ -119,7 +108,7 @@ class FormulaReader:
             case ast.Name():
                 return self.names.name(node, at.loop)
             case ast.FilterName():
-                return self.names.filter(node)
+                return self._report(catalogue.filter_in_v1(node.span))
             case ast.Subscript():
                 return self.names.subscript(node, at.loop)
             case ast.Unary(span, operator, operand):
@@ -138,18 +127,16 @@ class FormulaReader:
                 return self._value(self._whole(node, at), node)
             case ast.Comprehension():
                 self._loop(node, at)
-                message = "a loop has no value of its own"
-                return self._invalid(node.span, message, "put it into `sum`, `min`, `max`, `any`, `all` or `len`")
-            case ast.Keyword(span, name, value):
+                return self._report(catalogue.bare_loop(node.span))
+            case ast.Keyword(_, name, value):
                 self.lower(value, at)
-                help = "give them by position, such as `round(x, 2)`"
-                return self._invalid(name.span, "arguments have no names here", help)
+                return self._report(catalogue.named_argument(name.span))
 
     def condition(self, node: ast.Expr, at: _At) -> ast.Expr:
         """An expression of which only the truth is asked: a list is true that is not empty."""
         match node:
             case ast.Name(span, text) if text == EXTRACTIONS != at.loop:
-                return self._compared(surface.Count(None), span, "len(extractions)")
+                return self._compared(Aggregate("count", None, None), span, "len(extractions)")
             case ast.Comprehension(span, is_list=True) if at.loop is None:
                 loop = self._loop(node, at)
                 return self._there_are(loop, span, at, _counting(loop.node)) if loop else ast.Invalid(span)
@@ -190,9 +177,14 @@ class FormulaReader:
 
     def _with_default(
         self, guard: ast.Expr | None, found: Aggregate | ast.Expr, other: Aggregate | ast.Expr, at: _At
-    ) -> surface.Extreme | None:
+    ) -> Aggregate | None:
         """An extreme that is asked for where there are such reviews, and a literal where there are none, as one."""
-        if guard is None or not isinstance(found, surface.Extreme) or found.default is not None:
+        if (
+            guard is None
+            or not isinstance(found, Aggregate)
+            or found.function not in ("max", "min")
+            or found.default is not None
+        ):
             return None
         default = _folded(other) if isinstance(other, ast.Expr) else None
         if not isinstance(default, ast.Literal) or isinstance(default.value, bool | str):
@@ -200,77 +192,59 @@ class FormulaReader:
         return replace(found, default=default) if self.parts.asks_for(guard, found.where, at.guards) else None
 
     def _call(self, node: ast.Call, at: _At) -> ast.Expr:
-        foreign = self.names.function(node, at.loop)
-        if foreign is not None:
-            return foreign
+        method = self.names.method(node, at.loop)
+        if method is not None:
+            return method
         return ast.Call(node.span, node.name, tuple([self.lower(argument, at) for argument in node.arguments]))
 
     # --- loops
 
     def _aggregate(self, node: ast.Call, at: _At) -> Aggregate | ast.Expr | None:
-        """What a call makes of the reviews: an aggregate, or an expression of one; None for any other call."""
+        """Return what a call makes of the reviews: an aggregate, or an expression of one; None for any other call."""
         name = node.name.text
-        if name not in _EXAMPLES:
+        if name not in catalogue.LOOPS or not node.arguments:
             return None
-        positional = [a for a in node.arguments if not isinstance(a, ast.Keyword)]
-        keywords = [a for a in node.arguments if isinstance(a, ast.Keyword)]
-        first = positional[0] if positional else None
-        if (
-            name == "len"
-            and isinstance(first, ast.Name)
-            and first.text == EXTRACTIONS != at.loop
-            and len(node.arguments) == 1
-        ):
-            return surface.Count(None)
+        first, *others = node.arguments
+        if name == "len" and isinstance(first, ast.Name) and first.text == EXTRACTIONS != at.loop and not others:
+            return Aggregate("count", None, None)
         over, default = _over_and_default(first)
         if over is None:
-            if name not in ("any", "all"):
-                return None
-            for argument in node.arguments:
-                self.lower(argument.value if isinstance(argument, ast.Keyword) else argument, at)
-            return self._invalid(node.span, f"`{name}` takes a loop", f"write `{_EXAMPLES[name]}`", "FS303")
+            return self._without_loop(node, at) if name in ("any", "all") else None
         loop = self._loop(over, at)
-        help = f"write `{_EXAMPLES[name]}`"
-        if default is not None:
-            default = self.lower(default, at)
-            if name in ("len", "any", "all"):
-                loop = self._no_loop(default.span, f"`{name}` takes one list alone", help)
-        for keyword in keywords:
-            value = self.lower(keyword.value, at)
-            if keyword.name.text == "default" and name in ("max", "min") and default is None:
-                default = value
+        default = self.lower(default, at) if default is not None else None
+        has_default = default is not None
+        for argument in others:
+            if isinstance(argument, ast.Keyword) and argument.name.text == "default" and default is None:
+                default = self.lower(argument.value, at)
             else:
-                message = f"`{name}` of a loop takes no `{keyword.name.text}`"
-                loop = self._no_loop(keyword.name.span, message, help)
-        if len(positional) > 1:
-            help = "add it outside: `10 + sum(…)`" if name == "sum" else help
-            loop = self._no_loop(positional[1].span, f"`{name}` takes one loop alone", help)
+                loop = self._no_loop(catalogue.loop_arguments(argument.span, name))
+        if default is not None and (name in ("len", "any", "all") or (name == "sum" and not has_default)):
+            loop = self._no_loop(catalogue.loop_arguments(default.span, name))
         return self._made(name, loop, _folded(default), node, at) if loop is not None else ast.Invalid(node.span)
 
+    def _without_loop(self, node: ast.Call, at: _At) -> ast.Expr:
+        for argument in node.arguments:
+            self.lower(argument.value if isinstance(argument, ast.Keyword) else argument, at)
+        return self._report(catalogue.takes_loop(node.span, node.name.text))
+
     def _loop(self, node: ast.Comprehension, at: _At) -> _Loop | None:
-        """The loop with its conditions read; None where it cannot be placed, which is told."""
-        variable, source = node.variable, node.source
-        inside = _At(loop=variable.text)
+        """Return the loop with its conditions read; None if it has no meaning here, which is reported."""
+        inside = _At(loop=node.variable.text)
         conditions = [self.condition(condition, inside) for condition in node.conditions]
         flat = [part for condition in conditions for part in ast.conjuncts(condition)]
         loop: _Loop | None = _Loop(node, flat, inside)
+        source = node.source
         if at.loop is not None:
-            help = "give the inner loop a step of its own before this one, and use that"
-            loop = self._no_loop(node.span, "a loop cannot stand inside another", help)
-        if "." in variable.text:
-            loop = self._no_loop(variable.span, "a loop's variable is one name", "write `for e in extractions`")
-        if not isinstance(source, ast.Name):
-            help = "write `for e in extractions`, with conditions behind `if`"
-            loop = self._no_loop(source.span, "a loop runs over `extractions` alone", help)
-        elif source.text != EXTRACTIONS or at.loop == EXTRACTIONS:
-            message = f"there is no list `{source.text}`"
-            loop = self._no_loop(source.span, message, "loops run over `extractions`", "FS201")
+            loop = self._no_loop(catalogue.nested_loop(node.span))
+        if "." in node.variable.text or not (isinstance(source, ast.Name) and source.text == EXTRACTIONS != at.loop):
+            name = source.text if isinstance(source, ast.Name) else ""
+            loop = self._no_loop(catalogue.loop_over_other(source.span, name))
         if loop is None:
             self._element(node.element, inside)
         return loop
 
     def _element(self, element: ast.Expr, inside: _At) -> ast.Expr | None:
-        """What stands before `for`; None for the review itself."""
+        """Return what is before `for`; None for the review itself."""
         if isinstance(element, ast.Name) and element.text == inside.loop:
             return None
         return self.lower(element, inside)
@@ -291,61 +265,57 @@ class FormulaReader:
 
     def _sum(self, loop: _Loop, default: ast.Expr | None, at: _At) -> Aggregate | ast.Expr:
         if default is not None and not (isinstance(default, ast.Literal) and default.value == 0):
-            return self._invalid(default.span, "a sum over nothing is 0", "add what is to be added in the formula")
+            return self._report(catalogue.loop_arguments(default.span, "sum"))
         element = self.lower(loop.node.element, loop.inside)
         if self.parts.kind(element) is Base.BOOLEAN:
             is_true = isinstance(element, ast.Literal) and element.value
             return self._count(loop if is_true else loop.behind([element]), at)
         if isinstance(element, ast.Literal) and element.value == 1 and isinstance(element.value, int):
             return self._count(loop, at)
-        return surface.Sum(element, self.parts.condition(at.guards, loop.conditions, element, loop.node.span))
+        return Aggregate("sum", element, self.parts.condition(at.guards, loop.conditions, element, loop.node.span))
 
     def _extreme(
         self, name: str, loop: _Loop, default: ast.Expr | None, call: ast.Call, at: _At
     ) -> Aggregate | ast.Expr:
         element = self.lower(loop.node.element, loop.inside)
         if self.parts.kind(element) is Base.BOOLEAN:
-            help = f"write `{_EXAMPLES['any' if name == 'max' else 'all']}`"
-            message = f"`{name}` takes numbers, and this is true or false"
-            return self._invalid(loop.node.element.span, message, help, "FS301")
+            return self._report(catalogue.boolean_extreme(loop.node.element.span, name))
         where = self.parts.condition(at.guards, loop.conditions, element, call.span)
         if default is None or isinstance(default, ast.Literal):
-            return surface.Extreme(name == "max", element, where, default, call.span)
-        found = self._value(surface.Extreme(name == "max", element, where, None, call.span), call)
-        some = self._compared(surface.Count(where), call.span, _counting(loop.node))
+            return Aggregate(name, element, where, default, call.span)
+        found = self._value(Aggregate(name, element, where, None, call.span), call)
+        some = self._compared(Aggregate("count", None, where), call.span, _counting(loop.node))
         return ast.Conditional(call.span, some, found, default)
 
     def _length(self, loop: _Loop, at: _At) -> Aggregate | ast.Expr:
         element = self._element(loop.node.element, loop.inside)
-        if not loop.node.is_list:
-            return self._invalid(loop.node.span, "`len` takes a list", f"write `{_EXAMPLES['len']}`")
-        if not (element is None or isinstance(element, ast.Literal | ast.Invalid) or _is_field(element)):
-            help = f"write `{_EXAMPLES['len']}`"
-            return self._invalid(loop.node.element.span, "`len` counts reviews, whatever stands here", help)
+        is_field = isinstance(element, ast.Name) and bool(element.written)
+        if not loop.node.is_list or not (element is None or is_field or isinstance(element, ast.Literal | ast.Invalid)):
+            return self._report(catalogue.takes_loop(loop.node.span, "len"))
         return self._count(loop, at)
 
-    def _count(self, loop: _Loop, at: _At) -> surface.Count:
-        return surface.Count(self.parts.condition(at.guards, loop.conditions, None, loop.node.span))
+    def _count(self, loop: _Loop, at: _At) -> Aggregate:
+        return Aggregate("count", None, self.parts.condition(at.guards, loop.conditions, None, loop.node.span))
 
     def _there_are(self, loop: _Loop, span: Span, at: _At, written: str, operator: str = ">") -> ast.Expr:
-        """The condition that some reviews match, or with `==` that none does; `written` is how to count them."""
+        """Return the condition that some reviews match, or with `==` that none does; `written` is how to count them."""
         return self._compared(self._count(loop, at), span, written, operator)
 
-    def _compared(self, counted: surface.Count, span: Span, written: str, operator: str = ">") -> ast.Expr:
+    def _compared(self, counted: Aggregate, span: Span, written: str, operator: str = ">") -> ast.Expr:
         number = self.parts.value_of(counted, span, self.owner, written)
         return ast.Comparison(span, number, (operator,), (ast.Literal(span, 0),))
 
-    def _no_loop(self, span: Span, message: str, help: str, code: str = "FS103") -> _Loop | None:
-        self.problems.add(code, span, message, help)
+    def _no_loop(self, found: Diagnostic) -> _Loop | None:
+        self.problems.report(found)
         return None
 
-    def _invalid(self, span: Span, message: str, help: str, code: str = "FS103") -> ast.Invalid:
-        self.problems.add(code, span, message, help)
-        return ast.Invalid(span)
+    def _report(self, found: Diagnostic) -> ast.Invalid:
+        self.problems.report(found)
+        return ast.Invalid(found.span)
 
 
 def _over_and_default(argument: ast.Expr | None) -> tuple[ast.Comprehension | None, ast.Expr | None]:
-    """The loop of an argument, and in `[… for …] or [0]` what stands for nothing."""
+    """Return the loop of an argument, and the value over no reviews in `[… for …] or [0]`."""
     if isinstance(argument, ast.Comprehension):
         return argument, None
     match argument:
@@ -369,7 +339,3 @@ def _counting(node: ast.Comprehension, *tests: str) -> str:
     variable = node.variable.text
     conditions = "".join(f" if {test}" for test in (*(enclosed(c) for c in node.conditions), *tests))
     return f"len([{variable} for {variable} in extractions{conditions}])" if conditions else "len(extractions)"
-
-
-def _is_field(node: ast.Expr) -> bool:
-    return isinstance(node, ast.Name) and bool(node.written)

@@ -20,7 +20,7 @@ from formulaseed.testing import reference_evaluate
 from helpers import formulaseed, write_json
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from older_seeds import FIELDS, older_inputs, older_seeds, python_scope
+from seed_v1_cases import FIELDS, python_scope, v1_inputs, v1_seeds
 
 Json = Any
 _FUNCTIONS = {
@@ -58,7 +58,7 @@ def assert_same(found: tuple[Any, ...], expected: tuple[Any, ...]) -> None:
             assert len(kinds) == 1 or kinds == {int, float}, (name, value, expected[1][name])
 
 
-@given(older_seeds(), st.data())
+@given(v1_seeds(), st.data())
 def test_formulas_are_what_python_makes_of_them(seed: Json, data: st.DataObject) -> None:
     """Each step has the value that `eval` gives its formula; where that fails, so does the step, in both evaluators."""
     errors = [d for d in analyse(seed).diagnostics if d.severity == "error"]
@@ -67,7 +67,7 @@ def test_formulas_are_what_python_makes_of_them(seed: Json, data: st.DataObject)
     loaded = load_seed(seed)
     module = Evaluator(module_from_source(compile_seed(loaded, formatted=False), "older"))
     for _ in range(4):
-        rows, context = data.draw(older_inputs)
+        rows, context = data.draw(v1_inputs)
         expected = as_python(seed, rows, context)
         assert_same(outcome(reference_evaluate, loaded, rows, context), expected)
         assert_same(outcome(module.trace, rows, context), expected)
@@ -102,7 +102,7 @@ def test_a_loop_fails_only_where_it_is_asked_for(formula: str) -> None:
 # --- as a seed of the newer shape
 
 
-@given(older_seeds(), st.data())
+@given(v1_seeds(), st.data())
 def test_a_migrated_seed_computes_the_same(seed: Json, data: st.DataObject) -> None:
     """Every step of the author has the same value or fails alike; what could not be moved is named."""
     found = analyse(seed)
@@ -117,7 +117,7 @@ def test_a_migrated_seed_computes_the_same(seed: Json, data: st.DataObject) -> N
     assert not moved.has_errors, (migration.seed, [(d.pointer, d.message) for d in moved.diagnostics])
     newer = load_seed(migration.seed)
     for _ in range(4):
-        rows, context = data.draw(older_inputs)
+        rows, context = data.draw(v1_inputs)
         before = outcome(reference_evaluate, seed, rows, context)
         after = outcome(reference_evaluate, newer, rows, context)
         if before[0] == "values":
@@ -342,7 +342,7 @@ def test_any_text_as_a_formula_gives_diagnostics_alone(tokens: list[str], betwee
 @st.composite
 def damaged(draw: st.DrawFn) -> Json:
     """A seed of the older shape with parts taken out, exchanged, replaced or cut."""
-    seed = json.loads(json.dumps(draw(older_seeds(max_steps=3))))
+    seed = json.loads(json.dumps(draw(v1_seeds(max_steps=3))))
     for _ in range(draw(st.integers(1, 3))):
         holder, key = draw(st.sampled_from(list(places(seed))))
         change = draw(st.sampled_from(["delete", "exchange", "retype", "replace"]))

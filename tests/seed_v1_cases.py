@@ -193,7 +193,7 @@ class Formulas:
 
 
 @st.composite
-def older_seeds(draw: st.DrawFn, *, max_steps: int = 5) -> Json:
+def v1_seeds(draw: st.DrawFn, *, max_steps: int = 5) -> Json:
     """Seeds of the older shape that can be evaluated, though not for all rows."""
     formulas = Formulas(draw)
     names = draw(st.lists(st.sampled_from(_NAMES), min_size=1, max_size=max_steps, unique=True))
@@ -238,7 +238,7 @@ _ROWS = st.lists(
     max_size=5,
 )  # fmt: skip
 _CONTEXTS = st.fixed_dictionaries({"review_count": st.integers(0, 9), "stars": _halves(0, 5)})
-older_inputs = st.tuples(_ROWS, _CONTEXTS)
+v1_inputs = st.tuples(_ROWS, _CONTEXTS)
 """Rows and a context."""
 
 

@@ -1,4 +1,4 @@
-"""A mistake in the structure of a seed hides no other, and nothing that follows from it is told."""
+"""A malformed object is one problem, with the form to write; it hides no other object, and nothing that follows is reported."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ import time
 from typing import Any
 
 import pytest
-from formulaseed.diagnostics.model import Diagnostic, Problems
+from formulaseed.diagnostics.model import Diagnostic, Problems, diagnostic
 from formulaseed.loading import analyse_text
-from formulaseed.seed.read.foreign_words import FOREIGN_OPERATIONS
+from formulaseed.seed.operations import foreign_operations
 from formulaseed.source.text import Source, Span
 from formulaseed.testing import reference_evaluate
 
@@ -41,7 +41,7 @@ def errors_of(seed: object) -> list[Diagnostic]:
     return [d for d in analyse_text(source).diagnostics if d.severity == "error"]
 
 
-def told(seed: object) -> list[str]:
+def reported(seed: object) -> list[str]:
     """Each error as its code and what it underlines, in the order of the file."""
     found = errors_of(seed)
     return [f"{d.code} {d.span.source.text[d.span.start : d.span.end].strip(chr(34))}" for d in found]
@@ -56,17 +56,17 @@ HIDING: dict[str, tuple[dict[str, Any], list[str]]] = {
     "a misspelt operation": ({"op": "cuont", "where": WRONG_WHERE}, ["FS504 cuont", *IN_WHERE]),
     "an operation that is none": (
         {"op": "average", "field": "meta.yaer", "where": WRONG_WHERE},
-        ["FS504 average", "FS204 meta.yaer", *IN_WHERE],
+        ["FS504 average"],
     ),
-    "an unknown operation over steps": ({"op": "hypotenuse", "expr": "N + FOO"}, ["FS504 hypotenuse", "FS201 FOO"]),
+    "an unknown operation over steps": ({"op": "hypotenuse", "expr": "N + FOO"}, ["FS504 hypotenuse"]),
     "an unknown operation over reviews": (
         {"op": "hypotenuse", "expr": "extraction.nigths + N"},
-        ["FS504 hypotenuse", "FS204 extraction.nigths"],
+        ["FS504 hypotenuse"],
     ),
-    "no operation": ({"where": WRONG_WHERE}, ["FS502 {", *IN_WHERE]),
+    "no operation": ({"where": WRONG_WHERE}, ["FS502 {"]),
     "no operation, and rules": (
         {"rules": [{"when": "FOO > 1", "then": 1}, {"else": "N"}]},
-        ["FS502 {", "FS201 FOO", "FS509 N"],
+        ["FS502 {"],
     ),
     "a key from elsewhere": (
         {"op": "sum", "formula": "extraction.nigths", "where": WRONG_WHERE},
@@ -76,7 +76,7 @@ HIDING: dict[str, tuple[dict[str, Any], list[str]]] = {
     "another word for the conditions": ({"op": "count", "filter": WRONG_WHERE}, ["FS501 filter", *IN_WHERE]),
     "a field and a formula": (
         {"op": "max", "field": "meta.yaer", "expr": "meta.satrs", "default": "x"},
-        ["FS204 meta.yaer", "FS204 meta.satrs", "FS511 meta.satrs", "FS301 x"],
+        ["FS511 meta.satrs"],
     ),
     "a match mode that is none": (
         {
@@ -86,7 +86,7 @@ HIDING: dict[str, tuple[dict[str, Any], list[str]]] = {
             "table": {"a": 1, "b": "x"},
             "default": [0],
         },
-        ["FS204 context.category", "FS509 contains", "FS301 x", "FS503 [0]"],
+        ["FS509 contains", "FS503 [0]"],
     ),
     "texts among numbers": (
         {
@@ -100,7 +100,7 @@ HIDING: dict[str, tuple[dict[str, Any], list[str]]] = {
     ),
     "a table that is a list": (
         {"op": "lookup", "source": "context.category", "match": "exact", "table": ["a"], "default": "N"},
-        ["FS204 context.category", 'FS503 ["a"]', "FS509 N"],
+        ['FS503 ["a"]'],
     ),
     "a source that is a number": (
         {
@@ -130,11 +130,11 @@ HIDING: dict[str, tuple[dict[str, Any], list[str]]] = {
     ),
     "no rule that can be read": (
         {"op": "case", "source": "FOO", "rules": [{"when": "<", "then": 1}, {"else": 0}]},
-        ["FS201 FOO", "FS102 <"],
+        ["FS102 <"],
     ),
     "rules in no list": (
         {"op": "case", "rules": {"when": "FOO > 1", "then": "N"}},
-        ['FS503 {"when": "FOO > 1", "then": "N"}', "FS201 FOO", "FS509 N"],
+        ['FS503 {"when": "FOO > 1", "then": "N"}'],
     ),
     "a rule with `if`": (
         {"op": "case", "rules": [{"if": "FOO > 1", "then": "N"}, {"otherwise": "N_LOUD"}]},
@@ -149,30 +149,30 @@ HIDING: dict[str, tuple[dict[str, Any], list[str]]] = {
     ),
     "`else` in a rule": (
         {"op": "case", "rules": [{"when": "FOO > 1", "then": "N", "else": "N"}]},
-        ["FS201 FOO", "FS509 N", "FS509 N", "FS511 N"],
+        ["FS201 FOO", "FS509 N", "FS511 N"],
     ),
     "`true` as the last rule": (
         {"op": "case", "rules": [{"when": "FOO > 1", "then": 1}, {"when": True, "then": "N"}]},
-        ["FS201 FOO", "FS506 true", "FS509 N"],
+        ["FS503 true"],
     ),
     "a rule without a source": (
         {"op": "case", "rules": [{"when": "> FOO", "then": 1}, {"else": 0}]},
-        ["FS101 > FOO", "FS201 FOO"],
+        ["FS101 > FOO"],
     ),
     "conditions joined by `or`": (
         {"op": "count", "where": {"or": [WRONG_WHERE, {"$LOUD": True}]}},
-        ["FS505 or", *IN_WHERE, "FS201 $LOUD"],
+        ["FS505 or"],
     ),
     "an operator that is none": (
         {
             "op": "count",
             "where": {"meta.satrs": {"gte": 3, "between": [1, 2]}, "extraction.noise": {"not in": ["lotz"]}},
         },
-        ["FS204 meta.satrs", "FS505 gte", "FS505 between", "FS505 not in", "FS302 lotz"],
+        ["FS505 gte", "FS505 between", "FS505 not in"],
     ),
     "an operator in the key": (
         {"op": "count", "where": {"meta.satrs >=": "a"}},
-        ["FS505 meta.satrs >=", "FS204 meta.satrs"],
+        ["FS505 meta.satrs >="],
     ),
     "a namespace that is not needed": (
         {"op": "define_filter", "extraction": {"extraction.noise": "lotz"}},
@@ -181,36 +181,36 @@ HIDING: dict[str, tuple[dict[str, Any], list[str]]] = {
     "a field without its namespace": ({"op": "count", "where": {"noise": "lotz"}}, ["FS204 noise", "FS302 lotz"]),
     "a list in place of one value": (
         {"op": "count", "where": {"extraction.noise": ["lots", "lotz"]}},
-        ['FS503 ["lots", "lotz"]', "FS302 lotz"],
+        ['FS503 ["lots", "lotz"]'],
     ),
     "a text in place of a list": (
         {"op": "count", "where": {"extraction.noise": {"in": "lotz"}}},
-        ["FS302 lotz", "FS503 lotz"],
+        ["FS503 lotz"],
     ),
-    "nothing said of a field": ({"op": "count", "where": {"meta.satrs": {}}}, ["FS204 meta.satrs", "FS505 {}"]),
+    "nothing said of a field": ({"op": "count", "where": {"meta.satrs": {}}}, ["FS505 {}"]),
 }
-"""Each a step, and its errors: the mistake itself and those that it once hid."""
+"""Each a step, and its errors: one for what is malformed, and those in its well-formed parts."""
 
 
 @pytest.mark.parametrize("name", HIDING)
 def test_a_step(name: str) -> None:
-    """Nothing in the step is hidden, and nothing is told of the steps that use it."""
+    """Nothing in the step is hidden, and nothing is reported of the steps that use it."""
     step, expected = HIDING[name]
-    assert sorted(told(seed_with({"name": "X", **step}))) == sorted(expected)
+    assert sorted(reported(seed_with({"name": "X", **step}))) == sorted(expected)
     is_filter = step.get("op") == "define_filter"
     use = {"name": "Y", "op": "count", "where": {"$X": True}} if is_filter else {"name": "Y", "op": "expr", "expr": "X"}
-    assert sorted(told(seed_with({"name": "X", **step}, use, output=["Y"]))) == sorted(expected)
+    assert sorted(reported(seed_with({"name": "X", **step}, use, output=["Y"]))) == sorted(expected)
 
 
 @pytest.mark.parametrize("name", HIDING)
 def test_a_step_without_a_name(name: str) -> None:
     step, expected = HIDING[name]
-    found = told(seed_with(step))
+    found = reported(seed_with(step))
     assert sorted(found) == sorted([*expected, "FS502 {"])
 
 
 def test_two_steps_without_a_name() -> None:
-    """The same mistake in both is told of both; a step can be used whatever they are."""
+    """The same mistake in both is reported of both; a step can be used whatever they are."""
     step = {"op": "sum", "expr": "extraction.nigths", "where": {"$IS_LOUD": True}}
     found = errors_of(seed_with(step, step))
     assert [(d.code, d.pointer) for d in found] == [
@@ -224,9 +224,9 @@ def test_two_steps_without_a_name() -> None:
 def test_of_an_unknown_operation_nothing_follows() -> None:
     """It may be a filter or a value: neither use is an error."""
     uses = [{"name": "A", "op": "count", "where": {"$X": True}}, {"name": "B", "op": "expr", "expr": "X + 1"}]
-    assert told(seed_with({"name": "X", "op": "hypotenuse"}, *uses, output=["A", "B"])) == ["FS504 hypotenuse"]
+    assert reported(seed_with({"name": "X", "op": "hypotenuse"}, *uses, output=["A", "B"])) == ["FS504 hypotenuse"]
     filter_step = {"name": "X", "op": "filter", "extraction": {"noise": "lots"}}
-    assert told(seed_with(filter_step, uses[0], output=["A"])) == ["FS504 filter"]
+    assert reported(seed_with(filter_step, uses[0], output=["A"])) == ["FS504 filter"]
 
 
 def test_what_a_broken_condition_would_exclude_is_not_warned_of() -> None:
@@ -246,66 +246,50 @@ def test_what_a_broken_condition_would_exclude_is_not_warned_of() -> None:
     assert codes == {"FS505", "FS102"}
 
 
-def test_sections_of_another_shape_are_read() -> None:
-    """A list in place of `extract`, and an object in place of a list: told with what to write, and read all the same."""
-    wrong = [
-        {"name": "noise", "type": "enums", "values": ["lots"]},
-        {"name": "nights", "type": "integer", "default": "x"},
-    ]
+def test_malformed_sections_are_one_error() -> None:
+    """A list in place of `extract`, an object in place of a list: one error with the form to write, and nothing that follows."""
     count = {"name": "X", "op": "count", "where": {"extraction.noise": "lotz", "extraction.nigths": 1}}
-    inside = ["FS509 enums", "FS301 x", "FS302 lotz", "FS204 extraction.nigths"]
-    (error, *others) = errors_of(seed_with(count, extract=wrong))
+    (error,) = errors_of(seed_with(count, extract=FIELDS))
     assert (error.code, error.pointer, error.help) == ("FS503", "/extract", 'write {"fields": […]}')
-    assert sorted(d.code for d in others) == sorted(text.split()[0] for text in inside)
-    named = {str(field["name"]): {key: field[key] for key in field if key != "name"} for field in wrong}
-    (error, *others) = errors_of(seed_with(count, extract={"fields": named}))
+    named = {str(field["name"]): {key: field[key] for key in field if key != "name"} for field in FIELDS}
+    (error,) = errors_of(seed_with(count, extract={"fields": named}))
     assert (error.code, error.pointer) == ("FS503", "/extract/fields")
     assert error.help == 'write [{"name": …, "type": …}, …]'
-    assert sorted(d.code for d in others) == sorted(text.split()[0] for text in inside)
+    (error,) = errors_of(seed_with(count, extract=named))
+    assert (error.code, error.pointer) == ("FS502", "/extract")
+    assert error.help == 'add "fields": [{"name": …, "type": …}, …]'
+    (error,) = errors_of(
+        seed_with({"name": "X", "op": "expr", "expr": "N * param.CUTT"}, parameters=[{"name": "CUT", "type": "number"}])
+    )
+    assert (error.code, error.pointer) == ("FS503", "/parameters")
+    assert error.help == 'write {"AS_OF_YEAR": {"type": "integer", "default": 2025}}'
 
 
 def test_steps_and_declared_fields_under_their_names() -> None:
-    """An object in place of a list, for steps and the fields of the context: one error each, and all of it is read."""
-    wrong = {
-        "X": {"op": "expr", "expr": "context.price + FOO"},
-        "Y": {"op": "cuont"},
-        "Z": {"op": "expr", "expr": "X + Y"},
-    }
+    """An object in place of a list, for steps and the fields of the context: one error each."""
     steps = {step["name"]: {key: step[key] for key in step if key != "name"} for step in STEPS}
-    seed = seed_with(compute={**steps, **wrong}, context={"price": {"type": "integer"}}, output=["X", "Z", "N_LOUT"])
-    found = errors_of(seed)
-    assert [(d.code, d.pointer) for d in found] == [
-        ("FS503", "/compute"),
-        ("FS201", "/compute/X/expr"),
-        ("FS504", "/compute/Y/op"),
-        ("FS201", "/output/2"),
-        ("FS503", "/context"),
-    ]
+    found = errors_of(seed_with(compute=steps, context={"price": {"type": "integer"}}, output=["X", "N_LOUT"]))
+    assert [(d.code, d.pointer) for d in found] == [("FS503", "/compute"), ("FS503", "/context")]
     assert found[0].help == 'write [{"name": …, "op": …}, …]'
 
 
 def test_a_seed_in_a_list() -> None:
-    (error,) = errors_of([seed_with()])
+    (error,) = errors_of([seed_with({"name": "X", "op": "expr", "expr": "FOO"})])
     assert (error.code, error.help) == ("FS008", 'write {"task_name": …} itself, without `[` and `]`')
-    assert [text.split()[0] for text in told([seed_with({"name": "X", "op": "expr", "expr": "FOO"})])] == [
-        "FS008",
-        "FS201",
-    ]
 
 
 @pytest.mark.parametrize("key", ["seed", "formula_seed", "Noise"])
 def test_a_wrapped_seed(key: str) -> None:
-    """One error says to unwrap it, and what is wrong inside is told too."""
-    (error,) = errors_of({key: seed_with()})
+    """One error says to unwrap it."""
+    (error,) = errors_of({key: seed_with({"name": "X", "op": "expr", "expr": "FOO"})})
     assert (error.code, error.help) == ("FS501", f'write {{"task_name": …}} itself, without `{key}` around it')
-    assert told({key: seed_with({"name": "X", "op": "expr", "expr": "FOO"})}) == [f"FS501 {key}", "FS201 FOO"]
-    older = {
+    v1 = {
         "task_name": "T",
         "extraction_fields": [],
         "compute_dag": [{"name": "n", "formula": "1"}],
         "output_fields": ["n"],
     }
-    assert told({key: older}) == [f"FS501 {key}"]
+    assert reported({key: v1}) == [f"FS501 {key}"]
 
 
 @pytest.mark.parametrize(
@@ -370,11 +354,6 @@ HELPS: dict[str, tuple[dict[str, Any], str, str]] = {
         "FS205",
         "test it in the rules of a `case`, or in the formula of an `expr`",
     ),
-    "a number where a comparison is needed": (
-        {"name": "X", "op": "case", "source": "N", "rules": [{"when": 3, "then": 1}, {"else": 0}]},
-        "FS503",
-        'write "== 3"',
-    ),
     "a step with a sign": (
         {"name": "X", "op": "case", "source": "$N", "rules": [{"when": "> 3", "then": 1}, {"else": 0}]},
         "FS509",
@@ -401,46 +380,21 @@ HELPS: dict[str, tuple[dict[str, Any], str, str]] = {
         'write {"$IS_LOUD": true}',
     ),
     "a list of filters": ({"name": "X", "op": "count", "where": ["$IS_LOUD"]}, "FS503", 'write {"$IS_LOUD": true}'),
-    "a list of objects": (
-        {"name": "X", "op": "count", "where": [{"$IS_LOUD": True}, {"meta.stars": 3}]},
-        "FS503",
-        "write one object with all the conditions",
-    ),
     "a parameter as a text": (where(**{"meta.stars": {">=": "CUT"}}), "FS301", "write `param.CUT`"),
     "a step as a value": (
         where(**{"meta.stars": {">=": "N"}}),
         "FS301",
         "compare them in a formula, such as the `expr` of a `sum`: `int(meta.stars >= N)`",
     ),
-    "`true` as the last rule": (
-        {"name": "X", "op": "case", "rules": [{"when": "N > 3", "then": 1}, {"when": "true", "then": 0}]},
-        "FS506",
-        'write {"else": 0}',
-    ),
     "a condition in an object": (
         {"name": "X", "op": "case", "rules": [{"when": {"N": {">": 3}}, "then": 1}, {"else": 0}]},
         "FS503",
-        'write "N > 3"',
+        'write a formula such as "N > 3 and M < 2"',
     ),
     "a comparison in an object": (
         {"name": "X", "op": "case", "source": "N", "rules": [{"when": {">": 3}, "then": 1}, {"else": 0}]},
         "FS503",
-        'write "> 3"',
-    ),
-    "equality in an object": (
-        {"name": "X", "op": "case", "source": "N", "rules": [{"when": {"==": 3}, "then": 1}, {"else": 0}]},
-        "FS503",
-        'write "== 3"',
-    ),
-    "the source in an object": (
-        {"name": "X", "op": "case", "source": "N", "rules": [{"when": {"N": {">=": 3}}, "then": 1}, {"else": 0}]},
-        "FS503",
-        'write ">= 3"',
-    ),
-    "a comparison in an object, of nothing": (
-        {"name": "X", "op": "case", "rules": [{"when": {">=": 3}, "then": 1}, {"else": 0}]},
-        "FS503",
-        'write a formula such as "N > 3 and M < 2"',
+        'write a comparison such as "> 3"',
     ),
     "a filter in a rule": (
         {"name": "X", "op": "case", "rules": [{"when": {"$IS_LOUD": True}, "then": 1}, {"else": 0}]},
@@ -465,12 +419,7 @@ HELPS: dict[str, tuple[dict[str, Any], str, str]] = {
     "rules in an object": (
         {"name": "X", "op": "case", "source": "N", "rules": {"> 4": "High", "else": "Low"}},
         "FS503",
-        'write [{"when": "> 4", "then": "High"}, {"else": …}]',
-    ),
-    "a rule in a list": (
-        {"name": "X", "op": "case", "source": "N", "rules": [["> 4", "High"], {"else": "Low"}]},
-        "FS503",
-        'write {"when": "> 4", "then": "High"}',
+        'write [{"when": "N > 2", "then": "many"}, {"else": "few"}]',
     ),
     "a number alone": (
         {"name": "X", "op": "case", "source": "N", "rules": [{"when": "4", "then": 1}, {"else": 0}]},
@@ -490,7 +439,7 @@ HELPS: dict[str, tuple[dict[str, Any], str, str]] = {
     "a field in a list": (
         {"name": "X", "op": "max", "field": ["meta.year"], "default": 0},
         "FS503",
-        'write "meta.year"',
+        "write a string",
     ),
     "dates in an order": (
         where(**{"meta.date": {">=": "2020-01-01", "<": "2021-01-01"}}),
@@ -513,8 +462,8 @@ def test_the_keywords_of_the_other_shape() -> None:
 
 
 def test_a_value_behind_an_operator_is_not_lost_to_a_fix() -> None:
-    """What is wrong in the text behind an operator is told when the operator stands where it belongs: no fix drops it."""
-    assert told(seed_with(where(**{"extraction.noise": "!= lotz"}))) == ["FS505 != lotz"]
+    """What is wrong in the text behind an operator is reported once the operator is where it belongs: no fix drops it."""
+    assert reported(seed_with(where(**{"extraction.noise": "!= lotz"}))) == ["FS505 != lotz"]
 
 
 @pytest.mark.parametrize(
@@ -589,32 +538,12 @@ def test_conditions_written_as_a_formula(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("step", "expected"),
-    [
-        (
-            {"op": "count", "where": "extraction.noise == 'lotz' and meta.satrs > 3"},
-            ["FS302 'lotz'", "FS204 meta.satrs"],
-        ),
-        ({"op": "count", "where": ["$IS_LOUD", "extraction.nigths > 3"]}, ["FS204 extraction.nigths"]),
-        ({"op": "count", "where": ["$IS_LOUD", "extraction.nights > 3"]}, []),
-        ({"op": "define_filter", "extraction": "noise == 'lotz'"}, ["FS302 'lotz'"]),
-        ({"op": "define_filter", "extraction": [{"noise": "lotz"}]}, ["FS302 lotz"]),
-        ({"op": "count", "where": "extraction.noise == 'lots' or meta.satrs > 3"}, ["FS204 meta.satrs"]),
-        ({"op": "count", "where": "lots and lots of noise"}, []),
-        ({"op": "count", "where": "year - 1 >= 2020"}, []),
-        ({"op": "define_filter", "extraction": "nights + 1 > 2"}, []),
-        ({"op": "define_filter", "extraction": "noise == lots"}, ["FS201 lots"]),
-        (
-            {"op": "count", "where": "extraction.nights and meta.year > 3"},
-            ["FS301 extraction.nights and meta.year > 3"],
-        ),
-        ({"op": "count", "where": "slept"}, []),
-    ],
+    "words", ["lots and lots of noise", "year - 1 >= 2020", "slept", ["$IS_LOUD", "nigths > 3"], [{}]]
 )
-def test_what_conditions_in_words_say_is_checked(step: dict[str, Any], expected: list[str]) -> None:
-    found = told(seed_with({"name": "X", **step}))
-    assert found[0].startswith("FS503 ")
-    assert sorted(found[1:]) == sorted(expected)
+def test_other_words_are_one_error(words: object) -> None:
+    """What is no condition that an object can hold is one error too, and is not looked at."""
+    (error,) = errors_of(seed_with({"name": "X", "op": "count", "where": words}))
+    assert (error.code, error.help) == ("FS503", 'write an object such as {"meta.year": {">=": 2020}}')
 
 
 def test_a_formula_that_no_object_says() -> None:
@@ -628,44 +557,13 @@ def test_a_formula_that_no_object_says() -> None:
     assert not errors_of(seed_with({"name": "X", "op": "sum", "expr": f"int({text})"}))
 
 
-def test_fields_in_extract_itself() -> None:
-    """Fields under their names, without a list around them: one error, and all of them are read."""
-    wrong = {"noise": {"type": "enum", "values": ["lots"]}, "nights": {"type": "integer", "default": "x"}, "passes": 3}
-    count = {"name": "X", "op": "count", "where": {"extraction.noise": "lotz", "extraction.nigths": 1}}
-    (error, *others) = errors_of(seed_with(count, extract=wrong))
-    assert (error.code, error.pointer) == ("FS502", "/extract/noise")
-    assert error.help == 'write "fields": [{"name": "noise", …}, …]'
-    assert sorted(d.code for d in others) == ["FS204", "FS301", "FS302"]
-
-
-def test_parameters_in_a_list() -> None:
-    """A list that tells the names: one error, and all of them are read."""
-    seed = seed_with(
-        {"name": "X", "op": "expr", "expr": "N * param.CUTT"},
-        parameters=[{"name": "CUT", "type": "number", "default": "x"}],
-    )
-    assert told(seed)[1:] == ["FS301 x", "FS204 param.CUTT"]
-    assert errors_of(seed)[0].help == 'write {"CUT": {…}, …}'
-    twice = [{"name": "CUT", "type": "number", "default": 1}] * 2
-    assert told(seed_with(parameters=twice))[1:] == ["FS203 CUT"]
-
-
-def test_sections_under_the_keys_of_the_other_shape() -> None:
-    """Each key is told, and what stands under it is read all the same."""
+def test_sections_under_the_keys_of_the_other_version() -> None:
+    """Each key is one error, and what is under it is not looked at."""
     seed = seed_with(extraction_fields=[{"name": "noise", "type": "enums", "values": ["lots"]}], output_fields=["NN"])
     del seed["extract"], seed["output"]
     seed["filter_keywords"] = ["loud", "loud"]
-    assert sorted(told(seed)) == sorted(
-        [
-            "FS511 extraction_fields",
-            "FS511 output_fields",
-            "FS511 filter_keywords",
-            "FS509 enums",
-            "FS201 NN",
-            "FS203 loud",
-        ]
-    )
-    older = {
+    assert sorted(reported(seed)) == ["FS511 extraction_fields", "FS511 filter_keywords", "FS511 output_fields"]
+    v1 = {
         "task_name": "T",
         "filter": {"keywords": ["loud", "loud"]},
         "extract": {"fields": [{"name": "noise", "values": {"lots": "x"}}]},
@@ -673,13 +571,11 @@ def test_sections_under_the_keys_of_the_other_shape() -> None:
         "compute_dag": [{"name": "n", "formula": "sum(1 for e in extractions if e['noise'] == 'lotz')"}],
         "output": ["n", "m"],
     }
-    assert sorted(told(older)) == sorted(
-        ["FS511 filter", "FS203 loud", "FS511 extract", "FS302 'lotz'", "FS511 output", "FS201 m"]
-    )
+    assert sorted(reported(v1)) == ["FS511 extract", "FS511 filter", "FS511 output"]
 
 
-def test_a_key_that_stands_twice_is_told_once() -> None:
-    """The reader tells it; values of an enum, entries of a table, and parameters do not tell it again."""
+def test_a_duplicate_key_is_reported_once() -> None:
+    """The JSON reader reports it; enum values, table entries and parameters do not report it again."""
     seed = seed_with(
         {
             "name": "X",
@@ -705,22 +601,20 @@ def test_a_filter_of_a_misspelt_operation_is_near() -> None:
         seed_with({"name": "is_new", "op": "filter", "meta": {"year": {">": 2020}}}, where(**{"$is_nwe": True}))
     )
     assert [(d.code, d.help) for d in found] == [
-        ("FS504", FOREIGN_OPERATIONS["filter"]),
+        ("FS504", str(foreign_operations()["filter"])),
         ("FS201", "did you mean `$is_new`?"),
     ]
 
 
-def test_a_text_or_list_in_place_of_the_other() -> None:
-    """Each is told with what to write, and read all the same."""
+def test_a_string_or_list_in_place_of_the_other() -> None:
+    """Each is one error with the form to write."""
     fields = [{"name": "mood", "type": "enum", "values": "calm | loud"}, {"name": "sort", "type": ["a", "b"]}]
     seed = seed_with(filter=["loud", "loud"], extract={"fields": [*FIELDS, *fields]}, output="N, NN")
     assert [(d.code, d.pointer, d.help) for d in errors_of(seed)] == [
-        ("FS503", "/extract/fields/3/values", 'write ["calm", "loud"]'),
-        ("FS503", "/extract/fields/4/type", 'write "type": "enum", "values": […]'),
-        ("FS503", "/output", 'write ["N", "NN"]'),
-        ("FS201", "/output", "did you mean `N`?"),
-        ("FS503", "/filter", 'write {"keywords": […]}'),
-        ("FS203", "/filter/1", "remove one of them"),
+        ("FS503", "/extract/fields/3/values", 'write {"none": "…"} or ["none"]'),
+        ("FS503", "/extract/fields/4/type", "write a string"),
+        ("FS503", "/output", 'write ["SCORE"]'),
+        ("FS503", "/filter", 'write {"keywords": ["waiter"]}'),
     ]
 
 
@@ -730,30 +624,17 @@ def test_a_long_text_is_not_repeated_in_full() -> None:
     (error,) = errors_of(seed_with(output=[long]))
     assert error.message == f"no step is called `{'N' * 80}…`"
     seed = seed_with({"name": "X", "op": "expr", "expr": f"N + {long}"}, {"name": "Y", "op": long}, where(**{long: 1}))
-    for diagnostic in errors_of(seed):
-        assert len(diagnostic.message) < 1_100
-        assert len(diagnostic.help) < 1_100
-
-
-def test_what_only_an_object_can_be() -> None:
-    """A text in place of steps, fields or rules has no words that could stand in a list."""
-    for seed in (
-        seed_with(compute="N", output=["N"]),
-        seed_with(extract={"fields": "noise"}, compute=[], output=["N"]),
-    ):
-        (error, *_) = [error for error in errors_of(seed) if error.code == "FS503"]
-        assert error.help == "write a list"
-    (error,) = errors_of(seed_with(filter={"keywords": ""}))
-    assert error.help == "write a list"
-    field = {"name": "sort", "type": ["integer"]}
-    (error,) = errors_of(seed_with(extract={"fields": [*FIELDS, field]}))
-    assert error.help == 'write "integer"'
+    for error in errors_of(seed):
+        assert len(error.message) < 1_100
+        assert len(error.help) < 1_100
 
 
 def test_quotations_are_cut_and_nothing_else() -> None:
     long = "b" * 2000
     problems = Problems()
-    problems.add("FS201", Span(Source("s", ""), 0, 0), f"`a` {'words ' * 20}`{long}` end", f"`{long}`, `c` and `d`")
+    problems.report(
+        diagnostic("FS201", Span(Source("s", ""), 0, 0), f"`a` {'words ' * 20}`{long}` end", f"`{long}`, `c` and `d`")
+    )
     (found,) = problems.sorted()
     assert found.message == f"`a` {'words ' * 20}`{'b' * 80}…` end"
     assert found.help == f"`{'b' * 80}…`, `c` and `d`"
@@ -778,7 +659,7 @@ LARGE = {
 
 
 @pytest.mark.parametrize("name", LARGE)
-def test_a_large_seed_is_told_in_time(name: str) -> None:
+def test_a_large_seed_is_checked_in_time(name: str) -> None:
     """What is wrong in a hundred places takes no more time than what is right there."""
     before = time.process_time()
     assert errors_of(LARGE[name])

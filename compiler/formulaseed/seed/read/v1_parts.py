@@ -1,9 +1,8 @@
-"""Aggregates in the middle of formulas: each becomes a step of its own that is part of the author's.
+"""Aggregates inside formulas of seed v1: each becomes a step of its own that is a part of the author's.
 
-In: a count, a sum or an extreme, and where it stands. Out: the name of the step that has its value. The same
-aggregate is computed once. What an aggregate is only computed for, as in `sum(…) / n if n > 0 else 0`, becomes a
-condition of it where it could fail otherwise: it is computed before the formula, and must not fail where the
-formula would not ask for it.
+In: an aggregate inside a formula. Out: the name of the step that has its value. The same aggregate is computed once. The
+condition before an aggregate, as in `sum(…) / n if n > 0 else 0`, becomes a condition of it if it could fail otherwise: it is
+computed before the formula, and must not fail if the formula does not evaluate it.
 """
 
 from __future__ import annotations
@@ -12,18 +11,17 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 
 from formulaseed import limits
+from formulaseed.diagnostics.catalogue import seed as catalogue
 from formulaseed.diagnostics.model import Problems
 from formulaseed.language import ast
 from formulaseed.language.functions import is_partial
 from formulaseed.language.types import Base
 from formulaseed.seed import surface
-from formulaseed.seed.mentions import mentioned_names
-from formulaseed.seed.read.review_names import Inputs
-from formulaseed.seed.read.worded import all_of
+from formulaseed.seed.read.conditions import all_of
+from formulaseed.seed.read.v1_names import Inputs
 from formulaseed.seed.surface import Named
 from formulaseed.source.text import Span
 
-Aggregate = surface.Count | surface.Sum | surface.Extreme
 Key = tuple[object, ...]
 
 _NAME_CHARACTERS = 80
@@ -44,21 +42,20 @@ class Parts:
         self._number = 0
 
     def add(self, name: Named, place: Span, operation: surface.Operation) -> None:
-        """A step of the author."""
+        """Add a step of the author."""
         self._guard_size = 0
         self._note(name.text, operation)
         self.steps.append(surface.Step(name, place, operation))
 
-    def value_of(self, operation: Aggregate, span: Span, owner: str, written: str) -> ast.Expr:
-        """The value of an aggregate that stands in the formula of the step `owner`; `written` is what says it there."""
+    def value_of(self, operation: surface.Aggregate, span: Span, owner: str, written: str) -> ast.Expr:
+        """Return the value of an aggregate in the formula of the step `owner`; `written` is how it is written there."""
         key = _key(operation)
         if key in self._names:
             return ast.Name(span, self._names[key], written=written)
         self._number += 1
         if self._number > limits.STEPS:
             if self._number == limits.STEPS + 1:
-                message = f"the formulas hold more than {limits.STEPS} different loops"
-                self.problems.add("FS510", span, message, "leave some out")
+                self.problems.report(catalogue.too_many_loops(span))
             return ast.Invalid(span)
         name = self._free(operation, owner)
         self._note(name, operation)
@@ -66,31 +63,31 @@ class Parts:
         return ast.Name(span, name, written=written)
 
     def used_steps(self) -> tuple[surface.Step, ...]:
-        """The steps in their order, without parts that turned out to be of no use."""
+        """Return the steps in their order, without parts that turned out not to be used."""
         used: set[str] = set()
         kept: list[surface.Step] = []
         for step in reversed(self.steps):
             if not step.part_of or step.name.text in used:
                 kept.append(step)
-                used.update(mentioned_names(step))
+                used.update(step.mentioned_names())
         return tuple(reversed(kept))
 
     def condition(
         self, guards: Sequence[ast.Expr], conditions: list[ast.Expr], element: ast.Expr | None, span: Span
     ) -> ast.Expr | None:
-        """What an aggregate requires of a review: the loop's conditions, behind the guards that it needs."""
+        """Return what an aggregate requires of a review: the loop's conditions, behind the guards that it needs."""
         whole = [*conditions, *([element] if element else [])]
         if not guards or not any(self._may_fail(part) for part in whole):
             return all_of(conditions)
         needed = [guard for guard in guards if not self._is_needless(guard, conditions)]
         self._guard_size += sum(1 for guard in needed for _ in ast.walk(guard))
         if self._guard_size > limits.FILTER_SIZE:
-            self.problems.add("FS104", span, "too many loops depend on long conditions", "split the formula")
+            self.problems.report(catalogue.long_guards(span))
             return ast.Invalid(span)
         return all_of([*needed, *conditions])
 
     def kind(self, node: ast.Expr) -> Base | None:
-        """Boolean or number, where that can be seen; None for anything else."""
+        """Return boolean or number if the kind is apparent, else None."""
         match node:
             case ast.Literal(_, value):
                 if isinstance(value, bool):
@@ -113,7 +110,7 @@ class Parts:
                 return None
 
     def test(self, node: ast.Expr, truth: bool) -> ast.Expr | None:
-        """The condition that a value is true, or false; None where its kind does not show how to ask."""
+        """Return the condition that a value is true, or false; None if its kind is not known."""
         kind = self.kind(node)
         if kind is Base.NUMBER:
             zero = ast.Literal(node.span, 0)
@@ -129,29 +126,24 @@ class Parts:
     def _note(self, name: str, operation: surface.Operation) -> None:
         """Remember what later formulas may ask of a step."""
         match operation:
-            case surface.Count(where):
-                self._counted[name] = frozenset(_key(part) for part in ast.conjuncts(where))
-                self._kinds[name] = Base.NUMBER
-            case surface.Sum():
-                self._kinds[name] = Base.NUMBER
-            case surface.Extreme(_, _, _, default):
-                self._kinds[name] = Base.NUMBER if default is not None and default.value is not None else None
+            case surface.Aggregate(function, _, where, default):
+                is_present = default is not None and default.value is not None
+                self._kinds[name] = Base.NUMBER if function in ("count", "sum") or is_present else None
+                if function == "count":
+                    self._counted[name] = frozenset(_key(part) for part in ast.conjuncts(where))
             case surface.Formula(expression):
                 self._kinds[name] = self.kind(expression)
             case _:
                 self._kinds[name] = None
-        if isinstance(operation, Aggregate) and all(
+        if isinstance(operation, surface.Aggregate) and all(
             "." in node.text or node.text in self._kinds for node in _names(operation)
-        ):  # with a name that is unknown yet each use is told in its own step
+        ):  # with a name that is unknown so far each use is reported in its own step
             self._names.setdefault(_key(operation), name)
 
-    def _free(self, operation: Aggregate, owner: str) -> str:
-        """A name that nothing else has, and that no formula mentions."""
-        what = {surface.Count: "count", surface.Sum: "sum"}.get(type(operation), "")
-        if isinstance(operation, surface.Extreme):
-            what = "max" if operation.largest else "min"
-        name = f"{owner[:_NAME_CHARACTERS]}_{what}"
-        if isinstance(operation, surface.Count) and operation.where is None:
+    def _free(self, operation: surface.Aggregate, owner: str) -> str:
+        """Return a name that nothing else has, and that no formula mentions."""
+        name = f"{owner[:_NAME_CHARACTERS]}_{operation.function}"
+        if operation.function == "count" and operation.where is None:
             name = "n_extractions"
         if owner.isupper():
             name = name.upper()
@@ -175,12 +167,12 @@ class Parts:
         return False
 
     def asks_for(self, guard: ast.Expr, where: ast.Expr | None, known: Sequence[ast.Expr]) -> bool:
-        """Whether the guard says that there are reviews which match exactly this, what is known already aside."""
+        """Return whether the guard says exactly that some reviews match, apart from what is known already."""
         held = frozenset(_key(part) for condition in known for part in ast.conjuncts(condition))
         return self._asked(guard) == frozenset(_key(part) for part in ast.conjuncts(where)) - held
 
     def _is_needless(self, guard: ast.Expr, conditions: Sequence[ast.Expr]) -> bool:
-        """Whether the guard only says that there are reviews which match: without any, nothing can fail."""
+        """Return whether the guard only says that some reviews match: without any, nothing can fail."""
         asked = self._asked(guard)
         if asked is None:
             return False
@@ -188,7 +180,7 @@ class Parts:
         return not asked or (asked <= keys.keys() and not any(self._may_fail(keys[key]) for key in keys.keys() - asked))
 
     def _asked(self, guard: ast.Expr) -> frozenset[Key] | None:
-        """What the reviews match of which the guard says that there are some; None for a guard of another kind."""
+        """Return what the reviews match of which the guard says that there are some; None for a guard of another kind."""
         truth = not isinstance(guard, ast.Not)
         test = guard.operand if isinstance(guard, ast.Not) else guard
         if not isinstance(test, ast.Comparison) or len(test.operators) != 1:
@@ -201,23 +193,18 @@ class Parts:
 
 
 def enclosed(node: ast.Expr) -> str:
-    """What the author wrote, as one operand of something else, on one line."""
+    """Return what the author wrote, as one operand of something else, on one line."""
     text: str = json.loads(f'"{node.span.source.text[node.span.start : node.span.end]}"')
     line = " ".join(text.split())
     return f"({line})" if isinstance(node, ast.Logical | ast.Conditional) else line
 
 
-def _names(operation: Aggregate) -> Iterator[ast.Name]:
-    for name in operation.__dataclass_fields__:
-        part = getattr(operation, name)
-        if isinstance(part, ast.Expr):
-            for node in ast.walk(part):
-                if isinstance(node, ast.Name):
-                    yield node
+def _names(operation: surface.Aggregate) -> Iterator[ast.Name]:
+    return (node for node in ast.walk(operation.expression, operation.where) if isinstance(node, ast.Name))
 
 
 def _key(node: object) -> Key:
-    """Equal for two trees that say the same, wherever they stand."""
+    """Return a key that is equal for two trees of the same meaning, wherever they are."""
     key: list[object] = []
     stack: list[object] = [node]
     while stack:
@@ -225,7 +212,7 @@ def _key(node: object) -> Key:
         fields: Mapping[str, object] | None = getattr(type(part), "__dataclass_fields__", None)
         if fields is not None:
             key.append(type(part).__name__)
-            stack.extend(getattr(part, name) for name in fields if name not in ("span", "implied", "written"))
+            stack.extend(getattr(part, name) for name in fields if name not in ("span", "implied", "written", "call"))
         elif isinstance(part, tuple):
             key.append(len(part))
             stack.extend(part)

@@ -1,0 +1,565 @@
+"""Mistakes in seeds: keys, values and operations (FS5), and names of steps, filters and fields (FS2)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from typing import Literal
+
+from formulaseed import limits
+from formulaseed.diagnostics.model import Diagnostic, Help, Suggestion, diagnostic
+from formulaseed.diagnostics.suggestions import did_you_mean
+from formulaseed.source.text import Span
+
+CONDITION_OBJECT = 'an object such as {"meta.year": {">=": 2020}}'
+PATH = '["attributes", "NoiseLevel"]'
+RULES = '[{"when": "N > 2", "then": "many"}, {"else": "few"}]'
+RULE = '{"when": "N > 2", "then": "many"}'
+WHEN = 'a formula such as "N > 3 and M < 2"'
+WHEN_OF_SOURCE = 'a comparison such as "> 3"'
+FIX_OTHERS_FIRST = "fix the unknown names above first"
+LOOPS = {
+    "sum": "sum(1 for e in extractions if …)",
+    "len": "len([e for e in extractions if …])",
+    "any": "any(e['field'] == 'value' for e in extractions)",
+    "all": "all(e['field'] == 'value' for e in extractions)",
+    "max": "max((e['field'] for e in extractions), default=0)",
+    "min": "min((e['field'] for e in extractions), default=0)",
+}
+"""The functions of seed v1 that take a loop, with how they are written."""
+_LOOP = "sum(… for e in extractions)"
+
+
+def _fixed(code: str, message: str, help: str) -> Callable[[Span], Diagnostic]:
+    """Return the constructor of a mistake that has one wording."""
+    return lambda span: diagnostic(code, span, message, help)
+
+
+invalid_task_name = _fixed(
+    "FS206",
+    "no module can be named after this task name",
+    "use letters or digits of any language, and spaces, `-`, `_` and `.` between them, up to "
+    f"{limits.TASK_NAME_CHARACTERS} characters, such as `G1a-v2`",
+)
+suppression_without_reason = _fixed("FS512", "a suppression needs a reason", "say why it is right here")
+empty_keyword = _fixed(
+    "FS509", "an empty keyword would make every review relevant", "remove it; without keywords every review is relevant"
+)
+bounds_exchanged = _fixed("FS509", "`minimum` is above `maximum`", "exchange them")
+empty_enum = _fixed("FS509", "the enum has no values", "list at least one")
+empty_enum_value = _fixed("FS509", "an enum's value cannot be empty", "name it, such as `none`")
+invalid_path = _fixed(
+    "FS509",
+    f"`path` must have 1 to {limits.PATH_KEYS} keys, none of them empty",
+    f"write the keys from the outside in, such as {PATH}",
+)
+empty_filter = _fixed(
+    "FS502",
+    "the filter has no conditions",
+    'add "extraction": {…}, "meta", "context", "where", or "expr": a condition as a formula',
+)
+no_else = _fixed(
+    "FS506", "the case has no `else`", 'add {"else": …} as the last rule, so that every restaurant gets a value'
+)
+second_else = _fixed("FS506", "duplicate `else` in the case", "remove one of them")
+rule_after_else = _fixed("FS506", "rules after `else` are unreachable", "move `else` to the end")
+else_in_rule = _fixed("FS511", "a rule has `when` or `else`, not both", 'write {"else": …} as a rule of its own')
+empty_list = _fixed("FS509", "`in` has an empty list, so it never holds", "list the values that match")
+lookup_always_fails = _fixed("FS306", "this always fails: no key of the table is ever found", 'give it a "default"')
+rule_not_numeric = _fixed(
+    "FS301",
+    "a rule gives a number, and this is a string",
+    "compare it, and give a number for each: `10 if x == 'a' else 0`",
+)
+list_as_value = _fixed(
+    "FS103", "`extractions` is a list, and a value is needed", "write `len(extractions)`, or loop over it"
+)
+filter_in_v1 = _fixed("FS103", "seed v1 has no filters", "write the condition behind `if` in each loop")
+bare_loop = _fixed("FS103", "a loop has no value of its own", "put it into `sum`, `min`, `max`, `any`, `all` or `len`")
+named_argument = _fixed("FS103", "arguments have no names here", "give them by position, such as `round(x, 2)`")
+nested_loop = _fixed(
+    "FS103", "a loop cannot be inside another", "give the inner loop a step of its own before this one, and use that"
+)
+too_many_loops = _fixed("FS510", f"the formulas hold more than {limits.STEPS} different loops", "leave some out")
+long_guards = _fixed("FS104", "too many loops depend on long conditions", "split the formula")
+prompt_without_review = _fixed(
+    "FS509", "the prompt does not show the review", "write `{review_text}`, in single braces, where the review goes"
+)
+
+
+# --- JSON of the wrong shape
+
+
+def no_seed(span: Span, brackets: str) -> Diagnostic:
+    help = f'write {{"task_name": …}} itself, without {brackets}' if brackets else 'begin with {"task_name": …}'
+    return diagnostic("FS008", span, "a seed is a JSON object", help)
+
+
+def wrapped_seed(span: Span, key: str) -> Diagnostic:
+    help = f'write {{"task_name": …}} itself, without `{key}` around it'
+    return diagnostic("FS501", span, f"the seed is inside `{key}`", help)
+
+
+def unknown_key(span: Span, key: str, what: str, known: Sequence[str], help: Help | None) -> Diagnostic:
+    """`help` suggests a key; None if none resembles it."""
+    listed = f"known keys: {', '.join(f'`{each}`' for each in known)}"
+    return diagnostic("FS501", span, f"{what} has no key `{key}`", help or listed)
+
+
+def key_of_other_version(span: Span, key: str, marked_by: str, instead: str) -> Diagnostic:
+    message = f"`{key}` belongs to the other version of seeds, and this one has `{marked_by}`"
+    return diagnostic("FS511", span, message, f"write {instead}")
+
+
+def missing_key(span: Span, key: str, what: str, example: str) -> Diagnostic:
+    return diagnostic("FS502", span, f"{what} has no `{key}`", f"add {example}")
+
+
+def wrong_type(span: Span, what: str, expected: str, found: str, example: str) -> Diagnostic:
+    return diagnostic("FS503", span, f"{what} must be {expected}, not {found}", f"write {example or expected}")
+
+
+def unknown_word(code: str, span: Span, word: str, what: str, help: Help) -> Diagnostic:
+    return diagnostic(code, span, f"unknown {what} `{word}`", help)
+
+
+def operation_to_write(example: str) -> str:
+    return f"write {example}"
+
+
+def out_of_range(span: Span, what: str, kind: str, least: float, most: float) -> Diagnostic:
+    bounds = f"{kind} from {least:.17g} to {most:.17g}"
+    return diagnostic("FS509", span, f"{what} must be {bounds}", f"write {bounds}")
+
+
+def too_many(span: Span, what: str, found: int, most: int) -> Diagnostic:
+    return diagnostic("FS510", span, f"{what} has {found} entries, more than {most}", "split it, or leave some out")
+
+
+def exclusive_keys(span: Span, operation: str, keys: Sequence[str]) -> Diagnostic:
+    named = " or ".join(f"`{key}`" for key in keys)
+    return diagnostic("FS511", span, f"`{operation}` takes {named}, not both", "keep one of the two")
+
+
+# --- names
+
+
+def invalid_name(span: Span, name: str, what: str, plain: str) -> Diagnostic:
+    """`plain` is the usable name that resembles it; empty if there is none."""
+    help = "use the letters A to Z and a to z, digits and `_`, and begin with no digit"
+    if not name:
+        return diagnostic("FS206", span, f"the name of {what} is empty", "write a name")
+    if len(name) > limits.NAME_CHARACTERS:
+        message = f"the name of {what} has {len(name)} characters"
+        return diagnostic("FS206", span, message, f"use at most {limits.NAME_CHARACTERS} characters")
+    return diagnostic("FS206", span, f"`{name}` cannot be the name of {what}", f"{help}: `{plain}`" if plain else help)
+
+
+def reserved_name(span: Span, name: str) -> Diagnostic:
+    help = f"use another name, such as `{name.upper()}_VALUE`"
+    return diagnostic("FS206", span, f"`{name}` is a keyword of the formula language", help)
+
+
+def duplicate(span: Span, what: str, name: str) -> Diagnostic:
+    help = "rename or remove one of them" if what == "field" else "remove one of them"
+    return diagnostic("FS203", span, f"duplicate {what} `{name}`", help)
+
+
+def duplicate_step(span: Span, name: str, first: str) -> Diagnostic:
+    return diagnostic("FS203", span, f"duplicate step `{name}`: the first is {first}", "rename one of them")
+
+
+def standard_field(span: Span, name: str, noun: str) -> Diagnostic:
+    """`noun` is the standard field's type if the declared one differs; empty if the declaration has a path."""
+    message = f"`{name}` is a standard field, {f'and {noun}' if noun else 'and not at a path'}"
+    help = "remove the declaration, or choose another name" if noun else "choose another name for the value at the path"
+    return diagnostic("FS203", span, message, help)
+
+
+# --- suppressions
+
+
+def unknown_warning(span: Span, code: str, help: Help) -> Diagnostic:
+    return diagnostic("FS512", span, f"there is no warning `{code}`", help)
+
+
+def error_suppressed(span: Span, code: str) -> Diagnostic:
+    return diagnostic("FS512", span, f"`{code}` is an error, and cannot be suppressed", "fix what it reports")
+
+
+# --- sections
+
+
+def values_of_no_enum(span: Span, type_: str) -> Diagnostic:
+    message = f"`values` belong to an enum, and this field is of type `{type_}`"
+    return diagnostic("FS511", span, message, 'write "type": "enum", or remove `values`')
+
+
+def bound_of_no_number(span: Span, key: str) -> Diagnostic:
+    return diagnostic("FS511", span, f"`{key}` belongs to a number", f"remove `{key}`")
+
+
+def default_outside(span: Span, default: float) -> Diagnostic:
+    message = f"the default {default} is outside the bounds"
+    return diagnostic("FS509", span, message, "widen the bounds, or change the default")
+
+
+def unknown_value(span: Span, value: str, help: Help) -> Diagnostic:
+    return diagnostic("FS302", span, f"`{value}` is not among the values", help)
+
+
+def wrong_literal(span: Span, what: str, noun: str) -> Diagnostic:
+    return diagnostic("FS301", span, f"{what} must be {noun}", f"write {noun}")
+
+
+def input_out_of_range(span: Span, what: str) -> Diagnostic:
+    return diagnostic("FS509", span, f"{what} is out of range", "inputs reach from -1e100 to 1e100")
+
+
+def empty_output(span: Span, key: str) -> Diagnostic:
+    return diagnostic("FS502", span, f"`{key}` names no step", "name the steps to return")
+
+
+# --- steps and their values
+
+
+def sign_before_value(span: Span, bare: str, key: str, is_safe: bool) -> Diagnostic:
+    help = Suggestion(f"write `{bare}`", bare, "safe" if is_safe else "unsafe")
+    return diagnostic("FS509", span, f"`$` is for filters, and `{key}` takes a value", help)
+
+
+def no_single_name(span: Span, key: str) -> Diagnostic:
+    help = "write a field such as `meta.year`; a formula goes into `expr`"
+    if key != "field":
+        help = "compute the value in a step of its own and name that"
+    return diagnostic("FS509", span, f"`{key}` must be one name", help)
+
+
+_TABLE_FAULTS = {
+    "empty": ("the table is empty", 'write entries such as "Thai": 2.0'),
+    "empty key": ("the table has an empty key", "every string contains it; remove the entry, or use `default`"),
+    "null": ("a table's value cannot be null", "write a number or a string"),
+    "no number": (
+        "`substring_max` takes the highest value, so every value must be a number",
+        "use `substring_first`, or numbers",
+    ),
+}
+
+
+def invalid_table(span: Span, fault: Literal["empty", "empty key", "null", "no number"]) -> Diagnostic:
+    return diagnostic("FS508", span, *_TABLE_FAULTS[fault])
+
+
+def unquoted_value(span: Span, value: str) -> Diagnostic:
+    return diagnostic("FS101", span, f"`{value}` is a string without quotes", f"write `== '{value}'`")
+
+
+def when_without_source(span: Span, when: str) -> Diagnostic:
+    help = f'add "source": the value to compare, or name it: `N {when}`'
+    return diagnostic("FS101", span, "`when` begins with an operator, and the case has no `source`", help)
+
+
+def formula_as_literal(span: Span, text: str, what: str) -> Diagnostic:
+    help = "compute it in an `expr` step, with `a if condition else b` if it depends on something"
+    return diagnostic("FS509", span, f"`{text}` is a formula, and {what} are literals", help)
+
+
+def mixed_literals(span: Span, what: str, expected: str, found: str) -> Diagnostic:
+    """`expected` begins with the word `first` or `mostly`."""
+    message = f"{what} are of different types: {expected}, and this is {found}"
+    return diagnostic("FS301", span, message, f"write {expected.partition(' ')[2]} here, or change the others")
+
+
+# --- conditions
+
+
+def as_filter(formula: str) -> str:
+    """Return the help for a condition that takes a formula."""
+    return f"define a filter: {json.dumps({'name': '…', 'op': 'define_filter', 'expr': formula}, ensure_ascii=False)}"
+
+
+def object_or_filter(formula: str) -> str:
+    """Return the form to write for a formula with `or` in place of an object."""
+    return f"an object, all of whose conditions must hold; for `or` {as_filter(formula)}"
+
+
+def operator_in_key(span: Span, key: str, operator: str) -> Diagnostic:
+    return diagnostic("FS505", span, f"the operator `{operator}` is in the key", f'write "{key}": {{"{operator}": …}}')
+
+
+def junction(span: Span, key: str) -> Diagnostic:
+    help = "write all conditions in one object, without it"
+    if key.lower().removeprefix("$") not in ("and", "all", "all_of", "allof"):
+        help = as_filter("extraction.severity == 'mild' or meta.stars < 3")
+    return diagnostic("FS505", span, f"conditions have no `{key}`: all entries of an object must hold", help)
+
+
+def unknown_operator(span: Span, operator: str, help: Help) -> Diagnostic:
+    return diagnostic("FS505", span, f"unknown operator `{operator}` in a condition", help)
+
+
+def operator_in_string(span: Span, sign: str, value: str, formula: str) -> Diagnostic:
+    """`value` is what follows the operator as JSON, if it is plain; `formula` the whole, if it is one."""
+    help = as_filter(formula) if formula else f'write {{"{sign}": …}} with a number'
+    if value:
+        help = f"write {value}" if sign == "==" else f'write {{"{sign}": {value}}}'
+    return diagnostic("FS505", span, f"the operator `{sign}` is inside the string", help)
+
+
+def no_value(span: Span, formula: str, is_step: bool) -> Diagnostic:
+    """`formula` is the comparison as a formula."""
+    if is_step:
+        help = f"compare them in a formula, such as the `expr` of a `sum`: `int({formula})`"
+        return diagnostic("FS301", span, "a condition compares with a value, not with a step", help)
+    help = f"write a literal or `param.NAME`, or {as_filter(formula)}"
+    return diagnostic("FS505", span, "a condition compares with a value, not with a field or formula", help)
+
+
+def bare_parameter(span: Span, name: str, is_safe: bool) -> Diagnostic:
+    help = Suggestion(f"write `param.{name}`", f"param.{name}", "safe" if is_safe else "unsafe")
+    return diagnostic("FS301", span, f"`{name}` is a string here", help)
+
+
+def empty_test(span: Span, name: str) -> Diagnostic:
+    help = 'write a value, or an operator such as {">=": 2023}'
+    return diagnostic("FS505", span, f"`{name}` is not compared with anything", help)
+
+
+def tested_with_list(span: Span, name: str) -> Diagnostic:
+    return diagnostic("FS503", span, f"`{name}` is compared with a list", 'write {"in": […]} for one of several values')
+
+
+def filter_not_tested(span: Span, name: str) -> Diagnostic:
+    message = f"the filter `${name}` must be true or false"
+    return diagnostic("FS503", span, message, "write true, or false for its opposite")
+
+
+def needless_prefix(span: Span, namespace: str, bare: str) -> Diagnostic:
+    return diagnostic("FS204", span, f"inside `{namespace}` the field names are bare", f"write `{bare}`")
+
+
+def two_namespaces(span: Span, name: str, instead: str) -> Diagnostic:
+    return diagnostic("FS204", span, f"`{name}` has two namespaces", f"write `{instead}`")
+
+
+def no_namespace(span: Span, name: str, help: Help | None) -> Diagnostic:
+    """`help` suggests names; None if none resembles it."""
+    form = f"write `extraction.{name}`, `meta.{name}`, `context.{name}` or `${name}`"
+    return diagnostic("FS204", span, f"`{name}` has no namespace", help or form)
+
+
+_STEP_AND_REVIEW = "is a step, with one value for all reviews: no review can be tested by it"
+
+
+def step_in_condition(span: Span, name: str) -> Diagnostic:
+    help = "test it in the rules of a `case`, or in the formula of an `expr`"
+    return diagnostic("FS205", span, f"`{name}` {_STEP_AND_REVIEW}", help)
+
+
+def step_in_filter(span: Span, name: str) -> Diagnostic:
+    help = f"compare with it in the formula of a `sum`, such as `int(meta.stars > {name})`"
+    return diagnostic("FS205", span, f"`{name}` {_STEP_AND_REVIEW}", help)
+
+
+# --- names in formulas
+
+
+def unknown_step(span: Span, name: str, help: Help) -> Diagnostic:
+    return diagnostic("FS201", span, f"no step is called `{name}`", help)
+
+
+def unknown_filter(span: Span, name: str, help: Help) -> Diagnostic:
+    return diagnostic("FS201", span, f"no filter is called `${name}`", help)
+
+
+def unknown_namespace(span: Span, space: str, help: Help) -> Diagnostic:
+    return diagnostic("FS204", span, f"unknown namespace `{space}`", help)
+
+
+def unknown_field(span: Span, what: str, field: str, help: Help) -> Diagnostic:
+    return diagnostic("FS204", span, f"{what} has no field `{field}`", help)
+
+
+def field_without_parts(part: str, section: str, is_named: bool) -> str:
+    """Return the help for a dot behind a field; `is_named` says that the section holds its entries under their names."""
+    declared = f'{{"{part}": {{"type": "string"}}}}' if is_named else f'{{"name": "{part}", "type": "string"}}'
+    return f"a field has no parts: declare one in `{section}`, such as {declared}"
+
+
+def filter_as_value(span: Span, name: str, per_review: bool) -> Diagnostic:
+    help = f"write `${name}`" if per_review else "count the reviews that match it in a step of its own, and use that"
+    return diagnostic("FS205", span, f"`{name}` is a filter, not a value", help)
+
+
+def value_as_filter(span: Span, name: str) -> Diagnostic:
+    return diagnostic("FS205", span, f"`{name}` is a value, not a filter", "use `$` for a `define_filter` step only")
+
+
+def filter_returned(span: Span, name: str) -> Diagnostic:
+    help = "count the reviews that match it, and return that"
+    return diagnostic("FS205", span, f"`{name}` is a filter, and has no value to return", help)
+
+
+def field_returned(span: Span, name: str) -> Diagnostic:
+    return diagnostic("FS401", span, f"`{name}` is a field of each review", "return a step that counts or sums it")
+
+
+def uses_itself(span: Span, name: str) -> Diagnostic:
+    return diagnostic("FS202", span, f"the step `{name}` uses itself", "use another step's value")
+
+
+def used_too_early(span: Span, name: str, place: str) -> Diagnostic:
+    help = f"move the step `{name}` ({place}) before this one"
+    return diagnostic("FS202", span, f"`{name}` is used before its step", help)
+
+
+def cycle(span: Span, names: Sequence[str]) -> Diagnostic:
+    """`names` use one another in this order, and the last the first."""
+    if len(names) == 1:
+        return uses_itself(span, names[0])
+    if len(names) == 2:
+        message, help = f"`{names[0]}` and `{names[1]}` use each other", "compute one of them without the other"
+    else:
+        uses = [f"`{a}` uses `{b}`" for a, b in zip(names, [*names[1:], names[0]], strict=True)]
+        message = ", ".join(uses if len(uses) <= 6 else [*uses[:5], "…", uses[-1]])
+        help = "compute one of them without the next"
+    return diagnostic("FS202", span, message, f"break the cycle: {help}")
+
+
+def default_needed(span: Span, name: str, user: str, rewritten: str) -> Diagnostic:
+    """`name` and `user` are steps: no name for a part of a formula, no user for an output; `rewritten` has a default."""
+    use = f"`{user}` uses it" if user else "is returned"
+    message = f"{f'`{name}`' if name else 'this'} has no value if no review matches, and {use}"
+    help = f"write `{rewritten}`" if rewritten else "give it a `default`"
+    guard = ", or guard its use with a count of the same reviews" if user else ""
+    return diagnostic("FS507", span, message, help + guard)
+
+
+def nullable_step(span: Span, name: str) -> Diagnostic:
+    help = f"write `({name} or 0)`, or `… if {name} != None else …`"
+    return diagnostic("FS305", span, f"`{name}` may be null here", help)
+
+
+# --- checked operations
+
+
+def filter_too_large(span: Span, name: str, size: int) -> Diagnostic:
+    message = f"with the filters that it uses, `{name}` has {size} terms, more than {limits.FILTER_SIZE}"
+    return diagnostic("FS510", span, message, "use fewer filters inside one another")
+
+
+def filters_nested_too_deeply(span: Span, depth: int) -> Diagnostic:
+    message = f"{depth} filters use one another in a row, more than {limits.FILTER_NESTING}"
+    return diagnostic("FS510", span, message, "name the conditions themselves")
+
+
+def constant_condition(span: Span, what: str, truth: bool, reason: str, help: str) -> Diagnostic:
+    """`help` is what to do about the comparison that is constant; may be empty."""
+    if truth:
+        other = "remove the filter, or test for what distinguishes reviews"
+        return diagnostic("FS610", span, f"every review passes {what}: {reason}", help or other)
+    other = "change the conditions so that a review can meet them all"
+    return diagnostic("FS610", span, f"no review passes {what}: {reason}", help or other)
+
+
+def aggregate_of_constant(span: Span, what: str, text: str) -> Diagnostic:
+    help = f"name a field of the review, or use `{text}` itself in an `expr` step"
+    if what == "sum":
+        help = 'count the reviews: "op": "count"'
+        help += "" if text == "1" else f", and multiply by `{text}` in an `expr` step"
+    return diagnostic("FS621", span, f"`{what}` of `{text}`, which is the same for every review", help)
+
+
+def not_numeric(span: Span, what: str, text: str, noun: str, is_boolean: bool) -> Diagnostic:
+    help = "name a numeric field"
+    if is_boolean:
+        help = f'write "expr": "int({text})", or count the reviews for which it is true'
+    return diagnostic("FS301", span, f"`{what}` takes numbers, and `{text}` is {noun}", help)
+
+
+def default_not_numeric(span: Span, function: str) -> Diagnostic:
+    return diagnostic("FS301", span, f"`default` of `{function}` must be a number", "write the number for no reviews")
+
+
+def source_not_string(span: Span, text: str, noun: str) -> Diagnostic:
+    message = f"a lookup's `source` must be a string, and `{text}` is {noun}"
+    return diagnostic("FS301", span, message, "name a string such as `context.categories`")
+
+
+def lookup_without_default(span: Span, name: str) -> Diagnostic:
+    return diagnostic("FS601", span, f"`{name}` has no `default`: it fails if no key is found", 'give it a "default"')
+
+
+def key_never_found(span: Span, source: str, key: str, values: Sequence[str], is_constant: bool) -> Diagnostic:
+    message = f"`{source}` never is `{key}`"
+    if is_constant:
+        return diagnostic("FS603", span, f"this is never found: {message}", "remove the key, or look up what varies")
+    return diagnostic("FS302", span, message, did_you_mean(key, values, what="values"))
+
+
+def always_null(span: Span, what: str) -> Diagnostic:
+    return diagnostic("FS301", span, f"{what} is always null", "write a value")
+
+
+def unreachable_rule(span: Span, is_else: bool, lost: str, reason: str) -> Diagnostic:
+    """`lost` is the value that no other rule gives; empty if one does."""
+    help = "change the condition, or remove the rule"
+    if is_else:
+        help = "check the conditions before it; if they are right, put `else` in place of the last of them"
+    never = f", so that {lost} is never given" if lost else ""
+    return diagnostic("FS607", span, f"this {'`else`' if is_else else 'rule'} is unreachable{never}: {reason}", help)
+
+
+# --- seed v1
+
+
+def loop_help(variable: str) -> str:
+    return f"count or sum it in a loop, such as `sum(… for {variable} in extractions)`"
+
+
+def field_help(field: str) -> str:
+    return f"write `e['{field}']` inside a loop, such as `{_LOOP}`"
+
+
+def review_as_value(span: Span, text: str, field: str) -> Diagnostic:
+    return diagnostic("FS103", span, f"`{text}` is not a value: name a field of the review", f"write `{field}`")
+
+
+def no_loop_variable(span: Span, name: str, help: Help) -> Diagnostic:
+    return diagnostic("FS201", span, f"no loop has the variable `{name}` here", help)
+
+
+def not_indexable(span: Span, instead: str) -> Diagnostic:
+    return diagnostic("FS103", span, "only a review in a loop can be indexed, by a string", f"write `{instead}`")
+
+
+def method_of_review(span: Span, method: str, instead: str) -> Diagnostic:
+    help = f"write `{instead}`; a field may have a `default` in `extraction_fields`"
+    return diagnostic("FS103", span, f"values have no methods such as `{method}`", help)
+
+
+def loop_arguments(span: Span, function: str) -> Diagnostic:
+    help = "add it outside: `10 + sum(…)`" if function == "sum" else f"write `{LOOPS[function]}`"
+    return diagnostic("FS103", span, f"`{function}` of a loop does not take this", help)
+
+
+def takes_loop(span: Span, function: str) -> Diagnostic:
+    code, what = ("FS103", "a list of reviews") if function == "len" else ("FS303", "a loop")
+    return diagnostic(code, span, f"`{function}` takes {what}", f"write `{LOOPS[function]}`")
+
+
+def boolean_extreme(span: Span, function: str) -> Diagnostic:
+    help = f"write `{LOOPS['any' if function == 'max' else 'all']}`"
+    return diagnostic("FS301", span, f"`{function}` takes numbers, and this is true or false", help)
+
+
+def loop_over_other(span: Span, name: str) -> Diagnostic:
+    """`name` is the list that it loops over; empty if it is no name."""
+    if name:
+        return diagnostic("FS201", span, f"there is no list `{name}`", "loop over `extractions`")
+    help = "write `for e in extractions`, with conditions behind `if`"
+    return diagnostic("FS103", span, "a loop runs over `extractions` alone", help)
+
+
+def unknown_placeholder(span: Span, name: str, help: Help) -> Diagnostic:
+    return diagnostic("FS201", span, f"there is no placeholder `{{{name}}}`", help)

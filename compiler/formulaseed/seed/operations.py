@@ -1,0 +1,299 @@
+"""The operations of compute steps: one table, from which the reader, the JSON Schema, the drafting schema and the docs derive.
+
+An entry says which keys a step has and what is in them; its `lower` makes the surface operation of their values. A
+new operation is an entry here, and nothing else as long as it can be lowered to the operations there are.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from formulaseed.diagnostics.catalogue import seed as catalogue
+from formulaseed.diagnostics.model import Help
+from formulaseed.language import ast
+from formulaseed.seed import surface
+from formulaseed.seed.read.conditions import all_of
+from formulaseed.seed.read.steps import Arguments
+from formulaseed.seed.surface import Broken, NoLiteral
+from formulaseed.source.json_reader import Plain
+
+Step = dict[str, Plain]
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """A key of a step. `kind` says what its value is: one of `read.steps.READERS`."""
+
+    name: str
+    kind: str
+    doc: str
+    required: bool = False
+    examples: tuple[Plain, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class OperationSpec:
+    """An operation: its keys beside `name`, `op`, `sources` and `allow`, what it gives, and how it is lowered.
+
+    Of the keys `one_of` a step has exactly one, of `any_of` at least one. `example` is a whole step; `also_called` are
+    names that other tools have for it.
+    """
+
+    name: str
+    doc: str
+    result: str
+    keys: tuple[Key, ...]
+    lower: Callable[[Arguments], surface.Operation]
+    example: Step
+    one_of: tuple[str, ...] = ()
+    any_of: tuple[str, ...] = ()
+    also_called: tuple[str, ...] = ()
+
+
+COMMON_KEYS = ("name", "op", "sources", "allow")
+"""The keys of every step."""
+
+
+def step_keys(operation: OperationSpec) -> tuple[str, ...]:
+    """Return the keys of a step with this operation."""
+    return ("name", "op", *(key.name for key in operation.keys), "sources", "allow")
+
+
+def all_step_keys() -> tuple[str, ...]:
+    return tuple(dict.fromkeys(key for operation in OPERATIONS.values() for key in step_keys(operation)))
+
+
+def foreign_operations() -> dict[str, Help]:
+    """Return the names that other tools have for operations, each with a step to write."""
+    examples = {name: _without_name(operation.example) for name, operation in OPERATIONS.items()}
+    return {
+        word: catalogue.operation_to_write(examples[name])
+        for name, operation in OPERATIONS.items()
+        for word in operation.also_called
+    }
+
+
+def operations_table() -> str:
+    """Return the table of the docs, in Markdown."""
+    rows = ["| `op` | keys | value |", "|---|---|---|"]
+    for operation in OPERATIONS.values():
+        keys = [f"`{key.name}`" for key in operation.keys if key.name not in operation.one_of]
+        chosen = [" or ".join(f"`{key}`" for key in operation.one_of)] if operation.one_of else []
+        rows.append(f"| `{operation.name}` | {', '.join([*chosen, *keys])} | {operation.doc} |")
+    return "\n".join(rows) + "\n"
+
+
+def _words(text: str) -> tuple[str, ...]:
+    return tuple(text.split())
+
+
+def _without_name(step: Step) -> str:
+    return json.dumps({key: value for key, value in step.items() if key != "name"})
+
+
+# --- lowering
+
+
+def _define_filter(step: Arguments) -> surface.Operation:
+    condition = all_of([part for whole in step.expressions.values() for part in ast.conjuncts(whole)])
+    if condition is None:
+        step.problems.report(catalogue.empty_filter(step.span))
+        return Broken()
+    return surface.Filter(condition)
+
+
+def _count(step: Arguments) -> surface.Operation:
+    return surface.Aggregate("count", None, step.where)
+
+
+def _sum(step: Arguments) -> surface.Operation:
+    return surface.Aggregate("sum", step.expression("expr"), step.where)
+
+
+def _extreme(function: str) -> Callable[[Arguments], surface.Operation]:
+    def lower(step: Arguments) -> surface.Operation:
+        value = step.expressions.get("field") or step.expression("expr")
+        return surface.Aggregate(function, value, step.where, step.literals.get("default"))
+
+    return lower
+
+
+def _lookup(step: Arguments) -> surface.Operation:
+    return surface.Lookup(step.expression("source"), step.table, step.match, step.literals.get("default"))
+
+
+def _expr(step: Arguments) -> surface.Operation:
+    return surface.Formula(step.expression("expr"))
+
+
+def _const(step: Arguments) -> surface.Operation:
+    return surface.Const(step.literals["value"])
+
+
+def _case(step: Arguments) -> surface.Operation:
+    return surface.Case(step.rules, step.otherwise or NoLiteral(step.span, None))
+
+
+# --- the table
+
+_WHERE = Key(
+    "where", "conditions", "Which reviews count: all these conditions must hold.", examples=({"meta.stars": {"<": 3}},)
+)
+_REVIEW_FORMULA = Key("expr", "review formula", "A formula over fields of the review", examples=("5 - meta.stars",))
+_EXTREME_KEYS = (
+    Key("field", "name", "One field of the review; a formula goes into `expr`.", examples=("meta.year", "meta.stars")),
+    _REVIEW_FORMULA,
+    _WHERE,
+    Key("default", "number", "The value over no reviews."),
+)
+_OVER_NONE = "over none `default`, which is needed unless every use is guarded by a count of the same reviews."
+
+_TABLE = (
+    OperationSpec(
+        "define_filter",
+        'A condition on reviews with a name, used as `"$NAME": true`, or `false` for its opposite; all of its keys must hold.',
+        "boolean, for each review",
+        (
+            Key("extraction", "bare conditions", "Extracted fields, by their bare names."),
+            Key("meta", "bare conditions", "Metadata of the review, by bare names."),
+            Key("context", "bare conditions", "Fields of the restaurant, by bare names."),
+            _WHERE,
+            Key(
+                "expr",
+                "condition formula",
+                "A condition over `extraction.*`, `meta.*`, `context.*`, `param.*` and other filters, such as one with `or`.",
+                examples=("extraction.severity == 'severe' or meta.stars <= 2", "$IS_INCIDENT and not $IS_OLD"),
+            ),
+        ),
+        _define_filter,
+        {"name": "IS_LOW", "op": "define_filter", "where": {"meta.stars": {"<": 3}}},
+        any_of=("extraction", "meta", "context", "where", "expr"),
+        also_called=_words("filter where flag condition predicate select match"),
+    ),
+    OperationSpec(
+        "count",
+        "How many reviews match `where`; all of them without it.",
+        "integer",
+        (_WHERE,),
+        _count,
+        {"name": "N_LOW", "op": "count", "where": {"meta.stars": {"<": 3}}},
+        also_called=_words("count_if countif count_where tally number_of group_by groupby distinct unique"),
+    ),
+    OperationSpec(
+        "sum",
+        "The sum of a formula over the matching reviews; 0 over none.",
+        "integer or number, as the formula",
+        (Key("expr", "review formula", _REVIEW_FORMULA.doc, required=True, examples=_REVIEW_FORMULA.examples), _WHERE),
+        _sum,
+        {"name": "USEFUL", "op": "sum", "expr": "meta.useful", "where": {"meta.stars": {"<": 3}}},
+        also_called=_words("sum_if sumif sum_where aggregate aggregation agg total accumulate reduce sum_of"),
+    ),
+    OperationSpec(
+        "max",
+        f"The largest value over the matching reviews; {_OVER_NONE}",
+        "integer or number, as the field or formula",
+        _EXTREME_KEYS,
+        _extreme("max"),
+        {"name": "LATEST", "op": "max", "field": "meta.year", "default": 2020},
+        one_of=("field", "expr"),
+        also_called=_words("maximum largest highest latest"),
+    ),
+    OperationSpec(
+        "min",
+        f"The smallest value over the matching reviews; {_OVER_NONE}",
+        "integer or number, as the field or formula",
+        _EXTREME_KEYS,
+        _extreme("min"),
+        {"name": "WORST", "op": "min", "expr": "meta.stars - 1", "default": 0},
+        one_of=("field", "expr"),
+        also_called=_words("minimum smallest lowest earliest"),
+    ),
+    OperationSpec(
+        "lookup",
+        "The value of the key that equals the source (`exact`), of the first key, in table order, that it contains "
+        "(`substring_first`), or the highest value among the keys that it contains (`substring_max`); "
+        "else `default`. Case matters.",
+        "that of the table's values",
+        (
+            Key("source", "name", "The string that is looked up.", required=True, examples=("context.categories",)),
+            Key(
+                "table",
+                "table",
+                "Keys and their values. Case matters.",
+                required=True,
+                examples=({"Thai": 2.0, "Pizza": 0.5},),
+            ),
+            Key("match", "match", "How keys are found in the source.", required=True, examples=("exact",)),
+            Key("default", "literal", "The value if no key is found."),
+        ),
+        _lookup,
+        {
+            "name": "PRICE",
+            "op": "lookup",
+            "source": "context.city",
+            "match": "exact",
+            "table": {"Rome": 2.0},
+            "default": 1.0,
+        },
+        also_called=_words("map mapping table dict vlookup decode translate"),
+    ),
+    OperationSpec(
+        "expr",
+        "A formula over earlier steps, `context.*` and `param.*`.",
+        "that of the formula",
+        (
+            Key(
+                "expr",
+                "formula",
+                "A formula over earlier steps, `context.*` and `param.*`",
+                required=True,
+                examples=("N_MILD + N_SEVERE", "max(0.0, min(20.0, RAW))"),
+            ),
+        ),
+        _expr,
+        {"name": "MEAN", "op": "expr", "expr": "(2 * N_MILD + 5 * N_SEVERE) / N if N > 0 else 0"},
+        also_called=_words(
+            "weighted_sum weighted linear linear_combination score combine blend formula calc calculate "
+            "calculation compute arithmetic math expression function evaluate ratio rate share divide division "
+            "fraction proportion percent percentage density add addition plus subtract subtraction difference "
+            "minus diff sub multiply multiplication product times scale clamp clip cap bound normalize normalise "
+            "pow power round abs log sqrt floor ceil int float len length any exists some all every boolean bool "
+            "compare comparison average avg mean weighted_average weighted_avg median stdev percentile weighted_mean averageif"
+        ),
+    ),
+    OperationSpec(
+        "const",
+        "A literal.",
+        "that of the literal",
+        (Key("value", "literal", "A number, a string, true or false.", required=True, examples=(3,)),),
+        _const,
+        {"name": "BASE_RISK", "op": "const", "value": 3},
+        also_called=_words("literal number value set parameter param constant"),
+    ),
+    OperationSpec(
+        "case",
+        "`then` of the first rule whose `when` holds; the last rule is `else`. These are literals. With `source` each `when` "
+        "begins with a comparison, such as `< 4.0`.",
+        "that of the rules' literals",
+        (
+            Key("source", "name", "What each `when` begins with.", examples=("SCORE",)),
+            Key(
+                "rules",
+                "rules",
+                "The rules in order; the last is `else`.",
+                required=True,
+                examples=([{"when": "N > 2", "then": "many"}, {"else": "few"}],),
+            ),
+        ),
+        _case,
+        {"name": "VERDICT", "op": "case", "rules": [{"when": "N > 3", "then": 1}, {"else": 0}]},
+        also_called=_words(
+            "if switch when rules conditional if_else ifelse if_then_else ternary cond choose classify "
+            "classification bucket threshold tier verdict label decision rule"
+        ),
+    ),
+)
+
+OPERATIONS: dict[str, OperationSpec] = {operation.name: operation for operation in _TABLE}

@@ -1,0 +1,104 @@
+"""What an extension costs: an entry in a table, from which everything else derives."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from formulaseed import check, load_evaluator
+from formulaseed.draft import wire
+from formulaseed.draft.conversion import drafted, seed_text
+from formulaseed.draft.prompts import SEED, system_prompt
+from formulaseed.language import ast
+from formulaseed.seed import surface
+from formulaseed.seed.json_schema import seed_schema
+from formulaseed.seed.operations import OPERATIONS, Key, OperationSpec, operations_table
+from formulaseed.seed.read.steps import Arguments
+from formulaseed.testing import reference_evaluate
+from helpers import ROOT
+from jsonschema import Draft7Validator
+from test_draft_wire import CONDITIONS, G1A, good_seed
+
+
+def _any(step: Arguments) -> surface.Operation:
+    """1 if a review matches, else 0: the largest 1 over the matching reviews."""
+    one, zero = ast.Literal(step.span, 1), ast.Literal(step.span, 0)
+    return surface.Aggregate("max", one, step.where, zero)
+
+
+ANY = OperationSpec(
+    "any",
+    "1 if a review matches, else 0.",
+    "integer",
+    (Key("where", "conditions", "Which reviews to look for.", required=True, examples=({"meta.stars": {"<": 3}},)),),
+    _any,
+    {"name": "HAS_LOW", "op": "any", "where": {"meta.stars": {"<": 3}}},
+    also_called=("exists_one",),
+)
+
+
+@pytest.fixture
+def operation(monkeypatch: pytest.MonkeyPatch) -> OperationSpec:
+    monkeypatch.setitem(OPERATIONS, ANY.name, ANY)
+    return ANY
+
+
+def seed_of(*steps: object, output: str) -> dict[str, Any]:
+    return {
+        "task_name": "Extended",
+        "extract": {"fields": [{"name": "severity", "type": "enum", "values": ["mild", "severe"]}]},
+        "compute": [
+            {"name": "N", "op": "count"},
+            {"name": "N_MILD", "op": "count", "where": {"extraction.severity": "mild"}},
+            {"name": "N_SEVERE", "op": "count", "where": {"extraction.severity": "severe"}},
+            *steps,
+        ],
+        "output": [output],
+    }
+
+
+@pytest.mark.parametrize("name", OPERATIONS)
+def test_the_example_of_an_operation_is_a_step(name: str) -> None:
+    """Each example compiles as it is, apart from warnings."""
+    example = OPERATIONS[name].example
+    count = {"name": "N_MATCHING", "op": "count", "where": {f"${example['name']}": True}}
+    steps = [example, count] if name == "define_filter" else [example]
+    output = "N_MATCHING" if name == "define_filter" else str(example["name"])
+    assert [d.message for d in check(seed_of(*steps, output=output)) if d.severity == "error"] == []
+
+
+def test_the_docs_have_the_table() -> None:
+    """docs/seeds.md shows each operation as the table has it."""
+    assert operations_table() in (ROOT / "docs" / "seeds.md").read_text(encoding="utf-8")
+
+
+def test_an_operation_added_to_the_table_is_known_everywhere(operation: OperationSpec) -> None:
+    """It is read, checked, compiled and evaluated, and is in the JSON Schema, the drafting schema and prompt, and the docs."""
+    seed = seed_of(operation.example, output="HAS_LOW")
+    errors = [d for d in check(seed) if d.severity == "error"]
+    assert errors == []
+    rows = [{"review_id": "r", "extraction": {"severity": "mild"}, "meta": {"stars": stars}} for stars in (5.0, 2.0)]
+    for given, value in (([], 0), (rows[:1], 0), (rows, 1)):
+        assert load_evaluator(seed).evaluate(given, {}) == {"HAS_LOW": value}
+        assert reference_evaluate(seed, given, {})["HAS_LOW"] == value
+
+    wrong = seed_of(
+        {"name": "X", "op": "any", "were": {"meta.satrs": 1}}, {"name": "Y", "op": "exists_one"}, output="X"
+    )
+    assert [d.code for d in check(wrong) if d.severity == "error"] == ["FS501", "FS204", "FS504"]
+    (missing,) = [d for d in check(seed_of({"name": "X", "op": "any"}, output="X")) if d.severity == "error"]
+    assert (missing.code, missing.help) == ("FS502", 'add "where": {"meta.stars": {"<": 3}}')
+
+    validator = Draft7Validator(seed_schema())
+    assert validator.is_valid(seed)
+    assert not validator.is_valid(seed_of({"name": "X", "op": "any", "expr": "1"}, output="X"))
+    assert "| `any` | `where` | 1 if a review matches, else 0. |" in operations_table()
+    assert "| `any` | `where` | 1 if a review matches, else 0. |" in system_prompt(SEED)
+    assert '"enum": ["any"]' in json.dumps(wire.step_schema())
+    condition = {"subject": "meta.stars", "test": "<", "values": [3]}
+    answer = {**good_seed(), "steps": [{"name": "HAS_LOW", "op": "any", "where": [condition], "sources": [1]}]}
+    text, faults = seed_text(drafted(CONDITIONS, answer), G1A)
+    assert not faults
+    (step,) = json.loads(text)["compute"]
+    assert {key: step[key] for key in operation.example} == operation.example

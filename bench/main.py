@@ -1,4 +1,4 @@
-"""Measures what this project says of its speed; `make bench` runs it. Numbers, not a test: it always ends well."""
+"""Measures the speed of this project; `make bench` runs it. It prints numbers and never fails."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ BENCHMARKS = {
     "startup": "commands from the shell",
     "pipeline": "reviews a second",
     "lexical": "the lexical extractor where it speaks, against the commonest value, and without each kind of cue",
-    "matrix": "requests held against restaurants",
+    "matrix": "requests evaluated for restaurants",
     "calls": "extraction by a model: calls a second against a server on loopback, and memory",
 }
 
@@ -23,7 +23,7 @@ BENCHMARKS = {
 def main() -> None:
     names = _arguments().only or list(BENCHMARKS)
     print(f"{platform.python_implementation()} {platform.python_version()}, {os.cpu_count()} cores{_load()}")
-    print("CPU time unless told otherwise, the shortest of many rounds; less is better, but for throughput.\n")
+    print("CPU time unless noted otherwise, the shortest of many rounds; less is better, except for throughput.\n")
     started = time.monotonic()
     for name in names:
         try:

@@ -1,4 +1,4 @@
-"""Requests held against restaurants: what the whole matrix costs, and how that grows with the reviews."""
+"""Requests evaluated for restaurants: the time of the whole matrix, and how it grows with the reviews."""
 
 from __future__ import annotations
 

@@ -58,7 +58,7 @@ def close_matches(name: str, known: Iterable[str]) -> list[str]:
     """
     if not name or len(name) > limits.NAME_CHARACTERS:
         return []
-    from difflib import get_close_matches
+    from difflib import SequenceMatcher
 
     given, spelled = _normalized(name), dict[str, str]()
     for candidate in known:
@@ -73,8 +73,13 @@ def close_matches(name: str, known: Iterable[str]) -> list[str]:
     extended = [spelled[other] for other in longer if other.startswith(given)]
     if 1 < len(extended) <= 3:
         return extended
-    if best := get_close_matches(given, spelled, n=1, cutoff=_LEAST_RATIO):
-        return [spelled[best[0]]]
+    matcher, best, ratio = SequenceMatcher(b=given), "", _LEAST_RATIO
+    for other in spelled:
+        matcher.set_seq1(other)
+        if matcher.real_quick_ratio() > ratio and matcher.quick_ratio() > ratio and matcher.ratio() > ratio:
+            best, ratio = other, matcher.ratio()
+    if best:
+        return [spelled[best]]
     parts = [
         spelled[other]
         for other in longer

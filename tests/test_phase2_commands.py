@@ -175,7 +175,7 @@ def test_quotes_are_held_against_the_review_and_shown_with_their_places(kitchen:
     lexical = ("run", "seed.json", "--contexts", "contexts.jsonl", "--trace", "--on-error", "skip")
     done = command(*lexical, cwd=kitchen.folder, env={})
     assert (done.status, "steps" in done.results[0], "quotes" in done.results[0]) == (3, True, False)
-    assert "no word of the review speaks for `mood`" in done.err
+    assert "review a-0: no word of the review speaks for `" in done.err
     fields = {"mood": "bad", "spicy": False, "guests": 1, "price": 1, "dish": "x", "cuisine": "thai"}
     write_lines(
         kitchen.folder / "known.jsonl",

@@ -1,11 +1,21 @@
-"""The lexical extractor: what it hears in a sentence, what it does not fall for, that it always answers."""
+"""The lexical extractor: what speaks for a field, what does not, that it abstains and never guesses."""
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
 import pytest
-from formulaseed.data.extractions import FieldValue
-from formulaseed.extract.fields import Field, FieldType
-from formulaseed.extract.lexical import LexicalExtractor
+from formulaseed import load_seed
+from formulaseed.data.extractions import FieldValue, ReviewText
+from formulaseed.errors import DataError
+from formulaseed.extract.base import TextExtractor, fields_of
+from formulaseed.extract.fields import Field, FieldType, legal
+from formulaseed.extract.lexical import LexicalExtractor, nothing_of
+from helpers import EXAMPLES, TASKS, formulaseed, read_lines, write_json, write_lines
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -41,87 +51,123 @@ INTERACTION = Field(
 )
 ALLERGY = LexicalExtractor((SEVERITY, ACCOUNT, INTERACTION))
 
-NOISE = Field(
-    "noise",
-    "enum",
-    values=(
-        ("not_mentioned", "No noise mentioned"),
-        ("calm", "Quiet enough to talk ('could hear ourselves think')"),
-        ("lively", "A pleasant buzz"),
-        ("deafening", "So loud that guests had to shout ('could not hear a thing')"),
-    ),
-)
-WAIT_LENGTH = Field(
-    "wait_length",
-    "enum",
-    values=(
-        ("none", "No wait mentioned"),
-        ("short", "Under 15 minutes"),
-        ("medium", "15 to 30 minutes"),
-        ("long", "More than half an hour"),
-    ),
-)
-MINUTES = Field("wait_minutes", "integer", "Minutes that the guests waited", default=0)
+MINUTES = Field("wait_minutes", "integer", "Minutes that the guests waited, the longest of several", default=0)
+COST = Field("cost", "number", "Price of the meal in dollars", default=-1.0)
 SERVER = Field("server", "string", "First name of the server ('our waiter Tom', 'ask for Maria')", default="")
+SHORT_STAFFED = Field("short_staffed", "boolean", "True if staff were too few ('only one server', 'understaffed')")
 
 
-def extract(field: Field, text: str) -> FieldValue:
-    """The value of one field, extracted by itself."""
-    return LexicalExtractor((field,)).extract(text)[field.name]
+def spoken(field: Field, text: str, facts: Mapping[str, object] | None = None) -> FieldValue | None:
+    """What words say of one field; None where it abstains."""
+    return LexicalExtractor((field,)).spoken(text, facts or {}).get(field.name)
 
 
-def is_legal(field: Field, value: FieldValue) -> bool:
-    match field.type:
-        case "enum":
-            return value in [name for name, _ in field.values]
-        case "boolean":
-            return isinstance(value, bool)
-        case "integer":
-            return isinstance(value, int) and not isinstance(value, bool)
-        case "number":
-            return isinstance(value, int | float) and not isinstance(value, bool)
-        case "string":
-            return isinstance(value, str)
+# --- what speaks
 
 
 @pytest.mark.parametrize(
     ("text", "severity"),
     [
         ("I broke out in hives after the dessert.", "moderate"),
-        ("The curry gave me an upset stomach and a queasy night.", "mild"),
-        ("We spent the night in the hospital after an anaphylactic reaction.", "severe"),
-        ("My face was swelling, then came the ambulance and the EpiPen.", "severe"),
-        ("She had an allergic reaction to the cake.", "mild"),
-        ("The pancakes were lovely and the coffee was hot.", "none"),
+        ("The curry gave me a stomach upset.", "mild"),
+        ("I got hives, then came the ER visit and the EpiPen.", "severe"),
+        ("My face was swelling, and I had hives.", "moderate"),
+        ("We spent the night in the hospital.", None),
+        ("The pancakes were lovely.", None),
     ],
 )
-def test_descriptions_and_their_examples_are_the_cues(text: str, severity: str) -> None:
-    """Words of a value's description and of their families choose it; of several grades the graver stands."""
-    assert ALLERGY.extract(text)["incident_severity"] == severity
+def test_things_listed_in_a_description_speak(text: str, severity: str | None) -> None:
+    """What a description lists in parentheses, whatever its ending; other words for the same are not known."""
+    assert ALLERGY.spoken(text).get("incident_severity") == severity
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("We could not really hear a thing.", "loud"),
+        ("We could hear every single other thing.", None),
+        ("We could hear, and that is a thing.", None),
+        ("So relaxed a place.", "calm"),
+        ("The bread was warm.", None),
+    ],
+)
+def test_a_quoted_phrase_speaks(text: str, value: str | None) -> None:
+    """In its order, with at most one other word between two, and within a clause."""
+    loud = ("loud", "Guests had to shout ('could not hear a thing', 'could hear a thing')")
+    assert spoken(Field("noise", "enum", values=(loud, ("calm", "('so relaxed')"))), text) == value
+
+
+def test_a_phrase_weighs_more_than_a_listed_thing() -> None:
+    """Of two values in one sentence, the one with more weight."""
+    field = Field(
+        "outcome", "enum", values=(("stayed", "Enjoyed it (dinner)"), ("left", "Gave up ('walked right out')"))
+    )
+    assert spoken(field, "After dinner we walked right out.") == "left"
+
+
+def test_equal_weights_speak_for_neither() -> None:
+    """Where nothing decides, nothing is guessed."""
+    field = Field("color", "enum", values=(("red", ""), ("blue", "")))
+    assert spoken(field, "Red walls.") == "red"
+    assert spoken(field, "Red and blue walls.") is None
+    assert spoken(field, "Red and blue walls. A red door.") == "red"
+
+
+def test_words_of_a_description_speak_three_together() -> None:
+    """One word is too little, and a word of several values speaks for none of them."""
+    field = Field(
+        "noise", "enum", values=(("calm", "Quiet room with soft music"), ("loud", "Noisy room with harsh music"))
+    )
+    assert spoken(field, "A quiet table.") is None
+    assert spoken(field, "Quiet, with soft lights, very calm.") == "calm"
+    assert spoken(field, "Room, music, room, music.") is None
+
+
+def test_values_without_descriptions_speak_by_their_names() -> None:
+    """A list of values is enough."""
+    assert spoken(Field("color", "enum", values=(("red", ""), ("dark_blue", ""))), "Dark blue walls.") == "dark_blue"
+
+
+# --- what does not speak
 
 
 @pytest.mark.parametrize(
     "text",
     [
         "No hives this time.",
-        "My son never had a reaction here.",
-        "We ate without any hives, swelling or other trouble.",
+        "We ate without hives or swelling.",
         "I didn't get hives, not even a rash.",
         "Nobody needed an EpiPen.",
+        "I would worry about hives.",
+        "He carries an EpiPen.",
     ],
 )
-def test_denied_words_do_not_count(text: str) -> None:
-    """A negator takes the weight from the words of its clause."""
-    assert ALLERGY.extract(text)["incident_severity"] == "none"
+def test_denied_and_supposed_words_do_not_speak(text: str) -> None:
+    """A negator reaches to the end of its clause, a supposition to the end of its sentence."""
+    assert "incident_severity" not in ALLERGY.spoken(text)
 
 
 @pytest.mark.parametrize(
-    "text",
-    ["No problems at first, but then I had hives.", "I did not enjoy this: hives and swelling all night."],
+    "text", ["No problems at first, but then I had hives.", "I did not enjoy this: hives all night.", "No. Hives!"]
 )
 def test_a_denial_ends_with_its_clause(text: str) -> None:
-    """A contrast or a new clause is asserted again."""
-    assert ALLERGY.extract(text)["incident_severity"] == "moderate"
+    """A contrast, a pause or a new sentence is asserted again."""
+    assert ALLERGY.spoken(text)["incident_severity"] == "moderate"
+
+
+def test_a_phrase_with_a_negator_is_not_denied_by_it() -> None:
+    """`not worth it` means what it says; a denied phrase says no of a boolean, and overrules a default."""
+    price = Field(
+        "price", "enum", values=(("fair", "('worth it')"), ("high", "('not worth it', 'not worth the price')"))
+    )
+    assert spoken(price, "It was not worth it.") == "high"
+    assert spoken(price, "It was worth it.") == "fair"
+    assert spoken(SHORT_STAFFED, "They were understaffed.") is True
+    assert spoken(SHORT_STAFFED, "They were not understaffed.") is False
+    assert spoken(SHORT_STAFFED, "The soup was good.") is None
+
+
+# --- who tells it
 
 
 @pytest.mark.parametrize(
@@ -130,96 +176,17 @@ def test_a_denial_ends_with_its_clause(text: str) -> None:
         ("I had hives and swelling within the hour.", "firsthand"),
         ("My daughter had hives on her arms after the soup.", "firsthand"),
         ("A friend told me that she got hives from the sauce.", "secondhand"),
-        ("I heard that someone ended up in the ER with anaphylaxis.", "secondhand"),
-        ("I would worry about hives if I had a peanut allergy.", "hypothetical"),
-        ("I was afraid that I would have an allergic reaction.", "hypothetical"),
+        ("I heard that someone ended up in the ER visit with anaphylaxis.", "secondhand"),
         ("I had the noodles and my friend told me about her job.", "none"),
+        ("I had no hives.", "none"),
     ],
 )
-def test_who_tells_it_matters(text: str, account: str) -> None:
-    """First person, hearsay and supposition are told apart, and only where something is told at all."""
+def test_the_first_person_and_hearsay(text: str, account: str) -> None:
+    """Who tells of it is asked only where an event is told: 'I had' alone is in every review."""
     assert ALLERGY.extract(text)["account_type"] == account
 
 
-def test_a_lasting_condition_is_no_event() -> None:
-    """What the writer has or carries all year did not happen in the restaurant."""
-    found = ALLERGY.extract("I have a severe nut allergy and carry an EpiPen. The patio is shady.")
-    assert (found["incident_severity"], found["account_type"]) == ("none", "none")
-
-
-@pytest.mark.parametrize(
-    ("text", "interaction"),
-    [
-        ("The waitress asked about allergies and the chef was happy to accommodate us.", "positive"),
-        ("They take my nut allergy seriously and were so helpful.", "positive"),
-        ("When I mentioned my allergy the waiter was dismissive and rude.", "negative"),
-        ("They couldn't accommodate my allergy at all.", "negative"),
-        (
-            "The server assured me it was safe for my allergy, and ten minutes later I had a reaction.",
-            "betrayal",
-        ),
-        ("The staff was friendly and the music was great.", "none"),
-        ("Our waiter was rude and slow.", "none"),
-    ],
-)
-def test_praise_and_blame_count_on_the_topic_only(text: str, interaction: str) -> None:
-    """The fallback's description says what the field is about; what is said of other things is not heard."""
-    assert ALLERGY.extract(text)["safety_interaction"] == interaction
-
-
-def test_a_but_in_a_description_needs_both_of_its_sides() -> None:
-    """A promise that was kept is no betrayal."""
-    assert ALLERGY.extract("They claimed it was safe for my allergy.")["safety_interaction"] != "betrayal"
-
-
-@pytest.mark.parametrize(
-    ("text", "noise"),
-    [
-        ("It was so loud that we were shouting across the table.", "deafening"),
-        ("A peaceful room.", "calm"),
-        ("We could not hear a thing.", "deafening"),
-        ("Not loud at all, and the bread was fresh.", "not_mentioned"),
-        ("The bread was warm.", "not_mentioned"),
-    ],
-)
-def test_an_unseen_field_works_from_its_own_words(text: str, noise: str) -> None:
-    """Nothing is known of any field but its descriptions."""
-    assert extract(NOISE, text) == noise
-
-
-def test_a_quoted_phrase_weighs_most() -> None:
-    """A phrase in quotes outweighs single words of another value."""
-    field = Field("outcome", "enum", values=(("stayed", "Enjoyed dinner"), ("left", "Gave up ('walked right out')")))
-    assert extract(field, "No dinner for us, we walked right out.") == "left"
-
-
-def test_a_quoted_phrase_covers_other_numbers_and_related_words() -> None:
-    """'only one server' also means "only two waiters"; a denied phrase is not meant."""
-    field = Field("short_staffed", "boolean", "True if staff were too few ('only one server on the floor')")
-    assert extract(field, "Only two waiters on the floor that night.") is True
-    assert extract(field, "The soup was good.") is False
-
-
-@pytest.mark.parametrize(
-    ("text", "again"),
-    [
-        ("We will be back next week!", True),
-        ("We won't be back.", False),
-        ("I would return any day.", True),
-        ("Nice soup.", False),
-    ],
-)
-def test_a_boolean_follows_its_cues_and_their_denial(text: str, again: bool) -> None:
-    """An intention counts for a field that asks for one, and a denied cue answers no."""
-    field = Field("would_return", "boolean", "True if the reviewer would return ('will be back')")
-    assert extract(field, text) is again
-
-
-def test_a_denied_cue_overrules_a_default() -> None:
-    """Only silence leaves a boolean at its default."""
-    field = Field("noisy", "boolean", "True if the place is noisy", default=True)
-    assert extract(field, "Nice soup.") is True
-    assert extract(field, "It was not noisy.") is False
+# --- numbers, names, stars
 
 
 @pytest.mark.parametrize(
@@ -233,49 +200,35 @@ def test_a_denied_cue_overrules_a_default() -> None:
         ("An hour and a half of waiting.", 90),
         ("We waited a couple of hours.", 120),
         ("Waited 10 minutes for a table and 25 minutes for soup.", 25),
-        ("We waited 20 minutes, and the place is open for two hours more.", 120),
-        ("They have been here for 20 years.", 0),
-        ("No wait, table 12 was free.", 0),
-        ("We waited 123456789012345678901234567890 minutes.", 0),
+        ("They have been here for 20 years.", None),
+        ("No wait, table 12 was free.", None),
+        ("We did not wait 30 minutes.", None),
+        ("We waited 123456789012345678901234567890 minutes.", None),
+        ("We waited 1" + ",111" * 3000 + " minutes.", None),
     ],
 )
-def test_durations_are_read_in_the_unit_asked_for(text: str, minutes: int) -> None:
-    """Numbers in digits or words, hours as minutes, the largest of several; a bare number is no duration."""
-    assert extract(MINUTES, text) == minutes
-
-
-def test_a_sentence_with_a_cue_beats_a_larger_number_elsewhere() -> None:
-    """The drive was longer than the wait, but it is not asked for."""
-    assert extract(MINUTES, "We drove 90 minutes. Then we waited 20 minutes.") == 20
+def test_durations_are_read_in_the_unit_asked_for(text: str, minutes: int | None) -> None:
+    """Digits or words, hours as minutes, the longest if the field asks for it; a number without a unit is no duration."""
+    assert spoken(MINUTES, text) == minutes
 
 
 @pytest.mark.parametrize(
     ("field", "text", "value"),
     [
-        (Field("cost", "number", "Price of the meal in dollars"), "Lunch was $12.50 each.", 12.5),
-        (Field("cost", "number", "Price of the meal in dollars"), "Twenty bucks for a burger.", 20.0),
-        (Field("cost", "number", "Price of the meal in dollars"), "It took 50 minutes.", 0.0),
-        (Field("party", "integer", "Number of guests in the party"), "We were a party of six.", 6),
-        (Field("party", "integer", "Number of guests in the party"), "Room 6 was cold.", 0),
+        (COST, "Our meal was $12.50 each.", 12.5),
+        (COST, "Twenty bucks for the meal.", 20.0),
+        (COST, "Parking was $8.", None),
+        (COST, "The meal took 50 minutes.", None),
+        (Field("party", "integer", "Size of the party"), "We were a party of six.", 6),
+        (Field("party", "integer", "Size of the party"), "Room 6 was cold.", None),
+        (Field("party", "integer", "Size of the party", minimum=2, maximum=8), "A party of 90, then a party of 4.", 4),
+        (Field("party", "integer", "Size of the party"), "A party!", None),
     ],
 )
-def test_other_numbers(field: Field, text: str, value: float) -> None:
-    """Money by its sign or unit; a bare number only beside one of the field's words."""
-    assert extract(field, text) == value
-
-
-@pytest.mark.parametrize(
-    ("text", "length"),
-    [
-        ("We waited 10 minutes.", "short"),
-        ("The wait was twenty minutes.", "medium"),
-        ("Waited an hour and a half.", "long"),
-        ("We waited, and waited.", "none"),
-    ],
-)
-def test_ranges_in_descriptions_take_numbers(text: str, length: str) -> None:
-    """A quantity in the review chooses the value whose stated range holds it."""
-    assert extract(WAIT_LENGTH, text) == length
+def test_other_numbers_are_near_a_word_of_their_field(field: Field, text: str, value: float | None) -> None:
+    """With the unit that the field asks for, or none; one out of bounds is not taken."""
+    found = spoken(field, text)
+    assert (found, type(found)) == (value, type(value))
 
 
 @pytest.mark.parametrize(
@@ -283,47 +236,129 @@ def test_ranges_in_descriptions_take_numbers(text: str, length: str) -> None:
     [
         ("Our waiter Tom was a delight.", "Tom"),
         ("Ask for Anna Maria when you go.", "Anna Maria"),
-        ("We drove in from Boston.", ""),
-        ("OUR WAITER WAS GREAT", ""),
+        ("We drove in from Boston.", None),
+        ("OUR WAITER WAS GREAT", None),
+        ("We asked for Medium.", None),
     ],
 )
-def test_a_name_stands_near_a_cue(text: str, name: str) -> None:
-    """A capitalised phrase far from the field's words is somebody or something else."""
-    assert extract(SERVER, text) == name
+def test_a_name_follows_what_is_before_a_name_in_a_quoted_phrase(text: str, name: str | None) -> None:
+    """Any other capitalised word is somebody or something else."""
+    assert spoken(SERVER, text) == name
+
+
+@pytest.mark.parametrize(
+    ("stars", "value"), [(5.0, "good"), (4, "good"), (3, None), (1.0, "bad"), (None, None), ("5", None)]
+)
+def test_stars_speak_only_where_the_seed_says_so(stars: object, value: str | None) -> None:
+    """With the hint, and after the words; without it never."""
+    values = (("none", ""), ("good", "Liked it ('so tasty')"), ("bad", "Disliked it ('so stale')"))
+    assert spoken(Field("mood", "enum", values=values, hint="stars"), "Soup.", {"stars": stars}) == value
+    assert spoken(Field("mood", "enum", values=values, hint="stars"), "So stale.", {"stars": 5}) == "bad"
+    assert spoken(Field("mood", "enum", values=values), "Soup.", {"stars": stars}) is None
+    liked = {5.0: True, 4: True, 1.0: False}.get(stars) if isinstance(stars, int | float) else None
+    assert spoken(Field("liked", "boolean", hint="stars"), "Soup.", {"stars": stars}) is liked
+
+
+# --- it abstains
 
 
 @pytest.mark.parametrize(
     ("field", "value"),
     [
-        (Field("a", "enum", values=(("red", ""), ("blue", ""))), "red"),
-        (Field("a", "enum", values=(("red", "Red walls"), ("none", "No color told"))), "none"),
         (Field("a", "enum", values=(("red", ""), ("blue", "")), default="blue"), "blue"),
-        (Field("a", "boolean"), False),
+        (Field("a", "enum", values=(("red", "Red walls"), ("none", "")), default="red"), "red"),
+        (Field("a", "enum", values=(("red", "Red walls"), ("none", "Bare walls"))), "none"),
+        (Field("a", "enum", values=(("red", ""), ("Not_Mentioned", ""))), "Not_Mentioned"),
+        (Field("a", "enum", values=(("red", "Red walls"), ("other", "No color mentioned"))), "other"),
+        (Field("a", "enum", values=(("high", "Not worth it"), ("unknown", "Not said"))), "unknown"),
         (Field("a", "boolean", default=True), True),
-        (Field("a", "integer"), 0),
         (Field("a", "integer", default=7), 7),
         (Field("a", "number", default=2.5), 2.5),
-        (Field("a", "string"), ""),
         (Field("a", "string", default="nobody"), "nobody"),
+        (Field("a", "enum", values=(("red", ""), ("blue", ""))), None),
+        (Field("a", "enum", values=(("low", "Not much"), ("high", "Not little"))), None),
+        (Field("a", "enum"), None),
+        (Field("a", "boolean"), None),
+        (Field("a", "integer"), None),
+        (Field("a", "string"), None),
     ],
 )
-def test_where_nothing_speaks_the_default_stands(field: Field, value: FieldValue) -> None:
-    """The seed's default; else the value that stands for nothing, else the first, false, 0 or nothing."""
-    found = extract(field, "Lorem ipsum.")
-    assert found == value
-    assert type(found) is type(value) or field.type == "number"
+def test_where_nothing_speaks_nothing_is_made_up(field: Field, value: FieldValue | None) -> None:
+    """The field's default, else the one value that says so by its name or description, else the review fails by name."""
+    assert nothing_of(field) == value
+    if value is None:
+        with pytest.raises(DataError, match="no word of the review speaks for `a`; give it a `default`"):
+            LexicalExtractor((field,)).extract("Lorem ipsum.")
+    else:
+        assert LexicalExtractor((field,)).extract("Lorem ipsum.") == {"a": value}
 
 
-def test_values_without_descriptions_are_cues_themselves() -> None:
-    """A list of values is enough."""
-    field = Field("color", "enum", values=(("red", ""), ("dark_blue", "")))
-    assert extract(field, "Dark blue walls everywhere.") == "dark_blue"
+def test_a_review_that_nothing_speaks_for_is_a_failed_extraction() -> None:
+    """It has no fields and names those that are missing; the others are extracted."""
+    lexical = LexicalExtractor((SHORT_STAFFED, Field("kind", "enum", values=(("red", ""), ("blue", ""))), MINUTES))
+    reviews = [ReviewText("b", "1", "Understaffed, with red walls."), ReviewText("b", "2", "Soup.")]
+    first, second = TextExtractor("lexical", lexical.extract, lexical.summary).extract(reviews)
+    assert first.fields == {"short_staffed": True, "kind": "red", "wait_minutes": 0}
+    assert second.fields is None
+    assert second.failure.startswith("no word of the review speaks for `short_staffed`, `kind`; ")
+    assert lexical.summary()[0].startswith("lexical: spoke for 50% of 2 reviews; ")
 
 
-def test_an_enum_without_values_is_refused() -> None:
-    """There is no legal answer for it, so it is refused before any review is read."""
-    with pytest.raises(ValueError, match="has no values"):
-        LexicalExtractor((Field("a", "enum"),))
+def test_a_run_says_how_often_words_spoke_and_names_what_failed(tmp_path: Path) -> None:
+    """One line with the share, one that calls it a heuristic; a review that is not extracted is listed, status 3."""
+    kinds: dict[str, Any] = {"name": "kind", "type": "enum", "values": {"red": "Red ('red walls')", "blue": "Blue"}}
+    seed = {
+        "task_name": "walls",
+        "extract": {"fields": [kinds]},
+        "compute": [{"name": "N", "op": "count", "where": {"extraction.kind": "red"}}],
+        "output": ["N"],
+    }
+    review = {"user_id": "u", "stars": 4, "useful": 0, "funny": 0, "cool": 0, "date": "2024-01-02"}
+    texts = {"r1": "Nice red walls.", "r2": "Soup."}
+    context = {
+        "business_id": "b",
+        "business": {"name": "B"},
+        "reviews": [{**review, "review_id": name, "text": text} for name, text in texts.items()],
+    }
+    path, contexts = write_json(tmp_path / "seed.json", seed), write_lines(tmp_path / "contexts.jsonl", context)
+    found = formulaseed("run", path, "--contexts", contexts, "--on-error", "skip", "--quiet")
+    assert (found.status, found.results[0]["output"]) == (3, {"N": 1})
+    assert ": b: review r2: no word of the review speaks for `kind`; " in found.err
+    assert "lexical: spoke for 50% of 2 reviews; " in found.err
+    assert found.err.count("a heuristic for a first try") == 1
+    kinds["hint"] = "stars"
+    seed["extract"] = {"fields": [{**kinds, "values": {"red": "Liked ('red walls')", "blue": "Disliked"}}]}
+    found = formulaseed("run", write_json(path, seed), "--contexts", contexts, "--quiet")
+    assert (found.status, found.results[0]["output"]) == (0, {"N": 2})
+    kinds["hint"] = "date"
+    seed["extract"] = {"fields": [kinds]}
+    found = formulaseed("check", write_json(path, seed))
+    assert found.status == 1
+    assert "`date` is no hint" in found.out
+
+
+def test_agreement_lists_the_reviews_that_it_does_not_extract(tmp_path: Path) -> None:
+    """What the extractor abstains from is a failure of that review, and not measured."""
+    seed = {
+        "task_name": "walls",
+        "extract": {"fields": [{"name": "red", "type": "boolean", "description": "True if red ('red walls')"}]},
+        "compute": [{"name": "N", "op": "count", "where": {"extraction.red": True}}],
+        "output": ["N"],
+    }
+    review = {"user_id": "u", "stars": 4, "useful": 0, "funny": 0, "cool": 0, "date": "2024-01-02"}
+    texts = {"r1": "Nice red walls.", "r2": "Soup."}
+    reviews = [{**review, "review_id": name, "text": text} for name, text in texts.items()]
+    contexts = write_lines(tmp_path / "c.jsonl", {"business_id": "b", "business": {"name": "B"}, "reviews": reviews})
+    recorded = [{"business_id": "b", "review_id": name, "fields": {"red": True}} for name in texts]
+    extractions = write_lines(tmp_path / "e.jsonl", *recorded)
+    path = write_json(tmp_path / "seed.json", seed)
+    found = formulaseed("agreement", path, "--contexts", contexts, "--extractions", extractions)
+    assert found.status == 3
+    assert "1 review with a recorded extraction" in found.out
+    assert ": b: review r2: no word of the review speaks for `red`; " in found.err
+
+
+# --- whatever a review says
 
 
 @pytest.mark.parametrize(
@@ -339,41 +374,55 @@ def test_orders_in_a_review_are_only_words(order: str) -> None:
     assert ALLERGY.extract(order + "I broke out in hives and swelling.")["incident_severity"] == "moderate"
 
 
-@pytest.mark.parametrize(
-    "piece",
-    [
-        "i had hives ",
-        "'",
-        "(((",
-        "not ",
-        "$1,1,1,1",
-        "a\x00\x1b[31m\u202e",
-        "\n",
-        "n't",
-        "𝕳ives ",
-        "1.2.3.4.",
-        "-" * 7,
-    ],
+EVERYTHING = (
+    SEVERITY,
+    ACCOUNT,
+    INTERACTION,
+    MINUTES,
+    COST,
+    SERVER,
+    Field("a", "boolean", SHORT_STAFFED.description, default=False),
 )
+HOSTILE = (
+    "i had hives ", "hives ", "'", "(((", "not ", "$1,1,1,1", "a\x00\x1b[31m\u202e", "\n", "n't", "𝕳ives ", "1.2.3.4.", "-" * 7,
+    "ask for ", "A", "an ", "1,111", "half an hour and a half ", "meal 1 ", "only one ",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("piece", HOSTILE)
 def test_a_megabyte_of_anything_is_answered(piece: str) -> None:
     """A hostile text of a megabyte gets a legal answer like its head alone, which is all that is read."""
     text = piece * (1_000_000 // len(piece))
-    fields = (SEVERITY, ACCOUNT, INTERACTION, NOISE, WAIT_LENGTH, MINUTES, SERVER)
-    found = LexicalExtractor(fields).extract(text)
-    assert all(is_legal(field, found[field.name]) for field in fields)
-    assert found == LexicalExtractor(fields).extract(text[:20_000])
+    found = LexicalExtractor(EVERYTHING).extract(text)
+    assert all(legal(field, found[field.name]) == found[field.name] for field in EVERYTHING)
+    assert found == LexicalExtractor(EVERYTHING).extract(text[:20_000])
 
 
-def test_a_number_keeps_to_its_bounds() -> None:
-    """A number outside is not taken; where 0 is outside and nothing is said, the field is left out."""
-    field = Field("wait_minutes", "integer", "Minutes that the guests waited", minimum=5, maximum=60)
-    assert extract(field, "We waited 20 minutes. Then we waited 90 minutes.") == 20
-    assert LexicalExtractor((field,)).extract("Lovely soup.") == {}
+def work(text: str) -> int:
+    """How many lines of the extractor run for a text."""
+    extractor = LexicalExtractor(EVERYTHING)
+    count = 0
+
+    def trace(frame: FrameType, event: str, _: object) -> Any:
+        nonlocal count
+        count += event == "line"
+        return trace if "lexical" in frame.f_code.co_filename else None
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        extractor.extract(text)
+    finally:
+        sys.settrace(before)
+    return count
 
 
-def test_each_field_is_answered_for_an_empty_text() -> None:
-    """No text is not an error."""
-    assert ALLERGY.extract("") == {field.name: "none" for field in (SEVERITY, ACCOUNT, INTERACTION)}
+@pytest.mark.parametrize("piece", ["i had hives ", "not ", "an ", "meal $1 ", "only one ", "x, "])
+def test_the_work_is_linear_in_the_text(piece: str) -> None:
+    """Twice the tokens, twice the work at most; ten thousand repeated ones stay under 250 lines of code each."""
+    once, twice = (work((piece * 10_000)[:length]) for length in (5_000, 10_000))
+    assert twice <= 2.2 * once
+    assert work(piece * 10_000) <= 250 * 10_000
 
 
 FRAGMENTS = st.sampled_from(
@@ -390,22 +439,48 @@ def any_field(draw: st.DrawFn) -> Field:
     kinds: tuple[FieldType, ...] = ("enum", "boolean", "integer", "number", "string")
     kind = draw(st.sampled_from(kinds))
     values = tuple(draw(VALUES)) if kind == "enum" else ()
-    return Field(draw(NAMES), kind, draw(TEXTS), values)
+    return Field(draw(NAMES), kind, draw(TEXTS), values, hint=draw(st.sampled_from((None, "stars"))))
 
 
 @settings(max_examples=150, deadline=None)
-@given(st.lists(any_field(), min_size=1, max_size=4, unique_by=lambda field: field.name), TEXTS)
-def test_any_field_and_text_give_a_legal_value(fields: list[Field], text: str) -> None:
-    """Whatever the descriptions and the review say, every field gets a value legal for its type."""
-    found = LexicalExtractor(fields).extract(text)
-    assert list(found) == [field.name for field in fields]
-    assert all(is_legal(field, found[field.name]) for field in fields)
+@given(st.lists(any_field(), min_size=1, max_size=4, unique_by=lambda field: field.name), TEXTS, st.integers(0, 5))
+def test_any_field_and_text_give_legal_values_or_none(fields: list[Field], text: str, stars: int) -> None:
+    """Whatever the descriptions and the review say, what is spoken is legal for its field, and the rest is not made up."""
+    extractor = LexicalExtractor(fields)
+    found = extractor.spoken(text, {"stars": stars})
+    for field in fields:
+        if field.name in found:
+            assert legal(field, found[field.name]) == found[field.name]
+    try:
+        values = extractor.extract(text, {"stars": stars})
+    except DataError:
+        assert any(field.name not in found and nothing_of(field) is None for field in fields)
+    else:
+        assert values == {field.name: found.get(field.name, nothing_of(field)) for field in fields}
 
 
 @settings(max_examples=100, deadline=None)
 @given(TEXTS, TEXTS)
 def test_the_same_text_gives_the_same_answer(before: str, text: str) -> None:
     """Nothing is remembered from one review to the next."""
-    expected = LexicalExtractor((SEVERITY, ACCOUNT, INTERACTION)).extract(text)
-    ALLERGY.extract(before)
-    assert ALLERGY.extract(text) == expected
+    expected = LexicalExtractor((SEVERITY, ACCOUNT, INTERACTION)).spoken(text)
+    ALLERGY.spoken(before)
+    assert ALLERGY.spoken(text) == expected
+
+
+def test_where_it_speaks_it_is_no_worse_than_the_commonest_value() -> None:
+    """Over the examples' recorded extractions, for each field that it speaks for."""
+    texts = {r["review_id"]: r["text"] for line in read_lines(EXAMPLES / "contexts.jsonl") for r in line["reviews"]}
+    for task in ("g1a_v2", "wait_times"):
+        fields = fields_of(load_seed(TASKS / task / "seed.json").program)
+        recorded = read_lines(EXAMPLES / f"extractions-{task}.jsonl")
+        found = [LexicalExtractor(fields).spoken(texts[line["review_id"]]) for line in recorded]
+        for field in fields:
+            pairs = [
+                (line["fields"][field.name], spoken[field.name])
+                for line, spoken in zip(recorded, found, strict=True)
+                if field.name in spoken
+            ]
+            labels = [label for label, _ in pairs]
+            right = sum(label == value for label, value in pairs)
+            assert right >= max((labels.count(label) for label in labels), default=0), field.name

@@ -59,7 +59,7 @@ def test_a_program_carries_what_the_seed_says() -> None:
     assert (mood.name, mood.description, mood.default, mood.evidence) == ("mood", "how", "calm", True)
     assert (mood.ty.base, mood.ty.values) == (Base.STRING, ("calm", "angry"))
     assert [parts(value) for value in mood.values] == [("calm", "at ease"), ("angry", "not")]
-    assert parts(note) == ("note", STRING, "", (), None, False, None, None)
+    assert parts(note) == ("note", STRING, "", (), None, False, None, None, None)
     assert parts(program.parameters[0]) == ("LEAST", INTEGER, 2, 1, 9, "how many")
     assert parts(program.parameters[1]) == ("SHARE", NUMBER, 1, None, 2.5, "")
 

@@ -100,7 +100,9 @@ def test_evaluate_counts_every_line(tmp_path: Path) -> None:
 
 def test_run_counts_every_line(tmp_path: Path) -> None:
     """The same for contexts; in files of their own, also lines that belong to no restaurant or to one that is there."""
-    path = write_json(tmp_path / "seed.json", tiny_seed())
+    seed = tiny_seed()
+    seed["extract"]["fields"][0]["default"] = "good"
+    path = write_json(tmp_path / "seed.json", seed)
     good = [{"business_id": f"g{i}", "is_open": 1, "reviews": [REVIEW]} for i in range(6)]
     contexts = write_lines(tmp_path / "contexts.jsonl", *good, b"[]", {"reviews": []}, {"business_id": "none"})
     done = formulaseed("run", path, "--contexts", contexts)

@@ -127,8 +127,8 @@ def command(
 ) -> None:
     """Filter, extract and evaluate restaurants with their reviews.
 
-    The lexical extractor is embedded and needs no network; it is a heuristic, which `formulaseed agreement`
-    measures. The anthropic extractor asks a model; its answers are cached, so that nothing is paid twice. Exit
+    The lexical extractor is embedded and needs no network; it is a heuristic for a first try, which `formulaseed
+    agreement` measures. The anthropic extractor asks a model; its answers are cached, so that nothing is paid twice. Exit
     status 3 where some restaurants or reviews failed: they are listed, the others are written.
     """
     not_ready = None
@@ -154,7 +154,7 @@ def command(
         results = run_restaurants(evaluator, chosen, source(failures), options, failures)
         with progress("restaurant", quiet=quiet) as shown:
             counted = written(results, out, inputs, shown)
-    for line in (closing_line(counted, failures, chosen.name), *chosen.summary()):
+    for line in (*chosen.summary(), closing_line(counted, failures, chosen.name)):
         say(line, err=True)
     finish(failures.status)
 

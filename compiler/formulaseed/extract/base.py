@@ -29,7 +29,7 @@ class SyncExtractor(ABC):
         return map(self.extract, restaurants)
 
     def summary(self) -> list[str]:
-        """What a run adds to its closing line."""
+        """What a run prints before its closing line."""
         return []
 
 

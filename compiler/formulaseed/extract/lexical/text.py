@@ -29,7 +29,7 @@ _SUPPOSING = word_set(
     "if would could might may should afraid scared worry worried fear nervous hope unless wish carry carries"
 )
 _TELLING = word_set("tell hear say read report")
-_TELLERS = word_set("friend sister brother cousin neighbor coworker someone somebody people review")
+_TELLERS = word_set("friend sister brother cousin neighbor coworker someon somebody peopl review")
 _SAME = {
     word: line.split()[0]
     for line in """i we he she they you|me us him her them|the a an my our your his their this that its one|tell told

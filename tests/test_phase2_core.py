@@ -182,8 +182,10 @@ def test_a_whole_answer_gives_values_and_quotes() -> None:
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("", "not JSON"), ("Sure! {}", "not JSON"), ("[1]", "not a JSON object"), ("null", "not a JSON object"), ("{}", "lacks `mood`"),
-        ("[" * 100_000, "not JSON"), ('{"mood": NaN}', "`NaN` is not a JSON number"), ('{"mood": 1' + "0" * 5000 + "}", "not JSON"),
+        ("", "not JSON"), ("Sure! {}", "not JSON"), ("[1]", "not a JSON object"), ("null", "not a JSON object"),
+        ("{}", "lacks `mood`"),
+        ("[" * 100_000, "not JSON"), ('{"mood": NaN}', "`NaN` is not a JSON number"),
+        ('{"mood": 1' + "0" * 5000 + "}", "not JSON"),
         (json.dumps({**GOOD, "mood": "Good"}), "`mood` must be one of good, bad, none, not 'Good'"),
         (json.dumps({**GOOD, "mood": None}), "lacks `mood`"), (json.dumps({**GOOD, "spicy": 1}), "`spicy` must be of type"),
         (json.dumps({**GOOD, "spicy": "true"}), "`spicy`"), (json.dumps({**GOOD, "guests": True}), "`guests`"),

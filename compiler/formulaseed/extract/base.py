@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from formulaseed.data.extractions import Extraction, FieldValue, ReviewText
+from formulaseed.data.extractions import Extraction, FieldValue, ReviewInput
 from formulaseed.extract.fields import Field, FieldType
 from formulaseed.ir import nodes
 
@@ -20,10 +20,10 @@ class SyncExtractor(ABC):
     prompt_sha256: str | None = None
 
     @abstractmethod
-    def extract(self, reviews: Sequence[ReviewText]) -> list[Extraction]:
+    def extract(self, reviews: Sequence[ReviewInput]) -> list[Extraction]:
         """Extract the reviews of one restaurant, in their order."""
 
-    def extract_all(self, restaurants: Iterable[Sequence[ReviewText]]) -> Iterator[list[Extraction]]:
+    def extract_all(self, restaurants: Iterable[Sequence[ReviewInput]]) -> Iterator[list[Extraction]]:
         return map(self.extract, restaurants)
 
 
@@ -54,5 +54,5 @@ class TextExtractor(SyncExtractor):
         self.name = name
         self._function = function
 
-    def extract(self, reviews: Sequence[ReviewText]) -> list[Extraction]:
+    def extract(self, reviews: Sequence[ReviewInput]) -> list[Extraction]:
         return [Extraction(review.review_id, self._function(review.text)) for review in reviews]

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from formulaseed.data.jsonl import BadLine, Line, parsed
-from formulaseed.data.records import Restaurant, RowsLine
+from formulaseed.data.records import RestaurantRecord, RowsLine
 from formulaseed.data.results import Failures, Result, ReviewCounts, error_of
 from formulaseed.errors import DataError, EvaluationError
 from formulaseed.runtime.evaluator import Evaluator
@@ -46,7 +46,7 @@ def evaluate_lines(
 
 def evaluate_one(
     evaluator: Evaluator,
-    record: Restaurant | RowsLine,
+    record: RestaurantRecord | RowsLine,
     rows: list[dict[str, Any]],
     context: Mapping[str, Any],
     counts: ReviewCounts,

@@ -14,8 +14,8 @@ from itertools import islice
 from typing import Any, Literal
 
 from formulaseed.data.contexts import LocatedRestaurant
-from formulaseed.data.extractions import NOT_ASKED, Extraction, Extractor, ReviewText, handled
-from formulaseed.data.records import Restaurant, Review
+from formulaseed.data.extractions import NOT_ASKED, Extraction, Extractor, ReviewInput, handled
+from formulaseed.data.records import RestaurantRecord, ReviewRecord
 from formulaseed.data.results import Failures, Result, ReviewCounts, error_of
 from formulaseed.diagnostics.model import number_of
 from formulaseed.errors import DataError
@@ -40,15 +40,15 @@ class _Prepared:
     """A restaurant with its relevant reviews, and the text of each to extract, None where the seed rejects it."""
 
     place: str
-    restaurant: Restaurant | DataError
+    restaurant: RestaurantRecord | DataError
     business_id: str
-    relevant: Sequence[Review] = ()
+    relevant: Sequence[ReviewRecord] = ()
     texts: Sequence[str | None] = ()
 
-    def asked(self) -> list[ReviewText]:
+    def asked(self) -> list[ReviewInput]:
         """Return what the extractor gets."""
         return [
-            ReviewText(self.business_id, review.review_id, text, review.facts())
+            ReviewInput(self.business_id, review.review_id, text, review.facts())
             for review, text in zip(self.relevant, self.texts, strict=True)
             if text is not None
         ]
@@ -65,7 +65,7 @@ def run(
     made_with = evaluator.provenance(options.parameters, extractor.name, extractor.prompt_sha256)
     pending: deque[_Prepared] = deque()
 
-    def ahead() -> Iterator[list[ReviewText]]:
+    def ahead() -> Iterator[list[ReviewInput]]:
         for prepared in _prepared(evaluator, restaurants, options):
             pending.append(prepared)
             yield prepared.asked()
@@ -83,7 +83,7 @@ def run(
 
 def asked_reviews(
     evaluator: Evaluator, restaurants: Iterable[LocatedRestaurant], options: RunOptions
-) -> Iterator[list[ReviewText]]:
+) -> Iterator[list[ReviewInput]]:
     """Yield the reviews that `run` would have extracted, a list for each restaurant."""
     for prepared in _prepared(evaluator, restaurants, options):
         yield prepared.asked()
@@ -93,7 +93,7 @@ def _prepared(
     evaluator: Evaluator, restaurants: Iterable[LocatedRestaurant], options: RunOptions
 ) -> Iterator[_Prepared]:
     for place, restaurant, business_id in islice(restaurants, options.limit):
-        if isinstance(restaurant, Restaurant):
+        if isinstance(restaurant, RestaurantRecord):
             relevant = [review for review in restaurant.reviews if evaluator.is_relevant(review.text)]
             texts = [handled(review.text, options.review_handling) for review in relevant]
             yield _Prepared(place, restaurant, business_id, relevant, texts)
@@ -106,7 +106,7 @@ def _result(
 ) -> Result | None:
     """The restaurant's line; None where its id is unknown."""
     place, restaurant, relevant = prepared.place, prepared.restaurant, prepared.relevant
-    if not isinstance(restaurant, Restaurant):
+    if not isinstance(restaurant, RestaurantRecord):
         if not prepared.business_id:
             failures.add_unreadable(place, str(restaurant))
             return None
@@ -151,6 +151,6 @@ def _some(ids: Sequence[str]) -> str:
     return ", ".join(ids[:3]) + (", …" if len(ids) > 3 else "")
 
 
-def _too_long(review: Review, options: RunOptions) -> str:
+def _too_long(review: ReviewRecord, options: RunOptions) -> str:
     most = options.review_handling.max_length if options.review_handling else 0
     return f"it has {len(review.text)} characters, and the seed rejects reviews over {most}"

@@ -26,7 +26,7 @@ def join_files(
     reviews: Iterable[Line | BadLine],
     failures: Failures,
     models: tuple[type[RestaurantRecord], type[ReviewLine]] = (RestaurantRecord, ReviewLine),
-) -> Restaurants:
+) -> Iterator[LocatedRestaurant]:
     """Yield restaurants in the order of their file, each with its reviews in the order of theirs.
 
     The reviews are read first and kept in memory. A bad review line is a failure, and where it names its restaurant

@@ -230,7 +230,7 @@ def test_a_part_that_names_no_sentence_goes_back() -> None:
     checked = check(drafted(CONDITIONS, seed), G1A)
     assert (checked.errors, checked.is_sound) == (0, False)
     assert str(checked.defects) == "0 errors, 2 parts without a sentence"
-    told = [one["part"] for one in prompt_values(checked, G1A, None)["diagnostics"] if "names no" in one["message"]]
+    told = [one["part"] for one in prompt_values(checked, G1A, None)["diagnostics"] if "cites no" in one["message"]]
     assert told == ["step TRUST_RAW", "step RAW_RISK"]
     better = check(repaired(checked.draft, repair(step_of(good_seed(), "RAW_RISK"))), G1A)
     assert better.defects < checked.defects

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from formulaseed import load_seed
-from formulaseed.data.extractions import FieldValue, ReviewText
+from formulaseed.data.extractions import FieldValue, ReviewInput
 from formulaseed.errors import DataError
 from formulaseed.extract.base import TextExtractor, fields_of
 from formulaseed.extract.fields import Field, FieldType, legal
@@ -296,7 +296,7 @@ def test_where_nothing_speaks_nothing_is_made_up(field: Field, value: FieldValue
 def test_a_review_that_nothing_speaks_for_is_a_failed_extraction() -> None:
     """It has no fields and names those that are missing; the others are extracted."""
     lexical = LexicalExtractor((SHORT_STAFFED, Field("kind", "enum", values=(("red", ""), ("blue", ""))), MINUTES))
-    reviews = [ReviewText("b", "1", "Understaffed, with red walls."), ReviewText("b", "2", "Soup.")]
+    reviews = [ReviewInput("b", "1", "Understaffed, with red walls."), ReviewInput("b", "2", "Soup.")]
     first, second = TextExtractor("lexical", lexical.extract, lexical.summary).extract(reviews)
     assert first.fields == {"short_staffed": True, "kind": "red", "wait_minutes": 0}
     assert second.fields is None

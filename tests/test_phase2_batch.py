@@ -12,7 +12,7 @@ import pytest
 pytest.importorskip("anthropic", reason="the extra `llm` is not installed")
 
 from asking import MODEL, Kitchen, command, questionnaire, restaurant, restaurants, seed
-from formulaseed.data.extractions import ReviewText
+from formulaseed.data.extractions import ReviewInput
 from formulaseed.extract.model.answers import AnswerCache, unanswered
 from formulaseed.extract.model.batch import BatchRun
 from formulaseed.extract.model.store import Store
@@ -105,7 +105,7 @@ def run_of(
         monkeypatch.setenv(name, value)
     answers = AnswerCache(questionnaire(seed()), Store(kitchen.store), UsageStats(read_prices()))
     batch = BatchRun(answers, Limits(), poll=0.01, **options)
-    reviews = [ReviewText("a", str(n), text) for n, text in enumerate(texts)]
+    reviews = [ReviewInput("a", str(n), text) for n, text in enumerate(texts)]
     batch.ask(lambda: [reviews])
     assert not list(unanswered(answers, [reviews]))
     return batch, answers
@@ -157,7 +157,7 @@ def test_a_batch_that_is_gone_is_asked_again(kitchen: Kitchen, server: Loopback)
     kitchen.sql("INSERT INTO batches VALUES ('msgbatch_lost', ?, 0, NULL)", asked.id)
     review = "Review 0 of 0: the soup."
     kitchen.sql(
-        "INSERT INTO batched VALUES (?, 'msgbatch_lost')", asked.questions(ReviewText("r0", "r0-0", review))[0].key
+        "INSERT INTO batched VALUES (?, 'msgbatch_lost')", asked.questions(ReviewInput("r0", "r0-0", review))[0].key
     )
     done = kitchen.run(*OPTIONS)
     assert (done.status, sizes(server)) == (0, [2, 1])

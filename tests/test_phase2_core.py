@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from asking import FIELDS, MODEL, questionnaire, seed
-from formulaseed.data.extractions import Quote, ReviewText
+from formulaseed.data.extractions import Quote, ReviewInput
 from formulaseed.errors import DataError, UnreadableError
 from formulaseed.extract.model.prompting import PromptSpec, Values, find_quote, majority
 from formulaseed.extract.model.usage import PassAgreement
@@ -33,8 +33,8 @@ OLDER = {
 }
 
 
-def about(text: str, **facts: object) -> ReviewText:
-    return ReviewText("b", "r", text, facts)
+def about(text: str, **facts: object) -> ReviewInput:
+    return ReviewInput("b", "r", text, facts)
 
 
 def answered(text: str, stop: str = "end_turn") -> Answer:

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 from asking import MODEL, Kitchen, command, questionnaire, restaurant, restaurants, seed
-from formulaseed.data.extractions import ReviewText
+from formulaseed.data.extractions import ReviewInput
 from formulaseed.extract.model.answers import AnswerCache
 from formulaseed.extract.model.store import MIGRATIONS, Store, StoredAnswer, StoreError, default_path
 from formulaseed.extract.model.usage import UsageStats
@@ -215,7 +215,7 @@ def test_an_imported_answer_that_does_not_fit_never_reaches_a_row(tmp_path: Path
     asked = questionnaire(seed())
     with Store(tmp_path / "s.sqlite") as store:
         answers = AnswerCache(asked, store, UsageStats(read_prices()))
-        [question] = asked.questions(ReviewText("a", "a-0", "soup"))
+        [question] = asked.questions(ReviewInput("a", "a-0", "soup"))
         line = {**exported(tmp_path / "o.sqlite", 1)[0], "key": question.key, "content": content}
         assert store.take(line)
         assert answers.find(question) is None
@@ -224,7 +224,7 @@ def test_an_imported_answer_that_does_not_fit_never_reaches_a_row(tmp_path: Path
         )
         found = answers.find(question)
         assert found is not None
-        assert answers.extraction(ReviewText("a", "a-0", "soup"), [found]).fields == {"mood": "bad"}
+        assert answers.extraction(ReviewInput("a", "a-0", "soup"), [found]).fields == {"mood": "bad"}
 
 
 def test_content_that_is_no_json_is_told_as_a_broken_store(tmp_path: Path) -> None:

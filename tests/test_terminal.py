@@ -188,6 +188,22 @@ def test_an_interrupted_command_ends_with_status_130(tmp_path: Path, monkeypatch
     assert (done.status, done.out, done.err.strip()) == (130, "", "formulaseed: interrupted")
 
 
+@pytest.mark.parametrize("debug", ["", "1"])
+def test_an_internal_error_is_one_line_and_a_traceback_where_it_is_wanted(
+    debug: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A bug of ours ends in a message that says so; `FORMULASEED_DEBUG=1` prints the traceback before it."""
+
+    def fail(*_: object) -> None:
+        raise ZeroDivisionError("a bug")
+
+    monkeypatch.setattr("formulaseed.cli.check.analyse_file", fail)
+    done = command("check", "x.json", cwd=tmp_path, env={"FORMULASEED_DEBUG": debug})
+    *before, last = done.err.strip().splitlines()
+    assert (done.status, last.startswith("formulaseed: internal error: ZeroDivisionError: a bug; ")) == (1, True)
+    assert any(line.startswith("Traceback") for line in before) == bool(debug)
+
+
 def test_a_progress_bar_shows_names_as_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
     """On a terminal: rich's own escapes are there, those of a restaurant's name are not, nor is its markup obeyed."""
 

@@ -10,9 +10,9 @@ import click
 from formulaseed.cli.common import finish, load_program, reported
 from formulaseed.cli.output import emit, show
 from formulaseed.data.contexts import read_contexts
-from formulaseed.data.extractions import ReviewText, handled
+from formulaseed.data.extractions import ReviewInput, handled
 from formulaseed.data.jsonl import read_lines
-from formulaseed.data.records import Restaurant
+from formulaseed.data.records import RestaurantRecord
 from formulaseed.data.results import Failures
 from formulaseed.diagnostics.model import number_of
 from formulaseed.extract.agreement import Pair, measure, render, to_json
@@ -54,10 +54,10 @@ def _pairs(program: nodes.Program, contexts: str, extractions: str, failures: Fa
     extractor = TextExtractor("lexical", LexicalExtractor(fields).extract)
     pairs: list[Pair] = []
     for place, restaurant, _ in read_contexts(read_lines(contexts)):
-        if not isinstance(restaurant, Restaurant):
+        if not isinstance(restaurant, RestaurantRecord):
             failures.add(place, str(restaurant))
             continue
-        texts = [ReviewText(restaurant.business_id, r.review_id, r.text, r.facts()) for r in restaurant.reviews]
+        texts = [ReviewInput(restaurant.business_id, r.review_id, r.text, r.facts()) for r in restaurant.reviews]
         for review, known in zip(texts, recorded.extract(texts), strict=True):
             text = handled(review.text, program.review_handling)
             if known.fields is not None and text is not None:

@@ -12,7 +12,7 @@ from formulaseed.cli.common import reported
 from formulaseed.cli.output import say, show
 from formulaseed.data.contexts import read_contexts
 from formulaseed.data.jsonl import read_lines
-from formulaseed.data.records import Restaurant
+from formulaseed.data.records import RestaurantRecord
 from formulaseed.data.results import Failures, Result
 from formulaseed.diagnostics.model import one_line
 from formulaseed.diagnostics.render import summary
@@ -76,7 +76,9 @@ def _results(seed: FormulaSeed, source: str, contexts: Path, extractions: Path) 
     evaluator = Evaluator(module_from_source(source, "demo"))
     extractor = RecordedExtractor(fields_of(seed.program), read_lines(str(extractions)))
     restaurants = list(read_contexts(read_lines(str(contexts))))
-    texts = {r.review_id: r.text for _, found, _ in restaurants if isinstance(found, Restaurant) for r in found.reviews}
+    texts = {
+        r.review_id: r.text for _, found, _ in restaurants if isinstance(found, RestaurantRecord) for r in found.reviews
+    }
     failures = Failures()
     with reported(failures):
         return list(run(evaluator, extractor, restaurants, RunOptions(trace=True), failures)), texts

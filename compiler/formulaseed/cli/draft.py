@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +25,7 @@ from formulaseed.draft.transports import LiveTransport, RecordingTransport, Repl
 from formulaseed.errors import DataError, FormulaSeedError
 from formulaseed.llm.calls import EFFORTS
 from formulaseed.llm.client import must_be_ready
-from formulaseed.llm.prices import Budget, Prices, read_prices
+from formulaseed.llm.prices import Budget, Prices
 from formulaseed.loading import analyse_text
 from formulaseed.source.text import Source
 
@@ -52,14 +54,13 @@ def command(task: str, out: str | None, force: bool, **given: Any) -> None:
     if not (given["replay"] or given["dry_run"]):
         must_be_ready()
     text = _task(task)
-    prices = read_prices(given["prices"])
     target = _target(task, out)
     kept, settings = _transcript(task, given)
+    prices = prices_for(settings.model, given["prices"], None if given["dry_run"] else given["max_usd"])
     if given["dry_run"]:
         for line in estimate(text, settings, prices):
             say(line)
         return
-    prices_for(settings.model, given["prices"], given["max_usd"])
     if not given["replay"] and not force and target is not None and target.exists():
         raise click.UsageError(f"{target} exists already; --force replaces it, --out FILE writes elsewhere")
     live = LiveTransport(Budget(prices, given["max_usd"]), _report) if not given["replay"] else None
@@ -132,17 +133,11 @@ def _transcript(task: str, given: dict[str, Any]) -> tuple[Transcript | None, Se
 def _resumed(recorded: Settings, wanted: Settings) -> Settings:
     """The recorded settings, but for those that are given now."""
     source = click.get_current_context().get_parameter_source
-    is_given = {name: source(name) is not ParameterSource.DEFAULT for name in ("model", "effort", "max_repairs")}
-    return Settings(
-        wanted.model if is_given["model"] else recorded.model,
-        wanted.effort if is_given["effort"] else recorded.effort,
-        wanted.max_repairs if is_given["max_repairs"] else recorded.max_repairs,
-        recorded.note,
-    )
+    names = ("model", "effort", "max_repairs")
+    return replace(recorded, **{n: getattr(wanted, n) for n in names if source(n) is not ParameterSource.DEFAULT})
 
 
-def _report(text: str) -> None:
-    say(text, err=True)
+_report = partial(say, err=True)
 
 
 def _report_of_stop(session: Session, prices: Prices, kept: Transcript | None) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib
 import os
 import sys
+import traceback
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -104,6 +105,11 @@ def main() -> None:
     except OSError as error:
         _silence_output()
         _fail(f"cannot write: {error.strerror or error}", 2)
+    except Exception as error:
+        if os.environ.get("FORMULASEED_DEBUG") == "1":
+            traceback.print_exc()
+        message = f"internal error: {type(error).__name__}: {error}; FORMULASEED_DEBUG=1 prints the traceback"
+        _fail(f"{message}; this is a bug of formulaseed: please report it", 1)
     sys.exit(status if isinstance(status, int) else 0)
 
 

@@ -15,7 +15,7 @@ from formulaseed.cli.common import prices_for, reported
 from formulaseed.cli.output import INTERRUPTED, say
 from formulaseed.cli.progress import Progress, progress
 from formulaseed.cli.run import Source, closing_line, written
-from formulaseed.data.extractions import Extractor, ReviewText
+from formulaseed.data.extractions import Extractor, ReviewInput
 from formulaseed.data.results import Failures, ResultCounts
 from formulaseed.diagnostics.model import number_of
 from formulaseed.extract.base import fields_of
@@ -70,7 +70,7 @@ def ask(
     if given["batch"] and not is_reread:
         raise click.UsageError("--batch reads its input several times: pass files, not - or a pipe")
 
-    def reviews() -> Iterator[list[ReviewText]]:
+    def reviews() -> Iterator[list[ReviewInput]]:
         return asked_reviews(evaluator, source(Failures()), options)
 
     def cache(store: Store) -> AnswerCache:

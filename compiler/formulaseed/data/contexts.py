@@ -6,15 +6,15 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from formulaseed.data.jsonl import BadLine, Line, parsed
-from formulaseed.data.records import Restaurant, Review, ReviewLine
+from formulaseed.data.records import RestaurantRecord, ReviewLine, ReviewRecord
 from formulaseed.data.results import Failures
 from formulaseed.errors import DataError
 
-LocatedRestaurant = tuple[str, Restaurant | DataError, str]
+LocatedRestaurant = tuple[str, RestaurantRecord | DataError, str]
 """The place of a restaurant's line, the restaurant or why there is none, and its id as far as it is known."""
 
 
-def read_contexts(lines: Iterable[Line | BadLine], model: type[Restaurant] = Restaurant) -> Iterator[LocatedRestaurant]:
+def read_contexts(lines: Iterable[Line | BadLine], model: type[RestaurantRecord] = RestaurantRecord) -> Iterator[LocatedRestaurant]:
     """Yield one restaurant a line, read as the given model."""
     for line, restaurant in parsed(lines, model.read):
         business_id = line.value.get("business_id") if isinstance(line, Line) else None
@@ -25,14 +25,14 @@ def join_files(
     restaurants: Iterable[Line | BadLine],
     reviews: Iterable[Line | BadLine],
     failures: Failures,
-    models: tuple[type[Restaurant], type[ReviewLine]] = (Restaurant, ReviewLine),
+    models: tuple[type[RestaurantRecord], type[ReviewLine]] = (RestaurantRecord, ReviewLine),
 ) -> Iterator[LocatedRestaurant]:
     """Yield restaurants in the order of their file, each with its reviews in the order of theirs.
 
     The reviews are read first and kept in memory. A bad review line is a failure, and where it names its restaurant
     fails that too; so is a review whose restaurant is in no line.
     """
-    by_restaurant: dict[str, list[Review]] = {}
+    by_restaurant: dict[str, list[ReviewRecord]] = {}
     places: dict[str, str] = {}
     spoiled: dict[str, str] = {}
     for line, review in parsed(reviews, models[1].read):
@@ -49,10 +49,10 @@ def join_files(
             failures.add_unused(place, f"duplicate restaurant {business_id}, first in {seen[business_id]}")
             continue
         seen[business_id] = place
-        if isinstance(restaurant, Restaurant) and business_id in spoiled:
+        if isinstance(restaurant, RestaurantRecord) and business_id in spoiled:
             by_restaurant.pop(business_id, None)
             restaurant = DataError(f"a review of it cannot be used ({spoiled[business_id]})")
-        elif isinstance(restaurant, Restaurant):
+        elif isinstance(restaurant, RestaurantRecord):
             restaurant = restaurant.model_copy(update={"reviews": by_restaurant.pop(business_id, [])})
         yield place, restaurant, business_id
     for business_id, orphans in by_restaurant.items():

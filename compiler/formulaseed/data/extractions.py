@@ -12,7 +12,7 @@ FieldValue = str | int | float | bool
 
 
 @dataclass(frozen=True, slots=True)
-class ReviewText:
+class ReviewInput:
     """A relevant review, as an extractor gets it. `facts` are its date, stars and useful votes, as its line has them."""
 
     business_id: str
@@ -63,7 +63,7 @@ class Extractor(Protocol):
     name: str
     prompt_sha256: str | None
 
-    def extract_all(self, restaurants: Iterable[Sequence[ReviewText]]) -> Iterator[list[Extraction]]: ...
+    def extract_all(self, restaurants: Iterable[Sequence[ReviewInput]]) -> Iterator[list[Extraction]]: ...
 
 
 def handled(text: str, handling: nodes.ReviewHandling | None) -> str | None:

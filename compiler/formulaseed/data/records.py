@@ -40,7 +40,7 @@ class Record(BaseModel):
         return value
 
 
-class Review(Record):
+class ReviewRecord(Record):
     """One review, in the field names of Yelp's data."""
 
     review_id: str
@@ -67,12 +67,12 @@ class Review(Record):
         return {**user, **extra, **({"date": self.date[:10]} if self.date is not None else {})}
 
 
-class Restaurant(Record):
+class RestaurantRecord(Record):
     """A context: a restaurant and its reviews. The business fields are in `business` or beside it."""
 
     business_id: str = Field(min_length=1)
     business: dict[str, Any] | None = None
-    reviews: list[Review]
+    reviews: list[ReviewRecord]
 
     def context(self) -> dict[str, Any]:
         return {**(self.model_extra or {}), **(self.business or {})}
@@ -83,7 +83,7 @@ class Restaurant(Record):
         return name if isinstance(name, str) else None
 
 
-class ReviewLine(Review):
+class ReviewLine(ReviewRecord):
     """A review of a file of its own, which names its restaurant."""
 
     business_id: str = Field(min_length=1)
@@ -110,7 +110,7 @@ class RowsLine(Record):
         return name if isinstance(name, str) else None
 
 
-class RatedReview(Review):
+class RatedReview(ReviewRecord):
     """A review for requests, which need its stars as a number and its user's name as a string."""
 
     stars: float | None = Field(default=None, allow_inf_nan=False)
@@ -134,7 +134,7 @@ class RatedReviewLine(RatedReview, ReviewLine):
     """The same in a file of its own."""
 
 
-class RatedRestaurant(Restaurant):
+class RatedRestaurant(RestaurantRecord):
     """A restaurant for requests."""
 
     reviews: list[RatedReview]  # type: ignore[assignment]  # never written to

@@ -157,12 +157,10 @@ class ResultWriter:
 
     def __init__(self, file: TextIO) -> None:
         self._file = file
-        self.written = 0
 
     def write(self, line: dict[str, Any]) -> None:
         self._file.write(json.dumps(line, ensure_ascii=False) + "\n")
         self._file.flush()
-        self.written += 1
 
 
 @contextmanager

@@ -1,9 +1,9 @@
-"""Agreement of two extractions of the same reviews, field by field: how far an extractor can be trusted.
+"""Measures the agreement of two extractions of the same reviews, field by field.
 
-Pairs of field values come in, recorded and predicted; out go counts, accuracy, Cohen's kappa and what always
-answering with the commonest recorded value would have scored. Nothing is read or written here.
+In: pairs of field values, recorded and predicted. Out: counts, accuracy, Cohen's kappa, and as the baseline the accuracy
+of always predicting the most frequent recorded value. Nothing is read or written here.
 
-Kappa is (p_o - p_e) / (1 - p_e): the observed agreement p_o, rid of the agreement p_e that chance alone would
+Kappa is (p_o - p_e) / (1 - p_e): the observed agreement p_o, corrected for the agreement p_e that chance alone would
 give two raters who each use the values as often as these do (J. Cohen, "A Coefficient of Agreement for
 Nominal Scales", Educational and Psychological Measurement 20, 1960). 1 is perfect, 0 is chance, less is
 worse than chance. Values count as equal or not: a wait of 44 minutes agrees with one of 45 no more than with
@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 from formulaseed.data.extractions import FieldValue
 from formulaseed.extract.fields import Field
@@ -34,43 +34,38 @@ class FieldAgreement:
     accuracy: float | None
     """equal / n; None without reviews."""
     kappa: float | None
-    """Cohen's kappa; None without reviews, and where both sides only ever give one and the same value."""
+    """Cohen's kappa; None without reviews, and where both sides always give one and the same value."""
     baseline: float | None
-    """The accuracy of always predicting the commonest recorded value."""
+    """The accuracy of always predicting the most frequent recorded value."""
     confusion: tuple[tuple[str, str, int], ...] | None
     """(recorded, predicted, reviews) for each pair of values that occurs, in the values' order; None for
     fields other than enum and boolean."""
 
 
 def measure(fields: Sequence[Field], pairs: Iterable[Pair]) -> tuple[FieldAgreement, ...]:
-    """The agreement on each field, in the fields' order; a pair without the field on a side is left out."""
+    """Return the agreement on each field, in the fields' order; pairs without the field on either side do not count."""
     listed = list(pairs)
     return tuple(_measure_field(field, listed) for field in fields)
 
 
 def to_json(agreements: Iterable[FieldAgreement]) -> list[dict[str, object]]:
-    """The agreements as plain JSON values; the confusion table as recorded → predicted → reviews."""
-    return [
-        {
-            "field": one.field,
-            "n": one.n,
-            "equal": one.equal,
-            "accuracy": one.accuracy,
-            "kappa": one.kappa,
-            "baseline": one.baseline,
-            "confusion": None if one.confusion is None else _nested(one.confusion),
-        }
-        for one in agreements
-    ]
+    """Return the agreements as plain JSON values; the confusion table as recorded → predicted → reviews."""
+    found = []
+    for one in agreements:
+        nested: dict[str, dict[str, int]] = {}
+        for recorded, predicted, count in one.confusion or ():
+            nested.setdefault(recorded, {})[predicted] = count
+        found.append({**asdict(one), "confusion": None if one.confusion is None else nested})
+    return found
 
 
 def render(agreements: Iterable[FieldAgreement]) -> str:
-    """A plain text table, a line a field, and below it the confusions of each enum and boolean."""
+    """Return a plain text table, a line a field, and below it the confusions of each enum and boolean."""
     listed = list(agreements)
     rows = [("field", "n", "equal", "accuracy", "kappa", "baseline")]
     for one in listed:
-        shares = (_share(one.accuracy), _share(one.kappa), _share(one.baseline))
-        rows.append((one.field, str(one.n), str(one.equal), *shares))
+        shares = ("-" if value is None else f"{value:.3f}" for value in (one.accuracy, one.kappa, one.baseline))
+        rows.append((one.field, str(one.n), str(one.equal), *shares))  # type: ignore[arg-type]
     tables = [_aligned(rows)]
     tables += [_confusion_text(one.field, one.confusion) for one in listed if one.confusion]
     return "\n\n".join(tables) + "\n"
@@ -78,47 +73,28 @@ def render(agreements: Iterable[FieldAgreement]) -> str:
 
 def _measure_field(field: Field, pairs: Sequence[Pair]) -> FieldAgreement:
     name = field.name
-    given = Counter(
-        (_label(recorded[name]), _label(predicted[name]))
-        for recorded, predicted in pairs
-        if name in recorded and name in predicted
-    )
-    n = given.total()
-    equal = sum(count for (recorded, predicted), count in given.items() if recorded == predicted)
-    commonest = max(_marginal(given, 0).values(), default=0)
+    labels = [(_label(a[name]), _label(b[name])) for a, b in pairs if name in a and name in b]
+    n, equal = len(labels), sum(recorded == predicted for recorded, predicted in labels)
+    recorded, predicted = (Counter(pair[side] for pair in labels) for side in (0, 1))
+    chance = sum(count * predicted[value] for value, count in recorded.items())
     return FieldAgreement(
         field=name,
         n=n,
         equal=equal,
         accuracy=equal / n if n else None,
-        kappa=_kappa(given, n, equal),
-        baseline=commonest / n if n else None,
-        confusion=_confusion(field, given) if field.type in ("enum", "boolean") else None,
+        kappa=(n * equal - chance) / (n * n - chance) if n * n != chance else None,  # multiplied by n squared: exact
+        baseline=max(recorded.values()) / n if n else None,
+        confusion=_confusion(field, Counter(labels)) if field.type in ("enum", "boolean") else None,
     )
 
 
 def _label(value: FieldValue) -> str:
-    """A value as text, so that True is not 1; a number is the same whole or with a fraction of zero."""
+    """A value as text, so that True is not 1; 1.0 is the same as 1."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
     return str(value)
-
-
-def _marginal(given: Counter[tuple[str, str]], side: int) -> Counter[str]:
-    """How often one side gives each value."""
-    found: Counter[str] = Counter()
-    for pair, count in given.items():
-        found[pair[side]] += count
-    return found
-
-
-def _kappa(given: Counter[tuple[str, str]], n: int, equal: int) -> float | None:
-    """(p_o - p_e) / (1 - p_e), with both multiplied by n squared so that only whole numbers are compared."""
-    recorded, predicted = _marginal(given, 0), _marginal(given, 1)
-    chance = sum(count * predicted[value] for value, count in recorded.items())
-    return (n * equal - chance) / (n * n - chance) if n * n != chance else None
 
 
 def _confusion(field: Field, given: Counter[tuple[str, str]]) -> tuple[tuple[str, str, int], ...]:
@@ -131,19 +107,8 @@ def _confusion(field: Field, given: Counter[tuple[str, str]]) -> tuple[tuple[str
     return tuple((*pair, given[pair]) for pair in sorted(given, key=place))
 
 
-def _nested(confusion: Iterable[tuple[str, str, int]]) -> dict[str, dict[str, int]]:
-    found: dict[str, dict[str, int]] = {}
-    for recorded, predicted, count in confusion:
-        found.setdefault(recorded, {})[predicted] = count
-    return found
-
-
-def _share(value: float | None) -> str:
-    return "-" if value is None else f"{value:.3f}"
-
-
 def _confusion_text(field: str, confusion: tuple[tuple[str, str, int], ...]) -> str:
-    """A square of counts: what was recorded down the side, what was predicted across the top."""
+    """A square of counts: recorded values down the side, predicted ones across the top."""
     seen = dict.fromkeys([recorded for recorded, _, _ in confusion] + [given for _, given, _ in confusion])
     counts = {(recorded, predicted): count for recorded, predicted, count in confusion}
     rows = [("recorded \\ predicted", *seen)]
@@ -152,7 +117,7 @@ def _confusion_text(field: str, confusion: tuple[tuple[str, str, int], ...]) -> 
 
 
 def _aligned(rows: Sequence[tuple[str, ...]]) -> str:
-    """Columns of equal width: names to the left, numbers to the right. A line break in a name begins no other row."""
+    """Columns of equal width: names to the left, numbers to the right. A line break in a name is escaped."""
     rows = [tuple(cell.replace("\n", "\\n") for cell in row) for row in rows]
     widths = [max(len(cell) for cell in column) for column in zip(*rows, strict=True)]
     lines: list[str] = []

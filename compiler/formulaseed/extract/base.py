@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-from formulaseed.data.extractions import Extraction, FieldValue, ReviewText
+from formulaseed.data.extractions import Extraction, FieldValue, ReviewInput
 from formulaseed.errors import DataError
 from formulaseed.extract.fields import Field, FieldType
 from formulaseed.ir import nodes
@@ -22,10 +22,10 @@ class SyncExtractor(ABC):
     prompt_sha256: str | None = None
 
     @abstractmethod
-    def extract(self, reviews: Sequence[ReviewText]) -> list[Extraction]:
+    def extract(self, reviews: Sequence[ReviewInput]) -> list[Extraction]:
         """Extract the reviews of one restaurant, in their order."""
 
-    def extract_all(self, restaurants: Iterable[Sequence[ReviewText]]) -> Iterator[list[Extraction]]:
+    def extract_all(self, restaurants: Iterable[Sequence[ReviewInput]]) -> Iterator[list[Extraction]]:
         return map(self.extract, restaurants)
 
     def summary(self) -> list[str]:
@@ -73,10 +73,10 @@ class TextExtractor(SyncExtractor):
     def summary(self) -> list[str]:
         return self._summary()
 
-    def extract(self, reviews: Sequence[ReviewText]) -> list[Extraction]:
+    def extract(self, reviews: Sequence[ReviewInput]) -> list[Extraction]:
         return [self._extraction(review) for review in reviews]
 
-    def _extraction(self, review: ReviewText) -> Extraction:
+    def _extraction(self, review: ReviewInput) -> Extraction:
         try:
             return Extraction(review.review_id, self._function(review.text, review.facts))
         except DataError as error:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from formulaseed.data.extractions import Extraction, FieldValue, ReviewText
+from formulaseed.data.extractions import Extraction, FieldValue, ReviewInput
 from formulaseed.data.jsonl import BadLine, Line, parsed
 from formulaseed.data.records import ExtractionLine
 from formulaseed.errors import DataError
@@ -51,7 +51,7 @@ class RecordedExtractor(SyncExtractor):
             self._known[key] = Extraction(record.review_id, None, f"its recorded extraction is unusable: {error}")
             return str(error)
 
-    def extract(self, reviews: Sequence[ReviewText]) -> list[Extraction]:
+    def extract(self, reviews: Sequence[ReviewInput]) -> list[Extraction]:
         missing = "no extraction is recorded for it"
         return [self._known.get((r.business_id, r.review_id), Extraction(r.review_id, None, missing)) for r in reviews]
 

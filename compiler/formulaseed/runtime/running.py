@@ -1,4 +1,4 @@
-"""Phase 2: filter, extract, evaluate; restaurants come out in the order in which they went in.
+"""Phase 2: filter, extract, evaluate; results come in the order of the restaurants.
 
 In: an evaluator, an extractor, restaurants. Out: results, as they are ready. A review that could not be extracted
 fails its restaurant, or is left out and counted, as `on_error` says. Source: the two-phase design's section on
@@ -14,8 +14,8 @@ from itertools import islice
 from typing import Any, Literal
 
 from formulaseed.data.contexts import LocatedRestaurant
-from formulaseed.data.extractions import NOT_ASKED, Extraction, Extractor, ReviewText, handled
-from formulaseed.data.records import Restaurant, Review
+from formulaseed.data.extractions import NOT_ASKED, Extraction, Extractor, ReviewInput, handled
+from formulaseed.data.records import RestaurantRecord, ReviewRecord
 from formulaseed.data.results import Failures, Result, ReviewCounts, error_of
 from formulaseed.diagnostics.model import number_of
 from formulaseed.errors import DataError
@@ -37,18 +37,18 @@ class RunOptions:
 
 @dataclass(frozen=True, slots=True)
 class _Prepared:
-    """A restaurant on its way: its relevant reviews, and the text of each that is extracted, None where the seed rejects it."""
+    """A restaurant with its relevant reviews, and the text of each to extract, None where the seed rejects it."""
 
     place: str
-    restaurant: Restaurant | DataError
+    restaurant: RestaurantRecord | DataError
     business_id: str
-    relevant: Sequence[Review] = ()
+    relevant: Sequence[ReviewRecord] = ()
     texts: Sequence[str | None] = ()
 
-    def asked(self) -> list[ReviewText]:
-        """What the extractor gets."""
+    def asked(self) -> list[ReviewInput]:
+        """Return what the extractor gets."""
         return [
-            ReviewText(self.business_id, review.review_id, text, review.facts())
+            ReviewInput(self.business_id, review.review_id, text, review.facts())
             for review, text in zip(self.relevant, self.texts, strict=True)
             if text is not None
         ]
@@ -61,30 +61,30 @@ def run(
     options: RunOptions,
     failures: Failures,
 ) -> Iterator[Result]:
-    """A result for every restaurant that is known by name, up to `limit`; everything that failed is in `failures`."""
+    """Yield a result for every restaurant with a known id, up to `limit`; everything that failed is in `failures`."""
     made_with = evaluator.provenance(options.parameters, extractor.name, extractor.prompt_sha256)
-    under_way: deque[_Prepared] = deque()
+    pending: deque[_Prepared] = deque()
 
-    def ahead() -> Iterator[list[ReviewText]]:
+    def ahead() -> Iterator[list[ReviewInput]]:
         for prepared in _prepared(evaluator, restaurants, options):
-            under_way.append(prepared)
+            pending.append(prepared)
             yield prepared.asked()
 
     answers = extractor.extract_all(ahead())
     try:
         for extractions in answers:
-            result = _result(evaluator, under_way.popleft(), extractions, options, failures)
+            result = _result(evaluator, pending.popleft(), extractions, options, failures)
             if result is not None:
                 yield replace(result, run=made_with)
     finally:
-        if isinstance(answers, Generator):  # whatever it has under way ends here, not when it is collected
+        if isinstance(answers, Generator):  # its tasks end here, not when it is collected
             answers.close()
 
 
 def asked_reviews(
     evaluator: Evaluator, restaurants: Iterable[LocatedRestaurant], options: RunOptions
-) -> Iterator[list[ReviewText]]:
-    """The reviews that `run` would have extracted, a list for each restaurant."""
+) -> Iterator[list[ReviewInput]]:
+    """Yield the reviews that `run` would have extracted, a list for each restaurant."""
     for prepared in _prepared(evaluator, restaurants, options):
         yield prepared.asked()
 
@@ -93,7 +93,7 @@ def _prepared(
     evaluator: Evaluator, restaurants: Iterable[LocatedRestaurant], options: RunOptions
 ) -> Iterator[_Prepared]:
     for place, restaurant, business_id in islice(restaurants, options.limit):
-        if isinstance(restaurant, Restaurant):
+        if isinstance(restaurant, RestaurantRecord):
             relevant = [review for review in restaurant.reviews if evaluator.is_relevant(review.text)]
             texts = [handled(review.text, options.review_handling) for review in relevant]
             yield _Prepared(place, restaurant, business_id, relevant, texts)
@@ -104,9 +104,9 @@ def _prepared(
 def _result(
     evaluator: Evaluator, prepared: _Prepared, extracted: list[Extraction], options: RunOptions, failures: Failures
 ) -> Result | None:
-    """The restaurant's line; None where nobody knows which restaurant it is."""
+    """The restaurant's line; None where its id is unknown."""
     place, restaurant, relevant = prepared.place, prepared.restaurant, prepared.relevant
-    if not isinstance(restaurant, Restaurant):
+    if not isinstance(restaurant, RestaurantRecord):
         if not prepared.business_id:
             failures.add_unreadable(place, str(restaurant))
             return None
@@ -121,29 +121,18 @@ def _result(
     for review, reason in _reported(failed):
         failures.add(f"{place}: {restaurant.business_id}: {review}", reason)
     counts = ReviewCounts(len(restaurant.reviews), len(relevant), len(extractions) - len(failed), len(failed))
-    name = restaurant.name
     if failed and options.on_error == "fail":
         ids = [extraction.review_id for extraction in failed]
-        message = (
-            f"{len(failed)} of {number_of(len(relevant), 'relevant review')} could not be extracted ({_some(ids)})"
-        )
-        error = {"step": None, "kind": "extraction", "message": message}
-        return Result(restaurant.business_id, name, evaluator.task_name, counts, error=error)
+        what = f"{len(failed)} of {number_of(len(relevant), 'relevant review')} could not be extracted ({_some(ids)})"
+        error = {"step": None, "kind": "extraction", "message": what}
+        return Result(restaurant.business_id, restaurant.name, evaluator.task_name, counts, error=error)
     rows = [
         {"review_id": review.review_id, "extraction": extraction.fields, "meta": review.meta()}
         for review, extraction in zip(relevant, extractions, strict=True)
         if extraction.fields is not None
     ]
-    result = evaluate_one(
-        evaluator,
-        restaurant.business_id,
-        name,
-        rows,
-        restaurant.context(),
-        counts,
-        trace=options.trace,
-        parameters=options.parameters,
-    )
+    context = restaurant.context()
+    result = evaluate_one(evaluator, restaurant, rows, context, counts, options.trace, options.parameters)
     if result.error is not None:
         failures.add(f"{place}: {restaurant.business_id}", describe(result))
     quotes = {each.review_id: each.quotes for each in extractions if each.quotes}
@@ -151,7 +140,7 @@ def _result(
 
 
 def _reported(failed: Sequence[Extraction]) -> Iterator[tuple[str, str]]:
-    """Each review that failed, and why; those that a run which stopped has left are one entry."""
+    """Each review that failed, and why; the remaining ones of a run that stopped are one entry."""
     yield from ((f"review {each.review_id}", each.failure) for each in failed if each.failure != NOT_ASKED)
     left = [each.review_id for each in failed if each.failure == NOT_ASKED]
     if left:
@@ -162,6 +151,6 @@ def _some(ids: Sequence[str]) -> str:
     return ", ".join(ids[:3]) + (", …" if len(ids) > 3 else "")
 
 
-def _too_long(review: Review, options: RunOptions) -> str:
+def _too_long(review: ReviewRecord, options: RunOptions) -> str:
     most = options.review_handling.max_length if options.review_handling else 0
     return f"it has {len(review.text)} characters, and the seed rejects reviews over {most}"

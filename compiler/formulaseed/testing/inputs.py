@@ -1,7 +1,7 @@
 """Rows, contexts and parameters that fit a seed.
 
-What the seed uses is always there; the rest may be missing. Values lean towards those that the seed itself
-mentions, so that its conditions hold now and then.
+What the seed uses is always present; the rest may be missing. Values are often those that the seed itself mentions, so
+that its conditions hold now and then.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _FIRST_DAY, _LAST_DAY = datetime.date(2008, 1, 1), datetime.date(2026, 12, 31)
 
 
 def rows(seed: SeedLike | FormulaSeed, *, min_size: int = 0, max_size: int = 8) -> st.SearchStrategy[list[JsonRow]]:
-    """Rows of one restaurant: `[{"review_id", "extraction": {…}, "meta": {…}}, …]`."""
+    """Return rows of one restaurant: `[{"review_id", "extraction": {…}, "meta": {…}}, …]`."""
     program = load_seed(seed).program
     used, hints = program.used(), _hints(program)
     extraction = _record(
@@ -44,7 +44,7 @@ def rows(seed: SeedLike | FormulaSeed, *, min_size: int = 0, max_size: int = 8) 
 
 
 def contexts(seed: SeedLike | FormulaSeed) -> st.SearchStrategy[dict[str, JsonValue]]:
-    """Contexts; their strings are often made of the keys of the seed's tables."""
+    """Return contexts; their strings are often made of the keys of the seed's tables."""
     program = load_seed(seed).program
     used, hints = program.used(), _hints(program)
     values = {field.name: _field(field.ty, hints) for field in program.context}
@@ -84,7 +84,7 @@ def _as_yelp_writes(value: Any) -> Any:
 
 
 def parameters(seed: SeedLike | FormulaSeed) -> st.SearchStrategy[dict[str, JsonValue]]:
-    """Parameters inside their bounds; those left out have their defaults."""
+    """Return parameters inside their bounds; absent ones have their defaults."""
     program = load_seed(seed).program
     hints = _hints(program)
     return st.fixed_dictionaries({}, optional={p.name: _bounded(p, hints) for p in program.parameters})
@@ -94,11 +94,11 @@ def _bounded(field: nodes.Parameter | nodes.ExtractionField, hints: _Hints) -> s
     low, high = field.minimum, field.maximum
     if low is None and high is None:
         return _value(field.ty, hints)
+    most = limits.INTEGER_MAX if field.ty.base is Base.INTEGER else limits.INPUT_MAX
+    least, most = -most if low is None else low, most if high is None else high
     if field.ty.base is Base.INTEGER:
-        least = -limits.INTEGER_MAX if low is None else int(low)
-        return integers(hints.integers, least, limits.INTEGER_MAX if high is None else int(high))
-    smallest = -limits.INPUT_MAX if low is None else low
-    return numbers(hints.numbers, smallest, limits.INPUT_MAX if high is None else high)
+        return integers(hints.integers, int(least), int(most))
+    return numbers(hints.numbers, least, most)
 
 
 # --- what the seed mentions

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 
-from formulaseed.data.extractions import NOT_ASKED, Extraction, ReviewText
+from formulaseed.data.extractions import NOT_ASKED, Extraction, ReviewInput
 from formulaseed.extract.base import SyncExtractor
 from formulaseed.extract.model.prompting import PromptSpec, Question, majority
 from formulaseed.extract.model.store import Store, StoredAnswer
@@ -83,7 +83,7 @@ class AnswerCache:
         self.usage.add_attempt(attempt, is_batch=is_batch)
         self.store.note(attempt, is_batch=is_batch)
 
-    def extraction(self, review: ReviewText, passes: Sequence[StoredAnswer]) -> Extraction:
+    def extraction(self, review: ReviewInput, passes: Sequence[StoredAnswer]) -> Extraction:
         """Return the review's values by the majority of its passes. One pass without values fails the review."""
         failed = [each.reason for each in passes if each.content is None]
         if failed:
@@ -115,10 +115,10 @@ class StoredExtractor(SyncExtractor):
         self._asked = asked
         self._failures = failures
 
-    def extract(self, reviews: Sequence[ReviewText]) -> list[Extraction]:
+    def extract(self, reviews: Sequence[ReviewInput]) -> list[Extraction]:
         return [self._one(review) for review in reviews]
 
-    def _one(self, review: ReviewText) -> Extraction:
+    def _one(self, review: ReviewInput) -> Extraction:
         passes = []
         for question in self._answers.spec.questions(review):
             stored = self._answers.find(question)
@@ -130,7 +130,7 @@ class StoredExtractor(SyncExtractor):
 
 
 def unanswered(
-    answers: AnswerCache, restaurants: Iterable[Sequence[ReviewText]], again: Collection[str] = ()
+    answers: AnswerCache, restaurants: Iterable[Sequence[ReviewInput]], again: Collection[str] = ()
 ) -> Iterator[Question]:
     """Yield the questions that the store has no answer to, or whose keys are in `again`.
 

@@ -12,7 +12,7 @@ import json
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
-from formulaseed.data.extractions import ReviewText
+from formulaseed.data.extractions import ReviewInput
 from formulaseed.extract.model.answers import MAX_TRIES, AnswerCache, unanswered
 from formulaseed.llm.batches import BatchClient, BatchResult
 from formulaseed.llm.calls import Attempt, Call, params
@@ -25,7 +25,7 @@ MOST_REQUESTS = 10_000
 MOST_BYTES = 32 * 1024 * 1024
 """The limits of a batch. The API accepts 100,000 requests and 256 MB; this much fits into any memory."""
 
-Source = Callable[[], Iterable[Sequence[ReviewText]]]
+Source = Callable[[], Iterable[Sequence[ReviewInput]]]
 """The reviews from the start, each time it is called."""
 
 

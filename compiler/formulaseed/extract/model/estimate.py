@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from formulaseed.data.extractions import ReviewText
+from formulaseed.data.extractions import ReviewInput
 from formulaseed.diagnostics.model import number_of
 from formulaseed.extract.fields import Field
 from formulaseed.extract.model.answers import AnswerCache
@@ -32,7 +32,7 @@ class Estimate:
     message_bytes: int = 0
 
 
-def estimate(answers: AnswerCache, restaurants: Iterable[Sequence[ReviewText]]) -> Estimate:
+def estimate(answers: AnswerCache, restaurants: Iterable[Sequence[ReviewInput]]) -> Estimate:
     """Count the questions of every review, in a few bytes each."""
     found = Estimate()
     seen: set[int] = set()

@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
-from formulaseed.data.extractions import NOT_ASKED, Extraction, ReviewText
+from formulaseed.data.extractions import NOT_ASKED, Extraction, ReviewInput
 from formulaseed.errors import FormulaSeedError
 from formulaseed.extract.model.answers import MAX_TRIES, AnswerCache
 from formulaseed.extract.model.prompting import Question
@@ -56,7 +56,7 @@ class LiveExtractor:
         self.stopped = ""
         """Why nothing more is asked; empty while the run goes on."""
 
-    def extract_all(self, restaurants: Iterable[Sequence[ReviewText]]) -> Iterator[list[Extraction]]:
+    def extract_all(self, restaurants: Iterable[Sequence[ReviewInput]]) -> Iterator[list[Extraction]]:
         with InterruptibleLoop() as loop:
             window: deque[tuple[int, asyncio.Task[list[Extraction]]]] = deque()
             held = 0
@@ -101,10 +101,10 @@ class LiveExtractor:
         if self._client is not None:
             await self._client.aclose()
 
-    async def _restaurant(self, reviews: Sequence[ReviewText]) -> list[Extraction]:
+    async def _restaurant(self, reviews: Sequence[ReviewInput]) -> list[Extraction]:
         return list(await asyncio.gather(*map(self._review, reviews)))
 
-    async def _review(self, review: ReviewText) -> Extraction:
+    async def _review(self, review: ReviewInput) -> Extraction:
         try:
             answers = [self._answered(question) for question in self._answers.spec.questions(review)]
             passes = [await answers[0]] if len(answers) == 1 else await asyncio.gather(*answers)

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from formulaseed.data.extractions import FieldValue, Quote, ReviewText
+from formulaseed.data.extractions import FieldValue, Quote, ReviewInput
 from formulaseed.diagnostics.model import one_line
 from formulaseed.errors import DataError
 from formulaseed.extract.fields import Field, legal
@@ -95,7 +95,7 @@ class PromptSpec:
         sent = {"system": self.system, "schema": self.schema, "user": self._own_prompt}
         return hashlib.sha256(_json(sent).encode()).hexdigest()
 
-    def questions(self, review: ReviewText) -> list[Question]:
+    def questions(self, review: ReviewInput) -> list[Question]:
         """Return one question for each pass; none where the seed has no fields."""
         if not self.fields:
             return []
@@ -176,7 +176,7 @@ class PromptSpec:
             "additionalProperties": False,
         }
 
-    def _user(self, review: ReviewText) -> str:
+    def _user(self, review: ReviewInput) -> str:
         """The message that shows a review. Whatever comes from the review is inserted as JSON, in one pass."""
         if not self._own_prompt:
             return _json({"review": review.text})

@@ -78,7 +78,7 @@ def test_terms_of_a_filter(terms: int, is_known: bool) -> None:
 def test_unknown_names_get_suggestions_up_to_a_number() -> None:
     assert limits.SUGGESTIONS == 30
     wrong = [{"name": f"A{place}", "op": "expr", "expr": f"UNKNOWN_{place}"} for place in range(32)]
-    is_general = [help == "mend the unknown names above first" for help in told("FS201", *wrong)]
+    is_general = [help == "fix the unknown names above first" for help in told("FS201", *wrong)]
     assert is_general == [False] * 30 + [True] * 2
 
 

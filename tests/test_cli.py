@@ -526,14 +526,14 @@ def test_fmt_sort_puts_steps_behind_those_that_they_use(tmp_path: Path) -> None:
     assert names.index("VERDICT") == 4
 
 
-def test_fmt_sort_tells_of_a_circle(tmp_path: Path) -> None:
+def test_fmt_sort_reports_a_cycle(tmp_path: Path) -> None:
     """Steps that use one another cannot be sorted; the file stays as it is."""
-    circle = [{"name": "A", "op": "expr", "expr": "B + 1"}, {"name": "B", "op": "expr", "expr": "A + 1"}]
-    seed = write_json(tmp_path / "seed.json", tiny_seed(compute=circle, output=["A"]))
+    cycle = [{"name": "A", "op": "expr", "expr": "B + 1"}, {"name": "B", "op": "expr", "expr": "A + 1"}]
+    seed = write_json(tmp_path / "seed.json", tiny_seed(compute=cycle, output=["A"]))
     text = seed.read_text()
     found = formulaseed("fmt", "--sort", seed)
     assert found.status == 1
-    assert "depend on one another" in found.err
+    assert "`A` and `B` use each other" in found.err
     assert seed.read_text() == text
 
 

@@ -104,7 +104,7 @@ def test_filters_have_as_many_terms_as_the_limit() -> None:
     assert limits.FILTER_SIZE == 5000
     assert told(filters(10, 496, 3)) == []
     assert told(filters(50, 97, 0)) == [
-        ("with the filters that it uses, `ALL` has 5001 terms, more than 5000", "use fewer filters in one another")
+        ("with the filters that it uses, `ALL` has 5001 terms, more than 5000", "use fewer filters inside one another")
     ]
 
 

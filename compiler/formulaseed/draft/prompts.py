@@ -71,7 +71,7 @@ def system_prompt(stage: Stage) -> str:
         comparisons=" ".join(f"`{symbol}`" for symbol in COMPARISONS),
         tests=", ".join(f"`{test}`" for test in wire.TESTS),
         operations=[
-            {"name": one.name, "keys": ", ".join(f"`{key}`" for key in wire.step_keys(one)), "doc": one.doc}
+            {"name": one.name, "takes": ", ".join(f"`{key}`" for key in wire.step_keys(one)), "doc": one.doc}
             for one in OPERATIONS.values()
         ],
         functions=[{"signature": one.signature, "description": one.description} for one in FUNCTIONS.values()],

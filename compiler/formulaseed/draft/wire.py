@@ -7,6 +7,7 @@ numbers of the task's sentences. Keys are fixed here; the model fills in values.
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 from formulaseed import limits
@@ -52,8 +53,14 @@ _BOUND = _named("bound")
 
 
 def step_schema() -> Schema:
-    """Return the schema of a step: one of the operations, as the table of operations has them."""
-    return {"anyOf": [_operation(operation) for operation in OPERATIONS.values()]}
+    """Return the schema of a step: one of the operations of the table; those with the same values share one."""
+    alike: dict[str, tuple[Schema, list[str]]] = {}
+    for name, operation in OPERATIONS.items():
+        values = _values_of(operation)
+        alike.setdefault(json.dumps(values), (values, []))[1].append(name)
+    return {
+        "anyOf": [_object(name=_TEXT, op=_enum(*names), **values, sources=_SOURCES) for values, names in alike.values()]
+    }
 
 
 def step_keys(operation: OperationSpec) -> tuple[str, ...]:
@@ -62,10 +69,9 @@ def step_keys(operation: OperationSpec) -> tuple[str, ...]:
     return tuple(name for key in kept for name in ((key.name, "else") if key.kind == "rules" else (key.name,)))
 
 
-def _operation(operation: OperationSpec) -> Schema:
+def _values_of(operation: OperationSpec) -> Schema:
     keys = {key.name: key for key in operation.keys}
-    values = {name: _value(keys[name]) if name in keys else _LITERAL for name in step_keys(operation)}
-    return _object(name=_TEXT, op=_enum(operation.name), **values, sources=_SOURCES)
+    return {name: _value(keys[name]) if name in keys else _LITERAL for name in step_keys(operation)}
 
 
 def _value(key: Key) -> Schema:

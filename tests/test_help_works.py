@@ -240,8 +240,8 @@ def test_what_a_help_says_to_write(formula: str) -> None:
 def test_case_is_said_to_matter() -> None:
     """What a method would have changed is to be spelled out."""
     for call in ("lower()", "lower().count('a')", "contains('a')", "startswith('a')"):
-        (help,) = helps(expr(f"1 if context.name.{call} else 0"), "FS103")
-        assert help.endswith("; case matters")
+        for help in helps(expr(f"1 if context.name.{call} else 0"), "FS103"):
+            assert help.endswith("; case matters")
 
 
 @pytest.mark.parametrize("when", ["N = 5", "N > 1 and M = 5", "N => 5", "N =< 5", "N == 5,5", "{N} > 5"])

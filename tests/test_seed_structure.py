@@ -429,7 +429,7 @@ HELPS: dict[str, tuple[dict[str, Any], str, str]] = {
     "a text alone": (
         {"name": "X", "op": "case", "source": "context.city", "rules": [{"when": "York", "then": 1}, {"else": 0}]},
         "FS101",
-        "write `== 'York'` if it is a text",
+        "write `== 'York'` if it is a string",
     ),
     "the source before its comparison": (
         {"name": "X", "op": "case", "source": "N", "rules": [{"when": "N > 3", "then": 1}, {"else": 0}]},

@@ -191,17 +191,17 @@ FUNCTIONS: dict[str, Function] = {
             result=widest, range=_abs_range, apply=abs,
         ),
         Function(
-            name="log", parameters=("value",), description="The natural logarithm; of 0 or less it is an error",
+            name="log", parameters=("value",), description="The natural logarithm of a number above 0",
             examples=(("log(1)", 0.0),), result=a_number, is_float=True, range=_log_range, apply=math.log,
             failures=(outside_domain("<=", 0, "the logarithm needs a number above 0", instead="log(max({}, 1))"),),
             hints={2: "`log` is the natural logarithm: for another base divide by it, `log(x) / log(10)`"},
-            spellings={"python": Spelling("math.log({0})")},
+            spellings={"python": Spelling("math.log({0})", doc="The natural logarithm; of 0 or less it is an error")},
         ),
         Function(
-            name="sqrt", parameters=("value",), description="The square root; of a negative number it is an error",
+            name="sqrt", parameters=("value",), description="The square root of a number of 0 or more",
             examples=(("sqrt(16)", 4.0),), result=a_number, is_float=True, range=_sqrt_range, apply=math.sqrt,
             failures=(outside_domain("<", 0, "the square root needs a number of 0 or more", instead="sqrt(max({}, 0))"),),
-            spellings={"python": Spelling("math.sqrt({0})")},
+            spellings={"python": Spelling("math.sqrt({0})", doc="The square root; of a negative number it is an error")},
         ),
         Function(
             name="round", parameters=("value", "digits"), optional=1, literal=(-15, 15),
@@ -241,7 +241,7 @@ FUNCTIONS: dict[str, Function] = {
             spellings={"python": Spelling("max({1}, min({2}, {0}))", in_order="_clamp({0}, {1}, {2})")},
         ),
         Function(
-            name="len", parameters=("string",), description="The number of characters of a string",
+            name="len", parameters=("text",), description="The number of characters of a text",
             examples=(("len('Thai')", 4),), returns="integer", takes=frozenset({Base.STRING}),
             result=_an_integer, range=lambda a: intervals.COUNT, apply=len,
         ),

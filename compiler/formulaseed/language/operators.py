@@ -169,6 +169,8 @@ class Spelling:
     in_order: str = ""
     helper: str = ""
     whole_helper: str = ""
+    doc: str = ""
+    """The docstring of the helper of a function, if not its description."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

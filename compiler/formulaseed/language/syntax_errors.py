@@ -110,15 +110,14 @@ def _no_comparison(text: str, subject: str) -> SyntaxFault:
     named = re.match(rf"\s*{re.escape(subject)}(?!\w)\s*", text)
     end = named.end() if named else 0
     bare = text[end:].strip()
+    repeated = subject if named else ""
     if named and _COMPARES.match(bare):
-        return _fault(0, end, catalogue.not_a_comparison(f"leave `{subject}` out: write `{bare}`"), "")
+        return _fault(0, end, catalogue.not_a_comparison(repeated, bare, ""), "")
     assigned = re.match(r"=+([<>]?)", bare)
     compared = f"{assigned[1] or '='}={bare[assigned.end() :]}" if assigned else ""
     if not assigned and re.fullmatch(r"'[^']*'", bare):
         compared = f"== {bare}"
-    return _fault(
-        0, len(text), catalogue.not_a_comparison(f"write `{compared}`" if compared else "", bare), compared or None
-    )
+    return _fault(0, len(text), catalogue.not_a_comparison(repeated, compared, bare), compared or None)
 
 
 def _at(text: str, position: int, expected: set[str], subject: str) -> SyntaxFault:

@@ -49,7 +49,7 @@ def _helper(function: Function) -> str:
     return _HELPER.format(
         helper=helper_name(function),
         arguments=", ".join(f"{name}: float" for name in names),
-        description=function.description,
+        description=function.spelling(BACKEND).doc or function.description,
         checks=checks.strip(),
         spelled=function.spelling(BACKEND).text.format(*names),
     )

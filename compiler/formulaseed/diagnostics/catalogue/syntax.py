@@ -36,15 +36,17 @@ def unfinished(expected: set[str], ends_with_not: bool) -> Mistake:
     return "FS102", "the formula ends too early", help
 
 
-def not_a_comparison(help: str, value: str = "") -> Mistake:
-    """A `when` without an operator, whose help is known or depends on the value that is written there."""
-    if value.lower() in ("else", "default", "otherwise", "_", "*"):
+def not_a_comparison(repeated: str, compared: str, value: str) -> Mistake:
+    """A `when` without an operator, or that repeats the source. `compared` is the comparison to write, where it is known."""
+    help = "write it like `< 4.0`, or drop `source` and write the whole condition"
+    if compared:
+        help = f"{f'leave `{repeated}` out: ' if repeated else ''}write `{compared}`"
+    elif value.lower() in ("else", "default", "otherwise", "_", "*"):
         help = 'write {"else": …} as the last rule'
     elif value.removeprefix("-")[:1].isdigit():
         help = f"write a comparison: `== {value}`, or `< {value}`"
     elif value.replace("_", "").isalnum():
         help = f"write `== '{value}'` if it is a string"
-    help = help or "write it like `< 4.0`, or drop `source` and write the whole condition"
     return "FS101", "with `source`, `when` starts with a comparison operator", help
 
 

@@ -170,7 +170,7 @@ def test_an_entity_that_is_there_with_nothing_in_it(listing: Reference) -> None:
         ("round + 1", "no field is called `round`", "`round` is a function: round(value, digits)"),
         ("NULL", "no field is called `NULL`", "did you mean `None`?"),
         ("cpuu", "no field is called `cpuu`", "write a field of `cpu`, such as `cpu.name`"),
-        ("refurb", "no field is called `refurb`", "did you mean `'refurb'`? a text stands in quotes"),
+        ("refurb", "no field is called `refurb`", "did you mean `'refurb'`? a string is written in quotes"),
     ],
 )  # fmt: skip
 def test_wrong_names_are_met_with_the_nearest(text: str, message: str, help: str, listing: Reference) -> None:
@@ -187,7 +187,7 @@ def test_something_else_gets_the_list(listing: Reference) -> None:
 
 def test_an_unquoted_text_is_recognized(listing: Reference) -> None:
     """A text without quotes beside an enum is told as that."""
-    assert only("condition == nwe", listing).help == "did you mean `'new'`? a text stands in quotes"
+    assert only("condition == nwe", listing).help == "did you mean `'new'`? a string is written in quotes"
 
 
 def test_each_wrong_name_is_told(listing: Reference) -> None:

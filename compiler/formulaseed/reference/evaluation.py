@@ -17,7 +17,7 @@ from formulaseed.ir.places import place_of
 from formulaseed.language.json_values import _shown
 from formulaseed.language.types import Value
 from formulaseed.reference.model import CUSTOM, KnownNames, Reference
-from formulaseed.reference.values import is_same, nested
+from formulaseed.reference.variables import is_same, nested
 
 if TYPE_CHECKING:
     from formulaseed.diagnostics.model import Diagnostic, Help

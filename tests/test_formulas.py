@@ -187,7 +187,7 @@ def test_something_else_gets_the_list(listing: Reference) -> None:
 
 def test_an_unquoted_text_is_recognized(listing: Reference) -> None:
     """A text without quotes beside an enum is told as that."""
-    assert only("condition == nwe", listing).help == "did you mean `'new'`? a string is written in quotes"
+    assert only("condition == nwe", listing).help == "did you mean `'new'`? a text stands in quotes"
 
 
 def test_each_wrong_name_is_told(listing: Reference) -> None:

@@ -27,7 +27,7 @@ _IN = re.compile(rf"{_COLUMN}\s+IN\s*\(({_LISTED}(?:,{_LISTED})*)\)\)*", re.IGNO
 _ANY = re.compile(
     rf"{_COLUMN}\s*=\s*ANY\s*\(+ARRAY\[({_LISTED}(?:,{_LISTED})*)\]\)*(?:::[\w ]+(?:\[\])?)?\)*", re.IGNORECASE
 )
-"""A check that is nothing but a list of texts, as it is written and as PostgreSQL shows it."""
+"""A check that is nothing but a list of strings, as it is written and as PostgreSQL shows it."""
 
 _TEXT = re.compile(r"'((?:[^']|'')*)'")
 _DEFAULT_TEXT = re.compile(r"\(*'((?:[^']|'')*)'(?:::[\w \[\]\"]+)?\)*")
@@ -201,7 +201,7 @@ class _Reflection:
         return ""
 
     def checked(self, table: str) -> Iterator[tuple[str, tuple[str, tuple[str, ...]]]]:
-        """The columns that a check holds to a list of texts, with the check's name and the texts."""
+        """The columns that a check restricts to a list of strings, with the check's name and the strings."""
         try:
             constraints = self.inspector.get_check_constraints(table, self.schema)
         except NotImplementedError:

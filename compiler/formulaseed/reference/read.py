@@ -75,7 +75,7 @@ def lower_layout(document: JsonValue, problems: Problems) -> DatabaseLayout:
         reader.text(section, "root"),
         reader.text(section, "schema"),
         tuple((m.key.value, reader.plain_text(m.value, "an entity's name")) for m in reader.section("entities")),
-        reader.texts(section.get("exclude"), "`exclude`", limits.REFERENCE_FIELDS),
+        reader.strings(section.get("exclude"), "`exclude`", limits.REFERENCE_FIELDS),
         reader.text(found, "table") if found is not None else "",
         tuple((m.key.value, reader.plain_text(m.value, "a column")) for m in (mapped.members if mapped else ())),
     )
@@ -137,7 +137,7 @@ class _Reader:
         found = self.shape.text(value, what)
         return found.value if found is not None else ""
 
-    def texts(self, value: JsonValue | None, what: str, most: int) -> tuple[str, ...]:
+    def strings(self, value: JsonValue | None, what: str, most: int) -> tuple[str, ...]:
         found = [self.shape.text(item, f"an entry of {what}") for item in self.shape.list(value, what, most)]
         return tuple(dict.fromkeys(text.value for text in found if text is not None))
 
@@ -190,7 +190,7 @@ class _Reader:
             self.text(section, "description"),
             shape.boolean(section.get("nullable"), "`nullable`"),
             self.text(section, "enum_type"),
-            self.texts(section.get("values"), "`values`", limits.ENUM_VALUES),
+            self.strings(section.get("values"), "`values`", limits.ENUM_VALUES),
             default is not None,
             _json(default),
         )
@@ -255,7 +255,7 @@ class _Reader:
             self.type(kind, CUSTOM_TYPES),
             self.text(section, "description"),
             shape.boolean(section.get("required"), "`required`"),
-            self.texts(section.get("options"), "`options`", limits.ENUM_VALUES),
+            self.strings(section.get("options"), "`options`", limits.ENUM_VALUES),
             default is not None,
             _json(default),
         )
@@ -278,7 +278,7 @@ class _Reader:
         return tuple(
             EnumType(
                 name,
-                self.texts(section.get("values"), "`values`", limits.ENUM_VALUES),
+                self.strings(section.get("values"), "`values`", limits.ENUM_VALUES),
                 self.text(section, "description"),
                 self.text(section, "usage"),
             )
@@ -291,7 +291,7 @@ class _Reader:
                 name,
                 self.text(section, "syntax"),
                 self.text(section, "description"),
-                self.texts(section.get("examples"), "`examples`", limits.EXAMPLES),
+                self.strings(section.get("examples"), "`examples`", limits.EXAMPLES),
             )
             for name, section in self.sections("syntax_patterns", _PATTERN_KEYS, "a syntax pattern")
         )

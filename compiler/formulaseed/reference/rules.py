@@ -30,7 +30,7 @@ _FILE_KEYS = ("reference", "description", "rules")
 
 
 def lower_formula(text: JsonString, reference: Reference, problems: Problems) -> surface.Program:
-    """Lower one formula; its value may be a text, too."""
+    """Lower one formula; its value may be a string, too."""
     expression = parse_plain_formula(text, problems)
     operation = surface.Formula(expression) if expression is not None else surface.Broken()
     name = Named(text.span, NAME)

@@ -85,7 +85,7 @@ class DomainScope(SeedScope):
         self.report_once(found, text)
 
     def _help_for_own(self, entity: str, rest: str) -> Help:
-        """What may be meant by a field that an entity does not have: one of its own first, then another entity's."""
+        """What a field that an entity does not have probably is: one of its own first, then another entity's."""
         own = {full.partition(".")[2]: full for full in self.reference.names_of(entity)}
         first, _, more = rest.partition(".")
         if more and first in own:

@@ -170,7 +170,7 @@ def test_an_entity_that_is_there_with_nothing_in_it(listing: Reference) -> None:
         ("round + 1", "no field is called `round`", "`round` is a function: round(value, digits)"),
         ("NULL", "no field is called `NULL`", "did you mean `None`?"),
         ("cpuu", "no field is called `cpuu`", "write a field of `cpu`, such as `cpu.name`"),
-        ("refurb", "no field is called `refurb`", "did you mean `'refurb'`? a string is in quotes"),
+        ("refurb", "no field is called `refurb`", "did you mean `'refurb'`? a string is written in quotes"),
     ],
 )  # fmt: skip
 def test_wrong_names_are_met_with_the_nearest(text: str, message: str, help: str, listing: Reference) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from asking import command, restaurant
-from formulaseed.cli import progress, requests_report
+from formulaseed.cli import progress, validate
 from formulaseed.cli.main import _COMMANDS
 from helpers import EXAMPLES, ROOT, formulaseed, tiny_row, tiny_rows, tiny_seed, write_json, write_lines
 
@@ -227,10 +227,10 @@ def test_a_progress_bar_shows_names_as_they_are(monkeypatch: pytest.MonkeyPatch)
 def test_a_table_of_requests_shows_names_as_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
     """The same for the report of `validate`, also where it is a table."""
     shown = io.StringIO()
-    monkeypatch.setattr(requests_report, "is_terminal", lambda _: True)
-    told = requests_report.ToldRequest("R1", "ok", f"[/x] {EVIL}", EVIL, (EVIL,))
+    monkeypatch.setattr(validate, "is_terminal", lambda _: True)
+    told = validate.ReportedRequest("R1", "ok", f"[/x] {EVIL}", EVIL, (EVIL,))
     with redirect_stderr(shown):
-        requests_report.Report(on_error=True).group(EVIL, [told])
+        validate.Report(on_error=True).group(EVIL, [told])
     assert is_tame(shown.getvalue()), shown.getvalue()
 
 

@@ -116,11 +116,11 @@ class _Outcome:
         """The value, or the values by name, on standard output; everything else on standard error."""
         if self.diagnostics:
             show(render_text(self.diagnostics), err=True)
-        told = {
+        lines = {
             f"{name}: {fault}" if several and not self.is_refused else fault: None
             for name, fault in self.faults.items()
         }
-        for line in told:
+        for line in lines:
             say(f"formulaseed: {line}", err=True)
         found = self.stages()
         if self.status or self.diagnostics or self.is_checked_only:

@@ -82,8 +82,7 @@ def _reference(seed: str | None, schema: str | None, database: str | None, root:
         if problems.has_errors or stated is None:
             raise SeedError(problems.sorted())
     if database is not None:
-        from formulaseed.reference.database import database_reference
-        from formulaseed.reference.overlay import overlaid
+        from formulaseed.reference.database import database_reference, overlaid
 
         layout = replace(layout, root=root or layout.root, custom_table=custom_fields or layout.custom_table)
         found = database_reference(database, layout)

@@ -13,11 +13,10 @@ from formulaseed.diagnostics.model import Problems, number_of, printable, strict
 from formulaseed.diagnostics.render import render_json, render_text, summary
 from formulaseed.diagnostics.suggestions import did_you_mean
 from formulaseed.loading import RequestsAnalysis, analyse_requests
-from formulaseed.requests.groups import GROUPS
+from formulaseed.requests.groups import CHECKLIST, GROUPS, GUIDELINES, request_template
 from formulaseed.requests.model import Request
 from formulaseed.requests.shorthand import Junction, Name, Shorthand, parse_shorthand, print_shorthand
 from formulaseed.requests.shorthand_check import shorthand_of
-from formulaseed.requests.template import CHECKLIST, GUIDELINES, request_template
 from formulaseed.source.json_reader import Plain
 from formulaseed.source.text import Source
 
@@ -68,7 +67,7 @@ def _print_canonical(text: str, form: str) -> None:
 
 
 def plain_tree(tree: Shorthand) -> Plain:
-    """A tree as JSON values: a name, a circle (with no pattern for ratings), or an operator with its arguments."""
+    """A tree as JSON values: a name, friends with hops (no pattern for ratings), or an operator with its arguments."""
     if isinstance(tree, Name):
         return {"name": tree.text}
     if isinstance(tree, Junction):

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, TextIO
 
 import click
 
 from formulaseed.api import requests_evaluator
-from formulaseed.cli.common import finish, reported
+from formulaseed.cli.common import finish, is_terminal, reported
 from formulaseed.cli.output import report_warnings, say
 from formulaseed.cli.progress import progress
-from formulaseed.cli.requests_report import COLORS, Report, ToldRequest
+from formulaseed.cli.seeds import report_warnings
 from formulaseed.data.candidates import read_dataset
 from formulaseed.data.results import WRONG, Failures, result_writer, text_writer
-from formulaseed.diagnostics.model import Diagnostic, number_of
+from formulaseed.diagnostics.model import Diagnostic, number_of, printable
 from formulaseed.diagnostics.render import render_text
 from formulaseed.diagnostics.suggestions import did_you_mean
 from formulaseed.ir.attributes import _attribute_at
@@ -34,6 +36,75 @@ from formulaseed.requests.validate import (
     valid,
 )
 
+COLORS = {"ok": "green", "multi_match": "yellow", "no_match": "red", "gold_not_match": "red", "invalid": "red"}
+
+
+_CELL = 60
+"""What a request says of itself is shown up to this length: an invalid one may say anything."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReportedRequest:
+    """A request in a report: `notes` say why it is not ok, and what would fix it."""
+
+    id: str
+    status: str
+    scenario: str
+    gold: str
+    notes: tuple[str, ...]
+
+
+class Report:
+    """Writes for people."""
+
+    def __init__(self, *, on_error: bool) -> None:
+        self._on_error = on_error
+
+    @property
+    def _stream(self) -> TextIO:
+        return sys.stderr if self._on_error else sys.stdout
+
+    def line(self, text: str = "", color: str = "") -> None:
+        say(text, err=self._on_error, color=color)
+
+    def group(self, title: str, requests: Sequence[ReportedRequest]) -> None:
+        """The requests of one group."""
+        if is_terminal(self._stream):
+            self._table(title, requests)
+            return
+        self.line(title)
+        cells = [tuple(map(_cell, (request.id, request.scenario, request.gold))) for request in requests]
+        width = max(len(scenario) for _, scenario, _ in cells)
+        for request, (id, scenario, gold) in zip(requests, cells, strict=True):
+            line = f"  {id:<4}  {request.status:<14}  {scenario:<{width}}  {gold}"
+            self.line(line.rstrip(), COLORS[request.status])
+            for note in request.notes:
+                self.line(f"          {note}")
+        self.line()
+
+    def _table(self, title: str, requests: Sequence[ReportedRequest]) -> None:
+        from rich.box import SIMPLE_HEAD
+        from rich.console import Console
+        from rich.table import Table
+        from rich.text import Text
+
+        table = Table(title=Text(printable(title)), title_justify="left", box=SIMPLE_HEAD)
+        table.add_column("request", no_wrap=True)
+        table.add_column("status", no_wrap=True)
+        for name in ("scenario", "gold restaurant", "why"):
+            table.add_column(name)
+        for request in requests:
+            status = Text(request.status, style=COLORS[request.status])
+            notes = "\n".join(map(printable, request.notes))
+            id, scenario, gold = (Text(_cell(text)) for text in (request.id, request.scenario, request.gold))
+            table.add_row(id, status, scenario, gold, Text(notes))
+        Console(file=self._stream).print(table)
+
+
+def _cell(text: str) -> str:
+    shown = printable(text)
+    return shown if len(shown) <= _CELL else f"{shown[: _CELL - 1]}…"
+
 
 @click.command("validate")
 @click.argument("requests", metavar="REQUESTS")
@@ -48,7 +119,7 @@ from formulaseed.requests.validate import (
 @click.option("--out", help="Write a line for each request here: its matches and status.")
 @click.option("--conditions", help="Write every condition with the restaurants that satisfy it here, as JSON.")
 @click.option("--explain", "explained", metavar="R42", multiple=True, help="Show a request's tree, value by value.")
-@click.option("--suggest", is_flag=True, help="Propose conditions of the file that would mend a request.")
+@click.option("--suggest", is_flag=True, help="Propose conditions of the file that would fix a request.")
 def command(
     requests: str,
     restaurants: str,
@@ -134,19 +205,21 @@ def _report(
     for group in sorted(groups, key=lambda group: group is None):
         members = [pair for pair in pairs if pair[0].group == group]
         good = sum(result.status == "ok" for _, result in members)
-        told = [_reported(line, result, cache, suggest) for line, result in members]
+        members_ = [_reported(line, result, cache, suggest) for line, result in members]
         title = f"{group} {GROUPS[group].name}" if group is not None else "no known group"
-        report.group(f"{title}: {good} of {len(members)} ok", told)
+        report.group(f"{title}: {good} of {len(members)} ok", members_)
     report.line(_summary(results, cache.dataset))
 
 
-def _reported(line: Line, result: RequestResult, cache: EvidenceCache, suggest: bool) -> ToldRequest:
+def _reported(line: Line, result: RequestResult, cache: EvidenceCache, suggest: bool) -> ReportedRequest:
     if isinstance(line, InvalidRequest):
         gold = cache.dataset.name(line.gold_restaurant) if line.gold_restaurant is not None else ""
-        return ToldRequest(_label(line), result.status, line.scenario or "", gold, line.errors)
+        return ReportedRequest(_label(line), result.status, line.scenario or "", gold, line.errors)
     notes = list(reasons(line, result, cache))
     notes += [f"suggestion: {change}" for change in suggestions(line, result, cache)] if suggest else []
-    return ToldRequest(line.id, result.status, line.scenario, cache.dataset.name(line.gold_restaurant), tuple(notes))
+    return ReportedRequest(
+        line.id, result.status, line.scenario, cache.dataset.name(line.gold_restaurant), tuple(notes)
+    )
 
 
 def _label(line: Line) -> str:
@@ -156,10 +229,10 @@ def _label(line: Line) -> str:
 
 def _summary(results: Sequence[RequestResult], dataset: Dataset) -> str:
     counts = {status: sum(result.status == status for result in results) for status in COLORS}
-    told = ", ".join(f"{number} {status}" for status, number in counts.items() if number) or "none"
+    counted = ", ".join(f"{number} {status}" for status, number in counts.items() if number) or "none"
     return (
         f"{number_of(len(results), 'request')}, {number_of(len(dataset.candidates), 'restaurant')}, "
-        f"{number_of(dataset.review_count, 'review')}: {told}"
+        f"{number_of(dataset.review_count, 'review')}: {counted}"
     )
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +16,7 @@ from formulaseed.diagnostics.model import printable
 from formulaseed.errors import DataError, UnreadableError
 from formulaseed.language.names import RESERVED_WORDS, is_name
 from formulaseed.reference.custom_definitions import custom_fields, definition_columns, find_definitions
-from formulaseed.reference.model import DatabaseLayout, Entity, EntityField, EnumType, Json, Reference
+from formulaseed.reference.model import CustomField, DatabaseLayout, Entity, EntityField, EnumType, Json, Reference
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection, Inspector
@@ -28,7 +28,7 @@ _IN = re.compile(rf"{_COLUMN}\s+IN\s*\(({_LISTED}(?:,{_LISTED})*)\)\)*", re.IGNO
 _ANY = re.compile(
     rf"{_COLUMN}\s*=\s*ANY\s*\(+ARRAY\[({_LISTED}(?:,{_LISTED})*)\]\)*(?:::[\w ]+(?:\[\])?)?\)*", re.IGNORECASE
 )
-"""A check that is nothing but a list of texts, as it is written and as PostgreSQL shows it."""
+"""A check that is nothing but a list of strings, as it is written and as PostgreSQL shows it."""
 
 _TEXT = re.compile(r"'((?:[^']|'')*)'")
 _DEFAULT_TEXT = re.compile(r"\(*'((?:[^']|'')*)'(?:::[\w \[\]\"]+)?\)*")
@@ -204,7 +204,7 @@ class _Reflection:
         return ""
 
     def checked(self, table: str) -> Iterator[tuple[str, tuple[str, tuple[str, ...]]]]:
-        """The columns that a check holds to a list of texts, with the check's name and the texts."""
+        """The columns that a check restricts to a list of strings, with the check's name and the strings."""
         try:
             constraints = self.inspector.get_check_constraints(table, self.schema)
         except NotImplementedError:
@@ -292,3 +292,44 @@ def _title(name: str) -> str:
 
 def _camel(name: str) -> str:
     return "".join(part[:1].upper() + part[1:] for part in re.split(r"\W+|_", name) if part)
+
+
+def overlaid(base: Reference, overlay: Reference) -> Reference:
+    """The base with everything that the overlay states; what it leaves empty stays as it is."""
+    entities = {entity.name: entity for entity in base.entities}
+    for entity in overlay.entities:
+        known = entities.get(entity.name)
+        entities[entity.name] = entity if known is None else _overlaid_entity(known, entity)
+    enums = {enum.name: enum for enum in base.enums} | {enum.name: enum for enum in overlay.enums}
+    return replace(
+        base,
+        entities=tuple(entities.values()),
+        description=overlay.description or base.description,
+        enums=tuple(enums.values()),
+        patterns=overlay.patterns or base.patterns,
+        examples=overlay.examples or base.examples,
+        notes=overlay.notes or base.notes,
+        version=overlay.version,
+    )
+
+
+def _overlaid_entity(known: Entity, stated: Entity) -> Entity:
+    fields = {each.name: each for each in known.fields}
+    for each in stated.fields:
+        fields[each.name] = _overlaid_field(fields[each.name], each) if each.name in fields else each
+    custom: dict[str, CustomField] = {each.key: each for each in (*known.custom_fields, *stated.custom_fields)}
+    return replace(
+        known,
+        description=stated.description or known.description,
+        nullable=known.nullable or stated.nullable,
+        note=stated.note or known.note,
+        fields=tuple(fields.values()),
+        custom_fields=tuple(custom.values()),
+    )
+
+
+def _overlaid_field(known: EntityField, stated: EntityField) -> EntityField:
+    """A stated field; its description may be the database's."""
+    return replace(
+        stated, description=stated.description or known.description, nullable=known.nullable or stated.nullable
+    )

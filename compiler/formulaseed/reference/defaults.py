@@ -1,6 +1,6 @@
 """What a reference says where its source says nothing: syntax patterns over its own fields, and notes.
 
-Every pattern that stands here is a formula of the reference itself, so that it can be tried as it is.
+Every pattern here is a formula of the reference itself, so that it can be tried as it is.
 """
 
 from __future__ import annotations

@@ -17,13 +17,13 @@ from formulaseed.ir.places import place_of
 from formulaseed.language.json_values import _shown
 from formulaseed.language.types import Value
 from formulaseed.reference.model import CUSTOM, KnownNames, Reference
-from formulaseed.reference.values import is_same, nested
+from formulaseed.reference.variables import is_same, nested
 
 if TYPE_CHECKING:
     from formulaseed.diagnostics.model import Diagnostic, Help
 
 _SHOWN = 80
-"""So many characters of a name that nobody knows."""
+"""How many characters of an unknown name are shown."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Formula:
         return tuple(self.program.spelled(field.name) for field in self.program.record)
 
     def evaluate(self, values: Mapping[str, Any] | None = None) -> float | str:
-        """The formula's value: a float, or a text where it comes to one.
+        """The formula's value: a float, or a string if it comes to one.
 
         `values` holds fields by name and entities as dictionaries of theirs: `{"ram_gb": 16, "cpu": {"cores": 8}}`;
         a missing one is null. Raises `DataError` for values that are not what the reference says, for a name that it
@@ -112,7 +112,7 @@ def _refuse_unknown(reference: Reference, given: Mapping[str, Any], names: Known
 
 
 def _help(reference: Reference, names: KnownNames, path: tuple[str, ...]) -> Help:
-    """What an unknown name may stand for: a field of this very name elsewhere, else the nearest in the same place."""
+    """What an unknown name probably is: a field of this very name elsewhere, else the nearest in the same place."""
     *inside, name = path
     place = ".".join(inside)
     if place and not names:

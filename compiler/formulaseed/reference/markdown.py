@@ -1,6 +1,6 @@
 """A reference as Markdown, for people.
 
-In: the published document. Out: text; whatever stands in a cell is made safe for one.
+In: the published document. Out: text; whatever is in a cell is escaped for one.
 """
 
 from __future__ import annotations

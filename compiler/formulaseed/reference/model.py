@@ -149,7 +149,7 @@ class DatabaseLayout:
 class Reference:
     """The whole. `root` names the entity whose fields need no prefix; empty where there is none.
 
-    `is_complete` is false where something could not be read, which was told: a name that is missing may be that.
+    `is_complete` is false where something could not be read, which was reported: a name that is missing may be that.
     """
 
     entities: tuple[Entity, ...]

@@ -25,7 +25,7 @@ _ENTITIES, _FIELDS, _RELATED, _EXAMPLES, _CUSTOM, _FUNCTIONS, _PATTERNS, _UNREAD
 class _Piece:
     """A line of the prompt; `what` says what it is where it is left out, 0 ranks what never is.
 
-    With `goes_on` it stands behind the line before, and only where that one stands.
+    With `goes_on` it continues the line before, and is there only if that one is.
     """
 
     rank: int

@@ -1,4 +1,4 @@
-"""A schema file, or a formula reference itself, as `domain.reference.Reference`.
+"""A schema file, or a formula reference itself, as `model.Reference`.
 
 In: the document's JSON tree. Out: the reference; every deviation from the format is a diagnostic. Operators, functions,
 access patterns and examples of fields are not read: they follow from the rest.
@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from formulaseed import limits
+from formulaseed.diagnostics.catalogue import reference as catalogue
 from formulaseed.diagnostics.model import Problems
-from formulaseed.diagnostics.suggestions import did_you_mean
 from formulaseed.language.names import RESERVED_WORDS
 from formulaseed.reference.model import (
     CUSTOM_COLUMNS,
@@ -75,7 +75,7 @@ def lower_layout(document: JsonValue, problems: Problems) -> DatabaseLayout:
         reader.text(section, "root"),
         reader.text(section, "schema"),
         tuple((m.key.value, reader.plain_text(m.value, "an entity's name")) for m in reader.section("entities")),
-        reader.texts(section.get("exclude"), "`exclude`", limits.REFERENCE_FIELDS),
+        reader.strings(section.get("exclude"), "`exclude`", limits.REFERENCE_FIELDS),
         reader.text(found, "table") if found is not None else "",
         tuple((m.key.value, reader.plain_text(m.value, "a column")) for m in (mapped.members if mapped else ())),
     )
@@ -90,7 +90,7 @@ class _Reader:
     def reference(self) -> Reference | None:
         document, shape = self.document, self.shape
         shape.keys(document, _TOP_KEYS, "a formula reference")
-        told = frozenset(shape.problems.sorted())
+        reported = frozenset(shape.problems.sorted())
         if document.get("entities") is None and document.get("database") is not None:
             entities = []
         else:
@@ -102,7 +102,7 @@ class _Reader:
             entities = [self.entity(member) for member in self.members(found, "`entities`", limits.ENTITIES)]
         enums = self.enums()
         closed = [_closed(entity, enums) for entity in self.with_custom_fields(entities)]
-        is_complete = told.issuperset(shape.problems.sorted())
+        is_complete = reported.issuperset(shape.problems.sorted())
         return Reference(
             entities=tuple(closed),
             root=self.root(closed),
@@ -137,7 +137,7 @@ class _Reader:
         found = self.shape.text(value, what)
         return found.value if found is not None else ""
 
-    def texts(self, value: JsonValue | None, what: str, most: int) -> tuple[str, ...]:
+    def strings(self, value: JsonValue | None, what: str, most: int) -> tuple[str, ...]:
         found = [self.shape.text(item, f"an entry of {what}") for item in self.shape.list(value, what, most)]
         return tuple(dict.fromkeys(text.value for text in found if text is not None))
 
@@ -146,9 +146,7 @@ class _Reader:
         if found is None:
             return FIRST_VERSION
         if not _VERSION.fullmatch(found.value):
-            self.shape.problems.add(
-                "FS509", found.span, "`version` is three numbers", f'write it like "{FIRST_VERSION}"'
-            )
+            self.shape.problems.report(catalogue.invalid_version(found.span, FIRST_VERSION))
         return found.value
 
     # --- entities
@@ -157,8 +155,7 @@ class _Reader:
         name, shape = member.key, self.shape
         what = f"the entity `{name.value}`"
         if shape.name(name, "an entity") is not None and name.value in RESERVED_WORDS:
-            message = f"`{name.value}` is a word of the formula language"
-            shape.problems.add("FS206", name.span, message, "use another name for the entity")
+            shape.problems.report(catalogue.reserved_entity(name.span, name.value))
         section = shape.object(member.value, what, '{"fields": {…}}')
         if section is None:
             return Entity(name.value)
@@ -176,7 +173,7 @@ class _Reader:
         )
 
     def field(self, member: Member) -> EntityField:
-        """A field; its type may stand alone."""
+        """A field; its type may be given alone."""
         name, shape, value = member.key, self.shape, member.value
         shape.name(name, "a field")
         if isinstance(value, JsonString):
@@ -193,13 +190,13 @@ class _Reader:
             self.text(section, "description"),
             shape.boolean(section.get("nullable"), "`nullable`"),
             self.text(section, "enum_type"),
-            self.texts(section.get("values"), "`values`", limits.ENUM_VALUES),
+            self.strings(section.get("values"), "`values`", limits.ENUM_VALUES),
             default is not None,
             _json(default),
         )
 
     def type(self, value: JsonString | None, known: tuple[str, ...]) -> str:
-        """The type's name; of one that is not known, which is told, nothing can be read."""
+        """The type's name; of an unknown one, which is reported, nothing can be read."""
         return (self.shape.choice(value, "field type", known) if value is not None else None) or "json"
 
     def root(self, entities: list[Entity]) -> str:
@@ -208,8 +205,7 @@ class _Reader:
         names = [entity.name for entity in entities]
         if named is not None:
             if entities and named.value not in names:
-                help = did_you_mean(named.value, names, what="entities")
-                self.shape.problems.add("FS201", named.span, f"no entity is called `{named.value}`", help)
+                self.shape.problems.report(catalogue.unknown_entity(named.span, named.value, names))
             return named.value
         section = self.document.get("entities")
         for member in section.members if isinstance(section, JsonObject) else ():
@@ -225,8 +221,7 @@ class _Reader:
         names = {entity.name: entity for entity in entities}
         for member in self.section("custom_fields"):
             if member.key.value not in names:
-                help = did_you_mean(member.key.value, names, what="entities")
-                self.shape.problems.add("FS201", member.key.span, f"no entity is called `{member.key.value}`", help)
+                self.shape.problems.report(catalogue.unknown_entity(member.key.span, member.key.value, names))
                 continue
             found = tuple(self.custom_fields(member))
             names[member.key.value] = replace(names[member.key.value], custom_fields=found)
@@ -242,8 +237,7 @@ class _Reader:
             if made is None:
                 continue
             if made.key in seen:
-                message = f"`{member.key.value}` has a custom field `{made.key}` already"
-                self.shape.problems.add("FS203", item.span, message, "rename one of them")
+                self.shape.problems.report(catalogue.duplicate_custom_field(item.span, member.key.value, made.key))
                 continue
             seen.add(made.key)
             yield made
@@ -261,51 +255,52 @@ class _Reader:
             self.type(kind, CUSTOM_TYPES),
             self.text(section, "description"),
             shape.boolean(section.get("required"), "`required`"),
-            self.texts(section.get("options"), "`options`", limits.ENUM_VALUES),
+            self.strings(section.get("options"), "`options`", limits.ENUM_VALUES),
             default is not None,
             _json(default),
         )
 
     # --- the rest
 
+    def sections(
+        self, key: str, keys: tuple[str, ...], what: str, needed: str = ""
+    ) -> Iterator[tuple[str, JsonObject]]:
+        """The objects of a section by name, their keys checked."""
+        for member in self.section(key):
+            found = self.shape.object(member.value, f"{what} `{member.key.value}`")
+            if found is not None:
+                self.shape.keys(found, keys, what)
+                if needed:
+                    self.shape.need(found, needed, what, f'"{needed}"')
+                yield member.key.value, found
+
     def enums(self) -> tuple[EnumType, ...]:
-        enums = []
-        for member in self.section("enums"):
-            section = self.shape.object(member.value, f"the enum `{member.key.value}`", '{"values": […]}')
-            if section is None:
-                continue
-            self.shape.keys(section, _ENUM_KEYS, "an enum")
-            values = self.shape.need(section, "values", "the enum", '"values": […]')
-            enums.append(
-                EnumType(
-                    member.key.value,
-                    self.texts(values, "`values`", limits.ENUM_VALUES),
-                    self.text(section, "description"),
-                    self.text(section, "usage"),
-                )
+        return tuple(
+            EnumType(
+                name,
+                self.strings(section.get("values"), "`values`", limits.ENUM_VALUES),
+                self.text(section, "description"),
+                self.text(section, "usage"),
             )
-        return tuple(enums)
+            for name, section in self.sections("enums", _ENUM_KEYS, "an enum", "values")
+        )
 
     def patterns(self) -> tuple[SyntaxPattern, ...]:
-        patterns = []
-        for member in self.section("syntax_patterns"):
-            section = self.shape.object(member.value, f"the pattern `{member.key.value}`")
-            if section is not None:
-                self.shape.keys(section, _PATTERN_KEYS, "a syntax pattern")
-                examples = self.texts(section.get("examples"), "`examples`", limits.EXAMPLES)
-                given = self.text(section, "syntax"), self.text(section, "description")
-                patterns.append(SyntaxPattern(member.key.value, *given, examples))
-        return tuple(patterns)
+        return tuple(
+            SyntaxPattern(
+                name,
+                self.text(section, "syntax"),
+                self.text(section, "description"),
+                self.strings(section.get("examples"), "`examples`", limits.EXAMPLES),
+            )
+            for name, section in self.sections("syntax_patterns", _PATTERN_KEYS, "a syntax pattern")
+        )
 
     def examples(self) -> tuple[Example, ...]:
-        examples = []
-        for member in self.section("examples"):
-            section = self.shape.object(member.value, f"the example `{member.key.value}`", '{"formula": …}')
-            if section is not None:
-                self.shape.keys(section, _EXAMPLE_KEYS, "an example")
-                self.shape.need(section, "formula", "the example", '"formula"')
-                examples.append(Example(member.key.value, *(self.text(section, key) for key in _EXAMPLE_KEYS)))
-        return tuple(examples)
+        return tuple(
+            Example(name, *(self.text(section, key) for key in _EXAMPLE_KEYS))
+            for name, section in self.sections("examples", _EXAMPLE_KEYS, "an example", "formula")
+        )
 
 
 def _closed(entity: Entity, enums: tuple[EnumType, ...]) -> Entity:

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from formulaseed import limits
+from formulaseed.diagnostics.catalogue import reference as catalogue
 from formulaseed.diagnostics.model import Problems
 from formulaseed.language.parser import parse_plain_formula
 from formulaseed.seed import surface
@@ -29,7 +30,7 @@ _FILE_KEYS = ("reference", "description", "rules")
 
 
 def lower_formula(text: JsonString, reference: Reference, problems: Problems) -> surface.Program:
-    """Lower one formula; its value may be a text, too."""
+    """Lower one formula; its value may be a string, too."""
     expression = parse_plain_formula(text, problems)
     operation = surface.Formula(expression) if expression is not None else surface.Broken()
     name = Named(text.span, NAME)
@@ -75,7 +76,7 @@ class _Rules:
             listed = document
         items = self.shape.list(listed, "`rules`", limits.RULES)
         if isinstance(listed, JsonArray) and not listed.items:
-            self.shape.problems.add("FS509", listed.span, "the file holds no rule", 'write {"name": …, "formula": …}')
+            self.shape.problems.report(catalogue.no_rules(listed.span))
         steps = []
         for place, item in enumerate(items):
             section = self.shape.object(item, "a rule", 'an object such as {"name": "ram", "formula": "ram_gb * 2.5"}')
@@ -114,12 +115,10 @@ class _Rules:
             return None
         name, problems = text.value, self.shape.problems
         if not (0 < len(name) <= limits.NAME_CHARACTERS and name.isprintable() and name == name.strip()):
-            help = f"use up to {limits.NAME_CHARACTERS} letters, digits, spaces and `_`, such as `basic_ram_valuation`"
-            problems.add("FS206", text.span, "this cannot be the name of a rule", help)
+            problems.report(catalogue.invalid_rule_name(text.span, limits.NAME_CHARACTERS))
             return None
         if name in self.places:
-            message = f"a rule is called `{name}` already (rules[{self.places[name]}])"
-            problems.add("FS203", text.span, message, "rename one of them")
+            problems.report(catalogue.duplicate_rule(text.span, name, self.places[name]))
             return None
         self.places[name] = place
         return Named(text.span, name)

@@ -1,7 +1,7 @@
 """What names mean in a formula over the entities of a domain: fields, with or without the prefix of the root entity.
 
-In: names as written, a formula reference. Out: typed references by full name; a name that means nothing is told with
-the nearest that does.
+In: names as written, a formula reference. Out: typed references by full name; an unknown name is reported with
+the nearest known one.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from formulaseed import limits
+from formulaseed.diagnostics.catalogue import reference as catalogue
 from formulaseed.diagnostics.catalogue.expressions import OF_DOMAINS, Words
 from formulaseed.diagnostics.model import Help
 from formulaseed.diagnostics.suggestions import closest, did_you_mean, is_exhausted, is_typo, suggest, suggest_any
@@ -55,8 +56,7 @@ class DomainScope(SeedScope):
             return error_at(span)
         ty = self.reference.type_of(full)
         if ty is None:
-            message = f"`{text}` is of a type that formulas do not read"
-            self.report("FS301", span, message, "use a field of numbers, texts or true and false", text)
+            self.report_once(catalogue.unreadable_field(span, text), text)
             return error_at(span)
         known = None
         if ty.is_numeric:
@@ -67,25 +67,25 @@ class DomainScope(SeedScope):
         text, span, reference = name.text, name.span, self.reference
         self._suggestions -= 1
         if self._suggestions < 0 or is_exhausted():
-            self.report("FS204", span, f"{self.words.unknown} `{text}`", "mend the unknown names above first", text)
+            self.report_once(catalogue.unknown_name(span, self.words.unknown, text, catalogue.FIX_FIRST), text)
             return
         entity, _, rest = text.partition(".")
         known = reference.entity(entity)
         if known is not None and not rest:
-            fields = [reference.spelled(full) for full in self.reference.names_of(entity)]
-            help = f"name one of its fields, such as `{fields[0]}`" if fields else "it has no fields"
-            if f"{reference.root}.{text}" in reference.hidden:
-                help += f"; the field of `{reference.root}` is `{reference.root}.{text}`"
-            self.report("FS204", span, f"`{text}` is an entity that is always there, and has no value", help, text)
+            example = next((reference.spelled(full) for full in reference.names_of(entity)), "")
+            hidden = f"{reference.root}.{text}" if f"{reference.root}.{text}" in reference.hidden else ""
+            found = catalogue.entity_without_value(span, text, example, hidden)
         elif known is not None:
-            self.report("FS204", span, f"`{entity}` has no field `{rest}`", self._help_for_own(entity, rest), text)
+            found = catalogue.unknown_field(span, entity, rest, self._help_for_own(entity, rest))
         elif rest:
-            self.report("FS204", span, f"no entity is called `{entity}`", self._help_for_entity(entity, rest), text)
+            help = self._help_for_entity(entity, rest)
+            found = catalogue.unknown_name(span, "no entity is called", entity, help)
         else:
-            self.report("FS204", span, f"{self.words.unknown} `{text}`", self._help_for_direct(text), text)
+            found = catalogue.unknown_name(span, self.words.unknown, text, self._help_for_direct(text))
+        self.report_once(found, text)
 
     def _help_for_own(self, entity: str, rest: str) -> Help:
-        """What may be meant by a field that an entity does not have: one of its own first, then another entity's."""
+        """What a field that an entity does not have probably is: one of its own first, then another entity's."""
         own = {full.partition(".")[2]: full for full in self.reference.names_of(entity)}
         first, _, more = rest.partition(".")
         if more and first in own:
@@ -133,7 +133,7 @@ class DomainScope(SeedScope):
         if entity is not None:
             return f"write a field of `{entity}`, such as `{next(iter(self.reference.names_of(entity)), entity)}`"
         if any(ty is not None and text in (ty.values or ()) for ty in self.reference.types.values()):
-            return suggest(f"'{text}'", certain=False, more=" a text stands in quotes")
+            return suggest(f"'{text}'", certain=False, more=" a string is written in quotes")
         ordered = sorted(self.reference.types, key=lambda full: not full.startswith(f"{self.reference.root}."))
         shown = [self.reference.spelled(full) for full in ordered[: limits.SUGGESTIONS]]
         return did_you_mean(text, shown, what="fields", limit=12)

@@ -1,7 +1,7 @@
 """The five stages in which a formula is validated, and what became of each.
 
 In: diagnostics, and whether the formula was evaluated. Out: a word for each stage. The stages are names for what the
-phases of the compiler tell: nothing is checked here.
+phases of the compiler report: nothing is checked here.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _SECURITY = (
     ("FS207", r"\b(?:eval|exec|compile|open|input|print|[gs]etattr|delattr|hasattr|globals|locals|vars|dir|type)\b"),
 )
 """What formulas may not contain, as codes with what is read there: sizes beyond the limits, Python's inner names,
-texts that are computed, statements, loops, indexing, methods, and the functions that reach beyond values."""
+computed strings, statements, loops, indexing, methods, and the functions that reach beyond values."""
 
 _EXECUTION = ("FS305", "FS306", "FS6", "FS9")
 _FIELDS = ("FS2",)

@@ -1,6 +1,7 @@
-"""Variables of a formula, given by name, as a reference.
+"""Variables of a formula, given by name: as a reference, and as values.
 
-In: names, names with types, or names with values. Out: a reference whose root entity holds them.
+In: names, names with types, or names with values; dotted names too. Out: a reference whose root entity holds them, or the
+values in the entities that dotted names name.
 """
 
 from __future__ import annotations
@@ -14,10 +15,11 @@ from formulaseed.errors import DataError
 from formulaseed.language.json_values import _shown
 from formulaseed.language.names import RESERVED_WORDS, is_name
 from formulaseed.reference.model import CUSTOM, FIELD_TYPES, CustomField, Entity, EntityField, Reference
-from formulaseed.reference.values import nested
 
 _ROOT = "variables"
 _NUMBER = {"number": "float"}
+_DOTS = 3
+"""A full name has so many parts at most, such as `listing.custom_fields.warranty_months`."""
 
 
 def with_variables(reference: Reference | None, variables: Mapping[str, Any] | Collection[str]) -> Reference:
@@ -148,3 +150,36 @@ def _type_of(value: object) -> object:
     if isinstance(value, str):
         return {"type": "string"}
     return [] if isinstance(value, Mapping) else value  # formulas read nothing of an object inside an entity
+
+
+def nested(values: Mapping[str, Any], levels: int = _DOTS) -> dict[str, Any]:
+    """Return the values with dotted names, such as `cpu.cores`, put into the entities that they name.
+
+    Raises `DataError` where a name is given twice, with different values, or as a value and as an entity.
+    """
+    found: dict[str, Any] = {}
+    dotted = []
+    for key, value in values.items():
+        if isinstance(value, Mapping) and levels > 1:
+            value = nested(value, levels - 1)
+        if isinstance(key, str) and "." in key:
+            dotted.append((key, value))
+        else:
+            found[key] = value
+    for key, value in dotted:
+        *path, last = key.split(".", _DOTS)
+        inner = found
+        for part in path:
+            known = inner.get(part)
+            if known is not None and not isinstance(known, Mapping):
+                raise DataError(f"`{key[:80]}` is given, and `{part[:80]}` is no object")
+            inner[part] = inner = dict(known or {})
+        if last in inner and not is_same(inner[last], value):
+            raise DataError(f"`{key[:80]}` is given twice, with different values")
+        inner[last] = value
+    return found
+
+
+def is_same(one: object, other: object) -> bool:
+    """Return whether two values of one field agree. Lists and objects are not compared: they may nest too deeply."""
+    return one is other or (isinstance(one, str | int | float) and one == other)

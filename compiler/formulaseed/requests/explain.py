@@ -25,10 +25,10 @@ from formulaseed.requests.validate import EvidenceCache, RequestResult, Traced, 
 MARKS = {SATISFIED: "✓", UNKNOWN: "?", NOT_SATISFIED: "✗"}
 WORDS = {SATISFIED: "satisfied", UNKNOWN: "unknown", NOT_SATISFIED: "not satisfied"}
 _SHOWN = 3
-"""So many rivals, conditions and proposals are told."""
+"""How many rivals, conditions and proposals are shown."""
 
 _TRIED = 100
-"""So many conditions, the most telling ones, are tried in pairs."""
+"""How many conditions, the most selective ones, are tried in pairs."""
 
 
 def reasons(request: Request, result: RequestResult, cache: EvidenceCache) -> list[str]:
@@ -138,7 +138,7 @@ def suggestions(request: Request, result: RequestResult, cache: EvidenceCache) -
 def _that_exclude(matches: Sequence[str], gold: str, cache: EvidenceCache) -> list[tuple[Condition, ...]]:
     """Conditions of the file, one or else two, that hold for the gold restaurant and together for no other match.
 
-    Those come first whose rivals are surely not satisfied, then those that few restaurants satisfy.
+    Those come first whose rivals are not satisfied rather than unknown, then those that few restaurants satisfy.
     """
     rivals = [business_id for business_id in matches if business_id != gold]
     held = [c for c in cache.conditions.values() if cache.of(c.evidence, gold) == SATISFIED]

@@ -1,7 +1,7 @@
-"""The ten groups of requests and the pattern that a structure of each has.
+"""The ten groups of requests, the pattern that a structure of each has, and a new request of each to fill in.
 
 The request structure reference prints one pattern a group with a single anchor. Requests of that benchmark have any
-number of anchors, none too, and their G02 to G04 are flat `AND`s told apart by what they look at. Both count here.
+number of anchors, none too, and their G02 to G04 are flat `AND`s distinguished by what they look at. Both count here.
 """
 
 from __future__ import annotations
@@ -9,7 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from formulaseed.diagnostics.model import Problems
 from formulaseed.requests import model as ir
+from formulaseed.requests.shorthand import Hop, Name, Shorthand, parse_shorthand, print_shorthand
+from formulaseed.source.json_reader import Plain
+from formulaseed.source.text import Source
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,3 +125,77 @@ def group_of(id: str) -> str:
 def fits(group: str, structure: ir.Node) -> bool:
     """Whether a structure has its group's pattern."""
     return GROUPS[group].fits(_parts(structure))
+
+
+# --- a new request
+
+PATTERNS = {
+    "G01": "AND(condition_a, condition_b, condition_c)",
+    "G02": "AND(condition_a, OR(condition_b, condition_c))",
+    "G03": "AND(condition_a, OR(condition_b, condition_c))",
+    "G04": "AND(condition_a, condition_b_by_experts)",
+    "G05": "AND(condition_a, OR(condition_b, condition_c, condition_d))",
+    "G06": "AND(condition_a, OR(AND(condition_b, condition_c), AND(condition_d, condition_e)))",
+    "G07": "AND(condition_a, OR(condition_b, condition_c), OR(condition_d, condition_e))",
+    "G08": "AND(condition_a, OR(condition_b, AND(condition_c, condition_d)))",
+    "G09": "1HOP(['<friend>'], '<pattern>')",
+    "G10": "2HOP(['<friend>'], '<pattern>')",
+}
+"""The shorthand of each group's template: what is to be filled in is in `<` and `>`, or a name `condition_…`."""
+
+GUIDELINES = (
+    "start with an anchor: unique or rare conditions first",
+    "add complexity: layer OR conditions",
+    "validate uniqueness: exactly one restaurant matches",
+    "write natural text: the request reads naturally",
+    "update the shorthand: keep the notation accurate",
+)
+CHECKLIST = (
+    "the id follows the format R01-R100",
+    "the group matches the request's complexity",
+    "the scenario is a descriptive persona name",
+    "the text is natural language",
+    "the shorthand matches the structure",
+    "the structure uses valid evidence types",
+    "the gold restaurant satisfies all conditions",
+    "no other restaurant satisfies all conditions",
+)
+
+_EXPERTS = "_by_experts"
+
+
+def request_template(group: str) -> dict[str, Plain]:
+    """A request of a group, one of `PATTERNS`."""
+    pattern = parse_shorthand(Source("<pattern>", PATTERNS[group]), Problems())
+    assert pattern is not None, "the patterns are shorthands"
+    structure = _template(pattern, in_or=False)
+    return {
+        "id": "R<NN>",
+        "group": group,
+        "scenario": "<Persona Name>",
+        "text": "Looking for a cafe that <...>",
+        "shorthand": print_shorthand(pattern),
+        "structure": structure if "op" in structure else {"op": "AND", "args": [structure]},
+        "gold_restaurant": "<business_id>",
+    }
+
+
+def _template(tree: Shorthand, *, in_or: bool) -> dict[str, Plain]:
+    """The anchor is a fact of the restaurant, alternatives are what reviews say."""
+    if isinstance(tree, Name):
+        return {"aspect": tree.text, "evidence": _template_evidence(tree.text, in_or)}
+    if isinstance(tree, Hop):
+        friends: dict[str, Plain] = {"friends": list(tree.friends), "hops": tree.hops}
+        evidence: dict[str, Plain] = {"kind": "review_text", "pattern": tree.pattern}
+        return {"aspect": "social_condition", "evidence": {**evidence, "social_filter": friends, "min_matches": 1}}
+    return {"op": tree.op, "args": [_template(arg, in_or=in_or or tree.op == "OR") for arg in tree.args]}
+
+
+def _template_evidence(name: str, in_or: bool) -> dict[str, Plain]:
+    which = name.removeprefix("condition_").removesuffix(_EXPERTS)
+    if name.endswith(_EXPERTS):
+        weight: dict[str, Plain] = {"field": ["user", "review_count"]}
+        return {"kind": "review_text", "pattern": f"<pattern {which}>", "weight_by": weight}
+    if in_or:
+        return {"kind": "review_text", "pattern": f"<pattern {which}>"}
+    return {"kind": "item_meta", "path": ["attributes", f"<attribute {which}>"], "true": "True"}

@@ -1,7 +1,7 @@
 """Checked requests: trees of conditions over one restaurant, each with the evidence that decides it.
 
 Built by the requests' checker, read by the reference evaluator and the backends. A tree and every condition is
-1 (satisfied), 0 (unknown) or -1 (not satisfied). Equal evidence is equal wherever it stands, so that it can be
+1 (satisfied), 0 (unknown) or -1 (not satisfied). Equal evidence is equal wherever it appears, so that it can be
 computed once a restaurant. Source: the request structure reference, and the section on requests in docs/requests.md.
 """
 
@@ -48,7 +48,7 @@ class Expectation:
 
 @dataclass(frozen=True, slots=True)
 class ItemMeta:
-    """The value at a path of the restaurant meets the rules, which stand in the order in which they are tried."""
+    """The value at a path of the restaurant meets the rules, in the order in which they are tried."""
 
     path: Path
     rules: tuple[Expectation, ...]

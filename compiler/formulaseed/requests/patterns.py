@@ -35,7 +35,7 @@ from formulaseed.source.text import Span
 Characters = frozenset[str]
 _NONE: Characters = frozenset()
 _SAMPLE = f"{ascii_lowercase}{digits} {punctuation}\n\t\réßſıµяж中ñ٣½’\xa0"
-"""Characters by which tests are told apart, besides those of the pattern itself."""
+"""Characters by which tests are distinguished, besides those of the pattern itself."""
 _TOKENS = re.compile(r"\\.|\[\^?(?:\\.|[^\]\\])*\]|[()]|\{([0-9]*),?([0-9]*)\}", re.DOTALL)
 
 _FAULT = re.compile(
@@ -214,7 +214,7 @@ _GROUP, _BOUNDED = 5, 3
 
 
 def _steps(node: Node, after: int, follow: Characters) -> int:
-    """The most steps of `re` from one place of a text on, where the rest of the pattern takes `after`."""
+    """The most steps of `re` from one position of a text, where the rest of the pattern takes `after`."""
     if node.kind == "all":
         for part in reversed(node.parts):
             after, follow = _steps(part, after, follow), _with(part, follow)

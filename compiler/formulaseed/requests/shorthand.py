@@ -2,7 +2,7 @@
 
 In: a text, alone or in a JSON string. Out: a tree, or a diagnostic and None. `print_shorthand` is the inverse. What
 names mean is decided elsewhere. A name begins with a letter, a digit or `_` and holds no white space, comma or bracket,
-but for pairs of round brackets that do not stand behind a letter or a digit: `cat_american_(traditional)`.
+but for pairs of round brackets that do not follow a letter or a digit: `cat_american_(traditional)`.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class Junction:
 Shorthand = Name | Hop | Junction
 
 OF_FILE = limits.Budget("shorthand terms")
-"""The names and texts of all shorthands of a file."""
+"""The names and strings of all shorthands of a file."""
 
 HOPS = ("0", "1", "2")
 """How many hops from the friends count, as it is written before `HOP`: 0 is the friends themselves."""
@@ -73,7 +73,7 @@ def parse_shorthand(text: JsonString | Source, problems: Problems) -> Shorthand 
 
 
 def print_shorthand(tree: Shorthand) -> str:
-    """The canonical text of a tree: one space behind each comma, texts in quotes as Python chooses them."""
+    """The canonical text of a tree: one space after each comma, strings quoted as Python quotes them."""
     if isinstance(tree, Name):
         return tree.text
     if isinstance(tree, Junction):
@@ -259,5 +259,5 @@ class _Builder(Transformer_NonRecursive[Token, Shorthand]):
 
 
 def _text(token: Token) -> str:
-    """A text without its quotes. A backslash that begins no escape stands for itself, as patterns need it: `'\\bcozy'`."""
+    """A string without its quotes. A backslash that begins no escape is itself, as patterns need it: `'\\bcozy'`."""
     return _ESCAPE.sub(_unescape, token[1:-1])

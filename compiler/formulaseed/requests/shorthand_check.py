@@ -44,7 +44,7 @@ def check_shorthand(structure: model.Node | None, text: JsonString, problems: Pr
 
 def disagreements(structure: model.Node, shorthand: Shorthand) -> list[Diagnostic]:
     """Where the two differ; nothing where the shorthand says what the structure says."""
-    return _Comparison().differences(shorthand_tree(structure), _bare(shorthand), "")
+    return _Comparison().differences(shorthand_tree(structure), _without_single(shorthand), "")
 
 
 def _hop(condition: model.Condition) -> Hop | None:
@@ -57,11 +57,15 @@ def _hop(condition: model.Condition) -> Hop | None:
     return None
 
 
-def _bare(tree: Shorthand) -> Shorthand:
+def _without_single(tree: Shorthand) -> Shorthand:
     """The tree without junctions of one argument."""
     if not isinstance(tree, Junction):
         return tree
-    return _bare(tree.args[0]) if len(tree.args) == 1 else Junction(tree.span, tree.op, tuple(map(_bare, tree.args)))
+    return (
+        _without_single(tree.args[0])
+        if len(tree.args) == 1
+        else Junction(tree.span, tree.op, tuple(map(_without_single, tree.args)))
+    )
 
 
 class _Comparison:

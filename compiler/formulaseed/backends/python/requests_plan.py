@@ -1,4 +1,4 @@
-"""Checked requests to what the template needs: names, and ready code for every piece of evidence and request.
+"""Checked requests to what the template needs: names, and code for every piece of evidence and request.
 
 In: `model.Requests`. Out: `RequestsView`. Equal evidence is one property, whatever the requests call it.
 """
@@ -128,14 +128,14 @@ def _evidence(evidence: Evidence) -> Code:
     match evidence:
         case ItemMeta(path, rules):
             given = "".join(f", {rule.name}={literal(rule.value)}" for rule in rules)
-            return Code(f"_attribute(self.place, {_texts(path)}{given})")
+            return Code(f"_attribute(self.place, {_strings(path)}{given})")
         case ItemHours(path, start, end):
-            return Code(f"_open_during(self.place, {_texts(path)}, {start}, {end})")
+            return Code(f"_open_during(self.place, {_strings(path)}, {start}, {end})")
         case ReviewText(pattern, weight, social_filter, least):
             more = _options(least, social_filter)
             if weight is not None:
                 bound = literal(weight.percentile)
-                more += f", weight=({_texts(weight.field)}, {bound}, {weight.min_credible_matches})"
+                more += f", weight=({_strings(weight.field)}, {bound}, {weight.min_credible_matches})"
             if evidence.source != pattern:
                 more += f", pattern={literal(evidence.source)}"
             return Code(f"_review_text(self.place, self.known, {literal(pattern)}{more})")
@@ -143,9 +143,9 @@ def _evidence(evidence: Evidence) -> Code:
             more = f", count={count}" if agg == "count" else ""
             more += f", min_stars={literal(min_stars)}" if min_stars is not None else ""
             test = f"{literal(op)}, {literal(value)}, {literal(agg)}"
-            return Code(f"_review_meta(self.place, {_texts(path)}, {test}{more})")
+            return Code(f"_review_meta(self.place, {_strings(path)}, {test}{more})")
         case GroupRating(path, operator, value, metric, comparison, threshold):
-            group = f"{_texts(path)}, {literal(operator)}, {literal(value)}"
+            group = f"{_strings(path)}, {literal(operator)}, {literal(value)}"
             return Code(
                 f"_group_rating(self.place, {group}, {literal(metric)}, {literal(comparison)}, {literal(threshold)})"
             )
@@ -166,11 +166,11 @@ def _options(least: int, social_filter: SocialFilter | None) -> str:
 
 
 def _friends(social_filter: SocialFilter) -> Code:
-    return Code(f"({_texts(social_filter.friends)}, {social_filter.hops})")
+    return Code(f"({_strings(social_filter.friends)}, {social_filter.hops})")
 
 
-def _texts(texts: tuple[str, ...]) -> Code:
-    return _tuple([literal(text) for text in texts])
+def _strings(strings: tuple[str, ...]) -> Code:
+    return _tuple([literal(text) for text in strings])
 
 
 def _tuple(items: Sequence[Code]) -> Code:

@@ -37,6 +37,7 @@ _TYPES = {
 _TASK_NAME = "[^/\\\\\"'`$%<>|*?:;{}#]*"
 _LETTER_OR_DIGIT = r"[^\x00-\x2f\x3a-\x40\x5b-\x60\x7b-\x7f]"
 """Of ASCII; beyond it patterns have no words for letters that all validators know, and the compiler checks more closely."""
+_STRING = {"type": "string"}
 _DESCRIPTION = {"type": "string", "description": "For people and for the extractor of the field."}
 _TEST = "A value, for equality, or operators, all of which must hold."
 
@@ -67,8 +68,17 @@ def _reference(name: str) -> JsonSchema:
     return {"$ref": f"#/definitions/{name}"}
 
 
+def _about(description: str, schema: JsonSchema, *examples: Any) -> JsonSchema:
+    """Return the schema with what editors show of it."""
+    return {**schema, "description": description, **({"examples": list(examples)} if examples else {})}
+
+
+def _string(description: str, **bounds: Any) -> JsonSchema:
+    return _about(description, {"type": "string", **bounds})
+
+
 def seed_schema() -> JsonSchema:
-    """The whole schema, as JSON values. The same each time."""
+    """Return the whole schema, as JSON values. The same each time."""
     return {
         "$schema": "http://json-schema.org/draft-07/schema#",
         "title": "Formula Seed",
@@ -90,7 +100,9 @@ def seed_schema() -> JsonSchema:
             "context_field": _declared(sections.CONTEXT_FIELD_KEYS),
             "parameter": _parameter(),
             "allow": _allow(),
-            "sources": _sources(),
+            "sources": _about(
+                "The sentences of the task's text that this comes from, verbatim.", _list_of(_STRING, limits.SOURCES)
+            ),
         },
     }
 
@@ -99,204 +111,157 @@ def seed_schema() -> JsonSchema:
 
 
 def _top() -> dict[str, JsonSchema]:
-    return {
-        "$schema": {
-            "type": "string",
-            "description": "Where this schema lies, for editors; it changes nothing of the seed.",
-        },
-        "task_name": {
-            "type": "string",
-            "description": "Names the module: `G1a-v2` becomes `g1a_v2.py`.",
-            "pattern": f"^{_TASK_NAME}{_LETTER_OR_DIGIT}{_TASK_NAME}$",
-            "maxLength": limits.TASK_NAME_CHARACTERS,
-            "examples": ["G1a-v2"],
-        },
-        "version": {
-            "type": ["string", "number"],
-            "description": "The seed's version; it goes into the module's header.",
-        },
-        "description": {"type": "string", "description": "What the policy is for; it goes into the module's header."},
-        "parameters": {
-            "type": "object",
-            "description": "Values given at evaluation, read as `param.NAME` in any formula or condition.",
-            "propertyNames": {"pattern": _WHOLE_NAME, "maxLength": limits.NAME_CHARACTERS},
-            "additionalProperties": _reference("parameter"),
-            "maxProperties": limits.PARAMETERS,
-            "examples": [{"AS_OF_YEAR": {"type": "integer", "default": 2025, "minimum": 2000, "maximum": 2100}}],
-        },
-        "context": {
-            **_list_of(_reference("context_field"), limits.FIELDS),
-            "description": f"Further fields of the restaurant, besides {_listed(standard_fields.CONTEXT)}.",
-            "examples": [[{"name": "price_tier", "type": "integer", "nullable": True}]],
-        },
-        "filter": {
-            "description": "Which reviews are relevant; without keywords every review is.",
-            **_exactly(sections.FILTER_KEYS, {"keywords": _keywords(), "allow": _reference("allow")}),
-        },
-        "extract": {
-            "description": "What to extract from each relevant review.",
-            **_exactly(sections.EXTRACT_KEYS, _extract(), ("fields",)),
-        },
-        "review_handling": {
-            "description": "What to do with long reviews.",
-            **_exactly(sections.REVIEW_HANDLING_KEYS, _review_handling(), sections.REVIEW_HANDLING_KEYS),
-        },
-        "compute": {
-            **_list_of(_reference("step"), limits.STEPS),
-            "description": "The steps, each after those that it uses.",
-        },
-        "output": {
-            **_list_of(_A_NAME, limits.OUTPUTS, least=1, unique=True),
-            "description": "The names of the steps to return.",
-        },
-        "allow": _reference("allow"),
+    task_name = {"pattern": f"^{_TASK_NAME}{_LETTER_OR_DIGIT}{_TASK_NAME}$", "maxLength": limits.TASK_NAME_CHARACTERS}
+    parameters = {
+        "type": "object",
+        "propertyNames": {"pattern": _WHOLE_NAME, "maxLength": limits.NAME_CHARACTERS},
+        "additionalProperties": _reference("parameter"),
+        "maxProperties": limits.PARAMETERS,
     }
-
-
-def _keywords() -> JsonSchema:
-    keyword = {"type": "string", "pattern": "\\S"}
+    handling = {
+        "max_length": _about("How many characters of a review are read.", _whole(limits.REVIEW_CHARACTERS)),
+        "strategy": _choice(sections.STRATEGIES, "What to do with a review that is longer."),
+    }
+    keywords = _about(
+        "A review is relevant if its text contains one of these, whatever the case.",
+        _list_of({"type": "string", "pattern": "\\S"}, limits.KEYWORDS, unique=True),
+        ["allergy", "peanut"],
+    )
     return {
-        **_list_of(keyword, limits.KEYWORDS, unique=True),
-        "description": "A review is relevant if its text contains one of these, whatever the case.",
-        "examples": [["allergy", "peanut"]],
+        "$schema": _string("The place of this schema, for editors; it changes nothing of the seed."),
+        "task_name": _about(
+            "Names the module: `G1a-v2` becomes `g1a_v2.py`.", {"type": "string", **task_name}, "G1a-v2"
+        ),
+        "version": _about("The seed's version; it goes into the module's header.", {"type": ["string", "number"]}),
+        "description": _string("What the policy is for; it goes into the module's header."),
+        "parameters": _about(
+            "Values given at evaluation, read as `param.NAME` in any formula or condition.",
+            parameters,
+            {"AS_OF_YEAR": {"type": "integer", "default": 2025, "minimum": 2000, "maximum": 2100}},
+        ),
+        "context": _about(
+            f"Further fields of the restaurant, besides {_listed(standard_fields.CONTEXT)}.",
+            _list_of(_reference("context_field"), limits.FIELDS),
+            [{"name": "price_tier", "type": "integer", "nullable": True}],
+        ),
+        "filter": _about(
+            "Which reviews are relevant; without keywords every review is.",
+            _exactly(sections.FILTER_KEYS, {"keywords": keywords, "allow": _reference("allow")}),
+        ),
+        "extract": _about(
+            "What to extract from each relevant review.", _exactly(sections.EXTRACT_KEYS, _extract(), ("fields",))
+        ),
+        "review_handling": _about(
+            "What to do with long reviews.",
+            _exactly(sections.REVIEW_HANDLING_KEYS, handling, sections.REVIEW_HANDLING_KEYS),
+        ),
+        "compute": _about("The steps, each after those that it uses.", _list_of(_reference("step"), limits.STEPS)),
+        "output": _about("The names of the steps to return.", _list_of(_A_NAME, limits.OUTPUTS, least=1, unique=True)),
+        "allow": _reference("allow"),
     }
 
 
 def _extract() -> dict[str, JsonSchema]:
     validity = ", ".join(value for value, _ in standard_fields.VALIDITY_VALUES)
     return {
-        "fields": {
-            **_list_of(_reference("field"), limits.FIELDS),
-            "description": "The fields to extract, read as `extraction.NAME`.",
-        },
-        "meta": {
-            **_list_of(_reference("declared"), limits.FIELDS),
-            "description": f"Further metadata of reviews, besides {_listed(standard_fields.META)}.",
-            "examples": [[{"name": "age_years", "type": "number"}]],
-        },
-        "passes": {
-            "type": "integer",
-            "minimum": 1,
-            "maximum": limits.PASSES,
-            "description": "How often to extract; the majority counts.",
-        },
-        "validity": {
-            "type": "boolean",
-            "description": f"Add the field `{standard_fields.VALIDITY_FIELD}`: {validity}.",
-        },
+        "fields": _about(
+            "The fields to extract, read as `extraction.NAME`.", _list_of(_reference("field"), limits.FIELDS)
+        ),
+        "meta": _about(
+            f"Further metadata of reviews, besides {_listed(standard_fields.META)}.",
+            _list_of(_reference("declared"), limits.FIELDS),
+            [{"name": "age_years", "type": "number"}],
+        ),
+        "passes": _about("How often to extract; the majority counts.", _whole(limits.PASSES)),
+        "validity": _about(f"Add the field `{standard_fields.VALIDITY_FIELD}`: {validity}.", {"type": "boolean"}),
     }
 
 
-def _review_handling() -> dict[str, JsonSchema]:
-    return {
-        "max_length": {
-            "type": "integer",
-            "minimum": 1,
-            "maximum": limits.REVIEW_CHARACTERS,
-            "description": "How many characters of a review are read.",
-        },
-        "strategy": _choice(sections.STRATEGIES, "What to do with a review that is longer."),
-    }
+def _whole(most: int) -> JsonSchema:
+    return {"type": "integer", "minimum": 1, "maximum": most}
 
 
 # --- fields and parameters
 
 
+def _typed(title: str, known: Sequence[str], properties: Mapping[str, Any], required: Sequence[str]) -> JsonSchema:
+    """Return the schema of an object whose other keys depend on its `type`."""
+    types = ("enum", *sections.SCALARS) if "values" in known else tuple(sections.SCALARS)
+    by_type = [_where_key("type", name, _of_type(name, known)) for name in types]
+    return {"title": title, **_exactly(known, properties, required), "allOf": by_type}
+
+
+def _of_type(name: str, known: Sequence[str]) -> JsonSchema:
+    is_enum = name == "enum"
+    bound: JsonSchema | bool = {"type": name} if not is_enum and sections.SCALARS[name].is_numeric else False
+    others: dict[str, Any] = {"values": False} if "values" in known and not is_enum else {}
+    if "default" in known:
+        others |= {"default": {"type": "string" if is_enum else name}, "minimum": bound, "maximum": bound}
+    return {**({"required": ["values"]} if is_enum else {}), **({"properties": others} if others else {})}
+
+
 def _field() -> JsonSchema:
     properties: dict[str, JsonSchema] = {
-        "name": {**_A_NAME, "description": "Read as `extraction.NAME`."},
+        "name": _about("Read as `extraction.NAME`.", _A_NAME),
         "type": _choice(_TYPES, "What the values are."),
         "values": _values(),
         "description": _DESCRIPTION,
-        "default": {"description": "The value if an extraction lacks the field; without it that is an error."},
-        "minimum": {"description": "The smallest value that an extraction may give."},
-        "maximum": {"description": "The largest value that an extraction may give."},
-        "evidence": {"type": "boolean", "description": "Ask for a quote from the review, which is checked against it."},
+        "default": _about("The value if an extraction lacks the field; without it that is an error.", {}),
+        "minimum": _about("The smallest value that an extraction may give.", {}),
+        "maximum": _about("The largest value that an extraction may give.", {}),
+        "evidence": _about("Ask for a quote from the review, which is checked against it.", {"type": "boolean"}),
         "sources": _reference("sources"),
         "allow": _reference("allow"),
     }
-    of_enum = {"default": {"type": "string"}, "minimum": False, "maximum": False}
-    by_type = [_where_key("type", "enum", {"required": ["values"], "properties": of_enum})]
-    by_type += [
-        _where_key("type", name, {"properties": {"values": False, **_bounded(name)}}) for name in sections.SCALARS
-    ]
-    return {"title": "Field", **_exactly(sections.FIELD_KEYS, properties, ("name", "type")), "allOf": by_type}
+    return _typed("Field", sections.FIELD_KEYS, properties, ("name", "type"))
 
 
 def _values() -> JsonSchema:
-    return {
-        "type": ["object", "array"],
-        "description": "The enum's values: an object of descriptions, or a list.",
-        "additionalProperties": {"type": "string"},
+    value = {"type": "string", "minLength": 1}
+    listed = _list_of(value, limits.ENUM_VALUES, least=1, unique=True)
+    described = {
+        "additionalProperties": _STRING,
         "propertyNames": {"minLength": 1},
         "minProperties": 1,
         "maxProperties": limits.ENUM_VALUES,
-        "items": {"type": "string", "minLength": 1},
-        "minItems": 1,
-        "maxItems": limits.ENUM_VALUES,
-        "uniqueItems": True,
-        "examples": [{"none": "No reaction", "mild": "A light reaction"}],
     }
-
-
-def _bounded(name: str) -> dict[str, JsonSchema | bool]:
-    """The default and the bounds of a field or parameter of the type."""
-    bound: JsonSchema | bool = {"type": name} if sections.SCALARS[name].is_numeric else False
-    return {"default": {"type": name}, "minimum": bound, "maximum": bound}
+    about = "The enum's values: an object of descriptions, or a list."
+    return _about(about, {**listed, **described, "type": ["object", "array"]}, {"none": "No reaction", "mild": "Light"})
 
 
 def _declared(known: Sequence[str]) -> JsonSchema:
     properties = {
-        "name": {**_A_NAME, "description": "The bare name, without `meta.` or `context.`."},
+        "name": _about("The bare name, without `meta.` or `context.`.", _A_NAME),
         "type": _choice(_TYPES, "What the values are."),
         "values": _values(),
-        "nullable": {"type": "boolean", "description": "Whether the value may be missing."},
+        "nullable": _about("Whether the value may be missing.", {"type": "boolean"}),
         "description": _DESCRIPTION,
-        "path": {
-            **_list_of({"type": "string", "minLength": 1}, limits.PATH_KEYS, least=1),
-            "description": "The keys that lead to the value in the business object; Yelp's attribute strings are read.",
-            "examples": [["attributes", "NoiseLevel"]],
-        },
+        "path": _about(
+            "The keys that lead to the value in the business object; Yelp's attribute strings are read.",
+            _list_of({"type": "string", "minLength": 1}, limits.PATH_KEYS, least=1),
+            ["attributes", "NoiseLevel"],
+        ),
         "allow": _reference("allow"),
     }
-    by_type = [_where_key("type", "enum", {"required": ["values"]})]
-    by_type += [_where_key("type", name, {"properties": {"values": False}}) for name in sections.SCALARS]
-    return {"title": "Declared field", **_exactly(known, properties, ("name", "type")), "allOf": by_type}
+    return _typed("Declared field", known, properties, ("name", "type"))
 
 
 def _parameter() -> JsonSchema:
     properties: dict[str, JsonSchema] = {
         "type": _choice({name: _TYPES[name] for name in sections.SCALARS}, "What the values are."),
-        "default": {"description": "The value if none is given."},
-        "minimum": {"description": "The smallest value that may be given."},
-        "maximum": {"description": "The largest value that may be given."},
-        "description": {"type": "string", "description": "What the parameter is for."},
+        "default": _about("The value if none is given.", {}),
+        "minimum": _about("The smallest value that may be given.", {}),
+        "maximum": _about("The largest value that may be given.", {}),
+        "description": _string("What the parameter is for."),
         "allow": _reference("allow"),
     }
-    by_type = [_where_key("type", name, {"properties": _bounded(name)}) for name in sections.SCALARS]
-    required = ("type", "default")
-    return {"title": "Parameter", **_exactly(sections.PARAMETER_KEYS, properties, required), "allOf": by_type}
+    return _typed("Parameter", sections.PARAMETER_KEYS, properties, ("type", "default"))
 
 
 def _allow() -> JsonSchema:
-    return {
-        "type": "object",
-        "description": "Warnings to suppress: the code, and why.",
-        "properties": {
-            code: {"type": "string", "pattern": "\\S", "description": headline(code)} for code in SEED_WARNINGS
-        },
-        "additionalProperties": False,
-        "examples": [{"FS602": "kept for the next version"}],
-    }
-
-
-def _sources() -> JsonSchema:
-    return {
-        "type": "array",
-        "description": "The sentences of the task's text that this comes from, verbatim.",
-        "items": {"type": "string"},
-        "maxItems": limits.SOURCES,
-    }
+    reasons = {code: _string(headline(code), pattern="\\S") for code in SEED_WARNINGS}
+    example = {"FS602": "kept for the next version"}
+    return _about("Warnings to suppress: the code, and why.", _exactly(SEED_WARNINGS, reasons), example)
 
 
 def _listed(fields: Mapping[str, Type]) -> str:
@@ -338,10 +303,10 @@ def _operation(operation: OperationSpec) -> JsonSchema:
 
 
 def _key(key: Key) -> JsonSchema:
-    made = {**_kind(key), "description": key.doc}
+    schema, doc = _kind(key), key.doc
     if key.kind in ("formula", "review formula"):
-        made["description"] = f"{key.doc}. Functions: {', '.join(f'`{f.signature}`' for f in FUNCTIONS.values())}."
-    return {**made, "examples": list(key.examples)} if key.examples and "$ref" not in made else made
+        doc = f"{doc}. Functions: {', '.join(f'`{f.signature}`' for f in FUNCTIONS.values())}."
+    return _about(doc, schema, *(key.examples if "$ref" not in schema else ()))
 
 
 def _kind(key: Key) -> JsonSchema:

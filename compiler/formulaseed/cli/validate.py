@@ -14,7 +14,6 @@ from formulaseed.api import requests_evaluator
 from formulaseed.cli.common import finish, is_terminal, reported
 from formulaseed.cli.output import report_warnings, say
 from formulaseed.cli.progress import progress
-from formulaseed.cli.seeds import report_warnings
 from formulaseed.data.candidates import read_dataset
 from formulaseed.data.results import WRONG, Failures, result_writer, text_writer
 from formulaseed.diagnostics.model import Diagnostic, number_of, printable

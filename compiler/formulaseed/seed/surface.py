@@ -222,7 +222,7 @@ class Program:
     review_handling: ReviewHandling | None = None
     passes: int = 1
     extraction_prompt: str = ""
-    """What the extractor is asked, with placeholders such as `{review_text}`; empty where the seed does not say."""
+    """The extractor's prompt, with placeholders such as `{review_text}`; empty if the seed has none."""
     steps: tuple[Step, ...] = ()
     steps_key: str = "compute"
     """The key of the steps in the document."""

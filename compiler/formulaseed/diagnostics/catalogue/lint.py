@@ -34,7 +34,7 @@ def unused_input(span: Span, name: str, is_extracted: bool) -> Diagnostic:
 
 def unused_value(span: Span, field: str, values: str) -> Diagnostic:
     message = f"no condition tests whether `extraction.{field}` is {values}"
-    help = "test for it where it matters, or leave the value out, so that it need not be told apart from the others"
+    help = "test for it where it matters, or leave the value out, so that the extractor need not distinguish it"
     return diagnostic("FS612", span, message, help)
 
 

@@ -35,6 +35,16 @@ def _fixed(code: str, message: str, help: str) -> Callable[[Span], Diagnostic]:
     return lambda span: diagnostic(code, span, message, help)
 
 
+def _named(code: str, message: str, help: str) -> Callable[[Span, str], Diagnostic]:
+    """Return the constructor of a mistake whose wording has a name in it: `{0}`."""
+    return lambda span, name: diagnostic(code, span, message.format(name), help.format(name))
+
+
+def _suggesting(code: str, message: str) -> Callable[[Span, str, Help], Diagnostic]:
+    """Return the constructor of a mistake whose wording has a name in it, with the help for that name."""
+    return lambda span, name, help: diagnostic(code, span, message.format(name), help)
+
+
 invalid_task_name = _fixed(
     "FS206",
     "no module can be named after this task name",
@@ -85,6 +95,43 @@ long_guards = _fixed("FS104", "too many loops depend on long conditions", "split
 prompt_without_review = _fixed(
     "FS509", "the prompt does not show the review", "write `{review_text}`, in single braces, where the review goes"
 )
+wrapped_seed = _named("FS501", "the seed is inside `{0}`", 'write {{"task_name": …}} itself, without `{0}` around it')
+error_suppressed = _named("FS512", "`{0}` is an error, and cannot be suppressed", "fix what it reports")
+values_of_no_enum = _named(
+    "FS511", "`values` belong to an enum, and this field is of type `{0}`", 'write "type": "enum", or remove `values`'
+)
+bound_of_no_number = _named("FS511", "`{0}` belongs to a number", "remove `{0}`")
+input_out_of_range = _named("FS509", "{0} is out of range", "inputs reach from -1e100 to 1e100")
+empty_output = _named("FS502", "`{0}` names no step", "name the steps to return")
+unquoted_value = _named("FS101", "`{0}` is a string without quotes", "write `== '{0}'`")
+when_without_source = _named(
+    "FS101",
+    "`when` begins with an operator, and the case has no `source`",
+    'add "source": the value to compare, or name it: `N {0}`',
+)
+empty_test = _named(
+    "FS505", "`{0}` is not compared with anything", 'write a value, or an operator such as {{">=": 2023}}'
+)
+tested_with_list = _named("FS503", "`{0}` is compared with a list", 'write {{"in": […]}} for one of several values')
+filter_not_tested = _named("FS503", "the filter `${0}` must be true or false", "write true, or false for its opposite")
+value_as_filter = _named("FS205", "`{0}` is a value, not a filter", "use `$` for a `define_filter` step only")
+filter_returned = _named(
+    "FS205", "`{0}` is a filter, and has no value to return", "count the reviews that match it, and return that"
+)
+field_returned = _named("FS401", "`{0}` is a field of each review", "return a step that counts or sums it")
+uses_itself = _named("FS202", "the step `{0}` uses itself", "use another step's value")
+nullable_step = _named("FS305", "`{0}` may be null here", "write `({0} or 0)`, or `… if {0} != None else …`")
+default_not_numeric = _named("FS301", "`default` of `{0}` must be a number", "write the number for no reviews")
+lookup_without_default = _named("FS601", "`{0}` has no `default`: it fails if no key is found", 'give it a "default"')
+always_null = _named("FS301", "{0} is always null", "write a value")
+not_indexable = _named("FS103", "only a review in a loop can be indexed, by a string", "write `{0}`")
+unknown_warning = _suggesting("FS512", "there is no warning `{0}`")
+unknown_value = _suggesting("FS302", "`{0}` is not among the values")
+unknown_operator = _suggesting("FS505", "unknown operator `{0}` in a condition")
+unknown_step = _suggesting("FS201", "no step is called `{0}`")
+unknown_filter = _suggesting("FS201", "no filter is called `${0}`")
+unknown_namespace = _suggesting("FS204", "unknown namespace `{0}`")
+no_loop_variable = _suggesting("FS201", "no loop has the variable `{0}` here")
 
 
 # --- JSON of the wrong shape
@@ -93,11 +140,6 @@ prompt_without_review = _fixed(
 def no_seed(span: Span, brackets: str) -> Diagnostic:
     help = f'write {{"task_name": …}} itself, without {brackets}' if brackets else 'begin with {"task_name": …}'
     return diagnostic("FS008", span, "a seed is a JSON object", help)
-
-
-def wrapped_seed(span: Span, key: str) -> Diagnostic:
-    help = f'write {{"task_name": …}} itself, without `{key}` around it'
-    return diagnostic("FS501", span, f"the seed is inside `{key}`", help)
 
 
 def unknown_key(span: Span, key: str, what: str, known: Sequence[str], help: Help | None) -> Diagnostic:
@@ -179,24 +221,7 @@ def standard_field(span: Span, name: str, noun: str) -> Diagnostic:
 # --- suppressions
 
 
-def unknown_warning(span: Span, code: str, help: Help) -> Diagnostic:
-    return diagnostic("FS512", span, f"there is no warning `{code}`", help)
-
-
-def error_suppressed(span: Span, code: str) -> Diagnostic:
-    return diagnostic("FS512", span, f"`{code}` is an error, and cannot be suppressed", "fix what it reports")
-
-
 # --- sections
-
-
-def values_of_no_enum(span: Span, type_: str) -> Diagnostic:
-    message = f"`values` belong to an enum, and this field is of type `{type_}`"
-    return diagnostic("FS511", span, message, 'write "type": "enum", or remove `values`')
-
-
-def bound_of_no_number(span: Span, key: str) -> Diagnostic:
-    return diagnostic("FS511", span, f"`{key}` belongs to a number", f"remove `{key}`")
 
 
 def default_outside(span: Span, default: float) -> Diagnostic:
@@ -204,20 +229,8 @@ def default_outside(span: Span, default: float) -> Diagnostic:
     return diagnostic("FS509", span, message, "widen the bounds, or change the default")
 
 
-def unknown_value(span: Span, value: str, help: Help) -> Diagnostic:
-    return diagnostic("FS302", span, f"`{value}` is not among the values", help)
-
-
 def wrong_literal(span: Span, what: str, noun: str) -> Diagnostic:
     return diagnostic("FS301", span, f"{what} must be {noun}", f"write {noun}")
-
-
-def input_out_of_range(span: Span, what: str) -> Diagnostic:
-    return diagnostic("FS509", span, f"{what} is out of range", "inputs reach from -1e100 to 1e100")
-
-
-def empty_output(span: Span, key: str) -> Diagnostic:
-    return diagnostic("FS502", span, f"`{key}` names no step", "name the steps to return")
 
 
 # --- steps and their values
@@ -248,15 +261,6 @@ _TABLE_FAULTS = {
 
 def invalid_table(span: Span, fault: Literal["empty", "empty key", "null", "no number"]) -> Diagnostic:
     return diagnostic("FS508", span, *_TABLE_FAULTS[fault])
-
-
-def unquoted_value(span: Span, value: str) -> Diagnostic:
-    return diagnostic("FS101", span, f"`{value}` is a string without quotes", f"write `== '{value}'`")
-
-
-def when_without_source(span: Span, when: str) -> Diagnostic:
-    help = f'add "source": the value to compare, or name it: `N {when}`'
-    return diagnostic("FS101", span, "`when` begins with an operator, and the case has no `source`", help)
 
 
 def formula_as_literal(span: Span, text: str, what: str) -> Diagnostic:
@@ -294,10 +298,6 @@ def junction(span: Span, key: str) -> Diagnostic:
     return diagnostic("FS505", span, f"conditions have no `{key}`: all entries of an object must hold", help)
 
 
-def unknown_operator(span: Span, operator: str, help: Help) -> Diagnostic:
-    return diagnostic("FS505", span, f"unknown operator `{operator}` in a condition", help)
-
-
 def operator_in_string(span: Span, sign: str, value: str, formula: str) -> Diagnostic:
     """`value` is what follows the operator as JSON, if it is plain; `formula` the whole, if it is one."""
     help = as_filter(formula) if formula else f'write {{"{sign}": …}} with a number'
@@ -318,20 +318,6 @@ def no_value(span: Span, formula: str, is_step: bool) -> Diagnostic:
 def bare_parameter(span: Span, name: str, is_safe: bool) -> Diagnostic:
     help = Suggestion(f"write `param.{name}`", f"param.{name}", "safe" if is_safe else "unsafe")
     return diagnostic("FS301", span, f"`{name}` is a string here", help)
-
-
-def empty_test(span: Span, name: str) -> Diagnostic:
-    help = 'write a value, or an operator such as {">=": 2023}'
-    return diagnostic("FS505", span, f"`{name}` is not compared with anything", help)
-
-
-def tested_with_list(span: Span, name: str) -> Diagnostic:
-    return diagnostic("FS503", span, f"`{name}` is compared with a list", 'write {"in": […]} for one of several values')
-
-
-def filter_not_tested(span: Span, name: str) -> Diagnostic:
-    message = f"the filter `${name}` must be true or false"
-    return diagnostic("FS503", span, message, "write true, or false for its opposite")
 
 
 def needless_prefix(span: Span, namespace: str, bare: str) -> Diagnostic:
@@ -364,18 +350,6 @@ def step_in_filter(span: Span, name: str) -> Diagnostic:
 # --- names in formulas
 
 
-def unknown_step(span: Span, name: str, help: Help) -> Diagnostic:
-    return diagnostic("FS201", span, f"no step is called `{name}`", help)
-
-
-def unknown_filter(span: Span, name: str, help: Help) -> Diagnostic:
-    return diagnostic("FS201", span, f"no filter is called `${name}`", help)
-
-
-def unknown_namespace(span: Span, space: str, help: Help) -> Diagnostic:
-    return diagnostic("FS204", span, f"unknown namespace `{space}`", help)
-
-
 def unknown_field(span: Span, what: str, field: str, help: Help) -> Diagnostic:
     return diagnostic("FS204", span, f"{what} has no field `{field}`", help)
 
@@ -389,23 +363,6 @@ def field_without_parts(part: str, section: str, is_named: bool) -> str:
 def filter_as_value(span: Span, name: str, per_review: bool) -> Diagnostic:
     help = f"write `${name}`" if per_review else "count the reviews that match it in a step of its own, and use that"
     return diagnostic("FS205", span, f"`{name}` is a filter, not a value", help)
-
-
-def value_as_filter(span: Span, name: str) -> Diagnostic:
-    return diagnostic("FS205", span, f"`{name}` is a value, not a filter", "use `$` for a `define_filter` step only")
-
-
-def filter_returned(span: Span, name: str) -> Diagnostic:
-    help = "count the reviews that match it, and return that"
-    return diagnostic("FS205", span, f"`{name}` is a filter, and has no value to return", help)
-
-
-def field_returned(span: Span, name: str) -> Diagnostic:
-    return diagnostic("FS401", span, f"`{name}` is a field of each review", "return a step that counts or sums it")
-
-
-def uses_itself(span: Span, name: str) -> Diagnostic:
-    return diagnostic("FS202", span, f"the step `{name}` uses itself", "use another step's value")
 
 
 def used_too_early(span: Span, name: str, place: str) -> Diagnostic:
@@ -433,11 +390,6 @@ def default_needed(span: Span, name: str, user: str, rewritten: str) -> Diagnost
     help = f"write `{rewritten}`" if rewritten else "give it a `default`"
     guard = ", or guard its use with a count of the same reviews" if user else ""
     return diagnostic("FS507", span, message, help + guard)
-
-
-def nullable_step(span: Span, name: str) -> Diagnostic:
-    help = f"write `({name} or 0)`, or `… if {name} != None else …`"
-    return diagnostic("FS305", span, f"`{name}` may be null here", help)
 
 
 # --- checked operations
@@ -477,17 +429,9 @@ def not_numeric(span: Span, what: str, text: str, noun: str, is_boolean: bool) -
     return diagnostic("FS301", span, f"`{what}` takes numbers, and `{text}` is {noun}", help)
 
 
-def default_not_numeric(span: Span, function: str) -> Diagnostic:
-    return diagnostic("FS301", span, f"`default` of `{function}` must be a number", "write the number for no reviews")
-
-
 def source_not_string(span: Span, text: str, noun: str) -> Diagnostic:
     message = f"a lookup's `source` must be a string, and `{text}` is {noun}"
     return diagnostic("FS301", span, message, "name a string such as `context.categories`")
-
-
-def lookup_without_default(span: Span, name: str) -> Diagnostic:
-    return diagnostic("FS601", span, f"`{name}` has no `default`: it fails if no key is found", 'give it a "default"')
 
 
 def key_never_found(span: Span, source: str, key: str, values: Sequence[str], is_constant: bool) -> Diagnostic:
@@ -495,10 +439,6 @@ def key_never_found(span: Span, source: str, key: str, values: Sequence[str], is
     if is_constant:
         return diagnostic("FS603", span, f"this is never found: {message}", "remove the key, or look up what varies")
     return diagnostic("FS302", span, message, did_you_mean(key, values, what="values"))
-
-
-def always_null(span: Span, what: str) -> Diagnostic:
-    return diagnostic("FS301", span, f"{what} is always null", "write a value")
 
 
 def unreachable_rule(span: Span, is_else: bool, lost: str, reason: str) -> Diagnostic:
@@ -523,14 +463,6 @@ def field_help(field: str) -> str:
 
 def review_as_value(span: Span, text: str, field: str) -> Diagnostic:
     return diagnostic("FS103", span, f"`{text}` is not a value: name a field of the review", f"write `{field}`")
-
-
-def no_loop_variable(span: Span, name: str, help: Help) -> Diagnostic:
-    return diagnostic("FS201", span, f"no loop has the variable `{name}` here", help)
-
-
-def not_indexable(span: Span, instead: str) -> Diagnostic:
-    return diagnostic("FS103", span, "only a review in a loop can be indexed, by a string", f"write `{instead}`")
 
 
 def method_of_review(span: Span, method: str, instead: str) -> Diagnostic:

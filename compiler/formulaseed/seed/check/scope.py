@@ -133,7 +133,7 @@ class SeedScope(Scope):
             self.report_once(catalogue.nullable_step(found.info.span, name), name)
 
     def type_of(self, node: ast.Expr) -> Type | None:
-        """Return the type of what a name stands for, None where that is not known; reports nothing."""
+        """Return the type of what a name refers to, None if that is not known; reports nothing."""
         if not isinstance(node, ast.Name):
             return None
         prefix, _, rest = node.text.partition(".")

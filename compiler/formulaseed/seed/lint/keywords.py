@@ -108,7 +108,7 @@ def _inside_words(keyword: Named, text: str, folded: set[str], problems: Problem
 
 
 def _is_form(word: str, text: str, folded: set[str]) -> bool:
-    """Whether a word that contains the keyword is meant by it, or by another keyword."""
+    """Whether a word that contains the keyword is a form of it, or of another keyword."""
     if _found_by(word, folded - {text}):
         return True
     start, _, rest = word.partition(text)

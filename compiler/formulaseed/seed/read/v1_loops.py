@@ -133,7 +133,7 @@ class FormulaReader:
                 return self._report(catalogue.named_argument(name.span))
 
     def condition(self, node: ast.Expr, at: _At) -> ast.Expr:
-        """An expression of which only the truth is asked: a list is true that is not empty."""
+        """Lower an expression of which only the truth matters: a list is true that is not empty."""
         match node:
             case ast.Name(span, text) if text == EXTRACTIONS != at.loop:
                 return self._compared(Aggregate("count", None, None), span, "len(extractions)")
@@ -146,7 +146,7 @@ class FormulaReader:
                 return self.lower(node, at)
 
     def _comparison(self, node: ast.Comparison, at: _At) -> ast.Expr:
-        """Of a chain, what stands behind the first pair is only asked where that holds."""
+        """Lower a chain: what is after the first pair is only evaluated if that holds."""
         first = self.lower(node.first, at)
         rest: list[ast.Expr] = []
         for operand in node.rest:

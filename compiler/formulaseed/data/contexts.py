@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from formulaseed.data.jsonl import BadLine, Line, parsed
@@ -14,7 +14,9 @@ LocatedRestaurant = tuple[str, RestaurantRecord | DataError, str]
 """The place of a restaurant's line, the restaurant or why there is none, and its id as far as it is known."""
 
 
-def read_contexts(lines: Iterable[Line | BadLine], model: type[RestaurantRecord] = RestaurantRecord) -> Restaurants:
+def read_contexts(
+    lines: Iterable[Line | BadLine], model: type[RestaurantRecord] = RestaurantRecord
+) -> Iterator[LocatedRestaurant]:
     """Yield one restaurant a line, read as the given model."""
     for line, restaurant in parsed(lines, model.read):
         business_id = line.value.get("business_id") if isinstance(line, Line) else None

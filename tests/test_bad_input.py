@@ -377,6 +377,7 @@ BAD_CONTEXTS = {
 def dated_seed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The small seed with a step that needs the year of each review."""
     seed = tiny_seed()
+    seed["extract"]["fields"][0]["default"] = "good"
     seed["compute"].append({"name": "LAST_YEAR", "op": "max", "field": "meta.year", "default": 0})
     seed["compute"].append({"name": "LAST_MONTH", "op": "max", "field": "meta.month", "default": 0})
     seed["output"] += ["LAST_YEAR", "LAST_MONTH"]
@@ -419,8 +420,10 @@ def test_good_contexts_survive_the_bad_ones(contexts_run: Ran) -> None:
 
 
 def test_bad_reviews_of_a_file_of_their_own_are_told(tmp_path: Path) -> None:
-    """Reviews without a text, without a restaurant, of an unknown one, not JSON at all; a restaurant that stands twice."""
-    seed = write_json(tmp_path / "seed.json", tiny_seed())
+    """Reviews without a text, without a restaurant, of an unknown one, no JSON at all; a restaurant that stands twice."""
+    tiny = tiny_seed()
+    tiny["extract"]["fields"][0]["default"] = "good"
+    seed = write_json(tmp_path / "seed.json", tiny)
     restaurants = write_lines(
         tmp_path / "restaurants.jsonl",
         {"business_id": "a", "name": "A", "is_open": 1},

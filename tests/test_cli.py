@@ -498,7 +498,7 @@ def test_fmt_lays_a_seed_out_once_and_for_all(module: Path, tmp_path: Path) -> N
     seed.write_text(json.dumps(shuffled), encoding="utf-8")
     check = formulaseed("fmt", seed, "--check")
     assert check.status == 1
-    assert f"{seed}: laid out otherwise" in check.out
+    assert f"{seed}: would be reformatted" in check.out
     assert json.loads(seed.read_text()) == shuffled
     assert formulaseed("fmt", seed).out == f"{seed}\n"
     text = seed.read_text(encoding="utf-8")

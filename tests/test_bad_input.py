@@ -192,9 +192,9 @@ BAD_ROWS = {
     "-Infinity": BadLine(
         packed('{"business_id": "inf", "context": {"is_open": -Infinity}, "rows": []}'), "`-Infinity`"
     ),
-    "a key twice": BadLine(packed('{"business_id": "twice", "rows": [], "rows": []}'), "`rows` stands twice"),
+    "a key twice": BadLine(packed('{"business_id": "twice", "rows": [], "rows": []}'), "duplicate key `rows`"),
     "a key twice inside": BadLine(
-        packed('{"business_id": "inside", "rows": [{"meta": {"stars": 1, "stars": 5}}]}'), "`stars` stands twice"
+        packed('{"business_id": "inside", "rows": [{"meta": {"stars": 1, "stars": 5}}]}'), "duplicate key `stars`"
     ),
     "Latin-1": BadLine('{"business_id": "Café", "rows": []}'.encode("latin-1"), "not UTF-8"),
     "too deep": BadLine(b"[" * 100_000, "too deep"),
@@ -472,7 +472,7 @@ BAD_EXTRACTIONS: dict[str, tuple[object, str]] = {
     "true for an integer": (recorded("bool", score=True), "`score`"),
     "a text for an integer": (recorded("text", score="1"), "`score`"),
     "1.5 for an integer": (recorded("float", score=1.5), "`score`"),
-    "a second time": (recorded("good", mood="bad"), "recorded already"),
+    "a second time": (recorded("good", mood="bad"), "duplicate extraction"),
 }
 
 

@@ -54,7 +54,7 @@ EDITS: dict[str, tuple[Edit, str]] = {
     "a comment": (lambda source: source.replace("# Points", "# points"), "was edited after it was compiled"),
     "a line at the end": (lambda source: f"{source}\n", "was edited after it was compiled"),
     "the hash": (lambda source: source.replace('BODY_SHA256: Final = "', 'BODY_SHA256: Final = "0'), "was edited after it"),
-    "no hash": (lambda source: LINE.sub("", source), "was compiled by an older version"),
+    "no hash": (lambda source: LINE.sub("", source), "was compiled by an earlier version"),
     "the hash of the seed": (
         lambda source: re.sub(r'(SEED_SHA256: Final = )"\w{64}"', rf'\1"{"0" * 64}"', source), "was edited after it was compiled",
     ),
@@ -174,7 +174,7 @@ def test_a_module_of_an_older_version_runs_where_that_is_allowed(folder: Path) -
     path.write_text(as_before(path.read_text(encoding="utf-8")), encoding="utf-8")
     for name in ("INPUTS:", "SEED_VERSION", "BODY_SHA256"):
         assert name not in path.read_text(encoding="utf-8")
-    assert (evaluate(folder).status, "was compiled by an older version" in evaluate(folder).err) == (2, True)
+    assert (evaluate(folder).status, "was compiled by an earlier version" in evaluate(folder).err) == (2, True)
     [result] = evaluate(folder, "--allow-edited").results
     assert (result["output"]["N_GOOD"], result["run"]["parameters"], result["run"]["seed_version"]) == (
         1,

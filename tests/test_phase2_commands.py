@@ -170,7 +170,7 @@ def test_quotes_are_held_against_the_review_and_shown_with_their_places(kitchen:
     at = text.index("The soup")
     assert found["mood"] == {"text": "The soup was splendid", "verified": True, "start": at, "end": text.index(",")}
     assert found["price"] == {"text": "a bargain", "verified": False, "start": None, "end": None}
-    assert "1 of 2 quotes stand in their reviews" in done.err
+    assert "1 of 2 quotes found in their reviews" in done.err
     assert "quotes" not in kitchen.run().results[0]
     lexical = ("run", "seed.json", "--contexts", "contexts.jsonl", "--trace", "--on-error", "skip")
     done = command(*lexical, cwd=kitchen.folder, env={})

@@ -211,7 +211,7 @@ def test_what_cannot_be_moved_is_told_and_nothing_is_written(tmp_path: Path) -> 
     assert formulaseed("fmt", "--check", tmp_path / "new.json").status == 0
     again = formulaseed("migrate", tmp_path / "new.json")
     assert (again.status, again.out) == (1, "")
-    assert "of the newer shape already" in again.err
+    assert "is a v2 seed already" in again.err
 
 
 # --- like any other seed

@@ -117,7 +117,7 @@ def _conditions(node: Record) -> list[Record]:
 
 
 def _alone(conditions: list[Record]) -> list[Record]:
-    """Those that ask nobody's friends."""
+    """Those without a social filter."""
     return [condition for condition in conditions if "social_filter" not in condition["evidence"]]
 
 

@@ -45,7 +45,7 @@ class SeedFile(pytest.File):
         return (self.path.relative_to(root) if self.path.is_relative_to(root) else self.path).as_posix()
 
     def loaded(self) -> FormulaSeed:
-        """The checked seed. What is wrong with it is told by `check`, not by every test."""
+        """The checked seed. Its errors are reported by `check`, not by every test."""
         if self.analysis.errors:
             pytest.skip("the seed has errors")
         return load_seed(self.path)

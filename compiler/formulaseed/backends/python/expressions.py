@@ -133,7 +133,7 @@ class ExpressionPrinter:
     def _flat(self, operands: Sequence[Expr], printed: Sequence[Printed]) -> tuple[list[Printed], list[Printed]]:
         """What is to be computed before an operation, and its operands then: where one is deep, it becomes a part.
 
-        So does one that may raise where parts of a later one follow, since the first fault is the one to be told.
+        So does one that may raise where parts of a later one follow, since the first fault is the one that is reported.
         """
         late = max(
             (n for n, each in enumerate(printed) if each.code in self._parted or each.depth > _DEEPEST), default=0

@@ -50,7 +50,7 @@ FRAME_NAMES = frozenset(
 def module_name(task_name: str) -> str:
     """The module's name for a task: `G1a-v2` becomes `g1a_v2`, `Café` becomes `cafe`.
 
-    Where other letters or symbols would be lost, or the name is too long, a hash of the task's name tells it from others.
+    Where other letters or symbols would be lost, or the name is too long, a hash of the task's name makes it unique.
     """
     decomposed = unicodedata.normalize("NFKD", task_name)
     plain = decomposed.encode("ascii", "ignore").decode("ascii")

@@ -28,7 +28,7 @@ Item = Pass | nodes.Step
 def schedule(steps: Sequence[nodes.Step], raises: Callable[[nodes.Step], bool]) -> list[Item]:
     """Passes and steps in the order of computation. Filters are left out.
 
-    `raises` tells of an aggregate whether its loop body may raise, of another step whether it may at all.
+    `raises`: whether the loop body of an aggregate, or another step as a whole, may raise.
     """
     return _Scheduler(raises, {step.name: step for step in steps}).run(steps)
 

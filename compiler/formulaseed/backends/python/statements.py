@@ -111,7 +111,7 @@ class StatementPrinter:
         ]
         used = {s for step in aggregates for part in typed.conjuncts(_where(step)) for s in _symbols(part)}
         head = f"for position, {self._target(used, parenthesized=True)} in enumerate(rows):"
-        before = self._asked_for(used)  # a condition of the older shape may ask for the value of a step
+        before = self._asked_for(used)  # a condition of a seed v1 may ask for the value of a step
         lines = self._computed(before, least_passes=1) if before else []
         return [*lines, Code(head), *_indented([*self._filter_lines(used), *self._blocks(guarded)])]
 

@@ -1,4 +1,4 @@
-"""The second lock: a module is read again before it is written or imported.
+"""Output verification: a module is read again before it is written or imported.
 
 In: a module's source, the source that the same program gives with every description and comment left out, and the
 dialect of its kind. Out: None, or what does not belong. Two rules. The module's tree holds only the syntax, names and
@@ -310,7 +310,7 @@ class _Verifier:
                 self._node(node, own)
 
     def _inside(self, function: ast.FunctionDef) -> Iterator[ast.AST]:
-        """Every node of a function's body; annotations are held against their own rule."""
+        """Every node of a function's body; annotations have a rule of their own."""
         stack: list[ast.AST] = list(function.body)
         while stack:
             node = stack.pop()

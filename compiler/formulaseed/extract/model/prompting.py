@@ -239,7 +239,7 @@ def majority(passes: Sequence[Values]) -> Values:
 
 
 def exact(value: FieldValue) -> tuple[type, FieldValue]:
-    """Return a key that tells 1, 1.0 and True apart, which Python takes for one value."""
+    """Return a key that differs for 1, 1.0 and True, which are equal in Python."""
     return type(value), value
 
 

@@ -136,15 +136,10 @@ def fixed(analysis: Analysis[Parsed, Checked]) -> Analysis[Parsed, Checked]:
 
 def _with(analysis: Analysis[Parsed, Checked], fixes: list[Diagnostic]) -> Analysis[Parsed, Checked] | None:
     """Return the analysis with these fixes, or without any in dependency order; None where that changes nothing."""
-    kind, document = analysis.kind, analysis.document
-    text = (
-        with_fixes(document.source.text, fixes)
-        if fixes
-        else kind.in_order(document, analysis.parsed, analysis.diagnostics)
-    )
-    if text == document.source.text:
+    kind, source, problems = analysis.kind, analysis.document.source, Problems()
+    ordered = kind.in_order(analysis.document, analysis.parsed, analysis.diagnostics)
+    text = with_fixes(source.text, fixes) if fixes else ordered
+    if text == source.text:
         return None
-    problems = Problems()
-    again = kind.read(Source(document.source.name, text), None, problems)
-    found = run(kind, again, problems)
+    found = run(kind, kind.read(Source(source.name, text), None, problems), problems)
     return replace(found, fixed=analysis.fixed + (len(fixes) or analysis.errors - found.errors))

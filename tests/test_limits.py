@@ -18,6 +18,7 @@ from formulaseed.language import parser
 from formulaseed.language.sizes import extent, too_many
 from formulaseed.pipeline import analyse, analyse_file, analyse_requests, compile_seed
 from formulaseed.seed.check.program import _ProgramChecker
+from formulaseed.source.text import Source
 from helpers import SEEDS, tiny_seed
 
 Json = dict[str, Any]
@@ -94,7 +95,7 @@ def test_a_hundred_thousand_terms_of_formulas_are_accepted() -> None:
     older = {"task_name": "T", "compute_dag": [{"name": s["name"], "formula": s["expr"]} for s in formulas(1_000, 100)]}
     rules = [{"name": s["name"], "formula": s["expr"]} for s in formulas(1_000, 100)]
     for document in (newer, older, {"rules": rules}, rules):
-        assert too_many(json.dumps(document)) is None
+        assert too_many(Source("", json.dumps(document))) is None
 
 
 def test_a_seed_in_memory_is_as_long_as_its_json() -> None:
@@ -175,9 +176,9 @@ def test_the_diagnostic_names_both_numbers_and_the_largest_step() -> None:
 def test_exactly_the_limit_is_accepted() -> None:
     """One more is not."""
     fits = seed(*formulas(limits.FILE_TERMS // 100, 100))
-    assert too_many(json.dumps(fits)) is None
+    assert too_many(Source("", json.dumps(fits))) is None
     over = json.dumps({**fits, "compute": [*fits["compute"], formula("N", "LAST")]})
-    assert too_many(over) is not None
+    assert too_many(Source("", over)) is not None
 
 
 def test_prose_is_no_term() -> None:
@@ -192,7 +193,7 @@ def test_prose_is_no_term() -> None:
     steps = [{**formula("N", f"S{k}"), "description": prose[:1_400]} for k in range(700)]
     text = json.dumps(seed(*steps, description=prose, extract={"fields": [field]}))
     assert len(text) > limits.FILE_TERMS
-    assert too_many(text) is None
+    assert too_many(Source("", text)) is None
 
 
 def test_formulas_over_their_limit_are_refused_unparsed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -378,7 +379,6 @@ def test_unknown_names_of_many_examples_are_suggested_up_to_a_number(monkeypatch
 def _analysed_reference(document: Json) -> Any:
     from formulaseed.data.documents import read_text
     from formulaseed.formulas import analyse_reference
-    from formulaseed.source.text import Source
 
     problems = Problems()
     return analyse_reference(read_text(Source("reference.json", json.dumps(document)), None, problems), problems)

@@ -373,7 +373,7 @@ def test_unknown_names_of_many_examples_are_suggested_up_to_a_number(monkeypatch
     helps = [d.help for d in found.diagnostics if d.code == "FS204"]
     assert len(helps) == 40
     assert helps[0] == "did you mean `listing.field_0`?"
-    assert helps[-1] == "mend the unknown names above first"
+    assert helps[-1] == "fix the unknown names above first"
 
 
 def _analysed_reference(document: Json) -> Any:

@@ -210,7 +210,7 @@ def test_a_server_that_is_gone_ends_the_asking_after_some_calls(kitchen: Kitchen
     kitchen.prepare(restaurants(60, 5))
     done = kitchen.run("--retries", 0, ANTHROPIC_BASE_URL="http://127.0.0.1:9")
     assert done.status == 3
-    assert "stopped: no connection to the API: All connection attempts failed; the same" in done.err
+    assert "stopped: no connection to the API: All connection attempts failed; run the same command" in done.err
     assert kitchen.sql("SELECT COUNT(*) FROM attempts")[0][0] <= 32 + 16
 
 
@@ -356,7 +356,7 @@ def test_a_model_without_structured_answers_is_not_asked(kitchen: Kitchen, serve
     kitchen.prepare(restaurants(2, 3))
     done = kitchen.run("--model", "plain")
     assert (done.status, server.seen(False)["paths"].get(MESSAGES)) == (3, None)
-    assert "stopped: the model plain gives no structured answers; choose another --model" in done.err
+    assert "stopped: the model plain does not support structured output; choose another --model" in done.err
 
 
 def test_an_answer_that_is_no_message_fails_its_review(kitchen: Kitchen, server: Loopback) -> None:

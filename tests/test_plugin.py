@@ -132,7 +132,7 @@ def test_warnings_are_a_section_of_the_report(project: Path, pytester: pytest.Py
     write_json(project / "tasks" / "small" / "seed.json", small_seed(output=["N"]))
     result = run(pytester, "tasks", "-rP", "-k", "check")
     result.assert_outcomes(passed=1)
-    result.stdout.fnmatch_lines(["warning[[]FS602] unused-step: nothing uses the step `TWICE`"])
+    result.stdout.fnmatch_lines(["warning[[]FS602] unused-step: the step `TWICE` is never used"])
 
 
 def test_a_seed_that_is_no_json(project: Path, pytester: pytest.Pytester) -> None:

@@ -492,7 +492,7 @@ def test_the_command_reports_what_is_wrong() -> None:
     """Status 1; people get the place underlined on standard error, tools a list on standard output."""
     found = formulaseed("shorthand", "AND(a b)")
     assert (found.status, found.out) == (1, "")
-    assert "error[FS821] shorthand-syntax: expected `,` or `)`, found `b`\n  --> <text>:1:7\n" in found.err
+    assert "error[FS821] invalid-shorthand: expected `,` or `)`, found `b`\n  --> <text>:1:7\n" in found.err
     listed = formulaseed("shorthand", "XOR(a)", "--format", "json")
     assert listed.status == 1
     assert [(found["code"], found["column"]) for found in json.loads(listed.out)] == [("FS822", 1)]

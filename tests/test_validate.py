@@ -410,7 +410,7 @@ def test_an_invalid_request_is_explained_by_its_diagnostics(mixed: tuple[Path, P
         "R03  G01  Somebody: gold_not_match",
         "R03  G01  Somebody: invalid",
     ]
-    assert lines[1].startswith("error[FS509] invalid-value: `item_metaa` is no kind of evidence")
+    assert lines[1].startswith("error[FS509] invalid-value: unknown kind of evidence `item_metaa`")
     assert [line for line in lines if line.startswith(("error", "warning"))][1:] == [
         "error[FS203] duplicate-name: duplicate id `R03`, first on line 3"
     ]
@@ -439,7 +439,7 @@ BAD_REVIEW = {"review_id": "v1", "business_id": "ant", "text": "tea", "stars": "
 @pytest.mark.parametrize(
     ("option", "lines", "reason"),
     [
-        ("--restaurants", [*PLACES, b"{"], ":4: no JSON"),
+        ("--restaurants", [*PLACES, b"{"], ":4: not JSON"),
         (
             "--restaurants",
             [*PLACES, {"business_id": "dog", "attributes": [], "reviews": []}],
@@ -501,7 +501,7 @@ def test_a_restaurant_with_a_bad_review_is_left_out(files: tuple[Path, Path], tm
         ("[]", "a social graph is an object"),
         ("{}", "`friend_graph` is missing"),
         ('{"friend_graph": {"Ana": "Ben"}}', "`friend_graph.Ana` must be a list"),
-        ('{"friend_graph": {"Ana": [1]}}', "`friend_graph.Ana[0]` must be a text"),
+        ('{"friend_graph": {"Ana": [1]}}', "`friend_graph.Ana[0]` must be a string"),
         ("[" * 100_000, "no JSON"),
     ],
 )

@@ -334,7 +334,7 @@ def test_a_run_says_how_often_words_spoke_and_names_what_failed(tmp_path: Path) 
     seed["extract"] = {"fields": [kinds]}
     found = formulaseed("check", write_json(path, seed))
     assert found.status == 1
-    assert "`date` is no hint" in found.out
+    assert "unknown hint `date`" in found.out
 
 
 def test_agreement_lists_the_reviews_that_it_does_not_extract(tmp_path: Path) -> None:

@@ -59,6 +59,11 @@ class Function(Operation):
         parameters = ", ".join(self.parameters)
         return f"{self.name}([{parameters}])" if self.list_argument == "must" else f"{self.name}({parameters})"
 
+    def shown(self, *values: Value) -> str:
+        if self.operator:
+            return f"{values[0]!r} {self.operator} {values[1]!r}"
+        return super(Function, self).shown(*values)
+
     @property
     def least(self) -> int:
         return len(self.parameters) - self.optional - self.is_variadic

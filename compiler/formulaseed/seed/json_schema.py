@@ -210,6 +210,7 @@ def _field() -> JsonSchema:
         "minimum": _about("The smallest value that an extraction may give.", {}),
         "maximum": _about("The largest value that an extraction may give.", {}),
         "evidence": _about("Ask for a quote from the review, which is checked against it.", {"type": "boolean"}),
+        "hint": _choice(sections.HINTS, "What else of a review may speak for an enum or a boolean: its stars."),
         "sources": _reference("sources"),
         "allow": _reference("allow"),
     }

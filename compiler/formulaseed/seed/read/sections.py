@@ -43,7 +43,7 @@ V1_OF_V2 = {
 FILTER_KEYS = ("keywords", "allow")
 EXTRACT_KEYS = ("fields", "meta", "passes", "validity")
 FIELD_KEYS = (
-    "name", "type", "values", "description", "default", "minimum", "maximum", "evidence", "sources", "allow",
+    "name", "type", "values", "description", "default", "minimum", "maximum", "evidence", "hint", "sources", "allow",
 )  # fmt: skip
 DECLARED_KEYS = ("name", "type", "values", "nullable", "description", "allow")
 CONTEXT_FIELD_KEYS = (*DECLARED_KEYS, "path")
@@ -52,6 +52,7 @@ REVIEW_HANDLING_KEYS = ("max_length", "strategy")
 
 SCALARS: dict[str, Type] = {"integer": INTEGER, "number": NUMBER, "boolean": BOOLEAN, "string": STRING}
 FIELD_TYPES = ("enum", *SCALARS)
+HINTS = {"stars": "The stars that the review gives."}
 STRATEGIES = {
     "truncate_head": "Keep the head of the review.",
     "truncate_tail": "Keep the tail of the review.",
@@ -182,7 +183,9 @@ class Sections:
             return surface.ExtractionField(name, ERROR, "")
         default, minimum, maximum = self.bounded_default(section, type_, shape.get(section, "default"))
         evidence = shape.boolean(shape.get(section, "evidence"), "`evidence`")
-        return surface.ExtractionField(name, type_, description, values, default, evidence, minimum, maximum)
+        given = shape.text(shape.get(section, "hint"), "`hint`")
+        hint = shape.choice(given, "hint", HINTS) if given else None
+        return surface.ExtractionField(name, type_, description, values, default, evidence, minimum, maximum, hint)
 
     def type_of(self, section: JsonObject) -> tuple[Type, tuple[surface.EnumValue, ...]]:
         """Return the type of a field and, if it is an enum, its values; an error type if the type or the values are wrong."""

@@ -35,7 +35,7 @@ from formulaseed.source.text import Span
 Characters = frozenset[str]
 _NONE: Characters = frozenset()
 _SAMPLE = f"{ascii_lowercase}{digits} {punctuation}\n\t\réßſıµяж中ñ٣½’\xa0"
-"""Characters by which tests are distinguished, besides those of the pattern itself."""
+"""Characters by which tests are distinguished, besides those of the pattern."""
 _TOKENS = re.compile(r"\\.|\[\^?(?:\\.|[^\]\\])*\]|[()]|\{([0-9]*),?([0-9]*)\}", re.DOTALL)
 
 _FAULT = re.compile(
@@ -43,7 +43,6 @@ _FAULT = re.compile(
     re.DOTALL,
 )
 """What is underlined where the pattern cannot be read on."""
-
 
 OF_FILE = limits.Budget("pattern parts")
 """The characters, or parts where these are more, of all patterns of a file."""

@@ -162,6 +162,38 @@ def test_too_many_terms_are_refused_before_anything_is_parsed(name: str, tmp_pat
         assert found.code == "FS510"
 
 
+def nested_filters(number: int, most: int, text: str = "") -> dict[str, Any]:
+    """A seed in which each filter uses the ones before it, as many as `most`."""
+    steps: list[dict[str, Any]] = [{"name": "F0", "op": "define_filter", "extraction": {"mood": "good"}}]
+    for k in range(1, number):
+        used = [f"$F{j}" for j in range(max(0, k - most), k)]
+        body = {"expr": " or ".join(used)} if text else {"where": dict.fromkeys(used, True)}
+        steps.append({"name": f"F{k}", "op": "define_filter", **body})
+    field = {"name": "mood", "type": "enum", "values": ["good", "bad"]}
+    return seed(*steps, description="-" * 50_000, extract={"fields": [field]})
+
+
+@pytest.mark.usefixtures("no_parser")
+@pytest.mark.parametrize("form", ["", "expr"])
+@pytest.mark.parametrize(
+    ("number", "most", "message"),
+    [
+        (400, 60, "with the filters that it uses, `F14` has 8192 terms, more than 5000"),
+        (102, 1, "101 filters use one another in a row, more than 100"),
+    ],
+)
+def test_filters_too_large_by_their_uses_are_refused_unparsed(number: int, most: int, message: str, form: str) -> None:
+    """Filters of filters grow with every level: what is over the limit is refused before any is read."""
+    (found,) = analyse(nested_filters(number, most, form)).diagnostics
+    assert (found.code, found.message) == ("FS510", message)
+
+
+def test_filters_within_the_limit_pass_before_parsing() -> None:
+    """The estimate counts uses only, so that the checker has the last word."""
+    for number, most in ((13, 60), (100, 1)):
+        assert too_many(Source("seed.json", json.dumps(nested_filters(number, most)))) is None
+
+
 def test_the_diagnostic_names_both_numbers_and_the_largest_step() -> None:
     """How many there are, how many are allowed, and where most of them are, at that step."""
     steps = formulas(TOO_LARGE, 100)

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from formulaseed import limits
+from formulaseed.diagnostics.catalogue import seed as seed_catalogue
 from formulaseed.diagnostics.catalogue import syntax as catalogue
 from formulaseed.diagnostics.model import Diagnostic
 from formulaseed.source.text import Source, Span
@@ -62,6 +63,7 @@ _WITH_FORMULAS = ("examples", "syntax_patterns")
 """The keys of a formula reference under which there are."""
 _ENTRIES = frozenset(("table", "in", "then", "else", "default", "value", "values"))
 """The keys of a step under which there are values: each is one term."""
+_FILTER_USE = re.compile(r"\$([^\W\d]\w*)")
 _PROSE = frozenset(("name", "op", "description", "use_case", "sources", "allow"))
 
 
@@ -88,7 +90,7 @@ def too_many(source: Source) -> Diagnostic | None:
         if isinstance(value, list | dict) and len(value) > most:
             span = _place(source, re.escape(f'"{key}"'))
             return catalogue.too_many_entries(span, key, len(value), most)
-    return _too_large(document, source) if len(text) > limits.FILE_TERMS else None
+    return _large_filter(document, source) or (_too_large(document, source) if len(text) > limits.FILE_TERMS else None)
 
 
 def _sections(seed: Any) -> Iterator[tuple[str, Any, int]]:
@@ -99,6 +101,27 @@ def _sections(seed: Any) -> Iterator[tuple[str, Any, int]]:
         for part in parts if isinstance(parts, list) else ():
             inside = part if isinstance(part, dict) else {}
             yield from ((name, inside[name], most) for name, most in _MOST_INSIDE.items() if name in inside)
+
+
+def _large_filter(document: Any, source: Source) -> Diagnostic | None:
+    """Find the first filter that is over its limit by the uses of earlier filters alone, each counted in full."""
+    sizes: dict[str, tuple[int, int]] = {}
+    steps = document.get("compute") if isinstance(document, dict) else None
+    for step in steps if isinstance(steps, list) else ():
+        if not isinstance(step, dict) or step.get("op") != "define_filter" or not isinstance(step.get("name"), str):
+            continue
+        where, expr = step.get("where"), step.get("expr")
+        texts = [*(where if isinstance(where, dict) else ()), *([expr] if isinstance(expr, str) else ())]
+        used = [sizes[name] for text in texts for name in _FILTER_USE.findall(text) if name in sizes]
+        size, depth = sum(size for size, _ in used), max((depth for _, depth in used), default=0)
+        if size > limits.FILTER_SIZE or depth >= limits.FILTER_NESTING:
+            name = step["name"]
+            span = _place(source, rf'"name"\s*:\s*{re.escape(json.dumps(name, ensure_ascii=False))}')
+            if size > limits.FILTER_SIZE:
+                return seed_catalogue.filter_too_large(span, name, size)
+            return seed_catalogue.filters_nested_too_deeply(span, depth + 1)
+        sizes[step["name"]] = max(size, 1), depth + 1
+    return None
 
 
 def _too_large(document: Any, source: Source) -> Diagnostic | None:

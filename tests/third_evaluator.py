@@ -251,7 +251,7 @@ _STANDARD = {
 class Restaurant:
     """The steps of a seed for some rows, a context and parameters, all of them JSON.
 
-    `decimals` names the sums that are numbers, not integers: they begin at 0.0.
+    `decimals` names the steps that are numbers, not integers: their values are floats.
     """
 
     def __init__(
@@ -287,7 +287,10 @@ class Restaurant:
                 self.filters[step["name"]] = step
                 continue
             try:
-                results[step["name"]] = self.shared[step["name"]] = self._step(step)
+                value = self._step(step)
+                if step["name"] in self.decimals and isinstance(value, int):
+                    value = float(value)
+                results[step["name"]] = self.shared[step["name"]] = value
             except Fault as fault:
                 results[step["name"]] = told = Fault(fault.kind, step["name"])
                 if not apart:

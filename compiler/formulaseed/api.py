@@ -121,8 +121,6 @@ def validate_requests(
 
 def requests_evaluator(analysis: RequestsAnalysis, requests: Sequence[Request]) -> Evaluate:
     """Compile some valid requests of a file in memory, and return what their module finds for a restaurant."""
-    from functools import cached_property
-
     from formulaseed.requests.model import Requests
     from formulaseed.requests.validate import Values
     from formulaseed.source.text import Source
@@ -132,12 +130,10 @@ def requests_evaluator(analysis: RequestsAnalysis, requests: Sequence[Request]) 
     document = replace(analysis.document, source=Source(whole.name, text))
     compiled = pipeline.compile(RequestsFile(analysis.kind, document, program, ()), formatted=False)
     module: Any = module_from_source(compiled, "requests")
-    names = [name for name, value in vars(module.Evidence).items() if isinstance(value, cached_property)]
-    pieces = list(zip(program.evidence(), names, strict=True))
+    pieces = program.evidence()
 
     def evaluate(place: Restaurant, known: Background) -> Values:
-        found = module.Evidence(place, known)
-        values = {piece: getattr(found, name) for piece, name in pieces}
-        return Values({id: request(found) for id, request in module.REQUESTS.items()}, values)
+        found = module.conditions(place, known)
+        return Values(module.requests(found), dict(zip(pieces, found.values(), strict=True)))
 
     return evaluate

@@ -207,6 +207,8 @@ class _Evaluator:
             value = self.operation(step.operation, step.ty)
         except Fault as fault:
             raise EvaluationError(step.owner, fault.kind, fault.message, fault.operands) from None
+        if step.ty.base is Base.NUMBER and isinstance(value, int):
+            value = float(value)  # an integer where a step is declared a number
         if not step.part_of:
             self.results[step.name] = value
         self.shared[Symbol(SymbolKind.STEP, step.name)] = value

@@ -95,6 +95,12 @@ class Step:
         return isinstance(self.operation, Aggregate)
 
     @property
+    def needs_pass(self) -> bool:
+        """Whether the step looks at the rows one by one, which a count of all does not."""
+        operation = self.operation
+        return isinstance(operation, Aggregate) and not (operation.expression is None and operation.where is None)
+
+    @property
     def needs_default(self) -> bool:
         """Whether the step has no value over no reviews."""
         operation = self.operation

@@ -49,6 +49,8 @@ class Function(Operation):
     """Whether the result is the argument, or next to it."""
     is_conversion: bool = False
     """Whether the result is the argument where that has the type of the result."""
+    selects: bool = False
+    """Whether the result is one of the arguments."""
     bounds: Literal["", "below", "above"] = ""
     """The side on which a constant argument bounds the result."""
     hints: Mapping[int, str] = field(default_factory=dict)
@@ -184,12 +186,12 @@ FUNCTIONS: dict[str, Function] = {
         Function(
             name="max", parameters=("a", "b", "..."), description="The largest of the values",
             examples=(("max(0.1, 0.05)", 0.1), ("max([1, 3, 2])", 3)), list_argument="may",
-            result=widest, range=_max_range, apply=lambda *values: max(values), bounds="below",
+            result=widest, range=_max_range, apply=lambda *values: max(values), selects=True, bounds="below",
         ),
         Function(
             name="min", parameters=("a", "b", "..."), description="The smallest of the values",
             examples=(("min(20.0, 35.5)", 20.0), ("min([2, 1])", 1)), list_argument="may",
-            result=widest, range=_min_range, apply=lambda *values: min(values), bounds="above",
+            result=widest, range=_min_range, apply=lambda *values: min(values), selects=True, bounds="above",
         ),
         Function(
             name="abs", parameters=("value",), description="The value without its sign", examples=(("abs(3 - 5)", 2),),
@@ -200,13 +202,17 @@ FUNCTIONS: dict[str, Function] = {
             examples=(("log(1)", 0.0),), result=a_number, is_float=True, range=_log_range, apply=math.log,
             failures=(outside_domain("<=", 0, "the logarithm needs a number above 0", instead="log(max({}, 1))"),),
             hints={2: "`log` is the natural logarithm: for another base divide by it, `log(x) / log(10)`"},
-            spellings={"python": Spelling("math.log({0})", doc="The natural logarithm; of 0 or less it is an error")},
+            spellings={
+                "python": Spelling("math.log({0})", doc="The natural logarithm; of 0 or less it is an error", is_refused=True)
+            },
         ),
         Function(
             name="sqrt", parameters=("value",), description="The square root of a number of 0 or more",
             examples=(("sqrt(16)", 4.0),), result=a_number, is_float=True, range=_sqrt_range, apply=math.sqrt,
             failures=(outside_domain("<", 0, "the square root needs a number of 0 or more", instead="sqrt(max({}, 0))"),),
-            spellings={"python": Spelling("math.sqrt({0})", doc="The square root; of a negative number it is an error")},
+            spellings={
+                "python": Spelling("math.sqrt({0})", doc="The square root; of a negative number it is an error", is_refused=True)
+            },
         ),
         Function(
             name="round", parameters=("value", "digits"), optional=1, literal=(-15, 15),
@@ -242,7 +248,8 @@ FUNCTIONS: dict[str, Function] = {
         ),
         Function(
             name="clamp", parameters=("value", "low", "high"), description="The value, kept between low and high",
-            examples=(("clamp(7.5, 0, 5)", 5),), result=widest, range=_clamp_range, apply=_clamp, failures=(_EXCHANGED,),
+            examples=(("clamp(7.5, 0, 5)", 5),), result=widest, range=_clamp_range, apply=_clamp, selects=True,
+            failures=(_EXCHANGED,),
             spellings={"python": Spelling("max({1}, min({2}, {0}))", in_order="_clamp({0}, {1}, {2})")},
         ),
         Function(

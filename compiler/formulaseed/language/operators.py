@@ -171,6 +171,8 @@ class Spelling:
     whole_helper: str = ""
     doc: str = ""
     """The docstring of the helper of a function, if not its description."""
+    is_refused: bool = False
+    """Whether `text` raises `ValueError` for what the operation has no value for."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

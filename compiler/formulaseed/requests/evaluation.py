@@ -340,3 +340,13 @@ def _ordered(operator: str, is_less: bool, is_equal: bool) -> bool:
     if is_equal:
         return operator in ("gte", "lte")
     return is_less is (operator in ("lt", "lte"))
+
+
+def and_(*values: Truth) -> Truth:
+    """All hold: the least of the values."""
+    return min(values)
+
+
+def or_(*values: Truth) -> Truth:
+    """One holds: the greatest of the values."""
+    return max(values)

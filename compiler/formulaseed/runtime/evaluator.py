@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
 from formulaseed.data.results import Provenance
 from formulaseed.errors import DataError, EvaluationError
 from formulaseed.ir.interpret import object_of, rows_of
+from formulaseed.seed.standard_fields import BY_KIND
 
 JsonRow = Mapping[str, Any]
 Locate = Callable[[str, str], str]
@@ -33,9 +34,9 @@ class GeneratedModule(Protocol):
     def parse_row(self, row: Mapping[str, Any]) -> tuple[Any, ...]: ...
     def parse_context(self, context: Mapping[str, Any]) -> tuple[Any, ...]: ...
     def parse_parameters(self, record: Mapping[str, Any]) -> tuple[Any, ...]: ...
-    def evaluate(self, rows: Iterable[Any], *arguments: Any) -> tuple[Any, ...]: ...
-    def trace(self, rows: Iterable[Any], *arguments: Any) -> tuple[Any, ...]: ...
-    def evidence(self, rows: Iterable[Any], *arguments: Any) -> dict[str, list[int]]: ...
+    def evaluate(self, rows: Sequence[Any], *arguments: Any) -> tuple[Any, ...]: ...
+    def trace(self, rows: Sequence[Any], *arguments: Any) -> tuple[Any, ...]: ...
+    def evidence(self, rows: Sequence[Any], *arguments: Any) -> dict[str, list[int]]: ...
 
 
 class Evaluator:
@@ -52,11 +53,7 @@ class Evaluator:
     ) -> None:
         self.module = module
         self._locate = locate
-        self._inputs: Mapping[str, tuple[str, ...]] = getattr(
-            module, "INPUTS", {}
-        )  # modules of earlier styles have none
-        if strict and not self._inputs:
-            raise DataError("the module does not list the names of all fields; compile it again")
+        self._inputs = module.INPUTS
         self._strict = strict
         self._is_edited = is_edited
         self.task_name = module.TASK_NAME
@@ -139,8 +136,9 @@ class Evaluator:
         for section in ("extraction", "meta") if self._strict else ():
             found = row.get(section)
             for key in found if isinstance(found, Mapping) else ():
-                if key not in self._inputs[section]:
-                    known = ", ".join(self._inputs[section]) or "none"
+                names = (*self._inputs.get(section, ()), *BY_KIND.get(section, ()))
+                if key not in names:
+                    known = ", ".join(names) or "none"
                     raise DataError(f"the seed has no field `{section}.{str(key)[:80]}`; there are: {known}")
 
     def _located(self, error: Any) -> EvaluationError:

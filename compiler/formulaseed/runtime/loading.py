@@ -22,6 +22,7 @@ from formulaseed.runtime.evaluator import Evaluator, GeneratedModule
 _OFFERS: dict[str, type] = {
     **dict.fromkeys(("TASK_NAME", "SEED_SHA256"), str),
     **dict.fromkeys(("KEYWORDS", "OUTPUT", "STEPS"), tuple),
+    "INPUTS": dict,
     **dict.fromkeys(("is_relevant", "parse_row", "parse_context", "evaluate", "trace", "evidence"), FunctionType),
     **dict.fromkeys(("EvaluationError", "DataError"), type),
 }

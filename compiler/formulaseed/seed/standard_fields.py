@@ -30,6 +30,8 @@ CONTEXT: dict[str, Type] = {
 }
 """The restaurant, as Yelp's business object has it. `is_open` is 1 or 0."""
 
+BY_KIND = {"meta": META, "context": CONTEXT}
+
 DESCRIPTIONS: dict[str, str] = {
     "meta.stars": "Stars that the review gives, 1 to 5",
     "meta.useful": "How often readers found the review useful",

@@ -34,12 +34,10 @@ class Dialect:
     """What records and errors are made of."""
     caught: Names
     """What handlers catch, as it is written."""
-    objects: Names = frozenset()
-    """The classes without a base, which have methods, and fields that their methods change."""
-    rest: str = ""
-    """What any further arguments by name are called, where a function takes them."""
-    table: str = ""
-    """The constant that holds functions."""
+    sets_items: bool = False
+    """Whether functions set items of their own variables."""
+    rest: Names = frozenset()
+    """What any further arguments are called, where a function takes them."""
     has_formulas: bool = False
     """Whether the functions of formulas are called."""
 
@@ -56,7 +54,7 @@ class Dialect:
 _SYNTAX: Syntax = frozenset(
     {
         ast.Expr, ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Return, ast.If, ast.For, ast.Raise, ast.Try,
-        ast.ExceptHandler, ast.BoolOp, ast.BinOp, ast.UnaryOp, ast.IfExp, ast.Dict, ast.Compare, ast.Call, ast.Constant,
+        ast.ExceptHandler, ast.Pass, ast.BoolOp, ast.BinOp, ast.UnaryOp, ast.IfExp, ast.Dict, ast.Compare, ast.Call, ast.Constant,
         ast.Attribute, ast.Subscript, ast.Name, ast.Tuple, ast.GeneratorExp, ast.JoinedStr, ast.FormattedValue, ast.Slice,
         ast.List, ast.comprehension, ast.keyword,
     }
@@ -87,6 +85,9 @@ _ATTRIBUTE_READING: Mapping[str, Names] = {
 _UNREADABLE = "(ValueError, SyntaxError, TypeError, MemoryError, RecursionError)"
 """What reading an attribute may raise."""
 
+_UNEXPECTED = "(KeyError, TypeError, OverflowError)"
+"""What reading a row the straight way may raise."""
+
 SEEDS = Dialect(
     syntax=_SYNTAX | {ast.NamedExpr, ast.With},
     types=_TYPES,
@@ -101,10 +102,10 @@ SEEDS = Dialect(
         "collections.abc": frozenset({"Iterable", "Mapping", "Sequence"}),
         "typing": frozenset({"Final", "Literal", "NamedTuple", "TypeAlias", "TypeVar"}),
     },
-    builtins=_BUILTINS | {"range", "super", "Exception"},
+    builtins=_BUILTINS | {"object", "range", "super", "type", "Exception"},
     attributes=_ATTRIBUTES | _SEED_ATTRIBUTES | EARLIER,
     bases=frozenset({"NamedTuple", "Exception", "ValueError"}),
-    caught=frozenset({"OverflowError", "ValueError", _UNPRINTABLE, _UNREADABLE}),
+    caught=frozenset({"OverflowError", "ValueError", _UNPRINTABLE, _UNREADABLE, _UNEXPECTED}),
     has_formulas=True,
 )
 
@@ -117,15 +118,13 @@ REQUESTS = Dialect(
     },
     imports={
         "__future__": frozenset({"annotations"}),
-        "collections.abc": frozenset({"Callable", "Mapping", "Sequence"}),
-        "functools": frozenset({"cached_property"}),
+        "collections.abc": frozenset({"Mapping", "Sequence"}),
         "typing": frozenset({"Final", "Literal", "NamedTuple", "TypeAlias"}),
     },
     builtins=_BUILTINS | {"all", "frozenset", "range", "set", "sorted", "sum"},
     attributes=(_ATTRIBUTES - {"append"}) | {"search", "split", "startswith", "values"},
     bases=frozenset({"NamedTuple", "ValueError"}),
     caught=frozenset({_UNPRINTABLE, _UNREADABLE}),
-    objects=frozenset({"Evidence"}),
-    rest="rules",
-    table="REQUESTS",
+    sets_items=True,
+    rest=frozenset({"rules", "values"}),
 )

@@ -7,14 +7,15 @@ since nothing finite comes out of it there, and is caught once, by the outermost
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from formulaseed.backends.python.code import Code, literal
-from formulaseed.backends.python.functions import BACKEND, helper_name
+from formulaseed.backends.python.functions import BACKEND, fault_name, helper_name
 from formulaseed.backends.python.names import Names
 from formulaseed.language import operators, typed
-from formulaseed.language.functions import FUNCTIONS
+from formulaseed.language.functions import FUNCTIONS, TO_FLOAT
 from formulaseed.language.operators import OPERATORS, Operation, Spelling
 from formulaseed.language.printer import operand_precedences, parenthesized
 from formulaseed.language.typed import Expr, Symbol
@@ -64,12 +65,24 @@ class ExpressionPrinter:
         self.names = names
         self.step = literal(step)
         self.parts = parts
+        self._native: typed.Call | None = None
         self._parted: dict[Code, tuple[list[Printed], Printed]] = {}
         """Code that computes parts first, as these and the operation on them that comes last."""
 
-    def finished(self, expression: Expr) -> Printed:
-        """The expression as a value that is surely finite, or null, or no number."""
-        return self.settled(self.print(expression))
+    def with_native(self, call: typed.Call) -> ExpressionPrinter:
+        """Return a printer that writes this call as Python's own function, whose error is caught around it."""
+        printer = ExpressionPrinter(self.names, "", self.parts)
+        printer.step, printer._native = self.step, call
+        return printer
+
+    def fault(self, call: typed.Call) -> Code:
+        """The error of a call that Python refuses."""
+        arguments = ", ".join(self.finished(argument).code for argument in call.arguments)
+        return Code(f"{fault_name(FUNCTIONS[call.function])}({arguments}, {self.step})")
+
+    def finished(self, expression: Expr, *, as_float: bool = False) -> Printed:
+        """The expression as a value that is surely finite, or null, or no number; of numbers a float if `as_float`."""
+        return self.settled(self.print(expression, as_float=as_float))
 
     def settled(self, printed: Printed) -> Printed:
         if not printed.pending:
@@ -79,7 +92,31 @@ class ExpressionPrinter:
         checked = Printed(code, operators.ATOM, raises=True, floats=last.floats, depth=last.depth + 1)
         return self._after(before, checked)
 
-    def print(self, expression: Expr) -> Printed:
+    def print(self, expression: Expr, *, as_float: bool = False) -> Printed:
+        """Print an expression; with `as_float` integers become floats where they are its value, which says the least."""
+        if not as_float or expression.info.ty.base is Base.NULL:
+            return self._print(expression)
+        match expression:
+            case typed.Literal(value) if isinstance(value, int):
+                return self._print(replace(expression, value=float(value)))
+            case typed.Conditional():
+                return self._conditional(expression, as_float=True)
+            case typed.Call(name) if FUNCTIONS[name].selects and not expression.info.ty.nullable:
+                return self._call(expression, as_float=True)
+            case typed.Call(TO_FLOAT.name, (argument,)) if (
+                argument.info.ty.is_numeric and not argument.info.ty.nullable
+            ):
+                return self.print(argument, as_float=True)
+        printed = self._print(expression)
+        if printed.floats:
+            return printed
+        inner = self.settled(printed)
+        name = "_float_or_null" if expression.info.ty.nullable else "float"
+        return replace(
+            inner, code=Code(f"{name}({inner.code})"), precedence=operators.ATOM, floats=True, depth=inner.depth + 1
+        )
+
+    def _print(self, expression: Expr) -> Printed:
         match expression:
             case typed.Literal(value):
                 code = literal(value)
@@ -109,19 +146,23 @@ class ExpressionPrinter:
                 return self._logical(expression)
             case typed.Not(operand):
                 return self._negation(operand)
-            case typed.Conditional(condition, then, otherwise):
-                test, yes, no = self.finished(condition), self.print(then), self.print(otherwise)
-                if expression.info.ty.nullable:  # the check for infinity does not take null
-                    yes, no = self.settled(yes), self.settled(no)
-                code = Code(f"{yes.at(operators.OR)} if {test.at(operators.OR)} else {no.code}")
-                pending, floats = yes.pending or no.pending, yes.floats and no.floats
-                depth = max(_deepest([yes, test], operators.OR), no.depth)
-                return Printed(code, operators.CONDITIONAL, pending, _any_raises([test, yes, no]), floats, depth)
+            case typed.Conditional():
+                return self._conditional(expression)
             case typed.List(items):
                 parts = [self.finished(item) for item in items]
                 inside = ", ".join(part.code for part in parts)
                 code = Code(f"({inside},)" if len(parts) == 1 else f"({inside})")
                 return Printed(code, operators.ATOM, raises=_any_raises(parts), depth=_deepest(parts) + 1)
+
+    def _conditional(self, node: typed.Conditional, *, as_float: bool = False) -> Printed:
+        test = self.finished(node.condition)
+        yes, no = self.print(node.then, as_float=as_float), self.print(node.otherwise, as_float=as_float)
+        if node.info.ty.nullable:  # the check for infinity does not take null
+            yes, no = self.settled(yes), self.settled(no)
+        code = Code(f"{yes.at(operators.OR)} if {test.at(operators.OR)} else {no.code}")
+        pending, floats = yes.pending or no.pending, yes.floats and no.floats
+        depth = max(_deepest([yes, test], operators.OR), no.depth)
+        return Printed(code, operators.CONDITIONAL, pending, _any_raises([test, yes, no]), floats, depth)
 
     def _binary(self, node: typed.Binary) -> Printed:
         left, right = self.print(node.left), self.print(node.right)
@@ -168,7 +209,9 @@ class ExpressionPrinter:
             right = self.settled(right)
             left = left if operator.is_float else self.settled(left)
         before, behind = operand_precedences(node.operator)
-        code = Code(f"{left.at(before)} {node.operator} {right.at(behind)}")
+        sides = left.at(before), right.at(behind)
+        space = "" if node.operator == "**" and all(map(_SIMPLE.fullmatch, sides)) else " "  # as black writes powers
+        code = Code(f"{sides[0]}{space}{node.operator}{space}{sides[1]}")
         pending = left.pending or right.pending or node.may_overflow
         depth = max(left.depth_at(before), right.depth_at(behind))
         printed = Printed(code, operator.precedence, pending, left.raises or right.raises, floats, depth)
@@ -183,7 +226,7 @@ class ExpressionPrinter:
         code = Code(f"{name}({inside}, {self.step})")
         return Printed(code, operators.ATOM, raises=True, floats=floats, depth=_deepest(settled) + 1)
 
-    def _call(self, node: typed.Call) -> Printed:
+    def _call(self, node: typed.Call, *, as_float: bool = False) -> Printed:
         first = node.arguments[0]
         if (
             isinstance(first, typed.Literal)
@@ -191,7 +234,7 @@ class ExpressionPrinter:
             and FUNCTIONS[node.function].is_conversion
         ):
             return self.print(first)  # `float(2.5)` and `int(7)` are what they hold
-        finished = [self.finished(argument) for argument in node.arguments]
+        finished = [self.finished(argument, as_float=as_float) for argument in node.arguments]
         before, arguments = self._flat(node.arguments, finished)
         return self._after(before, self._called(node, arguments))
 
@@ -203,7 +246,7 @@ class ExpressionPrinter:
         values = arguments[: len(function.parameters) - 1] if function.literal is not None else arguments
         is_number = node.info.ty.base is Base.NUMBER
         floats = function.is_float or (is_number and all(argument.floats for argument in values))
-        if not node.is_safe:
+        if not node.is_safe and node is not self._native:
             return self._helper(function, arguments, not is_number, floats)
         if function.bounds and len(arguments) == 1:
             return arguments[0]
@@ -213,7 +256,7 @@ class ExpressionPrinter:
         codes = [argument.code for argument in arguments]
         code = Code(text.format(", ".join(codes)) if "{}" in text else text.format(*codes))
         depth = _deepest(arguments) + text.count("(")
-        return Printed(code, operators.ATOM, raises=bool(raising), floats=floats, depth=depth)
+        return Printed(code, operators.ATOM, raises=bool(raising) or not node.is_safe, floats=floats, depth=depth)
 
     def _comparison(self, node: typed.Comparison) -> Printed:
         if node.is_decided and (_is_null_test(node) or isinstance(node.first, typed.Literal)):
@@ -266,6 +309,16 @@ class ExpressionPrinter:
         return Printed(code, operators.NOT, raises=inner.raises, depth=depth)
 
 
+def native_call(expression: Expr) -> typed.Call | None:
+    """Return the only call in the expression that can fail and that Python refuses itself, with a `ValueError`."""
+    calls = [node for node in typed.walk(expression) if isinstance(node, typed.Call) and not node.is_safe]
+    if len(calls) != 1 or not FUNCTIONS[calls[0].function].spelling(BACKEND).is_refused:
+        return None
+    return calls[0]
+
+
+_SIMPLE = re.compile(r"-?(?:[^\W\d]\w*(?:\.[^\W\d]\w*)*|[0-9][0-9.]*(?:e[+-]?[0-9]+)?)")
+"""A name, an attribute or a number."""
 _DEEPEST = 10
 """So many brackets may stand inside one another below an operation: a reader follows no more, Python two hundred."""
 

@@ -16,13 +16,15 @@ BACKEND = "python"
 _HELPER = '''\
 def {helper}({arguments}, step: str) -> float:
     """{description}."""
-    {checks}
+    if {test}:
+        raise {fault_name}({names}, step)
     return {spelled}
+
+
+def {fault_name}({arguments}, step: str) -> EvaluationError:
+    """The error of a value that the function refuses."""
+    return EvaluationError(step, "{kind}", f"{fault}", ({names},))
 '''
-_CHECK = """\
-    if {argument} {sign} {bound}:
-        raise EvaluationError(step, "{kind}", f"{fault}", ({arguments},))
-"""
 
 
 def helper_name(operation: Operation) -> str:
@@ -35,22 +37,23 @@ def helper_sources() -> str:
     return "\n\n".join(_helper(each) for each in partial)
 
 
+def fault_name(function: Function) -> str:
+    return f"_{function.name}_fault"
+
+
 def _helper(function: Function) -> str:
     names = function.parameters
     shown = f"{function.name}({', '.join(f'{{{name}!r}}' for name in names)})"
-    checks = "".join(
-        _CHECK.format(
-            argument=names[failure.test[0]], sign=failure.test[1], bound=failure.test[2], kind=failure.kind,
-            fault=failure.fault.format(shown=shown), arguments=", ".join(names),
-        )
-        for failure in function.failures
-        if failure.test is not None
-    )  # fmt: skip
+    ((failure, (place, sign, bound)),) = ((each, each.test) for each in function.failures if each.test is not None)
     return _HELPER.format(
         helper=helper_name(function),
+        fault_name=fault_name(function),
         arguments=", ".join(f"{name}: float" for name in names),
+        names=", ".join(names),
         description=function.spelling(BACKEND).doc or function.description,
-        checks=checks.strip(),
+        test=f"{names[place]} {sign} {bound}",
+        kind=failure.kind,
+        fault=failure.fault.format(shown=shown),
         spelled=function.spelling(BACKEND).text.format(*names),
     )
 

@@ -6,30 +6,47 @@ inputs are read and how; computes no value.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from formulaseed import limits
-from formulaseed.backends.python.code import Code, addresses_a_tool, comment_text, docstring_text, literal
+from formulaseed.backends.python.blocks import indented
+from formulaseed.backends.python.code import (
+    COMMENT_WIDTH,
+    Code,
+    addresses_a_tool,
+    comment_text,
+    commented,
+    docstring_text,
+    listed,
+    literal,
+    wrapped,
+)
 from formulaseed.backends.python.expressions import Parts, Printed
 from formulaseed.backends.python.names import Names
-from formulaseed.backends.python.statements import StatementPrinter, Vocabulary
+from formulaseed.backends.python.parsing import bounds_of, called, parse_lines, tuple_text
+from formulaseed.backends.python.statements import StatementPrinter, Vocabulary, exact
 from formulaseed.ir import nodes
+from formulaseed.ir.text import step_text
 from formulaseed.language.operators import ATOM
 from formulaseed.language.typed import INPUT_KINDS, Symbol, SymbolKind
 from formulaseed.language.types import Base, Type
+from formulaseed.seed.standard_fields import BY_KIND
 
-STYLE = "2026-11"
+STYLE = "2026-12"
 """The dated name of the way in which modules are written. A new one changes no module until it is asked for."""
+
+_DECLARATION = 480
+"""Characters of a declaration that has lines of its own."""
 
 _LOCAL_NAMES = (
     "annotations", "rows", "context", "parameters", "position", "counted", "noted", "ast", "datetime", "math", "re", "warnings",
-    "PARAMETERS",
+    "PARAMETERS", "ValueError",
 )  # fmt: skip
 """What `trace` and `evidence` use themselves."""
 
 _MODULE_NAMES = (
     "TASK_NAME", "SEED_VERSION", "SEED_SHA256", "BODY_SHA256", "KEYWORDS", "OUTPUT", "STEPS", "INPUTS",
-    "Row", "Context", "Result", "Steps", "Parameters", "PARAMETERS",
+    "Row", "RowTuple", "Context", "Result", "Steps", "Parameters", "PARAMETERS",
     "is_relevant", "parse_row", "parse_context", "parse_parameters", "evaluate", "trace", "evidence", "EvaluationError",
     "DataError", "JsonValue", "JsonObject", "Final", "Iterable", "Mapping", "Sequence", "Literal", "NamedTuple",
     "TypeAlias", "TypeVar", "annotations", "ast", "datetime", "math", "re", "warnings",
@@ -48,6 +65,21 @@ class Alias:
     table: Code
     """The name of the dictionary that reads its values from JSON; empty where it is never read."""
 
+    @property
+    def definition(self) -> Code:
+        """The type: on one line if no value has a comment."""
+        head = f"{self.name}: TypeAlias = Literal"
+        if not any(comment for _, comment in self.values):
+            return listed(head, [value for value, _ in self.values], "[]")
+        lines = [f"    {value},{f'  # {comment}' if comment else ''}" for value, comment in self.values]
+        return Code("\n".join([f"{head}[", *lines, "]"]))
+
+    @property
+    def reader(self) -> Code:
+        """The definition of that dictionary."""
+        head = f"{self.table}: Final[dict[object, {self.name}]] = "
+        return listed(head, [f"{value}: {value}" for value, _ in self.values], "{}", most=160)
+
 
 @dataclass(frozen=True, slots=True)
 class FieldView:
@@ -59,6 +91,11 @@ class FieldView:
     comment: Code = Code("")
     default: Code = Code("")
 
+    @property
+    def declaration(self) -> list[Code]:
+        """The field in its record, with its comment behind it or, if that is too long, above it."""
+        return commented(f"{self.name}: {self.type}{f' = {self.default}' if self.default else ''}", self.comment, 4)
+
 
 @dataclass(frozen=True, slots=True)
 class TableView:
@@ -67,36 +104,52 @@ class TableView:
     comment: Code
     entries: tuple[tuple[Code, Code], ...]
 
+    @property
+    def definition(self) -> Code:
+        lines = [f"    {key}: {value}," for key, value in self.entries]
+        comment = f"  # {self.comment}" if self.comment else ""
+        return Code("\n".join([f"{self.name}: Final[{self.type}] = {{{comment}", *lines, "}"]))
+
 
 @dataclass(frozen=True, slots=True)
 class ModuleView:
-    title: Code
     about: Code
-    header: tuple[Code, ...]
+    header: Code
     task_name: Code
     version: Code
     sha256: Code
-    keywords: tuple[Code, ...]
+    keywords: Code
+    has_keywords: bool
     fold_keywords: bool
     aliases: tuple[Alias, ...]
     tables: tuple[TableView, ...]
     row: tuple[FieldView, ...]
+    row_tuple: Code
     context: tuple[FieldView, ...]
+    row_lines: tuple[Code, ...]
+    context_lines: tuple[Code, ...]
+    parameter_lines: tuple[Code, ...]
+    result_lines: tuple[Code, ...]
+    read_row: tuple[Code, ...]
+    """What reads a row field by field."""
+    read_context: tuple[Code, ...]
+    read_parameters: tuple[Code, ...]
     given: tuple[FieldView, ...]
     """What `parse_context` reads at a path first, each into a local."""
     parameters: tuple[FieldView, ...]
-    steps: tuple[FieldView, ...]
-    result: tuple[FieldView, ...]
-    step_names: tuple[Code, ...]
-    inputs: tuple[tuple[Code, tuple[Code, ...]], ...]
-    """The names of all fields that the seed knows, by their sections in JSON."""
-    output: tuple[Code, ...]
-    parses_extraction: bool
-    parses_meta: bool
-    trace_lines: tuple[Code, ...]
-    locals: tuple[Code, ...]
-    result_locals: tuple[Code, ...]
-    evidence_names: tuple[Code, ...]
+    steps: tuple[Code, ...]
+    """The lines of the record of all steps: each with its declaration."""
+    step_names: Code
+    output: Code
+    inputs: Code
+    """The names of all fields and parameters that the seed declares, by their sections in JSON."""
+    sections: Code
+    parse_lines: tuple[Code, ...]
+    """What reads a row that is as it should be."""
+    compute_lines: tuple[Code, ...]
+    noted: Code
+    returned: Code
+    counted: Code
     evidence_lines: tuple[Code, ...]
 
 
@@ -138,47 +191,86 @@ class _Planner:
         parameters = tuple(self._parameter(p, parameter_names.field(p.name)) for p in program.parameters)
         step_names = Names()
         steps = tuple(FieldView(step_names.field(s.name), self._type(s.ty, s.name)) for s in self.steps)
+        readers = {values: alias.table for values, alias in self.aliases.items()}
         by_name = dict(zip((s.name for s in self.steps), steps, strict=True))
         tables = self._tables()
         vocabulary = self._vocabulary(row, row_reads, context, parameters, by_name, tables)
         statements = StatementPrinter(program, vocabulary)
+        computed = statements.computation()
+        version = f"The seed's version: {program.version}" if program.version else ""
+        counted, evidence = statements.evidence()
+        result = tuple(by_name[name] for name in program.output)
+        locals_of = vocabulary.locals
         return ModuleView(
-            title=docstring_text(program.task_name),
-            about=self._docstring(program.description),
-            header=self._header(path),
+            about=self._docstring(". ".join(filter(None, (program.description.rstrip("."), version)))),
+            header=header(path, self.bare),
             task_name=literal(program.task_name),
             version=literal(program.version or None),
             sha256=literal(sha256),
-            keywords=tuple(literal(keyword) for keyword in program.keywords),
+            keywords=listed("KEYWORDS: Final[tuple[str, ...]] = ", [literal(keyword) for keyword in program.keywords]),
+            has_keywords=bool(program.keywords),
             fold_keywords=any(keyword != keyword.casefold() for keyword in program.keywords),
             aliases=tuple(self.aliases.values()),
             tables=tuple(tables.values()),
             row=row,
+            row_tuple=listed("RowTuple: TypeAlias = tuple", [view.type for view in row] or ["()"], "[]"),
             context=context,
+            row_lines=tuple(line for view in row for line in view.declaration),
+            context_lines=tuple(line for view in context for line in view.declaration),
+            parameter_lines=tuple(line for view in parameters for line in view.declaration),
+            result_lines=tuple(line for view in result for line in view.declaration),
+            read_row=tuple(called("return ", [field.read for field in row], 4)),
+            read_context=tuple(called("return Context", [field.read for field in context], 4)),
+            read_parameters=tuple(called("return Parameters", [field.read for field in parameters], 4)),
             given=tuple(given.values()),
             parameters=parameters,
-            steps=steps,
-            result=tuple(by_name[name] for name in program.output),
-            step_names=tuple(literal(s.name) for s in self.steps),
-            inputs=tuple(
-                (literal(kind.value), tuple(literal(name) for name in program.inputs(kind))) for kind in INPUT_KINDS
-            ),
-            output=tuple(literal(name) for name in program.output),
-            parses_extraction=bool(self.fields),
-            parses_meta=bool(self.meta),
-            trace_lines=tuple(self._uncommented(statements.trace())),
-            locals=tuple(vocabulary.locals[s.name] for s in self.steps),
-            result_locals=tuple(vocabulary.locals[name] for name in program.output),
-            evidence_names=tuple(literal(s.name) for s in self.steps if s.is_aggregate),
-            evidence_lines=tuple(self._uncommented(statements.evidence())),
+            steps=tuple(self._specification(by_name)),
+            step_names=self._names("STEPS", "Steps", [s.name for s in self.steps], steps),
+            output=self._names("OUTPUT", "Result", program.output, result),
+            inputs=self._inputs(),
+            sections=self._sections(),
+            parse_lines=tuple(parse_lines([*self.fields, *self.meta], readers)) if row else (),
+            compute_lines=tuple(indented(self._uncommented(computed))),
+            noted=listed("        noted.append(Steps", [locals_of[s.name] for s in self.steps], tail=")"),
+            returned=listed("    return Result", [locals_of[name] for name in program.output]),
+            counted=listed("    counted: dict[str, list[int]] = ", counted, "{}"),
+            evidence_lines=tuple(indented(self._uncommented(evidence))),
         )
 
-    def _header(self, path: str) -> tuple[Code, ...]:
-        made = f"Compiled by formulaseed, emission style {STYLE}"
-        lines = [f"{made}, from {docstring_text(path)}." if path and not self.bare else f"{made}."]
-        if self.program.version and not self.bare:
-            lines.append(f"The seed's version: {docstring_text(self.program.version)}.")
-        return tuple(Code(line) for line in lines)
+    def _specification(self, fields: Mapping[str, FieldView]) -> Iterator[Code]:
+        """Each step's declaration, in the seed's order: of a filter as a comment, of another behind its field."""
+        for step in self.program.steps:
+            if step.part_of:
+                continue
+            view = fields.get(step.name)
+            if not self.bare and step.description:
+                yield Code(f"# {self._beside(step.name, step.description)}")
+            text = step_text(step)
+            if view is None:
+                if not self.bare:
+                    yield from wrapped(f"${step.name}: {comment_text(text, _DECLARATION)}", 4)
+                continue
+            yield from replace(view, comment=self._beside(step.name, text, _DECLARATION)).declaration
+
+    def _names(self, name: str, record: str, names: Sequence[str], fields: Sequence[FieldView]) -> Code:
+        """The names of steps as the seed has them: those of the record's fields, unless one had to change."""
+        if all(view.name == name for view, name in zip(fields, names, strict=True)):
+            return Code(f"{name}: Final = {record}._fields")
+        return listed(f"{name}: Final = ", [literal(name) for name in names])
+
+    def _sections(self) -> Code:
+        names = [name for name, there in (("extraction", self.fields), ("meta", self.meta)) if there]
+        found = ", ".join(f'_object(row, "{name}")' for name in names)
+        return Code(f"{', '.join(names)} = {found}")
+
+    def _inputs(self) -> Code:
+        entries = []
+        for kind in INPUT_KINDS:
+            known = BY_KIND.get(kind.value, {})
+            names = [literal(name) for name in self.program.inputs(kind) if name not in known]
+            if names:
+                entries.append(f"{literal(kind.value)}: {tuple_text(names)}")
+        return listed("INPUTS: Final[dict[str, tuple[str, ...]]] = ", entries, "{}")
 
     # --- texts
 
@@ -222,9 +314,9 @@ class _Planner:
             return Code("")
         return self._beside(value, description)
 
-    def _beside(self, name: str, description: str) -> Code:
+    def _beside(self, name: str, description: str, width: int = COMMENT_WIDTH) -> Code:
         """A description as a comment behind what it describes; named where it could be taken for an order to a tool."""
-        text = self._comment(description)
+        text = Code("") if self.bare else comment_text(description, width)
         return Code(f"`{comment_text(name)}`: {text}") if addresses_a_tool(text) else text
 
     # --- records
@@ -296,12 +388,14 @@ class _Planner:
         for step in self.steps:
             if isinstance(step.operation, nodes.Lookup):
                 name = self.globals.constant(f"{step.name}_TABLE")
-                entries = tuple((literal(key), literal(value)) for key, value in step.operation.table)
+                entries = step.operation.table
+                if step.operation.match == "substring_max":
+                    entries = tuple(sorted(entries, key=lambda entry: entry[1], reverse=True))
                 ty = Code(f"dict[str, {self._type(step.ty, step.name)}]")
-                comment = (
-                    Code("") if self.bare else Code(f"the table of {step.name}, {comment_text(step.operation.match)}")
-                )
-                tables[step.name] = TableView(name, ty, comment, entries)
+                sorted_ = step.operation.match == "substring_max" and not self.bare
+                comment = Code("highest value first" if sorted_ else "")
+                pairs = tuple((literal(key), literal(exact(value, step.ty))) for key, value in entries)
+                tables[step.name] = TableView(name, ty, comment, pairs)
         return tables
 
     def _vocabulary(
@@ -330,7 +424,7 @@ class _Planner:
         for step in sorted(self.program.steps, key=lambda step: bool(step.part_of)):
             names[step.name] = scope.local(step.name)
             kind = SymbolKind.FILTER if isinstance(step.operation, nodes.Filter) else SymbolKind.STEP
-            symbols[Symbol(kind, step.name)] = Printed(names[step.name], ATOM)
+            symbols[Symbol(kind, step.name)] = Printed(names[step.name], ATOM, floats=step.ty.base is Base.NUMBER)
         for step in (*self.steps, *self.parts):
             if isinstance(step.operation, nodes.Aggregate) and step.operation.is_extreme:
                 names[f"candidate {step.name}"] = scope.local(f"{step.name}_candidate")
@@ -344,14 +438,16 @@ class _Planner:
         )
 
 
+def header(path: str, bare: bool) -> Code:
+    """The line by which tools recognise what is generated. Source: DESIGN, section 7."""
+    source = f" from {docstring_text(path)}" if path and not bare else ""
+    return Code(f"Code generated by formulaseed (style {STYLE}){source}. DO NOT EDIT.")
+
+
 def _within(read: Code, field: nodes.ExtractionField | nodes.Parameter, place: str) -> Code:
     """The expression that reads a number, with its bounds checked where it has any."""
-    if field.minimum is None and field.maximum is None:
-        return read
-    most = limits.INTEGER_MAX if field.ty.base is Base.INTEGER else limits.INPUT_MAX
-    low = literal(-most if field.minimum is None else field.minimum)
-    high = literal(most if field.maximum is None else field.maximum)
-    return Code(f"_bounded({read}, {low}, {high}, {literal(place)})")
+    bounds = bounds_of(field)
+    return read if bounds is None else Code(f"_bounded({read}, {bounds[0]}, {bounds[1]}, {literal(place)})")
 
 
 def _left_out(section: str, name: str, value: str) -> str:

@@ -11,12 +11,11 @@ from typing import TypeVar
 from formulaseed.ir.attributes import _attribute_at, _read_attribute
 from formulaseed.language.dates import _iso_date
 from formulaseed.language.json_values import JsonObject, JsonValue, _shown
-from formulaseed.language.typos import _similar, _typo_of
+from formulaseed.language.typos import _typo_of
 
 _Number = TypeVar("_Number", int, float)
 _Found = TypeVar("_Found")
 _Default = TypeVar("_Default")
-_Value = TypeVar("_Value", bound=str)
 
 _LARGEST = 1.7976931348623157e308
 
@@ -25,10 +24,7 @@ class EvaluationError(Exception):
     """A step has no value for these rows and this context: `kind` says why, `operands` for which values."""
 
     def __init__(self, step: str, kind: str, message: str, operands: tuple[float | str | None, ...] = ()) -> None:
-        self.step = step
-        self.kind = kind
-        self.message = message
-        self.operands = operands
+        self.step, self.kind, self.message, self.operands = step, kind, message, operands
         super().__init__(f"{step}: {kind}: {message}")
 
 
@@ -98,6 +94,11 @@ def _present(value: _Found | None, name: str, step: str) -> _Found:
     return value
 
 
+def _float_or_null(value: float | None) -> float | None:
+    """The value as a float, or null."""
+    return None if value is None else float(value)
+
+
 def _null_number(step: str) -> int:
     """A null that is none for certain, where a number is needed."""
     raise EvaluationError(step, "null", "a value is null", (None,))
@@ -114,15 +115,6 @@ def _substring_first(table: Mapping[str, _Found], source: str, default: _Default
         if key in source:
             return value
     return default
-
-
-def _substring_max(table: Mapping[str, _Number], source: str, default: _Default) -> _Number | _Default:
-    """The highest value among the keys that occur in the source."""
-    best: _Number | None = None
-    for key, value in table.items():
-        if key in source and (best is None or value > best):
-            best = value
-    return default if best is None else best
 
 
 def _found(value: _Found | None, source: str, step: str) -> _Found:
@@ -146,30 +138,38 @@ def _expect_object(value: JsonValue, what: str) -> None:
 def _object(row: JsonObject, name: str) -> JsonObject:
     """A section of a JSON row. It must be there: otherwise a misspelt one would give every default."""
     _expect_object(row, "a row")
-    section = row.get(name)
+    if name not in row:
+        keys = ", ".join(f"`{str(key)[:40]}`" for key in row)
+        raise DataError(f"`{name}` is missing; the row has {keys[:400] or 'no keys'}")
+    section = row[name]
     if isinstance(section, dict):
         return section
-    if name in row:
-        raise DataError(f"`{name}` must be an object, not {_shown(section)}")
-    for key in row:
-        if _similar(name, key) or key.casefold()[: len(name)] == name:
-            raise DataError(f"`{name}` is missing, but there is `{key[:80]}`: rename it")
-    raise DataError(f"`{name}` is missing; it must be an object")
+    raise DataError(f"`{name}` must be an object, not {_shown(section)}")
+
+
+_STANDARD: dict[str, tuple[str, ...]] = {
+    "meta": ("stars", "useful", "funny", "cool", "year", "month", "date"),
+    "context": (
+        "name", "categories", "address", "city", "state", "postal_code", "stars", "review_count", "is_open", "latitude",
+        "longitude",
+    ),
+}  # fmt: skip
 
 
 def _left_out(record: JsonObject, section: str, name: str, inputs: Mapping[str, tuple[str, ...]]) -> bool:
     """True for a field that is null or absent. Raises DataError where a key is a typo of an absent one."""
-    typo = None if name in record else _typo_of(name, record, inputs[section])
+    known = inputs.get(section, ()) + _STANDARD.get(section, ())
+    typo = None if name in record else _typo_of(name, record, known)
     if typo is not None:
         fix = f"rename it, or give `{name}` as null"
         raise DataError(f"`{section}.{name}` is missing, but there is `{typo[:80]}`: {fix}")
     return True
 
 
-def _choice(values: Mapping[str, _Value], value: JsonValue, place: str) -> _Value:
+def _choice(values: Mapping[object, _Found], value: JsonValue, place: str) -> _Found:
     found = values.get(value) if isinstance(value, str) else None
     if found is None:
-        raise _refused(place, f"one of {', '.join(values)}", value)
+        raise _refused(place, f"one of {', '.join(str(each) for each in values)}", value)
     return found
 
 
@@ -194,9 +194,7 @@ def _integer(value: JsonValue, place: str) -> int:
 
 
 def _number(value: JsonValue, place: str) -> float:
-    if isinstance(value, float) and -1e100 <= value <= 1e100:
-        return value
-    if isinstance(value, int) and -1e100 <= value <= 1e100 and not isinstance(value, bool):
+    if isinstance(value, int | float) and -1e100 <= value <= 1e100 and not isinstance(value, bool):
         return float(value)
     raise _refused(place, "a number from -1e100 to 1e100", value)
 
@@ -233,7 +231,33 @@ def _numeral_at(record: JsonObject, name: str, path: tuple[str, ...]) -> JsonVal
     return value
 
 
-def _inside(record: JsonObject, path: tuple[str, ...]) -> JsonValue:
+def _field(record: JsonObject, name: str, known: tuple[str, ...] = ()) -> JsonValue:
+    """A field of the root entity, which may be given inside its object or without it."""
+    path = tuple(name.split("."))
+    inside, direct = _value_inside(record, path), _value_inside(record, path[1:])
+    if isinstance(inside, str | int | float) and direct is not None and inside != direct:
+        raise DataError(f"`{name}` is given twice, with different values")
+    if inside is None and direct is None:
+        _refuse_misspelt(record, (path, path[1:]), known)
+    return direct if inside is None else inside
+
+
+def _inside(record: JsonObject, name: str, known: tuple[str, ...] = ()) -> JsonValue:
+    """A field of an entity, which is an object in the record; null where that is missing."""
+    path = tuple(name.split("."))
+    found = _value_inside(record, path)
+    if found is None:
+        _refuse_misspelt(record, (path,), known)
+    return found
+
+
+def _prefixed(record: JsonObject, name: str, known: tuple[str, ...] = ()) -> JsonValue:
+    """A field that is given inside its entity only: without it, its name is that of another entity."""
+    _is_there(record, name.split(".")[1])
+    return _inside(record, name, known)
+
+
+def _value_inside(record: JsonObject, path: tuple[str, ...]) -> JsonValue:
     """The value at a path of objects inside one another; null where one of them is missing."""
     section = record
     for name in path[:-1]:
@@ -246,13 +270,6 @@ def _inside(record: JsonObject, path: tuple[str, ...]) -> JsonValue:
     return section.get(path[-1])
 
 
-def _either(inside: JsonValue, direct: JsonValue, name: str) -> JsonValue:
-    """A field that may be given inside its entity or without it."""
-    if isinstance(inside, str | int | float) and direct is not None and inside != direct:
-        raise DataError(f"`{name}` is given twice, with different values")
-    return direct if inside is None else inside
-
-
 def _is_there(record: JsonObject, name: str) -> bool | None:
     """True where the record has this entity, null where it has none."""
     found = record.get(name)
@@ -261,8 +278,8 @@ def _is_there(record: JsonObject, name: str) -> bool | None:
     raise DataError(f"`{name}` must be an object or null, not {_shown(found)}")
 
 
-def _misspelt(record: JsonObject, paths: tuple[tuple[str, ...], ...], known: tuple[str, ...]) -> bool:
-    """False for a field that is null or absent. Raises DataError where a key is a typo of an absent one."""
+def _refuse_misspelt(record: JsonObject, paths: tuple[tuple[str, ...], ...], known: tuple[str, ...]) -> None:
+    """Raise DataError where a key is a typo of an absent field."""
     for path in paths:
         section = record
         for name in path:
@@ -272,26 +289,13 @@ def _misspelt(record: JsonObject, paths: tuple[tuple[str, ...], ...], known: tup
                 raise DataError(f"`{'.'.join(path)}` is missing, but there is `{typo[:80]}`: {fix}")
             found = section.get(name)
             section = found if isinstance(found, dict) else {}
-    return False
-
-
-def _prefixed(record: JsonObject, path: tuple[str, ...]) -> JsonValue:
-    """Read a field that is given inside its entity only: without it, its name is that of another entity."""
-    _is_there(record, path[1])
-    return _inside(record, path)
-
-
-def _year_and_month(value: JsonValue, place: str) -> tuple[int, int]:
-    found = _iso_date(value) if isinstance(value, str) else None
-    if found is None:
-        raise _refused(place, "an ISO date such as 2018-04-14 or 2018-04-14 12:18:05", value)
-    return found
 
 
 def _date(value: JsonValue, place: str) -> str:
     """An ISO date or date-time, as it is given."""
-    _year_and_month(value, place)
-    return _string(value, place)
+    if isinstance(value, str) and _iso_date(value):
+        return value
+    raise _refused(place, "an ISO date such as 2018-04-14 or 2018-04-14 12:18:05", value)
 
 
 def _date_part(meta: JsonObject, name: str) -> JsonValue:
@@ -299,13 +303,13 @@ def _date_part(meta: JsonObject, name: str) -> JsonValue:
     given, date = meta.get(name), meta.get("date")
     if date is None:
         return given
-    year, month = _year_and_month(date, "meta.date")
-    part = year if name == "year" else month
-    if given is None:
-        return part
-    if _integer(given, f"meta.{name}") != part:
-        raise DataError(f"`meta.{name}` is {given!r}, but `meta.date` is {date!r}")
-    return given
+    found = _iso_date(date) if isinstance(date, str) else None
+    if found is None:
+        raise _refused("meta.date", "an ISO date such as 2018-04-14 or 2018-04-14 12:18:05", date)
+    part = found[0] if name == "year" else found[1]
+    if given is not None and (given != part or isinstance(given, bool)):
+        raise DataError(f"`meta.{name}` is {_shown(given)}, but `meta.date` is {date!r}")
+    return part
 
 
 def _bounded(value: _Number, low: float, high: float, place: str) -> _Number:

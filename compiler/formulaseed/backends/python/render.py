@@ -6,6 +6,7 @@ In: `ModuleView`. Out: Python source. The environment refuses every value that i
 from __future__ import annotations
 
 import ast
+import re
 from dataclasses import dataclass, fields
 from functools import cache
 from itertools import pairwise
@@ -13,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from formulaseed.backends.python import prelude
-from formulaseed.backends.python.code import Code
+from formulaseed.backends.python.code import LINE_LENGTH, Code
 from formulaseed.backends.python.functions import helper_sources
 from formulaseed.backends.python.plan import ModuleView
 from formulaseed.backends.python.requests_plan import RequestsView
@@ -27,13 +28,11 @@ from formulaseed.resources import resource_folder
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-LINE_LENGTH = 120
 View = ModuleView | RequestsView | RulesView
 _JSON = frozenset({"JsonValue", "JsonObject"})
 """Types that every module defines."""
 _FROM = {
-    "collections.abc": ("Callable", "Iterable", "Mapping", "Sequence"),
-    "functools": ("cached_property",),
+    "collections.abc": ("Iterable", "Mapping", "Sequence"),
     "typing": ("Final", "Literal", "NamedTuple", "TypeAlias", "TypeVar"),
 }
 
@@ -62,7 +61,7 @@ class RenderedModule:
     helpers: str
 
     def source(self, *, formatted: bool) -> str:
-        body = format_body(self.body) if formatted else self.body
+        body = format_body(self.body) if formatted and needs_black(self.body) else self.body
         return sealed(f"{body.rstrip()}\n\n\n{self.helpers}\n")
 
 
@@ -94,6 +93,16 @@ def _environment() -> Environment:
         autoescape=False,
         keep_trailing_newline=True,
     )
+
+
+_WHOLE = re.compile(r'\s*(?:#|"""|"(?:[^"\\]|\\.)*",  #)')
+"""Lines that black does not split: comments, docstrings, a literal with a comment."""
+
+
+def needs_black(source: str) -> bool:
+    """Return whether a line has to be split: the rest is printed as black prints it, which takes long to import."""
+    lines = [line for line in source.split("\n") if len(line) > LINE_LENGTH]
+    return any(not (line.endswith("# fmt: skip") or _WHOLE.match(line)) for line in lines)
 
 
 def format_body(source: str) -> str:

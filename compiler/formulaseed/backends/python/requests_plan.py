@@ -9,9 +9,17 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from formulaseed.backends.python.code import Code, comment_text, docstring_text, literal
+from formulaseed.backends.python.code import (
+    Code,
+    addresses_a_tool,
+    comment_text,
+    commented,
+    docstring_text,
+    listed,
+    literal,
+)
 from formulaseed.backends.python.names import FRAME_NAMES, Names
-from formulaseed.backends.python.plan import STYLE
+from formulaseed.backends.python.plan import header
 from formulaseed.diagnostics.model import number_of
 from formulaseed.requests.model import (
     Condition,
@@ -31,82 +39,47 @@ from formulaseed.requests.model import (
 )
 from formulaseed.requests.text import evidence_text
 
-_TAKEN = ("place", "known", "self", "evidence")
-_MODULE = (
-    "NAME", "REQUESTS_SHA256", "BODY_SHA256", "REQUESTS", "GOLD", "Evidence", "evaluate", "Restaurant", "Background",
-    "parse_restaurant", "parse_background",
-    "Truth", "Scalar", "Path", "SocialFilter", "Weight", "Program", "DataError", "JsonObject", "JsonValue",
-    "ast", "re", "warnings", "cached_property", "Callable", "Mapping", "Sequence", "Final", "Literal", "NamedTuple", "TypeAlias",
-)  # fmt: skip
-
-
-@dataclass(frozen=True, slots=True)
-class EvidenceView:
-    name: Code
-    comment: Code
-    code: Code
-
-
-@dataclass(frozen=True, slots=True)
-class RequestView:
-    id: Code
-    name: Code
-    about: Code
-    gold: Code
-    code: Code
-
 
 @dataclass(frozen=True, slots=True)
 class RequestsView:
     title: Code
-    header: tuple[Code, ...]
+    header: Code
     name: Code
     sha256: Code
-    evidence: tuple[EvidenceView, ...]
-    requests: tuple[RequestView, ...]
+    gold: Code
+    conditions: tuple[Code, ...]
+    requests: tuple[Code, ...]
 
 
 def plan_requests(program: Requests, *, path: str, sha256: str, bare: bool = False) -> RequestsView:
     """The view of a module; a `bare` one leaves out every text that only describes."""
-    names = Names((*_TAKEN, *FRAME_NAMES))
+    names = Names(FRAME_NAMES)
     called: dict[Evidence, Code] = {}
-    views = []
+    lines: list[Code] = []
     for request in program.requests:
         for condition in conditions(request.structure):
-            if condition.evidence not in called:
-                name = names.local(_plain(condition.aspect))
-                called[condition.evidence] = name
-                comment = Code("") if bare else comment_text(evidence_text(condition.evidence))
-                views.append(EvidenceView(name, comment, _evidence(condition.evidence)))
-    functions = Names(_MODULE)
+            evidence = condition.evidence
+            if evidence not in called:
+                called[evidence] = literal(names.local(_plain(condition.aspect)))
+                comment = "" if bare or isinstance(evidence, ItemMeta) else evidence_text(evidence)
+                comment = f"evidence: {comment}" if addresses_a_tool(comment) else comment
+                lines += commented(f"{called[evidence]}: {_evidence(evidence)},", comment_text(comment), 8)
+    requests: list[Code] = []
+    for request in program.requests:
+        about = comment_text(f"{request.scenario}: {request.text}")
+        requests += [] if bare else [Code(f"# {request.id}: {about}" if addresses_a_tool(about) else f"# {about}")]
+        requests.append(Code(f"{literal(request.id)}: {_node(request.structure, called)},"))
+    title = f"{program.name}: {number_of(len(program.requests), 'request')}"
+    gold = [f"{literal(request.id)}: {literal(request.gold_restaurant)}" for request in program.requests]
     return RequestsView(
-        title=Code("requests")
-        if bare
-        else docstring_text(f"{program.name}: {number_of(len(program.requests), 'request')}"),
-        header=() if bare else _header(path),
+        title=Code("") if bare else docstring_text(title),
+        header=header(path, bare),
         name=literal(program.name),
         sha256=literal(sha256),
-        evidence=tuple(views),
-        requests=tuple(
-            RequestView(
-                literal(request.id),
-                functions.local(_plain(request.id)),
-                Code("request") if bare else _sentence(docstring_text(f"{request.scenario}: {request.text}")),
-                literal(request.gold_restaurant),
-                _node(request.structure, called),
-            )
-            for request in program.requests
-        ),
+        gold=listed("GOLD: Final[dict[str, str]] = ", gold, "{}"),
+        conditions=tuple(lines),
+        requests=tuple(requests),
     )
-
-
-def _sentence(text: Code) -> Code:
-    return text if text.endswith((".", "!", "?", "…")) else Code(f"{text}.")
-
-
-def _header(path: str) -> tuple[Code, ...]:
-    source = f", from {path}" if path else ""
-    return (Code(f"Compiled by formulaseed, emission style {STYLE}{docstring_text(source)}."),)
 
 
 def _plain(text: str) -> str:
@@ -115,22 +88,22 @@ def _plain(text: str) -> str:
 
 
 def _node(node: Node, called: Mapping[Evidence, Code]) -> Code:
-    """`AND` is the least of its values, `OR` the greatest."""
+    """A structure over the values of its conditions."""
     if isinstance(node, Condition):
-        return Code(f"evidence.{called[node.evidence]}")
+        return Code(f"has[{called[node.evidence]}]")
     parts = [_node(arg, called) for arg in node.args]
     if len(parts) == 1:
         return parts[0]
-    return Code(f"{'min' if node.op == 'AND' else 'max'}({', '.join(parts)})")
+    return Code(f"{'and_' if node.op == 'AND' else 'or_'}({', '.join(parts)})")
 
 
 def _evidence(evidence: Evidence) -> Code:
     match evidence:
         case ItemMeta(path, rules):
             given = "".join(f", {rule.name}={literal(rule.value)}" for rule in rules)
-            return Code(f"_attribute(self.place, {_strings(path)}{given})")
+            return Code(f"_attribute(place, {_strings(path)}{given})")
         case ItemHours(path, start, end):
-            return Code(f"_open_during(self.place, {_strings(path)}, {start}, {end})")
+            return Code(f"_open_during(place, {_strings(path)}, {start}, {end})")
         case ReviewText(pattern, weight, social_filter, least):
             more = _options(least, social_filter)
             if weight is not None:
@@ -138,26 +111,24 @@ def _evidence(evidence: Evidence) -> Code:
                 more += f", weight=({_strings(weight.field)}, {bound}, {weight.min_credible_matches})"
             if evidence.source != pattern:
                 more += f", pattern={literal(evidence.source)}"
-            return Code(f"_review_text(self.place, self.known, {literal(pattern)}{more})")
+            return Code(f"_review_text(place, known, {literal(pattern)}{more})")
         case ReviewMeta(path, op, value, agg, count, min_stars):
             more = f", count={count}" if agg == "count" else ""
             more += f", min_stars={literal(min_stars)}" if min_stars is not None else ""
             test = f"{literal(op)}, {literal(value)}, {literal(agg)}"
-            return Code(f"_review_meta(self.place, {_strings(path)}, {test}{more})")
+            return Code(f"_review_meta(place, {_strings(path)}, {test}{more})")
         case GroupRating(path, operator, value, metric, comparison, threshold):
             group = f"{_strings(path)}, {literal(operator)}, {literal(value)}"
             return Code(
-                f"_group_rating(self.place, {group}, {literal(metric)}, {literal(comparison)}, {literal(threshold)})"
+                f"_group_rating(place, {group}, {literal(metric)}, {literal(comparison)}, {literal(threshold)})"
             )
         case NotOnlyEasyRaters(generous, harsh):
-            return Code(f"_not_only_easy_raters(self.place, {literal(generous)}, {literal(harsh)})")
+            return Code(f"_not_only_easy_raters(place, {literal(generous)}, {literal(harsh)})")
         case Sentiment(topic, sentiment, least, social_filter):
             asked = f"{literal(topic)}, {literal(sentiment)}"
-            return Code(f"_sentiment(self.place, self.known, {asked}{_options(least, social_filter)})")
+            return Code(f"_sentiment(place, known, {asked}{_options(least, social_filter)})")
         case SocialRating(min_stars, least, social_filter):
-            return Code(
-                f"_social_rating(self.place, self.known, {literal(min_stars)}, {least}, {_friends(social_filter)})"
-            )
+            return Code(f"_social_rating(place, known, {literal(min_stars)}, {least}, {_friends(social_filter)})")
 
 
 def _options(least: int, social_filter: SocialFilter | None) -> str:

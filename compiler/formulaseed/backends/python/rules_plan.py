@@ -9,17 +9,15 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from formulaseed.backends.python.code import Code, addresses_a_tool, comment_text, docstring_text, literal
+from formulaseed.backends.python.code import Code, addresses_a_tool, comment_text, docstring_text, listed, literal
 from formulaseed.backends.python.expressions import ExpressionPrinter, Parts, Printed
 from formulaseed.backends.python.names import Names
-from formulaseed.backends.python.plan import STYLE, Alias, FieldView
+from formulaseed.backends.python.parsing import called
+from formulaseed.backends.python.plan import Alias, FieldView, header
 from formulaseed.diagnostics.model import number_of
 from formulaseed.ir import nodes
-from formulaseed.language import typed
-from formulaseed.language.functions import TO_FLOAT
 from formulaseed.language.operators import ATOM
-from formulaseed.language.printer import expression_text
-from formulaseed.language.typed import Expr, Symbol, SymbolKind
+from formulaseed.language.typed import Symbol, SymbolKind
 from formulaseed.language.types import Base
 
 _MODULE_NAMES = (
@@ -37,7 +35,6 @@ class RuleView:
     name: Code
     function: Code
     about: Code
-    formula: Code
     code: Code
 
 
@@ -51,14 +48,16 @@ class GivenView:
 
 @dataclass(frozen=True, slots=True)
 class RulesView:
-    title: Code
     about: Code
-    header: tuple[Code, ...]
+    header: Code
+    names: Code
     name: Code
     sha256: Code
     aliases: tuple[Alias, ...]
     record: tuple[FieldView, ...]
+    record_lines: tuple[Code, ...]
     given: tuple[GivenView, ...]
+    read: tuple[Code, ...]
     rules: tuple[RuleView, ...]
 
 
@@ -93,19 +92,18 @@ class _Planner:
             )
             for field, name in zip(program.record, names, strict=True)
         }
-        made = f"Compiled by formulaseed, emission style {STYLE}"
-        header = f"{made}, from {docstring_text(path)}." if path and not self.bare else f"{made}."
+        title = f"{program.task_name}: {number_of(len(program.steps), 'rule')}"
         return RulesView(
-            title=Code("rules")
-            if self.bare
-            else docstring_text(f"{program.task_name}: {number_of(len(program.steps), 'rule')}"),
-            about=Code("") if self.bare else docstring_text(program.description),
-            header=(Code(header),),
+            about=Code("") if self.bare else docstring_text(". ".join(filter(None, (title, program.description)))),
+            header=header(path, self.bare),
+            names=listed("RULES: Final = ", [literal(step.name) for step in program.steps]),
             name=literal(program.task_name),
             sha256=literal(sha256),
             aliases=tuple(self.aliases.values()),
             record=record,
+            record_lines=tuple(line for view in record for line in view.declaration),
             given=tuple(given),
+            read=tuple(called("return Record", [view.read for view in record], 4)),
             rules=tuple(
                 self.rule(step, function, symbols) for step, function in zip(program.steps, self.functions, strict=True)
             ),
@@ -120,12 +118,11 @@ class _Planner:
         entity, *path = name.split(".")
         if not path:
             return Code(f"_is_there(record, {literal(entity)})")
-        inside, direct = f"_inside(record, {_tuple([entity, *path])})", self.reference.direct_path(name)
-        if entity == self.reference.root and not direct:
-            return Code(f"_prefixed(record, {_tuple([entity, *path])})")
-        if not direct:
-            return Code(inside)
-        return Code(f"_either({inside}, _inside(record, {_tuple(direct)}), {literal(self.program.spelled(name))})")
+        reader = "_inside"
+        if entity == self.reference.root:
+            reader = "_field" if self.reference.direct_path(name) else "_prefixed"
+        similar = self.reference.similar(name)
+        return Code(f"{reader}(record, {literal(name)}{f', {_tuple(similar)}' if similar else ''})")
 
     def field(self, field: nodes.InputField, name: Code, local: Code) -> FieldView:
         ty, place = field.ty, literal(self.program.spelled(field.name))
@@ -138,10 +135,7 @@ class _Planner:
         else:
             code, read = Code(_TYPES[ty.base]), f"_{_READERS[ty.base]}({local}, {place})"
         if ty.nullable:
-            paths = [tuple(field.name.split(".")), *filter(None, [self.reference.direct_path(field.name)])]
-            shown, known = ", ".join(map(_tuple, paths)), _tuple(self.reference.similar(field.name))
-            absent = f"{local} is None and not _misspelt(record, ({shown},), {known})"
-            return FieldView(name, Code(f"{code} | None"), Code(f"None if {absent} else {read}"), comment)
+            return FieldView(name, Code(f"{code} | None"), Code(f"None if {local} is None else {read}"), comment)
         return FieldView(name, code, Code(read), comment)
 
     def beside(self, name: str, description: str) -> Code:
@@ -162,24 +156,13 @@ class _Planner:
         assert isinstance(step.operation, nodes.Formula)
         result = step.operation.expression
         about = Code("rule") if self.bare else docstring_text(step.description or step.name)
-        written = result.arguments[0] if isinstance(result, typed.Call) else result
         parts = Parts(Names((*_MODULE_NAMES, *self.functions)))
         return RuleView(
             literal(step.name),
             function,
             about if about.endswith((".", "!", "?", "…")) else Code(f"{about}."),
-            Code("") if self.bare else comment_text(expression_text(written)),
-            _code(ExpressionPrinter(symbols, step.name, parts), result),
+            ExpressionPrinter(symbols, step.name, parts).finished(result, as_float=True).code,
         )
-
-
-def _code(printer: ExpressionPrinter, result: Expr) -> Code:
-    """The result as a float: nothing is put around what surely is one."""
-    if isinstance(result, typed.Call) and result.function == TO_FLOAT.name:
-        inner = printer.finished(result.arguments[0])
-        if inner.floats:
-            return inner.code
-    return printer.finished(result).code
 
 
 def _tuple(names: Sequence[str]) -> str:

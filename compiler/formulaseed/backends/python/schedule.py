@@ -46,7 +46,7 @@ class _Scheduler:
         for step in steps:
             if isinstance(step.operation, nodes.Filter):
                 continue
-            if step.is_aggregate and not self._join(step):
+            if step.needs_pass and not self._join(step):
                 self.items.append(Pass([step]))
             self.items.append(step)
         return self.items
@@ -88,7 +88,7 @@ class _Scheduler:
             if places[name] < index:
                 continue
             other = self.by_name[name]
-            if other.is_aggregate or name in self.raising:
+            if other.needs_pass or name in self.raising:
                 return None
             if places[name] not in needed:
                 needed.add(places[name])

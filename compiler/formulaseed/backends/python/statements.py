@@ -5,23 +5,18 @@ In: a checked program and the names that its symbols have. Out: indented lines. 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from formulaseed.backends.python.code import Code, addresses_a_tool, comment_text, literal
-from formulaseed.backends.python.expressions import ExpressionPrinter, Parts, Printed
+from formulaseed.backends.python.blocks import INDENT, Guarded, Test, indented, nested
+from formulaseed.backends.python.code import LINE_LENGTH, Code, addresses_a_tool, comment_text, literal
+from formulaseed.backends.python.expressions import ExpressionPrinter, Parts, Printed, native_call
 from formulaseed.backends.python.schedule import Pass, schedule
 from formulaseed.ir import nodes
 from formulaseed.ir.text import step_text
 from formulaseed.language import typed
-from formulaseed.language.operators import AND
 from formulaseed.language.typed import Expr, Symbol, SymbolKind
-from formulaseed.language.types import Base
-
-_INDENT = "    "
-
-_DEEPEST = 10
-"""So many conditions that neighbours share stand inside one another; Python knows a hundred indentations."""
+from formulaseed.language.types import Base, Type, Value
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,54 +32,37 @@ class Vocabulary:
     parts: Parts
 
 
-@dataclass(frozen=True, slots=True)
-class _Guarded:
-    """Statements under conditions, in one loop: `if a: if b: body`, with neighbours sharing their first ones."""
-
-    conditions: tuple[Expr, ...]
-    extra: Code | None
-    comment: Code
-    body: tuple[Code, ...]
-    step: str
-
-
 class StatementPrinter:
-    """Prints the body of `trace` and of `evidence`."""
+    """Prints the body of `_compute` and of `evidence`."""
 
     def __init__(self, program: nodes.Program, vocabulary: Vocabulary) -> None:
         self.vocabulary = vocabulary
         self.filters = {s.name: s for s in program.steps if isinstance(s.operation, nodes.Filter)}
         self.steps = [s for s in program.steps if not isinstance(s.operation, nodes.Filter)]
         self.symbols = dict(vocabulary.symbols)
-        self.lazy: set[str] = set()
-        self.conditions: dict[Code, Expr] = {}
+        self.inlined: set[str] = set()
+        self.tests: dict[Code, Test] = {}
         """The conditions of rows by how they are printed: the same words may be safe behind one guard, and not another."""
-        self.raising: set[int] = set()
-        """The conditions of rows that may raise, by identity."""
-        self.nullable = {
-            *(Symbol(SymbolKind.EXTRACTION, field.name) for field in program.fields if field.ty.nullable),
-            *(Symbol(SymbolKind.META, field.name) for field in program.meta if field.ty.nullable),
-            *(Symbol(SymbolKind.CONTEXT, field.name) for field in program.context if field.ty.nullable),
-            *(Symbol(SymbolKind.STEP, step.name) for step in self.steps if step.ty.nullable),
-        }
-        self._make_filters_lazy()
-        self._find_floats()
+        inputs = (
+            (SymbolKind.EXTRACTION, program.fields),
+            (SymbolKind.META, program.meta),
+            (SymbolKind.CONTEXT, program.context),
+        )
+        self.nullable = {Symbol(kind, field.name) for kind, fields in inputs for field in fields if field.ty.nullable}
+        self.nullable |= {Symbol(SymbolKind.STEP, step.name) for step in self.steps if step.ty.nullable}
+        self._inline_filters()
 
-    def trace(self) -> list[Code]:
+    def computation(self) -> list[Code]:
         """Every step's value into its local."""
-        return self._computed(self.steps, least_passes=2)
+        return self._computed(self.steps)
 
-    def _computed(self, steps: Sequence[nodes.Step], least_passes: int) -> list[Code]:
-        """The steps' values into their locals; with so many passes over them the rows are kept."""
-        items = schedule(steps, self._raises)
+    def _computed(self, steps: Sequence[nodes.Step]) -> list[Code]:
         lines: list[Code] = []
-        if sum(isinstance(item, Pass) for item in items) >= least_passes:
-            lines.append(Code("rows = tuple(rows)"))
-        for item in items:
+        for item in schedule(steps, self._raises):
             lines += self._pass(item) if isinstance(item, Pass) else self._step(item)
         return lines
 
-    def _asked_for(self, used: set[Symbol]) -> list[nodes.Step]:
+    def _needed_for(self, used: set[Symbol]) -> list[nodes.Step]:
         """The steps among the symbols, and those that they use, in the seed's order."""
         wanted: set[str] = set()
         stack = [symbol.name for symbol in used if symbol.kind is SymbolKind.STEP]
@@ -96,74 +74,47 @@ class StatementPrinter:
                 stack += [symbol.name for symbol in by_name[name].symbols() if symbol.kind is SymbolKind.STEP]
         return [step for step in self.steps if step.name in wanted]
 
-    def evidence(self) -> list[Code]:
-        """One loop that notes, for each aggregate, the positions of the rows that it counts."""
-        aggregates = [step for step in self.steps if step.is_aggregate and not step.part_of]
-        guarded = [
-            _Guarded(
-                self._conditions(step),
-                None,
-                Code(""),
-                (Code(f"counted[{literal(step.name)}].append(position)"),),
-                step.owner,
-            )
-            for step in aggregates
-        ]
-        used = {s for step in aggregates for part in typed.conjuncts(_where(step)) for s in _symbols(part)}
+    def evidence(self) -> tuple[list[Code], list[Code]]:
+        """Each aggregate's name with the positions that it begins with; one loop that notes the rows that each counts."""
+        counted, items = [], []
+        for step in self.steps:
+            if step.is_aggregate and not step.part_of:
+                counts_all = not step.needs_pass
+                counted.append(Code(f"{literal(step.name)}: {'list(range(len(rows)))' if counts_all else '[]'}"))
+                if not counts_all:
+                    body = (Code(f"counted[{literal(step.name)}].append(position)"),)
+                    items.append(Guarded(self._tests(step), body))
+        used = {symbol for item in items for test in item.tests for symbol in typed.symbols_in(test.expression)}
+        if not items:
+            return counted, []
         head = f"for position, {self._target(used, parenthesized=True)} in enumerate(rows):"
-        before = self._asked_for(used)  # a condition of a seed v1 may ask for the value of a step
-        lines = self._computed(before, least_passes=1) if before else []
-        return [*lines, Code(head), *_indented([*self._filter_lines(used), *self._blocks(guarded)])]
+        before = self._needed_for(used)  # a condition of a seed v1 may ask for the value of a step
+        return counted, [*self._computed(before), Code(head), *indented(self._body(items, used))]
 
     # --- filters
 
-    def _make_filters_lazy(self) -> None:
+    def _inline_filters(self) -> None:
         """Some filters are printed where they are used instead of into a local.
 
         One that may raise, so that it is asked only when it matters; one that tests what may be null, so that
         a type checker sees the test.
         """
         for name, step in self.filters.items():
-            operation = step.operation
-            assert isinstance(operation, nodes.Filter)
-            nullable = any(node.info.ty.nullable for node in typed.walk(operation.condition))
-            if nullable or self._printer(name).finished(operation.condition).raises:
-                self.lazy.add(name)
-
-    def _find_floats(self) -> None:
-        """Note which steps surely are floats: see `Printed.floats`."""
-        for step in self.steps:
-            symbol = Symbol(SymbolKind.STEP, step.name)
-            self.symbols[symbol] = replace(self.symbols[symbol], floats=self._is_float(step))
-
-    def _is_float(self, step: nodes.Step) -> bool:
-        printer = self._printer(step.owner)
-        match step.operation:
-            case nodes.Aggregate("sum"):
-                return step.ty.base is Base.NUMBER
-            case nodes.Aggregate("max" | "min", expression, _, default) if expression is not None:
-                return printer.print(expression).floats and not isinstance(default, int)
-            case nodes.Formula(expression):
-                return printer.print(expression).floats
-            case nodes.Const(value):
-                return isinstance(value, float)
-            case nodes.Lookup(_, table, _, has_default, default):
-                values = [value for _, value in table] + ([default] if has_default else [])
-                return all(isinstance(value, float) for value in values)
-            case nodes.Case(rules, otherwise):
-                return all(isinstance(value, float) for value in (*(then for _, then in rules), otherwise))
-            case _:
-                return False
+            condition = _condition(step)
+            printed = self._printer(name).finished(condition)
+            if printed.raises or any(node.info.ty.nullable for node in typed.walk(condition)):
+                self.inlined.add(name)
+                self.symbols[Symbol(SymbolKind.FILTER, name)] = printed
 
     def _printer(self, step: str) -> ExpressionPrinter:
         symbols = self.symbols
-        if self.lazy:
+        if self.inlined:  # their faults are the step's
             symbols = dict(symbols)
             for name in self.filters:
-                if name in self.lazy:
-                    operation = self.filters[name].operation
-                    assert isinstance(operation, nodes.Filter)
-                    printed = ExpressionPrinter(symbols, step, self.vocabulary.parts).finished(operation.condition)
+                if name in self.inlined:
+                    printed = ExpressionPrinter(symbols, step, self.vocabulary.parts).finished(
+                        _condition(self.filters[name])
+                    )
                     symbols[Symbol(SymbolKind.FILTER, name)] = printed
         return ExpressionPrinter(symbols, step, self.vocabulary.parts)
 
@@ -178,37 +129,85 @@ class StatementPrinter:
                 stack += [s for s in self.filters[name].symbols() if s.kind is SymbolKind.FILTER]
         return [step for name, step in self.filters.items() if name in wanted]
 
-    def _filter_lines(self, used: set[Symbol]) -> list[Code]:
-        lines: list[Code] = []
-        for step in self._filters_among(used):
-            if step.name not in self.lazy:
-                operation = step.operation
-                assert isinstance(operation, nodes.Filter)
-                condition = self._printer(step.owner).finished(operation.condition)
-                lines.append(_comment(step, "$"))
-                lines.append(Code(f"{self.symbols[Symbol(SymbolKind.FILTER, step.name)].code} = {condition.code}"))
-        return lines
-
     # --- loops
 
-    def _conditions(self, step: nodes.Step) -> tuple[Expr, ...]:
-        """What must hold for a row to count; equal conditions are one object, so that comparing them takes no time."""
-        found = []
+    def _tests(self, step: nodes.Step) -> tuple[Test, ...]:
+        """What must hold for a row to count; equal conditions are one object."""
         printer = self._printer(step.owner)
-        for condition in typed.conjuncts(_where(step)):
-            printed = printer.finished(condition)
-            known = self.conditions.setdefault(printed.code, condition)
-            if printed.raises:
-                self.raising.add(id(known))
-            found.append(known)
-        return tuple(found)
+        where = step.operation.where if isinstance(step.operation, nodes.Aggregate) else None
+        return tuple(self._test(condition, printer) for condition in typed.conjuncts(where))
+
+    def _test(self, condition: Expr, printer: ExpressionPrinter) -> Test:
+        printed = printer.finished(condition)
+        if printed.code not in self.tests:
+            filter_, label = "", ""
+            if isinstance(condition, typed.Ref) and condition.symbol.kind is SymbolKind.FILTER:
+                is_inlined = condition.symbol.name in self.inlined
+                filter_, label = ("", condition.text) if is_inlined else (condition.symbol.name, "")
+            safe = not printed.raises and self._is_independent(condition)
+            self.tests[printed.code] = Test(condition, printed, safe, filter_, label)
+        return self.tests[printed.code]
+
+    def _is_independent(self, condition: Expr) -> bool:
+        """Whether Python computes it whatever the inputs are: no condition before it keeps it from a fault.
+
+        Where another decides that a row does not count, a sum that is infinite then does no harm.
+        """
+        match condition:
+            case typed.Ref(Symbol(SymbolKind.FILTER, name)):
+                return name not in self.inlined or self._is_independent(_condition(self.filters[name]))
+            case typed.Ref(symbol):
+                return symbol not in self.nullable
+            case typed.Comparison(first, operators, rest) if all(
+                operator in ("==", "!=") or isinstance(right, typed.List)
+                for operator, right in zip(operators, rest, strict=True)
+            ):  # which null takes part in
+                return all(
+                    self._is_independent(operand)
+                    for operand in (first, *rest)
+                    if not (isinstance(operand, typed.Ref) and operand.symbol in self.nullable)
+                )
+            case typed.Binary(operator) if operator not in ("+", "-", "*"):
+                return False
+            case typed.Call() | typed.Present():
+                return False
+            case _:
+                return all(map(self._is_independent, typed.children(condition)))
 
     def _pass(self, item: Pass) -> list[Code]:
-        lines = [line for step in item.aggregates for line in self._start(step)]
+        lines = self._starts(item.aggregates)
         guarded = [self._guarded(step) for step in item.aggregates]
         used = {symbol for step in item.aggregates for symbol in step.symbols()}
-        lines.append(Code(f"for {self._target(used)} in rows:"))
-        return [*lines, *_indented([*self._filter_lines(used), *self._blocks(guarded)]), Code("")]
+        return [*lines, Code(f"for {self._target(used)} in rows:"), *indented(self._body(guarded, used)), Code("")]
+
+    def _body(self, items: Sequence[Guarded], used: set[Symbol]) -> list[Code]:
+        """The statements of a loop: the filters in use, then what is counted under conditions."""
+        filters = {s.name: s for s in self._filters_among(used) if s.name not in self.inlined}
+        contents = {
+            name: tuple(self._test(part, self._printer(name)) for part in typed.conjuncts(_condition(step)))
+            for name, step in filters.items()
+        }
+        private = self._used_as_conditions_only(items, filters)
+        lines, opened = nested(items, {name: contents[name] for name in private})
+        for name in opened:
+            del filters[name]
+        before = []
+        for name, step in filters.items():
+            local = self.symbols[Symbol(SymbolKind.FILTER, name)].code
+            before.append(Code(f"{local} = {self._printer(name).finished(_condition(step)).code}"))
+        return [*before, *lines]
+
+    def _used_as_conditions_only(self, items: Sequence[Guarded], filters: Mapping[str, nodes.Step]) -> list[str]:
+        """The filters that no formula, and no part of a condition, uses."""
+        elsewhere: set[Symbol] = set()
+        for item in items:
+            for test in item.tests:
+                if not test.filter:
+                    elsewhere.update(typed.symbols_in(test.expression))
+            elsewhere.update(item.symbols)
+        for step in filters.values():
+            elsewhere.update(step.symbols())
+        return [name for name in filters if Symbol(SymbolKind.FILTER, name) not in elsewhere]
 
     def _target(self, used: set[Symbol], parenthesized: bool = False) -> str:
         """What a loop unpacks a row into; a field that the loop does not use goes into `_`."""
@@ -219,131 +218,81 @@ class StatementPrinter:
         target = ", ".join(names) + ("," if len(names) == 1 else "")
         return f"({target})" if parenthesized or len(names) == 1 else target
 
-    def _start(self, step: nodes.Step) -> list[Code]:
-        local = self.vocabulary.locals[step.name]
-        ty = self.vocabulary.types[step.name]
-        match step.operation:
-            case nodes.Aggregate("max" | "min"):
-                plain = ty.removesuffix(" | None")
-                return [Code(f"{local}: {plain} | None = None")]
-            case nodes.Aggregate("sum") if step.ty.base is Base.NUMBER:
-                return [Code(f"{local} = 0.0")]
-            case _:
-                return [Code(f"{local} = 0")]
-
-    def _guarded(self, step: nodes.Step) -> _Guarded:
-        local = self.vocabulary.locals[step.name]
-        printer = self._printer(step.owner)
-        conditions = self._conditions(step)
-        comment = _comment(step)
-        match step.operation:
-            case nodes.Aggregate("sum", expression) if expression is not None:
-                value = printer.print(expression)
-                tests_raise = any(printer.finished(condition).raises for condition in conditions)
-                if value.raises or tests_raise or step.ty.base is Base.INTEGER:
-                    value = printer.settled(value)
-                return _Guarded(conditions, None, comment, (Code(f"{local} += {value.code}"),), step.owner)
-            case nodes.Aggregate("max" | "min" as function, expression) if expression is not None:
-                value = printer.finished(expression)
-                sign = ">" if function == "max" else "<"
-                if isinstance(expression, typed.Ref):
-                    better = Code(f"({local} is None or {value.code} {sign} {local})")
-                    return _Guarded(conditions, better, comment, (Code(f"{local} = {value.code}"),), step.owner)
-                candidate = self.vocabulary.locals[f"candidate {step.name}"]
-                body = (
-                    Code(f"{candidate} = {value.code}"),
-                    Code(f"if {local} is None or {candidate} {sign} {local}:"),
-                    Code(f"{_INDENT}{local} = {candidate}"),
-                )
-                return _Guarded(conditions, None, comment, body, step.owner)
-            case _:
-                return _Guarded(conditions, None, comment, (Code(f"{local} += 1"),), step.owner)
-
-    def _blocks(self, guarded: Sequence[_Guarded], depth: int = 0) -> list[Code]:
-        """Neighbours that share a condition stand under one `if`."""
-        known = [frozenset(map(id, g.conditions)) for g in guarded]
-        raising = [any(id(condition) in self.raising for condition in g.conditions) for g in guarded]
+    def _starts(self, steps: Sequence[nodes.Step]) -> list[Code]:
+        """What aggregates begin with: counts together, as many as fit on a line."""
         lines: list[Code] = []
-        index = 0
-        while index < len(guarded):
-            shared, end = self._shared(guarded, known, raising, index) if depth < _DEEPEST else (None, index)
-            if shared is None:
-                lines += self._block(guarded[index])
-                index += 1
-                continue
-            inner = [
-                replace(g, conditions=tuple(c for c in g.conditions if c is not shared)) for g in guarded[index:end]
-            ]
-            head = self._condition((shared,), None, guarded[index].step)
-            lines += [Code(f"if {head}:"), *_indented(self._blocks(inner, depth + 1))]
-            index = end
+        counts = ""
+        for step in steps:
+            local = self.vocabulary.locals[step.name]
+            match step.operation:
+                case nodes.Aggregate("max" | "min"):
+                    ty = self.vocabulary.types[step.name].removesuffix(" | None")
+                    lines.append(Code(f"{local}: {ty} | None = None"))
+                case nodes.Aggregate("sum") if step.ty.base is Base.NUMBER:
+                    lines.append(Code(f"{local} = 0.0"))
+                case _ if counts and len(counts) + len(local) + 10 <= LINE_LENGTH:
+                    counts += f"{local} = "
+                    lines[-1] = Code(f"{counts}0")
+                    continue
+                case _:
+                    counts = f"{local} = "
+                    lines.append(Code(f"{counts}0"))
+                    continue
+            counts = ""
         return lines
 
-    def _shared(
-        self, guarded: Sequence[_Guarded], known: Sequence[frozenset[int]], raising: Sequence[bool], index: int
-    ) -> tuple[Expr | None, int]:
-        """The condition that most neighbours from `index` on share, and where they end; None where none does.
+    def _guarded(self, step: nodes.Step) -> Guarded:
+        """What an aggregate does with a row."""
+        local = self.vocabulary.locals[step.name]
+        printer = self._printer(step.owner)
+        tests = self._tests(step)
+        comment = (_comment(step),) if step.part_of else ()
+        match step.operation:
+            case nodes.Aggregate("sum", expression) if expression is not None:
+                value, term = printer.print(expression), expression
+                settles = value.raises or any(test.printed.raises for test in tests) or step.ty.base is Base.INTEGER
 
-        One that is not the first of all of them is moved before others, which is only right where none can raise, and
-        where it needs none of the others to hold.
-        """
-        best, best_end = None, index + 1
-        for condition in guarded[index].conditions:
-            end = index
-            while end < len(guarded) and id(condition) in known[end]:
-                end += 1
-            is_first = all(g.conditions[0] is condition for g in guarded[index:end])
-            if end > best_end and (is_first or (self._stands_alone(condition) and not any(raising[index:end]))):
-                best, best_end = condition, end
-        return best, best_end
+                def summed(printer: ExpressionPrinter) -> Printed:
+                    return printer.finished(term) if settles else printer.print(term)
 
-    def _stands_alone(self, condition: Expr) -> bool:
-        """Whether Python computes it whatever the inputs are: no condition before it keeps it from a fault.
+                body = self._caught(step, f"{local} += ", expression, summed)
+                guarded = Guarded(tests, (*comment, *body), value.raises)
+            case nodes.Aggregate("max" | "min" as function, expression) if expression is not None:
+                term, is_float = expression, step.ty.base is Base.NUMBER
 
-        Where another decides that a row does not count, a sum that is infinite then does no harm.
-        """
-        match condition:
-            case typed.Ref(Symbol(SymbolKind.FILTER, name)):
-                operation = self.filters[name].operation
-                assert isinstance(operation, nodes.Filter)
-                return name not in self.lazy or self._stands_alone(operation.condition)
-            case typed.Ref(symbol):
-                return symbol not in self.nullable
-            case typed.Comparison(first, operators, rest) if all(
-                operator in ("==", "!=") or isinstance(right, typed.List)
-                for operator, right in zip(operators, rest, strict=True)
-            ):  # which null takes part in
-                return all(
-                    self._stands_alone(operand)
-                    for operand in (first, *rest)
-                    if not (isinstance(operand, typed.Ref) and operand.symbol in self.nullable)
-                )
-            case typed.Binary(operator) if operator not in ("+", "-", "*"):
-                return False
-            case typed.Call() | typed.Present():
-                return False
+                def compared(printer: ExpressionPrinter) -> Printed:
+                    return printer.finished(term, as_float=is_float)
+
+                value = compared(printer)
+                sign = ">" if function == "max" else "<"
+                if isinstance(expression, typed.Ref) and not value.raises and value.code.isidentifier():
+                    better = Code(f"if {local} is None or {value.code} {sign} {local}:")
+                    return Guarded(tests, (*comment, better, Code(f"{INDENT}{local} = {value.code}")))
+                candidate = self.vocabulary.locals[f"candidate {step.name}"]
+                body = [
+                    *self._caught(step, f"{candidate} = ", expression, compared),
+                    Code(f"if {local} is None or {candidate} {sign} {local}:"),
+                    Code(f"{INDENT}{local} = {candidate}"),
+                ]
+                guarded = Guarded(tests, (*comment, *body), value.raises)
             case _:
-                return all(map(self._stands_alone, typed.children(condition)))
+                return Guarded(tests, (*comment, Code(f"{local} += 1")))
+        return replace(guarded, symbols=frozenset(typed.symbols_in(expression)))
 
-    def _block(self, guarded: _Guarded) -> list[Code]:
-        lines = [guarded.comment] if guarded.comment else []
-        condition = self._condition(guarded.conditions, guarded.extra, guarded.step)
-        if not condition:
-            return [*lines, *guarded.body]
-        return [*lines, Code(f"if {condition}:"), *_indented(guarded.body)]
-
-    def _condition(self, conditions: Sequence[Expr], extra: Code | None, step: str) -> Code:
-        printer = self._printer(step)
-        parts = [printer.finished(condition) for condition in conditions]
-        if parts and parts[0].code == "False":
-            return parts[0].code
-        if extra is None:
-            if len(parts) == 1:
-                return parts[0].code
-            return Code(" and ".join(part.at(AND + 1) for part in parts))
-        if not parts:
-            return Code(extra[1:-1])
-        return Code(" and ".join([*(part.at(AND + 1) for part in parts), extra]))
+    def _caught(
+        self, step: nodes.Step, target: str, expression: Expr, make: Callable[[ExpressionPrinter], Printed]
+    ) -> list[Code]:
+        """The statement; a single function that Python refuses itself is Python's own, whose error becomes the step's."""
+        printer = self._printer(step.owner)
+        call = native_call(expression)
+        if call is None:
+            return [Code(f"{target}{make(printer).code}")]
+        return [
+            Code("try:"),
+            Code(f"{INDENT}{target}{make(printer.with_native(call)).code}"),
+            Code("except ValueError:"),
+            Code(f"{INDENT}raise {printer.fault(call)} from None"),
+        ]
 
     # --- steps
 
@@ -351,23 +300,26 @@ class StatementPrinter:
         local = self.vocabulary.locals[step.name]
         printer = self._printer(step.owner)
         name = literal(step.owner)
+        comment = [_comment(step)] if step.part_of and not step.is_aggregate else []
         match step.operation:
+            case nodes.Aggregate() if not step.needs_pass:
+                return [Code(f"{local} = len(rows)")]
             case nodes.Aggregate(default=default, may_overflow=may_overflow):
                 if may_overflow:
                     return [Code(f"{local} = _finite({local}, {name})")]
                 if default is None:
                     return []
-                comment = Code(f"# {step.name}, over no review")
-                return [comment, Code(f"if {local} is None:"), Code(f"{_INDENT}{local} = {literal(default)}")]
+                over_none = literal(exact(default, step.ty))
+                return [Code(f"if {local} is None:  # over no review"), Code(f"{INDENT}{local} = {over_none}")]
             case nodes.Lookup():
-                return [_comment(step), *self._lookup(step, step.operation, printer)]
+                return [*comment, *self._lookup(step, step.operation, printer)]
             case nodes.Formula(expression):
-                value = printer.finished(expression)
-                return [_comment(step), Code(f"{self._declared(step)} = {value.code}")]
+                value = printer.finished(expression, as_float=step.ty.base is Base.NUMBER)
+                return [*comment, Code(f"{self._declared(step)} = {value.code}")]
             case nodes.Const(value_):
-                return [_comment(step), Code(f"{self._declared(step)} = {literal(value_)}")]
+                return [*comment, Code(f"{self._declared(step)} = {literal(exact(value_, step.ty))}")]
             case nodes.Case():
-                return self._case(step, step.operation, printer)
+                return [*comment, *self._case(step, step.operation, printer)]
             case nodes.Filter():
                 raise AssertionError("filters are no values")
 
@@ -385,28 +337,27 @@ class StatementPrinter:
     def _lookup(self, step: nodes.Step, operation: nodes.Lookup, printer: ExpressionPrinter) -> list[Code]:
         table, name = self.vocabulary.tables[step.name], literal(step.name)
         source = printer.finished(operation.source).code
-        default = literal(operation.default) if operation.has_default else Code("None")
+        default = literal(exact(operation.default, step.ty)) if operation.has_default else Code("None")
         if operation.match == "exact":
             found = f"{table}.get({source})" if operation.default is None else f"{table}.get({source}, {default})"
-        else:
-            found = f"_{operation.match}({table}, {source}, {default})"
+        else:  # the values of the other are in order, so that the first key found has the highest
+            found = f"_substring_first({table}, {source}, {default})"
         if not operation.has_default:
             found = f"_found({found}, {source}, {name})"
         return [Code(f"{self._declared(step)} = {found}")]
 
     def _case(self, step: nodes.Step, operation: nodes.Case, printer: ExpressionPrinter) -> list[Code]:
         local = self.vocabulary.locals[step.name]
-        lines = [_comment(step), Code(f"{local}: {self.vocabulary.types[step.name]}")]
+        declared = f"{local}: {self.vocabulary.types[step.name]}"
+        otherwise = literal(exact(operation.otherwise, step.ty))
         if not operation.rules:
-            return [lines[0], Code(f"{lines[1]} = {literal(operation.otherwise)}")]
-        word = "if"
+            return [Code(f"{declared} = {otherwise}")]
+        lines, word = [Code(declared)] if step.ty.values is not None else [], "if"
         for condition, then in operation.rules:
-            lines += [
-                Code(f"{word} {printer.finished(condition).code}:"),
-                Code(f"{_INDENT}{local} = {literal(then)}"),
-            ]
+            lines.append(Code(f"{word} {printer.finished(condition).code}:"))
+            lines.append(Code(f"{INDENT}{local} = {literal(exact(then, step.ty))}"))
             word = "elif"
-        return [*lines, Code("else:"), Code(f"{_INDENT}{local} = {literal(operation.otherwise)}")]
+        return [*lines, Code("else:"), Code(f"{INDENT}{local} = {otherwise}")]
 
     def _raises(self, step: nodes.Step) -> bool:
         """Whether the step may raise where it is computed; of an aggregate, inside its loop."""
@@ -421,21 +372,16 @@ class StatementPrinter:
         return any(printer.finished(expression).raises for expression in step.expressions())
 
 
-def _where(step: nodes.Step) -> Expr | None:
-    operation = step.operation
-    assert isinstance(operation, nodes.Aggregate)
-    return operation.where
+def _condition(step: nodes.Step) -> Expr:
+    assert isinstance(step.operation, nodes.Filter)
+    return step.operation.condition
 
 
-def _symbols(expression: Expr) -> list[Symbol]:
-    return [node.symbol for node in typed.walk(expression) if isinstance(node, typed.Ref)]
+def exact(value: Value, ty: Type) -> Value:
+    """The value as its step's type has it: a number is a float."""
+    return float(value) if ty.base is Base.NUMBER and isinstance(value, int) else value
 
 
-def _comment(step: nodes.Step, sign: str = "") -> Code:
-    part = f", part of {step.part_of}" if step.part_of else ""
-    text = f"{sign}{step.name}{part}: {comment_text(step_text(step))}"
+def _comment(step: nodes.Step) -> Code:
+    text = f"{step.name}, part of {step.part_of}: {comment_text(step_text(step))}"
     return Code(f"# step {text}" if addresses_a_tool(text) else f"# {text}")
-
-
-def _indented(lines: Sequence[Code]) -> list[Code]:
-    return [Code(f"{_INDENT}{line}") for line in lines]

@@ -27,10 +27,10 @@ class _Module:
     dialect: Dialect
 
 
-SEED_TEMPLATE = Template("module", _ERRORS, ("Iterable", "Mapping", "Sequence"))
+SEED_TEMPLATE = Template("module", _ERRORS, ("Mapping", "Sequence"))
 _MODULES: dict[KindName, _Module] = {
     "seed": _Module(plan_module, SEED_TEMPLATE, SEEDS),
-    "requests": _Module(plan_requests, Template("requests", _REQUESTS, ()), REQUESTS),
+    "requests": _Module(plan_requests, Template("requests", _REQUESTS, ("Mapping",)), REQUESTS),
     "rules": _Module(plan_rules, Template("rules", _ERRORS, ("Mapping", "Sequence")), SEEDS),
 }
 

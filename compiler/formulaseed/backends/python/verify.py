@@ -28,7 +28,7 @@ _QUIET = ["warnings.catch_warnings()", "warnings.simplefilter('ignore')"]
 _PART = re.compile(r"part(_[0-9]+)?")
 """What a part of a long formula is called."""
 
-_NO_TYPES = frozenset({"annotations", "cached_property"})
+_NO_TYPES = frozenset({"annotations"})
 """What is imported from somewhere and is no type."""
 
 
@@ -107,14 +107,6 @@ class _Own:
         """Whether this is the object that the function makes."""
         return isinstance(node, ast.Name) and node.id == self.object and self.function == "__init__"
 
-    def may_change(self, node: ast.expr) -> bool:
-        """Whether this is a variable, a field of the object, or an item of one of these."""
-        while isinstance(node, ast.Subscript):
-            node = node.value
-        if isinstance(node, ast.Attribute):
-            return isinstance(node.value, ast.Name) and node.value.id == self.object
-        return isinstance(node, ast.Name) and node.id in self.variables
-
 
 class _Verifier:
     """Holds one module against what the emitter writes: imports, constants, records, errors and functions."""
@@ -144,9 +136,6 @@ class _Verifier:
                     self._function(statement)
                 case ast.Assign(value=value):
                     self._constant(value)
-                case ast.AnnAssign(ast.Name(self.dialect.table), annotation, ast.Dict(keys, values)):
-                    self._annotation(annotation)
-                    self._table(keys, values)
                 case ast.AnnAssign(annotation=annotation, value=value):
                     self._annotation(annotation)
                     self._constant(value)
@@ -174,8 +163,6 @@ class _Verifier:
                 self._name(statement, name, self.functions)
             case ast.ClassDef(name, [ast.Name(base)], [], body, []) if base in self.dialect.bases:
                 self._members(statement, name, base, body)
-            case ast.ClassDef(name, [], [], body, []) if name in self.dialect.objects:
-                self._members(statement, name, "", body)
             case ast.ClassDef():
                 raise _Foreign(statement, "a class is a plain record or error")
             case _:
@@ -190,8 +177,6 @@ class _Verifier:
             match inner:
                 case ast.AnnAssign(ast.Name(field)):
                     self._field(inner, field, members)
-                case ast.FunctionDef(method) if not base and method != "__init__":
-                    self._field(inner, method, members)
         self.fields |= members
 
     def _name(self, node: ast.AST, name: str, kind: set[str]) -> None:
@@ -224,6 +209,11 @@ class _Verifier:
             case ast.Subscript(ast.Name() as name, index):
                 self._constant(name)
                 self._constant(index)
+            case ast.BinOp(left, ast.BitOr(), right):  # of types
+                self._constant(left)
+                self._constant(right)
+            case ast.Attribute(ast.Name(name), "_fields") if self.classes.get(name) == "NamedTuple":
+                return
             case ast.Call(ast.Name("TypeVar"), arguments, keywords) if "TypeVar" in self.imports:
                 for part in (*arguments, *(keyword.value for keyword in keywords)):
                     self._constant(part)
@@ -231,12 +221,6 @@ class _Verifier:
                 return
             case _:
                 raise _Foreign(value, "a module's constants are literals")
-
-    def _table(self, keys: list[ast.expr | None], values: list[ast.expr]) -> None:
-        """Functions of the module by their names."""
-        for key, value in zip(keys, values, strict=True):
-            if not isinstance(key, ast.Constant) or not isinstance(value, ast.Name) or value.id not in self.functions:
-                raise _Foreign(value, "the table holds functions of the module by name")
 
     def _is_type(self, name: str) -> bool:
         known: tuple[Collection[str], ...] = (self.dialect.builtins, self.imports, self.constants, self.classes)
@@ -257,16 +241,10 @@ class _Verifier:
             match statement:
                 case ast.Expr() if place == 0 and _is_text(statement):
                     continue
-                case ast.AnnAssign(ast.Name(), annotation, value) if base == "NamedTuple" or not (base or value):
+                case ast.AnnAssign(ast.Name(), annotation, value) if base == "NamedTuple":
                     self._annotation(annotation)
                     self._constant(value)
-                case ast.FunctionDef(name, decorator_list=[]) if not base or (
-                    name == "__init__" and base != "NamedTuple"
-                ):
-                    self._function(statement, is_method=True)
-                case ast.FunctionDef(args=ast.arguments(args=[_]), decorator_list=[ast.Name("cached_property")]) if (
-                    not base and "cached_property" in self.imports
-                ):
+                case ast.FunctionDef("__init__", decorator_list=[]) if base != "NamedTuple":
                     self._function(statement, is_method=True)
                 case _:
                     raise _Foreign(statement, "a class is a plain record or error")
@@ -275,23 +253,22 @@ class _Verifier:
 
     def _function(self, function: ast.FunctionDef, is_method: bool = False) -> None:
         given = function.args
-        is_decorated = bool(function.decorator_list) and not is_method
-        has_rest = given.kwarg is not None and given.kwarg.arg != self.dialect.rest
-        if is_decorated or has_rest or given.vararg or given.kwonlyargs or given.posonlyargs:
+        rest = [argument for argument in (given.vararg, given.kwarg) if argument is not None]
+        has_others = any(argument.arg not in self.dialect.rest for argument in rest)
+        if function.decorator_list or has_others or given.kwonlyargs or given.posonlyargs:
             raise _Foreign(function, "a function takes plain arguments, and is not decorated")
         for default in given.defaults:
             if not isinstance(default, ast.Constant | ast.Name | ast.Tuple):
                 raise _Foreign(default, "a default must be a literal or a name")
             self._constant(default)
         self._annotation(function.returns)
-        takes = [*given.args, *([given.kwarg] if given.kwarg else [])]
+        takes = [*given.args, *rest]
         for argument in takes:
             self._annotation(argument.annotation)
         nodes = list(self._inside(function))
         arguments = {argument.arg for argument in takes}
         bases = {id(node.value) for node in nodes if isinstance(node, ast.Attribute)}
         added = {id(node.target) for node in nodes if isinstance(node, ast.AugAssign)}
-        kept = {id(node.targets[0]) for node in nodes if isinstance(node, ast.Assign) and _keeps(node)}
         names = [node for node in nodes if isinstance(node, ast.Name)]
         stored = {name.id for name in names if isinstance(name.ctx, ast.Store) and id(name) not in added}
         for variable in (*arguments, *stored):
@@ -299,7 +276,7 @@ class _Verifier:
                 raise _Foreign(function, f"`{variable}` is no name of a variable")
         known = arguments | stored | self.functions | self.constants | self.classes.keys() | self.dialect.callables()
         for name in names:
-            if name.id in arguments and not isinstance(name.ctx, ast.Load) and id(name) not in kept:
+            if name.id in arguments and not isinstance(name.ctx, ast.Load):
                 raise _Foreign(name, f"the argument `{name.id}` is changed")
             if name.id not in known and not (name.id in self.modules and id(name) in bases):
                 raise _Foreign(name, f"the name `{name.id}` is not defined in the module")
@@ -351,11 +328,12 @@ class _Verifier:
                     raise _Foreign(node, f"the attribute `{name}` is not among those of generated modules")
                 if not isinstance(context, ast.Load) and not own.makes(value):
                     raise _Foreign(node, f"the attribute `{name}` is set")
-                if name == "clear" and not own.may_change(value):
-                    raise _Foreign(node, "what is not the function's own is cleared")
             case ast.Subscript(value, _, context) if not isinstance(context, ast.Load):
-                if not (self.dialect.objects and own.may_change(value)):
+                if not (self.dialect.sets_items and isinstance(value, ast.Name) and value.id in own.variables):
                     raise _Foreign(node, "an item is set")
+            case ast.Call(ast.Name("type"), arguments, keywords):
+                if len(arguments) != 1 or keywords:
+                    raise _Foreign(node, "a class is made")
             case ast.Call(function):
                 if not isinstance(function, ast.Name | ast.Attribute):
                     raise _Foreign(node, "only what has a name may be called")
@@ -367,15 +345,6 @@ class _Verifier:
 
 def _is_text(statement: ast.stmt) -> bool:
     return isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
-
-
-def _keeps(node: ast.Assign) -> bool:
-    """`rows = tuple(rows)`, which keeps the rows for a second pass over them."""
-    match node:
-        case ast.Assign([ast.Name("rows")], ast.Call(ast.Name("tuple"), [ast.Name("rows")], [])):
-            return True
-        case _:
-            return False
 
 
 def _parts(node: ast.AST) -> list[ast.expr]:

@@ -6,7 +6,7 @@ A kind of document implements `Scope`: steps and namespaces in a seed, fields of
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -89,7 +89,7 @@ class Scope(ABC):
         """Whether this is a whole entity, or several joined: there or not, and no value besides."""
         return False
 
-    def is_implied(self, found: typed.Expr, present: frozenset[typed.Expr]) -> bool:
+    def is_implied(self, found: typed.Expr, is_present: Callable[[typed.Expr], bool]) -> bool:
         """Whether what is known to be there says that this is, too."""
         return False
 

@@ -16,7 +16,7 @@ from formulaseed.diagnostics.catalogue import expressions as catalogue
 from formulaseed.diagnostics.model import Help, Problems
 from formulaseed.diagnostics.suggestions import did_you_mean
 from formulaseed.language import ast
-from formulaseed.language.check.facts import Facts, is_present
+from formulaseed.language.check.facts import Facts
 from formulaseed.language.check.scope import Scope
 from formulaseed.language.functions import FUNCTIONS
 from formulaseed.language.hints import CALLS, CLOCK, FUNCTION_HELP, PLACES
@@ -64,7 +64,7 @@ def _help(name: str, arguments: Sequence[Expr], scope: Scope, facts: Facts) -> s
     rewritten = _rewritten(name, arguments) if arguments else None
     if rewritten is not None and rewritten.endswith("= None"):
         first = arguments[0]
-        if not first.info.ty.nullable or is_present(first, facts):
+        if not facts.may_be_null(first):
             return catalogue.TEST_OF_PRESENT.format(called(first))
     return f"write `{rewritten if rewritten and len(rewritten) <= _SHOWN else forms[0]}`"
 

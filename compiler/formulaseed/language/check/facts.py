@@ -19,7 +19,7 @@ from formulaseed.language.types import Base
 
 _PAIRS = 100
 """Of strings with more values than these together nothing is concluded: it takes time."""
-_RECENT = 50
+_RECENT = 10
 """So many new facts are kept apart from the others, so that adding one does not copy them all."""
 
 
@@ -76,7 +76,7 @@ class Facts:
         return self.impossible or self.is_unknown
 
     def of(self, expression: Expr) -> Known:
-        if not self.recent and not self.older:  # a long expression takes long to look up
+        if expression.info.is_constant or not (self.recent or self.older):  # a long expression takes long to look up
             return _NOTHING
         return self.recent.get(expression) or self.older.get(expression, _NOTHING)
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from formulaseed.diagnostics.catalogue import seed as catalogue
 from formulaseed.diagnostics.model import Problems
-from formulaseed.language import ast
+from formulaseed.language import ast, typed
 from formulaseed.language.check.comparisons import ComparisonChecker
 from formulaseed.language.check.facts import Facts, Narrowing
 from formulaseed.language.check.reasons import reason_of
@@ -81,6 +81,6 @@ class RuleReachability:
         if len(self.before) > _COMPARED_RULES:
             return ""
         for number, earlier in enumerate(self.before):
-            if self.narrowing.truth(earlier, inside):
+            if all(self.narrowing.truth(part, inside) for part in typed.conjuncts(earlier)):
                 return f"rule {number + 1} takes every restaurant that it would"
         return ""

@@ -76,7 +76,7 @@ class StepChecker:
         if depth > limits.FILTER_NESTING:
             self.problems.report(catalogue.filters_nested_too_deeply(step.name.span, depth))
             return None
-        self._report_if_constant_condition(condition, checker, step.name.span, f"the filter `{step.name.text}`")
+        self._report_constant_condition(condition, checker, step.name.span, f"the filter `{step.name.text}`")
         return nodes.Step(step.name.text, nodes.Filter(condition), BOOLEAN, None, step.name.span)
 
     def _names_a_step(self, condition: Expr) -> bool:
@@ -87,7 +87,7 @@ class StepChecker:
             self.scope.report_once(catalogue.step_in_filter(node.info.span, node.text), node.text)
         return bool(steps)
 
-    def _report_if_constant_condition(self, condition: Expr, checker: ExpressionChecker, span: Span, what: str) -> None:
+    def _report_constant_condition(self, condition: Expr, checker: ExpressionChecker, span: Span, what: str) -> None:
         """Warn of a condition that every review meets, or none."""
         if self.scope.filter_size(condition) > NARROWING_SIZE:
             return
@@ -126,7 +126,7 @@ class StepChecker:
         if found.info.ty.is_error:
             return found, False
         if not isinstance(found, typed.Ref):  # a constant filter is reported where it is defined
-            self._report_if_constant_condition(found, checker, where.span, "`where`")
+            self._report_constant_condition(found, checker, where.span, "`where`")
         return found, True
 
     def _per_review(self, step: surface.Step, expression: ast.Expr, where: Expr | None, what: str) -> Expr:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import reduce
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from formulaseed.language import intervals, typed
 from formulaseed.language.intervals import Range
@@ -99,7 +99,7 @@ class Facts:
     def may_be_null(self, expression: Expr) -> bool:
         return expression.info.ty.nullable and not self.is_present(expression)
 
-    def learn(self, expression: Expr, **found: object) -> Facts:
+    def learn(self, expression: Expr, **found: Any) -> Facts:
         before = self.of(expression)
         known = before._replace(**found)
         return self if known == before else replace(self, recent={**self.recent, expression: known})

@@ -101,9 +101,9 @@ def _parse(text: JsonString, kind: Kind, subject: ast.Expr | None, problems: Pro
         too_deep = catalogue.too_deep("operations", depth, limits.TREE_DEPTH)
         problems.report(catalogue.too_large(text.span, too_deep))
         return None
-    builder = _Builder(reading, subject)
+    builder = _Builder(reading, subject, problems)
     expression: ast.Expr = builder.transform(tree)
-    return None if builder.has_errors(problems) else expression
+    return None if builder.has_errors else expression
 
 
 def _over_limit(text: str) -> str | None:
@@ -157,19 +157,12 @@ _STRING_ESCAPES = {"n": "\n", "t": "\t"}
 class _Builder(Transformer_NonRecursive[Token, ast.Expr]):
     """Lark's tree to ours. Every method is named for a rule of the grammar."""
 
-    def __init__(self, text: _RewrittenText, subject: ast.Expr | None) -> None:
+    def __init__(self, text: _RewrittenText, subject: ast.Expr | None, problems: Problems) -> None:
         super().__init__()
         self.text = text
         self.subject = subject
-        self.numbers_out_of_range: list[Meta] = []
-
-    def has_errors(self, problems: Problems) -> bool:
-        """Report the numbers that are out of range."""
-        for meta in self.numbers_out_of_range:
-            problems.report(
-                catalogue.number_out_of_range(self.span(meta), self.text.value[meta.start_pos : meta.end_pos])
-            )
-        return bool(self.numbers_out_of_range)
+        self.problems = problems
+        self.has_errors = False
 
     def span(self, meta: Meta) -> Span:
         return self.text.inside(meta.start_pos, meta.end_pos)
@@ -180,8 +173,6 @@ class _Builder(Transformer_NonRecursive[Token, ast.Expr]):
     continuation = v1 = group = formula
 
     def conditional(self, meta: Meta, children: list[ast.Expr]) -> ast.Expr:
-        if len(children) == 1:
-            return children[0]
         then, condition, otherwise = children
         return ast.Conditional(self.span(meta), condition, then, otherwise)
 
@@ -214,15 +205,11 @@ class _Builder(Transformer_NonRecursive[Token, ast.Expr]):
 
     def number(self, meta: Meta, children: list[Token]) -> ast.Expr:
         text = str(children[0])
-        value: int | float
-        if text.isdigit():
-            value = int(text) if len(text) <= limits.NUMBER_CHARACTERS else limits.INTEGER_MAX + 1
-            fine = value <= limits.INTEGER_MAX
-        else:
-            value = float(text)
-            fine = value <= limits.NUMBER_MAX
-        if not fine:
-            self.numbers_out_of_range.append(meta)
+        is_long = len(text) > limits.NUMBER_CHARACTERS
+        value = int(text) if text.isdigit() and not is_long else float(text)
+        if value > (limits.INTEGER_MAX if text.isdigit() else limits.NUMBER_MAX):
+            self.has_errors = True
+            self.problems.report(catalogue.number_out_of_range(self.span(meta), text))
         return ast.Literal(self.span(meta), value)
 
     def string(self, meta: Meta, children: list[Token]) -> ast.Expr:

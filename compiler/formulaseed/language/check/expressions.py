@@ -66,8 +66,8 @@ class ExpressionChecker(ComparisonChecker):
                 return error_at(span)
             case ast.Invalid(span):
                 return error_at(span)
-            case ast.Comprehension() | ast.Subscript() | ast.Keyword():
-                raise AssertionError("front ends leave none of these")
+            case _:
+                raise AssertionError("front ends leave no loops")
 
     def _guarded(self, found: Expr, facts: Facts) -> Expr:
         """A branch that its condition says is there, for a reason that a type checker does not follow."""
@@ -127,10 +127,8 @@ class ExpressionChecker(ComparisonChecker):
             self.scope.report_null_step(found)
         else:
             name = expression_text(found)
-            shown, fallback = (
-                name if isinstance(found, typed.Ref) else f"({name})",
-                "''" if ty.base is Base.STRING else "0",
-            )
+            shown = name if isinstance(found, typed.Ref) else f"({name})"
+            fallback = "''" if ty.base is Base.STRING else "0"
             self.scope.report_once(catalogue.may_be_null(info.span, called(found), shown, fallback), name)
         return typed.Present(found, Info(ty.present(), info.span, info.range))
 
@@ -161,9 +159,11 @@ class ExpressionChecker(ComparisonChecker):
         known = facts.range_of(operand)
         if known is not None and node.operator == "-":
             known = intervals.negate(known)
-        constant = _negated(operand.info, node.operator)
-        info = Info(operand.info.ty, node.span, known, operand.info.is_constant, constant)
-        return typed.Unary(node.operator, operand, info)
+        made = typed.Unary(node.operator, operand, Info(operand.info.ty, node.span, known))
+        value = operand.info.constant
+        if not isinstance(value, int | float):
+            return made
+        return _folded(made, -value if node.operator == "-" else value)
 
     def _binary(self, node: ast.Binary, facts: Facts) -> Expr:
         left = self._numeric(self.check(node.left, facts), node.operator, facts)
@@ -363,9 +363,7 @@ class ExpressionChecker(ComparisonChecker):
 
 
 def _literal(value: Value, span: Span) -> Expr:
-    ty = type_of(value)
-    known = intervals.exactly(value) if isinstance(value, int | float) else None
-    return typed.Literal(value, Info(ty, span, known, True, value))
+    return _folded(typed.Literal(value, Info(type_of(value), span)), value)
 
 
 def _known(found: Expr, facts: Facts) -> Range:
@@ -395,12 +393,6 @@ def _folded(made: Expr, value: Value) -> Expr:
     """The expression, made of literals alone, with its value."""
     known = intervals.exactly(value) if isinstance(value, int | float) else None
     return replace(made, info=replace(made.info, range=known, is_constant=True, constant=value))
-
-
-def _negated(info: Info, operator: str) -> Value:
-    if not info.is_constant or not isinstance(info.constant, int | float):
-        return None
-    return -info.constant if operator == "-" else info.constant
 
 
 def _narrowed(found: Expr, facts: Facts) -> Type:

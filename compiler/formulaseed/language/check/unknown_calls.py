@@ -75,7 +75,7 @@ def _rewritten(name: str, arguments: Sequence[str]) -> str:
                 continue
             template = template.replace(joint[0], joint[1].join([*parameters, *more]))
         given = dict(zip([*parameters, *more], arguments, strict=True))
-        text = re.sub(rf"\b({'|'.join(given)})\b", lambda match, given=given: f"({given[match[0]]})", template)
+        text = "".join(f"({given[word]})" if word in given else word for word in re.split(r"\b", template))
         written = PlainText(Span(Source("", text), 0, len(text)), text)
         found = parse_formula(written, Problems()) or parse_v1_formula(written, Problems())
         if found is None:

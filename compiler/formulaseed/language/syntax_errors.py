@@ -106,10 +106,9 @@ def _no_comparison(text: str, subject: str) -> SyntaxFault:
     repeated = subject if named else ""
     if named and _COMPARES.match(bare):
         return _fault(0, end, catalogue.not_a_comparison(repeated, bare, ""), "")
-    assigned = re.match(r"=+([<>]?)", bare)
-    compared = f"{assigned[1] or '='}={bare[assigned.end() :]}" if assigned else ""
-    if not assigned and re.fullmatch(r"'[^']*'", bare):
-        compared = f"== {bare}"
+    compared = f"== {bare}" if re.fullmatch(r"'[^']*'", bare) else ""
+    if assigned := re.match(r"=+([<>]?)", bare):
+        compared = f"{assigned[1] or '='}={bare[assigned.end() :]}"
     return _fault(0, len(text), catalogue.not_a_comparison(repeated, compared, bare), compared or None)
 
 

@@ -18,7 +18,7 @@ from formulaseed.language.check.wording import help_for_order, help_for_pair
 from formulaseed.language.operators import COMPARE
 from formulaseed.language.printer import called
 from formulaseed.language.typed import Expr, Info, SymbolKind
-from formulaseed.language.types import BOOLEAN, INTEGER, STRING, Base, Type, Value, join
+from formulaseed.language.types import BOOLEAN, INTEGER, STRING, Base, Type, Value, join, type_of
 from formulaseed.source.text import Span
 
 
@@ -140,7 +140,7 @@ class ComparisonChecker(ABC):
         """
         operator, is_single = operators[0], len(operands) == 2
         if is_single and _are_literals(*operands):
-            return _truth(COMPARE[operator](operands[0].info.constant, _constant(operands[1])), info.span)
+            return literal(COMPARE[operator](operands[0].info.constant, _constant(operands[1])), info.span)
         may_raise = any(typed.may_raise(operand) for operand in operands[0 if is_first else 1 :])
         if is_single and isinstance(operands[0], typed.Literal) and operator in ("==", "!="):
             is_turned = is_null(operands[0]) or _is_apart(operands[0], operator, operands[1])
@@ -150,7 +150,7 @@ class ComparisonChecker(ABC):
         is_constant = is_single and self._is_constant(first, operator, rest[0], facts)
         is_known = is_constant and (_is_null_test(first, rest[0], facts) or isinstance(first, typed.Literal))
         if is_known and (is_present or not may_raise):  # what was tested before has been computed before
-            return _truth(operator in ("!=", "not in"), info.span)
+            return literal(operator in ("!=", "not in"), info.span)
         may_be_null = is_constant and first.info.ty.nullable and not is_present
         return typed.Comparison(first, operators, tuple(rest), info, is_constant, may_be_null)
 
@@ -314,8 +314,9 @@ def _constant(right: Expr) -> object:
     return [item.info.constant for item in right.items] if isinstance(right, typed.List) else right.info.constant
 
 
-def _truth(result: bool, span: Span) -> Expr:
-    return typed.Literal(result, Info(BOOLEAN, span, intervals.exactly(result), True, result))
+def literal(value: Value, span: Span) -> Expr:
+    known = intervals.exactly(value) if isinstance(value, int | float) else None
+    return typed.Literal(value, Info(type_of(value), span, known, True, value))
 
 
 def is_constant_text(found: Expr) -> bool:

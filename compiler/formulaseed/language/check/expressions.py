@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from formulaseed.diagnostics.catalogue import expressions as catalogue
 from formulaseed.language import ast, intervals, typed
-from formulaseed.language.check.comparisons import ComparisonChecker, joined_conditions
+from formulaseed.language.check.comparisons import ComparisonChecker, joined_conditions, literal
 from formulaseed.language.check.facts import Facts, Narrowing, is_null
 from formulaseed.language.check.partial_operations import (
     ALWAYS_NULL,
@@ -28,7 +28,7 @@ from formulaseed.language.intervals import Range
 from formulaseed.language.operators import OPERATORS, Operands, Operator
 from formulaseed.language.printer import called, expression_text
 from formulaseed.language.typed import Expr, Info, SymbolKind
-from formulaseed.language.types import BOOLEAN, INTEGER, NULL, STRING, Base, Type, Value, join, type_of
+from formulaseed.language.types import BOOLEAN, INTEGER, NULL, STRING, Base, Type, Value, join
 from formulaseed.source.text import Span
 
 
@@ -42,7 +42,7 @@ class ExpressionChecker(ComparisonChecker):
     def check(self, node: ast.Expr, facts: Facts) -> Expr:
         match node:
             case ast.Literal(span, value):
-                return _literal(value, span)
+                return literal(value, span)
             case ast.Name():
                 return self._shaped(self.scope.resolve(node, self.per_review), node.text)
             case ast.FilterName():
@@ -155,7 +155,7 @@ class ExpressionChecker(ComparisonChecker):
         if operand.info.ty.is_error:
             return error_at(node.span)
         if isinstance(operand, typed.Literal) and isinstance(operand.value, int | float):
-            return _literal(-operand.value if node.operator == "-" else operand.value, node.span)
+            return literal(-operand.value if node.operator == "-" else operand.value, node.span)
         known = facts.range_of(operand)
         if known is not None and node.operator == "-":
             known = intervals.negate(known)
@@ -323,7 +323,7 @@ class ExpressionChecker(ComparisonChecker):
 
     def _applied(self, function: Function, arguments: list[Expr], span: Span, facts: Facts) -> Expr:
         if not arguments:
-            return _literal(function.of_none, span)
+            return literal(function.of_none, span)
         if not function.folds:
             return self._operation(function, arguments, span, facts)
         total = arguments[0]  # one by one: Python's own `sum` rounds differently from version to version
@@ -360,10 +360,6 @@ class ExpressionChecker(ComparisonChecker):
             catalogue.not_literal(info.span, function.name, function.parameters[-1], (low, high), function.example)
         )
         return False
-
-
-def _literal(value: Value, span: Span) -> Expr:
-    return _folded(typed.Literal(value, Info(type_of(value), span)), value)
 
 
 def _known(found: Expr, facts: Facts) -> Range:

@@ -10,7 +10,7 @@ from typing import Final, Literal, NamedTuple, TypeAlias, TypeVar
 
 TASK_NAME: Final = "G1a-v2"
 SEED_SHA256: Final = "5f8d0b3bd5058c9f52adb7bf1fdabc975dc6225715aa39d7476959772221b286"
-BODY_SHA256: Final = "0d7539d79ca3053d30b72eb3c3c986519984990c3225244f6aef99576fcead86"
+BODY_SHA256: Final = "689db92b0294c11c768d7590dfa4228f4346e0f72aea2fe0d5e28bce7c4d4dea"
 KEYWORDS: Final[tuple[str, ...]] = ("allergy", "allergic", "peanut", "nut", "anaphylaxis", "epipen")
 
 IncidentSeverity: TypeAlias = Literal[
@@ -418,7 +418,7 @@ _ISO_DATE = r"[0-9]{4}-[0-9]{2}-[0-9]{2}([T ][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]
 
 def _iso_date(text: str) -> tuple[int, int] | None:
     """Return year and month of an ISO date or date-time, YYYY-MM-DD only; None for any other string."""
-    is_day = len(text) == 10 and text[4] == text[7] == "-" and text.isascii()  # as many are; the pattern is slower
+    is_day = len(text) == 10 and text[4] == text[7] == "-" and text.isascii()  # as most are; the pattern is slower
     if not is_day and not re.fullmatch(_ISO_DATE, text):
         return None
     try:

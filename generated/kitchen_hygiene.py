@@ -13,7 +13,7 @@ from typing import Final, Literal, NamedTuple, TypeAlias, TypeVar
 TASK_NAME: Final = "Kitchen-hygiene"
 SEED_VERSION: Final = "1.0"
 SEED_SHA256: Final = "8a696dd8f2b2b999adaf3f3e5e2812abae119262f28c93f5b8a6311506dbc108"
-BODY_SHA256: Final = "d45ab4356c6e7658e0794211eb726e31b73f4a0a69cfce074b50d9723eaa704b"
+BODY_SHA256: Final = "49f5eba92ebe8c37b4d18d3c4a0fe7ea048db3d75a9cd8d31493c37f3f2fdd88"
 KEYWORDS: Final[tuple[str, ...]] = (
     "clean", "dirty", "dirtier", "filthy", "filthier", "hygien", "sanitary", "sticky", "roach", "mouse", "mice", "rats",
     "rodent", "bug", "flies", "mold", "hair in", "food poisoning", "sick", "undercooked", "raw chicken", "glove",
@@ -562,7 +562,7 @@ _ISO_DATE = r"[0-9]{4}-[0-9]{2}-[0-9]{2}([T ][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]
 
 def _iso_date(text: str) -> tuple[int, int] | None:
     """Return year and month of an ISO date or date-time, YYYY-MM-DD only; None for any other string."""
-    is_day = len(text) == 10 and text[4] == text[7] == "-" and text.isascii()  # as many are; the pattern is slower
+    is_day = len(text) == 10 and text[4] == text[7] == "-" and text.isascii()  # as most are; the pattern is slower
     if not is_day and not re.fullmatch(_ISO_DATE, text):
         return None
     try:

@@ -13,7 +13,7 @@ from typing import Final, Literal, NamedTuple, TypeAlias, TypeVar
 TASK_NAME: Final = "Late-night"
 SEED_VERSION: Final = "1.0"
 SEED_SHA256: Final = "610e051e9bc14a1c4548c0bac66d58904d2003329f738e0316352dbd9992313b"
-BODY_SHA256: Final = "bb614faf1735523eb0c86b2cfcb6959067b117d7e206a0814f0c83969d8ce527"
+BODY_SHA256: Final = "dbbe1a00e9b694bd7db7a9da83d720af9b245c36856f307896c9f87bf5619bb2"
 KEYWORDS: Final[tuple[str, ...]] = ()
 
 # values of VisitTime: When the visit took place, as far as the review tells
@@ -483,7 +483,7 @@ _ISO_DATE = r"[0-9]{4}-[0-9]{2}-[0-9]{2}([T ][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]
 
 def _iso_date(text: str) -> tuple[int, int] | None:
     """Return year and month of an ISO date or date-time, YYYY-MM-DD only; None for any other string."""
-    is_day = len(text) == 10 and text[4] == text[7] == "-" and text.isascii()  # as many are; the pattern is slower
+    is_day = len(text) == 10 and text[4] == text[7] == "-" and text.isascii()  # as most are; the pattern is slower
     if not is_day and not re.fullmatch(_ISO_DATE, text):
         return None
     try:

@@ -13,7 +13,7 @@ from typing import Final, Literal, NamedTuple, TypeAlias, TypeVar
 TASK_NAME: Final = "Wait-times"
 SEED_VERSION: Final = "1.0"
 SEED_SHA256: Final = "ebbf470fd48f061d8f89653270e9bd0cb698d58ce8d6be2a2a6fc91f05d90ef6"
-BODY_SHA256: Final = "684cb8f927ad021f4ec75cb974fb5dc700c94029c4e388354567b024314e19a2"
+BODY_SHA256: Final = "4aea4fac7328e558613774f5ae697a6bea556a0c231c1194dbde24628d0da42a"
 KEYWORDS: Final[tuple[str, ...]] = (
     "wait", "minute", "hour", "slow", "line", "queue", "seated", "took forever", "take forever", "takes forever",
     "walked out",
@@ -496,7 +496,7 @@ _ISO_DATE = r"[0-9]{4}-[0-9]{2}-[0-9]{2}([T ][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]
 
 def _iso_date(text: str) -> tuple[int, int] | None:
     """Return year and month of an ISO date or date-time, YYYY-MM-DD only; None for any other string."""
-    is_day = len(text) == 10 and text[4] == text[7] == "-" and text.isascii()  # as many are; the pattern is slower
+    is_day = len(text) == 10 and text[4] == text[7] == "-" and text.isascii()  # as most are; the pattern is slower
     if not is_day and not re.fullmatch(_ISO_DATE, text):
         return None
     try:

@@ -39,15 +39,15 @@ def alternatives(number: int) -> str:
     return found
 
 
-@pytest.mark.parametrize(("depth", "is_known"), [(1, True), (4, True), (5, False)])
-def test_alternatives_in_alternatives(depth: int, is_known: bool) -> None:
-    assert bool(told("FS604", formula(f"1 / param.X if {alternatives(depth)} else 0"))) is not is_known
+@pytest.mark.parametrize("depth", [1, 5, 50])
+def test_alternatives_in_alternatives(depth: int) -> None:
+    assert told("FS604", formula(f"1 / param.X if {alternatives(depth)} else 0")) == []
 
 
-@pytest.mark.parametrize(("number", "is_known"), [(50, True), (51, False)])
-def test_alternatives_beside_one_another(number: int, is_known: bool) -> None:
+@pytest.mark.parametrize("number", [2, 50, 290])
+def test_alternatives_beside_one_another(number: int) -> None:
     tests = " or ".join(f"param.X == {value + 1}" for value in range(number))
-    assert bool(told("FS604", formula(f"1 / param.X if {tests} else 0"))) is not is_known
+    assert told("FS604", formula(f"1 / param.X if {tests} else 0")) == []
 
 
 def filters(number: int) -> list[Json]:
@@ -60,10 +60,10 @@ def filters(number: int) -> list[Json]:
     return made
 
 
-@pytest.mark.parametrize(("depth", "is_known"), [(1, True), (3, True), (4, False)])
-def test_alternatives_in_filters(depth: int, is_known: bool) -> None:
+@pytest.mark.parametrize("depth", [1, 4, 30])
+def test_alternatives_in_filters(depth: int) -> None:
     last = {"name": "RESULT", "op": "sum", "expr": "1 / extraction.minutes", "where": {f"$F{depth}": True}}
-    assert bool(told("FS604", *filters(depth), last)) is not is_known
+    assert told("FS604", *filters(depth), last) == []
 
 
 @pytest.mark.parametrize(("terms", "is_known"), [(200, True), (201, False)])

@@ -110,7 +110,7 @@ def test_the_example_of_a_hint(hint: Any) -> None:
     if hint.used_in == "v1":
         parsed = parse_v1_formula(text, problems)
     else:
-        parsed = parse_formula(text, problems, is_condition=hint.used_in == "conditions")
+        parsed = parse_formula(text, problems, is_condition=hint.used_in == "condition")
     (found,) = problems.sorted()
     assert found.code == hint.code
     before, _, behind = hint.message.partition("{0}")

@@ -52,7 +52,7 @@ def told(formula: str, per_review: bool = False, severity: str = "error") -> lis
 MENDED: dict[str, tuple[dict[str, str], str]] = {
     "2 × N if N ≥ 4 && N = 5 else “x”": (
         {"2 × N if N ≥ 4 && N = 5 else “x”": "give both branches the same type", "×": "write `*`", "≥": "write `>=`",
-         "&&": "write `and`", "=": "write `==` to compare, or give the value a step of its own", "“x”": "write `'x'`"},
+         "&&": "write `and`", "=": "write `==` to compare", "“x”": "write `'x'`"},
         "2 * N if N >= 4 and N == 5 else 0",
     ),
     "1 if N ≥ 3 and N ≤ 5 and N ≠ 4 else 0": (
@@ -101,7 +101,7 @@ BROKEN = {
     "N ? M & 1 : 'a": ["?"],
     "1 if 'a\\q && b' == context.name && N else 0": ["\\q"],
     "qualité + naïve ≤ 3": ["é"],
-    "N & & M": ["&"],
+    "N & & M": ["&", "&"],
     "N ≥": ["≥"],
     "if (N > 0) 1 else 0": ["if"],
     "IF(N > 0; 1; 0 ≥ M)": [";"],
@@ -176,14 +176,15 @@ def help_for_call(name: str) -> str:
     return found.help
 
 
+YEAR = "declare the year in `parameters` and write `param.AS_OF_YEAR`, or write it as a number"
 NO_METHODS = {
     "'{}'.format(N)": (".format", "functions are called by name, such as `len(context.name)`"),
     "$F.count()": (".count", "functions are called by name, such as `len(context.name)`"),
     "(N + 1).real": (".real", "use the value itself"),
-    "datetime.now().year": ("datetime.now().year", "declare the year in `parameters` and write `param.AS_OF_YEAR`"),
-    "datetime.now()": ("datetime.now", "declare the year in `parameters` and write `param.AS_OF_YEAR`"),
-    "today()": ("today", "declare the year in `parameters` and write `param.AS_OF_YEAR`"),
-    "count(*)": ("count(*)", "`count` is an operation: give it a step of its own"),
+    "datetime.now().year": ("datetime.now().year", YEAR),
+    "datetime.now()": ("datetime.now", YEAR),
+    "today()": ("today", YEAR),
+    "count(*)": ("count(*)", "`count` is an operation: a formula uses its result by name"),
     "extraction.qualité": ("é", "names use the letters a to z, digits and `_`"),
     "extraction.été": ("été", "names use the letters a to z, digits and `_`"),
 }

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from formulaseed import DataError, compile_seed, load_evaluator, validate_requests
-from formulaseed.language.typos import _similar
+from formulaseed.language.inputs import _similar
 from formulaseed.runtime.loading import module_from_source
 from formulaseed.testing import reference_evaluate
 from helpers import EXAMPLES, formulaseed, write_json, write_lines

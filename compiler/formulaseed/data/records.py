@@ -11,9 +11,8 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from formulaseed.errors import DataError
-from formulaseed.language.dates import _iso_date
+from formulaseed.language.inputs import _iso_date, _typo_of
 from formulaseed.language.json_values import _unreadable
-from formulaseed.language.typos import _typo_of
 from formulaseed.limits import REVIEW_TEXT_CHARACTERS
 
 

@@ -15,7 +15,7 @@ from formulaseed.data.records import ExtractionLine
 from formulaseed.errors import DataError
 from formulaseed.extract.base import SyncExtractor
 from formulaseed.extract.fields import Field, legal
-from formulaseed.language.typos import _typo_of
+from formulaseed.language.inputs import _typo_of
 
 
 class RecordedExtractor(SyncExtractor):

@@ -16,13 +16,12 @@ from formulaseed.errors import DataError, EvaluationError
 from formulaseed.ir import nodes
 from formulaseed.ir.attributes import _attribute_at, _read_attribute
 from formulaseed.language import typed
-from formulaseed.language.dates import _iso_date
 from formulaseed.language.functions import FUNCTIONS
+from formulaseed.language.inputs import _iso_date, _similar, _typo_of
 from formulaseed.language.json_values import _shown
 from formulaseed.language.operators import COMPARE, OPERATORS, Fault, finite
 from formulaseed.language.typed import Expr, Symbol, SymbolKind
 from formulaseed.language.types import Base, Type, Value
-from formulaseed.language.typos import _similar, _typo_of
 
 _KINDS = {
     Base.INTEGER: (int,),

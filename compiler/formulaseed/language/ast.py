@@ -2,10 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from formulaseed.language.types import Value
 from formulaseed.source.text import Span, tree_node
+
+RESERVED_WORDS = frozenset(
+    {"and", "or", "not", "in", "if", "else", "True", "False", "None", "true", "false", "none", "null"}
+)
+"""Words of the formula language; no step can be called so."""
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
+
+def is_name(text: str) -> bool:
+    """Return whether formulas can name something so: ASCII letters, digits and `_`, not beginning with a digit."""
+    return _NAME.fullmatch(text) is not None
 
 
 @tree_node
@@ -172,12 +184,6 @@ def walk(*nodes: object) -> Iterator[Expr]:
 
 def conjuncts(condition: Expr | None) -> list[Expr]:
     """What must hold for a condition to hold, as a flat list."""
-    found: list[Expr] = []
-    stack = [condition] if condition is not None else []
-    while stack:
-        part = stack.pop()
-        if isinstance(part, Logical) and part.operator == "and":
-            stack.extend(reversed(part.operands))
-        else:
-            found.append(part)
-    return found
+    if isinstance(condition, Logical) and condition.operator == "and":
+        return [part for operand in condition.operands for part in conjuncts(operand)]
+    return [] if condition is None else [condition]

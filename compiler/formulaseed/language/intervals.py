@@ -133,10 +133,6 @@ def compared(operator: str, a: Range, b: Range) -> bool | None:
             return None if equal is None else not equal
 
 
-def _finite(value: float, instead: float) -> float:
-    return instead if math.isnan(value) else value
-
-
 def spanning(*ends: float) -> Range:
     """The range between the smallest and the largest; a NaN (such as 0 * inf) makes it unbounded."""
     if any(math.isnan(end) for end in ends):
@@ -176,7 +172,8 @@ def negate(a: Range) -> Range:
 
 
 def add(a: Range, b: Range) -> Range:
-    return _outward(Range(_finite(a.low + b.low, -math.inf), _finite(a.high + b.high, math.inf)))
+    low, high = a.low + b.low, a.high + b.high
+    return _outward(Range(-math.inf if math.isnan(low) else low, math.inf if math.isnan(high) else high))
 
 
 def subtract(a: Range, b: Range) -> Range:
@@ -190,14 +187,7 @@ def multiply(a: Range, b: Range) -> Range:
 def divide(a: Range, b: Range) -> Range:
     if b.low <= 0 <= b.high:
         return Range(-math.inf, math.inf)
-    return spanning(*(_quotient(x, y) for x in (a.low, a.high) for y in (b.low, b.high)))
-
-
-def _quotient(x: float, y: float) -> float:
-    try:
-        return x / y
-    except OverflowError:  # pragma: no cover - floats give inf, kept for other implementations
-        return math.inf
+    return spanning(*(x / y for x in (a.low, a.high) for y in (b.low, b.high)))
 
 
 def floor_divide(a: Range, b: Range) -> Range:

@@ -10,6 +10,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
+from itertools import accumulate
 from typing import Any
 
 from lark import Lark, Token, Transformer_NonRecursive, Tree, UnexpectedInput, v_args
@@ -19,27 +20,20 @@ from formulaseed import limits
 from formulaseed.diagnostics.catalogue import syntax as catalogue
 from formulaseed.diagnostics.model import Problems, diagnostic
 from formulaseed.language import ast
+from formulaseed.language.hints import Kind
+from formulaseed.language.sizes import extent
 from formulaseed.language.syntax_errors import explain
 from formulaseed.resources import read_resource
 from formulaseed.source.json_reader import JsonString
 from formulaseed.source.text import Span, tree_node
 
-_SCAN = re.compile(
-    r"""(?P<word>(?:and|or|not|in|if|else)\b|[A-Za-z_]\w*(?=\s*\())"""
-    r"""|(?P<term>'(?:[^'\\]|\\.)*+'?|"(?:[^"\\]|\\.)*+"?|\$?[A-Za-z_][\w.]*|[0-9.]+)"""
-    r"""|(?P<open>[(\[])|(?P<close>[)\]])|\S"""
-)
-"""Roughly the symbols of a formula. A text that is not closed reaches to the end, so that it is looked at once."""
+_STRING = re.compile(r"""'(?:[^'\\]|\\.)*+'?|"(?:[^"\\]|\\.)*+"?""")
+_BRACKETS = {"(": 1, "[": 1, ")": -1, "]": -1}
 
 
 def parse_formula(text: JsonString, problems: Problems, *, is_condition: bool = False) -> ast.Expr | None:
     """Parse a whole formula, such as `N_MILD * 2`; a condition is one that is true or false."""
-    return _parse(text, "formula", None, problems, is_condition=is_condition)
-
-
-def parse_plain_formula(text: JsonString, problems: Problems) -> ast.Expr | None:
-    """Parse a formula that stands alone, over the entities of a domain, such as `ram_gb * 2.5`."""
-    return _parse(text, "formula", None, problems, alone=True)
+    return _parse(text, "condition" if is_condition else "formula", None, problems)
 
 
 def parse_v1_formula(text: JsonString, problems: Problems) -> ast.Expr | None:
@@ -80,26 +74,19 @@ class _RewrittenText(JsonString):
         return is_empty or self.value[start:end] != self.original(start, end)
 
 
-def _parse(
-    text: JsonString,
-    start: str,
-    subject: ast.Expr | None,
-    problems: Problems,
-    *,
-    alone: bool = False,
-    is_condition: bool = False,
-) -> ast.Expr | None:
+def _parse(text: JsonString, kind: Kind, subject: ast.Expr | None, problems: Problems) -> ast.Expr | None:
     if too_large := _over_limit(text.value):
-        problems.report(catalogue.too_large(text.span, too_large, alone))
+        problems.report(catalogue.too_large(text.span, too_large))
         return None
-    name = subject.text if isinstance(subject, ast.Name) else None
+    start = "formula" if kind == "condition" else kind
+    name = subject.text if isinstance(subject, ast.Name) else ""
     reading, tree = _RewrittenText(text.span, text.value, text, range(len(text.value) + 1)), None
     for _ in range(limits.SYNTAX_FAULTS):
         try:
             tree = _lark(start).parse(reading.value, start=start)
             break
         except UnexpectedInput as error:
-            fault = explain(reading.value, error, name, is_v1=start == "v1", is_condition=is_condition, alone=alone)
+            fault = explain(reading.value, error, kind, name)
             if reading.is_replaced(fault.start, fault.end):
                 return None  # a consequence of what is reported already
             if fault.message:
@@ -112,34 +99,25 @@ def _parse(
         return None
     if (depth := _depth(tree)) > limits.TREE_DEPTH:
         too_deep = catalogue.too_deep("operations", depth, limits.TREE_DEPTH)
-        problems.report(catalogue.too_large(text.span, too_deep, alone))
+        problems.report(catalogue.too_large(text.span, too_deep))
         return None
-    builder = _Builder(reading, subject)
+    builder = _Builder(reading, subject, problems)
     expression: ast.Expr = builder.transform(tree)
-    return None if builder.has_errors(problems) else expression
+    return None if builder.has_errors else expression
 
 
 def _over_limit(text: str) -> str | None:
-    """Why the text is over a limit, or None. One pass, without recursion."""
+    """Why the text is over a limit, or None; without recursion."""
     if len(text) > limits.FORMULA_CHARACTERS:
         return catalogue.too_many(len(text), "character", limits.FORMULA_CHARACTERS)
-    terms = tokens = depth = deepest = 0
-    for match in _SCAN.finditer(text):
-        tokens += 1
-        if match.lastgroup == "term":
-            terms += 1
-        elif match.lastgroup == "open":
-            depth += 1
-            deepest = max(deepest, depth)
-        elif match.lastgroup == "close":
-            depth -= 1
-    if terms > limits.FORMULA_TERMS + limits.LIST_ITEMS * (" in " in text):
-        return catalogue.too_many(terms, "term", limits.FORMULA_TERMS)
-    if tokens > limits.FORMULA_TOKENS + 2 * limits.LIST_ITEMS * (" in " in text):
-        return catalogue.too_many(tokens, "symbol", limits.FORMULA_TOKENS)
-    if deepest > limits.FORMULA_NESTING:
-        return catalogue.too_deep("brackets", deepest, limits.FORMULA_NESTING)
-    return None
+    listed = limits.LIST_ITEMS * (" in " in text)
+    size = extent([text])
+    if size.terms > limits.FORMULA_TERMS + listed:
+        return catalogue.too_many(size.terms, "term", limits.FORMULA_TERMS)
+    if size.symbols > limits.FORMULA_TOKENS + 2 * listed:
+        return catalogue.too_many(size.symbols, "symbol", limits.FORMULA_TOKENS)
+    deepest = max(accumulate(_BRACKETS.get(character, 0) for character in _STRING.sub("", text)), default=0)
+    return catalogue.too_deep("brackets", deepest, limits.FORMULA_NESTING) if deepest > limits.FORMULA_NESTING else None
 
 
 def _depth(tree: Tree[Token]) -> int:
@@ -179,19 +157,12 @@ _STRING_ESCAPES = {"n": "\n", "t": "\t"}
 class _Builder(Transformer_NonRecursive[Token, ast.Expr]):
     """Lark's tree to ours. Every method is named for a rule of the grammar."""
 
-    def __init__(self, text: _RewrittenText, subject: ast.Expr | None) -> None:
+    def __init__(self, text: _RewrittenText, subject: ast.Expr | None, problems: Problems) -> None:
         super().__init__()
         self.text = text
         self.subject = subject
-        self.numbers_out_of_range: list[Meta] = []
-
-    def has_errors(self, problems: Problems) -> bool:
-        """Report the numbers that are out of range."""
-        for meta in self.numbers_out_of_range:
-            problems.report(
-                catalogue.number_out_of_range(self.span(meta), self.text.value[meta.start_pos : meta.end_pos])
-            )
-        return bool(self.numbers_out_of_range)
+        self.problems = problems
+        self.has_errors = False
 
     def span(self, meta: Meta) -> Span:
         return self.text.inside(meta.start_pos, meta.end_pos)
@@ -202,8 +173,6 @@ class _Builder(Transformer_NonRecursive[Token, ast.Expr]):
     continuation = v1 = group = formula
 
     def conditional(self, meta: Meta, children: list[ast.Expr]) -> ast.Expr:
-        if len(children) == 1:
-            return children[0]
         then, condition, otherwise = children
         return ast.Conditional(self.span(meta), condition, then, otherwise)
 
@@ -236,15 +205,11 @@ class _Builder(Transformer_NonRecursive[Token, ast.Expr]):
 
     def number(self, meta: Meta, children: list[Token]) -> ast.Expr:
         text = str(children[0])
-        value: int | float
-        if text.isdigit():
-            value = int(text) if len(text) <= limits.NUMBER_CHARACTERS else limits.INTEGER_MAX + 1
-            fine = value <= limits.INTEGER_MAX
-        else:
-            value = float(text)
-            fine = value <= limits.NUMBER_MAX
-        if not fine:
-            self.numbers_out_of_range.append(meta)
+        is_long = len(text) > limits.NUMBER_CHARACTERS
+        value = int(text) if text.isdigit() and not is_long else float(text)
+        if value > (limits.INTEGER_MAX if text.isdigit() else limits.NUMBER_MAX):
+            self.has_errors = True
+            self.problems.report(catalogue.number_out_of_range(self.span(meta), text))
         return ast.Literal(self.span(meta), value)
 
     def string(self, meta: Meta, children: list[Token]) -> ast.Expr:

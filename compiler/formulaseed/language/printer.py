@@ -99,7 +99,9 @@ def _text(expression: ast.Expr | Expr) -> tuple[str, int]:
             return f"{name}({_listed(arguments)})", ATOM
         case ast.List(_, items) | typed.List(items):
             return f"[{_listed(items)}]", ATOM
-        case ast.Comprehension() | ast.Subscript() | ast.Keyword() | ast.Invalid():
+        case ast.Subscript(_, value, index):
+            return f"{text_at(value, ATOM)}[{text_at(index, CONDITIONAL)}]", ATOM
+        case ast.Comprehension() | ast.Keyword() | ast.Invalid():
             raise AssertionError("front ends leave none of these")
 
 

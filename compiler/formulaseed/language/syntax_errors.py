@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from lark import UnexpectedCharacters, UnexpectedInput, UnexpectedToken
 
 from formulaseed.diagnostics.catalogue import syntax as catalogue
-from formulaseed.language.hints import HINTS, Hint
+from formulaseed.language.hints import HINTS, Hint, Kind
 
 _WORDS = ("and", "or", "in", "if", "else")
 _STRING = re.compile(r"""'(?:[^'\\\n]|\\.)*+'|"(?:[^"\\\n]|\\.)*+\"""")
@@ -40,14 +40,8 @@ class SyntaxFault:
     instead: str | None = None
 
 
-def explain(
-    text: str, error: UnexpectedInput, subject: str | None, *, is_v1: bool, is_condition: bool, alone: bool
-) -> SyntaxFault:
-    """Return why a text is no formula, at which characters, and what to write instead.
-
-    `subject` is the name that a case's `when` continues, None for a whole formula. `is_v1` is for a formula with loops,
-    `is_condition` for one that must be true or false, `alone` for one that is no part of a seed.
-    """
+def explain(text: str, error: UnexpectedInput, kind: Kind, subject: str) -> SyntaxFault:
+    """Return why a text is no formula, at which characters, and what to write instead; a continuation's subject is before it."""
     expected: set[str] = set()
     position = len(text)
     if isinstance(error, UnexpectedToken):
@@ -58,17 +52,16 @@ def explain(
         expected = set(error.allowed or ())
         position = error.pos_in_stream or 0
     if not text.strip():
-        return _fault(0, len(text), catalogue.empty_formula(alone))
-    if subject is not None and not _COMPARES.match(text.lstrip()):
+        return _fault(0, len(text), catalogue.EMPTY_FORMULA)
+    if kind == "continuation" and not _COMPARES.match(text.lstrip()):
         return _no_comparison(text, subject)
     if "NAME" in expected and (match := _FUNCTION_LIKE.match(text, position)):
         return SyntaxFault("FS207", position, match.end(), "", "", match[1].upper())
-    contexts = {"all", "v1" if is_v1 else "", "conditions" if is_condition else ""}
     masked = _STRING.sub(lambda match: match[0][0] + "_" * (len(match[0]) - 2) + match[0][0], text)
     for hint in HINTS:
-        found = _place(hint, masked, position) if hint.used_in in contexts else None
+        found = _place(hint, masked, position) if hint.used_in in (None, kind) else None
         if found is not None:
-            return _hinted(hint, found, alone)
+            return _hinted(hint, found)
     return _at(text, position, expected, subject or "x")
 
 
@@ -84,14 +77,14 @@ def _place(hint: Hint, text: str, position: int) -> re.Match[str] | None:
     return None
 
 
-def _hinted(hint: Hint, match: re.Match[str], alone: bool) -> SyntaxFault:
-    at = "at" if "at" in match.re.groupindex else 0
+def _hinted(hint: Hint, match: re.Match[str]) -> SyntaxFault:
+    at = "at" if match.groupdict().get("at") else 0
     whole, groups = match.group(at).strip(" "), match.groups()
     instead = hint.instead(match) if callable(hint.instead) else hint.instead
     if isinstance(hint.instead, str):
         instead = hint.instead.format(whole, *groups)
     message = hint.message.format(whole, *groups)
-    help = ((alone and hint.alone) or hint.help).format(whole, *groups, instead=(instead or "").strip())
+    help = hint.help.format(whole, *groups, instead=(instead or "").strip())
     start, end = match.span(at)
     start += len(match.group(at)) - len(match.group(at).lstrip(" "))
     return SyntaxFault(hint.code, start, start + len(whole) if whole else end, message, help, instead)
@@ -113,10 +106,9 @@ def _no_comparison(text: str, subject: str) -> SyntaxFault:
     repeated = subject if named else ""
     if named and _COMPARES.match(bare):
         return _fault(0, end, catalogue.not_a_comparison(repeated, bare, ""), "")
-    assigned = re.match(r"=+([<>]?)", bare)
-    compared = f"{assigned[1] or '='}={bare[assigned.end() :]}" if assigned else ""
-    if not assigned and re.fullmatch(r"'[^']*'", bare):
-        compared = f"== {bare}"
+    compared = f"== {bare}" if re.fullmatch(r"'[^']*'", bare) else ""
+    if assigned := re.match(r"=+([<>]?)", bare):
+        compared = f"{assigned[1] or '='}={bare[assigned.end() :]}"
     return _fault(0, len(text), catalogue.not_a_comparison(repeated, compared, bare), compared or None)
 
 
@@ -125,7 +117,7 @@ def _at(text: str, position: int, expected: set[str], subject: str) -> SyntaxFau
     before = text[:position].rstrip()
     if position >= len(text):
         last = max(len(text.rstrip()) - 1, 0)
-        return _fault(last, len(text), catalogue.unfinished(expected, before.endswith("not")))
+        return _fault(last, len(text), catalogue.unfinished(expected))
     character = text[position]
     if character == "." and (member := _MEMBER.match(text, position)):
         return _fault(position, member.end(1), catalogue.member(member[1], is_call=bool(member[2])))
@@ -138,8 +130,6 @@ def _at(text: str, position: int, expected: set[str], subject: str) -> SyntaxFau
     match = _TOKEN.match(text, position)
     found = match.group() if match else character
     end = position + len(found)
-    if before.endswith("not") and "IN" in expected:
-        return _fault(len(before) - 3, position + 1, catalogue.not_without_in(found))
     if "PLUS" in expected and found not in _WORDS and (found[0].isalnum() or found[0] in "_('\"$"):
         words, more = _WORDS_AS_STRING.search(before), _MORE_WORDS.match(text, position)
         unquoted = f"{words[1]} {more.group()}" if words and more else ""

@@ -133,7 +133,7 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """`is_decided`: conditions around it leave no doubt about the result, which a type checker would point out.
+    """`is_constant`: the conditions around it leave no doubt about the result, which a type checker would point out.
 
     `may_be_null` says then that the first operand may be null all the same.
     """
@@ -142,7 +142,7 @@ class Comparison:
     operators: tuple[str, ...]
     rest: tuple[Expr, ...]
     info: Info = _info()
-    is_decided: bool = field(default=False, compare=False)
+    is_constant: bool = field(default=False, compare=False)
     may_be_null: bool = field(default=False, compare=False)
 
 

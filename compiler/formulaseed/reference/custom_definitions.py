@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 from formulaseed.errors import DataError
-from formulaseed.language.names import is_name
+from formulaseed.language.ast import is_name
 from formulaseed.reference.model import CUSTOM_TYPES, CustomField, DatabaseLayout, Entity, Json
 
 _TABLES = (

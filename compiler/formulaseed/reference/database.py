@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from formulaseed.diagnostics.model import printable
 from formulaseed.errors import DataError, UnreadableError
-from formulaseed.language.names import RESERVED_WORDS, is_name
+from formulaseed.language.ast import RESERVED_WORDS, is_name
 from formulaseed.reference.custom_definitions import custom_fields, definition_columns, find_definitions
 from formulaseed.reference.model import CustomField, DatabaseLayout, Entity, EntityField, EnumType, Json, Reference
 

@@ -12,9 +12,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from formulaseed.ir.nodes import InputField
-from formulaseed.language.names import RESERVED_WORDS
+from formulaseed.language.ast import RESERVED_WORDS
+from formulaseed.language.inputs import _similar
 from formulaseed.language.types import BOOLEAN, INTEGER, NUMBER, STRING, Type, enum_of
-from formulaseed.language.typos import _similar
 
 if TYPE_CHECKING:
     from formulaseed.diagnostics.model import Problems

@@ -13,7 +13,7 @@ from dataclasses import replace
 from formulaseed import limits
 from formulaseed.diagnostics.catalogue import reference as catalogue
 from formulaseed.diagnostics.model import Problems
-from formulaseed.language.names import RESERVED_WORDS
+from formulaseed.language.ast import RESERVED_WORDS
 from formulaseed.reference.model import (
     CUSTOM_COLUMNS,
     CUSTOM_TYPES,

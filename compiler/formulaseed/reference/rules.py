@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from formulaseed import limits
 from formulaseed.diagnostics.catalogue import reference as catalogue
 from formulaseed.diagnostics.model import Problems
-from formulaseed.language.parser import parse_plain_formula
+from formulaseed.language.parser import parse_formula
 from formulaseed.seed import surface
 from formulaseed.seed.read.shape import Shape
 from formulaseed.seed.surface import Named
@@ -31,7 +31,7 @@ _FILE_KEYS = ("reference", "description", "rules")
 
 def lower_formula(text: JsonString, reference: Reference, problems: Problems) -> surface.Program:
     """Lower one formula; its value may be a string, too."""
-    expression = parse_plain_formula(text, problems)
+    expression = parse_formula(text, problems)
     operation = surface.Formula(expression) if expression is not None else surface.Broken()
     name = Named(text.span, NAME)
     return surface.Program(name, steps=(surface.Step(name, text.span, operation),), output=(name,), reference=reference)
@@ -101,7 +101,7 @@ class _Rules:
         example = '"formula": such as "ram_gb * 2.5"'
         formula = shape.text(shape.need(section, "formula", "the rule", example), "`formula`")
         description = shape.text(section.get("description"), "`description`")
-        expression = parse_plain_formula(formula, shape.problems) if formula is not None else None
+        expression = parse_formula(formula, shape.problems) if formula is not None else None
         if name is None:
             return None
         span = section.span

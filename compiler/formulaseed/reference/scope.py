@@ -6,7 +6,7 @@ the nearest known one.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
 from formulaseed import limits
@@ -40,12 +40,12 @@ class DomainScope(SeedScope):
             return all(map(self.is_entity, found.operands))
         return isinstance(found, typed.Ref) and self.reference.entity(found.symbol.name) is not None
 
-    def is_implied(self, found: typed.Expr, present: frozenset[typed.Expr]) -> bool:
+    def is_implied(self, found: typed.Expr, is_present: Callable[[typed.Expr], bool]) -> bool:
         """A test of an entity is taken as the guard of its fields, as formulas are written."""
-        if not present or not isinstance(found, typed.Ref) or found.symbol.kind is not SymbolKind.FIELD:
+        if not isinstance(found, typed.Ref) or found.symbol.kind is not SymbolKind.FIELD:
             return False
         entity = found.symbol.name.partition(".")[0]
-        return typed.Ref(Symbol(SymbolKind.FIELD, entity), found.info) in present
+        return is_present(typed.Ref(Symbol(SymbolKind.FIELD, entity), found.info))
 
     def resolve(self, name: ast.Name, per_review: bool) -> typed.Expr:
         text, span = name.text, name.span

@@ -12,8 +12,8 @@ from typing import Any
 
 from formulaseed import limits
 from formulaseed.errors import DataError
+from formulaseed.language.ast import RESERVED_WORDS, is_name
 from formulaseed.language.json_values import _shown
-from formulaseed.language.names import RESERVED_WORDS, is_name
 from formulaseed.reference.model import CUSTOM, FIELD_TYPES, CustomField, Entity, EntityField, Reference
 
 _ROOT = "variables"

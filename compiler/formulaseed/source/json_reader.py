@@ -7,6 +7,7 @@ can mean something else to another reader. Does not know what the document is fo
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from typing import Any, NoReturn
@@ -123,7 +124,6 @@ _ELLIPSIS = re.compile(r"\.{3}|…")
 _COMMENT = re.compile(r"//|/\*|#")
 _PAIR = r"u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}"
 _ESCAPE = re.compile(rf"\\({_PAIR}|u[0-9a-fA-F]{{4}}|.)")
-_ESCAPES = {'"': '"', "\\": "\\", "/": "/", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
 _LITERALS: dict[str, bool | None] = {"true": True, "false": False, "null": None}
 _PYTHON = {"true": "true", "false": "false", "null": "null", "none": "null"}
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -206,8 +206,7 @@ class _Reader:
             return self.array(start, pointer, depth)
         if first == '"':
             return self.string(start)
-        number = _NUMBER.match(self.text, start)
-        if number:
+        if number := _NUMBER.match(self.text, start):
             return self.number(number)
         word = _WORD.match(self.text, start)
         literal = self.literal(word) if word else None
@@ -233,11 +232,9 @@ class _Reader:
             return self.stop("missing-value", max(len(self.text.rstrip()) - 1, 0), start)
         if self.pointer == "" and (word or self.text[start] == "`"):
             return self.stop("not-json", start, start + 1)
-        comment = self.comment(start)
-        if comment is not None:
+        if (comment := self.comment(start)) is not None:
             return comment
-        ellipsis = _ELLIPSIS.match(self.text, start)
-        if ellipsis:
+        if ellipsis := _ELLIPSIS.match(self.text, start):
             return self.stop("ellipsis", start, start + 1, ellipsis.group())
         if word is not None:
             return self.stop("bare-word", start, word.end(), word.group())
@@ -261,8 +258,7 @@ class _Reader:
 
     def member(self, at: int, pointer: str, depth: int, seen: dict[str, int]) -> Member:
         if self.text[at : at + 1] != '"':
-            word = _KEY_WORD.match(self.text, at)
-            if word:
+            if word := _KEY_WORD.match(self.text, at):
                 raise self.stop("bare-key", at, word.end(), word.group(1))
             raise self.comment(at) or self.stop("no-key", at, at + 1)
         key = self.string(at)
@@ -319,8 +315,7 @@ class _Reader:
         if not found:
             line, _ = self.source.position(self.offset + start)
             raise self.stop("unclosed", max(len(self.text.rstrip()) - 1, 0), at, what, line, close)
-        comment = self.comment(at)
-        if comment is not None:
+        if (comment := self.comment(at)) is not None:
             raise comment
         if found in '{["-0123456789' or self.text[at : at + 4] in ("true", "fals", "null"):
             raise self.stop("missing-comma", at, at + 1)
@@ -332,8 +327,7 @@ class _Reader:
         if not match.group(2):
             raise self.broken_string(start, match.end())
         self.position, span = match.end(), self.span(start, match.end())
-        raw = match.group(1)
-        value = _ESCAPE.sub(_unescape, raw) if "\\" in raw else raw
+        value: str = json.loads(match.group()) if "\\" in match.group(1) else match.group(1)
         if not value.isascii() and _SURROGATE.search(value):
             self.report("surrogate", span)
             value = _SURROGATE.sub("\ufffd", value)
@@ -354,27 +348,15 @@ class _Reader:
         longer = _NUMBER_LIKE.match(self.text, start)
         if longer and longer.end() > self.position:
             raise self.stop("number", start, longer.end(), longer.group())
-        if len(text) > limits.NUMBER_CHARACTERS:
-            return self.bad_number(span, f"a number of {len(text)} characters")
         is_integer = match.group(1) is None and match.group(2) is None
+        if len(text) > limits.NUMBER_CHARACTERS:
+            self.report("range", span, f"a number of {len(text)} characters")
+            return JsonNumber(span, 0)
         value = int(text) if is_integer else float(text)
-        if abs(value) > (limits.INTEGER_MAX if is_integer else limits.NUMBER_MAX):
-            return self.bad_number(span, f"the {'integer' if is_integer else 'number'} {text}")
-        return JsonNumber(span, value)
-
-    def bad_number(self, span: Span, found: str) -> JsonNumber:
-        self.report("range", span, found)
+        if abs(value) <= (limits.INTEGER_MAX if is_integer else limits.NUMBER_MAX):
+            return JsonNumber(span, value)
+        self.report("range", span, f"the {'integer' if is_integer else 'number'} {text}")
         return JsonNumber(span, 0)
-
-
-def _unescape(match: re.Match[str]) -> str:
-    body = match.group(1)
-    if body[0] != "u":
-        return _ESCAPES[body[0]]
-    first = int(body[1:5], 16)
-    if len(body) == 5:
-        return chr(first)
-    return chr(0x10000 + ((first - 0xD800) << 10) + int(body[7:11], 16) - 0xDC00)
 
 
 class JsonRefusal(ValueError):

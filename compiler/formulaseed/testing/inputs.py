@@ -17,9 +17,9 @@ from hypothesis import strategies as st
 from formulaseed import limits
 from formulaseed.ir import nodes
 from formulaseed.language import typed
+from formulaseed.language.inputs import _typo_of
 from formulaseed.language.typed import Symbol, SymbolKind
 from formulaseed.language.types import Base, Type
-from formulaseed.language.typos import _typo_of
 from formulaseed.loading import FormulaSeed, SeedLike, load_seed
 from formulaseed.testing.formulas import STRINGS, JsonValue, integers, numbers
 

@@ -259,11 +259,11 @@ class ExpressionPrinter:
         return Printed(code, operators.ATOM, raises=bool(raising) or not node.is_safe, floats=floats, depth=depth)
 
     def _comparison(self, node: typed.Comparison) -> Printed:
-        if node.is_decided and (_is_null_test(node) or isinstance(node.first, typed.Literal)):
+        if node.is_constant and (_is_null_test(node) or isinstance(node.first, typed.Literal)):
             sides = [self.finished(side) for side in _sides(node) if not isinstance(side, typed.Literal)]
             return _after_all(sides, node.operators[0] in ("!=", "not in"))
         operands = [self.finished(operand) for operand in (node.first, *node.rest)]
-        if node.is_decided:  # said of any text or number, or a type checker would object to what the seed says
+        if node.is_constant:  # said of any text or number, or a type checker would object to what the seed says
             kind = {Base.INTEGER: "int", Base.NUMBER: "float"}.get(node.first.info.ty.base, "str")
             code, depth = f"{kind}({operands[0].code})", operands[0].depth + 1
             if kind == "float" and not operands[0].floats:  # which would round a large integer

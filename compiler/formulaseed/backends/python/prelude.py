@@ -9,9 +9,8 @@ from collections.abc import Mapping
 from typing import TypeVar
 
 from formulaseed.ir.attributes import _attribute_at, _read_attribute
-from formulaseed.language.dates import _iso_date
+from formulaseed.language.inputs import _iso_date, _typo_of
 from formulaseed.language.json_values import JsonObject, JsonValue, _shown
-from formulaseed.language.typos import _typo_of
 
 _Number = TypeVar("_Number", int, float)
 _Found = TypeVar("_Found")

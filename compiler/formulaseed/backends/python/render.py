@@ -21,7 +21,7 @@ from formulaseed.backends.python.requests_plan import RequestsView
 from formulaseed.backends.python.rules_plan import RulesView
 from formulaseed.backends.python.seal import sealed
 from formulaseed.ir import attributes
-from formulaseed.language import dates, json_values, typos
+from formulaseed.language import inputs, json_values
 from formulaseed.requests import evaluation
 from formulaseed.resources import resource_folder
 
@@ -132,7 +132,7 @@ class _Helper:
 def _helpers() -> dict[str, _Helper]:
     """The definitions of the preludes, in the order of the files."""
     helpers: dict[str, _Helper] = {}
-    for module in (json_values, prelude, attributes, evaluation, typos, dates):
+    for module in (json_values, prelude, attributes, evaluation, inputs):
         assert module.__file__ is not None
         helpers.update(_helpers_of(Path(module.__file__).read_text(encoding="utf-8")))
     return helpers

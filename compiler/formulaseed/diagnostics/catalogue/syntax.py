@@ -23,17 +23,12 @@ def _expectation(expected: set[str]) -> str:
     return next((words for tokens, words in _EXPECTED if tokens <= expected), "the end of the formula")
 
 
-def empty_formula(alone: bool) -> Mistake:
-    return "FS102", "the formula is empty", f"write an expression such as `{'ram_gb * 2.5' if alone else 'N_MILD + 1'}`"
+EMPTY_FORMULA: Mistake = ("FS102", "the formula is empty", "write an expression such as `a * 2 + 1`")
 
 
-def unfinished(expected: set[str], ends_with_not: bool) -> Mistake:
-    help = f"complete it with {_expectation(expected)}"
-    if ends_with_not and "IN" in expected:
-        help = "complete it with `in` and a list"
-    elif "ELSE" in expected:
-        help = "add `else` and the other value: `a if condition else b`"
-    return "FS102", "the formula ends too early", help
+def unfinished(expected: set[str]) -> Mistake:
+    help = "add `else` and the other value: `a if condition else b`" if "ELSE" in expected else ""
+    return "FS102", "the formula ends too early", help or f"complete it with {_expectation(expected)}"
 
 
 def not_a_comparison(repeated: str, compared: str, value: str) -> Mistake:
@@ -68,10 +63,6 @@ def unknown_character(character: str) -> Mistake:
     return "FS103", f"`{shown}` (U+{ord(character):04X}) is not in the language", "remove it"
 
 
-def not_without_in(found: str) -> Mistake:
-    return "FS101", "`not` needs `in` here", "write `!=`" if found.startswith("=") else "write `not in`, or `!=`"
-
-
 def missing_operator(found: str, words: str) -> Mistake:
     """`words` are several that may be one string without its quotes."""
     help = "write an operator, such as `==`" if found[0] in "'\"" else "write an operator, such as `*` to multiply"
@@ -97,8 +88,8 @@ def misplaced(found: str, expected: set[str]) -> Mistake:
 # --- limits, and numbers
 
 
-def too_large(span: Span, what: str, alone: bool) -> Diagnostic:
-    return diagnostic("FS104", span, what, f"split the formula into several {'formulas' if alone else 'steps'}")
+def too_large(span: Span, what: str) -> Diagnostic:
+    return diagnostic("FS104", span, what, "split the formula into several")
 
 
 def too_many(number: int, what: str, most: int) -> str:

@@ -7,31 +7,19 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from formulaseed.diagnostics.catalogue import expressions as catalogue
 from formulaseed.language import ast, intervals, typed
-from formulaseed.language.check.constants import constant_pair, constant_truth, is_whole_and_fraction
-from formulaseed.language.check.facts import Facts, Narrowing, is_present, range_of, values_of
+from formulaseed.language.check.facts import Facts, Narrowing, constant_pair, is_null, items
+from formulaseed.language.check.reasons import ConstantComparison, known_text, listed, only_values, whole_text
 from formulaseed.language.check.scope import Scope, error_at
 from formulaseed.language.check.wording import help_for_order, help_for_pair
-from formulaseed.language.intervals import described
 from formulaseed.language.operators import COMPARE
-from formulaseed.language.printer import called, value_text
+from formulaseed.language.printer import called
 from formulaseed.language.typed import Expr, Info, SymbolKind
-from formulaseed.language.types import BOOLEAN, INTEGER, STRING, Base, Type, Value, join
+from formulaseed.language.types import BOOLEAN, INTEGER, STRING, Base, Type, Value, join, type_of
 from formulaseed.source.text import Span
-
-
-@dataclass(frozen=True, slots=True)
-class ConstantComparison:
-    """A condition that is always true or always false, and why."""
-
-    span: Span
-    result: bool
-    reason: str
-    help: str = ""
-    """What to do about this one in particular."""
 
 
 class ComparisonChecker(ABC):
@@ -71,20 +59,26 @@ class ComparisonChecker(ABC):
     def needed(self, found: Expr, facts: Facts, wanted: Type = INTEGER) -> Expr:
         """The expression where null has no meaning; of a literal null `wanted` is the type."""
 
-    def behind(self, condition: Expr, truth: bool, facts: Facts) -> Facts:
-        """The facts where the condition has been evaluated to this truth, and whether that is ever so, or always."""
-        found = constant_truth(condition, facts, self.narrowing)
-        inner = self.narrowing.assume(condition, truth, facts)
-        if found is not None and found is not truth:
-            inner = inner.contradicted()
-        if inner.impossible and not facts.impossible:
-            inner = replace(inner, closed_by=(condition, not truth, facts))
-        return inner if found is truth else inner.uncertain()
+    def behind(self, condition: Expr, facts: Facts) -> tuple[Facts, Facts]:
+        """The facts where the condition was found true, and where it was found false, and whether that is ever so, or always."""
+        split = self.narrowing.split(condition, facts)
+        if facts.impossible:
+            return split
+        when_true, when_false = (
+            replace(found, closed_by=(condition, truth, facts)) if found.impossible else found
+            for found, truth in zip(split, (False, True), strict=True)
+        )
+        return (
+            when_true if when_false.impossible else when_true.uncertain(),
+            when_false if when_true.impossible else when_false.uncertain(),
+        )
+
+    def _side(self, node: ast.Expr, beside: Type | None, facts: Facts) -> Expr:
+        """A side of a comparison with what has this type."""
+        return self.scope.report_unquoted(node, beside) or self.check(node, facts)
 
     def comparison(self, node: ast.Comparison, facts: Facts) -> Expr:
-        first = self.scope.report_unquoted(node.first, self.scope.type_of(node.rest[0])) or self.check(
-            node.first, facts
-        )
+        first = self._side(node.first, self.scope.type_of(node.rest[0]), facts)
         operands = [first]
         links: list[Expr] = []
         wrong = False
@@ -94,38 +88,26 @@ class ComparisonChecker(ABC):
             if operator in ("in", "not in"):
                 left, right = self._membership(operands[-1], operator, right_node, facts)
             else:
-                right = self.scope.report_unquoted(right_node, operands[-1].info.ty) or self.check(right_node, facts)
+                right = self._side(right_node, operands[-1].info.ty, facts)
                 left, right = self._pair(operands[-1], operator, right, len(node.operators) > 1, facts)
             wrong = wrong or left.info.ty.is_error or right.info.ty.is_error
             operands[-1] = left
             operands.append(right)
             if not wrong and len(node.operators) > 1:
                 pair_info = Info(BOOLEAN, _pair_span(left, right, node.span))
-                facts = self.behind(typed.Comparison(left, (operator,), (right,), pair_info), True, facts)
+                facts, _ = self.behind(typed.Comparison(left, (operator,), (right,), pair_info), facts)
                 known.append(facts)
         if wrong:
             return error_at(node.span)
         span = node.span if node.span.source is not first.info.span.source else node.span.to(operands[-1].info.span)
         info = Info(BOOLEAN, span)
-        if len(operands) == 2 and node.operators[0] in ("==", "!="):
-            if is_null(operands[0]):
-                operands.reverse()
-            if is_null(operands[1]) and is_present(operands[0], facts):
-                return self._never_null(operands[0], node.operators[0], info)
         for left, operator, right, before in zip(operands, node.operators, operands[1:], known, strict=False):
             self._note_if_constant(left, operator, right, before, node.span)
-        if len(operands) == 2 and not _are_constants(operands[0], operands[1]):
+        if len(operands) == 2 and not _are_literals(operands[0], operands[1]):
             plain = _boolean_test(operands[0], node.operators[0], operands[1], info)
             if plain is not None:
                 return plain
         return self._parted(operands, links, node.operators, known, info)
-
-    def _never_null(self, tested: Expr, operator: str, info: Info) -> Expr:
-        """A test for null of what was tested already: a constant."""
-        self.constants.append(
-            ConstantComparison(info.span, operator == "!=", catalogue.KNOWN_PRESENT.format(called(tested)))
-        )
-        return _truth(operator == "!=", info.span)
 
     def _parted(
         self, operands: list[Expr], links: list[Expr], operators: tuple[str, ...], known: list[Facts], info: Info
@@ -136,8 +118,8 @@ class ComparisonChecker(ABC):
         Python asks for the order only where `n` is 0. And it is beside a pair that a type checker would point out.
         """
         rights = [*links[1:], operands[-1]]  # as the comparison on their left has them: null may still be null
-        pairs = zip(operands, operators, rights, strict=False)
-        alone = [_is_null_test(a, b) or _is_apart(a, sign, b) or _are_constants(a, b) for a, sign, b in pairs]
+        pairs = zip(operands, operators, rights, known, strict=False)
+        alone = [_is_null_test(a, b, at) or _is_apart(a, sign, b) or _are_literals(a, b) for a, sign, b, at in pairs]
         parts: list[Expr] = []
         start = 0
         for place in range(1, len(operands)):
@@ -152,23 +134,25 @@ class ComparisonChecker(ABC):
     def _part(
         self, operands: list[Expr], operators: tuple[str, ...], facts: Facts, info: Info, *, is_first: bool
     ) -> Expr:
-        """A comparison that is printed as one; a constant where it is one, and cannot fail.
+        """A comparison that is printed as one; a literal where it is constant, and cannot fail.
 
         Where it is not the first of its chain, its first operand has been computed already.
         """
+        operator, is_single = operators[0], len(operands) == 2
+        if is_single and _are_literals(*operands):
+            return literal(COMPARE[operator](operands[0].info.constant, _constant(operands[1])), info.span)
         may_raise = any(typed.may_raise(operand) for operand in operands[0 if is_first else 1 :])
-        if len(operands) == 2 and isinstance(operands[0], typed.Literal) and operators[0] in ("==", "!="):
-            is_turned = is_null(operands[0]) or _is_apart(operands[0], operators[0], operands[1])
+        if is_single and isinstance(operands[0], typed.Literal) and operator in ("==", "!="):
+            is_turned = is_null(operands[0]) or _is_apart(operands[0], operator, operands[1])
             operands = operands[::-1] if is_turned else operands
         first, *rest = operands
-        is_decided = len(operands) == 2 and self._is_decided(first, operators[0], rest[0], facts)
-        if len(operands) == 2 and _are_constants(first, rest[0]):
-            return _truth(COMPARE[operators[0]](first.info.constant, _constant(rest[0])), info.span)
-        is_known = is_decided and (_is_null_test(first, rest[0]) or isinstance(first, typed.Literal))
-        if is_known and not may_raise:
-            return _truth(operators[0] in ("!=", "not in"), info.span)
-        may_be_null = is_decided and first.info.ty.nullable and not is_present(first, facts)
-        return typed.Comparison(first, operators, tuple(rest), info, is_decided, may_be_null)
+        is_present = facts.is_present(first)
+        is_constant = is_single and self._is_constant(first, operator, rest[0], facts)
+        is_known = is_constant and (_is_null_test(first, rest[0], facts) or isinstance(first, typed.Literal))
+        if is_known and (is_present or not may_raise):  # what was tested before has been computed before
+            return literal(operator in ("!=", "not in"), info.span)
+        may_be_null = is_constant and first.info.ty.nullable and not is_present
+        return typed.Comparison(first, operators, tuple(rest), info, is_constant, may_be_null)
 
     def _note_if_constant(self, left: Expr, operator: str, right: Expr, facts: Facts, whole: Span) -> None:
         """Note a comparison whose result the ranges and values of its sides leave in no doubt."""
@@ -178,40 +162,35 @@ class ComparisonChecker(ABC):
         results = self._results_of(left) if operator in ("==", "!=") and right.info.is_constant else None
         if results is not None and right.info.constant not in results:
             result: bool | None = operator == "!="
-            reason = catalogue.ONLY_VALUES.format(called(left), _listed(results))
-        elif _are_constants(left, right):
+            reason = only_values(left, results)
+        elif _are_literals(left, right):
             result = COMPARE[operator](left.info.constant, _constant(right))
         else:
             result = constant_pair(left, operator, right, facts)
         if result is None:
             return
-        sides = _items(right)
         span = _pair_span(left, right, whole)
-        if _is_null_test(left, right):
-            self.constants.append(_needless(sides[0] if is_null(left) else left, result, span))
+        if _is_null_test(left, right, facts):
+            self.constants.append(_needless(items(right)[0] if is_null(left) else left, result, span))
             return
-        parts = [known_text(side, facts) for side in (left, *sides) if not side.info.is_constant]
-        reason = reason or whole_text(left, right)
-        reason = reason or " and ".join(dict.fromkeys(parts)) or catalogue.BOTH_ARE_CONSTANTS
+        parts = [known_text(side, facts) for side in (left, *items(right)) if not side.info.is_constant]
+        reason = reason or whole_text(left, right) or " and ".join(dict.fromkeys(parts)) or catalogue.BOTH_ARE_CONSTANTS
         self.constants.append(ConstantComparison(span, result, reason))
 
-    def _is_decided(self, left: Expr, operator: str, right: Expr, facts: Facts) -> bool:
-        """Whether a type checker, too, would see that a comparison is in no doubt."""
-        known: Sequence[Value] | None = values_of(left, facts)
-        items = _items(right)
-        if _is_null_test(left, right) or _is_apart(left, operator, right):
+    def _is_constant(self, left: Expr, operator: str, right: Expr, facts: Facts) -> bool:
+        """Whether a type checker, too, would see that a comparison is constant."""
+        if _is_null_test(left, right, facts) or _is_apart(left, operator, right):
             return True
-        named = [item.value for item in items if isinstance(item, typed.Literal)]
+        named = [item.value for item in items(right) if isinstance(item, typed.Literal)]
         results = self._results_of(left) if operator in ("==", "!=") and right.info.ty.is_numeric else None
+        known: Sequence[Value] | None = facts.of(left).values
         if results is not None and not set(results) & set(named):
             known = results
-        elif left not in facts.values:
+        if known is None or len(named) < len(items(right)) or isinstance(left, typed.Literal):
             return False
-        if known is None or len(named) < len(items):
+        if operator in ("in", "not in") and not isinstance(right, typed.List):
             return False
-        if isinstance(left, typed.Literal) or (operator in ("in", "not in") and not isinstance(right, typed.List)):
-            return False
-        if left.info.ty.nullable and not is_present(left, facts):
+        if facts.may_be_null(left):
             known = [*known, None]
         possible = [value for value in known if value in named]
         return not possible or (len(possible) == len(known) and len(named) == 1)
@@ -256,7 +235,7 @@ class ComparisonChecker(ABC):
         if is_constant_text(left) and is_constant_text(right):
             return right
         if not isinstance(left, typed.Literal) and not isinstance(right, typed.Literal):
-            sides = (called(left), _listed(a.values)), (called(right), _listed(b.values))
+            sides = (called(left), listed(a.values)), (called(right), listed(b.values))
             self.problems.report(catalogue.no_common_value(right.info.span, *sides))
             return error_at(right.info.span)
         text, known, culprit = b.values[0], a.values, right
@@ -269,13 +248,13 @@ class ComparisonChecker(ABC):
 
     def _membership(self, left: Expr, operator: str, node: ast.Expr, facts: Facts) -> tuple[Expr, Expr]:
         if isinstance(node, ast.List):
-            items = [self.scope.report_unquoted(item, left.info.ty) or self.check(item, facts) for item in node.items]
-            if not items:
+            written = [self._side(item, left.info.ty, facts) for item in node.items]
+            if not written:
                 self.problems.report(catalogue.empty_list(node.span, operator))
                 return left, error_at(node.span)
             if left.info.ty.is_error:
                 return left, error_at(node.span)
-            checked = [item if item.info.ty.is_error else self._comparable(left, item) for item in items]
+            checked = [item if item.info.ty.is_error else self._comparable(left, item) for item in written]
             if any(item.info.ty.is_error for item in checked):
                 return left, error_at(node.span)
             if not left.info.ty.nullable and not all(map(is_null, checked)) and not facts.is_silent:
@@ -289,35 +268,6 @@ class ComparisonChecker(ABC):
                 self.problems.report(found)
                 return left, error_at(node.span)
         return self.needed(left, facts, STRING), self.needed(right, facts, STRING)
-
-
-def whole_text(left: Expr, right: Expr) -> str:
-    """Why an integer equals none of the numbers that it is compared with; empty where it may."""
-    sides = right.items if isinstance(right, typed.List) else (right,)
-    for whole, others in ((left, sides), (right, (left,))):
-        if all(is_whole_and_fraction(whole, other) for other in others):
-            return catalogue.IS_INTEGER.format(called(whole))
-    return ""
-
-
-def known_text(found: Expr, facts: Facts) -> str:
-    """What is known of an expression, in words."""
-    values: Sequence[Value] | None = values_of(found, facts)
-    if values is not None:
-        may_be_null = found.info.ty.nullable and found not in facts.present and found not in facts.implied
-        return catalogue.ONLY_VALUES.format(called(found), _listed([*values, None] if may_be_null else values))
-    known = range_of(found, facts)
-    if known is not None and found.info.ty.base is Base.BOOLEAN:
-        return (catalogue.ALWAYS_TRUE if known.low else catalogue.ALWAYS_FALSE).format(called(found))
-    return (
-        catalogue.TESTED_BEFORE.format(called(found))
-        if known is None
-        else catalogue.HAS_RANGE.format(called(found), described(known))
-    )
-
-
-def is_null(found: Expr) -> bool:
-    return isinstance(found, typed.Literal) and found.value is None
 
 
 def joined_conditions(word: str, parts: Sequence[Expr], info: Info) -> Expr:
@@ -335,16 +285,11 @@ def joined_conditions(word: str, parts: Sequence[Expr], info: Info) -> Expr:
     return left[0] if len(left) == 1 else typed.Logical(word, tuple(left), info)
 
 
-def _items(right: Expr) -> tuple[Expr, ...]:
-    return right.items if isinstance(right, typed.List) else (right,)
-
-
-def _is_null_test(left: Expr, right: Expr) -> bool:
-    """Whether null is looked for among what is never null."""
-    items = _items(right)
+def _is_null_test(left: Expr, right: Expr, facts: Facts) -> bool:
+    """Whether null is looked for among what is not null here."""
     if is_null(left):
-        return not any(item.info.ty.nullable for item in items)
-    return not left.info.ty.nullable and all(map(is_null, items))
+        return not any(map(facts.may_be_null, items(right)))
+    return not facts.may_be_null(left) and all(map(is_null, items(right)))
 
 
 def _is_apart(left: Expr, operator: str, right: Expr) -> bool:
@@ -352,12 +297,12 @@ def _is_apart(left: Expr, operator: str, right: Expr) -> bool:
     if operator not in ("==", "!=") and not isinstance(right, typed.List):
         return False
     known = left.info.ty.values
-    others = [item.info.ty.values for item in _items(right)]
+    others = [item.info.ty.values for item in items(right)]
     return known is not None and all(values is not None and not set(values) & set(known) for values in others)
 
 
-def _are_constants(left: Expr, right: Expr) -> bool:
-    return left.info.is_constant and all(item.info.is_constant for item in _items(right))
+def _are_literals(left: Expr, right: Expr) -> bool:
+    return left.info.is_constant and all(item.info.is_constant for item in items(right))
 
 
 def _is_truth(found: Expr, truth: bool) -> bool:
@@ -369,8 +314,9 @@ def _constant(right: Expr) -> object:
     return [item.info.constant for item in right.items] if isinstance(right, typed.List) else right.info.constant
 
 
-def _truth(result: bool, span: Span) -> Expr:
-    return typed.Literal(result, Info(BOOLEAN, span, intervals.exactly(result), True, result))
+def literal(value: Value, span: Span) -> Expr:
+    known = intervals.exactly(value) if isinstance(value, int | float) else None
+    return typed.Literal(value, Info(type_of(value), span, known, True, value))
 
 
 def is_constant_text(found: Expr) -> bool:
@@ -383,7 +329,7 @@ def is_constant_text(found: Expr) -> bool:
 
 def _needless(tested: Expr, result: bool, span: Span) -> ConstantComparison:
     """A test for null of what never is null."""
-    if isinstance(tested, typed.Present):
+    if isinstance(tested, typed.Present) or tested.info.ty.nullable:
         return ConstantComparison(span, result, catalogue.KNOWN_PRESENT.format(called(tested)))
     help = catalogue.REMOVE_THE_TEST
     if isinstance(tested, typed.Ref) and tested.symbol.kind in (SymbolKind.META, SymbolKind.CONTEXT):
@@ -405,7 +351,3 @@ def _boolean_test(left: Expr, operator: str, right: Expr, info: Info) -> Expr | 
     if left.info.ty.base is not Base.BOOLEAN or left.info.ty.nullable:
         return None
     return left if right.value is (operator == "==") else typed.Not(left, info)
-
-
-def _listed(values: Sequence[Value]) -> str:
-    return catalogue.listed([value_text(value) for value in values])

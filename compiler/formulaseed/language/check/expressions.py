@@ -11,15 +11,15 @@ from dataclasses import replace
 
 from formulaseed.diagnostics.catalogue import expressions as catalogue
 from formulaseed.language import ast, intervals, typed
-from formulaseed.language.check.comparisons import ComparisonChecker, ConstantComparison, is_null, joined_conditions
-from formulaseed.language.check.facts import Facts, Narrowing, is_present, range_of
+from formulaseed.language.check.comparisons import ComparisonChecker, joined_conditions, literal
+from formulaseed.language.check.facts import Facts, Narrowing, is_null
 from formulaseed.language.check.partial_operations import (
     ALWAYS_NULL,
     CertainFailure,
     certain_failure,
     report_partial_operation,
 )
-from formulaseed.language.check.reasons import reason_of
+from formulaseed.language.check.reasons import ConstantComparison, reason_of
 from formulaseed.language.check.scope import Scope, error_at
 from formulaseed.language.check.unknown_calls import report_unknown_function
 from formulaseed.language.check.wording import number_in_quotes, tested
@@ -28,7 +28,7 @@ from formulaseed.language.intervals import Range
 from formulaseed.language.operators import OPERATORS, Operands, Operator
 from formulaseed.language.printer import called, expression_text
 from formulaseed.language.typed import Expr, Info, SymbolKind
-from formulaseed.language.types import BOOLEAN, INTEGER, NULL, STRING, Base, Type, Value, join, type_of
+from formulaseed.language.types import BOOLEAN, INTEGER, NULL, STRING, Base, Type, Value, join
 from formulaseed.source.text import Span
 
 
@@ -42,7 +42,7 @@ class ExpressionChecker(ComparisonChecker):
     def check(self, node: ast.Expr, facts: Facts) -> Expr:
         match node:
             case ast.Literal(span, value):
-                return _literal(value, span)
+                return literal(value, span)
             case ast.Name():
                 return self._shaped(self.scope.resolve(node, self.per_review), node.text)
             case ast.FilterName():
@@ -66,12 +66,12 @@ class ExpressionChecker(ComparisonChecker):
                 return error_at(span)
             case ast.Invalid(span):
                 return error_at(span)
-            case ast.Comprehension() | ast.Subscript() | ast.Keyword():
-                raise AssertionError("front ends leave none of these")
+            case _:
+                raise AssertionError("front ends leave no loops")
 
     def _guarded(self, found: Expr, facts: Facts) -> Expr:
         """A branch that its condition says is there, for a reason that a type checker does not follow."""
-        return self.needed(found, facts) if self.scope.is_implied(found, facts.present) else found
+        return self.needed(found, facts) if self.scope.is_implied(found, facts.is_present) else found
 
     def as_float(self, found: Expr) -> Expr:
         """The result of a formula over a domain: a float, or a string as it is."""
@@ -118,19 +118,17 @@ class ExpressionChecker(ComparisonChecker):
                 return error_at(info.span)
             present = wanted if ty.base is Base.NULL else ty.present()
             return typed.Present(found, Info(present, info.span, intervals.ANY_NUMBER if present.is_numeric else None))
-        if ty.is_error or not ty.nullable or is_present(found, facts):
+        if ty.is_error or not facts.may_be_null(found):
             return found
-        is_implied = facts.is_silent or (bool(facts.implied) and found in facts.implied)  # or never reached
-        if is_implied or self.scope.is_implied(found, facts.present):
+        is_implied = facts.is_silent or facts.of(found).is_implied  # or never reached
+        if is_implied or self.scope.is_implied(found, facts.is_present):
             return typed.Present(found, Info(ty.present(), info.span, info.range))
         if isinstance(found, typed.Ref) and found.symbol.kind is SymbolKind.STEP:
             self.scope.report_null_step(found)
         else:
             name = expression_text(found)
-            shown, fallback = (
-                name if isinstance(found, typed.Ref) else f"({name})",
-                "''" if ty.base is Base.STRING else "0",
-            )
+            shown = name if isinstance(found, typed.Ref) else f"({name})"
+            fallback = "''" if ty.base is Base.STRING else "0"
             self.scope.report_once(catalogue.may_be_null(info.span, called(found), shown, fallback), name)
         return typed.Present(found, Info(ty.present(), info.span, info.range))
 
@@ -157,13 +155,15 @@ class ExpressionChecker(ComparisonChecker):
         if operand.info.ty.is_error:
             return error_at(node.span)
         if isinstance(operand, typed.Literal) and isinstance(operand.value, int | float):
-            return _literal(-operand.value if node.operator == "-" else operand.value, node.span)
-        known = range_of(operand, facts)
+            return literal(-operand.value if node.operator == "-" else operand.value, node.span)
+        known = facts.range_of(operand)
         if known is not None and node.operator == "-":
             known = intervals.negate(known)
-        constant = _negated(operand.info, node.operator)
-        info = Info(operand.info.ty, node.span, known, operand.info.is_constant, constant)
-        return typed.Unary(node.operator, operand, info)
+        made = typed.Unary(node.operator, operand, Info(operand.info.ty, node.span, known))
+        value = operand.info.constant
+        if not isinstance(value, int | float):
+            return made
+        return _folded(made, -value if node.operator == "-" else value)
 
     def _binary(self, node: ast.Binary, facts: Facts) -> Expr:
         left = self._numeric(self.check(node.left, facts), node.operator, facts)
@@ -217,8 +217,11 @@ class ExpressionChecker(ComparisonChecker):
             operand = self.check(operand_node, inner)
             operands.append(operand)
             if facts.impossible or not inner.impossible:
-                reached.append((operand, range_of(operand, inner), operand_node is node.operands[-1]))
-            inner = inner.uncertain() if operand.info.ty.is_error else self.behind(operand, truth, inner)
+                reached.append((operand, inner.range_of(operand), operand_node is node.operands[-1]))
+            if operand.info.ty.is_error:
+                inner = inner.uncertain()
+            elif operand_node is not node.operands[-1]:
+                inner = self.behind(operand, inner)[not truth]
         if any(operand.info.ty.is_error for operand in operands):
             return error_at(node.span)
         ty: Type | None = operands[-1].info.ty
@@ -252,10 +255,10 @@ class ExpressionChecker(ComparisonChecker):
 
     def _conditional(self, node: ast.Conditional, facts: Facts) -> Expr:
         condition = self.condition(node.condition, facts)
-        known = not condition.info.ty.is_error
-        unknown = facts.unknown().uncertain()
-        when_true = self.behind(condition, True, facts) if known else unknown
-        when_false = self.behind(condition, False, facts) if known else unknown
+        if condition.info.ty.is_error:
+            when_true = when_false = facts.unknown().uncertain()
+        else:
+            when_true, when_false = self.behind(condition, facts)
         then = self._guarded(self.check(node.then, when_true), when_true)
         otherwise = self._guarded(self.check(node.otherwise, when_false), when_false)
         if condition.info.ty.is_error or then.info.ty.is_error or otherwise.info.ty.is_error:
@@ -264,7 +267,7 @@ class ExpressionChecker(ComparisonChecker):
         if ty is None:
             self.problems.report(catalogue.mixed_branches(node.span, then.info.ty.noun, otherwise.info.ty.noun))
             return error_at(node.span)
-        a, b = range_of(then, when_true), range_of(otherwise, when_false)
+        a, b = when_true.range_of(then), when_false.range_of(otherwise)
         joined = intervals.union(a, b) if a and b else None
         if when_true.impossible is not when_false.impossible:  # only the other branch ever is the result
             joined = b if when_true.impossible else a
@@ -320,7 +323,7 @@ class ExpressionChecker(ComparisonChecker):
 
     def _applied(self, function: Function, arguments: list[Expr], span: Span, facts: Facts) -> Expr:
         if not arguments:
-            return _literal(function.of_none, span)
+            return literal(function.of_none, span)
         if not function.folds:
             return self._operation(function, arguments, span, facts)
         total = arguments[0]  # one by one: Python's own `sum` rounds differently from version to version
@@ -359,15 +362,9 @@ class ExpressionChecker(ComparisonChecker):
         return False
 
 
-def _literal(value: Value, span: Span) -> Expr:
-    ty = type_of(value)
-    known = intervals.exactly(value) if isinstance(value, int | float) else None
-    return typed.Literal(value, Info(ty, span, known, True, value))
-
-
 def _known(found: Expr, facts: Facts) -> Range:
     """The range of a number, or of a boolean, which `int` and `float` take; the range of a string is not used."""
-    known = range_of(found, facts)
+    known = facts.range_of(found)
     if known is None:
         known = intervals.ANY_NUMBER if found.info.ty.is_numeric else Range(0.0, 1.0)
     return known
@@ -394,11 +391,5 @@ def _folded(made: Expr, value: Value) -> Expr:
     return replace(made, info=replace(made.info, range=known, is_constant=True, constant=value))
 
 
-def _negated(info: Info, operator: str) -> Value:
-    if not info.is_constant or not isinstance(info.constant, int | float):
-        return None
-    return -info.constant if operator == "-" else info.constant
-
-
 def _narrowed(found: Expr, facts: Facts) -> Type:
-    return found.info.ty.present() if is_present(found, facts) else found.info.ty
+    return found.info.ty.present() if facts.is_present(found) else found.info.ty

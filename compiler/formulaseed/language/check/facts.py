@@ -1,35 +1,66 @@
-"""What a condition proves of the expressions that it tests.
+"""What conditions prove of the expressions that they test, and which conditions are constant: the same for all data.
 
-In `x / n if n > 0 else 0` the first branch knows that `n` is at least 1. Facts map an expression to the range it
-is known to lie in, and hold the expressions known to be present. They only ever grow.
+In `x / n if n > 0 else 0` the first branch knows that `n` is at least 1. Facts map an expression to what is known of it; a
+condition splits them into those where it is true and those where it is false. It is constant where one of the two is impossible.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import reduce
+from typing import Any, NamedTuple
 
 from formulaseed.language import intervals, typed
 from formulaseed.language.intervals import Range
 from formulaseed.language.operators import MIRRORED, NEGATED
-from formulaseed.language.typed import Expr, Symbol, SymbolKind
+from formulaseed.language.typed import Expr, Info, Symbol, SymbolKind
 from formulaseed.language.types import Base
+
+_PAIRS = 100
+"""Of strings with more values than these together nothing is concluded: it takes time."""
+_RECENT = 10
+"""So many new facts are kept apart from the others, so that adding one does not copy them all."""
+
+
+class Known(NamedTuple):
+    """What is known of one expression."""
+
+    range: Range | None = None
+    values: tuple[str, ...] | None = None
+    """The values that a string with known ones can still have."""
+    truth: bool | None = None
+    """What the test of a flag or filter found."""
+    is_present: bool = False
+    """It was tested for null itself."""
+    is_implied: bool = False
+    """It is not null for another reason, which a type checker of Python does not follow."""
+
+    def either(self, other: Known, info: Info) -> Known:
+        """Return what holds whichever of the two holds, as far as it is more than the type says."""
+        known = intervals.union(self.range, other.range) if self.range and other.range else None
+        values = None
+        if self.values is not None and other.values is not None:
+            values = tuple(dict.fromkeys((*self.values, *other.values)))
+        return Known(
+            known if known != info.range else None,
+            values,
+            self.truth if self.truth is other.truth else None,
+            self.is_present and other.is_present,
+            self.is_implied and other.is_implied,
+        )
+
+
+_NOTHING = Known()
 
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """`present` holds what was tested for null itself, `implied` what must be there for another reason.
+    """What is known at one place of a formula. Facts only ever grow."""
 
-    A type checker of Python follows the first and not the second.
-    """
-
-    ranges: Mapping[Expr, Range] = field(default_factory=dict)
-    values: Mapping[Expr, tuple[str, ...]] = field(default_factory=dict)
-    """The values that a string with known ones can still have."""
-    truths: Mapping[Expr, bool] = field(default_factory=dict)
-    """Flags and filters that were tested, with what was found."""
-    present: frozenset[Expr] = frozenset()
-    implied: frozenset[Expr] = frozenset()
+    recent: Mapping[Expr, Known] = field(default_factory=dict)
+    """What was learnt last; it includes what `older` has of the expression."""
+    older: Mapping[Expr, Known] = field(default_factory=dict)
     impossible: bool = False
     """The conditions contradict one another: whatever is behind them is never reached."""
     is_certain: bool = True
@@ -44,22 +75,39 @@ class Facts:
         """Whether nothing is warned of here."""
         return self.impossible or self.is_unknown
 
-    def with_range(self, expression: Expr, known: Range) -> Facts:
-        return replace(self, ranges={**self.ranges, expression: known})
+    def of(self, expression: Expr) -> Known:
+        if expression.info.is_constant or not (self.recent or self.older):  # a long expression takes long to look up
+            return _NOTHING
+        return self.recent.get(expression) or self.older.get(expression, _NOTHING)
 
-    def with_values(self, expression: Expr, values: tuple[str, ...]) -> Facts:
-        return replace(self, values={**self.values, expression: values})
+    def range_of(self, expression: Expr) -> Range | None:
+        """Return the tightest known range of a number; None for what is no number."""
+        if isinstance(expression, typed.Present):
+            expression = expression.operand
+        return self.of(expression).range or expression.info.range
 
-    def with_truth(self, expression: Expr, truth: bool) -> Facts:
-        if self.truths.get(expression, truth) is not truth:
+    def values_of(self, expression: Expr) -> tuple[str, ...] | None:
+        """Return the values that a string can have here; None where they are not known."""
+        if isinstance(expression, typed.Present):
+            expression = expression.operand
+        values = self.of(expression).values
+        return expression.info.ty.values if values is None else values
+
+    def is_present(self, expression: Expr) -> bool:
+        return self.of(expression).is_present
+
+    def may_be_null(self, expression: Expr) -> bool:
+        return expression.info.ty.nullable and not self.is_present(expression)
+
+    def learn(self, expression: Expr, **found: Any) -> Facts:
+        before = self.of(expression)
+        known = before._replace(**found)
+        return self if known == before else replace(self, recent={**self.recent, expression: known})
+
+    def learn_truth(self, expression: Expr, truth: bool) -> Facts:
+        if self.of(expression).truth is (not truth):
             return self.contradicted()
-        return replace(self, truths={**self.truths, expression: truth})
-
-    def with_present(self, expression: Expr) -> Facts:
-        return replace(self, present=self.present | {expression})
-
-    def with_implied(self, expression: Expr) -> Facts:
-        return replace(self, implied=self.implied | {expression})
+        return self.learn(expression, truth=truth)
 
     def contradicted(self) -> Facts:
         return replace(self, impossible=True)
@@ -71,210 +119,213 @@ class Facts:
         return replace(self, is_certain=False)
 
     def either(self, other: Facts) -> Facts:
-        """What holds whichever of the two holds."""
+        """Return what holds whichever of the two holds, which have the same older facts."""
         if self.impossible or other.impossible:
             return other if self.impossible else self
-        known = {e: intervals.union(r, other.ranges[e]) for e, r in self.ranges.items() if e in other.ranges}
-        values = {
-            e: tuple(dict.fromkeys((*mine, *other.values[e]))) for e, mine in self.values.items() if e in other.values
-        }
-        truths = {e: truth for e, truth in self.truths.items() if other.truths.get(e) is truth}
-        present, implied = self.present & other.present, self.implied & other.implied
-        return replace(self, ranges=known, values=values, truths=truths, present=present, implied=implied)
+        both = {e: known.either(other.of(e), e.info) for e, known in self.recent.items()}
+        return replace(self, recent={e: known for e, known in both.items() if known != _NOTHING})
 
-
-_ALTERNATIVES, _DEPTH = 50, 3
-"""Of a longer `or`, and of one deeper inside others, nothing is learnt: it takes time, and leaves little to know."""
-
-FilterCondition = Callable[[str], Expr | None]
-"""The condition of a filter, by the filter's name."""
-
-NonEmpty = Callable[[str], tuple[str, ...]]
-"""The extremes that have a value where the count of this name is 1 or more."""
+    def settled(self) -> Facts:
+        """Return the same facts, with few recent ones."""
+        return self if len(self.recent) <= _RECENT else replace(self, older={**self.older, **self.recent}, recent={})
 
 
 @dataclass(frozen=True, slots=True)
 class Narrowing:
     """Turns conditions into facts; knows the steps checked so far."""
 
-    filter_condition: FilterCondition
-    non_empty: NonEmpty
+    filter_condition: Callable[[str], Expr | None]
+    """The condition of a filter, by the filter's name."""
+    non_empty: Callable[[str], tuple[str, ...]]
+    """The extremes that have a value where the count of this name is 1 or more."""
 
-    def assume(self, condition: Expr, truth: bool, facts: Facts, depth: int = 0) -> Facts:
-        """The facts where the condition is known to be true, or known to be false.
+    def truth(self, condition: Expr, facts: Facts) -> bool | None:
+        """Return the truth of a condition if it is the same for all data that reach it; None where nothing does."""
+        when_true, when_false = self.split(condition, facts)
+        return None if when_true.impossible is when_false.impossible else when_false.impossible
 
-        `depth` counts the alternatives around this one.
-        """
+    def split(self, condition: Expr, facts: Facts) -> tuple[Facts, Facts]:
+        """Return the facts where the condition is true, and those where it is false."""
+        return self._split(condition, facts.settled())
+
+    def _split(self, condition: Expr, facts: Facts) -> tuple[Facts, Facts]:
         match condition:
             case typed.Not(operand):
-                return self.assume(operand, not truth, facts, depth)
+                return self._split(operand, facts)[::-1]
             case typed.Logical(operator, operands):
-                if (operator == "and") is truth:
-                    for operand in operands:
-                        facts = self.assume(operand, truth, facts, depth)
-                    return facts
-                return self._any_of(operands, truth, facts, depth)
-            case typed.Comparison(first, operators, rest):
-                return self._chain(first, operators, rest, truth, facts)
+                return self._sequence(operands, operator == "and", facts)
+            case typed.Comparison(first, (operator,), (right,)):
+                return self._pair(first, operator, right, facts)
+            case typed.Comparison():
+                return self._sequence(links(condition), True, facts)
             case typed.Ref(Symbol(SymbolKind.FILTER, name)):
                 inner = self.filter_condition(name)
-                facts = facts.with_truth(condition, truth)
-                return self.assume(inner, truth, facts, depth) if inner is not None else facts
+                when_true, when_false = self._split(inner, facts) if inner is not None else (facts, facts)
+                return when_true.learn_truth(condition, True), when_false.learn_truth(condition, False)
+            case typed.Conditional(test, then, otherwise):
+                tested, untested = self._split(test, facts)
+                a, b = self._split(then, tested), self._split(otherwise, untested)
+                return a[0].either(b[0]).learn(condition, is_present=True), a[1].either(b[1])
             case _:
-                return self._truth(condition, truth, facts)
+                return _split_value(condition, facts)
 
-    def _any_of(self, operands: tuple[Expr, ...], truth: bool, facts: Facts, depth: int) -> Facts:
-        """The facts where one of the operands is true (or false) and those before it are not."""
-        if depth >= _DEPTH or len(operands) > _ALTERNATIVES:
-            return facts
-        found, before = facts.contradicted(), facts
+    def _sequence(self, operands: Sequence[Expr], is_and: bool, facts: Facts) -> tuple[Facts, Facts]:
+        """Split by operands of which each is evaluated if those before it are true, or false for `or`."""
+        passed, stopped = facts, facts.contradicted()
         for operand in operands:
-            found = found.either(self.assume(operand, truth, before, depth + 1))
-            before = self.assume(operand, not truth, before, depth + 1)
-        return found
+            when_true, when_false = self._split(operand, passed)
+            passed, left = (when_true, when_false) if is_and else (when_false, when_true)
+            stopped = stopped.either(left)
+        return (passed, stopped) if is_and else (stopped, passed)
 
-    def _truth(self, value: Expr, truth: bool, facts: Facts) -> Facts:
-        known = range_of(value, facts)
-        if isinstance(value, typed.Literal) and bool(value.value) is not truth:
-            return facts.contradicted()
-        is_zero = intervals.compared("==", known, intervals.exactly(0)) if known is not None else None
-        may_be_null = value.info.ty.nullable and not is_present(value, facts)
-        if is_zero is truth and (truth or not may_be_null):
-            return facts.contradicted()
-        if value.info.ty.base is Base.BOOLEAN and not value.info.ty.nullable:
-            facts = facts.with_truth(value, truth)
-        if not truth:
-            return facts
-        facts = facts.with_present(value)
-        return facts.with_range(value, Range(known.low, known.high, nonzero=True)) if known else facts
+    def _pair(self, left: Expr, operator: str, right: Expr, facts: Facts) -> tuple[Facts, Facts]:
+        result = constant_pair(left, operator, right, facts)
+        when_true = facts.contradicted() if result is False else self._compare(left, operator, right, facts)
+        when_false = facts.contradicted() if result else self._compare(left, NEGATED[operator], right, facts)
+        return when_true, when_false
 
-    def _chain(
-        self, first: Expr, operators: tuple[str, ...], rest: tuple[Expr, ...], truth: bool, facts: Facts
-    ) -> Facts:
-        if not truth:
-            if len(operators) > 1:
-                return facts
-            return self._pair(first, NEGATED[operators[0]], rest[0], facts)
-        left = first
-        for operator, right in zip(operators, rest, strict=True):
-            facts = self._pair(left, operator, right, facts)
-            left = right
+    def _compare(self, left: Expr, operator: str, right: Expr, facts: Facts) -> Facts:
+        """Return the facts where the comparison is true."""
+        facts = _narrow_values(left, operator, right, facts)
+        if operator in ("in", "not in"):
+            is_list = operator == "in" and isinstance(right, typed.List)
+            return self._member(left, items(right), facts) if is_list else facts
+        for side, sign, other in ((left, operator, right), (right, MIRRORED[operator], left)):
+            if side.info.is_constant:
+                continue
+            if sign == "!=" and is_null(other):
+                return facts.learn(side, is_present=True)
+            if sign == "==" and side.info.ty.nullable and not other.info.ty.nullable:
+                facts = facts.learn(side, is_implied=True)
+            elif sign not in ("==", "!=") and isinstance(side, typed.Present):
+                facts = facts.learn(side.operand, is_implied=True)  # or evaluation fails at this very place
+            facts = self._bound(side, sign, other, facts)
         return facts
 
-    def _pair(self, left: Expr, operator: str, right: Expr, facts: Facts) -> Facts:
-        facts = _narrow_values(left, operator, right, facts)
-        if operator == "in":
-            return self._member(left, right, facts)
-        if operator == "not in":
+    def _bound(self, side: Expr, sign: str, other: Expr, facts: Facts) -> Facts:
+        mine, limit = facts.range_of(side), facts.range_of(other)
+        if mine is None or limit is None or (sign == "!=" and not limit.is_zero):
             return facts
-        if operator == "!=":
-            if _is_null(right):
-                return facts.with_present(left)
-            if _is_null(left):
-                return facts.with_present(right)
-            facts = self._not_zero(left, right, facts)
-            return self._not_zero(right, left, facts)
-        if operator == "==" and (left.info.ty.nullable or right.info.ty.nullable):
-            if not right.info.ty.nullable:
-                facts = facts.with_implied(left)
-            elif not left.info.ty.nullable:
-                facts = facts.with_implied(right)
-        elif operator != "==":  # an order is asked of what is there, or evaluation fails at this very place
-            for operand in (left, right):
-                if isinstance(operand, typed.Present):
-                    facts = facts.with_implied(operand.operand)
-        facts = self._bound(left, operator, right, facts)
-        return self._bound(right, MIRRORED[operator], left, facts)
+        is_whole = side.info.ty.base is Base.INTEGER
+        if sign == "!=":
+            low = 1.0 if is_whole and mine.low == 0 else mine.low
+            return self._learn_range(side, Range(low, max(low, mine.high), nonzero=True), facts)
+        if sign in (">", ">="):
+            limit = intervals.above(limit.low, strict=sign == ">", integer=is_whole)
+        elif sign in ("<", "<="):
+            limit = intervals.below(limit.high, strict=sign == "<", integer=is_whole)
+        return self._learn_range(side, intervals.intersection(mine, limit), facts)
 
-    def _bound(self, left: Expr, operator: str, right: Expr, facts: Facts) -> Facts:
-        mine, other = range_of(left, facts), range_of(right, facts)
-        if mine is None or other is None:
+    def _member(self, left: Expr, listed: Sequence[Expr], facts: Facts) -> Facts:
+        if left.info.ty.nullable and not any(item.info.ty.nullable for item in listed):
+            facts = facts.learn(left, is_implied=True)
+        mine, ranges = facts.range_of(left), [facts.range_of(item) for item in listed]
+        known = [each for each in ranges if each is not None]
+        if mine is None or len(known) < len(ranges) or left.info.is_constant:
             return facts
-        both_may_be_null = left.info.ty.nullable and right.info.ty.nullable
-        if not both_may_be_null and intervals.compared(operator, mine, other) is False:
-            return facts.contradicted()
-        integer = left.info.ty.base is Base.INTEGER
-        if operator == "==":
-            known = other
-        elif operator in (">", ">="):
-            known = intervals.above(other.low, strict=operator == ">", integer=integer)
-        else:
-            known = intervals.below(other.high, strict=operator == "<", integer=integer)
-        return self._learn(left, intervals.intersection(mine, known), facts)
+        return self._learn_range(left, intervals.intersection(mine, reduce(intervals.union, known)), facts)
 
-    def _not_zero(self, left: Expr, right: Expr, facts: Facts) -> Facts:
-        mine, other = range_of(left, facts), range_of(right, facts)
-        if mine is None or other is None:
-            return facts
-        if intervals.compared("!=", mine, other) is False and not left.info.ty.nullable and not right.info.ty.nullable:
-            return facts.contradicted()
-        if (other.low, other.high) != (0.0, 0.0):
-            return facts
-        known = Range(mine.low, mine.high, nonzero=True)
-        if left.info.ty.base is Base.INTEGER and mine.low == 0:
-            known = Range(1.0, max(mine.high, 1.0), nonzero=True)
-        return self._learn(left, known, facts)
-
-    def _member(self, left: Expr, right: Expr, facts: Facts) -> Facts:
-        if not isinstance(right, typed.List):
-            return facts
-        if left.info.ty.nullable and not any(item.info.ty.nullable for item in right.items):
-            facts = facts.with_implied(left)
-        found = [range_of(item, facts) for item in right.items]
-        mine = range_of(left, facts)
-        known: Range | None = None
-        for item in found:
-            if item is None:
-                return facts
-            known = item if known is None else intervals.union(known, item)
-        may_be_null = left.info.ty.nullable and any(item.info.ty.nullable for item in right.items)
-        if mine and not may_be_null and all(item and intervals.compared("==", mine, item) is False for item in found):
-            return facts.contradicted()
-        return self._learn(left, intervals.intersection(mine, known), facts) if mine and known else facts
-
-    def _learn(self, value: Expr, known: Range, facts: Facts) -> Facts:
-        if value.info.is_constant:
-            return facts
-        facts = facts.with_range(value, known)
+    def _learn_range(self, value: Expr, known: Range, facts: Facts) -> Facts:
+        facts = facts.learn(value, range=known)
         if isinstance(value, typed.Ref) and value.symbol.kind is SymbolKind.STEP and known.low >= 1:
             for name in self.non_empty(value.symbol.name):
-                facts = facts.with_implied(typed.Ref(Symbol(SymbolKind.STEP, name), value.info))
+                facts = facts.learn(typed.Ref(Symbol(SymbolKind.STEP, name), value.info), is_implied=True)
         return facts
 
 
-def range_of(expression: Expr, facts: Facts) -> Range | None:
-    """The tightest known range of a number; None for what is no number."""
-    if isinstance(expression, typed.Present):
-        expression = expression.operand
-    known = facts.ranges.get(expression) if facts.ranges else None  # a long expression takes long to look up
-    return known if known is not None else expression.info.range
+def links(chain: typed.Comparison) -> list[typed.Comparison]:
+    """Return the comparisons of a chain, which must all be true."""
+    sides = (chain.first, *chain.rest)
+    pairs = zip(sides, chain.operators, chain.rest, strict=False)
+    return [typed.Comparison(left, (operator,), (right,), chain.info) for left, operator, right in pairs]
 
 
-def values_of(expression: Expr, facts: Facts) -> tuple[str, ...] | None:
-    """The values that a string can have here; None where they are not known."""
-    if isinstance(expression, typed.Present):
-        expression = expression.operand
-    known = expression.info.ty.values
-    return facts.values.get(expression, known) if facts.values else known
+def items(right: Expr) -> tuple[Expr, ...]:
+    """Return what the right side of a comparison holds."""
+    return right.items if isinstance(right, typed.List) else (right,)
+
+
+def is_null(found: Expr) -> bool:
+    return isinstance(found, typed.Literal) and found.value is None
+
+
+def is_whole_and_fraction(left: Expr, right: Expr) -> bool:
+    """Return whether an integer is compared with a number that is none: null or not, the two are never equal."""
+    value = right.info.constant if right.info.is_constant else None
+    return left.info.ty.base is Base.INTEGER and isinstance(value, float) and not value.is_integer()
+
+
+def constant_pair(left: Expr, operator: str, right: Expr, facts: Facts) -> bool | None:
+    """Return the result of one comparison if what is known of its sides leaves no doubt; else None."""
+    if operator in ("in", "not in"):
+        found = _contained(left, right, facts)
+        return found if found is None or operator == "in" else not found
+    nullable = left.info.ty.nullable or right.info.ty.nullable
+    both_may_be_null = left.info.ty.nullable and right.info.ty.nullable
+    if operator in ("==", "!="):
+        for side, tested in ((left, right), (right, left)):
+            if side.info.ty.base is Base.NULL:
+                if tested.info.ty.base is Base.NULL:
+                    return operator == "=="
+                return None if facts.may_be_null(tested) else operator == "!="
+        if is_whole_and_fraction(left, right) or is_whole_and_fraction(right, left):
+            return operator == "!="
+    a, b = facts.range_of(left), facts.range_of(right)
+    if a is not None and b is not None:
+        found = intervals.compared(operator, a, b)
+        return None if both_may_be_null or (nullable and found is (operator == "==")) else found
+    mine, other = facts.values_of(left), facts.values_of(right)
+    if mine is None or other is None or operator not in ("==", "!="):
+        return None
+    if not set(mine) & set(other):
+        return None if both_may_be_null else operator == "!="
+    return operator == "==" if len(mine) == len(other) == 1 and not nullable else None
+
+
+def _contained(left: Expr, right: Expr, facts: Facts) -> bool | None:
+    """Return whether a value is in a list, or a string in another, if that is so for all of their values or for none."""
+    known = facts.values_of(left)
+    if isinstance(right, typed.List):
+        each = [constant_pair(left, "==", item, facts) for item in right.items]
+        named = {item.value for item in right.items if isinstance(item, typed.Literal)}
+        if any(each) or (known is not None and set(known) <= named and not left.info.ty.nullable):
+            return True
+        return False if all(result is False for result in each) else None
+    whole = facts.values_of(right)
+    if known is None or whole is None or len(known) * len(whole) > _PAIRS:
+        return None
+    found = {part in text for part in known for text in whole}
+    return found.pop() if len(found) == 1 else None
+
+
+def _split_value(value: Expr, facts: Facts) -> tuple[Facts, Facts]:
+    """Split by a value that is tested for being true: neither null nor 0, nor an empty string."""
+    known, ty = facts.range_of(value), value.info.ty
+    is_zero = intervals.compared("==", known, intervals.exactly(0)) if known is not None else None
+    if isinstance(value, typed.Literal):
+        is_zero = not value.value
+    elif is_zero is False and facts.may_be_null(value):
+        is_zero = None
+    when_true, when_false = facts, facts
+    if ty.base is Base.BOOLEAN and not ty.nullable:
+        when_true, when_false = facts.learn_truth(value, True), facts.learn_truth(value, False)
+    if known is not None:
+        when_true = when_true.learn(value, range=Range(known.low, known.high, nonzero=True))
+    when_true = when_true.learn(value, is_present=True)
+    return (
+        when_true.contradicted() if is_zero else when_true,
+        when_false.contradicted() if is_zero is False else when_false,
+    )
 
 
 def _narrow_values(left: Expr, operator: str, right: Expr, facts: Facts) -> Facts:
-    known = values_of(left, facts)
-    items = right.items if isinstance(right, typed.List) else (right,)
-    named = {item.value for item in items if isinstance(item, typed.Literal) and isinstance(item.value, str)}
-    if known is None or len(named) < len(items) or isinstance(left, typed.Literal):
+    """Return the facts with the values that a string can still have where it compares so with literals."""
+    known = facts.values_of(left)
+    if known is None or isinstance(left, typed.Literal):
         return facts
     if operator in ("in", "not in") and not isinstance(right, typed.List):
         return facts
-    left_over = tuple(value for value in known if (value in named) is (operator in ("==", "in")))
-    facts = facts.with_values(left, left_over)
-    is_empty = not left_over and (operator in ("==", "in") or not left.info.ty.nullable)
-    return facts.contradicted() if is_empty else facts
-
-
-def is_present(expression: Expr, facts: Facts) -> bool:
-    return bool(facts.present) and expression in facts.present
-
-
-def _is_null(expression: Expr) -> bool:
-    return isinstance(expression, typed.Literal) and expression.value is None
+    named = [item.value if isinstance(item, typed.Literal) else None for item in items(right)]
+    if not all(isinstance(value, str) for value in named):
+        return facts
+    return facts.learn(left, values=tuple(value for value in known if (value in named) is (operator in ("==", "in"))))

@@ -62,36 +62,34 @@ class _Named:
 def certain_failure(operation: Operation, operands: Sequence[Expr], known: Operands) -> CertainFailure | None:
     """Return why the operation fails for all operands in the ranges; None where it may have a value."""
     failure = next((each for each in operation.failures if each.always(known)), None)
-    help = failure.help.format(name=operation.name) if failure else catalogue.CHANGE_THE_VALUES
-    fault = _fault(operation, known) if all(info.is_constant for info in known.infos) else None
-    if fault is not None and fault.kind != "division_by_zero":
-        return CertainFailure(fault.kind, catalogue.ALWAYS_FAILS + fault.message, help)
+    if all(info.is_constant for info in known.infos):
+        try:
+            operation.value(*(info.constant for info in known.infos))
+        except Fault as fault:
+            if fault.kind != "division_by_zero":
+                help = failure.help.format(name=operation.name) if failure else catalogue.CHANGE_THE_VALUES
+                return CertainFailure(fault.kind, catalogue.ALWAYS_FAILS + fault.message, help)
     if failure is None:
         return None
     named = [_Named(*each) for each in zip(operands, known.ranges, strict=True)]
     text = failure.certain.format(*named, name=operation.name, where="{where}")
-    return CertainFailure(failure.kind, text, help, failure.effect == "useless")
-
-
-def _fault(operation: Operation, known: Operands) -> Fault | None:
-    """The fault of an operation on constants."""
-    try:
-        operation.value(*(info.constant for info in known.infos))
-    except Fault as fault:
-        return fault
-    return None
+    return CertainFailure(failure.kind, text, failure.help.format(name=operation.name), failure.effect == "useless")
 
 
 def report_partial_operation(
     scope: Scope, operation: Operation, operands: Sequence[Expr], known: Operands, whole: Expr
 ) -> None:
     """Warn of every way in which the operation may fail. `whole` is the operation itself."""
-    named = [_Named(*each) for each in zip(operands, known.ranges, strict=True)]
-    varying = [each for each in named if not each.operand.info.is_constant]
     for failure in operation.failures:
         if not failure.when(known) or (failure.is_warned is not None and not failure.is_warned(known)):
             continue
-        every = " and ".join(dict.fromkeys(f"{each} is {each.range}" for each in varying))
+        named = [_Named(*each) for each in zip(operands, known.ranges, strict=True)]
+        varying = [each for each in named if not each.operand.info.is_constant]
+        every = (
+            " and ".join(dict.fromkeys(f"{each} is {each.range}" for each in varying))
+            if "{all}" in failure.message
+            else ""
+        )
         message = failure.message.format(*named, all=every)
         if scope.is_reported(catalogue.PARTIAL_CODES[failure.kind], message):
             continue  # the help takes time to write

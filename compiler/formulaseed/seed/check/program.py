@@ -18,7 +18,7 @@ from formulaseed.language.typed import Expr, Symbol, SymbolKind
 from formulaseed.language.types import Base, Type
 from formulaseed.seed import standard_fields, surface
 from formulaseed.seed.check.scope import SeedScope
-from formulaseed.seed.check.steps import DECIDED_SIZE, StepChecker
+from formulaseed.seed.check.steps import NARROWING_SIZE, StepChecker
 
 
 def check_program(program: surface.Program, problems: Problems) -> nodes.Program:
@@ -116,7 +116,7 @@ class _ProgramChecker:
 
     def _condition_to_follow(self, name: str) -> Expr | None:
         """Return the condition of a filter, unless it is large with the filters that it uses."""
-        return self._filter_condition(name) if self.scope.sizes.get(name, 0) <= DECIDED_SIZE else None
+        return self._filter_condition(name) if self.scope.sizes.get(name, 0) <= NARROWING_SIZE else None
 
     def _filter_condition(self, name: str) -> Expr | None:
         step = self.scope.filters.get(name)

@@ -9,9 +9,8 @@ from dataclasses import dataclass
 
 from formulaseed.diagnostics.catalogue import seed as catalogue
 from formulaseed.diagnostics.model import Problems
-from formulaseed.language import ast
+from formulaseed.language import ast, typed
 from formulaseed.language.check.comparisons import ComparisonChecker
-from formulaseed.language.check.constants import constant_truth
 from formulaseed.language.check.facts import Facts, Narrowing
 from formulaseed.language.check.reasons import reason_of
 from formulaseed.language.printer import value_text
@@ -44,16 +43,17 @@ class RuleReachability:
         self.closed = ""
         """Why the rules so far let nothing through; empty if they may."""
 
-    def rule(self, condition: Expr, rule: surface.Rule, facts: Facts, checker: ComparisonChecker) -> None:
-        """Add the next rule, whose condition has just been checked under the facts."""
+    def rule(self, condition: Expr, rule: surface.Rule, facts: Facts, checker: ComparisonChecker) -> Facts:
+        """Add the next rule, whose condition has just been checked under the facts; returns those where it does not hold."""
         never = self.closed
-        truth = None if facts.impossible else constant_truth(condition, facts, self.narrowing)
+        inside, outside = checker.behind(condition, facts)
+        truth = None if inside.impossible is outside.impossible else outside.impossible
         if facts.impossible and not never:
             never = "the rules before it take every restaurant"
         elif not never and truth is False:
             never = reason_of(condition, checker.constants, facts, self.narrowing)
         elif not never:
-            never = self._taken(condition, facts)
+            never = self._taken(inside)
         if truth and not self.closed:
             reason = reason_of(condition, checker.constants, facts, self.narrowing)
             self.closed = f"the rule before it always holds, as {reason}"
@@ -62,6 +62,7 @@ class RuleReachability:
         checker.report_constants()
         self.rules.append(_Rule(rule.condition.span, rule.then.value, never))
         self.before.append(condition)
+        return outside
 
     def otherwise(self, value: ast.Literal, facts: Facts) -> None:
         """Add the `else`, under the facts that no rule holds."""
@@ -75,14 +76,11 @@ class RuleReachability:
                 lost = "" if rule.value in given else value_text(rule.value)
                 self.problems.report(catalogue.unreachable_rule(rule.span, rule.is_else, lost, rule.never))
 
-    def _taken(self, condition: Expr, facts: Facts) -> str:
+    def _taken(self, inside: Facts) -> str:
         """Return why an earlier rule takes all that this one would; empty if none does."""
         if len(self.before) > _COMPARED_RULES:
             return ""
-        inside = self.narrowing.assume(condition, True, facts)
-        if inside.impossible:
-            return "its conditions contradict what the rules before it leave"
         for number, earlier in enumerate(self.before):
-            if constant_truth(earlier, inside, self.narrowing):
+            if all(self.narrowing.truth(part, inside) for part in typed.conjuncts(earlier)):
                 return f"rule {number + 1} takes every restaurant that it would"
         return ""

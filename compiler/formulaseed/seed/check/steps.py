@@ -10,7 +10,6 @@ from formulaseed.diagnostics.catalogue import seed as catalogue
 from formulaseed.ir import nodes
 from formulaseed.language import ast, intervals, typed
 from formulaseed.language.check.comparisons import is_constant_text
-from formulaseed.language.check.constants import constant_truth
 from formulaseed.language.check.expressions import ExpressionChecker
 from formulaseed.language.check.facts import Facts, Narrowing
 from formulaseed.language.check.partial_operations import report_large_sum
@@ -26,7 +25,7 @@ from formulaseed.seed.check.reachability import RuleReachability
 from formulaseed.seed.check.scope import SeedScope
 from formulaseed.source.text import Span
 
-DECIDED_SIZE = 200
+NARROWING_SIZE = 200
 """With more terms, those of its filters included, a condition is not checked for being constant: it takes time."""
 
 
@@ -77,7 +76,7 @@ class StepChecker:
         if depth > limits.FILTER_NESTING:
             self.problems.report(catalogue.filters_nested_too_deeply(step.name.span, depth))
             return None
-        self._report_if_decided(condition, checker, step.name.span, f"the filter `{step.name.text}`")
+        self._report_constant_condition(condition, checker, step.name.span, f"the filter `{step.name.text}`")
         return nodes.Step(step.name.text, nodes.Filter(condition), BOOLEAN, None, step.name.span)
 
     def _names_a_step(self, condition: Expr) -> bool:
@@ -88,11 +87,11 @@ class StepChecker:
             self.scope.report_once(catalogue.step_in_filter(node.info.span, node.text), node.text)
         return bool(steps)
 
-    def _report_if_decided(self, condition: Expr, checker: ExpressionChecker, span: Span, what: str) -> None:
+    def _report_constant_condition(self, condition: Expr, checker: ExpressionChecker, span: Span, what: str) -> None:
         """Warn of a condition that every review meets, or none."""
-        if self.scope.filter_size(condition) > DECIDED_SIZE:
+        if self.scope.filter_size(condition) > NARROWING_SIZE:
             return
-        truth = constant_truth(condition, Facts(), self.narrowing)
+        truth = self.narrowing.truth(condition, Facts())
         if truth is None:
             return
         reason = reason_of(condition, checker.constants, Facts(), self.narrowing)
@@ -127,7 +126,7 @@ class StepChecker:
         if found.info.ty.is_error:
             return found, False
         if not isinstance(found, typed.Ref):  # a constant filter is reported where it is defined
-            self._report_if_decided(found, checker, where.span, "`where`")
+            self._report_constant_condition(found, checker, where.span, "`where`")
         return found, True
 
     def _per_review(self, step: surface.Step, expression: ast.Expr, where: Expr | None, what: str) -> Expr:
@@ -136,7 +135,7 @@ class StepChecker:
         if where is not None and where.info.ty.is_error:
             facts = facts.unknown()
         elif where is not None:
-            facts = self.narrowing.assume(where, True, facts)
+            facts, _ = self.narrowing.split(where, facts)
         checker = self._checker(True)
         found = checker.check(expression, facts)
         ty = found.info.ty
@@ -253,8 +252,7 @@ class StepChecker:
                 sound, facts = False, facts.unknown().uncertain()
                 continue
             rules.append((condition, rule.then.value))
-            reachability.rule(condition, rule, facts, checker)
-            facts = checker.behind(condition, False, facts)
+            facts = reachability.rule(condition, rule, facts, checker)
         literals = [*(rule.then for rule in operation.rules), operation.otherwise]
         is_whole = not any(isinstance(literal, surface.NoLiteral) for literal in literals)
         if sound and is_whole:

@@ -16,7 +16,7 @@ from formulaseed.diagnostics.catalogue import seed as catalogue
 from formulaseed.diagnostics.model import Help, Problems, Suggestion
 from formulaseed.diagnostics.suggestions import closest, did_you_mean, is_typo, suggest
 from formulaseed.language import ast
-from formulaseed.language.names import RESERVED_WORDS
+from formulaseed.language.ast import RESERVED_WORDS
 from formulaseed.seed.surface import Named
 from formulaseed.source.json_reader import JsonArray, JsonLiteral, JsonNumber, JsonObject, JsonString, JsonValue
 from formulaseed.source.text import Span

@@ -1,8 +1,10 @@
-"""Keys of JSON objects that read like the name of a field. Copied, as it is, into each generated module that needs it.
+"""What inputs are checked with: keys that read like the name of a field, ISO dates. Copied, as it is, into generated modules.
 
 Typed and tested like everything else; standard library only. Each name is private to the module it lands in.
 """
 
+import datetime
+import re
 from collections.abc import Iterable
 
 
@@ -35,3 +37,18 @@ def _typo_of(name: str, keys: Iterable[str], known: Iterable[str] = ()) -> str |
         if key not in known and _similar(name, key):
             return key
     return None
+
+
+_ISO_DATE = r"[0-9]{4}-[0-9]{2}-[0-9]{2}([T ][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,9})?)?(Z|[+-][0-9]{2}:[0-9]{2})?)?"
+
+
+def _iso_date(text: str) -> tuple[int, int] | None:
+    """Return year and month of an ISO date or date-time, YYYY-MM-DD only; None for any other string."""
+    is_day = len(text) == 10 and text[4] == text[7] == "-" and text.isascii()  # as most are; the pattern is slower
+    if not is_day and not re.fullmatch(_ISO_DATE, text):
+        return None
+    try:
+        found = datetime.datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    return (found.year, found.month)

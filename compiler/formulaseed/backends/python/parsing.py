@@ -28,11 +28,11 @@ def bounds_of(field: Field | nodes.Parameter) -> tuple[Code, Code] | None:
     return low, literal(most if field.maximum is None else field.maximum)
 
 
-def parse_lines(fields: Sequence[Field], tables: Mapping[tuple[str, ...], Code]) -> list[Code]:
-    """Return what `parse_row` tries first; `tables` are those that read the values of enums."""
+def parse_lines(fields: Sequence[Field], tables: Mapping[tuple[str, ...], Code], taken: Sequence[str]) -> list[Code]:
+    """Return what `parse_row` tries first; `tables` read the values of enums, `taken` are names that it does not use."""
     sections = list(dict.fromkeys(map(_section, fields)))
     found = ", ".join(f'row["{name}"]' for name in sections)
-    names = Names(("row", *sections))
+    names = Names((*taken, "row", *sections))
     plain: list[tuple[Code, str]] = []
     lines: list[Code] = []
     tests: list[str] = []

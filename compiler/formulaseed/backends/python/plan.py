@@ -229,7 +229,7 @@ class _Planner:
             output=self._names("OUTPUT", "Result", program.output, result),
             inputs=self._inputs(),
             sections=self._sections(),
-            parse_lines=tuple(parse_lines([*self.fields, *self.meta], readers)) if row else (),
+            parse_lines=tuple(parse_lines([*self.fields, *self.meta], readers, _LOCAL_NAMES)) if row else (),
             compute_lines=tuple(indented(self._uncommented(computed))),
             noted=listed("        noted.append(Steps", [locals_of[s.name] for s in self.steps], tail=")"),
             returned=listed("    return Result", [locals_of[name] for name in program.output]),

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Protocol
 from formulaseed.diagnostics.model import Problems
 from formulaseed.ir import nodes
 from formulaseed.language import ast
-from formulaseed.language.types import Type, Value
 from formulaseed.source.text import Span, tree_node
 
 if TYPE_CHECKING:
@@ -25,57 +24,6 @@ class Named:
 
     span: Span
     text: str
-
-
-@tree_node
-class EnumValue:
-    name: Named
-    description: str
-
-
-@tree_node
-class ExtractionField:
-    """A field that the extractor fills for each review. `default` is None where the seed states none.
-
-    `evidence`: the extractor is asked for a quote. `minimum` and `maximum` bound a number, both inclusive.
-    `hint`: what else of a review the lexical extractor may read, "stars" or None.
-    """
-
-    name: Named
-    type: Type
-    description: str
-    values: tuple[EnumValue, ...] = ()
-    default: Value = None
-    evidence: bool = False
-    minimum: int | float | None = None
-    maximum: int | float | None = None
-    hint: str | None = None
-
-
-@tree_node
-class DeclaredField:
-    """A further field of `meta.*` or `context.*`.
-
-    `path` leads to its value in the business object, one key a level; empty for a field under its own name.
-    """
-
-    name: Named
-    type: Type
-    description: str = ""
-    values: tuple[EnumValue, ...] = ()
-    path: tuple[str, ...] = ()
-
-
-@tree_node
-class Parameter:
-    """A value given at evaluation. The bounds are inclusive."""
-
-    name: Named
-    type: Type
-    default: Value
-    minimum: int | float | None
-    maximum: int | float | None
-    description: str
 
 
 @tree_node
@@ -181,14 +129,6 @@ class Step:
 
 
 @tree_node
-class ReviewHandling:
-    """How a long review is cut before it is extracted; `max_length` in characters."""
-
-    max_length: int
-    strategy: str
-
-
-@tree_node
 class Suppression:
     """A warning that the seed's author allows, with the reason. `scope` is the JSON Pointer of the object that it covers."""
 
@@ -215,11 +155,14 @@ class Program:
     version: str = ""
     description: str = ""
     keywords: tuple[Named, ...] = ()
-    fields: tuple[ExtractionField, ...] = ()
-    meta: tuple[DeclaredField, ...] = ()
-    context: tuple[DeclaredField, ...] = ()
-    parameters: tuple[Parameter, ...] = ()
-    review_handling: ReviewHandling | None = None
+    fields: tuple[nodes.ExtractionField, ...] = ()
+    meta: tuple[nodes.InputField, ...] = ()
+    context: tuple[nodes.InputField, ...] = ()
+    """The declared fields, beside the standard ones."""
+    parameters: tuple[nodes.Parameter, ...] = ()
+    declared_at: Mapping[str, Span] = field(default_factory=dict)
+    """Where the name of each field and parameter is declared, by namespace and name."""
+    review_handling: nodes.ReviewHandling | None = None
     passes: int = 1
     extraction_prompt: str = ""
     """The extractor's prompt, with placeholders such as `{review_text}`; empty if the seed has none."""

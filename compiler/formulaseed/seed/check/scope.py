@@ -301,6 +301,8 @@ class SeedScope(Scope):
 
     def _help_for_field(self, kind: SymbolKind, name: str, implied: bool, per_review: bool) -> Help:
         if "." in name:
+            if name in self._fields_called(name.partition(".")[2], None, per_review=True):
+                return suggest(name, certain=False)
             field, last = name.rsplit(".", 1)
             method = help_for_method(f"{kind.value}.{field}", last, []) if field in self.inputs[kind] else ""
             return method or catalogue.field_without_parts(last, _DECLARED_IN[kind], kind is SymbolKind.PARAMETER)

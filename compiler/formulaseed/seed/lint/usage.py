@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from formulaseed.diagnostics.catalogue import lint as catalogue
 from formulaseed.diagnostics.model import Problems
@@ -11,6 +11,7 @@ from formulaseed.language import typed
 from formulaseed.language.printer import literal_text
 from formulaseed.language.typed import Expr, Symbol, SymbolKind
 from formulaseed.seed import standard_fields, surface
+from formulaseed.source.text import Span
 
 _REST = frozenset(
     {
@@ -27,8 +28,8 @@ def lint_usage(program: nodes.Program, written: surface.Program, problems: Probl
     _inputs(written, used, problems)
     asked = _Asked(program)
     for field in written.fields:
-        if Symbol(SymbolKind.EXTRACTION, field.name.text) in used:
-            _values(field, asked, problems)
+        if Symbol(SymbolKind.EXTRACTION, field.name) in used:
+            _values(field, written.declared_at[f"extraction.{field.name}"], asked, problems)
 
 
 def _steps(program: nodes.Program, used: frozenset[Symbol], problems: Problems) -> None:
@@ -40,31 +41,20 @@ def _steps(program: nodes.Program, used: frozenset[Symbol], problems: Problems) 
 
 
 def _inputs(written: surface.Program, used: frozenset[Symbol], problems: Problems) -> None:
-    declared: tuple[
-        tuple[SymbolKind, Sequence[surface.ExtractionField | surface.DeclaredField | surface.Parameter]], ...
-    ]
-    declared = (
-        (SymbolKind.EXTRACTION, written.fields),
-        (SymbolKind.META, written.meta),
-        (SymbolKind.CONTEXT, written.context),
-        (SymbolKind.PARAMETER, written.parameters),
-    )
-    for kind, inputs in declared:
-        for found in inputs:
-            if Symbol(kind, found.name.text) not in used:
-                name = f"{kind.value}.{found.name.text}"
-                problems.report(catalogue.unused_input(found.name.span, name, kind is SymbolKind.EXTRACTION))
+    for full_name, span in written.declared_at.items():
+        space, _, name = full_name.partition(".")
+        if Symbol(SymbolKind(space), name) not in used:
+            problems.report(catalogue.unused_input(span, full_name, space == "extraction"))
 
 
-def _values(field: surface.ExtractionField, asked: _Asked, problems: Problems) -> None:
-    values = [value.name.text for value in field.values]
-    if field.name.text in asked.as_a_whole or field.name.text == standard_fields.VALIDITY_FIELD:
+def _values(field: nodes.ExtractionField, span: Span, asked: _Asked, problems: Problems) -> None:
+    values = [value.name for value in field.values]
+    if field.name in asked.as_a_whole or field.name == standard_fields.VALIDITY_FIELD:
         return
-    missing = [value for value in values if (field.name.text, value) not in asked.values and not _is_rest(value)]
+    missing = [value for value in values if (field.name, value) not in asked.values and not _is_rest(value)]
     if not missing or len(values) <= 2:  # of two, one is the absence of the other
         return
-    shown = " or ".join(literal_text(value) for value in missing[:4])
-    problems.report(catalogue.unused_value(field.name.span, field.name.text, shown))
+    problems.report(catalogue.unused_value(span, field.name, " or ".join(map(literal_text, missing[:4]))))
 
 
 def _is_rest(value: str) -> bool:

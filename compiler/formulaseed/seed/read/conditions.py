@@ -17,8 +17,8 @@ from formulaseed.diagnostics.catalogue import seed as catalogue
 from formulaseed.diagnostics.model import Diagnostic, Help, Problems, Suggestion
 from formulaseed.diagnostics.suggestions import closest, did_you_mean, suggest_any
 from formulaseed.language import ast
-from formulaseed.language.parser import parse_formula
-from formulaseed.language.printer import value_text
+from formulaseed.language.parser import parse_continuation, parse_formula
+from formulaseed.language.printer import expression_text, value_text
 from formulaseed.language.types import BOOLEAN, Type
 from formulaseed.seed.read.condition_objects import entries_of
 from formulaseed.seed.read.shape import Shape, short_text
@@ -56,50 +56,42 @@ _SIGNS = {"=>": ">=", "≥": ">=", "=<": "<=", "≤": "<=", "<>": "!=", "≠": "
 _ORDER = (">=", ">", "<=", "<")
 _IN_KEY = re.compile(r"([$\w.]+)\s*(>=|<=|!=|>|<|==)")
 _IN_STRING = re.compile(r"\s*(>=|=>|≥|<=|=<|≤|!=|<>|≠|==|=|>|<)\s*(\S.*)")
-_TWO_SPACES = re.compile(r"(?:extraction|meta|context)\.((?:extraction|meta|context)\.\w+)")
 _NO_STRING = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?|true|false|null")
 _PARAMETER = re.compile(r"param\.[A-Za-z_][A-Za-z0-9_]*")
 _PLAIN = re.compile(rf"{_NO_STRING.pattern}|{_PARAMETER.pattern}|'[^']*'|\"[^\"]*\"")
-_WORD = re.compile(r"[A-Za-z_][\w.]*")
-_ARITHMETIC = re.compile(r"[\w.\s()+*/%-]+")
 _SHOWN = 200
 """Help that would show more characters than this gives an example."""
 
 
 @dataclass(frozen=True)
 class Names:
-    """What the names of a seed's conditions may be. `types` are those of the fields, with their namespaces."""
+    """What the names of a seed's conditions may be. `types` are those of fields and parameters, with their namespaces."""
 
     types: Mapping[str, Type] = field(default_factory=dict)
     filters: Collection[str] = ()
     steps: Collection[str] = ()
-    parameters: Collection[str] = ()
     strings: Mapping[str, Collection[str]] = field(default_factory=dict)
     """For each step the strings that it may choose among."""
 
     @cached_property
     def spelled(self) -> dict[str, tuple[str, ...]]:
-        """For each bare name all that it may be: fields with their namespaces, a filter with its sign."""
+        """For each bare name all that it may be: fields and parameters with their namespaces, a filter with its sign."""
         spelled: dict[str, tuple[str, ...]] = {}
         for full in (*self.types, *(f"${name}" for name in self.filters)):
             bare = full.rpartition(".")[2].removeprefix("$")
             spelled[bare] = (*spelled.get(bare, ()), full)
         return spelled
 
-    def formula(self, text: str) -> str:
-        """Return the formula over known names that a string holds, with the namespaces that it leaves out; else empty."""
-        words = set(_WORD.findall(text)) if _ARITHMETIC.fullmatch(text) else set[str]()
-        full = {word: self._full_name(word) for word in words}
-        return _WORD.sub(lambda word: full[word[0]], text) if full and all(full.values()) else ""
+    def testable(self, bare: str) -> list[str]:
+        """Return what a bare name may be that conditions test: a field or a filter."""
+        return [full for full in self.spelled.get(bare, ()) if not full.startswith("param.")]
 
-    def _full_name(self, name: str) -> str:
-        space, _, rest = name.partition(".")
-        if name in self.types or name in self.steps or (space == "param" and rest in self.parameters):
-            return name
-        if name in self.parameters:
-            return f"param.{name}"
-        fields = [full for full in self.spelled.get(name, ()) if not full.startswith("$")]
-        return fields[0] if len(fields) == 1 else ""
+    def formula(self, node: ast.Expr | None) -> str:
+        """Return an expression as a formula with full names; empty if it has a name that is not known."""
+        whole = _with_full_names(node, self, None)
+        names = [each.text for each in ast.walk(whole) if isinstance(each, ast.Name)]
+        is_known = all(name in self.types or name in self.steps for name in names)
+        return expression_text(whole) if whole is not None and is_known else ""
 
 
 def all_of(conditions: Sequence[ast.Expr]) -> ast.Expr | None:
@@ -182,18 +174,15 @@ class _Reader:
             return ast.Name(key.span, f"{self.namespace}.{bare}", implied=True)
         if text.startswith("$"):
             return ast.FilterName(key.span, text[1:])
-        twice = _TWO_SPACES.fullmatch(text)
-        if twice:
-            self._report(catalogue.two_namespaces(key.span, text, twice[1]))
-            return ast.Name(key.inside(*twice.span(1)), twice[1])
         if "." in text:
             return ast.Name(key.span, text)
-        spelled = names.spelled.get(text, ())
-        if text in names.steps and not spelled:
+        found = names.testable(text)
+        if text in names.steps and not found:
             return self._report(catalogue.step_in_condition(key.span, text))
-        close = text if spelled else closest(text, names.spelled)
-        found = names.spelled[close] if close is not None else ()
-        is_certain = bool(spelled) and text not in {*names.steps, *names.parameters}
+        is_certain = bool(found) and text not in names.steps and f"param.{text}" not in names.types
+        if not found:
+            close = closest(text, [name for name in names.spelled if names.testable(name)])
+            found = names.testable(close) if close is not None else []
         self._report(catalogue.no_namespace(key.span, text, suggest_any(found, certain=is_certain) if found else None))
         return _full_name(found[0], key.span) if len(found) == 1 else ast.Invalid(key.span)
 
@@ -243,32 +232,30 @@ class _Reader:
         text, subject = value.value, test.subject.text
         if _PARAMETER.fullmatch(text):
             return ast.Name(value.span, text)
-        if test.takes_numbers and text in self.names.parameters:
-            is_safe = text not in self.names.steps and text not in self.names.spelled
+        if test.takes_numbers and f"param.{text}" in self.names.types:
+            is_safe = text not in self.names.steps and self.names.spelled[text] == (f"param.{text}",)
             self._report(catalogue.bare_parameter(value.span, text, is_safe))
             return ast.Name(value.span, f"param.{text}")
-        sign, operand = _operator_in(text)
-        is_ordered_string = sign in _ORDER and test.ty is not None and not test.ty.is_numeric
-        if sign and test.operator == "==" and not is_ordered_string:
-            formula = self.names.formula(operand)
-            plain = ""
-            if _PLAIN.fullmatch(operand) or (not formula and sign not in _ORDER):
-                plain = (
-                    operand if _NO_STRING.fullmatch(operand) else json.dumps(operand.strip("'\""), ensure_ascii=False)
-                )
-            formula = f"{subject} {sign} {formula}" if formula else ""
-            return self._report(catalogue.operator_in_string(value.span, sign, plain, formula))
-        formula = self.names.formula(text) if test.takes_numbers or text in self.names.types else ""
-        if not formula:
+        inside = _IN_STRING.fullmatch(text) if test.operator == "==" else None
+        if inside:
+            sign, operand = _SIGNS.get(inside[1], inside[1]), inside[2].strip()
+            if sign not in _ORDER or test.ty is None or test.ty.is_numeric:
+                formula = self.names.formula(parse_continuation(value, test.subject, Problems()))
+                plain = ""
+                if _PLAIN.fullmatch(operand) or (not formula and sign not in _ORDER):
+                    is_literal = _NO_STRING.fullmatch(operand)
+                    plain = operand if is_literal else json.dumps(operand.strip("'\""), ensure_ascii=False)
+                return self._report(catalogue.operator_in_string(value.span, sign, plain, formula))
+            if subject == "meta.date":
+                return self._report(catalogue.ordered_date(value.span))
+        node = parse_formula(value, Problems()) if test.takes_numbers or text in self.names.types else None
+        if node is None or isinstance(node, ast.Literal):
             return ast.Literal(value.span, text)
         operator = "==" if test.operator == "in" else test.operator
-        return self._report(catalogue.no_value(value.span, f"{subject} {operator} {formula}", text in self.names.steps))
-
-
-def _operator_in(text: str) -> tuple[str, str]:
-    """Return the operator that a string begins with, as conditions write it, and what follows; both empty if none."""
-    found = _IN_STRING.fullmatch(text)
-    return (_SIGNS.get(found[1], found[1]), found[2].strip()) if found else ("", "")
+        formula = self.names.formula(ast.Comparison(value.span, test.subject, (operator,), (node,)))
+        if not formula:
+            return ast.Literal(value.span, text)
+        return self._report(catalogue.no_value(value.span, formula, text in self.names.steps))
 
 
 def _foreign_operator_help(subject: str, operator: str, value: JsonValue) -> Help:
@@ -287,33 +274,21 @@ def _foreign_operator_help(subject: str, operator: str, value: JsonValue) -> Hel
 
 
 def _as_object(value: JsonValue, names: Names, namespace: str | None) -> str:
-    """Return the object to write for conditions in a string, or in a list of strings; empty if an example says more."""
-    texts = [
-        item for item in (value.items if isinstance(value, JsonArray) else (value,)) if isinstance(item, JsonString)
-    ]
-    if sum(len(text.value) for text in texts) > limits.WORDED_CONDITIONS:
+    """Return the object to write for the condition in a string; empty if an example says more."""
+    if not isinstance(value, JsonString) or len(value.value) > limits.WORDED_CONDITIONS:
         return ""
-    parsed = [_condition_in(text, names, namespace) for text in texts]
-    found = [condition for condition in parsed if condition is not None]
-    whole = all_of(found)
-    if whole is None or len(found) < (len(value.items) if isinstance(value, JsonArray) else 1):
+    bare = value.value.lstrip("$")
+    formula = ast.FilterName(value.span, bare) if bare in names.filters else parse_formula(value, Problems())
+    condition = _with_full_names(formula, names, namespace)
+    if not isinstance(condition, ast.Comparison | ast.Logical | ast.Not | ast.FilterName):
         return ""
-    entries = entries_of(whole, {name for name, ty in names.types.items() if ty.base is BOOLEAN.base})
+    entries = entries_of(condition, {name for name, ty in names.types.items() if ty.base is BOOLEAN.base})
     prefix = f"{namespace}." if namespace is not None else ""
     if entries is not None and all(key.startswith(prefix) for key in entries):
         written = json.dumps({key.removeprefix(prefix): asked for key, asked in entries.items()}, ensure_ascii=False)
         return written if len(written) <= _SHOWN else ""
-    is_alternative = any(isinstance(part, ast.Logical) for part in ast.conjuncts(whole))
-    return catalogue.object_or_filter(texts[0].value) if is_alternative and len(texts) == 1 else ""
-
-
-def _condition_in(text: JsonString, names: Names, namespace: str | None) -> ast.Expr | None:
-    """Return the condition that a string holds: a filter's name, or a formula; None if it holds neither."""
-    bare = text.value.lstrip("$")
-    if bare in names.filters:
-        return ast.FilterName(text.span, bare)
-    formula = _with_full_names(parse_formula(text, Problems()), names, namespace)
-    return formula if isinstance(formula, ast.Comparison | ast.Logical | ast.Not | ast.FilterName) else None
+    is_alternative = any(isinstance(part, ast.Logical) for part in ast.conjuncts(condition))
+    return catalogue.object_or_filter(value.value) if is_alternative else ""
 
 
 def _with_full_names(node: Any, names: Names, namespace: str | None) -> Any:

@@ -6,15 +6,15 @@ aggregate. What has no meaning is reported, and the rest of the formula is read 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from formulaseed.diagnostics.catalogue import seed as catalogue
 from formulaseed.diagnostics.model import Diagnostic, Problems
 from formulaseed.language import ast
-from formulaseed.language.types import Base
+from formulaseed.language.types import Base, Type
 from formulaseed.seed import surface
-from formulaseed.seed.read.v1_names import EXTRACTIONS, Inputs, ReviewNames
+from formulaseed.seed.read.v1_names import EXTRACTIONS, ReviewNames
 from formulaseed.seed.read.v1_parts import Parts, enclosed
 from formulaseed.seed.surface import Aggregate, Named
 from formulaseed.source.text import Span
@@ -59,15 +59,22 @@ _Lower = Callable[[ast.Expr, _At], ast.Expr]
 class FormulaReader:
     """Reads the formulas of one seed, in their order."""
 
-    def __init__(self, inputs: Inputs, written: Sequence[Written], returned: Sequence[str], problems: Problems) -> None:
+    def __init__(
+        self,
+        types: Mapping[str, Type],
+        is_complete: bool,
+        written: Sequence[Written],
+        returned: Sequence[str],
+        problems: Problems,
+    ) -> None:
         self.written = written
         self.problems = problems
-        self.names = ReviewNames(inputs, {step.name.text for step in written}, problems)
+        self.names = ReviewNames(types, is_complete, {step.name.text for step in written}, problems)
         taken = {*self.names.steps, *returned}
         for step in written:
             if step.formula is not None:
                 taken.update(surface.Step(step.name, step.place, surface.Formula(step.formula)).mentioned_names())
-        self.parts = Parts(inputs, taken, problems)
+        self.parts = Parts(types, taken, problems)
         self.owner = ""
 
     def steps(self) -> tuple[surface.Step, ...]:

@@ -7,7 +7,6 @@ is reported. Bare names that are unknown are left to the checker, which knows th
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 
 from formulaseed.diagnostics.catalogue import seed as catalogue
 from formulaseed.diagnostics.model import Diagnostic, Help, Problems
@@ -18,44 +17,29 @@ from formulaseed.language.types import Type
 EXTRACTIONS = "extractions"
 
 
-@dataclass(frozen=True, slots=True)
-class Inputs:
-    """What a formula can read, by name. `are_complete`: no extraction field was left out because its name is wrong."""
+class ReviewNames:
+    """Reads the names of the formulas. `step` is the one whose formula is read.
 
-    extraction: Mapping[str, Type]
-    meta: Mapping[str, Type]
-    context: Mapping[str, Type]
-    parameters: Mapping[str, Type]
-    are_complete: bool = True
+    `types` are those of fields and parameters, by namespace and name; without `is_complete` a name of one was wrong.
+    """
+
+    def __init__(
+        self, types: Mapping[str, Type], is_complete: bool, steps: Collection[str], problems: Problems
+    ) -> None:
+        self.types = types
+        self.is_complete = is_complete
+        self.steps = steps
+        self.problems = problems
+        self.step = ""
+        self._reported: set[tuple[str, str]] = set()
 
     def field(self, name: str) -> str | None:
         """Return a review's field with its namespace: `extraction.kind`, `meta.stars`; None if there is none.
 
         Metadata may have `review_` in front; an extraction field of the same name comes first.
         """
-        if name in self.extraction:
-            return f"extraction.{name}"
-        plain = name if name in self.meta else name.removeprefix("review_")
-        return f"meta.{plain}" if plain in self.meta else None
-
-    def type_of(self, name: str) -> Type | None:
-        """Return the type of a name with its namespace."""
-        space, _, rest = name.partition(".")
-        spaces = {
-            "extraction": self.extraction, "meta": self.meta, "context": self.context, "param": self.parameters
-        }  # fmt: skip
-        return spaces[space].get(rest) if space in spaces else None
-
-
-class ReviewNames:
-    """Reads the names of the formulas. `step` is the one whose formula is read."""
-
-    def __init__(self, inputs: Inputs, steps: Collection[str], problems: Problems) -> None:
-        self.inputs = inputs
-        self.steps = steps
-        self.problems = problems
-        self.step = ""
-        self._reported: set[tuple[str, str]] = set()
+        names = (f"extraction.{name}", f"meta.{name}", f"meta.{name.removeprefix('review_')}")
+        return next((full for full in names if full in self.types), None)
 
     def name(self, node: ast.Name, loop: str | None) -> ast.Expr:
         """Read a name in place of a value; `loop` is the variable of the loop around it."""
@@ -67,13 +51,13 @@ class ReviewNames:
             return self._report(catalogue.list_as_value(span))
         if rest:
             return self._dotted(node, head, rest, loop)
-        if text not in self.steps and self.inputs.field(text) is not None:
+        if text not in self.steps and self.field(text) is not None:
             return self._report(catalogue.unknown_step(span, text, self._field_help(text, loop)), text)
         return node
 
     def _dotted(self, node: ast.Name, space: str, rest: str, loop: str | None) -> ast.Expr:
-        spaces: dict[str, Mapping[str, Type]] = {"context": self.inputs.context, "param": self.inputs.parameters}
-        is_field = self.inputs.field(rest) is not None
+        spaces = ("context", "param")
+        is_field = self.field(rest) is not None
         if space not in spaces:
             close = closest(space, spaces)
             help = (
@@ -84,7 +68,7 @@ class ReviewNames:
             elif rest in self.steps:
                 help = suggest(rest, certain=False)
             return self._report(catalogue.unknown_namespace(node.span, space, help), node.text)
-        if rest not in spaces[space] and is_field:
+        if node.text not in self.types and is_field:
             return self._report(
                 catalogue.unknown_field(node.span, f"`{space}`", rest, self._field_help(rest, loop)), node.text
             )
@@ -106,12 +90,13 @@ class ReviewNames:
         )
 
     def _field(self, node: ast.Subscript, name: str, loop: str) -> ast.Expr:
-        found = self.inputs.field(name)
+        found = self.field(name)
         if found is not None:
             return ast.Name(node.span, found, written=f"{loop}['{name}']")
-        if not self.inputs.are_complete:
+        if not self.is_complete:
             return ast.Invalid(node.span)
-        help = did_you_mean(name, (*self.inputs.extraction, *self.inputs.meta), what="fields", limit=20)
+        known = [full.partition(".")[2] for full in self.types if full.startswith(("extraction.", "meta."))]
+        help = did_you_mean(name, known, what="fields", limit=20)
         self._report(catalogue.unknown_field(node.index.span, "a review", name, help), name)
         return ast.Invalid(node.span)
 

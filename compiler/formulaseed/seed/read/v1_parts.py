@@ -12,13 +12,12 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from formulaseed import limits
 from formulaseed.diagnostics.catalogue import seed as catalogue
-from formulaseed.diagnostics.model import Problems
+from formulaseed.diagnostics.model import Problems, one_line
 from formulaseed.language import ast
 from formulaseed.language.functions import is_partial
-from formulaseed.language.types import Base
+from formulaseed.language.types import Base, Type
 from formulaseed.seed import surface
 from formulaseed.seed.read.conditions import all_of
-from formulaseed.seed.read.v1_names import Inputs
 from formulaseed.seed.surface import Named
 from formulaseed.source.text import Span
 
@@ -30,8 +29,8 @@ _NAME_CHARACTERS = 80
 class Parts:
     """The steps made so far, those of the author and their parts."""
 
-    def __init__(self, inputs: Inputs, taken: set[str], problems: Problems) -> None:
-        self.inputs = inputs
+    def __init__(self, types: Mapping[str, Type], taken: set[str], problems: Problems) -> None:
+        self.types = types
         self.problems = problems
         self.steps: list[surface.Step] = []
         self._taken = taken
@@ -102,7 +101,7 @@ class Parts:
             case ast.Conditional(_, _, then, otherwise):
                 return self._common((then, otherwise))
             case ast.Name(_, text):
-                ty = self.inputs.type_of(text)
+                ty = self.types.get(text)
                 if ty is None or ty.nullable:
                     return self._kinds.get(text)
                 return ty.base if ty.base is Base.BOOLEAN else Base.NUMBER if ty.is_numeric else None
@@ -161,7 +160,7 @@ class Parts:
             if isinstance(node, ast.Call) and is_partial(node.name.text):
                 return True
             if isinstance(node, ast.Name):
-                ty = self.inputs.type_of(node.text)
+                ty = self.types.get(node.text)
                 if ty.nullable if ty is not None else self._kinds.get(node.text) is None:
                     return True
         return False
@@ -195,7 +194,7 @@ class Parts:
 def enclosed(node: ast.Expr) -> str:
     """Return what the author wrote, as one operand of something else, on one line."""
     text: str = json.loads(f'"{node.span.source.text[node.span.start : node.span.end]}"')
-    line = " ".join(text.split())
+    line = one_line(text)
     return f"({line})" if isinstance(node, ast.Logical | ast.Conditional) else line
 
 

@@ -52,11 +52,9 @@ def _replacement(found: Diagnostic) -> str:
 
 def _unused(program: surface.Program) -> set[str]:
     """The names, without their namespaces, of what the program defines and does not mention."""
-    steps = (*program.steps, *program.nameless)
-    names = [*(each.name for each in program.fields), *(each.name for each in (*program.meta, *program.context))]
-    names += [*(each.name for each in program.parameters), *(step.name for step in steps)]
-    mentioned = {_bare(name) for step in steps for name in step.mentioned_names()}
-    return {name.text for name in names} - mentioned - {name.text for name in program.output}
+    names = {*(_bare(name) for name in program.declared_at), *(step.name.text for step in program.steps)}
+    mentioned = {_bare(name) for step in (*program.steps, *program.nameless) for name in step.mentioned_names()}
+    return names - mentioned - {name.text for name in program.output}
 
 
 def _bare(name: str) -> str:

@@ -14,7 +14,6 @@ from formulaseed.diagnostics.catalogue import seed as catalogue
 from formulaseed.diagnostics.model import Help
 from formulaseed.language import ast
 from formulaseed.seed import surface
-from formulaseed.seed.read.conditions import all_of
 from formulaseed.seed.read.steps import Arguments
 from formulaseed.seed.surface import Broken, NoLiteral
 from formulaseed.source.json_reader import Plain
@@ -97,7 +96,7 @@ def _without_name(step: Step) -> str:
 
 
 def _define_filter(step: Arguments) -> surface.Operation:
-    condition = all_of([part for whole in step.expressions.values() for part in ast.conjuncts(whole)])
+    condition = surface.all_of([part for whole in step.expressions.values() for part in ast.conjuncts(whole)])
     if condition is None:
         step.problems.report(catalogue.empty_filter(step.span))
         return Broken()

@@ -5,8 +5,8 @@ Formulas and conditions are parsed, names are still strings, nothing is checked.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import field
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Protocol
 
 from formulaseed.diagnostics.model import Problems
@@ -43,6 +43,14 @@ class Aggregate:
     where: ast.Expr | None
     default: ast.Literal | None = None
     call: Span | None = None
+
+
+@tree_node
+class AggregateCall(ast.Invalid):
+    """An aggregate inside a formula, before it has a step of its own; `written` is how a formula of seed v1 says it."""
+
+    operation: Aggregate
+    written: str
 
 
 @tree_node
@@ -184,3 +192,22 @@ class Program:
     def written_steps(self) -> list[Step]:
         """Return the steps as the document has them, without parts of formulas."""
         return [step for step in self.steps if not step.part_of]
+
+
+def all_of(conditions: Sequence[ast.Expr]) -> ast.Expr | None:
+    """Return the conjunction; None if there is nothing to test."""
+    if len(conditions) <= 1:
+        return conditions[0] if conditions else None
+    return ast.Logical(conditions[0].span, "and", tuple(conditions))
+
+
+def mapped(node: ast.Expr, change: Callable[..., ast.Expr], *context: object) -> ast.Expr:
+    """Return the expression with each of its operands changed; `change` takes an operand and the context."""
+    changed: dict[str, object] = {}
+    for name in node.__dataclass_fields__:
+        part = getattr(node, name)
+        if isinstance(part, tuple) and part and not isinstance(part[0], str):
+            changed[name] = tuple([change(operand, *context) for operand in part])
+        elif isinstance(part, ast.Expr) and not isinstance(node, ast.Call):
+            changed[name] = change(part, *context)
+    return replace(node, **changed) if changed else node  # type: ignore[arg-type]

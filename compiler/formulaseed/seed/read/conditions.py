@@ -7,10 +7,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
 
 from formulaseed import limits
 from formulaseed.diagnostics.catalogue import seed as catalogue
@@ -22,6 +21,7 @@ from formulaseed.language.printer import expression_text, value_text
 from formulaseed.language.types import BOOLEAN, Type
 from formulaseed.seed.read.condition_objects import entries_of
 from formulaseed.seed.read.shape import Shape, short_text
+from formulaseed.seed.surface import mapped
 from formulaseed.source.json_reader import JsonArray, JsonLiteral, JsonNumber, JsonObject, JsonString, JsonValue, Member
 from formulaseed.source.text import Span
 
@@ -88,17 +88,10 @@ class Names:
 
     def formula(self, node: ast.Expr | None) -> str:
         """Return an expression as a formula with full names; empty if it has a name that is not known."""
-        whole = _with_full_names(node, self, None)
+        whole = _with_full_names(node, self, None) if node is not None else None
         names = [each.text for each in ast.walk(whole) if isinstance(each, ast.Name)]
         is_known = all(name in self.types or name in self.steps for name in names)
         return expression_text(whole) if whole is not None and is_known else ""
-
-
-def all_of(conditions: Sequence[ast.Expr]) -> ast.Expr | None:
-    """Return the conjunction; None if there is nothing to test."""
-    if len(conditions) <= 1:
-        return conditions[0] if conditions else None
-    return ast.Logical(conditions[0].span, "and", tuple(conditions))
 
 
 def lower_conditions(
@@ -279,7 +272,7 @@ def _as_object(value: JsonValue, names: Names, namespace: str | None) -> str:
         return ""
     bare = value.value.lstrip("$")
     formula = ast.FilterName(value.span, bare) if bare in names.filters else parse_formula(value, Problems())
-    condition = _with_full_names(formula, names, namespace)
+    condition = _with_full_names(formula, names, namespace) if formula is not None else None
     if not isinstance(condition, ast.Comparison | ast.Logical | ast.Not | ast.FilterName):
         return ""
     entries = entries_of(condition, {name for name, ty in names.types.items() if ty.base is BOOLEAN.base})
@@ -291,18 +284,13 @@ def _as_object(value: JsonValue, names: Names, namespace: str | None) -> str:
     return catalogue.object_or_filter(value.value) if is_alternative else ""
 
 
-def _with_full_names(node: Any, names: Names, namespace: str | None) -> Any:
+def _with_full_names(node: ast.Expr, names: Names, namespace: str | None) -> ast.Expr:
     """Return an expression with the namespaces and signs that its names leave out, if there is only one reading."""
-    if isinstance(node, tuple):
-        return tuple(_with_full_names(part, names, namespace) for part in node)
     if isinstance(node, ast.Name):
         spelled = names.spelled.get(node.text, ())
         own = [full for full in spelled if full == f"{namespace}.{node.text}"] or spelled
         return _full_name(own[0], node.span) if len(own) == 1 else node
-    if not isinstance(node, ast.Expr) or isinstance(node, ast.Call):
-        return node
-    parts = {name: _with_full_names(getattr(node, name), names, namespace) for name in node.__dataclass_fields__}
-    return replace(node, **parts)
+    return mapped(node, _with_full_names, names, namespace)
 
 
 def _full_name(text: str, span: Span) -> ast.Name | ast.FilterName:

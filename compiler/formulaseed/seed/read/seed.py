@@ -24,7 +24,7 @@ from formulaseed.seed.read.conditions import Names
 from formulaseed.seed.read.sections import EXTRACT_KEYS, FILTER_KEYS, V1_KEYS, V1_STEP_KEYS, V2_KEYS, Sections, is_v1
 from formulaseed.seed.read.shape import first_character
 from formulaseed.seed.read.steps import read_arguments
-from formulaseed.seed.read.v1_loops import FormulaReader, Written
+from formulaseed.seed.read.v1_loops import lower_formulas
 from formulaseed.seed.surface import Named
 from formulaseed.source.json_reader import JsonArray, JsonObject, JsonString, JsonValue, json_lines
 from formulaseed.source.text import Source
@@ -232,9 +232,9 @@ class _SeedV1(Sections):
     ) -> tuple[surface.Step, ...]:
         written = [step for item in items if (step := self.step(item)) is not None]
         is_complete = "extraction" not in self.incomplete
-        return FormulaReader(types, is_complete, written, [name.text for name in output], self.problems).steps()
+        return lower_formulas(written, types, is_complete, {name.text for name in output}, self.problems)
 
-    def step(self, item: JsonValue) -> Written | None:
+    def step(self, item: JsonValue) -> surface.Step | None:
         shape = self.shape
         section = shape.object(item, "a step", 'an object such as {"name": "n", "formula": "len(extractions)"}')
         if section is None:
@@ -249,4 +249,5 @@ class _SeedV1(Sections):
         if name is None:
             self.incomplete.add("compute")
             return None
-        return Written(name, first_character(section.span), expression)
+        operation = surface.Formula(expression) if expression is not None else surface.Broken()
+        return surface.Step(name, first_character(section.span), operation)

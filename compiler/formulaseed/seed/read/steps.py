@@ -15,7 +15,7 @@ from formulaseed.diagnostics.model import Problems
 from formulaseed.language import ast
 from formulaseed.language.parser import parse_continuation, parse_formula
 from formulaseed.seed import surface
-from formulaseed.seed.read.conditions import Names, all_of, lower_conditions
+from formulaseed.seed.read.conditions import Names, lower_conditions
 from formulaseed.seed.read.shape import Shape, first_character
 from formulaseed.seed.surface import NoLiteral
 from formulaseed.source.json_reader import JsonArray, JsonObject, JsonString, JsonValue
@@ -102,7 +102,7 @@ class _Reader:
 
     def _conditions(self, key: str, value: JsonValue, namespace: str | None) -> bool:
         found = lower_conditions(value, f"`{key}`", self.names, self.shape, namespace)
-        whole = all_of(found or ())
+        whole = surface.all_of(found or ())
         if whole is not None:
             self.step.expressions[key] = whole
         return found is not None

@@ -6,7 +6,7 @@ is reported. Bare names that are unknown are left to the checker, which knows th
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 
 from formulaseed.diagnostics.catalogue import seed as catalogue
 from formulaseed.diagnostics.model import Diagnostic, Help, Problems
@@ -23,9 +23,7 @@ class ReviewNames:
     `types` are those of fields and parameters, by namespace and name; without `is_complete` a name of one was wrong.
     """
 
-    def __init__(
-        self, types: Mapping[str, Type], is_complete: bool, steps: Collection[str], problems: Problems
-    ) -> None:
+    def __init__(self, types: Mapping[str, Type], is_complete: bool, steps: set[str], problems: Problems) -> None:
         self.types = types
         self.is_complete = is_complete
         self.steps = steps

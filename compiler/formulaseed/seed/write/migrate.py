@@ -17,7 +17,6 @@ from formulaseed.language.printer import expression_text
 from formulaseed.language.types import Value
 from formulaseed.seed import surface
 from formulaseed.seed.read.condition_objects import Object, Test, as_tests, merge
-from formulaseed.seed.read.conditions import all_of
 from formulaseed.source.json_reader import Plain
 from formulaseed.source.text import Span
 
@@ -152,7 +151,7 @@ class _Writer:
         parts = ast.conjuncts(where)
         for index, part in enumerate(parts):
             if any(isinstance(node, ast.Name) and "." not in node.text for node in ast.walk(part)):  # a step
-                return self._object(tests), all_of(parts[index:])
+                return self._object(tests), surface.all_of(parts[index:])
             tests += as_tests(part) or [(self._filter(expr=expression_text(part)), True)]
         return self._object(tests), None
 

@@ -118,20 +118,8 @@ class Step:
 
     def mentioned_names(self) -> Iterator[str]:
         """Yield every bare or dotted name, and every filter's without its sign, in no particular order; repeats included."""
-        operation = self.operation
-        expressions: tuple[object, ...] = ()
-        match operation:
-            case Filter(condition):
-                expressions = (condition,)
-            case Aggregate(_, expression, where):
-                expressions = (expression, where)
-            case Lookup(source):
-                expressions = (source,)
-            case Formula(expression):
-                expressions = (expression,)
-            case Case(rules):
-                expressions = tuple(rule.condition for rule in rules)
-        for node in ast.walk(*expressions):
+        parts = self.operation.rules if isinstance(self.operation, Case) else (self.operation,)
+        for node in ast.walk(*(getattr(part, name) for part in parts for name in part.__dataclass_fields__)):
             if isinstance(node, ast.Name | ast.FilterName):
                 yield node.text
 

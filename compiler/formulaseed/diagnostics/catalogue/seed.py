@@ -166,8 +166,8 @@ def unknown_word(code: str, span: Span, word: str, what: str, help: Help) -> Dia
     return diagnostic(code, span, f"unknown {what} `{word}`", help)
 
 
-def operation_to_write(example: str) -> str:
-    return f"write {example}"
+def operation_to_write(examples: Sequence[str]) -> str:
+    return f"write {' or '.join(examples)}"
 
 
 def out_of_range(span: Span, what: str, kind: str, least: float, most: float) -> Diagnostic:

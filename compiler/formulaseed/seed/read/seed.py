@@ -19,11 +19,11 @@ from formulaseed.ir import nodes
 from formulaseed.language.parser import parse_v1_formula
 from formulaseed.language.types import Type, enum_of
 from formulaseed.seed import standard_fields, surface
-from formulaseed.seed.operations import OPERATIONS, OperationSpec, all_step_keys, foreign_operations, step_keys
+from formulaseed.seed.operations import OPERATIONS, Key, OperationSpec, all_step_keys, foreign_operations, step_keys
 from formulaseed.seed.read.conditions import Names
 from formulaseed.seed.read.sections import EXTRACT_KEYS, FILTER_KEYS, V1_KEYS, V1_STEP_KEYS, V2_KEYS, Sections, is_v1
 from formulaseed.seed.read.shape import first_character
-from formulaseed.seed.read.steps import read_arguments
+from formulaseed.seed.read.steps import READERS, Arguments
 from formulaseed.seed.read.v1_loops import lower_formulas
 from formulaseed.seed.surface import Named
 from formulaseed.source.json_reader import JsonArray, JsonObject, JsonString, JsonValue, json_lines
@@ -159,19 +159,20 @@ class _SeedV2(Sections):
     def operation(self, operation: OperationSpec, section: JsonObject, names: Names) -> surface.Operation:
         """Lower the operation of a step whose keys were checked; broken if anything in it is malformed."""
         shape, what = self.shape, f"the operation `{operation.name}`"
-        required = {key.name: f'"{key.name}": {_example(key.examples[0])}' for key in operation.keys if key.required}
-        keys = [(key.name, key.kind, required.get(key.name, "")) for key in operation.keys]
         given = [value for key in operation.one_of if (value := shape.get(section, key)) is not None]
         if len(given) > 1:
-            shape.problems.report(catalogue.exclusive_keys(given[1].span, operation.name, operation.one_of))
+            self.problems.report(catalogue.exclusive_keys(given[1].span, operation.name, operation.one_of))
         elif operation.one_of and not given:
-            choices = [key for key in operation.keys if key.name in operation.one_of]
-            example = " or ".join(f'"{key.name}": {_example(key.examples[0])}' for key in choices)
-            shape.need(section, operation.one_of[0], what, example)
-        arguments = read_arguments(section, keys, what, names, shape)
-        if arguments is None or (operation.one_of and len(given) != 1):
-            return surface.Broken()
-        return operation.lower(arguments)
+            choices = [_example(key) for key in operation.keys if key.name in operation.one_of]
+            shape.need(section, operation.one_of[0], what, " or ".join(choices))
+        is_sound = not operation.one_of or len(given) == 1
+        arguments = Arguments(first_character(section.span), names, shape)
+        for key in operation.keys:
+            needed = key.required
+            value = shape.need(section, key.name, what, _example(key)) if needed else shape.get(section, key.name)
+            is_read = not needed if value is None else READERS[key.kind](arguments, key.name, value)
+            is_sound = is_sound and is_read
+        return operation.lower(arguments) if is_sound else surface.Broken()
 
 
 def _has_bare_fields(extract: JsonObject) -> bool:
@@ -193,8 +194,8 @@ def _strings_in(value: JsonValue | None) -> Iterator[str]:
         yield from _strings_in(item)
 
 
-def _example(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False)
+def _example(key: Key) -> str:
+    return f'"{key.name}": {json.dumps(key.examples[0], ensure_ascii=False)}'
 
 
 class _SeedV1(Sections):

@@ -84,10 +84,11 @@ class Shape:
         for sentence in self.list(section.get("sources"), "`sources`", limits.SOURCES):
             self.text(sentence, "a sentence of `sources`")
 
-    def text(self, value: JsonValue | None, what: str) -> JsonString | None:
+    def text(self, value: JsonValue | None, what: str, example: str = "") -> JsonString | None:
         if value is None or isinstance(value, JsonString):
             return value
-        self.wrong_type(value, what, "a string", f'"{value.value}"' if isinstance(value, JsonNumber) else "")
+        written = f'"{value.value}"' if isinstance(value, JsonNumber) else ""
+        self.wrong_type(value, what, "a string", example or written)
         return None
 
     def string(self, value: JsonValue | None, what: str) -> str:

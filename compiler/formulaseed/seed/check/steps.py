@@ -5,6 +5,10 @@ In: `surface.Step`. Out: `nodes.Step`, or None if it has an error. Raises nothin
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
+from functools import reduce
+
 from formulaseed import limits
 from formulaseed.diagnostics.catalogue import seed as catalogue
 from formulaseed.ir import nodes
@@ -16,12 +20,12 @@ from formulaseed.language.check.facts import Facts, Narrowing
 from formulaseed.language.check.partial_operations import report_large_sum
 from formulaseed.language.check.reasons import reason_of
 from formulaseed.language.check.scope import error_at
+from formulaseed.language.functions import FUNCTIONS
 from formulaseed.language.intervals import Range
 from formulaseed.language.printer import expression_text
 from formulaseed.language.typed import Expr, SymbolKind
 from formulaseed.language.types import BOOLEAN, ERROR, INTEGER, STRING, Base, Type, Value, join, type_of
 from formulaseed.seed import surface
-from formulaseed.seed.check.literals import given_value, is_no_number, joined_type, literal_range
 from formulaseed.seed.check.reachability import RuleReachability
 from formulaseed.seed.check.scope import SeedScope
 from formulaseed.source.text import Span
@@ -155,7 +159,7 @@ class StepChecker:
         if operation.expression is None:
             return self._made(step, nodes.Aggregate(function, None, where) if sound else None, INTEGER, intervals.COUNT)
         found = self._per_review(step, operation.expression, where, function)
-        if default is not None and is_no_number(default):
+        if default is not None and _is_no_number(default):
             self.problems.report(catalogue.default_not_numeric(default.span, function))
             return None
         if found.info.ty.is_error or not sound:
@@ -186,22 +190,22 @@ class StepChecker:
             source = error_at(source.info.span)
         source = checker.needed(source, Facts(), STRING)
         literals = [entry.value for entry in operation.table]
-        wrong = [value for value in literals if operation.match == "substring_max" and is_no_number(value)]
+        wrong = [value for value in literals if operation.match == "substring_max" and _is_no_number(value)]
         for value in wrong:
             self.problems.report(catalogue.invalid_table(value.span, "no number"))
         if operation.default is not None:
             literals.append(operation.default)
         can_match = source.info.ty.values is None or self._keys_can_match(operation, source)
-        joined = None if wrong else joined_type(literals, "a table's values", self.scope)
+        joined = None if wrong else _joined_type(literals, "a table's values", self.scope)
         if operation.default is None:
             self.problems.report(catalogue.lookup_without_default(step.name.span, step.name.text))
         is_whole = not any(isinstance(literal, surface.NoLiteral) for literal in literals)
         if joined is None or source.info.ty.is_error or not can_match or not is_whole:
             return None
-        table = tuple((entry.key.text, given_value(entry.value)) for entry in operation.table)
+        table = tuple((entry.key.text, _given_value(entry.value)) for entry in operation.table)
         default = operation.default.value if operation.default else None
         made = nodes.Lookup(source, table, operation.match, operation.default is not None, default)
-        return self._made(step, made, joined, literal_range(literals))
+        return self._made(step, made, joined, _literal_range(literals))
 
     def _keys_can_match(self, operation: surface.Lookup, source: Expr) -> bool:
         """Return whether every key can be found in one of the source's known values; report those that cannot.
@@ -239,8 +243,8 @@ class StepChecker:
         if literal.value is None:
             self.problems.report(catalogue.always_null(literal.span, "this constant"))
             return None
-        ty = joined_type([literal], "constants", self.scope)
-        return self._made(step, nodes.Const(literal.value), ty, literal_range([literal])) if ty else None
+        ty = _joined_type([literal], "constants", self.scope)
+        return self._made(step, nodes.Const(literal.value), ty, _literal_range([literal])) if ty else None
 
     def _case(self, step: surface.Step, operation: surface.Case) -> nodes.Step | None:
         checker, facts = self._checker(False), Facts()
@@ -260,15 +264,73 @@ class StepChecker:
         if sound and is_whole:
             reachability.otherwise(operation.otherwise, facts)
             reachability.report()
-        joined = joined_type(literals, "a case's results", self.scope)
+        joined = _joined_type(literals, "a case's results", self.scope)
         if joined is not None and joined.base is Base.NULL:
             self.problems.report(catalogue.always_null(operation.otherwise.span, "this case"))
             return None
         if joined is None or not sound or not is_whole:
             return None
-        return self._made(step, nodes.Case(tuple(rules), operation.otherwise.value), joined, literal_range(literals))
+        return self._made(step, nodes.Case(tuple(rules), operation.otherwise.value), joined, _literal_range(literals))
 
 
 def _start(step: surface.Step) -> Facts:
     """Return what is known where the formula of an aggregate begins; a part of a formula may not be evaluated at all."""
     return Facts(is_certain=not step.part_of)
+
+
+# --- literals, such as the results of a case
+
+
+def _joined_type(literals: Sequence[ast.Literal], what: str, scope: SeedScope) -> Type | None:
+    """Return the common type of literals; None if there is none, which is reported. A missing literal fits any type."""
+    given = [literal for literal in literals if not isinstance(literal, surface.NoLiteral)]
+    formulas = [literal for literal in given if isinstance(literal.value, str) and _is_formula(literal.value, scope)]
+    for literal in formulas:
+        scope.problems.report(catalogue.formula_as_literal(literal.span, str(literal.value), what))
+    if formulas or not given:
+        return None
+    sorts: dict[Base, list[ast.Literal]] = {}
+    for literal in given:
+        if literal.value is not None:
+            ty = type_of(literal.value)
+            sorts.setdefault(Base.NUMBER if ty.is_numeric else ty.base, []).append(literal)
+    if len(sorts) <= 1:
+        return _common(given)
+    most = max(sorts.values(), key=len)
+    expected = f"{'first' if most is next(iter(sorts.values())) else 'mostly'} {_common(most).noun}"
+    for literal in (literal for sort in sorts.values() if sort is not most for literal in sort):
+        found = type_of(literal.value).noun
+        scope.problems.report(catalogue.mixed_literals(literal.span, what, expected, found))
+    return None
+
+
+def _common(given: Sequence[ast.Literal]) -> Type:
+    return reduce(lambda joined, ty: join(joined, ty) or ERROR, [type_of(literal.value) for literal in given])
+
+
+def _is_formula(text: str, scope: SeedScope) -> bool:
+    """Return whether a string in place of a value is a formula: it is made of known names and operators."""
+    words = re.findall(r"[A-Za-z_][\w.]*", text)
+    if not words or re.search(r"[^\w.\s()+*/%-]", text):
+        return False
+    kinds = {kind.value: fields for kind, fields in scope.inputs.items()}
+    parts = [word.partition(".") for word in words]
+    return all(
+        rest in kinds.get(word, {}) if dot else word in scope.places or (word in FUNCTIONS and "(" in text)
+        for word, dot, rest in parts
+    )
+
+
+def _given_value(literal: ast.Literal) -> str | int | float | bool:
+    assert literal.value is not None
+    return literal.value
+
+
+def _is_no_number(literal: ast.Literal) -> bool:
+    return literal.value is not None and (isinstance(literal.value, bool) or not isinstance(literal.value, int | float))
+
+
+def _literal_range(literals: Sequence[ast.Literal]) -> Range | None:
+    values = [literal.value for literal in literals if literal.value is not None]
+    ranges = [intervals.exactly(value) for value in values if isinstance(value, int | float)]
+    return reduce(intervals.union, ranges) if ranges and len(ranges) == len(values) else None

@@ -1,4 +1,4 @@
-"""What a seed declares and does not use."""
+"""What a seed declares without effect: steps, fields and values that nothing uses, and entries of tables."""
 
 from __future__ import annotations
 
@@ -8,11 +8,13 @@ from formulaseed.diagnostics.catalogue import lint as catalogue
 from formulaseed.diagnostics.model import Problems
 from formulaseed.ir import nodes
 from formulaseed.language import typed
-from formulaseed.language.printer import literal_text
+from formulaseed.language.printer import literal_text, value_text
 from formulaseed.language.typed import Expr, Symbol, SymbolKind
 from formulaseed.seed import standard_fields, surface
 from formulaseed.source.text import Span
 
+_COMPARED_KEYS = 1_000
+"""In a larger table keys are not compared with one another: the time grows with their square."""
 _REST = frozenset(
     {
         "none", "no", "na", "nothing", "unknown", "unclear", "undetermined", "unspecified", "unmentioned", "other", "others",
@@ -119,3 +121,47 @@ class _Asked:
 def _field(expression: Expr) -> Iterator[str]:
     if isinstance(expression, typed.Ref) and expression.symbol.kind is SymbolKind.EXTRACTION:
         yield expression.symbol.name
+
+
+# --- tables of lookups: entries that others hide, and entries whose value is the default
+
+
+def lint_lookups(written: surface.Program, problems: Problems) -> None:
+    for step in written.steps:
+        if isinstance(step.operation, surface.Lookup):
+            _overlaps(step.operation, problems)
+            _defaults(step.operation, problems)
+
+
+def _overlaps(lookup: surface.Lookup, problems: Problems) -> None:
+    if lookup.match == "exact" or len(lookup.table) > _COMPARED_KEYS:
+        return
+    for index, entry in enumerate(lookup.table):
+        key = entry.key.text
+        others = lookup.table[:index] if lookup.match == "substring_first" else lookup.table
+        for other in others:
+            shorter = other.key.text
+            if other is entry or not shorter or shorter not in key or not _hides(other, entry, lookup.match):
+                continue
+            value = value_text(other.value.value) if lookup.match == "substring_max" else ""
+            problems.report(catalogue.hidden_key(entry.key.span, key, shorter, value))
+            break
+
+
+def _hides(shorter: surface.Entry, entry: surface.Entry, match: str) -> bool:
+    if match == "substring_first":
+        return True
+    high, low = shorter.value.value, entry.value.value
+    return isinstance(high, int | float) and isinstance(low, int | float) and high >= low
+
+
+def _defaults(lookup: surface.Lookup, problems: Problems) -> None:
+    default = lookup.default.value if lookup.default is not None else None
+    if default is None:
+        return
+    for entry in lookup.table:
+        value = entry.value.value
+        if value != default or isinstance(value, bool) is not isinstance(default, bool):
+            continue
+        is_exact = lookup.match == "exact"
+        problems.report(catalogue.entry_is_default(entry.key.span, entry.key.text, value_text(value), is_exact))

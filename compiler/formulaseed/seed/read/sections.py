@@ -63,6 +63,7 @@ STRATEGIES = {
     "truncate_middle": "Keep both ends of the review.",
     "reject": "Fail the review.",
 }
+Types = Mapping[str, Type]
 _FIELD_LIST = '[{"name": …, "type": …}, …]'
 _Item = TypeVar("_Item")
 
@@ -70,6 +71,12 @@ _Item = TypeVar("_Item")
 def is_v1(keys: Collection[str]) -> bool:
     """Return whether a document with these keys is a seed v1: it has a key of its own, and no `compute`."""
     return "compute" not in keys and any(v1 in keys for v1, _ in _PAIRS)
+
+
+def _types(
+    space: str, standard: Types, declared: Sequence[nodes.ExtractionField | nodes.InputField | nodes.Parameter]
+) -> Types:
+    return {f"{space}.{name}": ty for name, ty in (*standard.items(), *((field.name, field.ty) for field in declared))}
 
 
 class Sections(ABC):
@@ -87,13 +94,11 @@ class Sections(ABC):
         self.nameless: list[surface.Step] = []
 
     @abstractmethod
-    def extracted(self) -> surface.Program:
+    def extracted(self, task_name: Named) -> surface.Program:
         """Read what reviews are filtered by and what is extracted from them: the beginning of the program."""
 
     @abstractmethod
-    def steps(
-        self, items: Sequence[JsonValue], types: Mapping[str, Type], output: Sequence[Named]
-    ) -> tuple[surface.Step, ...]:
+    def steps(self, items: Sequence[JsonValue], types: Types, output: Sequence[Named]) -> tuple[surface.Step, ...]:
         """Lower the steps. `types` are those of the fields and parameters, by namespace and name."""
 
     def program(self) -> surface.Program | None:
@@ -105,8 +110,7 @@ class Sections(ABC):
             shape.too_many(steps.span, f"`{steps_key}`", len(steps.items), limits.STEPS)
             return None
         self.top_keys()
-        task_name = self.task_name()
-        begun = self.extracted()
+        begun = self.extracted(self.task_name())
         context = self.inputs(shape.get(document, "context"), "`context`", "context", standard_fields.CONTEXT)
         parameters = self.parameters()
         example = f'"{output_key}": the names of the steps to return'
@@ -116,22 +120,14 @@ class Sections(ABC):
             self.incomplete.add("compute")
         body = '"formula": …' if self.is_v1 else '"op": …'
         items = shape.list(compute, f"`{steps_key}`", limits.STEPS, f'[{{"name": …, {body}}}, …]')
-        spaces: dict[
-            str, tuple[Mapping[str, Type], Sequence[nodes.ExtractionField | nodes.InputField | nodes.Parameter]]
-        ]
-        spaces = {
-            "extraction": ({}, begun.fields),
-            "meta": (standard_fields.META, begun.meta),
-            "context": (standard_fields.CONTEXT, context),
-            "param": ({}, parameters),
+        types = {
+            **_types("extraction", {}, begun.fields),
+            **_types("meta", standard_fields.META, begun.meta),
+            **_types("context", standard_fields.CONTEXT, context),
+            **_types("param", {}, parameters),
         }
-        types: dict[str, Type] = {}
-        for space, (standard, declared) in spaces.items():
-            types |= {f"{space}.{name}": ty for name, ty in standard.items()}
-            types |= {f"{space}.{field.name}": field.ty for field in declared}
         return replace(
             begun,
-            task_name=task_name,
             version=self.version(),
             description=shape.string(shape.get(document, "description"), "`description`"),
             context=context,
@@ -152,9 +148,8 @@ class Sections(ABC):
         document, shape = self.document, self.shape
         shape.text(shape.get(document, "$schema"), "`$schema`")
         foreign = {v2: v1 for v1, v2 in reversed(_PAIRS)} if self.is_v1 else dict(_PAIRS)
-        marked_by = (
-            next((key.value for key in document.names() if key.value in dict(_PAIRS)), "") if self.is_v1 else "compute"
-        )
+        marks = dict(_PAIRS) if self.is_v1 else ("compute",)
+        marked_by = next((key.value for key in document.names() if key.value in marks), "compute")
         for key in document.names():
             if key.value in foreign:
                 ours = foreign[key.value]
@@ -183,9 +178,8 @@ class Sections(ABC):
 
     def allow(self, section: JsonObject) -> None:
         """Read which warnings an object of the seed suppresses for everything in it, each with the reason."""
-        value = section.get("allow")
         example = 'an object such as {"FS602": "kept for the next version"}'
-        allowed = self.shape.object(value, "`allow`", example) if value is not None else None
+        allowed = self.shape.object(section.get("allow"), "`allow`", example)
         for member in allowed.members if allowed else ():
             code, span = member.key.value, member.key.span
             reason = self.shape.text(member.value, "the reason of a suppression")
@@ -283,7 +277,7 @@ class Sections(ABC):
             self.shape,
             '{"type": "integer", "default": 2025}',
         )
-        section = shape.object(value, "`parameters`", f'{{"AS_OF_YEAR": {example}}}') if value is not None else None
+        section = shape.object(value, "`parameters`", f'{{"AS_OF_YEAR": {example}}}')
         if section is not None and len(section.members) > limits.PARAMETERS:
             shape.too_many(section.span, "`parameters`", len(section.members), limits.PARAMETERS)
             section = None
@@ -377,7 +371,7 @@ class Sections(ABC):
 
     def typed_literal(self, value: JsonValue | None, ty: Type, what: str) -> Value:
         """Return a literal of the type, or None if it is absent or wrong."""
-        literal = self.shape.literal(value, what) if value is not None else None
+        literal = self.shape.literal(value, what)
         if literal is None or ty.is_error:
             return None
         found = literal.value
@@ -409,8 +403,8 @@ class Sections(ABC):
         return tuple(keys)
 
     def review_handling(self) -> nodes.ReviewHandling | None:
-        value, shape = self.shape.get(self.document, "review_handling"), self.shape
-        section = shape.object(value, "`review_handling`") if value is not None else None
+        shape = self.shape
+        section = shape.object(shape.get(self.document, "review_handling"), "`review_handling`")
         if section is None:
             return None
         shape.keys(section, REVIEW_HANDLING_KEYS, "`review_handling`")
@@ -418,7 +412,7 @@ class Sections(ABC):
         word = shape.need(section, "strategy", "`review_handling`", '"strategy": "truncate_head"')
         strategy = shape.text(word, "`strategy`")
         chosen = shape.choice(strategy, "strategy", STRATEGIES) if strategy else None
-        most = shape.whole(length, "`max_length`", 1, limits.REVIEW_CHARACTERS) if length is not None else None
+        most = shape.whole(length, "`max_length`", 1, limits.REVIEW_CHARACTERS)
         return nodes.ReviewHandling(most, chosen) if most and chosen else None
 
     def output(self, value: JsonValue | None, key: str) -> tuple[Named, ...]:

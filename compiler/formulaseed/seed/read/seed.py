@@ -17,11 +17,20 @@ from formulaseed.diagnostics.model import Problems
 from formulaseed.diagnostics.suggestions import did_you_mean
 from formulaseed.ir import nodes
 from formulaseed.language.parser import parse_v1_formula
-from formulaseed.language.types import Type, enum_of
+from formulaseed.language.types import enum_of
 from formulaseed.seed import standard_fields, surface
 from formulaseed.seed.operations import OPERATIONS, Key, OperationSpec, all_step_keys, foreign_operations, step_keys
 from formulaseed.seed.read.conditions import Names
-from formulaseed.seed.read.sections import EXTRACT_KEYS, FILTER_KEYS, V1_KEYS, V1_STEP_KEYS, V2_KEYS, Sections, is_v1
+from formulaseed.seed.read.sections import (
+    EXTRACT_KEYS,
+    FILTER_KEYS,
+    V1_KEYS,
+    V1_STEP_KEYS,
+    V2_KEYS,
+    Sections,
+    Types,
+    is_v1,
+)
 from formulaseed.seed.read.shape import first_character
 from formulaseed.seed.read.steps import READERS, Arguments
 from formulaseed.seed.read.v1_loops import lower_formulas
@@ -79,42 +88,39 @@ def _loaded(text: str) -> Any:
 
 
 class _SeedV2(Sections):
-    def extracted(self) -> surface.Program:
+    def extracted(self, task_name: Named) -> surface.Program:
         document, shape = self.document, self.shape
-        value = shape.get(document, "filter")
-        section = shape.object(value, "`filter`", '{"keywords": ["waiter"]}') if value is not None else None
+        section = shape.object(shape.get(document, "filter"), "`filter`", '{"keywords": ["waiter"]}')
         keywords: tuple[Named, ...] = ()
         if section is not None:
             shape.keys(section, FILTER_KEYS, "`filter`")
             self.allow(section)
             keywords = self.keyword_list(shape.get(section, "keywords"), "`keywords`")
         value = shape.need(document, "extract", "the seed", '"extract": {"fields": […]}')
-        extract = shape.object(value, "`extract`", '{"fields": […]}') if value is not None else None
+        extract = shape.object(value, "`extract`", '{"fields": […]}')
         if extract is not None and _has_bare_fields(extract):
             shape.need(extract, "fields", "`extract`", '"fields": [{"name": …, "type": …}, …]')
             extract = None
         if extract is None:
             self.incomplete |= {"extraction", "meta"}
-            return surface.Program(Named(document.span, ""), keywords=keywords)
+            return surface.Program(task_name, keywords=keywords)
         shape.keys(extract, EXTRACT_KEYS, "`extract`")
         fields = self.fields(shape.need(extract, "fields", "`extract`", '"fields": […]'), "`fields`")
-        validity, passes = shape.get(extract, "validity"), shape.get(extract, "passes")
+        validity = shape.get(extract, "validity")
         if validity is not None and shape.boolean(validity, "`validity`"):
             values = tuple(nodes.EnumValue(value, meaning) for value, meaning in standard_fields.VALIDITY_VALUES)
             name = Named(validity.span, standard_fields.VALIDITY_FIELD)
             ty, about = enum_of(tuple(value.name for value in values)), "Whether the review can be trusted"
             self.declare("extraction", name, nodes.ExtractionField(name.text, ty, about, values, "valid"), fields)
         return surface.Program(
-            Named(document.span, ""),
+            task_name,
             keywords=keywords,
             fields=tuple(fields.values()),
             meta=self.inputs(shape.get(extract, "meta"), "`extract.meta`", "meta", standard_fields.META),
-            passes=(shape.whole(passes, "`passes`", 1, limits.PASSES) or 1) if passes is not None else 1,
+            passes=shape.whole(shape.get(extract, "passes"), "`passes`", 1, limits.PASSES) or 1,
         )
 
-    def steps(
-        self, items: Sequence[JsonValue], types: Mapping[str, Type], output: Sequence[Named]
-    ) -> tuple[surface.Step, ...]:
+    def steps(self, items: Sequence[JsonValue], types: Types, output: Sequence[Named]) -> tuple[surface.Step, ...]:
         named: dict[str, JsonObject] = {}
         for item in items:
             name = item.get("name") if isinstance(item, JsonObject) else None
@@ -201,11 +207,11 @@ def _example(key: Key) -> str:
 class _SeedV1(Sections):
     is_v1 = True
 
-    def extracted(self) -> surface.Program:
+    def extracted(self, task_name: Named) -> surface.Program:
         document, shape = self.document, self.shape
         value = shape.need(document, "extraction_fields", "the seed", '"extraction_fields": […]')
         return surface.Program(
-            Named(document.span, ""),
+            task_name,
             keywords=self.keyword_list(shape.get(document, "filter_keywords"), "`filter_keywords`"),
             fields=tuple(self.fields(value, "`extraction_fields`").values()),
             extraction_prompt=self.prompt(),
@@ -228,9 +234,7 @@ class _SeedV1(Sections):
             self.problems.report(catalogue.prompt_without_review(text.span))
         return text.value
 
-    def steps(
-        self, items: Sequence[JsonValue], types: Mapping[str, Type], output: Sequence[Named]
-    ) -> tuple[surface.Step, ...]:
+    def steps(self, items: Sequence[JsonValue], types: Types, output: Sequence[Named]) -> tuple[surface.Step, ...]:
         written = [step for item in items if (step := self.step(item)) is not None]
         is_complete = "extraction" not in self.incomplete
         return lower_formulas(written, types, is_complete, {name.text for name in output}, self.problems)

@@ -61,8 +61,8 @@ class Shape:
         self._resembling: dict[tuple[int, str], JsonValue | None] = {}
         """By object and known key: the value of the unknown key that resembles it, so that it is not reported as missing."""
 
-    def object(self, value: JsonValue, what: str, example: str = "") -> JsonObject | None:
-        if isinstance(value, JsonObject):
+    def object(self, value: JsonValue | None, what: str, example: str = "") -> JsonObject | None:
+        if value is None or isinstance(value, JsonObject):
             return value
         self.wrong_type(value, what, "an object", example)
         return None
@@ -104,8 +104,10 @@ class Shape:
         self.wrong_type(value, what, "true or false")
         return False
 
-    def whole(self, value: JsonValue, what: str, least: int, most: int) -> int | None:
+    def whole(self, value: JsonValue | None, what: str, least: int, most: int) -> int | None:
         """Return an integer between two bounds, both inclusive."""
+        if value is None:
+            return None
         if isinstance(value, JsonNumber) and isinstance(value.value, int) and least <= value.value <= most:
             return value.value
         self.problems.report(catalogue.out_of_range(value.span, what, "an integer", least, most))
@@ -118,7 +120,9 @@ class Shape:
         self.problems.report(catalogue.out_of_range(value.span, what, "a number", least, most))
         return None
 
-    def literal(self, value: JsonValue, what: str) -> ast.Literal | None:
+    def literal(self, value: JsonValue | None, what: str) -> ast.Literal | None:
+        if value is None:
+            return None
         if isinstance(value, JsonString | JsonNumber | JsonLiteral):
             return ast.Literal(value.span, value.value)
         self.wrong_type(value, what, "a number, a string, true, false or null")

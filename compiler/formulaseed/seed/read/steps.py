@@ -198,7 +198,7 @@ class Arguments:
 
     def _then(self, rule: JsonObject, key: str) -> ast.Literal:
         value = self.shape.need(rule, key, "the rule", f'"{key}": a number, a string, true or false')
-        found = self.shape.literal(value, f"`{key}`") if value is not None else None
+        found = self.shape.literal(value, f"`{key}`")
         return found or NoLiteral(rule.span, None)
 
 

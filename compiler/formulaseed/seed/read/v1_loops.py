@@ -12,7 +12,7 @@ from dataclasses import replace
 from formulaseed.diagnostics.catalogue import seed as catalogue
 from formulaseed.diagnostics.model import Diagnostic, Problems
 from formulaseed.language import ast
-from formulaseed.language.types import Base, Type
+from formulaseed.language.types import BOOLEAN, Type
 from formulaseed.seed import surface
 from formulaseed.seed.read.v1_names import EXTRACTIONS, ReviewNames
 from formulaseed.seed.read.v1_parts import Parts, enclosed, folded
@@ -130,7 +130,7 @@ class _FormulaReader:
             counted = _counting(over, f"not {enclosed(over.element)}")
             return _there_are([*conditions, ast.Not(element.span, element)], node.span, counted, "==")
         where, written = surface.all_of(conditions), enclosed(node)
-        if self.parts.kind(element) is Base.BOOLEAN:
+        if self.parts.kind(element) == BOOLEAN:
             if name != "sum":
                 return self._report(catalogue.boolean_extreme(over.element.span, name))
             is_true = isinstance(element, ast.Literal) and element.value

@@ -8,7 +8,7 @@ computed before the formula, and must not fail if the formula does not evaluate 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from formulaseed import limits
@@ -16,7 +16,7 @@ from formulaseed.diagnostics.catalogue import seed as catalogue
 from formulaseed.diagnostics.model import Problems, one_line
 from formulaseed.language import ast
 from formulaseed.language.functions import is_partial
-from formulaseed.language.types import Base, Type
+from formulaseed.language.types import BOOLEAN, NUMBER, Type, type_of
 from formulaseed.seed import surface
 from formulaseed.seed.surface import AggregateCall, Named, mapped
 
@@ -30,13 +30,12 @@ class Parts:
     """The steps made so far, those of the author and their parts."""
 
     def __init__(self, types: Mapping[str, Type], taken: set[str], problems: Problems) -> None:
-        self.types = types
+        self.types: dict[str, Type | None] = dict(types)
         self.problems = problems
         self.steps: list[surface.Step] = []
         self._taken = taken
         self._names: dict[Key, str] = {}
         self._counted: dict[str, frozenset[Key]] = {}
-        self._kinds: dict[str, Base | None] = {}
         self._guard_size = 0
         self._number = 0
         self._owner = ""
@@ -69,10 +68,11 @@ class Parts:
                     done.append(self._hoisted(operand, guards))
                     guards = (*guards, *self._test(done[-1], operator == "and"))
                 return replace(node, operands=tuple(done))
-            case ast.Comparison(
-                span, first, operators, rest
-            ):  # what is behind the first pair is evaluated if that holds
-                first, done = self._hoisted(first, guards), []
+            case ast.Comparison(span, first, operators, rest):
+                first, done = (
+                    self._hoisted(first, guards),
+                    [],
+                )  # what is behind the first pair is evaluated if that holds
                 for operand in rest:
                     before = ast.Comparison(span, first, operators[: len(done)], tuple(done))
                     done.append(self._hoisted(operand, (*guards, before) if done else guards))
@@ -143,60 +143,49 @@ class Parts:
                 used.update(step.mentioned_names())
         return tuple(reversed(kept))
 
-    def kind(self, node: ast.Expr) -> Base | None:
-        """Return boolean or number if the kind is apparent, else None."""
+    def kind(self, node: ast.Expr) -> Type | None:
+        """Return boolean or number if the type is apparent, else None."""
         match node:
-            case ast.Literal(_, value):
-                if isinstance(value, bool):
-                    return Base.BOOLEAN
-                return Base.NUMBER if isinstance(value, int | float) else None
             case ast.Comparison() | ast.Not():
-                return Base.BOOLEAN
+                return BOOLEAN
             case ast.Unary() | ast.Binary() | ast.Call():
-                return Base.NUMBER
+                return NUMBER
+            case ast.Logical() | ast.Conditional():
+                operands = node.operands if isinstance(node, ast.Logical) else (node.then, node.otherwise)
+                kinds = {self.kind(operand) for operand in operands}
+                return kinds.pop() if len(kinds) == 1 else None
             case AggregateCall(_, operation):
-                return _kind_of_aggregate(operation)
-            case ast.Logical(_, _, operands):
-                return self._common(operands)
-            case ast.Conditional(_, _, then, otherwise):
-                return self._common((then, otherwise))
-            case ast.Name(_, text):
-                ty = self.types.get(text)
-                if ty is None or ty.nullable:
-                    return self._kinds.get(text)
-                return ty.base if ty.base is Base.BOOLEAN else Base.NUMBER if ty.is_numeric else None
+                return _type_of_aggregate(operation)
+            case ast.Literal(_, value):
+                ty: Type | None = type_of(value)
             case _:
-                return None
+                ty = self.types.get(node.text) if isinstance(node, ast.Name) else None
+        if ty is None or ty.nullable:
+            return None
+        return NUMBER if ty.is_numeric else ty if ty == BOOLEAN else None
 
     def _test(self, node: ast.Expr, truth: bool) -> _Guards:
         """Return the condition that a value is true, or false; none if its kind is not known."""
         kind = self.kind(node)
-        if kind is Base.NUMBER:
+        if kind == NUMBER:
             zero = ast.Literal(node.span, 0)
             return (ast.Comparison(node.span, node, ("!=" if truth else "==",), (zero,)),)
         if kind is None:
             return ()
         return (node if truth else ast.Not(node.span, node),)
 
-    def _common(self, operands: Sequence[ast.Expr]) -> Base | None:
-        kinds = {self.kind(operand) for operand in operands}
-        return kinds.pop() if len(kinds) == 1 else None
-
     def _note(self, name: str, operation: surface.Operation) -> None:
         """Remember what later formulas may ask of a step."""
-        match operation:
-            case surface.Aggregate(function, _, where):
-                self._kinds[name] = _kind_of_aggregate(operation)
-                if function == "count":
-                    self._counted[name] = frozenset(_key(part) for part in ast.conjuncts(where))
-            case surface.Formula(expression):
-                self._kinds[name] = self.kind(expression)
-            case _:
-                self._kinds[name] = None
-        if isinstance(operation, surface.Aggregate) and all(
-            "." in node.text or node.text in self._kinds for node in _names(operation)
-        ):  # with a name that is unknown so far each use is reported in its own step
-            self._names.setdefault(_key(operation), name)
+        self.types[name] = self.kind(operation.expression) if isinstance(operation, surface.Formula) else None
+        if isinstance(operation, surface.Aggregate):
+            self.types[name] = _type_of_aggregate(operation)
+            if operation.function == "count":
+                self._counted[name] = _keys(operation.where)
+            nodes = ast.walk(operation.expression, operation.where)
+            if all("." in node.text or node.text in self.types for node in nodes if isinstance(node, ast.Name)):
+                self._names.setdefault(
+                    _key(operation), name
+                )  # else each use of an unknown name is reported in its step
 
     def _free(self, operation: surface.Aggregate) -> str:
         """Return a name that nothing else has, and that no formula mentions."""
@@ -215,20 +204,18 @@ class Parts:
 
     def _may_fail(self, expression: ast.Expr) -> bool:
         for node in ast.walk(expression):
-            if isinstance(node, ast.Binary) and is_partial(node.operator):
-                return True
-            if isinstance(node, ast.Call) and is_partial(node.name.text):
-                return True
-            if isinstance(node, ast.Name):
-                ty = self.types.get(node.text)
-                if ty.nullable if ty is not None else self._kinds.get(node.text) is None:
+            match node:
+                case ast.Binary(_, operator) if is_partial(operator):
+                    return True
+                case ast.Call(_, ast.Name(_, function)) if is_partial(function):
+                    return True
+                case ast.Name(_, text) if (ty := self.types.get(text)) is None or ty.nullable:
                     return True
         return False
 
     def _asks_for(self, guard: ast.Expr, where: ast.Expr | None, known: Sequence[ast.Expr]) -> bool:
         """Return whether the guard says exactly that some reviews match, apart from what is known already."""
-        held = frozenset(_key(part) for condition in known for part in ast.conjuncts(condition))
-        return self._asked(guard) == frozenset(_key(part) for part in ast.conjuncts(where)) - held
+        return self._asked(guard) == _keys(where) - _keys(surface.all_of(known))
 
     def _is_needless(self, guard: ast.Expr, conditions: Sequence[ast.Expr]) -> bool:
         """Return whether the guard only says that some reviews match: without any, nothing can fail."""
@@ -267,13 +254,13 @@ def folded(default: ast.Expr) -> ast.Expr:
             return default
 
 
-def _kind_of_aggregate(operation: surface.Aggregate) -> Base | None:
+def _type_of_aggregate(operation: surface.Aggregate) -> Type | None:
     is_present = operation.default is not None and operation.default.value is not None
-    return Base.NUMBER if operation.function in ("count", "sum") or is_present else None
+    return NUMBER if operation.function in ("count", "sum") or is_present else None
 
 
-def _names(operation: surface.Aggregate) -> Iterator[ast.Name]:
-    return (node for node in ast.walk(operation.expression, operation.where) if isinstance(node, ast.Name))
+def _keys(condition: ast.Expr | None) -> frozenset[Key]:
+    return frozenset(_key(part) for part in ast.conjuncts(condition))
 
 
 def _key(node: object) -> Key:

@@ -33,7 +33,7 @@ from formulaseed.seed.read.sections import (
 )
 from formulaseed.seed.read.shape import first_character
 from formulaseed.seed.read.steps import READERS, Arguments
-from formulaseed.seed.read.v1_loops import lower_formulas
+from formulaseed.seed.read.v1_formulas import lower_formulas
 from formulaseed.seed.surface import Named
 from formulaseed.source.json_reader import JsonArray, JsonObject, JsonString, JsonValue, json_lines
 from formulaseed.source.text import Source

@@ -16,7 +16,7 @@ from formulaseed.language.functions import FUNCTIONS
 from formulaseed.language.printer import expression_text
 from formulaseed.language.types import Value
 from formulaseed.seed import surface
-from formulaseed.seed.read.condition_objects import Object, Test, as_tests, merge
+from formulaseed.seed.read.conditions import Object, Test, as_tests, merge
 from formulaseed.source.json_reader import Plain
 from formulaseed.source.text import Span
 

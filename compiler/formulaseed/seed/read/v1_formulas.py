@@ -1,23 +1,26 @@
 """Formulas of seed v1 as expressions over aggregates.
 
-In: the steps as written, with `extractions`, loops and subscripts. Out: surface steps, in which a loop has become an
-aggregate. What has no meaning is reported, and the rest of the formula is read on.
+In: the steps as written, with `extractions`, loops, `e['field']`, `context.x` and `param.X`. Out: surface steps, in which a
+loop has become an aggregate. What has no meaning is reported, and the rest of the formula is read on. Bare names that are
+unknown are left to the checker, which knows the near ones.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 
 from formulaseed.diagnostics.catalogue import seed as catalogue
-from formulaseed.diagnostics.model import Diagnostic, Problems
+from formulaseed.diagnostics.model import Diagnostic, Help, Problems
+from formulaseed.diagnostics.suggestions import closest, did_you_mean, suggest
 from formulaseed.language import ast
 from formulaseed.language.types import BOOLEAN, Type
 from formulaseed.seed import surface
-from formulaseed.seed.read.v1_names import EXTRACTIONS, ReviewNames
 from formulaseed.seed.read.v1_parts import Parts, enclosed, folded
 from formulaseed.seed.surface import Aggregate, AggregateCall, mapped
 from formulaseed.source.text import Span
+
+EXTRACTIONS = "extractions"
 
 
 def lower_formulas(
@@ -28,12 +31,12 @@ def lower_formulas(
     `types` are those of fields and parameters; without `is_complete` the name of a field was wrong. `output` are the names
     returned.
     """
-    names = ReviewNames(types, is_complete, {step.name.text for step in written}, problems)
+    names = {step.name.text for step in written}
     mentioned = {name for step in written for name in step.mentioned_names()}
-    parts = Parts(types, names.steps | output | mentioned, problems)
-    reader = _FormulaReader(names, parts, problems)
+    parts = Parts(types, names | output | mentioned, problems)
+    reader = _FormulaReader(types, is_complete, names, parts, problems)
     for step in written:
-        names.step = step.name.text
+        reader.reported.clear()
         operation = step.operation
         if isinstance(operation, surface.Formula):
             operation = surface.Formula(reader.lower(operation.expression, None))
@@ -41,11 +44,15 @@ def lower_formulas(
     return parts.used_steps()
 
 
+@dataclass(frozen=True, slots=True)
 class _FormulaReader:
-    def __init__(self, names: ReviewNames, parts: Parts, problems: Problems) -> None:
-        self.names = names
-        self.parts = parts
-        self.problems = problems
+    types: Mapping[str, Type]
+    is_complete: bool
+    steps: set[str]
+    parts: Parts
+    problems: Problems
+    reported: set[str] = field(default_factory=set)
+    """The names with a problem in this step: each is reported once."""
 
     def lower(self, node: ast.Expr, loop: str | None, is_condition: bool = False) -> ast.Expr:
         """Lower an expression inside a loop, given by its variable. A list as a condition is true that is not empty."""
@@ -53,11 +60,11 @@ class _FormulaReader:
             case ast.Name(span, text) if is_condition and text == EXTRACTIONS != loop:
                 return _compared(Aggregate("count", None, None), span, "len(extractions)")
             case ast.Name():
-                return self.names.name(node, loop)
+                return self._name(node, loop)
             case ast.FilterName(span):
                 return self._report(catalogue.filter_in_v1(span))
             case ast.Subscript():
-                return self.names.subscript(node, loop)
+                return self._subscript(node, loop)
             case ast.Call():
                 return self._call(node, loop)
             case ast.Conditional(span, condition, then, otherwise):
@@ -93,7 +100,7 @@ class _FormulaReader:
                 return self._over_loop(node, over, default, loop)
             if name in ("any", "all"):
                 return self._report(catalogue.takes_loop(node.span, name))
-        return self.names.method(node, loop) or mapped(node, self.lower, loop)
+        return self._method(node, loop) or mapped(node, self.lower, loop)
 
     # --- loops
 
@@ -165,8 +172,92 @@ class _FormulaReader:
             self.lower(over.element, over.variable.text)
         return AggregateCall(node.span, Aggregate("count", None, surface.all_of(conditions)), enclosed(node))
 
-    def _report(self, found: Diagnostic) -> ast.Invalid:
-        self.problems.report(found)
+    # --- names
+
+    def _field_called(self, name: str) -> str | None:
+        """Return a review's field with its namespace: `extraction.kind`, `meta.stars`; None if there is none.
+
+        Metadata may have `review_` in front; an extraction field of the same name comes first.
+        """
+        names = (f"extraction.{name}", f"meta.{name}", f"meta.{name.removeprefix('review_')}")
+        return next((full for full in names if full in self.types), None)
+
+    def _name(self, node: ast.Name, loop: str | None) -> ast.Expr:
+        """Read a name in place of a value; `loop` is the variable of the loop around it."""
+        text, span = node.text, node.span
+        head, _, rest = text.partition(".")
+        if head == loop:
+            return self._report(catalogue.review_as_value(span, text, f"{head}['{rest or '…'}']"))
+        if text == EXTRACTIONS:
+            return self._report(catalogue.list_as_value(span))
+        if rest:
+            return self._dotted(node, head, rest, loop)
+        if text not in self.steps and self._field_called(text) is not None:
+            return self._report(catalogue.unknown_step(span, text, self._field_help(text, loop)), text)
+        return node
+
+    def _dotted(self, node: ast.Name, space: str, rest: str, loop: str | None) -> ast.Expr:
+        spaces = ("context", "param")
+        is_field = self._field_called(rest) is not None
+        if space not in spaces:
+            close = closest(space, spaces)
+            help = (
+                suggest(f"{close}.{rest}", certain=False) if close else did_you_mean(space, spaces, what="namespaces")
+            )
+            if close is None and is_field:
+                help = self._field_help(rest, loop)
+            elif rest in self.steps:
+                help = suggest(rest, certain=False)
+            return self._report(catalogue.unknown_namespace(node.span, space, help), node.text)
+        if node.text not in self.types and is_field:
+            return self._report(
+                catalogue.unknown_field(node.span, f"`{space}`", rest, self._field_help(rest, loop)), node.text
+            )
+        return node
+
+    def _subscript(self, node: ast.Subscript, loop: str | None) -> ast.Expr:
+        """Read `e['field']`, or report anything else before square brackets."""
+        value, index = node.value, node.index
+        key = index.value if isinstance(index, ast.Literal) and isinstance(index.value, str) else None
+        name = value.text if isinstance(value, ast.Name) else ""
+        if name == loop and key is not None:
+            return self._field(node, key, name)
+        if key is not None and name and name not in ("context", "param", EXTRACTIONS):
+            help = f"write `{loop}['{key}']`" if loop is not None else catalogue.loop_help(name)
+            return self._report(catalogue.no_loop_variable(node.value.span, name, help), name)
+        is_namespace = name in ("context", "param")
+        return self._report(
+            catalogue.not_indexable(node.span, f"{name}.{key or 'name'}" if is_namespace else "e['field']")
+        )
+
+    def _field(self, node: ast.Subscript, name: str, loop: str) -> ast.Expr:
+        found = self._field_called(name)
+        if found is not None:
+            return ast.Name(node.span, found, written=f"{loop}['{name}']")
+        if not self.is_complete:
+            return ast.Invalid(node.span)
+        known = [full.partition(".")[2] for full in self.types if full.startswith(("extraction.", "meta."))]
+        help = did_you_mean(name, known, what="fields", limit=20)
+        self._report(catalogue.unknown_field(node.index.span, "a review", name, help), name)
+        return ast.Invalid(node.span)
+
+    def _method(self, node: ast.Call, loop: str | None) -> ast.Invalid | None:
+        """Report a method of a review, such as `e.get('n')`; return None for any other call."""
+        head, _, method = node.name.text.partition(".")
+        if head != loop or not method:
+            return None
+        key = node.arguments[0] if node.arguments else None
+        field = key.value if isinstance(key, ast.Literal) and isinstance(key.value, str) else "field"
+        return self._report(catalogue.method_of_review(node.name.span, method, f"{head}['{field}']"))
+
+    def _field_help(self, name: str, loop: str | None) -> Help:
+        return f"write `{loop}['{name}']`" if loop is not None else catalogue.field_help(name)
+
+    def _report(self, found: Diagnostic, name: str = "") -> ast.Invalid:
+        """Report a problem; of a name once in a step, however often the step mentions it."""
+        if not name or name not in self.reported:
+            self.reported.add(name)
+            self.problems.report(found)
         return ast.Invalid(found.span)
 
 

@@ -5,8 +5,6 @@ In: the rules in order, each with the facts that hold before it. Out: a warning 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from formulaseed.diagnostics.catalogue import seed as catalogue
 from formulaseed.diagnostics.model import Problems
 from formulaseed.language import ast
@@ -24,22 +22,14 @@ _COMPARED_RULES = 40
 """In a longer case a rule is not compared with each one before it: the time grows with their square."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Rule:
-    span: Span
-    value: Value
-    never: str
-    """Why it never fires; empty if it may."""
-    is_else: bool = False
-
-
 class RuleReachability:
     """Follows the rules of one case."""
 
     def __init__(self, narrowing: Narrowing, problems: Problems) -> None:
         self.narrowing = narrowing
         self.problems = problems
-        self.rules: list[_Rule] = []
+        self.rules: list[tuple[Span, Value, str]] = []
+        """For each rule its place, its value, and why it never fires; that is empty if it may."""
         self.before: list[Expr] = []
         self.closed = ""
         """Why the rules so far let nothing through; empty if they may."""
@@ -60,20 +50,18 @@ class RuleReachability:
         if never or truth:
             checker.forget_constants()
         checker.report_constants()
-        self.rules.append(_Rule(rule.condition.span, rule.then.value, never))
+        self.rules.append((rule.condition.span, rule.then.value, never))
         self.before.append(condition)
 
-    def otherwise(self, value: ast.Literal, facts: Facts) -> None:
-        """Add the `else`, under the facts that no rule holds."""
+    def report(self, otherwise: ast.Literal, facts: Facts) -> None:
+        """Report what is unreachable; the `else` is under the facts that no rule holds."""
         never = self.closed or ("the rules before it take every restaurant" if facts.impossible else "")
-        self.rules.append(_Rule(value.span, value.value, never, is_else=True))
-
-    def report(self) -> None:
-        given = [rule.value for rule in self.rules if not rule.never]
-        for rule in self.rules:
-            if rule.never:
-                lost = "" if rule.value in given else value_text(rule.value)
-                self.problems.report(catalogue.unreachable_rule(rule.span, rule.is_else, lost, rule.never))
+        rules = [*self.rules, (otherwise.span, otherwise.value, never)]
+        given = [value for _, value, never in rules if not never]
+        for number, (span, value, never) in enumerate(rules):
+            if never:
+                lost = "" if value in given else value_text(value)
+                self.problems.report(catalogue.unreachable_rule(span, number == len(self.rules), lost, never))
 
     def _taken(self, condition: Expr, facts: Facts) -> str:
         """Return why an earlier rule takes all that this one would; empty if none does."""

@@ -262,8 +262,7 @@ class StepChecker:
         literals = [*(rule.then for rule in operation.rules), operation.otherwise]
         is_whole = not any(isinstance(literal, surface.NoLiteral) for literal in literals)
         if sound and is_whole:
-            reachability.otherwise(operation.otherwise, facts)
-            reachability.report()
+            reachability.report(operation.otherwise, facts)
         joined = _joined_type(literals, "a case's results", self.scope)
         if joined is not None and joined.base is Base.NULL:
             self.problems.report(catalogue.always_null(operation.otherwise.span, "this case"))

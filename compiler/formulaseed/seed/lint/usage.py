@@ -109,13 +109,10 @@ class _Asked:
         while stack:
             for node in typed.walk(stack.pop()):
                 yield from _field(node)
-                if (
-                    isinstance(node, typed.Ref)
-                    and node.symbol.kind is SymbolKind.FILTER
-                    and node.symbol.name not in seen
-                ):
-                    seen.add(node.symbol.name)
-                    stack.append(self.filters[node.symbol.name])
+                symbol = node.symbol if isinstance(node, typed.Ref) else None
+                if symbol is not None and symbol.kind is SymbolKind.FILTER and symbol.name not in seen:
+                    seen.add(symbol.name)
+                    stack.append(self.filters[symbol.name])
 
 
 def _field(expression: Expr) -> Iterator[str]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from math import inf
 from typing import ClassVar, TypeVar
@@ -64,7 +64,7 @@ STRATEGIES = {
     "reject": "Fail the review.",
 }
 Types = Mapping[str, Type]
-_FIELD_LIST = '[{"name": …, "type": …}, …]'
+_PARAMETER = '{"type": "integer", "default": 2025}'
 _Item = TypeVar("_Item")
 
 
@@ -210,24 +210,32 @@ class Sections(ABC):
     # --- fields and parameters
 
     def declarations(
-        self, value: JsonValue | None, what: str, namespace: str, keys: Sequence[str], noun: str
-    ) -> Iterator[tuple[JsonObject, Named, Type, tuple[nodes.EnumValue, ...], str]]:
-        """Read what all fields have; yield each of the list with its name, type, values and description."""
+        self, items: Iterable[tuple[JsonString | None, JsonValue]], namespace: str, keys: Sequence[str], noun: str
+    ) -> Iterator[tuple[JsonObject | None, Named, Type, tuple[nodes.EnumValue, ...], str]]:
+        """Read what all fields and parameters have; yield each with its name, type, values and description."""
         shape = self.shape
-        if value is not None and not (isinstance(value, JsonArray) and len(value.items) <= limits.FIELDS):
-            self.incomplete.add(namespace)
-        for item in shape.list(value, what, limits.FIELDS, _FIELD_LIST):
-            section = shape.object(item, noun)
+        for key, item in items:
+            given: JsonValue | None = key
+            section = shape.object(item, noun, _PARAMETER if namespace == "param" else "")
             if section is not None:
                 shape.keys(section, keys, noun)
                 self.allow(section)
-            given = shape.need(section, "name", "the field", '"name": such as "severity"') if section else None
-            name = shape.name(given, "a field")
-            if section is None or name is None:
+                if "name" in keys:
+                    given = shape.need(section, "name", "the field", '"name": such as "severity"')
+            name = shape.name(given, noun)
+            if name is None:
                 self.incomplete.add(namespace)
-                continue
-            ty, values = self.type_of(section)
-            yield section, name, ty, values, shape.string(shape.get(section, "description"), "`description`")
+            elif section is None:
+                yield None, name, ERROR, (), ""
+            else:
+                ty, values = self.type_of(section, noun, keys)
+                yield section, name, ty, values, shape.string(shape.get(section, "description"), "`description`")
+
+    def listed(self, value: JsonValue | None, what: str, namespace: str) -> list[tuple[None, JsonValue]]:
+        """Return the items of a list of fields, each without a name before it."""
+        if value is not None and not (isinstance(value, JsonArray) and len(value.items) <= limits.FIELDS):
+            self.incomplete.add(namespace)
+        return [(None, item) for item in self.shape.list(value, what, limits.FIELDS, '[{"name": …, "type": …}, …]')]
 
     def declare(self, namespace: str, name: Named, found: _Item, known: dict[str, _Item]) -> None:
         """Add a field to those of its namespace, unless there is one of the name, which is reported."""
@@ -242,7 +250,9 @@ class Sections(ABC):
         shape, found = self.shape, dict[str, nodes.ExtractionField]()
         if value is None:
             self.incomplete.add("extraction")
-        for section, name, ty, values, about in self.declarations(value, what, "extraction", FIELD_KEYS, "a field"):
+        items = self.listed(value, what, "extraction")
+        for section, name, ty, values, about in self.declarations(items, "extraction", FIELD_KEYS, "a field"):
+            assert section is not None  # it has the name
             shape.sources(section)
             bounds = self.bounded_default(section, ty)
             evidence = shape.boolean(shape.get(section, "evidence"), "`evidence`")
@@ -258,7 +268,9 @@ class Sections(ABC):
         """Return the further fields of `meta` or `context`, beside the standard ones."""
         shape, found = self.shape, dict[str, nodes.InputField]()
         keys = CONTEXT_FIELD_KEYS if namespace == "context" else DECLARED_KEYS
-        for section, name, ty, values, about in self.declarations(value, what, namespace, keys, "a declared field"):
+        items = self.listed(value, what, namespace)
+        for section, name, ty, values, about in self.declarations(items, namespace, keys, "a declared field"):
+            assert section is not None  # it has the name
             nullable = shape.boolean(shape.get(section, "nullable"), "`nullable`")
             path = self.path(shape.get(section, "path")) if "path" in keys else ()
             known = standard.get(name.text)
@@ -272,46 +284,34 @@ class Sections(ABC):
         return tuple(found.values())
 
     def parameters(self) -> tuple[nodes.Parameter, ...]:
-        value, shape, example = (
-            self.shape.get(self.document, "parameters"),
-            self.shape,
-            '{"type": "integer", "default": 2025}',
-        )
-        section = shape.object(value, "`parameters`", f'{{"AS_OF_YEAR": {example}}}')
-        if section is not None and len(section.members) > limits.PARAMETERS:
-            shape.too_many(section.span, "`parameters`", len(section.members), limits.PARAMETERS)
-            section = None
-        if value is not None and section is None:
+        shape, found = self.shape, dict[str, nodes.Parameter]()
+        value = shape.get(self.document, "parameters")
+        section = shape.object(value, "`parameters`", f'{{"AS_OF_YEAR": {_PARAMETER}}}')
+        members = section.members if section is not None else ()
+        if section is not None and len(members) > limits.PARAMETERS:
+            shape.too_many(section.span, "`parameters`", len(members), limits.PARAMETERS)
+        if value is not None and (section is None or len(members) > limits.PARAMETERS):
             self.incomplete.add("param")
-        found: dict[str, nodes.Parameter] = {}
-        for member in section.members if section is not None else ():
-            name = shape.name(member.key, "a parameter")
-            body = shape.object(member.value, "a parameter", example)
-            if name is None:
-                self.incomplete.add("param")
-                continue
-            ty = ERROR
+            return ()
+        items = [(member.key, member.value) for member in members]
+        for body, name, ty, _, about in self.declarations(items, "param", PARAMETER_KEYS, "a parameter"):
+            bounds: tuple[Value, int | float | None, int | float | None] = (None, None, None)
             if body is not None:
-                shape.keys(body, PARAMETER_KEYS, "a parameter")
-                self.allow(body)
-                kind = shape.text(shape.need(body, "type", "the parameter", '"type": "integer"'), "`type`")
-                ty = SCALARS.get((kind and shape.choice(kind, "type", SCALARS)) or "", ERROR)
                 shape.need(body, "default", "the parameter", '"default": the value if none is given')
-            bounds = self.bounded_default(body, ty) if body is not None else (None, None, None)
-            about = shape.string(shape.get(body, "description"), "`description`") if body is not None else ""
+                bounds = self.bounded_default(body, ty)
             found.setdefault(name.text, nodes.Parameter(name.text, ty, *bounds, about))
             self.declared_at.setdefault(f"param.{name.text}", name.span)
         return tuple(found.values())
 
-    def type_of(self, section: JsonObject) -> tuple[Type, tuple[nodes.EnumValue, ...]]:
-        """Return the type of a field and, if it is an enum, its values; an error type if the type or the values are wrong."""
+    def type_of(self, section: JsonObject, noun: str, keys: Sequence[str]) -> tuple[Type, tuple[nodes.EnumValue, ...]]:
+        """Return the type and, if it is an enum, its values; an error type if the type or the values are wrong."""
         shape = self.shape
-        listed = shape.get(section, "values")
+        listed = shape.get(section, "values") if "values" in keys else None
         if self.is_v1 and shape.get(section, "type") is None and listed is not None:
             chosen: str | None = "enum"
         else:
-            kind = shape.text(shape.need(section, "type", "the field", '"type": "number"'), "`type`")
-            chosen = shape.choice(kind, "field type", FIELD_TYPES) if kind else None
+            kind = shape.text(shape.need(section, "type", f"the {noun.split()[-1]}", '"type": "number"'), "`type`")
+            chosen = shape.choice(kind, "type", FIELD_TYPES if "values" in keys else SCALARS) if kind else None
         if chosen == "enum":
             values = self.enum_values(shape.need(section, "values", "the enum field", '"values": {"none": "…"}'))
             return (enum_of(tuple(value.name for value in values)) if values else ERROR), values
@@ -341,20 +341,19 @@ class Sections(ABC):
 
     def enum_values(self, value: JsonValue | None) -> tuple[nodes.EnumValue, ...]:
         """Return the values; none if they are absent or wrong."""
+        if value is None:
+            return ()
         if isinstance(value, JsonObject):
-            described = [
-                (member.key, self.shape.string(member.value, "a value's description")) for member in value.members
-            ]
+            pairs = [(item.key, item.value) for item in value.members]
+            described = [(key, self.shape.string(about, "a value's description")) for key, about in pairs]
         elif isinstance(value, JsonArray):
             texts = [self.shape.text(item, "an enum's value") for item in value.items]
             described = [(text, "") for text in texts if text is not None]
             if len(described) < len(texts):
                 return ()
             self.unique([text for text, _ in described], "value")
-        elif value is not None:
-            self.shape.wrong_type(value, "`values`", "an object of descriptions or a list", '{"none": "…"} or ["none"]')
-            return ()
         else:
+            self.shape.wrong_type(value, "`values`", "an object of descriptions or a list", '{"none": "…"} or ["none"]')
             return ()
         if len(described) > limits.ENUM_VALUES:
             self.shape.too_many(value.span, "`values`", len(described), limits.ENUM_VALUES)

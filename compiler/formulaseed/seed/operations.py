@@ -116,6 +116,8 @@ _EXTREME_KEYS = (
     _WHERE,
     Key("default", "number", "The value over no reviews."),
 )
+_OVER_STEPS = "A formula over earlier steps, `context.*` and `param.*`"
+_RULES: tuple[Plain, ...] = ([{"when": "N > 2", "then": "many"}, {"else": "few"}],)
 _OVER_NONE = "over none `default`, which is needed unless every use is guarded by a count of the same reviews."
 
 _TABLE = (
@@ -193,27 +195,20 @@ _TABLE = (
             Key("default", "literal", "The value if no key is found."),
         ),
         lambda step: surface.Lookup(step.expression("source"), step.table, step.match, step.literals.get("default")),
-        {
-            "name": "PRICE",
-            "op": "lookup",
-            "source": "context.city",
-            "match": "exact",
-            "table": {"Rome": 2.0},
-            "default": 1.0,
-        },
+        {"name": "FEE", "op": "lookup", "source": "context.city", "match": "exact", "table": {"Rome": 2}, "default": 1},
         also_called=_words("map mapping table dict vlookup decode translate"),
     ),
     OperationSpec(
         "expr",
-        "A formula over earlier steps, `context.*` and `param.*`.",
+        f"{_OVER_STEPS}.",
         "that of the formula",
         (
             Key(
                 "expr",
                 "formula",
-                "A formula over earlier steps, `context.*` and `param.*`",
-                required=True,
-                examples=("N_MILD + N_SEVERE", "max(0.0, min(20.0, RAW))"),
+                "A formula over earlier steps",
+                True,
+                ("N_MILD + N_SEVERE", "max(0.0, min(20.0, RAW))"),
             ),
         ),
         lambda step: surface.Formula(step.expression("expr")),
@@ -247,8 +242,8 @@ _TABLE = (
                 "rules",
                 "rules",
                 "The rules in order; the last is `else`.",
-                required=True,
-                examples=([{"when": "N > 2", "then": "many"}, {"else": "few"}],),
+                True,
+                ([{"when": "N > 2", "then": "many"}, {"else": "few"}],),
             ),
         ),
         lambda step: surface.Case(step.rules, step.otherwise or NoLiteral(step.span, None)),

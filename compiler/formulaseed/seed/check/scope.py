@@ -96,7 +96,7 @@ class SeedScope(Scope):
                 cycle = error.args[1][:0:-1]
                 for start, user in enumerate(cycle):
                     around = [*cycle[start:], *cycle[:start]]
-                    if self.places[around[1 % len(around)]] > self.places[user]:
+                    if self.places[around[1]] > self.places[user]:
                         found[user, around[1]] = around
                         graph[user] -= {around[1]}
             else:

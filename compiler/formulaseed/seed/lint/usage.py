@@ -15,11 +15,9 @@ from formulaseed.source.text import Span
 
 _COMPARED_KEYS = 1_000
 """In a larger table keys are not compared with one another: the time grows with their square."""
-_REST = frozenset(
-    {
-        "none", "no", "na", "nothing", "unknown", "unclear", "undetermined", "unspecified", "unmentioned", "other", "others",
-        "absent", "neutral", "irrelevant", "false", "never", "mixed_or_none",
-    }
+_REST = (
+    "none", "no", "na", "nothing", "unknown", "unclear", "undetermined", "unspecified", "unmentioned", "other", "others",
+    "absent", "neutral", "irrelevant", "false", "never", "mixed_or_none",
 )  # fmt: skip
 """Values that mean the absence of the others; a seed need not test for them."""
 

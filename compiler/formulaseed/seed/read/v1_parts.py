@@ -195,12 +195,7 @@ class Parts:
             name = "n_extractions"
         if owner.isupper():
             name = name.upper()
-        free, number = name, 1
-        while free in self._taken:
-            number += 1
-            free = f"{name}_{number}"
-        self._taken.add(free)
-        return free
+        return surface.free_name(name, self._taken)
 
     def _may_fail(self, expression: ast.Expr) -> bool:
         for node in ast.walk(expression):

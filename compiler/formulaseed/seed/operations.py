@@ -74,16 +74,6 @@ def foreign_operations() -> dict[str, Help]:
     return {word: catalogue.operation_to_write(examples) for word, examples in steps.items()}
 
 
-def operations_table() -> str:
-    """Return the table of the docs, in Markdown."""
-    rows = ["| `op` | keys | value |", "|---|---|---|"]
-    for operation in OPERATIONS.values():
-        keys = [f"`{key.name}`" for key in operation.keys if key.name not in operation.one_of]
-        chosen = [" or ".join(f"`{key}`" for key in operation.one_of)] if operation.one_of else []
-        rows.append(f"| `{operation.name}` | {', '.join([*chosen, *keys])} | {operation.doc} |")
-    return "\n".join(rows) + "\n"
-
-
 def _words(text: str) -> tuple[str, ...]:
     return tuple(text.split())
 

@@ -26,20 +26,6 @@ def check_program(program: surface.Program, problems: Problems) -> nodes.Program
     return _ProgramChecker(program, problems).run()
 
 
-class _Including:
-    """The extremes over reviews that include those of a count; new ones are compared, each once."""
-
-    def __init__(self, required: frozenset[Expr]) -> None:
-        self.required = required
-        self.compared = 0
-        self.found: tuple[str, ...] = ()
-
-    def of(self, extremes: Sequence[tuple[str, frozenset[Expr]]]) -> tuple[str, ...]:
-        self.found += tuple(name for name, required in extremes[self.compared :] if required <= self.required)
-        self.compared = len(extremes)
-        return self.found
-
-
 class _ProgramChecker:
     def __init__(self, program: surface.Program, problems: Problems) -> None:
         self.program = program
@@ -54,8 +40,8 @@ class _ProgramChecker:
         }
         self.extremes: list[tuple[str, frozenset[Expr]]] = []
         """The extremes so far, each with what its reviews are required to be."""
-        self.including: dict[str, _Including] = {}
-        """For each count what it requires, with the extremes over reviews that include those that it counts."""
+        self.including: dict[str, tuple[frozenset[Expr], int, tuple[str, ...]]] = {}
+        """For each count what it requires, how many extremes it was compared with, and those over reviews that include its."""
         self.scope = self._scope()
         self.scope.incomplete = program.incomplete
         self.scope.section = program.steps_key
@@ -128,9 +114,11 @@ class _ProgramChecker:
         operation = counted.operation if counted is not None else None
         if not isinstance(operation, nodes.Aggregate) or operation.function != "count":
             return ()
-        if name not in self.including:
-            self.including[name] = _Including(self._expanded(operation.where))
-        return self.including[name].of(self.extremes)
+        known = self.including.get(name) or (self._expanded(operation.where), 0, ())
+        required, compared, found = known
+        found += tuple(extreme for extreme, needed in self.extremes[compared:] if needed <= required)
+        self.including[name] = required, len(self.extremes), found
+        return found
 
     def _expanded(self, where: Expr | None) -> frozenset[Expr]:
         """Return what the condition requires, with what its filters require in their place."""

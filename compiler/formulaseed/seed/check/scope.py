@@ -24,19 +24,9 @@ from formulaseed.language.typed import Info, Symbol, SymbolKind
 from formulaseed.language.types import BOOLEAN, Base, Type, Value
 from formulaseed.source.text import Span
 
-_SECTIONS = [
-    "compute",
-    "compute_dag",
-    "step",
-    "steps",
-    "output",
-    "outputs",
-    "result",
-    "results",
-    "seed",
-    "self",
-    "this",
-]
+_SECTIONS = (
+    "compute", "compute_dag", "step", "steps", "output", "outputs", "result", "results", "seed", "self", "this",
+)  # fmt: skip
 """What is written in front of a step's name as if it were a namespace."""
 _OTHER_WORDS = {
     SymbolKind.CONTEXT: "business businesses biz restaurant restaurants item place shop store venue company",

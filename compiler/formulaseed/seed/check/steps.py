@@ -71,7 +71,14 @@ class StepChecker:
     def _filter(self, step: surface.Step, written: ast.Expr) -> nodes.Step | None:
         checker = self._checker(True)
         condition = checker.condition(written, Facts())
-        if condition.info.ty.is_error or self._names_a_step(condition):
+        steps = [
+            node
+            for node in typed.walk(condition)
+            if isinstance(node, typed.Ref) and node.symbol.kind is SymbolKind.STEP
+        ]
+        for node in steps:  # a filter tests single reviews, before any step has a value
+            self.scope.report_once(catalogue.step_in_filter(node.info.span, node.text), node.text)
+        if condition.info.ty.is_error or steps:
             return None
         size = self.scope.sizes[step.name.text] = self.scope.filter_size(condition)
         if size > limits.FILTER_SIZE:
@@ -84,14 +91,6 @@ class StepChecker:
         self._report_if_decided(condition, checker, step.name.span, f"the filter `{step.name.text}`")
         return nodes.Step(step.name.text, nodes.Filter(condition), BOOLEAN, None, step.name.span)
 
-    def _names_a_step(self, condition: Expr) -> bool:
-        """Report the steps that a filter's formula names: it tests single reviews, before any step has a value."""
-        named = [node for node in typed.walk(condition) if isinstance(node, typed.Ref)]
-        steps = [node for node in named if node.symbol.kind is SymbolKind.STEP]
-        for node in steps:
-            self.scope.report_once(catalogue.step_in_filter(node.info.span, node.text), node.text)
-        return bool(steps)
-
     def _report_if_decided(self, condition: Expr, checker: ExpressionChecker, span: Span, what: str) -> None:
         """Warn of a condition that every review meets, or none."""
         if self.scope.filter_size(condition) > DECIDED_SIZE:
@@ -102,12 +101,6 @@ class StepChecker:
         reason = reason_of(condition, checker.constants, Facts(), self.narrowing)
         self.problems.report(catalogue.constant_condition(span, what, truth, reason, checker.particular_help()))
         checker.forget_constants()
-
-    def _report_if_constant(self, step: surface.Step, term: Expr, what: str) -> None:
-        """Warn of an aggregate of a value that is the same for every review; seed v1 uses them on purpose."""
-        if step.part_of or any(symbol.is_per_review for symbol in typed.symbols_in(term)):
-            return
-        self.problems.report(catalogue.aggregate_of_constant(term.info.span, what, expression_text(term)))
 
     def _made(
         self, step: surface.Step, operation: nodes.Operation | None, ty: Type, known: Range | None
@@ -164,7 +157,8 @@ class StepChecker:
             return None
         if found.info.ty.is_error or not sound:
             return None
-        self._report_if_constant(step, found, function)
+        if not step.part_of and not any(symbol.is_per_review for symbol in typed.symbols_in(found)):
+            self.problems.report(catalogue.aggregate_of_constant(found.info.span, function, expression_text(found)))
         ty, known = found.info.ty.present(), found.info.range or intervals.ANY_NUMBER
         if function == "sum":
             total = intervals.multiply(known, intervals.COUNT)  # 0 is in it, as a count can be 0

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from formulaseed import limits
@@ -125,23 +125,6 @@ def lower_conditions(
 
 
 @dataclass(frozen=True, slots=True)
-class _Test:
-    """What a value is compared with: a field, of a type if that is known, by an operator."""
-
-    subject: ast.Name
-    operator: str
-    ty: Type | None
-
-    @property
-    def takes_numbers(self) -> bool:
-        return self.ty.is_numeric if self.ty is not None else self.operator in _ORDER
-
-    def has_value(self, text: str) -> bool:
-        """Return whether the seed declares the string as a value of the field: then it is one, whatever it looks like."""
-        return self.ty is not None and text in (self.ty.values or ())
-
-
-@dataclass(frozen=True, slots=True)
 class _Reader:
     """Reads the entries of one condition object. What is malformed is reported, and its condition is invalid."""
 
@@ -200,27 +183,26 @@ class _Reader:
         return self._report(catalogue.filter_not_tested(value.span, subject.text))
 
     def _field_tests(self, subject: ast.Name, value: JsonValue) -> list[ast.Expr]:
-        test = _Test(subject, "==", self.names.types.get(subject.text))
         if isinstance(value, JsonArray):
             return [self._report(catalogue.tested_with_list(value.span, subject.text))]
         if not isinstance(value, JsonObject):
-            return [self._compared(test, value)]
+            return [self._compared(subject, "==", value)]
         if not value.members:
             return [self._report(catalogue.empty_test(value.span, subject.text))]
-        return [self._operator(test, member) for member in value.members]
+        return [self._operator(subject, member) for member in value.members]
 
-    def _operator(self, test: _Test, member: Member) -> ast.Expr:
+    def _operator(self, subject: ast.Name, member: Member) -> ast.Expr:
         operator = member.key.value
         if operator in OPERATORS:
-            return self._compared(replace(test, operator=operator), member.value)
-        help = _foreign_operator_help(test.subject.text, operator, member.value)
+            return self._compared(subject, operator, member.value)
+        help = _foreign_operator_help(subject.text, operator, member.value)
         return self._report(catalogue.unknown_operator(member.key.span, operator, help))
 
-    def _compared(self, test: _Test, value: JsonValue) -> ast.Expr:
-        right = self._list(test, value) if test.operator == "in" else self._operand(test, value)
-        return ast.Comparison(test.subject.span, test.subject, (test.operator,), (right,))
+    def _compared(self, subject: ast.Name, operator: str, value: JsonValue) -> ast.Expr:
+        right = self._list(subject, value) if operator == "in" else self._operand(subject, operator, value)
+        return ast.Comparison(subject.span, subject, (operator,), (right,))
 
-    def _list(self, test: _Test, value: JsonValue) -> ast.Expr:
+    def _list(self, subject: ast.Name, value: JsonValue) -> ast.Expr:
         if not isinstance(value, JsonArray):
             example = f'["{value.value}"]' if isinstance(value, JsonString) else ""
             self.shape.wrong_type(value, "`in`", "a list", example)
@@ -228,37 +210,39 @@ class _Reader:
         if not value.items:
             return self._report(catalogue.empty_list(value.span))
         items = self.shape.list(value, "`in`", limits.LIST_ITEMS)
-        found = tuple([self._operand(test, item) for item in items])
+        found = tuple([self._operand(subject, "in", item) for item in items])
         return ast.List(value.span, found) if found else ast.Invalid(value.span)
 
-    def _operand(self, test: _Test, value: JsonValue) -> ast.Expr:
+    def _operand(self, subject: ast.Name, operator: str, value: JsonValue) -> ast.Expr:
         """Return a literal, or `param.NAME`; report a string that is an operator, another name or a formula."""
-        if not isinstance(value, JsonString) or test.has_value(value.value):
+        ty = self.names.types.get(subject.text)
+        takes_numbers = ty.is_numeric if ty is not None else operator in _ORDER
+        if not isinstance(value, JsonString) or (ty is not None and value.value in (ty.values or ())):
             return self.shape.literal(value, "the value of a condition") or ast.Invalid(value.span)
-        text, subject = value.value, test.subject.text
+        text = value.value
         if _PARAMETER.fullmatch(text):
             return ast.Name(value.span, text)
-        if test.takes_numbers and f"param.{text}" in self.names.types:
+        if takes_numbers and f"param.{text}" in self.names.types:
             is_safe = text not in self.names.steps and self.names.spelled[text] == (f"param.{text}",)
             self._report(catalogue.bare_parameter(value.span, text, is_safe))
             return ast.Name(value.span, f"param.{text}")
-        inside = _IN_STRING.fullmatch(text) if test.operator == "==" else None
+        inside = _IN_STRING.fullmatch(text) if operator == "==" else None
         if inside:
             sign, operand = _SIGNS.get(inside[1], inside[1]), inside[2].strip()
-            if sign not in _ORDER or test.ty is None or test.ty.is_numeric:
-                formula = self.names.formula(parse_continuation(value, test.subject, Problems()))
+            if sign not in _ORDER or ty is None or ty.is_numeric:
+                formula = self.names.formula(parse_continuation(value, subject, Problems()))
                 plain = ""
                 if _PLAIN.fullmatch(operand) or (not formula and sign not in _ORDER):
                     is_literal = _NO_STRING.fullmatch(operand)
                     plain = operand if is_literal else json.dumps(operand.strip("'\""), ensure_ascii=False)
                 return self._report(catalogue.operator_in_string(value.span, sign, plain, formula))
-            if subject == "meta.date":
+            if subject.text == "meta.date":
                 return self._report(catalogue.ordered_date(value.span))
-        node = parse_formula(value, Problems()) if test.takes_numbers or text in self.names.types else None
+        node = parse_formula(value, Problems()) if takes_numbers or text in self.names.types else None
         if node is None or isinstance(node, ast.Literal):
             return ast.Literal(value.span, text)
-        operator = "==" if test.operator == "in" else test.operator
-        formula = self.names.formula(ast.Comparison(value.span, test.subject, (operator,), (node,)))
+        sign = "==" if operator == "in" else operator
+        formula = self.names.formula(ast.Comparison(value.span, subject, (sign,), (node,)))
         if not formula:
             return ast.Literal(value.span, text)
         return self._report(catalogue.no_value(value.span, formula, text in self.names.steps))

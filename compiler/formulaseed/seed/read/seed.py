@@ -98,9 +98,10 @@ class _SeedV2(Sections):
             keywords = self.keyword_list(shape.get(section, "keywords"), "`keywords`")
         value = shape.need(document, "extract", "the seed", '"extract": {"fields": […]}')
         extract = shape.object(value, "`extract`", '{"fields": […]}')
-        if extract is not None and _has_bare_fields(extract):
+        members = extract.members if extract is not None and extract.get("fields") is None else ()
+        if extract is not None and any(isinstance(member.value, JsonObject) for member in members):
             shape.need(extract, "fields", "`extract`", '"fields": [{"name": …, "type": …}, …]')
-            extract = None
+            extract = None  # it holds the fields themselves, not in a list
         if extract is None:
             self.incomplete |= {"extraction", "meta"}
             return surface.Program(task_name, keywords=keywords)
@@ -126,7 +127,9 @@ class _SeedV2(Sections):
             name = item.get("name") if isinstance(item, JsonObject) else None
             if isinstance(item, JsonObject) and isinstance(name, JsonString):
                 named[name.value] = item
-        filters = {name for name, item in named.items() if _defines_filter(item)}
+        words = {"define_filter", *OPERATIONS["define_filter"].also_called}
+        ops = {name: item.get("op") for name, item in named.items()}
+        filters = {name for name, op in ops.items() if isinstance(op, JsonString) and op.value.lower() in words}
         strings = {
             name: {text for key in ("rules", "table", "value", "default") for text in _strings_in(item.get(key))}
             for name, item in named.items()
@@ -179,17 +182,6 @@ class _SeedV2(Sections):
             is_read = not needed if value is None else READERS[key.kind](arguments, key.name, value)
             is_sound = is_sound and is_read
         return operation.lower(arguments) if is_sound else surface.Broken()
-
-
-def _has_bare_fields(extract: JsonObject) -> bool:
-    """Return whether fields are in `extract` itself, not in a list."""
-    return extract.get("fields") is None and any(isinstance(member.value, JsonObject) for member in extract.members)
-
-
-def _defines_filter(step: JsonObject) -> bool:
-    op = step.get("op")
-    names = ("define_filter", *OPERATIONS["define_filter"].also_called)
-    return isinstance(op, JsonString) and op.value.lower() in names
 
 
 def _strings_in(value: JsonValue | None) -> Iterator[str]:

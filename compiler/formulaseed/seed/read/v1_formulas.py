@@ -197,23 +197,22 @@ class _FormulaReader:
         return node
 
     def _dotted(self, node: ast.Name, space: str, rest: str, loop: str | None) -> ast.Expr:
-        spaces = ("context", "param")
-        is_field = self._field_called(rest) is not None
-        if space not in spaces:
-            close = closest(space, spaces)
-            help = (
-                suggest(f"{close}.{rest}", certain=False) if close else did_you_mean(space, spaces, what="namespaces")
-            )
-            if close is None and is_field:
-                help = self._field_help(rest, loop)
-            elif rest in self.steps:
-                help = suggest(rest, certain=False)
-            return self._report(catalogue.unknown_namespace(node.span, space, help), node.text)
-        if node.text not in self.types and is_field:
-            return self._report(
-                catalogue.unknown_field(node.span, f"`{space}`", rest, self._field_help(rest, loop)), node.text
-            )
-        return node
+        is_field, spaces = self._field_called(rest) is not None, ("context", "param")
+        if space in spaces:
+            if node.text in self.types or not is_field:
+                return node
+            help = self._field_help(rest, loop)
+            return self._report(catalogue.unknown_field(node.span, f"`{space}`", rest, help), node.text)
+        close = closest(space, spaces)
+        if close is not None:
+            help = suggest(f"{close}.{rest}", certain=False)
+        elif is_field:
+            help = self._field_help(rest, loop)
+        elif rest in self.steps:
+            help = suggest(rest, certain=False)
+        else:
+            help = did_you_mean(space, spaces, what="namespaces")
+        return self._report(catalogue.unknown_namespace(node.span, space, help), node.text)
 
     def _subscript(self, node: ast.Subscript, loop: str | None) -> ast.Expr:
         """Read `e['field']`, or report anything else before square brackets."""
@@ -225,10 +224,8 @@ class _FormulaReader:
         if key is not None and name and name not in ("context", "param", EXTRACTIONS):
             help = f"write `{loop}['{key}']`" if loop is not None else catalogue.loop_help(name)
             return self._report(catalogue.no_loop_variable(node.value.span, name, help), name)
-        is_namespace = name in ("context", "param")
-        return self._report(
-            catalogue.not_indexable(node.span, f"{name}.{key or 'name'}" if is_namespace else "e['field']")
-        )
+        instead = f"{name}.{key or 'name'}" if name in ("context", "param") else "e['field']"
+        return self._report(catalogue.not_indexable(node.span, instead))
 
     def _field(self, node: ast.Subscript, name: str, loop: str) -> ast.Expr:
         found = self._field_called(name)

@@ -123,25 +123,26 @@ def _ageing(
     mentioning = _mentioning(everything, years)
     if not mentioning:
         return
-    closed = set(_closed(everything))
+    pairs = [pair for node in everything if isinstance(node, typed.Comparison) for pair in _pairs(node)]
+    closed = {one for one, sign, _ in pairs if sign in ("<", "<=")}  # the period does not move
+    for one, sign, other in pairs:
+        is_year = isinstance(one, typed.Ref) and one.symbol in years
+        if is_year and sign in (">", ">=") and one not in closed:
+            use = f"{expression_text(one)} {sign} {expression_text(other)}"
+            yield from ((year, span, use) for year, span in _year(other, constants))
     for node in everything:
-        match node:
-            case typed.Binary("-", left, right):
-                if id(right) in mentioning:
-                    found = _year(left, constants)
-                elif id(left) in mentioning:
-                    found = [each for each in _year(right, constants) if each[0] >= _PRESENT]
-                else:
-                    found = []
-                yield from ((year, span, expression_text(node)) for year, span in found)
-            case typed.Comparison(first, operators, rest):
-                operands = (first, *rest)
-                for left, operator, right in zip(operands, operators, rest, strict=False):
-                    for one, sign, other in ((left, operator, right), (right, MIRRORED.get(operator, ""), left)):
-                        is_year = isinstance(one, typed.Ref) and one.symbol in years
-                        if is_year and sign in (">", ">=") and one not in closed:
-                            use = f"{expression_text(one)} {sign} {expression_text(other)}"
-                            yield from ((year, span, use) for year, span in _year(other, constants))
+        if isinstance(node, typed.Binary) and node.operator == "-":
+            found = _year(node.left, constants) if id(node.right) in mentioning else []
+            if id(node.left) in mentioning and id(node.right) not in mentioning:
+                found = [each for each in _year(node.right, constants) if each[0] >= _PRESENT]
+            yield from ((year, span, expression_text(node)) for year, span in found)
+
+
+def _pairs(node: typed.Comparison) -> Iterator[tuple[Expr, str, Expr]]:
+    """What is compared with what, from either side."""
+    for left, operator, right in zip((node.first, *node.rest), node.operators, node.rest, strict=False):
+        yield left, operator, right
+        yield right, MIRRORED.get(operator, ""), left
 
 
 def _mentioning(everything: Sequence[Expr], years: set[Symbol]) -> set[int]:
@@ -153,18 +154,6 @@ def _mentioning(everything: Sequence[Expr], years: set[Symbol]) -> set[int]:
         ):
             found.add(id(node))
     return found
-
-
-def _closed(everything: Sequence[Expr]) -> Iterator[Expr]:
-    """What has an upper bound as well: the period does not move."""
-    for node in everything:
-        if isinstance(node, typed.Comparison):
-            operands = (node.first, *node.rest)
-            for left, operator, right in zip(operands, node.operators, node.rest, strict=False):
-                if operator in ("<", "<="):
-                    yield left
-                elif operator in (">", ">="):
-                    yield right
 
 
 def _year(found: Expr, constants: dict[Symbol, tuple[int, Span]]) -> list[tuple[int, Span]]:

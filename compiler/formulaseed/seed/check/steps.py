@@ -11,9 +11,10 @@ from functools import reduce
 
 from formulaseed import limits
 from formulaseed.diagnostics.catalogue import seed as catalogue
+from formulaseed.diagnostics.model import Problems
 from formulaseed.ir import nodes
 from formulaseed.language import ast, intervals, typed
-from formulaseed.language.check.comparisons import is_constant_text
+from formulaseed.language.check.comparisons import ComparisonChecker, is_constant_text
 from formulaseed.language.check.constants import constant_truth
 from formulaseed.language.check.expressions import ExpressionChecker
 from formulaseed.language.check.facts import Facts, Narrowing
@@ -22,14 +23,15 @@ from formulaseed.language.check.reasons import reason_of
 from formulaseed.language.check.scope import error_at
 from formulaseed.language.functions import FUNCTIONS
 from formulaseed.language.intervals import Range
-from formulaseed.language.printer import expression_text
+from formulaseed.language.printer import expression_text, value_text
 from formulaseed.language.typed import Expr, SymbolKind
 from formulaseed.language.types import BOOLEAN, ERROR, INTEGER, STRING, Base, Type, Value, join, type_of
 from formulaseed.seed import surface
-from formulaseed.seed.check.reachability import RuleReachability
 from formulaseed.seed.check.scope import SeedScope
 from formulaseed.source.text import Span
 
+_COMPARED_RULES = 40
+"""In a longer case a rule is not compared with each one before it: the time grows with their square."""
 DECIDED_SIZE = 200
 """With more terms, those of its filters included, a condition is not checked for being constant: it takes time."""
 
@@ -71,11 +73,8 @@ class StepChecker:
     def _filter(self, step: surface.Step, written: ast.Expr) -> nodes.Step | None:
         checker = self._checker(True)
         condition = checker.condition(written, Facts())
-        steps = [
-            node
-            for node in typed.walk(condition)
-            if isinstance(node, typed.Ref) and node.symbol.kind is SymbolKind.STEP
-        ]
+        named = [node for node in typed.walk(condition) if isinstance(node, typed.Ref)]
+        steps = [node for node in named if node.symbol.kind is SymbolKind.STEP]
         for node in steps:  # a filter tests single reviews, before any step has a value
             self.scope.report_once(catalogue.step_in_filter(node.info.span, node.text), node.text)
         if condition.info.ty.is_error or steps:
@@ -196,7 +195,7 @@ class StepChecker:
         is_whole = not any(isinstance(literal, surface.NoLiteral) for literal in literals)
         if joined is None or source.info.ty.is_error or not can_match or not is_whole:
             return None
-        table = tuple((entry.key.text, _given_value(entry.value)) for entry in operation.table)
+        table = tuple((entry.key.text, v) for entry in operation.table if (v := entry.value.value) is not None)
         default = operation.default.value if operation.default else None
         made = nodes.Lookup(source, table, operation.match, operation.default is not None, default)
         return self._made(step, made, joined, _literal_range(literals))
@@ -271,6 +270,63 @@ def _start(step: surface.Step) -> Facts:
     return Facts(is_certain=not step.part_of)
 
 
+# --- the rules of a case
+
+
+class RuleReachability:
+    """Follows the rules of one case, each with the facts that hold before it: which are reachable, which verdicts are given."""
+
+    def __init__(self, narrowing: Narrowing, problems: Problems) -> None:
+        self.narrowing = narrowing
+        self.problems = problems
+        self.rules: list[tuple[Span, Value, str]] = []
+        """For each rule its place, its value, and why it never fires; that is empty if it may."""
+        self.before: list[Expr] = []
+        self.closed = ""
+        """Why the rules so far let nothing through; empty if they may."""
+
+    def rule(self, condition: Expr, rule: surface.Rule, facts: Facts, checker: ComparisonChecker) -> None:
+        """Add the next rule, whose condition has just been checked under the facts."""
+        never = self.closed
+        truth = None if facts.impossible else constant_truth(condition, facts, self.narrowing)
+        if facts.impossible and not never:
+            never = "the rules before it take every restaurant"
+        elif not never and truth is False:
+            never = reason_of(condition, checker.constants, facts, self.narrowing)
+        elif not never:
+            never = self._taken(condition, facts)
+        if truth and not self.closed:
+            reason = reason_of(condition, checker.constants, facts, self.narrowing)
+            self.closed = f"the rule before it always holds, as {reason}"
+        if never or truth:
+            checker.forget_constants()
+        checker.report_constants()
+        self.rules.append((rule.condition.span, rule.then.value, never))
+        self.before.append(condition)
+
+    def report(self, otherwise: ast.Literal, facts: Facts) -> None:
+        """Report what is unreachable; the `else` is under the facts that no rule holds."""
+        never = self.closed or ("the rules before it take every restaurant" if facts.impossible else "")
+        rules = [*self.rules, (otherwise.span, otherwise.value, never)]
+        given = [value for _, value, never in rules if not never]
+        for number, (span, value, never) in enumerate(rules):
+            if never:
+                lost = "" if value in given else value_text(value)
+                self.problems.report(catalogue.unreachable_rule(span, number == len(self.rules), lost, never))
+
+    def _taken(self, condition: Expr, facts: Facts) -> str:
+        """Return why an earlier rule takes all that this one would; empty if none does."""
+        if len(self.before) > _COMPARED_RULES:
+            return ""
+        inside = self.narrowing.assume(condition, True, facts)
+        if inside.impossible:
+            return "its conditions contradict what the rules before it leave"
+        for number, earlier in enumerate(self.before):
+            if constant_truth(earlier, inside, self.narrowing):
+                return f"rule {number + 1} takes every restaurant that it would"
+        return ""
+
+
 # --- literals, such as the results of a case
 
 
@@ -312,11 +368,6 @@ def _is_formula(text: str, scope: SeedScope) -> bool:
         rest in kinds.get(word, {}) if dot else word in scope.places or (word in FUNCTIONS and "(" in text)
         for word, dot, rest in parts
     )
-
-
-def _given_value(literal: ast.Literal) -> str | int | float | bool:
-    assert literal.value is not None
-    return literal.value
 
 
 def _is_no_number(literal: ast.Literal) -> bool:

@@ -165,16 +165,11 @@ class Sections(ABC):
         if text is None:
             return Named(self.document.span, "task")
         name = text.value
-        good = (
-            0 < len(name) <= limits.TASK_NAME_CHARACTERS
-            and name.isprintable()
-            and name == name.strip()
-            and not set(name) & set("/\\\"'`$%<>|*?:;{}#")
-            and any(c.isalnum() for c in name)
-        )
-        if not good:
-            self.problems.report(catalogue.invalid_task_name(text.span))
-        return Named(text.span, name if good else "task")
+        is_plain = name.isprintable() and name == name.strip() and not set(name) & set("/\\\"'`$%<>|*?:;{}#")
+        if is_plain and any(c.isalnum() for c in name) and len(name) <= limits.TASK_NAME_CHARACTERS:
+            return Named(text.span, name)
+        self.problems.report(catalogue.invalid_task_name(text.span))
+        return Named(text.span, "task")
 
     def allow(self, section: JsonObject) -> None:
         """Read which warnings an object of the seed suppresses for everything in it, each with the reason."""

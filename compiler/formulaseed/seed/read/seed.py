@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 
 from formulaseed import limits
 from formulaseed.diagnostics.catalogue import seed as catalogue
@@ -74,17 +73,13 @@ def holds_requests(source: Source) -> bool:
     if source.name.endswith(_ENDINGS):
         return True
     first = next(json_lines(source), None)
-    value = _loaded(source.text[first.start : first.end]) if first is not None else None
-    if value is None:
-        value = _loaded(source.text)
-    return isinstance(value, Mapping) and bool(_REQUEST & set(value)) and not _SEED & set(value)
-
-
-def _loaded(text: str) -> Any:
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        return None
+    for text in (source.text[first.start : first.end] if first is not None else "", source.text):
+        try:
+            value = json.loads(text)
+        except (ValueError, RecursionError):
+            continue
+        return isinstance(value, Mapping) and bool(_REQUEST & set(value)) and not _SEED & set(value)
+    return False
 
 
 class _SeedV2(Sections):

@@ -82,15 +82,11 @@ def _layout(value: Plain, indent: int, used: int) -> str:
     if indent > 0 and used + len(flat) <= WIDTH and not is_section:
         return flat
     inner = " " * (indent + 2)
+    opening, closing = "{}" if isinstance(value, dict) else "[]"
+    entries = [("", item) for item in value]
     if isinstance(value, dict):
-        opening, closing = "{", "}"
-        items = []
-        for key, item in value.items():
-            head = f"{json.dumps(key, ensure_ascii=False)}: "
-            items.append(f"{inner}{head}{_layout(item, indent + 2, len(inner) + len(head) + 1)}")
-    else:
-        opening, closing = "[", "]"
-        items = [f"{inner}{_layout(item, indent + 2, len(inner) + 1)}" for item in value]
+        entries = [(f"{json.dumps(key, ensure_ascii=False)}: ", item) for key, item in value.items()]
+    items = [f"{inner}{head}{_layout(item, indent + 2, len(inner) + len(head) + 1)}" for head, item in entries]
     return f"{opening}\n" + ",\n".join(items) + f"\n{' ' * indent}{closing}"
 
 

@@ -24,18 +24,16 @@ from formulaseed.source.text import Span
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 KEY_ALIASES: dict[str, tuple[str, ...]] = {
-    "formula": ("expr", "value"), "expression": ("expr", "formula", "value"), "expr": ("formula", "value"), "if": ("when",),
-    "condition": ("when", "where", "expr"), "conditions": ("where", "rules", "args"), "filter": ("where",),
-    "fields": ("field",), "values": ("table", "value"),
-    "mapping": ("table",), "map": ("table",), "result": ("then", "value"), "otherwise": ("else", "default"),
-    "steps": ("compute",), "outputs": ("output",), "keyword": ("keywords",), "desc": ("description",),
-    "field": ("expr", "source", "name"), "mode": ("match",), "operation": ("op",), "type": ("op", "kind"), "kind": ("op", "type"),
-    "step": ("name",), "id": ("name",), "options": ("values",), "choices": ("values",),
-    "value": ("then", "expr"), "default": ("else",),
-    "min": ("minimum",), "max": ("maximum",), "cases": ("rules",), "input": ("source",),
-    "children": ("args",), "operands": ("args",), "name": ("aspect",),
-    "regex": ("pattern",), "gold": ("gold_restaurant",), "persona": ("scenario",), "query": ("text",),
-    "request": ("text",), "true_not": ("not_true",),
+    "formula": ("expr", "value"), "expression": ("expr", "formula", "value"), "expr": ("formula", "value"),
+    "if": ("when",), "condition": ("when", "where", "expr"), "conditions": ("where", "rules", "args"),
+    "filter": ("where",), "fields": ("field",), "values": ("table", "value"), "mapping": ("table",), "map": ("table",),
+    "result": ("then", "value"), "otherwise": ("else", "default"), "steps": ("compute",), "outputs": ("output",),
+    "keyword": ("keywords",), "desc": ("description",), "field": ("expr", "source", "name"), "mode": ("match",),
+    "operation": ("op",), "type": ("op", "kind"), "kind": ("op", "type"), "step": ("name",), "id": ("name",),
+    "options": ("values",), "choices": ("values",), "value": ("then", "expr"), "default": ("else",), "min": ("minimum",),
+    "max": ("maximum",), "cases": ("rules",), "input": ("source",), "children": ("args",), "operands": ("args",),
+    "name": ("aspect",), "regex": ("pattern",), "gold": ("gold_restaurant",), "persona": ("scenario",),
+    "query": ("text",), "request": ("text",), "true_not": ("not_true",),
 }  # fmt: skip
 """Keys of other formats, with those that they may be here."""
 

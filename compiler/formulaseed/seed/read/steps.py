@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 
 from formulaseed import limits
 from formulaseed.diagnostics.catalogue import seed as catalogue
@@ -67,9 +68,6 @@ class Arguments:
             self.expressions[key] = found or ast.Invalid(text.span)
         return text is not None
 
-    def read_condition(self, key: str, value: JsonValue) -> bool:
-        return self.read_formula(key, value, is_condition=True)
-
     def read_name(self, key: str, value: JsonValue) -> bool:
         """Read one name, of a field or a step."""
         text = self.shape.text(value, f"`{key}`")
@@ -93,9 +91,6 @@ class Arguments:
         if whole is not None:
             self.expressions[key] = whole
         return found is not None
-
-    def read_bare_conditions(self, key: str, value: JsonValue) -> bool:
-        return self.read_conditions(key, value, key)
 
     def read_literal(self, key: str, value: JsonValue) -> bool:
         found = self.shape.literal(value, f"`{key}`")
@@ -205,10 +200,10 @@ class Arguments:
 READERS: dict[str, Callable[[Arguments, str, JsonValue], bool]] = {
     "formula": Arguments.read_formula,
     "review formula": Arguments.read_formula,
-    "condition formula": Arguments.read_condition,
+    "condition formula": partial(Arguments.read_formula, is_condition=True),
     "name": Arguments.read_name,
     "conditions": Arguments.read_conditions,
-    "bare conditions": Arguments.read_bare_conditions,
+    "bare conditions": lambda step, key, value: step.read_conditions(key, value, namespace=key),
     "literal": Arguments.read_literal,
     "number": Arguments.read_literal,
     "match": Arguments.read_match,

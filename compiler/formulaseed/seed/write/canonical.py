@@ -43,7 +43,9 @@ _V2 = {
 
 def canonical(seed: Plain) -> Plain:
     """Return the seed with its keys in the order of its version; unknown keys keep theirs, at the end."""
-    return _ordered(seed, "", _V1 if isinstance(seed, dict) and is_v1(seed) else _V2)
+    if not isinstance(seed, dict):
+        return seed
+    return _ordered(seed, "", _V1 if is_v1(seed) else _V2)
 
 
 def _ordered(value: Plain, place: str, orders: Mapping[str, Sequence[str]]) -> Plain:

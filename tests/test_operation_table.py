@@ -13,7 +13,7 @@ from formulaseed.draft.prompts import SEED, system_prompt
 from formulaseed.language import ast
 from formulaseed.seed import surface
 from formulaseed.seed.json_schema import seed_schema
-from formulaseed.seed.operations import OPERATIONS, Key, OperationSpec, operations_table
+from formulaseed.seed.operations import OPERATIONS, Key, OperationSpec
 from formulaseed.seed.read.steps import Arguments
 from formulaseed.testing import reference_evaluate
 from helpers import ROOT
@@ -66,6 +66,16 @@ def test_the_example_of_an_operation_is_a_step(name: str) -> None:
     steps = [example, count] if name == "define_filter" else [example]
     output = "N_MATCHING" if name == "define_filter" else str(example["name"])
     assert [d.message for d in check(seed_of(*steps, output=output)) if d.severity == "error"] == []
+
+
+def operations_table() -> str:
+    """Return the table of the docs, in Markdown."""
+    rows = ["| `op` | keys | value |", "|---|---|---|"]
+    for operation in OPERATIONS.values():
+        keys = [f"`{key.name}`" for key in operation.keys if key.name not in operation.one_of]
+        chosen = [" or ".join(f"`{key}`" for key in operation.one_of)] if operation.one_of else []
+        rows.append(f"| `{operation.name}` | {', '.join([*chosen, *keys])} | {operation.doc} |")
+    return "\n".join(rows) + "\n"
 
 
 def test_the_docs_have_the_table() -> None:

@@ -348,7 +348,11 @@ HELPS: dict[str, tuple[dict[str, Any], str, str]] = {
     "a quoted text behind it": (where(**{"extraction.noise": "!= 'lots'"}), "FS505", 'write {"!=": "lots"}'),
     "a number behind it": (where(**{"meta.stars": ">= 3.5"}), "FS505", 'write {">=": 3.5}'),
     "equality in a text": (where(**{"extraction.noise": "== lots"}), "FS505", 'write "lots"'),
-    "a namespace twice": (where(**{"extraction.extraction.noise": "lots"}), "FS204", "write `extraction.noise`"),
+    "a namespace twice": (
+        where(**{"extraction.extraction.noise": "lots"}),
+        "FS204",
+        "did you mean `extraction.noise`?",
+    ),
     "a step tested by reviews": (
         where(N={">": 2}),
         "FS205",
@@ -379,7 +383,12 @@ HELPS: dict[str, tuple[dict[str, Any], str, str]] = {
         "FS503",
         'write {"$IS_LOUD": true}',
     ),
-    "a list of filters": ({"name": "X", "op": "count", "where": ["$IS_LOUD"]}, "FS503", 'write {"$IS_LOUD": true}'),
+    "a list of filters": (
+        {"name": "X", "op": "count", "where": ["$IS_LOUD"]},
+        "FS503",
+        'write an object such as {"meta.year": {">=": 2020}}',
+    ),
+    "a date after an operator": (where(**{"meta.date": "> 2019"}), "FS505", "use `meta.year` and `meta.month`"),
     "a parameter as a text": (where(**{"meta.stars": {">=": "CUT"}}), "FS301", "write `param.CUT`"),
     "a step as a value": (
         where(**{"meta.stars": {">=": "N"}}),

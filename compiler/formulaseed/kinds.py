@@ -15,7 +15,7 @@ from formulaseed.ir import nodes
 from formulaseed.seed import surface
 from formulaseed.seed.check.program import check_program
 from formulaseed.seed.lint import lint, suppress
-from formulaseed.seed.read.detect import lower_document
+from formulaseed.seed.read.seed import lower_document
 from formulaseed.seed.write.autofix import applicable, with_steps_sorted
 from formulaseed.source.json_reader import JsonArray, JsonObject, JsonValue, Plain, json_lines, plain
 from formulaseed.source.text import Source

@@ -15,7 +15,7 @@ from formulaseed.ir.places import place_of
 from formulaseed.kinds import REQUESTS, SEED, holds_reference, holds_rules
 from formulaseed.pipeline import Analysis, Compilable, checked, compile, run
 from formulaseed.seed import surface
-from formulaseed.seed.read.detect import holds_requests
+from formulaseed.seed.read.seed import holds_requests
 from formulaseed.source.text import Source
 
 if TYPE_CHECKING:

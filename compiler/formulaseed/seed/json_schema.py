@@ -38,7 +38,6 @@ _TASK_NAME = "[^/\\\\\"'`$%<>|*?:;{}#]*"
 _LETTER_OR_DIGIT = r"[^\x00-\x2f\x3a-\x40\x5b-\x60\x7b-\x7f]"
 """Of ASCII; beyond it patterns have no words for letters that all validators know, and the compiler checks more closely."""
 _STRING = {"type": "string"}
-_DESCRIPTION = {"type": "string", "description": "For people and for the extractor of the field."}
 _TEST = "A value, for equality, or operators, all of which must hold."
 
 
@@ -73,8 +72,8 @@ def _about(description: str, schema: JsonSchema, *examples: Any) -> JsonSchema:
     return {**schema, "description": description, **({"examples": list(examples)} if examples else {})}
 
 
-def _string(description: str, **bounds: Any) -> JsonSchema:
-    return _about(description, {"type": "string", **bounds})
+def _whole(most: int) -> JsonSchema:
+    return {"type": "integer", "minimum": 1, "maximum": most}
 
 
 def seed_schema() -> JsonSchema:
@@ -91,14 +90,12 @@ def seed_schema() -> JsonSchema:
             "step": _step(),
             "rule": _rule(),
             "conditions": _conditions(),
-            "extraction": _bare_conditions("extraction", {}),
-            "meta": _bare_conditions("meta", standard_fields.META),
-            "context": _bare_conditions("context", standard_fields.CONTEXT),
+            **{space: _bare_conditions(space) for space in ("extraction", "meta", "context")},
             "test": _test(),
-            "field": _field(),
-            "declared": _declared(sections.DECLARED_KEYS),
-            "context_field": _declared(sections.CONTEXT_FIELD_KEYS),
-            "parameter": _parameter(),
+            "field": _typed("Field", sections.FIELD_KEYS, ("name", "type")),
+            "declared": _typed("Declared field", sections.DECLARED_KEYS, ("name", "type")),
+            "context_field": _typed("Declared field", sections.CONTEXT_FIELD_KEYS, ("name", "type")),
+            "parameter": _typed("Parameter", sections.PARAMETER_KEYS, ("type", "default")),
             "allow": _allow(),
             "sources": _about(
                 "The sentences of the task's text that this comes from, verbatim.", _list_of(_STRING, limits.SOURCES)
@@ -122,18 +119,19 @@ def _top() -> dict[str, JsonSchema]:
         "max_length": _about("How many characters of a review are read.", _whole(limits.REVIEW_CHARACTERS)),
         "strategy": _choice(sections.STRATEGIES, "What to do with a review that is longer."),
     }
+    handling_schema = _exactly(sections.REVIEW_HANDLING_KEYS, handling, sections.REVIEW_HANDLING_KEYS)
     keywords = _about(
         "A review is relevant if its text contains one of these, whatever the case.",
         _list_of({"type": "string", "pattern": "\\S"}, limits.KEYWORDS, unique=True),
         ["allergy", "peanut"],
     )
+    filtered = _exactly(sections.FILTER_KEYS, {"keywords": keywords, "allow": _reference("allow")})
+    steps, output = _list_of(_reference("step"), limits.STEPS), _list_of(_A_NAME, limits.OUTPUTS, least=1, unique=True)
     return {
-        "$schema": _string("The place of this schema, for editors; it changes nothing of the seed."),
-        "task_name": _about(
-            "Names the module: `G1a-v2` becomes `g1a_v2.py`.", {"type": "string", **task_name}, "G1a-v2"
-        ),
+        "$schema": _about("The place of this schema, for editors; it changes nothing of the seed.", _STRING),
+        "task_name": _about("Names the module: `G1a-v2` becomes `g1a_v2.py`.", _STRING | task_name, "G1a-v2"),
         "version": _about("The seed's version; it goes into the module's header.", {"type": ["string", "number"]}),
-        "description": _string("What the policy is for; it goes into the module's header."),
+        "description": _about("What the policy is for; it goes into the module's header.", _STRING),
         "parameters": _about(
             "Values given at evaluation, read as `param.NAME` in any formula or condition.",
             parameters,
@@ -144,49 +142,67 @@ def _top() -> dict[str, JsonSchema]:
             _list_of(_reference("context_field"), limits.FIELDS),
             [{"name": "price_tier", "type": "integer", "nullable": True}],
         ),
-        "filter": _about(
-            "Which reviews are relevant; without keywords every review is.",
-            _exactly(sections.FILTER_KEYS, {"keywords": keywords, "allow": _reference("allow")}),
-        ),
+        "filter": _about("Which reviews are relevant; without keywords every review is.", filtered),
         "extract": _about(
             "What to extract from each relevant review.", _exactly(sections.EXTRACT_KEYS, _extract(), ("fields",))
         ),
-        "review_handling": _about(
-            "What to do with long reviews.",
-            _exactly(sections.REVIEW_HANDLING_KEYS, handling, sections.REVIEW_HANDLING_KEYS),
-        ),
-        "compute": _about("The steps, each after those that it uses.", _list_of(_reference("step"), limits.STEPS)),
-        "output": _about("The names of the steps to return.", _list_of(_A_NAME, limits.OUTPUTS, least=1, unique=True)),
+        "review_handling": _about("What to do with long reviews.", handling_schema),
+        "compute": _about("The steps, each after those that it uses.", steps),
+        "output": _about("The names of the steps to return.", output),
         "allow": _reference("allow"),
     }
 
 
 def _extract() -> dict[str, JsonSchema]:
     validity = ", ".join(value for value, _ in standard_fields.VALIDITY_VALUES)
+    fields, declared = (_list_of(_reference(item), limits.FIELDS) for item in ("field", "declared"))
+    further = f"Further metadata of reviews, besides {_listed(standard_fields.META)}."
     return {
-        "fields": _about(
-            "The fields to extract, read as `extraction.NAME`.", _list_of(_reference("field"), limits.FIELDS)
-        ),
-        "meta": _about(
-            f"Further metadata of reviews, besides {_listed(standard_fields.META)}.",
-            _list_of(_reference("declared"), limits.FIELDS),
-            [{"name": "age_years", "type": "number"}],
-        ),
+        "fields": _about("The fields to extract, read as `extraction.NAME`.", fields),
+        "meta": _about(further, declared, [{"name": "age_years", "type": "number"}]),
         "passes": _about("How often to extract; the majority counts.", _whole(limits.PASSES)),
         "validity": _about(f"Add the field `{standard_fields.VALIDITY_FIELD}`: {validity}.", {"type": "boolean"}),
     }
 
 
-def _whole(most: int) -> JsonSchema:
-    return {"type": "integer", "minimum": 1, "maximum": most}
-
-
 # --- fields and parameters
 
 
-def _typed(title: str, known: Sequence[str], properties: Mapping[str, Any], required: Sequence[str]) -> JsonSchema:
-    """Return the schema of an object whose other keys depend on its `type`."""
-    types = ("enum", *sections.SCALARS) if "values" in known else tuple(sections.SCALARS)
+def _typed(title: str, known: Sequence[str], required: Sequence[str]) -> JsonSchema:
+    """Return the schema of a field or parameter, whose other keys depend on its `type`."""
+    types = [name for name in _TYPES if name != "enum" or "values" in known]
+    value = {"type": "string", "minLength": 1}
+    listed = _list_of(value, limits.ENUM_VALUES, least=1, unique=True)
+    described = {
+        "type": ["object", "array"],
+        "additionalProperties": _STRING,
+        "propertyNames": {"minLength": 1},
+        "minProperties": 1,
+        "maxProperties": limits.ENUM_VALUES,
+    }
+    properties: dict[str, JsonSchema] = {
+        "name": _about("The bare name, without a namespace.", _A_NAME),
+        "type": _choice({name: _TYPES[name] for name in types}, "What the values are."),
+        "values": _about(
+            "The enum's values: an object of descriptions, or a list.",
+            listed | described,
+            {"none": "No reaction", "mild": "Light"},
+        ),
+        "description": _about("For people, and for the extractor of a field.", _STRING),
+        "nullable": _about("Whether the value may be missing.", {"type": "boolean"}),
+        "path": _about(
+            "The keys that lead to the value in the business object; Yelp's attribute strings are read.",
+            _list_of(value, limits.PATH_KEYS, least=1),
+            ["attributes", "NoiseLevel"],
+        ),
+        "default": _about("The value if none is given.", {}),
+        "minimum": _about("The smallest value that may be given.", {}),
+        "maximum": _about("The largest value that may be given.", {}),
+        "evidence": _about("Ask for a quote from the review, which is checked against it.", {"type": "boolean"}),
+        "hint": _choice(sections.HINTS, "What else of a review may speak for an enum or a boolean: its stars."),
+        "sources": _reference("sources"),
+        "allow": _reference("allow"),
+    }
     by_type = [_where_key("type", name, _of_type(name, known)) for name in types]
     return {"title": title, **_exactly(known, properties, required), "allOf": by_type}
 
@@ -200,67 +216,8 @@ def _of_type(name: str, known: Sequence[str]) -> JsonSchema:
     return {**({"required": ["values"]} if is_enum else {}), **({"properties": others} if others else {})}
 
 
-def _field() -> JsonSchema:
-    properties: dict[str, JsonSchema] = {
-        "name": _about("Read as `extraction.NAME`.", _A_NAME),
-        "type": _choice(_TYPES, "What the values are."),
-        "values": _values(),
-        "description": _DESCRIPTION,
-        "default": _about("The value if an extraction lacks the field; without it that is an error.", {}),
-        "minimum": _about("The smallest value that an extraction may give.", {}),
-        "maximum": _about("The largest value that an extraction may give.", {}),
-        "evidence": _about("Ask for a quote from the review, which is checked against it.", {"type": "boolean"}),
-        "hint": _choice(sections.HINTS, "What else of a review may speak for an enum or a boolean: its stars."),
-        "sources": _reference("sources"),
-        "allow": _reference("allow"),
-    }
-    return _typed("Field", sections.FIELD_KEYS, properties, ("name", "type"))
-
-
-def _values() -> JsonSchema:
-    value = {"type": "string", "minLength": 1}
-    listed = _list_of(value, limits.ENUM_VALUES, least=1, unique=True)
-    described = {
-        "additionalProperties": _STRING,
-        "propertyNames": {"minLength": 1},
-        "minProperties": 1,
-        "maxProperties": limits.ENUM_VALUES,
-    }
-    about = "The enum's values: an object of descriptions, or a list."
-    return _about(about, {**listed, **described, "type": ["object", "array"]}, {"none": "No reaction", "mild": "Light"})
-
-
-def _declared(known: Sequence[str]) -> JsonSchema:
-    properties = {
-        "name": _about("The bare name, without `meta.` or `context.`.", _A_NAME),
-        "type": _choice(_TYPES, "What the values are."),
-        "values": _values(),
-        "nullable": _about("Whether the value may be missing.", {"type": "boolean"}),
-        "description": _DESCRIPTION,
-        "path": _about(
-            "The keys that lead to the value in the business object; Yelp's attribute strings are read.",
-            _list_of({"type": "string", "minLength": 1}, limits.PATH_KEYS, least=1),
-            ["attributes", "NoiseLevel"],
-        ),
-        "allow": _reference("allow"),
-    }
-    return _typed("Declared field", known, properties, ("name", "type"))
-
-
-def _parameter() -> JsonSchema:
-    properties: dict[str, JsonSchema] = {
-        "type": _choice({name: _TYPES[name] for name in sections.SCALARS}, "What the values are."),
-        "default": _about("The value if none is given.", {}),
-        "minimum": _about("The smallest value that may be given.", {}),
-        "maximum": _about("The largest value that may be given.", {}),
-        "description": _string("What the parameter is for."),
-        "allow": _reference("allow"),
-    }
-    return _typed("Parameter", sections.PARAMETER_KEYS, properties, ("type", "default"))
-
-
 def _allow() -> JsonSchema:
-    reasons = {code: _string(headline(code), pattern="\\S") for code in SEED_WARNINGS}
+    reasons = {code: _about(headline(code), _STRING | {"pattern": "\\S"}) for code in SEED_WARNINGS}
     example = {"FS602": "kept for the next version"}
     return _about("Warnings to suppress: the code, and why.", _exactly(SEED_WARNINGS, reasons), example)
 
@@ -274,16 +231,15 @@ def _listed(fields: Mapping[str, Type]) -> str:
 
 def _step() -> JsonSchema:
     operations = {name: f"{operation.doc} Type: {operation.result}." for name, operation in OPERATIONS.items()}
-    common: dict[str, JsonSchema] = {
-        "name": {**_A_NAME, "description": "How later steps and `output` name the value."},
-        "op": _choice(operations, "What the step does."),
-        "sources": _reference("sources"),
-        "allow": _reference("allow"),
-    }
     return {
         "title": "Step",
         "type": "object",
-        "properties": common,
+        "properties": {
+            "name": _about("How later steps and `output` name the value.", _A_NAME),
+            "op": _choice(operations, "What the step does."),
+            "sources": _reference("sources"),
+            "allow": _reference("allow"),
+        },
         "required": ["name", "op"],
         "allOf": [_where_key("op", name, _operation(operation)) for name, operation in OPERATIONS.items()],
     }
@@ -338,10 +294,10 @@ def _kind(key: Key) -> JsonSchema:
 
 def _rule() -> JsonSchema:
     when = "A condition; in a case with `source` it begins with a comparison, such as `< 4.0`."
-    properties: dict[str, JsonSchema] = {
-        "when": {**_FORMULA, "description": when},
-        "then": {"type": _LITERAL, "description": "The value if `when` holds."},
-        "else": {"type": _LITERAL, "description": "The value if no rule holds; the last rule."},
+    properties = {
+        "when": _about(when, _FORMULA),
+        "then": _about("The value if `when` holds.", {"type": _LITERAL}),
+        "else": _about("The value if no rule holds; the last rule.", {"type": _LITERAL}),
     }
     others = [key for key in RULE_KEYS if key != "else"]
     return {
@@ -357,28 +313,29 @@ def _rule() -> JsonSchema:
 # --- conditions
 
 
+_STANDARD = {"meta": standard_fields.META, "context": standard_fields.CONTEXT}
+"""The standard fields are named, so that editors offer them."""
+
+
 def _conditions() -> JsonSchema:
-    """Return the schema of fields with their namespace, and filters; the standard fields by name, so that editors offer them."""
-    standard = {f"meta.{field}": type_ for field, type_ in standard_fields.META.items()}
-    standard |= {f"context.{field}": type_ for field, type_ in standard_fields.CONTEXT.items()}
+    """Return the schema of fields with their namespace, and filters."""
+    standard = {f"{space}.{name}": ty for space, fields in _STANDARD.items() for name, ty in fields.items()}
     use = {"type": "boolean", "description": "Whether the filter must hold, or its opposite."}
+    spaces = "|".join(standard_fields.NAMESPACES)
     return {
         "type": "object",
         "properties": _tests(standard),
-        "patternProperties": {
-            f"^({'|'.join(standard_fields.NAMESPACES)})\\.{NAME.pattern}$": _tested(),
-            f"^\\${NAME.pattern}$": use,
-        },
+        "patternProperties": {f"^({spaces})\\.{NAME.pattern}$": _tested(), f"^\\${NAME.pattern}$": use},
         "additionalProperties": False,
         "maxProperties": limits.CONDITIONS,
     }
 
 
-def _bare_conditions(namespace: str, standard: Mapping[str, Type]) -> JsonSchema:
+def _bare_conditions(namespace: str) -> JsonSchema:
     return {
         "type": "object",
         "title": f"Conditions on {namespace}",
-        "properties": _tests(standard),
+        "properties": _tests(_STANDARD.get(namespace, {})),
         "propertyNames": {"pattern": _WHOLE_NAME},
         "additionalProperties": _tested(),
         "maxProperties": limits.CONDITIONS,
@@ -395,11 +352,10 @@ def _tested(description: str = _TEST) -> JsonSchema:
 
 def _test() -> JsonSchema:
     operand = {"type": _LITERAL}
-    tests: dict[str, JsonSchema] = dict.fromkeys(OPERATORS, operand)
-    tests["in"] = _list_of(operand, limits.LIST_ITEMS, least=1)
+    tests = {**dict.fromkeys(OPERATORS, operand), "in": _list_of(operand, limits.LIST_ITEMS, least=1)}
     return {
         "type": [*_LITERAL, "object"],
-        "properties": {name: {**test, "description": OPERATORS[name]} for name, test in tests.items()},
+        "properties": {name: _about(OPERATORS[name], test) for name, test in tests.items()},
         "additionalProperties": False,
         "minProperties": 1,
         "examples": [{"in": ["mild", "severe"]}, {">=": 2023}],

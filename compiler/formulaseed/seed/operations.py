@@ -14,7 +14,6 @@ from formulaseed.diagnostics.catalogue import seed as catalogue
 from formulaseed.diagnostics.model import Help
 from formulaseed.language import ast
 from formulaseed.seed import surface
-from formulaseed.seed.read.conditions import all_of
 from formulaseed.seed.read.steps import Arguments
 from formulaseed.seed.surface import Broken, NoLiteral
 from formulaseed.source.json_reader import Plain
@@ -66,74 +65,33 @@ def all_step_keys() -> tuple[str, ...]:
 
 
 def foreign_operations() -> dict[str, Help]:
-    """Return the names that other tools have for operations, each with a step to write."""
-    examples = {name: _without_name(operation.example) for name, operation in OPERATIONS.items()}
-    return {
-        word: catalogue.operation_to_write(examples[name])
-        for name, operation in OPERATIONS.items()
-        for word in operation.also_called
-    }
-
-
-def operations_table() -> str:
-    """Return the table of the docs, in Markdown."""
-    rows = ["| `op` | keys | value |", "|---|---|---|"]
+    """Return the names that other tools have for operations, each with the steps to write."""
+    steps: dict[str, list[str]] = {}
     for operation in OPERATIONS.values():
-        keys = [f"`{key.name}`" for key in operation.keys if key.name not in operation.one_of]
-        chosen = [" or ".join(f"`{key}`" for key in operation.one_of)] if operation.one_of else []
-        rows.append(f"| `{operation.name}` | {', '.join([*chosen, *keys])} | {operation.doc} |")
-    return "\n".join(rows) + "\n"
+        example = json.dumps({key: value for key, value in operation.example.items() if key != "name"})
+        for word in operation.also_called:
+            steps.setdefault(word, []).append(example)
+    return {word: catalogue.operation_to_write(examples) for word, examples in steps.items()}
 
 
 def _words(text: str) -> tuple[str, ...]:
     return tuple(text.split())
 
 
-def _without_name(step: Step) -> str:
-    return json.dumps({key: value for key, value in step.items() if key != "name"})
-
-
 # --- lowering
 
 
 def _define_filter(step: Arguments) -> surface.Operation:
-    condition = all_of([part for whole in step.expressions.values() for part in ast.conjuncts(whole)])
+    condition = surface.all_of([part for whole in step.expressions.values() for part in ast.conjuncts(whole)])
     if condition is None:
         step.problems.report(catalogue.empty_filter(step.span))
         return Broken()
     return surface.Filter(condition)
 
 
-def _count(step: Arguments) -> surface.Operation:
-    return surface.Aggregate("count", None, step.where)
-
-
-def _sum(step: Arguments) -> surface.Operation:
-    return surface.Aggregate("sum", step.expression("expr"), step.where)
-
-
-def _extreme(function: str) -> Callable[[Arguments], surface.Operation]:
-    def lower(step: Arguments) -> surface.Operation:
-        value = step.expressions.get("field") or step.expression("expr")
-        return surface.Aggregate(function, value, step.where, step.literals.get("default"))
-
-    return lower
-
-
-def _lookup(step: Arguments) -> surface.Operation:
-    return surface.Lookup(step.expression("source"), step.table, step.match, step.literals.get("default"))
-
-
-def _expr(step: Arguments) -> surface.Operation:
-    return surface.Formula(step.expression("expr"))
-
-
-def _const(step: Arguments) -> surface.Operation:
-    return surface.Const(step.literals["value"])
-
-
-def _case(step: Arguments) -> surface.Operation:
-    return surface.Case(step.rules, step.otherwise or NoLiteral(step.span, None))
+def _extreme(function: str, step: Arguments) -> surface.Operation:
+    value = step.expressions.get("field") or step.expression("expr")
+    return surface.Aggregate(function, value, step.where, step.literals.get("default"))
 
 
 # --- the table
@@ -148,6 +106,8 @@ _EXTREME_KEYS = (
     _WHERE,
     Key("default", "number", "The value over no reviews."),
 )
+_OVER_STEPS = "A formula over earlier steps, `context.*` and `param.*`"
+_RULES: tuple[Plain, ...] = ([{"when": "N > 2", "then": "many"}, {"else": "few"}],)
 _OVER_NONE = "over none `default`, which is needed unless every use is guarded by a count of the same reviews."
 
 _TABLE = (
@@ -177,7 +137,7 @@ _TABLE = (
         "How many reviews match `where`; all of them without it.",
         "integer",
         (_WHERE,),
-        _count,
+        lambda step: surface.Aggregate("count", None, step.where),
         {"name": "N_LOW", "op": "count", "where": {"meta.stars": {"<": 3}}},
         also_called=_words("count_if countif count_where tally number_of group_by groupby distinct unique"),
     ),
@@ -186,16 +146,18 @@ _TABLE = (
         "The sum of a formula over the matching reviews; 0 over none.",
         "integer or number, as the formula",
         (Key("expr", "review formula", _REVIEW_FORMULA.doc, required=True, examples=_REVIEW_FORMULA.examples), _WHERE),
-        _sum,
+        lambda step: surface.Aggregate("sum", step.expression("expr"), step.where),
         {"name": "USEFUL", "op": "sum", "expr": "meta.useful", "where": {"meta.stars": {"<": 3}}},
-        also_called=_words("sum_if sumif sum_where aggregate aggregation agg total accumulate reduce sum_of"),
+        also_called=_words(
+            "sum_if sumif sum_where sum_of aggregate aggregation agg total accumulate reduce weighted_sum weighted"
+        ),
     ),
     OperationSpec(
         "max",
         f"The largest value over the matching reviews; {_OVER_NONE}",
         "integer or number, as the field or formula",
         _EXTREME_KEYS,
-        _extreme("max"),
+        lambda step: _extreme("max", step),
         {"name": "LATEST", "op": "max", "field": "meta.year", "default": 2020},
         one_of=("field", "expr"),
         also_called=_words("maximum largest highest latest"),
@@ -205,7 +167,7 @@ _TABLE = (
         f"The smallest value over the matching reviews; {_OVER_NONE}",
         "integer or number, as the field or formula",
         _EXTREME_KEYS,
-        _extreme("min"),
+        lambda step: _extreme("min", step),
         {"name": "WORST", "op": "min", "expr": "meta.stars - 1", "default": 0},
         one_of=("field", "expr"),
         also_called=_words("minimum smallest lowest earliest"),
@@ -218,41 +180,28 @@ _TABLE = (
         "that of the table's values",
         (
             Key("source", "name", "The string that is looked up.", required=True, examples=("context.categories",)),
-            Key(
-                "table",
-                "table",
-                "Keys and their values. Case matters.",
-                required=True,
-                examples=({"Thai": 2.0, "Pizza": 0.5},),
-            ),
+            Key("table", "table", "Keys and their values. Case matters.", True, ({"Thai": 2.0, "Pizza": 0.5},)),
             Key("match", "match", "How keys are found in the source.", required=True, examples=("exact",)),
             Key("default", "literal", "The value if no key is found."),
         ),
-        _lookup,
-        {
-            "name": "PRICE",
-            "op": "lookup",
-            "source": "context.city",
-            "match": "exact",
-            "table": {"Rome": 2.0},
-            "default": 1.0,
-        },
+        lambda step: surface.Lookup(step.expression("source"), step.table, step.match, step.literals.get("default")),
+        {"name": "FEE", "op": "lookup", "source": "context.city", "match": "exact", "table": {"Rome": 2}, "default": 1},
         also_called=_words("map mapping table dict vlookup decode translate"),
     ),
     OperationSpec(
         "expr",
-        "A formula over earlier steps, `context.*` and `param.*`.",
+        f"{_OVER_STEPS}.",
         "that of the formula",
         (
             Key(
                 "expr",
                 "formula",
-                "A formula over earlier steps, `context.*` and `param.*`",
-                required=True,
-                examples=("N_MILD + N_SEVERE", "max(0.0, min(20.0, RAW))"),
+                "A formula over earlier steps",
+                True,
+                ("N_MILD + N_SEVERE", "max(0.0, min(20.0, RAW))"),
             ),
         ),
-        _expr,
+        lambda step: surface.Formula(step.expression("expr")),
         {"name": "MEAN", "op": "expr", "expr": "(2 * N_MILD + 5 * N_SEVERE) / N if N > 0 else 0"},
         also_called=_words(
             "weighted_sum weighted linear linear_combination score combine blend formula calc calculate "
@@ -268,7 +217,7 @@ _TABLE = (
         "A literal.",
         "that of the literal",
         (Key("value", "literal", "A number, a string, true or false.", required=True, examples=(3,)),),
-        _const,
+        lambda step: surface.Const(step.literals["value"]),
         {"name": "BASE_RISK", "op": "const", "value": 3},
         also_called=_words("literal number value set parameter param constant"),
     ),
@@ -283,11 +232,11 @@ _TABLE = (
                 "rules",
                 "rules",
                 "The rules in order; the last is `else`.",
-                required=True,
-                examples=([{"when": "N > 2", "then": "many"}, {"else": "few"}],),
+                True,
+                ([{"when": "N > 2", "then": "many"}, {"else": "few"}],),
             ),
         ),
-        _case,
+        lambda step: surface.Case(step.rules, step.otherwise or NoLiteral(step.span, None)),
         {"name": "VERDICT", "op": "case", "rules": [{"when": "N > 3", "then": 1}, {"else": 0}]},
         also_called=_words(
             "if switch when rules conditional if_else ifelse if_then_else ternary cond choose classify "

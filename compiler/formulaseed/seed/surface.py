@@ -5,14 +5,13 @@ Formulas and conditions are parsed, names are still strings, nothing is checked.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import field
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Protocol
 
 from formulaseed.diagnostics.model import Problems
 from formulaseed.ir import nodes
 from formulaseed.language import ast
-from formulaseed.language.types import Type, Value
 from formulaseed.source.text import Span, tree_node
 
 if TYPE_CHECKING:
@@ -25,57 +24,6 @@ class Named:
 
     span: Span
     text: str
-
-
-@tree_node
-class EnumValue:
-    name: Named
-    description: str
-
-
-@tree_node
-class ExtractionField:
-    """A field that the extractor fills for each review. `default` is None where the seed states none.
-
-    `evidence`: the extractor is asked for a quote. `minimum` and `maximum` bound a number, both inclusive.
-    `hint`: what else of a review the lexical extractor may read, "stars" or None.
-    """
-
-    name: Named
-    type: Type
-    description: str
-    values: tuple[EnumValue, ...] = ()
-    default: Value = None
-    evidence: bool = False
-    minimum: int | float | None = None
-    maximum: int | float | None = None
-    hint: str | None = None
-
-
-@tree_node
-class DeclaredField:
-    """A further field of `meta.*` or `context.*`.
-
-    `path` leads to its value in the business object, one key a level; empty for a field under its own name.
-    """
-
-    name: Named
-    type: Type
-    description: str = ""
-    values: tuple[EnumValue, ...] = ()
-    path: tuple[str, ...] = ()
-
-
-@tree_node
-class Parameter:
-    """A value given at evaluation. The bounds are inclusive."""
-
-    name: Named
-    type: Type
-    default: Value
-    minimum: int | float | None
-    maximum: int | float | None
-    description: str
 
 
 @tree_node
@@ -95,6 +43,14 @@ class Aggregate:
     where: ast.Expr | None
     default: ast.Literal | None = None
     call: Span | None = None
+
+
+@tree_node
+class AggregateCall(ast.Invalid):
+    """An aggregate inside a formula, before it has a step of its own; `written` is how a formula of seed v1 says it."""
+
+    operation: Aggregate
+    written: str
 
 
 @tree_node
@@ -162,30 +118,10 @@ class Step:
 
     def mentioned_names(self) -> Iterator[str]:
         """Yield every bare or dotted name, and every filter's without its sign, in no particular order; repeats included."""
-        operation = self.operation
-        expressions: tuple[object, ...] = ()
-        match operation:
-            case Filter(condition):
-                expressions = (condition,)
-            case Aggregate(_, expression, where):
-                expressions = (expression, where)
-            case Lookup(source):
-                expressions = (source,)
-            case Formula(expression):
-                expressions = (expression,)
-            case Case(rules):
-                expressions = tuple(rule.condition for rule in rules)
-        for node in ast.walk(*expressions):
+        parts = self.operation.rules if isinstance(self.operation, Case) else (self.operation,)
+        for node in ast.walk(*(getattr(part, name) for part in parts for name in part.__dataclass_fields__)):
             if isinstance(node, ast.Name | ast.FilterName):
                 yield node.text
-
-
-@tree_node
-class ReviewHandling:
-    """How a long review is cut before it is extracted; `max_length` in characters."""
-
-    max_length: int
-    strategy: str
 
 
 @tree_node
@@ -215,11 +151,14 @@ class Program:
     version: str = ""
     description: str = ""
     keywords: tuple[Named, ...] = ()
-    fields: tuple[ExtractionField, ...] = ()
-    meta: tuple[DeclaredField, ...] = ()
-    context: tuple[DeclaredField, ...] = ()
-    parameters: tuple[Parameter, ...] = ()
-    review_handling: ReviewHandling | None = None
+    fields: tuple[nodes.ExtractionField, ...] = ()
+    meta: tuple[nodes.InputField, ...] = ()
+    context: tuple[nodes.InputField, ...] = ()
+    """The declared fields, beside the standard ones."""
+    parameters: tuple[nodes.Parameter, ...] = ()
+    declared_at: Mapping[str, Span] = field(default_factory=dict)
+    """Where the name of each field and parameter is declared, by namespace and name."""
+    review_handling: nodes.ReviewHandling | None = None
     passes: int = 1
     extraction_prompt: str = ""
     """The extractor's prompt, with placeholders such as `{review_text}`; empty if the seed has none."""
@@ -241,3 +180,32 @@ class Program:
     def written_steps(self) -> list[Step]:
         """Return the steps as the document has them, without parts of formulas."""
         return [step for step in self.steps if not step.part_of]
+
+
+def all_of(conditions: Sequence[ast.Expr]) -> ast.Expr | None:
+    """Return the conjunction; None if there is nothing to test."""
+    if len(conditions) <= 1:
+        return conditions[0] if conditions else None
+    return ast.Logical(conditions[0].span, "and", tuple(conditions))
+
+
+def mapped(node: ast.Expr, change: Callable[..., ast.Expr], *context: object) -> ast.Expr:
+    """Return the expression with each of its operands changed; `change` takes an operand and the context."""
+    changed: dict[str, object] = {}
+    for name in node.__dataclass_fields__:
+        part = getattr(node, name)
+        if isinstance(part, tuple) and part and not isinstance(part[0], str):
+            changed[name] = tuple([change(operand, *context) for operand in part])
+        elif isinstance(part, ast.Expr) and not isinstance(node, ast.Call):
+            changed[name] = change(part, *context)
+    return replace(node, **changed) if changed else node  # type: ignore[arg-type]
+
+
+def free_name(name: str, taken: set[str]) -> str:
+    """Return the name, with a number if it is taken, and take it."""
+    free, number = name, 1
+    while free in taken:
+        number += 1
+        free = f"{name}_{number}"
+    taken.add(free)
+    return free

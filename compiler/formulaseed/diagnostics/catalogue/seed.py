@@ -75,6 +75,7 @@ second_else = _fixed("FS506", "duplicate `else` in the case", "remove one of the
 rule_after_else = _fixed("FS506", "rules after `else` are unreachable", "move `else` to the end")
 else_in_rule = _fixed("FS511", "a rule has `when` or `else`, not both", 'write {"else": …} as a rule of its own')
 empty_list = _fixed("FS509", "`in` has an empty list, so it never holds", "list the values that match")
+ordered_date = _fixed("FS505", "`meta.date` is a string, and strings have no order", "use `meta.year` and `meta.month`")
 lookup_always_fails = _fixed("FS306", "this always fails: no key of the table is ever found", 'give it a "default"')
 rule_not_numeric = _fixed(
     "FS301",
@@ -165,8 +166,8 @@ def unknown_word(code: str, span: Span, word: str, what: str, help: Help) -> Dia
     return diagnostic(code, span, f"unknown {what} `{word}`", help)
 
 
-def operation_to_write(example: str) -> str:
-    return f"write {example}"
+def operation_to_write(examples: Sequence[str]) -> str:
+    return f"write {' or '.join(examples)}"
 
 
 def out_of_range(span: Span, what: str, kind: str, least: float, most: float) -> Diagnostic:
@@ -322,10 +323,6 @@ def bare_parameter(span: Span, name: str, is_safe: bool) -> Diagnostic:
 
 def needless_prefix(span: Span, namespace: str, bare: str) -> Diagnostic:
     return diagnostic("FS204", span, f"inside `{namespace}` the field names are bare", f"write `{bare}`")
-
-
-def two_namespaces(span: Span, name: str, instead: str) -> Diagnostic:
-    return diagnostic("FS204", span, f"`{name}` has two namespaces", f"write `{instead}`")
 
 
 def no_namespace(span: Span, name: str, help: Help | None) -> Diagnostic:

@@ -26,36 +26,22 @@ def check_program(program: surface.Program, problems: Problems) -> nodes.Program
     return _ProgramChecker(program, problems).run()
 
 
-class _Including:
-    """The extremes over reviews that include those of a count; new ones are compared, each once."""
-
-    def __init__(self, required: frozenset[Expr]) -> None:
-        self.required = required
-        self.compared = 0
-        self.found: tuple[str, ...] = ()
-
-    def of(self, extremes: Sequence[tuple[str, frozenset[Expr]]]) -> tuple[str, ...]:
-        self.found += tuple(name for name, required in extremes[self.compared :] if required <= self.required)
-        self.compared = len(extremes)
-        return self.found
-
-
 class _ProgramChecker:
     def __init__(self, program: surface.Program, problems: Problems) -> None:
         self.program = program
         self.problems = problems
-        meta = {**standard_fields.META, **{f.name.text: f.type for f in program.meta}}
-        context = {**standard_fields.CONTEXT, **{f.name.text: f.type for f in program.context}}
+        meta = {**standard_fields.META, **{f.name: f.ty for f in program.meta}}
+        context = {**standard_fields.CONTEXT, **{f.name: f.ty for f in program.context}}
         self.inputs = {
-            SymbolKind.EXTRACTION: {f.name.text: f.type for f in program.fields},
+            SymbolKind.EXTRACTION: {f.name: f.ty for f in program.fields},
             SymbolKind.META: meta,
             SymbolKind.CONTEXT: context,
-            SymbolKind.PARAMETER: {p.name.text: p.type for p in program.parameters},
+            SymbolKind.PARAMETER: {p.name: p.ty for p in program.parameters},
         }
         self.extremes: list[tuple[str, frozenset[Expr]]] = []
         """The extremes so far, each with what its reviews are required to be."""
-        self.including: dict[str, _Including] = {}
-        """For each count what it requires, with the extremes over reviews that include those that it counts."""
+        self.including: dict[str, tuple[frozenset[Expr], int, tuple[str, ...]]] = {}
+        """For each count what it requires, how many extremes it was compared with, and those over reviews that include its."""
         self.scope = self._scope()
         self.scope.incomplete = program.incomplete
         self.scope.section = program.steps_key
@@ -128,9 +114,11 @@ class _ProgramChecker:
         operation = counted.operation if counted is not None else None
         if not isinstance(operation, nodes.Aggregate) or operation.function != "count":
             return ()
-        if name not in self.including:
-            self.including[name] = _Including(self._expanded(operation.where))
-        return self.including[name].of(self.extremes)
+        known = self.including.get(name) or (self._expanded(operation.where), 0, ())
+        required, compared, found = known
+        found += tuple(extreme for extreme, needed in self.extremes[compared:] if needed <= required)
+        self.including[name] = required, len(self.extremes), found
+        return found
 
     def _expanded(self, where: Expr | None) -> frozenset[Expr]:
         """Return what the condition requires, with what its filters require in their place."""
@@ -167,33 +155,16 @@ class _ProgramChecker:
 
     def _program(self, steps: tuple[nodes.Step, ...]) -> nodes.Program:
         program = self.program
-        handling = program.review_handling
         return nodes.Program(
             task_name=program.task_name.text,
             version=program.version,
             description=program.description,
             keywords=tuple(keyword.text for keyword in program.keywords),
-            fields=tuple(
-                nodes.ExtractionField(
-                    f.name.text,
-                    f.type,
-                    f.description,
-                    _values(f),
-                    f.default,
-                    f.evidence,
-                    f.minimum,
-                    f.maximum,
-                    f.hint,
-                )
-                for f in program.fields
-            ),
+            fields=program.fields,
             meta=_inputs(standard_fields.META, program.meta),
             context=_inputs(standard_fields.CONTEXT, program.context),
-            parameters=tuple(
-                nodes.Parameter(p.name.text, p.type, p.default, p.minimum, p.maximum, p.description)
-                for p in program.parameters
-            ),
-            review_handling=nodes.ReviewHandling(handling.max_length, handling.strategy) if handling else None,
+            parameters=program.parameters,
+            review_handling=program.review_handling,
             passes=program.passes,
             steps=steps,
             output=tuple(name.text for name in program.output),
@@ -207,28 +178,22 @@ def _used(steps: Iterable[nodes.Step]) -> set[str]:
     return {symbol.name for step in steps for symbol in step.symbols()}
 
 
-def _inputs(standard: Mapping[str, Type], declared: Sequence[surface.DeclaredField]) -> tuple[nodes.InputField, ...]:
-    """The standard fields and the declared ones; a declaration of a standard field takes its place."""
+def _inputs(standard: Mapping[str, Type], declared: Sequence[nodes.InputField]) -> tuple[nodes.InputField, ...]:
+    """Return the standard fields and the declared ones; a declaration of a standard field takes its place."""
     fields = {name: nodes.InputField(name, ty, "") for name, ty in standard.items()}
-    for f in declared:
-        fields[f.name.text] = nodes.InputField(f.name.text, f.type, f.description, _values(f), f.path)
-    return tuple(fields.values())
-
-
-def _values(field: surface.ExtractionField | surface.DeclaredField) -> tuple[nodes.EnumValue, ...]:
-    return tuple(nodes.EnumValue(value.name.text, value.description) for value in field.values)
+    return tuple((fields | {field.name: field for field in declared}).values())
 
 
 def _bounds(program: surface.Program) -> dict[Symbol, Range]:
     """The range of each numeric extraction field and parameter."""
     found: dict[Symbol, Range] = {}
     for kind, bounded in ((SymbolKind.EXTRACTION, program.fields), (SymbolKind.PARAMETER, program.parameters)):
-        found |= {Symbol(kind, each.name.text): _range(each) for each in bounded if each.type.is_numeric}
+        found |= {Symbol(kind, each.name): _range(each) for each in bounded if each.ty.is_numeric}
     return found
 
 
-def _range(bounded: surface.ExtractionField | surface.Parameter) -> Range:
-    any_value = intervals.INPUT_INTEGER if bounded.type.base is Base.INTEGER else intervals.INPUT_NUMBER
+def _range(bounded: nodes.ExtractionField | nodes.Parameter) -> Range:
+    any_value = intervals.INPUT_INTEGER if bounded.ty.base is Base.INTEGER else intervals.INPUT_NUMBER
     low = any_value.low if bounded.minimum is None else intervals.at_most(bounded.minimum)
     high = any_value.high if bounded.maximum is None else -intervals.at_most(-bounded.maximum)
     return Range(low, high) if low <= high else any_value

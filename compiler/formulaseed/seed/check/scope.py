@@ -28,17 +28,13 @@ _SECTIONS = (
     "compute", "compute_dag", "step", "steps", "output", "outputs", "result", "results", "seed", "self", "this",
 )  # fmt: skip
 """What is written in front of a step's name as if it were a namespace."""
-_OTHER_NAMESPACES: dict[str, SymbolKind] = {
-    **dict.fromkeys(
-        ("business", "businesses", "biz", "restaurant", "restaurants", "item", "place", "shop", "store", "venue", "company"),
-        SymbolKind.CONTEXT,
-    ),
-    **dict.fromkeys(("review", "reviews", "rating", "ratings", "r", "rev", "row", "metadata"), SymbolKind.META),
-    **dict.fromkeys(
-        ("extractions", "extracted", "extract", "fields", "field", "e", "ext", "answer", "answers"), SymbolKind.EXTRACTION
-    ),
-    **dict.fromkeys(("params", "parameter", "parameters", "config", "settings"), SymbolKind.PARAMETER),
-}  # fmt: skip
+_OTHER_WORDS = {
+    SymbolKind.CONTEXT: "business businesses biz restaurant restaurants item place shop store venue company",
+    SymbolKind.META: "review reviews rating ratings r rev row metadata",
+    SymbolKind.EXTRACTION: "extractions extracted extract fields field e ext answer answers",
+    SymbolKind.PARAMETER: "params parameter parameters config settings",
+}
+_OTHER_NAMESPACES = {word: kind for kind, words in _OTHER_WORDS.items() for word in words.split()}
 """Other words for a namespace; never unambiguous, as several namespaces may have a field of the name."""
 _DECLARED_IN = {
     SymbolKind.META: "extract.meta",
@@ -81,21 +77,18 @@ class SeedScope(Scope):
 
         At most `limits.SUGGESTIONS` cycles are looked for.
         """
-        graph = {
-            name: {used for used in names if used in self.places and used != name} for name, names in self.uses.items()
-        }
+        graph = {name: (names & self.places.keys()) - {name} for name, names in self.uses.items()}
         found: dict[tuple[str, str], list[str]] = {}
         for _ in range(limits.SUGGESTIONS):
             try:
                 TopologicalSorter(graph).prepare()
             except CycleError as error:
-                *cycle, _ = reversed(error.args[1])
-                pairs = list(zip(cycle, [*cycle[1:], cycle[0]], strict=True))
-                for user, used in pairs:
-                    if self.places[used] > self.places[user]:
-                        start = cycle.index(user)
-                        found[user, used] = [*cycle[start:], *cycle[:start]]
-                        graph[user].discard(used)
+                cycle = error.args[1][:0:-1]
+                for start, user in enumerate(cycle):
+                    around = [*cycle[start:], *cycle[:start]]
+                    if self.places[around[1]] > self.places[user]:
+                        found[user, around[1]] = around
+                        graph[user] -= {around[1]}
             else:
                 break
         return found
@@ -240,16 +233,13 @@ class SeedScope(Scope):
 
     def filter_depth(self, condition: typed.Expr) -> int:
         """Return how many filters use one another in a row if the condition is a filter's."""
-        used = [node.symbol for node in typed.walk(condition) if isinstance(node, typed.Ref)]
+        used = typed.symbols_in(condition)
         return 1 + max((self.depths.get(s.name, 0) for s in used if s.kind is SymbolKind.FILTER), default=0)
 
     def filter_size(self, condition: typed.Expr) -> int:
         """Return the number of terms of a condition, those of its filters included."""
-        size = 0
-        for node in typed.walk(condition):
-            is_filter = isinstance(node, typed.Ref) and node.symbol.kind is SymbolKind.FILTER
-            size += self.sizes.get(node.symbol.name, 1) if is_filter and isinstance(node, typed.Ref) else 1
-        return size
+        filters = [symbol.name for symbol in typed.symbols_in(condition) if symbol.kind is SymbolKind.FILTER]
+        return sum(1 for _ in typed.walk(condition)) + sum(self.sizes.get(name, 1) - 1 for name in filters)
 
     def _help_for_bare(self, text: str, per_review: bool) -> Help:
         self._suggestions -= 1
@@ -267,13 +257,11 @@ class SeedScope(Scope):
         here = self.places.get(self.current, len(self.places))
         before = [name for name in steps if self.places[name] < here]
         others = [text] if self.incomplete else []
-        close = closest(text, before)
-        if close is None:
+        if closest(text, before) is None:
             later = closest(text, steps)
             if later is not None:
-                return suggest(
-                    later, certain=is_typo(text, later, chain(self.names(), others)), more=" its step comes later"
-                )
+                is_certain = is_typo(text, later, chain(self.names(), others))
+                return suggest(later, certain=is_certain, more=" its step comes later")
             if any(text in (ty.values or ()) for ty in self.inputs[SymbolKind.EXTRACTION].values()):
                 return suggest(value_text(text), certain=False, more=QUOTED)
         others += [name for name in self.names() if name not in self.places or self.places[name] >= here]
@@ -301,6 +289,8 @@ class SeedScope(Scope):
 
     def _help_for_field(self, kind: SymbolKind, name: str, implied: bool, per_review: bool) -> Help:
         if "." in name:
+            if name in self._fields_called(name.partition(".")[2], None, per_review=True):
+                return suggest(name, certain=False)
             field, last = name.rsplit(".", 1)
             method = help_for_method(f"{kind.value}.{field}", last, []) if field in self.inputs[kind] else ""
             return method or catalogue.field_without_parts(last, _DECLARED_IN[kind], kind is SymbolKind.PARAMETER)

@@ -5,26 +5,32 @@ In: `surface.Step`. Out: `nodes.Step`, or None if it has an error. Raises nothin
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
+from functools import reduce
+
 from formulaseed import limits
 from formulaseed.diagnostics.catalogue import seed as catalogue
+from formulaseed.diagnostics.model import Problems
 from formulaseed.ir import nodes
 from formulaseed.language import ast, intervals, typed
-from formulaseed.language.check.comparisons import is_constant_text
+from formulaseed.language.check.comparisons import ComparisonChecker, is_constant_text
 from formulaseed.language.check.expressions import ExpressionChecker
 from formulaseed.language.check.facts import Facts, Narrowing
 from formulaseed.language.check.partial_operations import report_large_sum
 from formulaseed.language.check.reasons import reason_of
 from formulaseed.language.check.scope import error_at
+from formulaseed.language.functions import FUNCTIONS
 from formulaseed.language.intervals import Range
-from formulaseed.language.printer import expression_text
+from formulaseed.language.printer import expression_text, value_text
 from formulaseed.language.typed import Expr, SymbolKind
 from formulaseed.language.types import BOOLEAN, ERROR, INTEGER, STRING, Base, Type, Value, join, type_of
 from formulaseed.seed import surface
-from formulaseed.seed.check.literals import given_value, is_no_number, joined_type, literal_range
-from formulaseed.seed.check.reachability import RuleReachability
 from formulaseed.seed.check.scope import SeedScope
 from formulaseed.source.text import Span
 
+_COMPARED_RULES = 40
+"""In a longer case a rule is not compared with each one before it: the time grows with their square."""
 NARROWING_SIZE = 200
 """With more terms, those of its filters included, a condition is not checked for being constant: it takes time."""
 
@@ -66,7 +72,11 @@ class StepChecker:
     def _filter(self, step: surface.Step, written: ast.Expr) -> nodes.Step | None:
         checker = self._checker(True)
         condition = checker.condition(written, Facts())
-        if condition.info.ty.is_error or self._names_a_step(condition):
+        named = [node for node in typed.walk(condition) if isinstance(node, typed.Ref)]
+        steps = [node for node in named if node.symbol.kind is SymbolKind.STEP]
+        for node in steps:  # a filter tests single reviews, before any step has a value
+            self.scope.report_once(catalogue.step_in_filter(node.info.span, node.text), node.text)
+        if condition.info.ty.is_error or steps:
             return None
         size = self.scope.sizes[step.name.text] = self.scope.filter_size(condition)
         if size > limits.FILTER_SIZE:
@@ -79,14 +89,6 @@ class StepChecker:
         self._report_constant_condition(condition, checker, step.name.span, f"the filter `{step.name.text}`")
         return nodes.Step(step.name.text, nodes.Filter(condition), BOOLEAN, None, step.name.span)
 
-    def _names_a_step(self, condition: Expr) -> bool:
-        """Report the steps that a filter's formula names: it tests single reviews, before any step has a value."""
-        named = [node for node in typed.walk(condition) if isinstance(node, typed.Ref)]
-        steps = [node for node in named if node.symbol.kind is SymbolKind.STEP]
-        for node in steps:
-            self.scope.report_once(catalogue.step_in_filter(node.info.span, node.text), node.text)
-        return bool(steps)
-
     def _report_constant_condition(self, condition: Expr, checker: ExpressionChecker, span: Span, what: str) -> None:
         """Warn of a condition that every review meets, or none."""
         if self.scope.filter_size(condition) > NARROWING_SIZE:
@@ -97,12 +99,6 @@ class StepChecker:
         reason = reason_of(condition, checker.constants, Facts(), self.narrowing)
         self.problems.report(catalogue.constant_condition(span, what, truth, reason, checker.particular_help()))
         checker.forget_constants()
-
-    def _report_if_constant(self, step: surface.Step, term: Expr, what: str) -> None:
-        """Warn of an aggregate of a value that is the same for every review; seed v1 uses them on purpose."""
-        if step.part_of or any(symbol.is_per_review for symbol in typed.symbols_in(term)):
-            return
-        self.problems.report(catalogue.aggregate_of_constant(term.info.span, what, expression_text(term)))
 
     def _made(
         self, step: surface.Step, operation: nodes.Operation | None, ty: Type, known: Range | None
@@ -154,12 +150,13 @@ class StepChecker:
         if operation.expression is None:
             return self._made(step, nodes.Aggregate(function, None, where) if sound else None, INTEGER, intervals.COUNT)
         found = self._per_review(step, operation.expression, where, function)
-        if default is not None and is_no_number(default):
+        if default is not None and _is_no_number(default):
             self.problems.report(catalogue.default_not_numeric(default.span, function))
             return None
         if found.info.ty.is_error or not sound:
             return None
-        self._report_if_constant(step, found, function)
+        if not step.part_of and not any(symbol.is_per_review for symbol in typed.symbols_in(found)):
+            self.problems.report(catalogue.aggregate_of_constant(found.info.span, function, expression_text(found)))
         ty, known = found.info.ty.present(), found.info.range or intervals.ANY_NUMBER
         if function == "sum":
             total = intervals.multiply(known, intervals.COUNT)  # 0 is in it, as a count can be 0
@@ -185,22 +182,22 @@ class StepChecker:
             source = error_at(source.info.span)
         source = checker.needed(source, Facts(), STRING)
         literals = [entry.value for entry in operation.table]
-        wrong = [value for value in literals if operation.match == "substring_max" and is_no_number(value)]
+        wrong = [value for value in literals if operation.match == "substring_max" and _is_no_number(value)]
         for value in wrong:
             self.problems.report(catalogue.invalid_table(value.span, "no number"))
         if operation.default is not None:
             literals.append(operation.default)
         can_match = source.info.ty.values is None or self._keys_can_match(operation, source)
-        joined = None if wrong else joined_type(literals, "a table's values", self.scope)
+        joined = None if wrong else _joined_type(literals, "a table's values", self.scope)
         if operation.default is None:
             self.problems.report(catalogue.lookup_without_default(step.name.span, step.name.text))
         is_whole = not any(isinstance(literal, surface.NoLiteral) for literal in literals)
         if joined is None or source.info.ty.is_error or not can_match or not is_whole:
             return None
-        table = tuple((entry.key.text, given_value(entry.value)) for entry in operation.table)
+        table = tuple((entry.key.text, v) for entry in operation.table if (v := entry.value.value) is not None)
         default = operation.default.value if operation.default else None
         made = nodes.Lookup(source, table, operation.match, operation.default is not None, default)
-        return self._made(step, made, joined, literal_range(literals))
+        return self._made(step, made, joined, _literal_range(literals))
 
     def _keys_can_match(self, operation: surface.Lookup, source: Expr) -> bool:
         """Return whether every key can be found in one of the source's known values; report those that cannot.
@@ -238,8 +235,8 @@ class StepChecker:
         if literal.value is None:
             self.problems.report(catalogue.always_null(literal.span, "this constant"))
             return None
-        ty = joined_type([literal], "constants", self.scope)
-        return self._made(step, nodes.Const(literal.value), ty, literal_range([literal])) if ty else None
+        ty = _joined_type([literal], "constants", self.scope)
+        return self._made(step, nodes.Const(literal.value), ty, _literal_range([literal])) if ty else None
 
     def _case(self, step: surface.Step, operation: surface.Case) -> nodes.Step | None:
         checker, facts = self._checker(False), Facts()
@@ -256,17 +253,125 @@ class StepChecker:
         literals = [*(rule.then for rule in operation.rules), operation.otherwise]
         is_whole = not any(isinstance(literal, surface.NoLiteral) for literal in literals)
         if sound and is_whole:
-            reachability.otherwise(operation.otherwise, facts)
-            reachability.report()
-        joined = joined_type(literals, "a case's results", self.scope)
+            reachability.report(operation.otherwise, facts)
+        joined = _joined_type(literals, "a case's results", self.scope)
         if joined is not None and joined.base is Base.NULL:
             self.problems.report(catalogue.always_null(operation.otherwise.span, "this case"))
             return None
         if joined is None or not sound or not is_whole:
             return None
-        return self._made(step, nodes.Case(tuple(rules), operation.otherwise.value), joined, literal_range(literals))
+        return self._made(step, nodes.Case(tuple(rules), operation.otherwise.value), joined, _literal_range(literals))
 
 
 def _start(step: surface.Step) -> Facts:
     """Return what is known where the formula of an aggregate begins; a part of a formula may not be evaluated at all."""
     return Facts(is_certain=not step.part_of)
+
+
+# --- the rules of a case
+
+
+class RuleReachability:
+    """Follows the rules of one case, each with the facts that hold before it: which are reachable, which verdicts are given."""
+
+    def __init__(self, narrowing: Narrowing, problems: Problems) -> None:
+        self.narrowing = narrowing
+        self.problems = problems
+        self.rules: list[tuple[Span, Value, str]] = []
+        """For each rule its place, its value, and why it never fires; that is empty if it may."""
+        self.before: list[Expr] = []
+        self.closed = ""
+        """Why the rules so far let nothing through; empty if they may."""
+
+    def rule(self, condition: Expr, rule: surface.Rule, facts: Facts, checker: ComparisonChecker) -> Facts:
+        """Add the next rule, whose condition has just been checked under the facts; return those where it does not hold."""
+        never = self.closed
+        inside, outside = checker.behind(condition, facts)
+        truth = None if inside.impossible is outside.impossible else outside.impossible
+        if facts.impossible and not never:
+            never = "the rules before it take every restaurant"
+        elif not never and truth is False:
+            never = reason_of(condition, checker.constants, facts, self.narrowing)
+        elif not never:
+            never = self._taken(inside)
+        if truth and not self.closed:
+            reason = reason_of(condition, checker.constants, facts, self.narrowing)
+            self.closed = f"the rule before it always holds, as {reason}"
+        if never or truth:
+            checker.forget_constants()
+        checker.report_constants()
+        self.rules.append((rule.condition.span, rule.then.value, never))
+        self.before.append(condition)
+        return outside
+
+    def report(self, otherwise: ast.Literal, facts: Facts) -> None:
+        """Report what is unreachable; the `else` is under the facts that no rule holds."""
+        never = self.closed or ("the rules before it take every restaurant" if facts.impossible else "")
+        rules = [*self.rules, (otherwise.span, otherwise.value, never)]
+        given = [value for _, value, never in rules if not never]
+        for number, (span, value, never) in enumerate(rules):
+            if never:
+                lost = "" if value in given else value_text(value)
+                self.problems.report(catalogue.unreachable_rule(span, number == len(self.rules), lost, never))
+
+    def _taken(self, inside: Facts) -> str:
+        """Return why an earlier rule takes all that this one would; empty if none does."""
+        if len(self.before) > _COMPARED_RULES:
+            return ""
+        for number, earlier in enumerate(self.before):
+            if all(self.narrowing.truth(part, inside) for part in typed.conjuncts(earlier)):
+                return f"rule {number + 1} takes every restaurant that it would"
+        return ""
+
+
+# --- literals, such as the results of a case
+
+
+def _joined_type(literals: Sequence[ast.Literal], what: str, scope: SeedScope) -> Type | None:
+    """Return the common type of literals; None if there is none, which is reported. A missing literal fits any type."""
+    given = [literal for literal in literals if not isinstance(literal, surface.NoLiteral)]
+    formulas = [literal for literal in given if isinstance(literal.value, str) and _is_formula(literal.value, scope)]
+    for literal in formulas:
+        scope.problems.report(catalogue.formula_as_literal(literal.span, str(literal.value), what))
+    if formulas or not given:
+        return None
+    sorts: dict[Base, list[ast.Literal]] = {}
+    for literal in given:
+        if literal.value is not None:
+            ty = type_of(literal.value)
+            sorts.setdefault(Base.NUMBER if ty.is_numeric else ty.base, []).append(literal)
+    if len(sorts) <= 1:
+        return _common(given)
+    most = max(sorts.values(), key=len)
+    expected = f"{'first' if most is next(iter(sorts.values())) else 'mostly'} {_common(most).noun}"
+    for literal in (literal for sort in sorts.values() if sort is not most for literal in sort):
+        found = type_of(literal.value).noun
+        scope.problems.report(catalogue.mixed_literals(literal.span, what, expected, found))
+    return None
+
+
+def _common(given: Sequence[ast.Literal]) -> Type:
+    return reduce(lambda joined, ty: join(joined, ty) or ERROR, [type_of(literal.value) for literal in given])
+
+
+def _is_formula(text: str, scope: SeedScope) -> bool:
+    """Return whether a string in place of a value is a formula: it is made of known names and operators."""
+    words = re.findall(r"[A-Za-z_][\w.]*", text)
+    if not words or re.search(r"[^\w.\s()+*/%-]", text):
+        return False
+    kinds = {kind.value: fields for kind, fields in scope.inputs.items()}
+    parts = [word.partition(".") for word in words]
+    return all(
+        rest in kinds.get(word, {}) if dot else word in scope.places or (word in FUNCTIONS and "(" in text)
+        for word, dot, rest in parts
+    )
+
+
+def _is_no_number(literal: ast.Literal) -> bool:
+    return literal.value is not None and (isinstance(literal.value, bool) or not isinstance(literal.value, int | float))
+
+
+def _literal_range(literals: Sequence[ast.Literal]) -> Range | None:
+    values = [literal.value for literal in literals if literal.value is not None]
+    ranges = [intervals.exactly(value) for value in values if isinstance(value, int | float)]
+    return reduce(intervals.union, ranges) if ranges and len(ranges) == len(values) else None

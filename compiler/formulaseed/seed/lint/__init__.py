@@ -12,10 +12,8 @@ from formulaseed.diagnostics.model import Diagnostic, Problems
 from formulaseed.ir import nodes
 from formulaseed.seed import surface
 from formulaseed.seed.lint.keywords import lint_keywords
-from formulaseed.seed.lint.lookups import lint_lookups
-from formulaseed.seed.lint.outcomes import lint_outcomes
-from formulaseed.seed.lint.usage import lint_usage
-from formulaseed.seed.lint.years import lint_years
+from formulaseed.seed.lint.outcomes import lint_outcomes, lint_years
+from formulaseed.seed.lint.usage import lint_lookups, lint_usage
 from formulaseed.seed.surface import Suppression
 
 

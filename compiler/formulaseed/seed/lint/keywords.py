@@ -34,19 +34,6 @@ _PATTERN = re.compile(
     r"|^[^*]*[^\W\d]{3}[*]$|^[*][^\W\d]{3}|[^\W\d]{3}[*][^\W\d]{3}"  # a word that ends in it: not `5*` or `sh*t`
 )
 _TYPOGRAPHIC = {"’": "'", "‘": "'", "“": '"', "”": '"', "–": "-", "—": "-", "…": "..."}
-_NOUNS = (
-    ("child", "children"), ("man", "men"), ("woman", "women"), ("person", "people"), ("tooth", "teeth"), ("foot", "feet"),
-    ("mouse", "mice"), ("goose", "geese"), ("knife", "knives"), ("loaf", "loaves"), ("leaf", "leaves"), ("half", "halves"),
-    ("shelf", "shelves"), ("calf", "calves"), ("wife", "wives"), ("life", "lives"),
-)  # fmt: skip
-_VERBS = (
-    ("eat", "ate"), ("get", "got"), ("go", "went"), ("throw", "threw"), ("feel", "felt"), ("wear", "wore"), ("give", "gave"),
-    ("take", "took"), ("bring", "brought"), ("buy", "bought"), ("find", "found"), ("leave", "left"), ("make", "made"),
-    ("pay", "paid"), ("say", "said"), ("see", "saw"), ("sit", "sat"), ("stand", "stood"), ("steal", "stole"),
-    ("choke", "choking"), ("swell", "swollen"), ("tell", "told"), ("break", "broke"), ("drink", "drank"), ("freeze", "froze"),
-    ("dine", "dining"), ("serve", "serving"), ("taste", "tasting"), ("smoke", "smoking"), ("propose", "proposing"),
-    ("bite", "biting"),
-)  # fmt: skip
 _PREFIXES = frozenset(
     ("a", "anti", "dis", "in", "mid", "mis", "multi", "non", "out", "over", "pre", "re", "semi", "sub", "super", "un", "under")
 )  # fmt: skip
@@ -124,8 +111,7 @@ def _inflections(keyword: Named, text: str, folded: set[str], problems: Problems
     if not all(word.isalpha() and word.isascii() for word in words) or len(words[-1]) < 3:
         return
     missed = [" ".join([*words[:-1], form]) for form in _forms(words[-1])]
-    verbs = [form for pair in _VERBS for word, form in (pair, pair[::-1]) if words[0] == word]
-    missed += [" ".join([form, *words[1:]]) for form in verbs]
+    missed += [" ".join([form, *words[1:]]) for form in _irregular(words[0], "verbs")]
     missed = [form for form in missed if not _found_by(form, folded)]
     if missed:
         problems.report(catalogue.keyword_misses(keyword.span, keyword.text, missed[:3]))
@@ -133,7 +119,7 @@ def _inflections(keyword: Named, text: str, folded: set[str], problems: Problems
 
 def _forms(word: str) -> list[str]:
     """Other forms of a noun or adjective that do not contain it, as far as they are in use."""
-    forms = [form for pair in _NOUNS for one, form in (pair, pair[::-1]) if word == one]
+    forms = _irregular(word, "nouns")
     known = _words_known()
     if word in _adjectives():
         forms += [f"{word[:-1]}ier", f"{word[:-1]}iest"]
@@ -165,10 +151,21 @@ def _containing(text: str) -> list[str]:
     return found
 
 
+def _irregular(word: str, kind: str) -> list[str]:
+    """The other form of an irregular noun or verb."""
+    pairs = [line.split() for line in _listed(kind).splitlines()]
+    return [form for pair in pairs for one, form in (pair, pair[::-1]) if word == one]
+
+
+@cache
+def _listed(what: str) -> str:
+    return (Path(__file__).parent / f"{what}.txt").read_text(encoding="ascii")
+
+
 @cache
 def _words() -> str:
     """Common words of reviews, in the order of the alphabet, each between two line breaks."""
-    return "\n" + (Path(__file__).parent / "words.txt").read_text(encoding="ascii")
+    return "\n" + _listed("words")
 
 
 @cache
@@ -179,4 +176,4 @@ def _words_known() -> frozenset[str]:
 @cache
 def _adjectives() -> frozenset[str]:
     """Common adjectives in -y: they have other forms than nouns in -y."""
-    return frozenset((Path(__file__).parent / "adjectives.txt").read_text(encoding="ascii").split())
+    return frozenset(_listed("adjectives").split())

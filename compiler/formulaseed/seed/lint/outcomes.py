@@ -1,6 +1,8 @@
-"""Results that are constant, and scores that are bounded on one side only."""
+"""Results that are constant, scores that are bounded on one side only, and years that are the present when a seed is written."""
 
 from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
 
 from formulaseed.diagnostics.catalogue import lint as catalogue
 from formulaseed.diagnostics.model import Problems
@@ -8,11 +10,16 @@ from formulaseed.ir import nodes
 from formulaseed.language import typed
 from formulaseed.language.functions import FUNCTIONS
 from formulaseed.language.intervals import described, is_open
+from formulaseed.language.operators import MIRRORED
 from formulaseed.language.printer import expression_text, value_text
-from formulaseed.language.typed import Expr, SymbolKind
+from formulaseed.language.typed import Expr, Symbol, SymbolKind
 from formulaseed.language.types import Base, Value
+from formulaseed.source.text import Span
 
 _INPUTS = (SymbolKind.EXTRACTION, SymbolKind.META, SymbolKind.CONTEXT, SymbolKind.PARAMETER)
+_FIRST, _LAST = 1990, 2100
+_PRESENT = 2020
+"""An earlier year that is subtracted from one of the data is where a count of years begins, not the present."""
 
 
 def lint_outcomes(program: nodes.Program, problems: Problems) -> None:
@@ -83,3 +90,76 @@ def _unrounded(expression: Expr) -> Expr:
     while isinstance(expression, typed.Call) and FUNCTIONS[expression.function].is_rounding:
         expression = expression.arguments[0]
     return expression
+
+
+# --- hard-coded years that are the present: the results mean something else every year
+
+
+def lint_years(program: nodes.Program, problems: Problems) -> None:
+    """Warn of a year that a year of the data is subtracted from or must reach.
+
+    A year that closes a period, as in `meta.year < 2023`, stays what it is.
+    """
+    years = {Symbol(SymbolKind.META, "year")}
+    constants: dict[Symbol, tuple[int, Span]] = {}
+    for step in program.steps:
+        symbol = Symbol(SymbolKind.STEP, step.name)
+        match step.operation:
+            case nodes.Const(int(value)) if _FIRST <= value <= _LAST:
+                constants[symbol] = value, step.span
+            case nodes.Aggregate("max" | "min", typed.Ref(source)) | nodes.Formula(typed.Ref(source)) if (
+                source in years
+            ):
+                years.add(symbol)
+        for expression in step.expressions():
+            for year, span, use in _ageing(expression, years, constants):
+                problems.report(catalogue.hard_coded_year(span, year, use))
+
+
+def _ageing(
+    expression: Expr, years: set[Symbol], constants: dict[Symbol, tuple[int, Span]]
+) -> Iterator[tuple[int, Span, str]]:
+    everything = list(typed.walk(expression))
+    mentioning = _mentioning(everything, years)
+    if not mentioning:
+        return
+    pairs = [pair for node in everything if isinstance(node, typed.Comparison) for pair in _pairs(node)]
+    closed = {one for one, sign, _ in pairs if sign in ("<", "<=")}  # the period does not move
+    for one, sign, other in pairs:
+        is_year = isinstance(one, typed.Ref) and one.symbol in years
+        if is_year and sign in (">", ">=") and one not in closed:
+            use = f"{expression_text(one)} {sign} {expression_text(other)}"
+            yield from ((year, span, use) for year, span in _year(other, constants))
+    for node in everything:
+        if isinstance(node, typed.Binary) and node.operator == "-":
+            found = _year(node.left, constants) if id(node.right) in mentioning else []
+            if id(node.left) in mentioning and id(node.right) not in mentioning:
+                found = [each for each in _year(node.right, constants) if each[0] >= _PRESENT]
+            yield from ((year, span, expression_text(node)) for year, span in found)
+
+
+def _pairs(node: typed.Comparison) -> Iterator[tuple[Expr, str, Expr]]:
+    """What is compared with what, from either side."""
+    for left, operator, right in zip((node.first, *node.rest), node.operators, node.rest, strict=False):
+        yield left, operator, right
+        yield right, MIRRORED.get(operator, ""), left
+
+
+def _mentioning(everything: Sequence[Expr], years: set[Symbol]) -> set[int]:
+    """The ids of the nodes in which a year occurs; of `everything` each comes before its parts."""
+    found: set[int] = set()
+    for node in reversed(everything):
+        if (isinstance(node, typed.Ref) and node.symbol in years) or any(
+            id(part) in found for part in typed.children(node)
+        ):
+            found.add(id(node))
+    return found
+
+
+def _year(found: Expr, constants: dict[Symbol, tuple[int, Span]]) -> list[tuple[int, Span]]:
+    """The year that is written here, or in the constant that is named here."""
+    if isinstance(found, typed.Literal) and isinstance(found.value, int) and _FIRST <= found.value <= _LAST:
+        return [(found.value, found.info.span)]
+    if isinstance(found, typed.Ref) and found.symbol in constants:
+        return [constants[found.symbol]]
+    return []

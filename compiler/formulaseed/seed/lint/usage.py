@@ -1,22 +1,23 @@
-"""What a seed declares and does not use."""
+"""What a seed declares without effect: steps, fields and values that nothing uses, and entries of tables."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from formulaseed.diagnostics.catalogue import lint as catalogue
 from formulaseed.diagnostics.model import Problems
 from formulaseed.ir import nodes
 from formulaseed.language import typed
-from formulaseed.language.printer import literal_text
+from formulaseed.language.printer import literal_text, value_text
 from formulaseed.language.typed import Expr, Symbol, SymbolKind
 from formulaseed.seed import standard_fields, surface
+from formulaseed.source.text import Span
 
-_REST = frozenset(
-    {
-        "none", "no", "na", "nothing", "unknown", "unclear", "undetermined", "unspecified", "unmentioned", "other", "others",
-        "absent", "neutral", "irrelevant", "false", "never", "mixed_or_none",
-    }
+_COMPARED_KEYS = 1_000
+"""In a larger table keys are not compared with one another: the time grows with their square."""
+_REST = (
+    "none", "no", "na", "nothing", "unknown", "unclear", "undetermined", "unspecified", "unmentioned", "other", "others",
+    "absent", "neutral", "irrelevant", "false", "never", "mixed_or_none",
 )  # fmt: skip
 """Values that mean the absence of the others; a seed need not test for them."""
 
@@ -27,8 +28,8 @@ def lint_usage(program: nodes.Program, written: surface.Program, problems: Probl
     _inputs(written, used, problems)
     asked = _Asked(program)
     for field in written.fields:
-        if Symbol(SymbolKind.EXTRACTION, field.name.text) in used:
-            _values(field, asked, problems)
+        if Symbol(SymbolKind.EXTRACTION, field.name) in used:
+            _values(field, written.declared_at[f"extraction.{field.name}"], asked, problems)
 
 
 def _steps(program: nodes.Program, used: frozenset[Symbol], problems: Problems) -> None:
@@ -40,31 +41,20 @@ def _steps(program: nodes.Program, used: frozenset[Symbol], problems: Problems) 
 
 
 def _inputs(written: surface.Program, used: frozenset[Symbol], problems: Problems) -> None:
-    declared: tuple[
-        tuple[SymbolKind, Sequence[surface.ExtractionField | surface.DeclaredField | surface.Parameter]], ...
-    ]
-    declared = (
-        (SymbolKind.EXTRACTION, written.fields),
-        (SymbolKind.META, written.meta),
-        (SymbolKind.CONTEXT, written.context),
-        (SymbolKind.PARAMETER, written.parameters),
-    )
-    for kind, inputs in declared:
-        for found in inputs:
-            if Symbol(kind, found.name.text) not in used:
-                name = f"{kind.value}.{found.name.text}"
-                problems.report(catalogue.unused_input(found.name.span, name, kind is SymbolKind.EXTRACTION))
+    for full_name, span in written.declared_at.items():
+        space, _, name = full_name.partition(".")
+        if Symbol(SymbolKind(space), name) not in used:
+            problems.report(catalogue.unused_input(span, full_name, space == "extraction"))
 
 
-def _values(field: surface.ExtractionField, asked: _Asked, problems: Problems) -> None:
-    values = [value.name.text for value in field.values]
-    if field.name.text in asked.as_a_whole or field.name.text == standard_fields.VALIDITY_FIELD:
+def _values(field: nodes.ExtractionField, span: Span, asked: _Asked, problems: Problems) -> None:
+    values = [value.name for value in field.values]
+    if field.name in asked.as_a_whole or field.name == standard_fields.VALIDITY_FIELD:
         return
-    missing = [value for value in values if (field.name.text, value) not in asked.values and not _is_rest(value)]
+    missing = [value for value in values if (field.name, value) not in asked.values and not _is_rest(value)]
     if not missing or len(values) <= 2:  # of two, one is the absence of the other
         return
-    shown = " or ".join(literal_text(value) for value in missing[:4])
-    problems.report(catalogue.unused_value(field.name.span, field.name.text, shown))
+    problems.report(catalogue.unused_value(span, field.name, " or ".join(map(literal_text, missing[:4]))))
 
 
 def _is_rest(value: str) -> bool:
@@ -117,15 +107,56 @@ class _Asked:
         while stack:
             for node in typed.walk(stack.pop()):
                 yield from _field(node)
-                if (
-                    isinstance(node, typed.Ref)
-                    and node.symbol.kind is SymbolKind.FILTER
-                    and node.symbol.name not in seen
-                ):
-                    seen.add(node.symbol.name)
-                    stack.append(self.filters[node.symbol.name])
+                symbol = node.symbol if isinstance(node, typed.Ref) else None
+                if symbol is not None and symbol.kind is SymbolKind.FILTER and symbol.name not in seen:
+                    seen.add(symbol.name)
+                    stack.append(self.filters[symbol.name])
 
 
 def _field(expression: Expr) -> Iterator[str]:
     if isinstance(expression, typed.Ref) and expression.symbol.kind is SymbolKind.EXTRACTION:
         yield expression.symbol.name
+
+
+# --- tables of lookups: entries that others hide, and entries whose value is the default
+
+
+def lint_lookups(written: surface.Program, problems: Problems) -> None:
+    for step in written.steps:
+        if isinstance(step.operation, surface.Lookup):
+            _overlaps(step.operation, problems)
+            _defaults(step.operation, problems)
+
+
+def _overlaps(lookup: surface.Lookup, problems: Problems) -> None:
+    if lookup.match == "exact" or len(lookup.table) > _COMPARED_KEYS:
+        return
+    for index, entry in enumerate(lookup.table):
+        key = entry.key.text
+        others = lookup.table[:index] if lookup.match == "substring_first" else lookup.table
+        for other in others:
+            shorter = other.key.text
+            if other is entry or not shorter or shorter not in key or not _hides(other, entry, lookup.match):
+                continue
+            value = value_text(other.value.value) if lookup.match == "substring_max" else ""
+            problems.report(catalogue.hidden_key(entry.key.span, key, shorter, value))
+            break
+
+
+def _hides(shorter: surface.Entry, entry: surface.Entry, match: str) -> bool:
+    if match == "substring_first":
+        return True
+    high, low = shorter.value.value, entry.value.value
+    return isinstance(high, int | float) and isinstance(low, int | float) and high >= low
+
+
+def _defaults(lookup: surface.Lookup, problems: Problems) -> None:
+    default = lookup.default.value if lookup.default is not None else None
+    if default is None:
+        return
+    for entry in lookup.table:
+        value = entry.value.value
+        if value != default or isinstance(value, bool) is not isinstance(default, bool):
+            continue
+        is_exact = lookup.match == "exact"
+        problems.report(catalogue.entry_is_default(entry.key.span, entry.key.text, value_text(value), is_exact))

@@ -7,22 +7,31 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
 
 from formulaseed import limits
 from formulaseed.diagnostics.catalogue import seed as catalogue
 from formulaseed.diagnostics.model import Diagnostic, Help, Problems, Suggestion
 from formulaseed.diagnostics.suggestions import closest, did_you_mean, suggest_any
 from formulaseed.language import ast
-from formulaseed.language.parser import parse_formula
-from formulaseed.language.printer import value_text
+from formulaseed.language.operators import MIRRORED, NEGATED
+from formulaseed.language.parser import parse_continuation, parse_formula
+from formulaseed.language.printer import expression_text, value_text
 from formulaseed.language.types import BOOLEAN, Type
-from formulaseed.seed.read.condition_objects import entries_of
 from formulaseed.seed.read.shape import Shape, short_text
-from formulaseed.source.json_reader import JsonArray, JsonLiteral, JsonNumber, JsonObject, JsonString, JsonValue, Member
+from formulaseed.seed.surface import mapped
+from formulaseed.source.json_reader import (
+    JsonArray,
+    JsonLiteral,
+    JsonNumber,
+    JsonObject,
+    JsonString,
+    JsonValue,
+    Member,
+    Plain,
+)
 from formulaseed.source.text import Span
 
 OPERATORS = {
@@ -56,57 +65,46 @@ _SIGNS = {"=>": ">=", "≥": ">=", "=<": "<=", "≤": "<=", "<>": "!=", "≠": "
 _ORDER = (">=", ">", "<=", "<")
 _IN_KEY = re.compile(r"([$\w.]+)\s*(>=|<=|!=|>|<|==)")
 _IN_STRING = re.compile(r"\s*(>=|=>|≥|<=|=<|≤|!=|<>|≠|==|=|>|<)\s*(\S.*)")
-_TWO_SPACES = re.compile(r"(?:extraction|meta|context)\.((?:extraction|meta|context)\.\w+)")
 _NO_STRING = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?|true|false|null")
 _PARAMETER = re.compile(r"param\.[A-Za-z_][A-Za-z0-9_]*")
 _PLAIN = re.compile(rf"{_NO_STRING.pattern}|{_PARAMETER.pattern}|'[^']*'|\"[^\"]*\"")
-_WORD = re.compile(r"[A-Za-z_][\w.]*")
-_ARITHMETIC = re.compile(r"[\w.\s()+*/%-]+")
+Object = dict[str, Plain]
+Test = tuple[str, Plain]
+"""One entry of a condition object: a field or filter, and its value or operators."""
+_SPACES = ("extraction.", "meta.", "context.")
 _SHOWN = 200
 """Help that would show more characters than this gives an example."""
 
 
 @dataclass(frozen=True)
 class Names:
-    """What the names of a seed's conditions may be. `types` are those of the fields, with their namespaces."""
+    """What the names of a seed's conditions may be. `types` are those of fields and parameters, with their namespaces."""
 
     types: Mapping[str, Type] = field(default_factory=dict)
     filters: Collection[str] = ()
     steps: Collection[str] = ()
-    parameters: Collection[str] = ()
     strings: Mapping[str, Collection[str]] = field(default_factory=dict)
     """For each step the strings that it may choose among."""
 
     @cached_property
     def spelled(self) -> dict[str, tuple[str, ...]]:
-        """For each bare name all that it may be: fields with their namespaces, a filter with its sign."""
+        """For each bare name all that it may be: fields and parameters with their namespaces, a filter with its sign."""
         spelled: dict[str, tuple[str, ...]] = {}
         for full in (*self.types, *(f"${name}" for name in self.filters)):
             bare = full.rpartition(".")[2].removeprefix("$")
             spelled[bare] = (*spelled.get(bare, ()), full)
         return spelled
 
-    def formula(self, text: str) -> str:
-        """Return the formula over known names that a string holds, with the namespaces that it leaves out; else empty."""
-        words = set(_WORD.findall(text)) if _ARITHMETIC.fullmatch(text) else set[str]()
-        full = {word: self._full_name(word) for word in words}
-        return _WORD.sub(lambda word: full[word[0]], text) if full and all(full.values()) else ""
+    def testable(self, bare: str) -> list[str]:
+        """Return what a bare name may be that conditions test: a field or a filter."""
+        return [full for full in self.spelled.get(bare, ()) if not full.startswith("param.")]
 
-    def _full_name(self, name: str) -> str:
-        space, _, rest = name.partition(".")
-        if name in self.types or name in self.steps or (space == "param" and rest in self.parameters):
-            return name
-        if name in self.parameters:
-            return f"param.{name}"
-        fields = [full for full in self.spelled.get(name, ()) if not full.startswith("$")]
-        return fields[0] if len(fields) == 1 else ""
-
-
-def all_of(conditions: Sequence[ast.Expr]) -> ast.Expr | None:
-    """Return the conjunction; None if there is nothing to test."""
-    if len(conditions) <= 1:
-        return conditions[0] if conditions else None
-    return ast.Logical(conditions[0].span, "and", tuple(conditions))
+    def formula(self, node: ast.Expr | None) -> str:
+        """Return an expression as a formula with full names; empty if it has a name that is not known."""
+        whole = _with_full_names(node, self, None) if node is not None else None
+        names = [each.text for each in ast.walk(whole) if isinstance(each, ast.Name)]
+        is_known = all(name in self.types or name in self.steps for name in names)
+        return expression_text(whole) if whole is not None and is_known else ""
 
 
 def lower_conditions(
@@ -124,23 +122,6 @@ def lower_conditions(
         return None
     reader = _Reader(names, shape, namespace)
     return [condition for member in value.members for condition in reader.entry(member)]
-
-
-@dataclass(frozen=True, slots=True)
-class _Test:
-    """What a value is compared with: a field, of a type if that is known, by an operator."""
-
-    subject: ast.Name
-    operator: str
-    ty: Type | None
-
-    @property
-    def takes_numbers(self) -> bool:
-        return self.ty.is_numeric if self.ty is not None else self.operator in _ORDER
-
-    def has_value(self, text: str) -> bool:
-        """Return whether the seed declares the string as a value of the field: then it is one, whatever it looks like."""
-        return self.ty is not None and text in (self.ty.values or ())
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,18 +163,15 @@ class _Reader:
             return ast.Name(key.span, f"{self.namespace}.{bare}", implied=True)
         if text.startswith("$"):
             return ast.FilterName(key.span, text[1:])
-        twice = _TWO_SPACES.fullmatch(text)
-        if twice:
-            self._report(catalogue.two_namespaces(key.span, text, twice[1]))
-            return ast.Name(key.inside(*twice.span(1)), twice[1])
         if "." in text:
             return ast.Name(key.span, text)
-        spelled = names.spelled.get(text, ())
-        if text in names.steps and not spelled:
+        found = names.testable(text)
+        if text in names.steps and not found:
             return self._report(catalogue.step_in_condition(key.span, text))
-        close = text if spelled else closest(text, names.spelled)
-        found = names.spelled[close] if close is not None else ()
-        is_certain = bool(spelled) and text not in {*names.steps, *names.parameters}
+        is_certain = bool(found) and text not in names.steps and f"param.{text}" not in names.types
+        if not found:
+            close = closest(text, [name for name in names.spelled if names.testable(name)])
+            found = names.testable(close) if close is not None else []
         self._report(catalogue.no_namespace(key.span, text, suggest_any(found, certain=is_certain) if found else None))
         return _full_name(found[0], key.span) if len(found) == 1 else ast.Invalid(key.span)
 
@@ -205,27 +183,26 @@ class _Reader:
         return self._report(catalogue.filter_not_tested(value.span, subject.text))
 
     def _field_tests(self, subject: ast.Name, value: JsonValue) -> list[ast.Expr]:
-        test = _Test(subject, "==", self.names.types.get(subject.text))
         if isinstance(value, JsonArray):
             return [self._report(catalogue.tested_with_list(value.span, subject.text))]
         if not isinstance(value, JsonObject):
-            return [self._compared(test, value)]
+            return [self._compared(subject, "==", value)]
         if not value.members:
             return [self._report(catalogue.empty_test(value.span, subject.text))]
-        return [self._operator(test, member) for member in value.members]
+        return [self._operator(subject, member) for member in value.members]
 
-    def _operator(self, test: _Test, member: Member) -> ast.Expr:
+    def _operator(self, subject: ast.Name, member: Member) -> ast.Expr:
         operator = member.key.value
         if operator in OPERATORS:
-            return self._compared(replace(test, operator=operator), member.value)
-        help = _foreign_operator_help(test.subject.text, operator, member.value)
+            return self._compared(subject, operator, member.value)
+        help = _foreign_operator_help(subject.text, operator, member.value)
         return self._report(catalogue.unknown_operator(member.key.span, operator, help))
 
-    def _compared(self, test: _Test, value: JsonValue) -> ast.Expr:
-        right = self._list(test, value) if test.operator == "in" else self._operand(test, value)
-        return ast.Comparison(test.subject.span, test.subject, (test.operator,), (right,))
+    def _compared(self, subject: ast.Name, operator: str, value: JsonValue) -> ast.Expr:
+        right = self._list(subject, value) if operator == "in" else self._operand(subject, operator, value)
+        return ast.Comparison(subject.span, subject, (operator,), (right,))
 
-    def _list(self, test: _Test, value: JsonValue) -> ast.Expr:
+    def _list(self, subject: ast.Name, value: JsonValue) -> ast.Expr:
         if not isinstance(value, JsonArray):
             example = f'["{value.value}"]' if isinstance(value, JsonString) else ""
             self.shape.wrong_type(value, "`in`", "a list", example)
@@ -233,42 +210,42 @@ class _Reader:
         if not value.items:
             return self._report(catalogue.empty_list(value.span))
         items = self.shape.list(value, "`in`", limits.LIST_ITEMS)
-        found = tuple([self._operand(test, item) for item in items])
+        found = tuple([self._operand(subject, "in", item) for item in items])
         return ast.List(value.span, found) if found else ast.Invalid(value.span)
 
-    def _operand(self, test: _Test, value: JsonValue) -> ast.Expr:
+    def _operand(self, subject: ast.Name, operator: str, value: JsonValue) -> ast.Expr:
         """Return a literal, or `param.NAME`; report a string that is an operator, another name or a formula."""
-        if not isinstance(value, JsonString) or test.has_value(value.value):
+        ty = self.names.types.get(subject.text)
+        takes_numbers = ty.is_numeric if ty is not None else operator in _ORDER
+        if not isinstance(value, JsonString) or (ty is not None and value.value in (ty.values or ())):
             return self.shape.literal(value, "the value of a condition") or ast.Invalid(value.span)
-        text, subject = value.value, test.subject.text
+        text = value.value
         if _PARAMETER.fullmatch(text):
             return ast.Name(value.span, text)
-        if test.takes_numbers and text in self.names.parameters:
-            is_safe = text not in self.names.steps and text not in self.names.spelled
+        if takes_numbers and f"param.{text}" in self.names.types:
+            is_safe = text not in self.names.steps and self.names.spelled[text] == (f"param.{text}",)
             self._report(catalogue.bare_parameter(value.span, text, is_safe))
             return ast.Name(value.span, f"param.{text}")
-        sign, operand = _operator_in(text)
-        is_ordered_string = sign in _ORDER and test.ty is not None and not test.ty.is_numeric
-        if sign and test.operator == "==" and not is_ordered_string:
-            formula = self.names.formula(operand)
-            plain = ""
-            if _PLAIN.fullmatch(operand) or (not formula and sign not in _ORDER):
-                plain = (
-                    operand if _NO_STRING.fullmatch(operand) else json.dumps(operand.strip("'\""), ensure_ascii=False)
-                )
-            formula = f"{subject} {sign} {formula}" if formula else ""
-            return self._report(catalogue.operator_in_string(value.span, sign, plain, formula))
-        formula = self.names.formula(text) if test.takes_numbers or text in self.names.types else ""
+        inside = _IN_STRING.fullmatch(text) if operator == "==" else None
+        if inside:
+            sign, operand = _SIGNS.get(inside[1], inside[1]), inside[2].strip()
+            if sign not in _ORDER or ty is None or ty.is_numeric:
+                formula = self.names.formula(parse_continuation(value, subject, Problems()))
+                plain = ""
+                if _PLAIN.fullmatch(operand) or (not formula and sign not in _ORDER):
+                    is_literal = _NO_STRING.fullmatch(operand)
+                    plain = operand if is_literal else json.dumps(operand.strip("'\""), ensure_ascii=False)
+                return self._report(catalogue.operator_in_string(value.span, sign, plain, formula))
+            if subject.text == "meta.date":
+                return self._report(catalogue.ordered_date(value.span))
+        node = parse_formula(value, Problems()) if takes_numbers or text in self.names.types else None
+        if node is None or isinstance(node, ast.Literal):
+            return ast.Literal(value.span, text)
+        sign = "==" if operator == "in" else operator
+        formula = self.names.formula(ast.Comparison(value.span, subject, (sign,), (node,)))
         if not formula:
             return ast.Literal(value.span, text)
-        operator = "==" if test.operator == "in" else test.operator
-        return self._report(catalogue.no_value(value.span, f"{subject} {operator} {formula}", text in self.names.steps))
-
-
-def _operator_in(text: str) -> tuple[str, str]:
-    """Return the operator that a string begins with, as conditions write it, and what follows; both empty if none."""
-    found = _IN_STRING.fullmatch(text)
-    return (_SIGNS.get(found[1], found[1]), found[2].strip()) if found else ("", "")
+        return self._report(catalogue.no_value(value.span, formula, text in self.names.steps))
 
 
 def _foreign_operator_help(subject: str, operator: str, value: JsonValue) -> Help:
@@ -287,48 +264,117 @@ def _foreign_operator_help(subject: str, operator: str, value: JsonValue) -> Hel
 
 
 def _as_object(value: JsonValue, names: Names, namespace: str | None) -> str:
-    """Return the object to write for conditions in a string, or in a list of strings; empty if an example says more."""
-    texts = [
-        item for item in (value.items if isinstance(value, JsonArray) else (value,)) if isinstance(item, JsonString)
-    ]
-    if sum(len(text.value) for text in texts) > limits.WORDED_CONDITIONS:
+    """Return the object to write for the condition in a string; empty if an example says more."""
+    if not isinstance(value, JsonString) or len(value.value) > limits.WORDED_CONDITIONS:
         return ""
-    parsed = [_condition_in(text, names, namespace) for text in texts]
-    found = [condition for condition in parsed if condition is not None]
-    whole = all_of(found)
-    if whole is None or len(found) < (len(value.items) if isinstance(value, JsonArray) else 1):
+    bare = value.value.lstrip("$")
+    formula = ast.FilterName(value.span, bare) if bare in names.filters else parse_formula(value, Problems())
+    condition = _with_full_names(formula, names, namespace) if formula is not None else None
+    if not isinstance(condition, ast.Comparison | ast.Logical | ast.Not | ast.FilterName):
         return ""
-    entries = entries_of(whole, {name for name, ty in names.types.items() if ty.base is BOOLEAN.base})
+    tests = as_tests(condition, {name for name, ty in names.types.items() if ty.base is BOOLEAN.base})
+    entries: Object = {}
     prefix = f"{namespace}." if namespace is not None else ""
-    if entries is not None and all(key.startswith(prefix) for key in entries):
+    if tests is not None and all(key.startswith(prefix) and merge(entries, (key, test)) for key, test in tests):
         written = json.dumps({key.removeprefix(prefix): asked for key, asked in entries.items()}, ensure_ascii=False)
         return written if len(written) <= _SHOWN else ""
-    is_alternative = any(isinstance(part, ast.Logical) for part in ast.conjuncts(whole))
-    return catalogue.object_or_filter(texts[0].value) if is_alternative and len(texts) == 1 else ""
+    is_alternative = any(isinstance(part, ast.Logical) for part in ast.conjuncts(condition))
+    return catalogue.object_or_filter(value.value) if is_alternative else ""
 
 
-def _condition_in(text: JsonString, names: Names, namespace: str | None) -> ast.Expr | None:
-    """Return the condition that a string holds: a filter's name, or a formula; None if it holds neither."""
-    bare = text.value.lstrip("$")
-    if bare in names.filters:
-        return ast.FilterName(text.span, bare)
-    formula = _with_full_names(parse_formula(text, Problems()), names, namespace)
-    return formula if isinstance(formula, ast.Comparison | ast.Logical | ast.Not | ast.FilterName) else None
-
-
-def _with_full_names(node: Any, names: Names, namespace: str | None) -> Any:
+def _with_full_names(node: ast.Expr, names: Names, namespace: str | None) -> ast.Expr:
     """Return an expression with the namespaces and signs that its names leave out, if there is only one reading."""
-    if isinstance(node, tuple):
-        return tuple(_with_full_names(part, names, namespace) for part in node)
     if isinstance(node, ast.Name):
         spelled = names.spelled.get(node.text, ())
         own = [full for full in spelled if full == f"{namespace}.{node.text}"] or spelled
         return _full_name(own[0], node.span) if len(own) == 1 else node
-    if not isinstance(node, ast.Expr) or isinstance(node, ast.Call):
-        return node
-    parts = {name: _with_full_names(getattr(node, name), names, namespace) for name in node.__dataclass_fields__}
-    return replace(node, **parts)
+    return mapped(node, _with_full_names, names, namespace)
 
 
 def _full_name(text: str, span: Span) -> ast.Name | ast.FilterName:
     return ast.FilterName(span, text[1:]) if text.startswith("$") else ast.Name(span, text)
+
+
+# --- the way back: what an object can say, as its entries
+
+
+def merge(entries: Object, test: Test) -> bool:
+    """Add an entry; return False, with nothing added, if one entry cannot say both what its key has and this."""
+    key, asked = test
+    known = entries.get(key)
+    if key not in entries or known == asked:
+        entries[key] = asked
+    elif isinstance(known, dict) and isinstance(asked, dict) and not known.keys() & asked.keys():
+        entries[key] = {**known, **asked}
+    else:
+        return False
+    return True
+
+
+def as_tests(condition: ast.Expr, flags: Collection[str] | None = None, truth: bool = True) -> list[Test] | None:
+    """Return entries that all hold exactly if the condition is true, or false; None if only a formula can say it.
+
+    `flags` are the boolean fields; None if every name in place of a condition is one.
+    """
+    match condition:
+        case ast.Not(_, operand):
+            return as_tests(operand, flags, not truth)
+        case ast.FilterName(_, text):
+            return [(f"${text}", truth)]
+        case ast.Name(_, text) if flags is None or text in flags:
+            return [(text, truth)]
+        case ast.Logical(_, operator, operands) if (operator == "and") is truth:
+            found = [as_tests(operand, flags, truth) for operand in operands]
+            return [test for tests in found for test in tests or ()] if None not in found else None
+        case ast.Logical(_, "or", operands):
+            return _one_of([as_tests(operand, ()) for operand in operands])
+        case ast.Comparison(span, first, operators, rest) if truth and len(operators) > 1:
+            triples = zip((first, *rest), operators, rest, strict=False)
+            pairs = tuple([ast.Comparison(span, left, (sign,), (right,)) for left, sign, right in triples])
+            return as_tests(ast.Logical(span, "and", pairs), flags)
+        case ast.Comparison(_, first, (operator,), (second,)):
+            return _comparison(first, operator, second, truth) or (
+                _comparison(second, MIRRORED[operator], first, truth) if operator in MIRRORED else None
+            )
+    return None
+
+
+def _comparison(subject: ast.Expr, operator: str, value: ast.Expr, truth: bool) -> list[Test] | None:
+    if not (isinstance(subject, ast.Name) and subject.text.startswith(_SPACES)):
+        return None
+    operator = operator if truth else NEGATED[operator]
+    items = value.items if isinstance(value, ast.List) else (value,)
+    if operator == "not in" or isinstance(value, ast.List) is not (operator == "in") or not all(map(_is_value, items)):
+        return None
+    values = [_value(item) for item in items]
+    return [(subject.text, values[0] if operator == "==" else {operator: values if operator == "in" else values[0]})]
+
+
+def _one_of(found: list[list[Test] | None]) -> list[Test] | None:
+    """Return the one entry that lists values of one field, any of which may match."""
+    values: list[Plain] = []
+    subjects: set[str] = set()
+    for tests in found:
+        if tests is None or len(tests) != 1:
+            return None
+        ((subject, asked),) = tests
+        listed = asked.get("in") if isinstance(asked, dict) else [asked]
+        if not isinstance(listed, list) or subject.startswith("$"):
+            return None
+        subjects.add(subject)
+        values += listed
+    return [(subjects.pop(), {"in": values})] if len(subjects) == 1 else None
+
+
+def _is_value(node: ast.Expr) -> bool:
+    """Return whether an object can hold it: a literal or parameter; no string that would be read as something else."""
+    if isinstance(node, ast.Name):
+        return node.text.startswith("param.")
+    if not isinstance(node, ast.Literal):
+        return False
+    return not isinstance(node.value, str) or ("." not in node.value and not re.match(r"\s*[<>=!]", node.value))
+
+
+def _value(node: ast.Expr) -> Plain:
+    assert isinstance(node, ast.Name | ast.Literal)
+    return node.text if isinstance(node, ast.Name) else node.value

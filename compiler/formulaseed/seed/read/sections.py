@@ -7,19 +7,24 @@ which the sections are, differ by version.
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping, Sequence
-from typing import ClassVar
+from abc import ABC, abstractmethod
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from math import inf
+from typing import ClassVar, TypeVar
 
 from formulaseed import limits
 from formulaseed.diagnostics.catalogue import seed as catalogue
 from formulaseed.diagnostics.codes import CODES, SEED_WARNINGS
 from formulaseed.diagnostics.model import Problems
 from formulaseed.diagnostics.suggestions import did_you_mean, suggest
-from formulaseed.language.types import BOOLEAN, ERROR, INTEGER, NUMBER, STRING, Type, Value, enum_of
-from formulaseed.seed import surface
+from formulaseed.ir import nodes
+from formulaseed.language.types import BOOLEAN, ERROR, INTEGER, NUMBER, STRING, Type, Value, enum_of, fits, type_of
+from formulaseed.seed import standard_fields, surface
 from formulaseed.seed.read.shape import Shape
 from formulaseed.seed.surface import Named
 from formulaseed.source.json_reader import JsonArray, JsonNumber, JsonObject, JsonString, JsonValue
+from formulaseed.source.text import Span
 
 V2_KEYS = (
     "$schema", "task_name", "version", "description", "parameters", "context", "filter", "extract", "review_handling",
@@ -30,16 +35,15 @@ V1_KEYS = (
     "extraction_prompt", "review_handling", "compute_dag", "output_fields", "allow",
 )  # fmt: skip
 V1_STEP_KEYS = ("name", "formula", "description", "allow")
-V2_OF_V1 = {
-    "filter_keywords": '"filter": {"keywords": […]}', "extraction_fields": '"extract": {"fields": […]}',
-    "extraction_prompt": "`extract`", "compute_dag": "`compute`", "output_fields": "`output`",
+_PAIRS = (
+    ("filter_keywords", "filter"), ("extraction_fields", "extract"), ("extraction_prompt", "extract"),
+    ("compute_dag", "compute"), ("output_fields", "output"),
+)  # fmt: skip
+"""The keys that only seed v1 has, each with the key that v2 has instead."""
+_FORMS = {
+    "filter": '"filter": {"keywords": […]}', "extract": '"extract": {"fields": […]}',
+    "filter_keywords": '"filter_keywords": […]', "extraction_fields": '"extraction_fields": […]',
 }  # fmt: skip
-"""The keys that only seed v1 has, each with how v2 writes it."""
-V1_OF_V2 = {
-    "filter": '"filter_keywords": […]', "extract": '"extraction_fields": […]', "compute": "`compute_dag`",
-    "output": "`output_fields`",
-}  # fmt: skip
-"""The keys that only seed v2 has, each with how v1 writes it."""
 FILTER_KEYS = ("keywords", "allow")
 EXTRACT_KEYS = ("fields", "meta", "passes", "validity")
 FIELD_KEYS = (
@@ -59,21 +63,26 @@ STRATEGIES = {
     "truncate_middle": "Keep both ends of the review.",
     "reject": "Fail the review.",
 }
-_PYTHON_TYPES: dict[str, tuple[type, ...]] = {
-    "integer": (int,), "number": (int, float), "boolean": (bool,), "string": (str,)
-}  # fmt: skip
+Types = Mapping[str, Type]
+_PARAMETER = '{"type": "integer", "default": 2025}'
+_Item = TypeVar("_Item")
 
 
 def is_v1(keys: Collection[str]) -> bool:
     """Return whether a document with these keys is a seed v1: it has a key of its own, and no `compute`."""
-    return "compute" not in keys and any(key in keys for key in V2_OF_V1)
+    return "compute" not in keys and any(v1 in keys for v1, _ in _PAIRS)
 
 
-class Sections:
+def _types(
+    space: str, standard: Types, declared: Sequence[nodes.ExtractionField | nodes.InputField | nodes.Parameter]
+) -> Types:
+    return {f"{space}.{name}": ty for name, ty in (*standard.items(), *((field.name, field.ty) for field in declared))}
+
+
+class Sections(ABC):
     """Reads the sections of one document."""
 
-    values_make_an_enum: ClassVar[bool] = False
-    """Whether a field with `values` may leave its type out."""
+    is_v1: ClassVar[bool] = False
 
     def __init__(self, document: JsonObject, problems: Problems) -> None:
         self.document = document
@@ -81,20 +90,74 @@ class Sections:
         self.shape = Shape(problems, guesses=True)
         self.incomplete: set[str] = set()
         self.suppressions: list[surface.Suppression] = []
+        self.declared_at: dict[str, Span] = {}
+        self.nameless: list[surface.Step] = []
 
-    def top_keys(
-        self, known: Sequence[str], foreign: Mapping[str, str], marked_by: str, ours: Mapping[str, str]
-    ) -> None:
-        """Report keys that are not known, and for those of the other version which key of this one to write.
+    @abstractmethod
+    def extracted(self, task_name: Named) -> surface.Program:
+        """Read what reviews are filtered by and what is extracted from them: the beginning of the program."""
 
-        `ours` has for those keys the key of this version that is then not missing.
-        """
-        self.shape.text(self.shape.get(self.document, "$schema"), "`$schema`")
-        for key in self.document.names():
+    @abstractmethod
+    def steps(self, items: Sequence[JsonValue], types: Types, output: Sequence[Named]) -> tuple[surface.Step, ...]:
+        """Lower the steps. `types` are those of the fields and parameters, by namespace and name."""
+
+    def program(self) -> surface.Program | None:
+        """Lower the document; None if it has far too many steps to be read."""
+        document, shape = self.document, self.shape
+        steps_key, output_key = ("compute_dag", "output_fields") if self.is_v1 else ("compute", "output")
+        steps = document.get(steps_key)
+        if isinstance(steps, JsonArray) and len(steps.items) > limits.STEPS:
+            shape.too_many(steps.span, f"`{steps_key}`", len(steps.items), limits.STEPS)
+            return None
+        self.top_keys()
+        begun = self.extracted(self.task_name())
+        context = self.inputs(shape.get(document, "context"), "`context`", "context", standard_fields.CONTEXT)
+        parameters = self.parameters()
+        example = f'"{output_key}": the names of the steps to return'
+        output = self.output(shape.need(document, output_key, "the seed", example), output_key)
+        compute = shape.need(document, steps_key, "the seed", f'"{steps_key}": a list of steps')
+        if not isinstance(compute, JsonArray):
+            self.incomplete.add("compute")
+        body = '"formula": …' if self.is_v1 else '"op": …'
+        items = shape.list(compute, f"`{steps_key}`", limits.STEPS, f'[{{"name": …, {body}}}, …]')
+        types = {
+            **_types("extraction", {}, begun.fields),
+            **_types("meta", standard_fields.META, begun.meta),
+            **_types("context", standard_fields.CONTEXT, context),
+            **_types("param", {}, parameters),
+        }
+        return replace(
+            begun,
+            version=self.version(),
+            description=shape.string(shape.get(document, "description"), "`description`"),
+            context=context,
+            parameters=parameters,
+            declared_at=self.declared_at,
+            review_handling=self.review_handling(),
+            steps=self.steps(items, types, output),
+            steps_key=steps_key,
+            nameless=tuple(self.nameless),
+            output=output,
+            suppressions=tuple(self.suppressions),
+            incomplete=frozenset(self.incomplete),
+            span=document.span,
+        )
+
+    def top_keys(self) -> None:
+        """Report keys that are not known, and for those of the other version which key of this one to write."""
+        document, shape = self.document, self.shape
+        shape.text(shape.get(document, "$schema"), "`$schema`")
+        foreign = {v2: v1 for v1, v2 in reversed(_PAIRS)} if self.is_v1 else dict(_PAIRS)
+        marks = dict(_PAIRS) if self.is_v1 else ("compute",)
+        marked_by = next((key.value for key in document.names() if key.value in marks), "compute")
+        for key in document.names():
             if key.value in foreign:
-                self.problems.report(catalogue.key_of_other_version(key.span, key.value, marked_by, foreign[key.value]))
-                self.shape.ignore_missing(self.document, [ours[key.value]])
-        self.shape.keys(self.document, known, "the seed", foreign)
+                ours = foreign[key.value]
+                form = _FORMS.get(ours, f"`{ours}`")
+                self.problems.report(catalogue.key_of_other_version(key.span, key.value, marked_by, form))
+                shape.ignore_missing(document, [ours])
+        shape.keys(document, V1_KEYS if self.is_v1 else V2_KEYS, "the seed", foreign)
+        self.allow(document)
 
     def task_name(self) -> Named:
         value = self.shape.need(self.document, "task_name", "the seed", '"task_name": such as "G1a-v2"')
@@ -102,22 +165,16 @@ class Sections:
         if text is None:
             return Named(self.document.span, "task")
         name = text.value
-        good = (
-            0 < len(name) <= limits.TASK_NAME_CHARACTERS
-            and name.isprintable()
-            and name == name.strip()
-            and not set(name) & set("/\\\"'`$%<>|*?:;{}#")
-            and any(c.isalnum() for c in name)
-        )
-        if not good:
-            self.problems.report(catalogue.invalid_task_name(text.span))
-        return Named(text.span, name if good else "task")
+        is_plain = name.isprintable() and name == name.strip() and not set(name) & set("/\\\"'`$%<>|*?:;{}#")
+        if is_plain and any(c.isalnum() for c in name) and len(name) <= limits.TASK_NAME_CHARACTERS:
+            return Named(text.span, name)
+        self.problems.report(catalogue.invalid_task_name(text.span))
+        return Named(text.span, "task")
 
     def allow(self, section: JsonObject) -> None:
         """Read which warnings an object of the seed suppresses for everything in it, each with the reason."""
-        value = section.get("allow")
         example = 'an object such as {"FS602": "kept for the next version"}'
-        allowed = self.shape.object(value, "`allow`", example) if value is not None else None
+        allowed = self.shape.object(section.get("allow"), "`allow`", example)
         for member in allowed.members if allowed else ():
             code, span = member.key.value, member.key.span
             reason = self.shape.text(member.value, "the reason of a suppression")
@@ -137,181 +194,194 @@ class Sections:
         value = self.shape.get(self.document, "version")
         return str(value.value) if isinstance(value, JsonNumber) else self.shape.string(value, "`version`")
 
-    def description(self) -> str:
-        return self.shape.string(self.shape.get(self.document, "description"), "`description`")
-
     def keyword_list(self, value: JsonValue | None, what: str) -> tuple[Named, ...]:
-        keywords: dict[str, Named] = {}
-        for item in self.shape.list(value, what, limits.KEYWORDS):
-            text = self.shape.text(item, "a keyword")
-            if text is not None and not text.value.strip():
+        items = self.shape.list(value, what, limits.KEYWORDS)
+        texts = [text for item in items if (text := self.shape.text(item, "a keyword")) is not None]
+        for text in texts:
+            if not text.value.strip():
                 self.problems.report(catalogue.empty_keyword(text.span))
-            elif text is not None:
-                named = Named(text.span, text.value)
-                self.unique(named, keywords, "keyword")
-                keywords.setdefault(text.value, named)
-        return tuple(keywords.values())
+        return tuple(self.unique([text for text in texts if text.value.strip()], "keyword").values())
 
-    def field_list(self, value: JsonValue | None, what: str) -> dict[str, surface.ExtractionField]:
-        """Return the extraction fields by name."""
-        if not isinstance(value, JsonArray) or len(value.items) > limits.FIELDS:
-            self.incomplete.add("extraction")
-        fields: dict[str, surface.ExtractionField] = {}
-        for item in self.shape.list(value, what, limits.FIELDS, '[{"name": …, "type": …}, …]'):
-            field = self.field(item)
-            if field is None:
-                self.incomplete.add("extraction")
+    # --- fields and parameters
+
+    def declarations(
+        self, items: Iterable[tuple[JsonString | None, JsonValue]], namespace: str, keys: Sequence[str], noun: str
+    ) -> Iterator[tuple[JsonObject | None, Named, Type, tuple[nodes.EnumValue, ...], str]]:
+        """Read what all fields and parameters have; yield each with its name, type, values and description."""
+        shape = self.shape
+        for key, item in items:
+            given: JsonValue | None = key
+            section = shape.object(item, noun, _PARAMETER if namespace == "param" else "")
+            if section is not None:
+                shape.keys(section, keys, noun)
+                self.allow(section)
+                if "name" in keys:
+                    given = shape.need(section, "name", "the field", '"name": such as "severity"')
+            name = shape.name(given, noun)
+            if name is None:
+                self.incomplete.add(namespace)
+            elif section is None:
+                yield None, name, ERROR, (), ""
             else:
-                self.unique(field.name, fields, "field")
-                fields.setdefault(field.name.text, field)
-        return fields
+                ty, values = self.type_of(section, noun, keys)
+                yield section, name, ty, values, shape.string(shape.get(section, "description"), "`description`")
 
-    def field(self, item: JsonValue) -> surface.ExtractionField | None:
-        shape = self.shape
-        section = shape.object(item, "a field")
-        if section is None:
-            return None
-        shape.keys(section, FIELD_KEYS, "a field")
-        shape.sources(section)
-        self.allow(section)
-        name = shape.name(shape.need(section, "name", "the field", '"name": such as "severity"'), "a field")
-        type_, values = self.type_of(section)
-        description = shape.string(shape.get(section, "description"), "`description`")
-        if name is None:
-            return None
-        if type_.is_error:
-            return surface.ExtractionField(name, ERROR, "")
-        default, minimum, maximum = self.bounded_default(section, type_, shape.get(section, "default"))
-        evidence = shape.boolean(shape.get(section, "evidence"), "`evidence`")
-        given = shape.text(shape.get(section, "hint"), "`hint`")
-        hint = shape.choice(given, "hint", HINTS) if given else None
-        return surface.ExtractionField(name, type_, description, values, default, evidence, minimum, maximum, hint)
+    def listed(self, value: JsonValue | None, what: str, namespace: str) -> list[tuple[None, JsonValue]]:
+        """Return the items of a list of fields, each without a name before it."""
+        if value is not None and not (isinstance(value, JsonArray) and len(value.items) <= limits.FIELDS):
+            self.incomplete.add(namespace)
+        return [(None, item) for item in self.shape.list(value, what, limits.FIELDS, '[{"name": …, "type": …}, …]')]
 
-    def type_of(self, section: JsonObject) -> tuple[Type, tuple[surface.EnumValue, ...]]:
-        """Return the type of a field and, if it is an enum, its values; an error type if the type or the values are wrong."""
+    def declare(self, namespace: str, name: Named, found: _Item, known: dict[str, _Item]) -> None:
+        """Add a field to those of its namespace, unless there is one of the name, which is reported."""
+        if name.text in known:
+            self.problems.report(catalogue.duplicate(name.span, "field", name.text))
+        else:
+            known[name.text] = found
+            self.declared_at[f"{namespace}.{name.text}"] = name.span
+
+    def fields(self, value: JsonValue | None, what: str) -> dict[str, nodes.ExtractionField]:
+        """Return the extraction fields by name."""
+        shape, found = self.shape, dict[str, nodes.ExtractionField]()
+        if value is None:
+            self.incomplete.add("extraction")
+        items = self.listed(value, what, "extraction")
+        for section, name, ty, values, about in self.declarations(items, "extraction", FIELD_KEYS, "a field"):
+            assert section is not None  # it has the name
+            shape.sources(section)
+            bounds = self.bounded_default(section, ty)
+            evidence = shape.boolean(shape.get(section, "evidence"), "`evidence`")
+            given = shape.text(shape.get(section, "hint"), "`hint`")
+            hint = shape.choice(given, "hint", HINTS) if given else None
+            field = nodes.ExtractionField(name.text, ty, about, values, bounds[0], evidence, *bounds[1:], hint)
+            self.declare("extraction", name, field, found)
+        return found
+
+    def inputs(
+        self, value: JsonValue | None, what: str, namespace: str, standard: Mapping[str, Type]
+    ) -> tuple[nodes.InputField, ...]:
+        """Return the further fields of `meta` or `context`, beside the standard ones."""
+        shape, found = self.shape, dict[str, nodes.InputField]()
+        keys = CONTEXT_FIELD_KEYS if namespace == "context" else DECLARED_KEYS
+        items = self.listed(value, what, namespace)
+        for section, name, ty, values, about in self.declarations(items, namespace, keys, "a declared field"):
+            assert section is not None  # it has the name
+            nullable = shape.boolean(shape.get(section, "nullable"), "`nullable`")
+            path = self.path(shape.get(section, "path")) if "path" in keys else ()
+            known = standard.get(name.text)
+            is_other_type = known is not None and not ty.is_error and known.base is not ty.base
+            if known is not None and (path or is_other_type):
+                noun = known.noun if is_other_type else ""
+                self.problems.report(catalogue.standard_field(name.span, name.text, noun))
+            ty = ERROR if is_other_type else ty  # so that its uses are not reported as well
+            ty = ty.or_null() if nullable and not ty.is_error else ty
+            self.declare(namespace, name, nodes.InputField(name.text, ty, about, values, path), found)
+        return tuple(found.values())
+
+    def parameters(self) -> tuple[nodes.Parameter, ...]:
+        shape, found = self.shape, dict[str, nodes.Parameter]()
+        value = shape.get(self.document, "parameters")
+        section = shape.object(value, "`parameters`", f'{{"AS_OF_YEAR": {_PARAMETER}}}')
+        members = section.members if section is not None else ()
+        if section is not None and len(members) > limits.PARAMETERS:
+            shape.too_many(section.span, "`parameters`", len(members), limits.PARAMETERS)
+        if value is not None and (section is None or len(members) > limits.PARAMETERS):
+            self.incomplete.add("param")
+            return ()
+        items = [(member.key, member.value) for member in members]
+        for body, name, ty, _, about in self.declarations(items, "param", PARAMETER_KEYS, "a parameter"):
+            bounds: tuple[Value, int | float | None, int | float | None] = (None, None, None)
+            if body is not None:
+                shape.need(body, "default", "the parameter", '"default": the value if none is given')
+                bounds = self.bounded_default(body, ty)
+            found.setdefault(name.text, nodes.Parameter(name.text, ty, *bounds, about))
+            self.declared_at.setdefault(f"param.{name.text}", name.span)
+        return tuple(found.values())
+
+    def type_of(self, section: JsonObject, noun: str, keys: Sequence[str]) -> tuple[Type, tuple[nodes.EnumValue, ...]]:
+        """Return the type and, if it is an enum, its values; an error type if the type or the values are wrong."""
         shape = self.shape
-        listed = shape.get(section, "values")
-        if self.values_make_an_enum and shape.get(section, "type") is None and listed is not None:
+        listed = shape.get(section, "values") if "values" in keys else None
+        if self.is_v1 and shape.get(section, "type") is None and listed is not None:
             chosen: str | None = "enum"
         else:
-            kind = shape.text(shape.need(section, "type", "the field", '"type": "number"'), "`type`")
-            chosen = shape.choice(kind, "field type", FIELD_TYPES) if kind else None
+            kind = shape.text(shape.need(section, "type", f"the {noun.split()[-1]}", '"type": "number"'), "`type`")
+            chosen = shape.choice(kind, "type", FIELD_TYPES if "values" in keys else SCALARS) if kind else None
         if chosen == "enum":
             values = self.enum_values(shape.need(section, "values", "the enum field", '"values": {"none": "…"}'))
-            return (enum_of(tuple(value.name.text for value in values)) if values else ERROR), values
+            return (enum_of(tuple(value.name for value in values)) if values else ERROR), values
         if chosen is not None and listed is not None:
             self.problems.report(catalogue.values_of_no_enum(listed.span, chosen))
         return (SCALARS[chosen] if chosen else ERROR), ()
 
-    def bounded_default(
-        self, section: JsonObject, type_: Type, given: JsonValue | None
-    ) -> tuple[Value, int | float | None, int | float | None]:
+    def bounded_default(self, section: JsonObject, ty: Type) -> tuple[Value, int | float | None, int | float | None]:
         """Read the default of a field or parameter, its `minimum` and its `maximum`; None for each that is absent."""
+        given = self.shape.get(section, "default")
         bounds: list[int | float | None] = []
         for key in ("minimum", "maximum"):
             bound = self.shape.get(section, key)
-            if bound is not None and not type_.is_numeric:
+            if bound is not None and not (ty.is_numeric or ty.is_error):
                 self.problems.report(catalogue.bound_of_no_number(bound.span, key))
-                bound = None
-            literal = self.typed_literal(bound, type_, f"`{key}`")
+            literal = self.typed_literal(bound, ty, f"`{key}`") if ty.is_numeric else None
             bounds.append(literal if isinstance(literal, int | float) else None)
         minimum, maximum = bounds
-        default = self.typed_literal(given, type_, "`default`")
+        default = self.typed_literal(given, ty, "`default`")
         if minimum is not None and maximum is not None and minimum > maximum:
             self.problems.report(catalogue.bounds_exchanged(section.span))
-        elif isinstance(default, int | float) and given is not None and _is_outside(default, minimum, maximum):
-            self.problems.report(catalogue.default_outside(given.span, default))
+        elif given is not None and isinstance(default, int | float):
+            low, high = (-inf if minimum is None else minimum), (inf if maximum is None else maximum)
+            if not low <= default <= high:
+                self.problems.report(catalogue.default_outside(given.span, default))
         return default, minimum, maximum
 
-    def enum_values(self, value: JsonValue | None) -> tuple[surface.EnumValue, ...]:
+    def enum_values(self, value: JsonValue | None) -> tuple[nodes.EnumValue, ...]:
         """Return the values; none if they are absent or wrong."""
         if value is None:
             return ()
         if isinstance(value, JsonObject):
-            pairs = [(member.key, self.shape.string(member.value, "a value's description")) for member in value.members]
+            pairs = [(item.key, item.value) for item in value.members]
+            described = [(key, self.shape.string(about, "a value's description")) for key, about in pairs]
         elif isinstance(value, JsonArray):
             texts = [self.shape.text(item, "an enum's value") for item in value.items]
-            pairs = [(text, "") for text in texts if text is not None]
-            if len(pairs) < len(value.items):
+            described = [(text, "") for text in texts if text is not None]
+            if len(described) < len(texts):
                 return ()
+            self.unique([text for text, _ in described], "value")
         else:
             self.shape.wrong_type(value, "`values`", "an object of descriptions or a list", '{"none": "…"} or ["none"]')
             return ()
-        if len(pairs) > limits.ENUM_VALUES:
-            self.shape.too_many(value.span, "`values`", len(pairs), limits.ENUM_VALUES)
+        if len(described) > limits.ENUM_VALUES:
+            self.shape.too_many(value.span, "`values`", len(described), limits.ENUM_VALUES)
             return ()
-        if not pairs:
+        if not described:
             self.problems.report(catalogue.empty_enum(value.span))
-        found: dict[str, surface.EnumValue] = {}
-        for key, description in pairs:
-            named = Named(key.span, key.value)
+        found: dict[str, nodes.EnumValue] = {}
+        for key, about in described:
             if not key.value:
                 self.problems.report(catalogue.empty_enum_value(key.span))
-                continue
-            if isinstance(value, JsonArray):  # duplicate keys of an object have been reported
-                self.unique(named, found, "value")
-            found.setdefault(key.value, surface.EnumValue(named, description))
+            else:
+                found.setdefault(key.value, nodes.EnumValue(key.value, about))
         return tuple(found.values())
 
-    def typed_literal(self, value: JsonValue | None, type_: Type, what: str) -> Value:
+    def typed_literal(self, value: JsonValue | None, ty: Type, what: str) -> Value:
         """Return a literal of the type, or None if it is absent or wrong."""
-        literal = self.shape.literal(value, what) if value is not None else None
-        if literal is None:
+        literal = self.shape.literal(value, what)
+        if literal is None or ty.is_error:
             return None
         found = literal.value
-        if type_.values is not None and isinstance(found, str) and found not in type_.values:
-            help = did_you_mean(found, type_.values, what="values")
+        if ty.values is not None and isinstance(found, str) and found not in ty.values:
+            help = did_you_mean(found, ty.values, what="values")
             self.problems.report(catalogue.unknown_value(literal.span, found, help))
             return None
-        sort = _PYTHON_TYPES[type_.base.value]
-        if not isinstance(found, sort) or (isinstance(found, bool) and bool not in sort):
-            self.problems.report(catalogue.wrong_literal(literal.span, what, type_.noun))
+        if found is None or not fits(type_of(found), ty):
+            self.problems.report(catalogue.wrong_literal(literal.span, what, ty.noun))
             return None
-        if type_.base is NUMBER.base and isinstance(found, int | float):
+        if ty.base is NUMBER.base and isinstance(found, int | float):
             if abs(found) > limits.INPUT_MAX:
                 self.problems.report(catalogue.input_out_of_range(literal.span, what))
                 return None
             return float(found)
         return found
-
-    def declared(
-        self, value: JsonValue | None, what: str, standard: dict[str, Type]
-    ) -> tuple[surface.DeclaredField, ...]:
-        """Return the further fields of `meta` or `context`; `what` is the key."""
-        namespace = what.strip("`").rsplit(".", 1)[-1]
-        if value is not None and not (isinstance(value, JsonArray) and len(value.items) <= limits.FIELDS):
-            self.incomplete.add(namespace)
-        declared: dict[str, surface.DeclaredField] = {}
-        for item in self.shape.list(value, what, limits.FIELDS, '[{"name": …, "type": …}, …]'):
-            section = self.shape.object(item, "a declared field")
-            found = self.declared_field(section, namespace, standard) if section is not None else None
-            if found is None:
-                self.incomplete.add(namespace)
-                continue
-            self.unique(found.name, declared, "field")
-            declared.setdefault(found.name.text, found)
-        return tuple(declared.values())
-
-    def declared_field(
-        self, section: JsonObject, namespace: str, standard: dict[str, Type]
-    ) -> surface.DeclaredField | None:
-        shape, is_context = self.shape, namespace == "context"
-        shape.keys(section, CONTEXT_FIELD_KEYS if is_context else DECLARED_KEYS, "a declared field")
-        self.allow(section)
-        name = shape.name(shape.need(section, "name", "the field", '"name": such as "severity"'), "a field")
-        type_, values = self.type_of(section)
-        nullable = shape.boolean(shape.get(section, "nullable"), "`nullable`")
-        description = shape.string(shape.get(section, "description"), "`description`")
-        path = self.path(shape.get(section, "path")) if is_context else ()
-        if name is None:
-            return None
-        known = standard.get(name.text)
-        if known is not None and (path or not (type_.is_error or known.base is type_.base)):
-            is_other_type = not type_.is_error and known.base is not type_.base
-            self.problems.report(catalogue.standard_field(name.span, name.text, known.noun if is_other_type else ""))
-            type_ = ERROR if is_other_type else type_  # so that its uses are not reported as well
-        type_ = type_.or_null() if nullable and not type_.is_error else type_
-        return surface.DeclaredField(name, type_, description, values, path)
 
     def path(self, value: JsonValue | None) -> tuple[str, ...]:
         """Read the keys that lead to a field's value in the business object; none if there is no `path`."""
@@ -326,43 +396,9 @@ class Sections:
             self.problems.report(catalogue.invalid_path(value.span))
         return tuple(keys)
 
-    def parameters(self) -> tuple[surface.Parameter, ...]:
-        value = self.shape.get(self.document, "parameters")
-        example = '{"AS_OF_YEAR": {"type": "integer", "default": 2025}}'
-        section = self.shape.object(value, "`parameters`", example) if value is not None else None
-        if section is not None and len(section.members) > limits.PARAMETERS:
-            self.shape.too_many(section.span, "`parameters`", len(section.members), limits.PARAMETERS)
-            section = None
-        if value is not None and section is None:
-            self.incomplete.add("param")
-        found: list[surface.Parameter] = []
-        for member in section.members if section is not None else ():
-            name = self.shape.name(member.key, "a parameter")
-            body = self.shape.object(member.value, "a parameter", '{"type": "integer", "default": 2025}')
-            if name is None:
-                self.incomplete.add("param")
-            else:
-                parameter = self.parameter(name, body) if body else None
-                found.append(parameter or surface.Parameter(name, ERROR, None, None, None, ""))
-        return tuple(found)
-
-    def parameter(self, name: Named, body: JsonObject) -> surface.Parameter | None:
+    def review_handling(self) -> nodes.ReviewHandling | None:
         shape = self.shape
-        shape.keys(body, PARAMETER_KEYS, "a parameter")
-        self.allow(body)
-        kind = shape.text(shape.need(body, "type", "the parameter", '"type": "integer"'), "`type`")
-        chosen = shape.choice(kind, "type", tuple(SCALARS)) if kind else None
-        default_value = shape.need(body, "default", "the parameter", '"default": the value if none is given')
-        if chosen is None:
-            return None
-        type_ = SCALARS[chosen]
-        default, minimum, maximum = self.bounded_default(body, type_, default_value)
-        description = shape.string(shape.get(body, "description"), "`description`")
-        return surface.Parameter(name, type_, default, minimum, maximum, description)
-
-    def review_handling(self) -> surface.ReviewHandling | None:
-        value, shape = self.shape.get(self.document, "review_handling"), self.shape
-        section = shape.object(value, "`review_handling`") if value is not None else None
+        section = shape.object(shape.get(self.document, "review_handling"), "`review_handling`")
         if section is None:
             return None
         shape.keys(section, REVIEW_HANDLING_KEYS, "`review_handling`")
@@ -370,25 +406,21 @@ class Sections:
         word = shape.need(section, "strategy", "`review_handling`", '"strategy": "truncate_head"')
         strategy = shape.text(word, "`strategy`")
         chosen = shape.choice(strategy, "strategy", STRATEGIES) if strategy else None
-        most = shape.whole(length, "`max_length`", 1, limits.REVIEW_CHARACTERS) if length is not None else None
-        return surface.ReviewHandling(most, chosen) if most and chosen else None
+        most = shape.whole(length, "`max_length`", 1, limits.REVIEW_CHARACTERS)
+        return nodes.ReviewHandling(most, chosen) if most and chosen else None
 
     def output(self, value: JsonValue | None, key: str) -> tuple[Named, ...]:
         if isinstance(value, JsonArray) and not value.items:
             self.problems.report(catalogue.empty_output(value.span, key))
-        names: dict[str, Named] = {}
-        for item in self.shape.list(value, f"`{key}`", limits.OUTPUTS, '["SCORE"]'):
-            text = self.shape.text(item, f"a name in `{key}`")
-            if text is not None:
-                named = Named(text.span, text.value)
-                self.unique(named, names, "output")
-                names.setdefault(text.value, named)
-        return tuple(names.values())
+        items = self.shape.list(value, f"`{key}`", limits.OUTPUTS, '["SCORE"]')
+        texts = [text for item in items if (text := self.shape.text(item, f"a name in `{key}`")) is not None]
+        return tuple(self.unique(texts, "output").values())
 
-    def unique(self, name: Named, taken: Mapping[str, object], what: str) -> None:
-        if name.text in taken:
-            self.problems.report(catalogue.duplicate(name.span, what, name.text))
-
-
-def _is_outside(value: float, minimum: float | None, maximum: float | None) -> bool:
-    return (minimum is not None and value < minimum) or (maximum is not None and value > maximum)
+    def unique(self, texts: Sequence[JsonString], what: str) -> dict[str, Named]:
+        """Return each string once; report those that occur again."""
+        found: dict[str, Named] = {}
+        for text in texts:
+            if text.value in found:
+                self.problems.report(catalogue.duplicate(text.span, what, text.value))
+            found.setdefault(text.value, Named(text.span, text.value))
+        return found

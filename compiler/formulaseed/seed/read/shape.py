@@ -24,18 +24,16 @@ from formulaseed.source.text import Span
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 KEY_ALIASES: dict[str, tuple[str, ...]] = {
-    "formula": ("expr", "value"), "expression": ("expr", "formula", "value"), "expr": ("formula", "value"), "if": ("when",),
-    "condition": ("when", "where", "expr"), "conditions": ("where", "rules", "args"), "filter": ("where",),
-    "fields": ("field",), "values": ("table", "value"),
-    "mapping": ("table",), "map": ("table",), "result": ("then", "value"), "otherwise": ("else", "default"),
-    "steps": ("compute",), "outputs": ("output",), "keyword": ("keywords",), "desc": ("description",),
-    "field": ("expr", "source", "name"), "mode": ("match",), "operation": ("op",), "type": ("op", "kind"), "kind": ("op", "type"),
-    "step": ("name",), "id": ("name",), "options": ("values",), "choices": ("values",),
-    "value": ("then", "expr"), "default": ("else",),
-    "min": ("minimum",), "max": ("maximum",), "cases": ("rules",), "input": ("source",),
-    "children": ("args",), "operands": ("args",), "name": ("aspect",),
-    "regex": ("pattern",), "gold": ("gold_restaurant",), "persona": ("scenario",), "query": ("text",),
-    "request": ("text",), "true_not": ("not_true",),
+    "formula": ("expr", "value"), "expression": ("expr", "formula", "value"), "expr": ("formula", "value"),
+    "if": ("when",), "condition": ("when", "where", "expr"), "conditions": ("where", "rules", "args"),
+    "filter": ("where",), "fields": ("field",), "values": ("table", "value"), "mapping": ("table",), "map": ("table",),
+    "result": ("then", "value"), "otherwise": ("else", "default"), "steps": ("compute",), "outputs": ("output",),
+    "keyword": ("keywords",), "desc": ("description",), "field": ("expr", "source", "name"), "mode": ("match",),
+    "operation": ("op",), "type": ("op", "kind"), "kind": ("op", "type"), "step": ("name",), "id": ("name",),
+    "options": ("values",), "choices": ("values",), "value": ("then", "expr"), "default": ("else",), "min": ("minimum",),
+    "max": ("maximum",), "cases": ("rules",), "input": ("source",), "children": ("args",), "operands": ("args",),
+    "name": ("aspect",), "regex": ("pattern",), "gold": ("gold_restaurant",), "persona": ("scenario",),
+    "query": ("text",), "request": ("text",), "true_not": ("not_true",),
 }  # fmt: skip
 """Keys of other formats, with those that they may be here."""
 
@@ -61,8 +59,8 @@ class Shape:
         self._resembling: dict[tuple[int, str], JsonValue | None] = {}
         """By object and known key: the value of the unknown key that resembles it, so that it is not reported as missing."""
 
-    def object(self, value: JsonValue, what: str, example: str = "") -> JsonObject | None:
-        if isinstance(value, JsonObject):
+    def object(self, value: JsonValue | None, what: str, example: str = "") -> JsonObject | None:
+        if value is None or isinstance(value, JsonObject):
             return value
         self.wrong_type(value, what, "an object", example)
         return None
@@ -84,10 +82,11 @@ class Shape:
         for sentence in self.list(section.get("sources"), "`sources`", limits.SOURCES):
             self.text(sentence, "a sentence of `sources`")
 
-    def text(self, value: JsonValue | None, what: str) -> JsonString | None:
+    def text(self, value: JsonValue | None, what: str, example: str = "") -> JsonString | None:
         if value is None or isinstance(value, JsonString):
             return value
-        self.wrong_type(value, what, "a string", f'"{value.value}"' if isinstance(value, JsonNumber) else "")
+        written = f'"{value.value}"' if isinstance(value, JsonNumber) else ""
+        self.wrong_type(value, what, "a string", example or written)
         return None
 
     def string(self, value: JsonValue | None, what: str) -> str:
@@ -103,8 +102,10 @@ class Shape:
         self.wrong_type(value, what, "true or false")
         return False
 
-    def whole(self, value: JsonValue, what: str, least: int, most: int) -> int | None:
+    def whole(self, value: JsonValue | None, what: str, least: int, most: int) -> int | None:
         """Return an integer between two bounds, both inclusive."""
+        if value is None:
+            return None
         if isinstance(value, JsonNumber) and isinstance(value.value, int) and least <= value.value <= most:
             return value.value
         self.problems.report(catalogue.out_of_range(value.span, what, "an integer", least, most))
@@ -117,7 +118,9 @@ class Shape:
         self.problems.report(catalogue.out_of_range(value.span, what, "a number", least, most))
         return None
 
-    def literal(self, value: JsonValue, what: str) -> ast.Literal | None:
+    def literal(self, value: JsonValue | None, what: str) -> ast.Literal | None:
+        if value is None:
+            return None
         if isinstance(value, JsonString | JsonNumber | JsonLiteral):
             return ast.Literal(value.span, value.value)
         self.wrong_type(value, what, "a number, a string, true, false or null")

@@ -8,21 +8,20 @@ computed before the formula, and must not fail if the formula does not evaluate 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from formulaseed import limits
 from formulaseed.diagnostics.catalogue import seed as catalogue
-from formulaseed.diagnostics.model import Problems
+from formulaseed.diagnostics.model import Problems, one_line
 from formulaseed.language import ast
 from formulaseed.language.functions import is_partial
-from formulaseed.language.types import Base
+from formulaseed.language.types import BOOLEAN, NUMBER, Type, type_of
 from formulaseed.seed import surface
-from formulaseed.seed.read.conditions import all_of
-from formulaseed.seed.read.v1_names import Inputs
-from formulaseed.seed.surface import Named
-from formulaseed.source.text import Span
+from formulaseed.seed.surface import AggregateCall, Named, mapped
 
 Key = tuple[object, ...]
+_Guards = tuple[ast.Expr, ...]
 
 _NAME_CHARACTERS = 80
 
@@ -30,37 +29,109 @@ _NAME_CHARACTERS = 80
 class Parts:
     """The steps made so far, those of the author and their parts."""
 
-    def __init__(self, inputs: Inputs, taken: set[str], problems: Problems) -> None:
-        self.inputs = inputs
+    def __init__(self, types: Mapping[str, Type], taken: set[str], problems: Problems) -> None:
+        self.types: dict[str, Type | None] = dict(types)
         self.problems = problems
         self.steps: list[surface.Step] = []
         self._taken = taken
         self._names: dict[Key, str] = {}
         self._counted: dict[str, frozenset[Key]] = {}
-        self._kinds: dict[str, Base | None] = {}
         self._guard_size = 0
         self._number = 0
+        self._owner = ""
 
-    def add(self, name: Named, place: Span, operation: surface.Operation) -> None:
-        """Add a step of the author."""
+    def add(self, step: surface.Step) -> None:
+        """Add a step of the author, behind a part for each aggregate inside its formula."""
         self._guard_size = 0
-        self._note(name.text, operation)
-        self.steps.append(surface.Step(name, place, operation))
+        self._owner = step.name.text
+        operation = step.operation
+        if isinstance(operation, surface.Formula):
+            found = self._hoisted(operation.expression, (), is_whole=True)
+            operation = found.operation if isinstance(found, AggregateCall) else surface.Formula(found)
+        self._note(step.name.text, operation)
+        self.steps.append(replace(step, operation=operation))
 
-    def value_of(self, operation: surface.Aggregate, span: Span, owner: str, written: str) -> ast.Expr:
-        """Return the value of an aggregate in the formula of the step `owner`; `written` is how it is written there."""
+    def _hoisted(self, node: ast.Expr, guards: _Guards, *, is_whole: bool = False) -> ast.Expr:
+        """Return the expression with names in place of the aggregates, but for one that is the whole.
+
+        `guards` are the conditions behind which it is evaluated.
+        """
+        found = node
+        match node:
+            case AggregateCall():
+                found = replace(node, operation=self._guarded(node, guards))
+            case ast.Conditional():
+                found = self._conditional(node, guards)
+            case ast.Logical(_, operator, operands):
+                done: list[ast.Expr] = []
+                for operand in operands:
+                    done.append(self._hoisted(operand, guards))
+                    guards = (*guards, *self._test(done[-1], operator == "and"))
+                return replace(node, operands=tuple(done))
+            case ast.Comparison(span, first, operators, rest):
+                first, done = (
+                    self._hoisted(first, guards),
+                    [],
+                )  # what is behind the first pair is evaluated if that holds
+                for operand in rest:
+                    before = ast.Comparison(span, first, operators[: len(done)], tuple(done))
+                    done.append(self._hoisted(operand, (*guards, before) if done else guards))
+                return ast.Comparison(span, first, operators, tuple(done))
+            case _:
+                return mapped(node, self._hoisted, guards)
+        return found if is_whole else self._named(found)
+
+    def _conditional(self, node: ast.Conditional, guards: _Guards) -> ast.Expr:
+        """Return the conditional; `max(…) if extractions else 0` is the extreme with a default."""
+        condition = self._hoisted(node.condition, guards)
+        when_true, when_false = self._test(condition, True), self._test(condition, False)
+        then = self._hoisted(node.then, (*guards, *when_true), is_whole=True)
+        otherwise = self._hoisted(node.otherwise, (*guards, *when_false), is_whole=True)
+        for tests, found, other in ((when_true, then, otherwise), (when_false, otherwise, then)):
+            default = folded(other)
+            if (
+                isinstance(found, AggregateCall)
+                and found.operation.function in ("max", "min")
+                and found.operation.default is None
+                and isinstance(default, ast.Literal)
+                and not isinstance(default.value, bool | str)
+                and any(self._asks_for(test, found.operation.where, guards) for test in tests)
+            ):
+                return AggregateCall(node.span, replace(found.operation, default=default), enclosed(node))
+        return ast.Conditional(node.span, condition, self._named(then), self._named(otherwise))
+
+    def _guarded(self, call: AggregateCall, guards: _Guards) -> surface.Aggregate:
+        """Return the aggregate with conditions that keep it from failing where the formula does not evaluate it."""
+        expression = call.operation.expression
+        expression = self._hoisted(expression, ()) if expression is not None else None
+        conditions = [self._hoisted(part, ()) for part in ast.conjuncts(call.operation.where)]
+        if any(self._may_fail(part) for part in (*conditions, *([expression] if expression else []))):
+            needed = [guard for guard in guards if not self._is_needless(guard, conditions)]
+            self._guard_size += sum(1 for guard in needed for _ in ast.walk(guard))
+            if self._guard_size > limits.FILTER_SIZE:
+                self.problems.report(catalogue.long_guards(call.span))
+                return replace(call.operation, where=ast.Invalid(call.span))
+            conditions = [*needed, *conditions]
+        return replace(call.operation, expression=expression, where=surface.all_of(conditions))
+
+    def _named(self, found: ast.Expr) -> ast.Expr:
+        """Return the name of the step that has the value of an aggregate; any other expression as it is."""
+        if not isinstance(found, AggregateCall):
+            return found
+        operation, span = found.operation, found.span
         key = _key(operation)
-        if key in self._names:
-            return ast.Name(span, self._names[key], written=written)
-        self._number += 1
-        if self._number > limits.STEPS:
-            if self._number == limits.STEPS + 1:
-                self.problems.report(catalogue.too_many_loops(span))
-            return ast.Invalid(span)
-        name = self._free(operation, owner)
-        self._note(name, operation)
-        self.steps.append(surface.Step(Named(span, name), span, operation, part_of=owner))
-        return ast.Name(span, name, written=written)
+        if key not in self._names:
+            self._number += 1
+            if self._number > limits.STEPS:
+                if self._number == limits.STEPS + 1:
+                    self.problems.report(catalogue.too_many_loops(span))
+                return ast.Invalid(span)
+            name = self._free(operation)
+            self._note(name, operation)
+            self.steps.append(surface.Step(Named(span, name), span, operation, part_of=self._owner))
+        else:
+            name = self._names[key]
+        return ast.Name(span, name, written=found.written)
 
     def used_steps(self) -> tuple[surface.Step, ...]:
         """Return the steps in their order, without parts that turned out not to be used."""
@@ -72,104 +143,74 @@ class Parts:
                 used.update(step.mentioned_names())
         return tuple(reversed(kept))
 
-    def condition(
-        self, guards: Sequence[ast.Expr], conditions: list[ast.Expr], element: ast.Expr | None, span: Span
-    ) -> ast.Expr | None:
-        """Return what an aggregate requires of a review: the loop's conditions, behind the guards that it needs."""
-        whole = [*conditions, *([element] if element else [])]
-        if not guards or not any(self._may_fail(part) for part in whole):
-            return all_of(conditions)
-        needed = [guard for guard in guards if not self._is_needless(guard, conditions)]
-        self._guard_size += sum(1 for guard in needed for _ in ast.walk(guard))
-        if self._guard_size > limits.FILTER_SIZE:
-            self.problems.report(catalogue.long_guards(span))
-            return ast.Invalid(span)
-        return all_of([*needed, *conditions])
-
-    def kind(self, node: ast.Expr) -> Base | None:
-        """Return boolean or number if the kind is apparent, else None."""
+    def kind(self, node: ast.Expr) -> Type | None:
+        """Return boolean or number if the type is apparent, else None."""
         match node:
-            case ast.Literal(_, value):
-                if isinstance(value, bool):
-                    return Base.BOOLEAN
-                return Base.NUMBER if isinstance(value, int | float) else None
             case ast.Comparison() | ast.Not():
-                return Base.BOOLEAN
+                return BOOLEAN
             case ast.Unary() | ast.Binary() | ast.Call():
-                return Base.NUMBER
-            case ast.Logical(_, _, operands):
-                return self._common(operands)
-            case ast.Conditional(_, _, then, otherwise):
-                return self._common((then, otherwise))
-            case ast.Name(_, text):
-                ty = self.inputs.type_of(text)
-                if ty is None or ty.nullable:
-                    return self._kinds.get(text)
-                return ty.base if ty.base is Base.BOOLEAN else Base.NUMBER if ty.is_numeric else None
+                return NUMBER
+            case ast.Logical() | ast.Conditional():
+                operands = node.operands if isinstance(node, ast.Logical) else (node.then, node.otherwise)
+                kinds = {self.kind(operand) for operand in operands}
+                return kinds.pop() if len(kinds) == 1 else None
+            case AggregateCall(_, operation):
+                return _type_of_aggregate(operation)
+            case ast.Literal(_, value):
+                ty: Type | None = type_of(value)
             case _:
-                return None
-
-    def test(self, node: ast.Expr, truth: bool) -> ast.Expr | None:
-        """Return the condition that a value is true, or false; None if its kind is not known."""
-        kind = self.kind(node)
-        if kind is Base.NUMBER:
-            zero = ast.Literal(node.span, 0)
-            return ast.Comparison(node.span, node, ("!=" if truth else "==",), (zero,))
-        if kind is None:
+                ty = self.types.get(node.text) if isinstance(node, ast.Name) else None
+        if ty is None or ty.nullable:
             return None
-        return node if truth else ast.Not(node.span, node)
+        return NUMBER if ty.is_numeric else ty if ty == BOOLEAN else None
 
-    def _common(self, operands: Sequence[ast.Expr]) -> Base | None:
-        kinds = {self.kind(operand) for operand in operands}
-        return kinds.pop() if len(kinds) == 1 else None
+    def _test(self, node: ast.Expr, truth: bool) -> _Guards:
+        """Return the condition that a value is true, or false; none if its kind is not known."""
+        kind = self.kind(node)
+        if kind == NUMBER:
+            zero = ast.Literal(node.span, 0)
+            return (ast.Comparison(node.span, node, ("!=" if truth else "==",), (zero,)),)
+        if kind is None:
+            return ()
+        return (node if truth else ast.Not(node.span, node),)
 
     def _note(self, name: str, operation: surface.Operation) -> None:
         """Remember what later formulas may ask of a step."""
-        match operation:
-            case surface.Aggregate(function, _, where, default):
-                is_present = default is not None and default.value is not None
-                self._kinds[name] = Base.NUMBER if function in ("count", "sum") or is_present else None
-                if function == "count":
-                    self._counted[name] = frozenset(_key(part) for part in ast.conjuncts(where))
-            case surface.Formula(expression):
-                self._kinds[name] = self.kind(expression)
-            case _:
-                self._kinds[name] = None
-        if isinstance(operation, surface.Aggregate) and all(
-            "." in node.text or node.text in self._kinds for node in _names(operation)
-        ):  # with a name that is unknown so far each use is reported in its own step
-            self._names.setdefault(_key(operation), name)
+        self.types[name] = self.kind(operation.expression) if isinstance(operation, surface.Formula) else None
+        if isinstance(operation, surface.Aggregate):
+            self.types[name] = _type_of_aggregate(operation)
+            if operation.function == "count":
+                self._counted[name] = _keys(operation.where)
+            nodes = ast.walk(operation.expression, operation.where)
+            if all("." in node.text or node.text in self.types for node in nodes if isinstance(node, ast.Name)):
+                self._names.setdefault(
+                    _key(operation), name
+                )  # else each use of an unknown name is reported in its step
 
-    def _free(self, operation: surface.Aggregate, owner: str) -> str:
+    def _free(self, operation: surface.Aggregate) -> str:
         """Return a name that nothing else has, and that no formula mentions."""
+        owner = self._owner
         name = f"{owner[:_NAME_CHARACTERS]}_{operation.function}"
         if operation.function == "count" and operation.where is None:
             name = "n_extractions"
         if owner.isupper():
             name = name.upper()
-        free, number = name, 1
-        while free in self._taken:
-            number += 1
-            free = f"{name}_{number}"
-        self._taken.add(free)
-        return free
+        return surface.free_name(name, self._taken)
 
     def _may_fail(self, expression: ast.Expr) -> bool:
         for node in ast.walk(expression):
-            if isinstance(node, ast.Binary) and is_partial(node.operator):
-                return True
-            if isinstance(node, ast.Call) and is_partial(node.name.text):
-                return True
-            if isinstance(node, ast.Name):
-                ty = self.inputs.type_of(node.text)
-                if ty.nullable if ty is not None else self._kinds.get(node.text) is None:
+            match node:
+                case ast.Binary(_, operator) if is_partial(operator):
+                    return True
+                case ast.Call(_, ast.Name(_, function)) if is_partial(function):
+                    return True
+                case ast.Name(_, text) if (ty := self.types.get(text)) is None or ty.nullable:
                     return True
         return False
 
-    def asks_for(self, guard: ast.Expr, where: ast.Expr | None, known: Sequence[ast.Expr]) -> bool:
+    def _asks_for(self, guard: ast.Expr, where: ast.Expr | None, known: Sequence[ast.Expr]) -> bool:
         """Return whether the guard says exactly that some reviews match, apart from what is known already."""
-        held = frozenset(_key(part) for condition in known for part in ast.conjuncts(condition))
-        return self._asked(guard) == frozenset(_key(part) for part in ast.conjuncts(where)) - held
+        return self._asked(guard) == _keys(where) - _keys(surface.all_of(known))
 
     def _is_needless(self, guard: ast.Expr, conditions: Sequence[ast.Expr]) -> bool:
         """Return whether the guard only says that some reviews match: without any, nothing can fail."""
@@ -195,12 +236,26 @@ class Parts:
 def enclosed(node: ast.Expr) -> str:
     """Return what the author wrote, as one operand of something else, on one line."""
     text: str = json.loads(f'"{node.span.source.text[node.span.start : node.span.end]}"')
-    line = " ".join(text.split())
+    line = one_line(text)
     return f"({line})" if isinstance(node, ast.Logical | ast.Conditional) else line
 
 
-def _names(operation: surface.Aggregate) -> Iterator[ast.Name]:
-    return (node for node in ast.walk(operation.expression, operation.where) if isinstance(node, ast.Name))
+def folded(default: ast.Expr) -> ast.Expr:
+    """Return a number with its sign as one literal."""
+    match default:
+        case ast.Unary(span, sign, ast.Literal(_, int() | float() as number)) if not isinstance(number, bool):
+            return ast.Literal(span, -number if sign == "-" else number)
+        case _:
+            return default
+
+
+def _type_of_aggregate(operation: surface.Aggregate) -> Type | None:
+    is_present = operation.default is not None and operation.default.value is not None
+    return NUMBER if operation.function in ("count", "sum") or is_present else None
+
+
+def _keys(condition: ast.Expr | None) -> frozenset[Key]:
+    return frozenset(_key(part) for part in ast.conjuncts(condition))
 
 
 def _key(node: object) -> Key:

@@ -6,7 +6,7 @@ In: the text with its diagnostics. Out: the text with the changes, everything el
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Collection, Iterable
 
 from formulaseed.diagnostics.model import Diagnostic
 from formulaseed.seed import surface
@@ -52,11 +52,9 @@ def _replacement(found: Diagnostic) -> str:
 
 def _unused(program: surface.Program) -> set[str]:
     """The names, without their namespaces, of what the program defines and does not mention."""
-    steps = (*program.steps, *program.nameless)
-    names = [*(each.name for each in program.fields), *(each.name for each in (*program.meta, *program.context))]
-    names += [*(each.name for each in program.parameters), *(step.name for step in steps)]
-    mentioned = {_bare(name) for step in steps for name in step.mentioned_names()}
-    return {name.text for name in names} - mentioned - {name.text for name in program.output}
+    names = {*(_bare(name) for name in program.declared_at), *(step.name.text for step in program.steps)}
+    mentioned = {_bare(name) for step in (*program.steps, *program.nameless) for name in step.mentioned_names()}
+    return names - mentioned - {name.text for name in program.output}
 
 
 def _bare(name: str) -> str:
@@ -66,24 +64,24 @@ def _bare(name: str) -> str:
 
 def with_fixes(text: str, found: Iterable[Diagnostic]) -> str:
     """Return the text with every suggestion applied; none overlaps another, and they are in the order of the file."""
+    return _replaced(text, [(d.span, _replacement(d)) for d in found])
+
+
+def _replaced(text: str, changes: Iterable[tuple[Span, str]]) -> str:
     parts: list[str] = []
     last = 0
-    for d in found:
-        parts += [text[last : d.span.start], _replacement(d)]
-        last = d.span.end
+    for span, replacement in changes:
+        parts += [text[last : span.start], replacement]
+        last = span.end
     return "".join([*parts, text[last:]])
 
 
 def is_fixed(before: Iterable[Diagnostic], after: Iterable[Diagnostic]) -> bool:
     """Return whether there are fewer errors after a change, none of them new, and nothing has become constant by it."""
-    left = _counted(before, lambda d: d.severity == "error")
-    found = _counted(after, lambda d: d.severity == "error")
-    constant = [_counted(each, lambda d: d.code in _CONSTANT) for each in (before, after)]
-    return found < left and constant[1] <= constant[0]
-
-
-def _counted(diagnostics: Iterable[Diagnostic], chosen: Callable[[Diagnostic], bool]) -> Counter[tuple[str, str]]:
-    return Counter((d.code, d.message) for d in diagnostics if chosen(d))
+    old, new = [Counter((d.code, d.message, d.severity == "error") for d in each) for each in (before, after)]
+    errors = [Counter({key: n for key, n in each.items() if key[2]}) for each in (old, new)]
+    constants = [Counter({key: n for key, n in each.items() if key[0] in _CONSTANT}) for each in (old, new)]
+    return errors[1] < errors[0] and constants[1] <= constants[0]
 
 
 def with_steps_sorted(text: str, tree: JsonValue, program: surface.Program) -> str:
@@ -94,10 +92,5 @@ def with_steps_sorted(text: str, tree: JsonValue, program: surface.Program) -> s
     order, cycle = dependency_order(program)
     if cycle:
         return text
-    spans = [item.span for item in compute.items]
-    parts: list[str] = []
-    last = 0
-    for slot, index in zip(spans, order, strict=True):
-        parts += [text[last : slot.start], text[spans[index].start : spans[index].end]]
-        last = slot.end
-    return "".join([*parts, text[last:]])
+    written = [text[item.span.start : item.span.end] for item in compute.items]
+    return _replaced(text, [(item.span, written[index]) for item, index in zip(compute.items, order, strict=True)])

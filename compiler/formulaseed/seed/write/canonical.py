@@ -8,7 +8,7 @@ editors and not part of the policy: `fmt` keeps it, the hash leaves it out.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from graphlib import CycleError, TopologicalSorter
 from heapq import heappop, heappush
 
@@ -27,47 +27,35 @@ _STEP = (
     "name", "op", "extraction", "meta", "context", "source", "field", "expr", "value", "table", "match", "where",
     "rules", "default", "sources", "allow",
 )  # fmt: skip
-_RULE = ("when", "then", "else")
+_INPUTS = {"/context": _FIELD, "/parameters/*": _FIELD}
+_V1 = {"": V1_KEYS, **_INPUTS, "/extraction_fields": _FIELD, "/compute_dag": V1_STEP_KEYS}
+_V2 = {
+    "": V2_KEYS,
+    **_INPUTS,
+    "/extract": EXTRACT_KEYS,
+    "/extract/fields": _FIELD,
+    "/extract/meta": _FIELD,
+    "/compute": _STEP,
+    "/compute/rules": ("when", "then", "else"),
+}
+"""The order of the keys by place, without positions in lists."""
 
 
 def canonical(seed: Plain) -> Plain:
     """Return the seed with its keys in the order of its version; unknown keys keep theirs, at the end."""
     if not isinstance(seed, dict):
         return seed
-    if is_v1(seed):
-        top = _each(_inputs(_ordered(seed, V1_KEYS)), "extraction_fields", _FIELD)
-        return _each(top, "compute_dag", V1_STEP_KEYS)
-    top = _ordered(seed, V2_KEYS)
-    if isinstance(top.get("extract"), dict):
-        extract = _ordered(top["extract"], EXTRACT_KEYS)
-        top["extract"] = _each(_each(extract, "fields", _FIELD), "meta", _FIELD)
-    top = _each(_inputs(top), "compute", _STEP)
-    steps = top.get("compute")
-    if isinstance(steps, list):
-        top["compute"] = [_each(step, "rules", _RULE) if isinstance(step, dict) else step for step in steps]
-    return top
+    return _ordered(seed, "", _V1 if is_v1(seed) else _V2)
 
 
-def _inputs(top: dict[str, Plain]) -> dict[str, Plain]:
-    """Return the seed with its declared fields and parameters in order, which both versions have."""
-    parameters = top.get("parameters")
-    if isinstance(parameters, dict):
-        top = {**top, "parameters": {name: _ordered(body, _FIELD) for name, body in parameters.items()}}
-    return _each(top, "context", _FIELD)
-
-
-def _ordered(value: Plain, keys: Sequence[str]) -> dict[str, Plain]:
+def _ordered(value: Plain, place: str, orders: Mapping[str, Sequence[str]]) -> Plain:
+    if isinstance(value, list):
+        return [_ordered(item, place, orders) for item in value]
     if not isinstance(value, dict):
-        return value  # type: ignore[return-value]  # malformed: left as it is
-    known = {key: value[key] for key in keys if key in value}
-    return {**known, **{key: item for key, item in value.items() if key not in known}}
-
-
-def _each(value: dict[str, Plain], key: str, keys: Sequence[str]) -> dict[str, Plain]:
-    items = value.get(key)
-    if isinstance(items, list):
-        return {**value, key: [_ordered(item, keys) for item in items]}
-    return value
+        return value
+    first = [key for key in orders.get(place, ()) if key in value]
+    places = {key: f"{place}/{'*' if place == '/parameters' else key}" for key in (*first, *value)}
+    return {key: _ordered(value[key], inside, orders) for key, inside in places.items()}
 
 
 def sha256(seed: Plain) -> str:
@@ -96,15 +84,11 @@ def _layout(value: Plain, indent: int, used: int) -> str:
     if indent > 0 and used + len(flat) <= WIDTH and not is_section:
         return flat
     inner = " " * (indent + 2)
+    opening, closing = "{}" if isinstance(value, dict) else "[]"
+    entries = [("", item) for item in value]
     if isinstance(value, dict):
-        opening, closing = "{", "}"
-        items = []
-        for key, item in value.items():
-            head = f"{json.dumps(key, ensure_ascii=False)}: "
-            items.append(f"{inner}{head}{_layout(item, indent + 2, len(inner) + len(head) + 1)}")
-    else:
-        opening, closing = "[", "]"
-        items = [f"{inner}{_layout(item, indent + 2, len(inner) + 1)}" for item in value]
+        entries = [(f"{json.dumps(key, ensure_ascii=False)}: ", item) for key, item in value.items()]
+    items = [f"{inner}{head}{_layout(item, indent + 2, len(inner) + len(head) + 1)}" for head, item in entries]
     return f"{opening}\n" + ",\n".join(items) + f"\n{' ' * indent}{closing}"
 
 

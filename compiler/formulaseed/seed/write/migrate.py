@@ -10,14 +10,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from formulaseed.language import ast
 from formulaseed.language.functions import FUNCTIONS
 from formulaseed.language.printer import expression_text
 from formulaseed.language.types import Value
 from formulaseed.seed import surface
-from formulaseed.seed.read.condition_objects import Object, Test, as_tests, merge
-from formulaseed.seed.read.conditions import all_of
+from formulaseed.seed.read.conditions import Object, Test, as_tests, merge
 from formulaseed.source.json_reader import Plain
 from formulaseed.source.text import Span
 
@@ -41,17 +41,16 @@ class Migration:
     left_out: list[str] = field(default_factory=list)
 
 
-def migrate(seed: Mapping[str, Plain], program: surface.Program) -> Migration:
+def migrate(seed: Mapping[str, Any], program: surface.Program) -> Migration:
     """Rewrite a seed v1 as v2."""
     moved: Object = {key: seed[key] for key in _KEPT if key in seed}
     if program.keywords:
         moved["filter"] = {"keywords": [keyword.text for keyword in program.keywords]}
     fields = seed["extraction_fields"]
-    assert isinstance(fields, list)
-    moved["extract"] = {"fields": [_field(item) for item in fields]}
+    moved["extract"] = {"fields": [{"name": field["name"], "type": "enum", **field} for field in fields]}
     migration = Migration(moved)
     writer = _Writer(program, migration.not_moved)
-    written = {step["name"]: step for step in _objects(seed["compute_dag"])}
+    written = {step["name"]: step for step in seed["compute_dag"]}
     for step in program.steps:
         writer.step(step)
         allowed = written.get(step.name.text, {}).get("allow")
@@ -67,19 +66,6 @@ def migrate(seed: Mapping[str, Plain], program: surface.Program) -> Migration:
             f"the descriptions of {', '.join(f'`{name}`' for name in described)}: steps have none"
         )
     return migration
-
-
-def _field(item: Plain) -> Plain:
-    assert isinstance(item, dict)
-    name, rest = item["name"], {key: value for key, value in item.items() if key != "name"}
-    return {"name": name, "type": "enum", **rest}
-
-
-def _objects(items: Plain) -> Iterator[Object]:
-    assert isinstance(items, list)
-    for item in items:
-        assert isinstance(item, dict)
-        yield item
 
 
 class _Writer:
@@ -152,7 +138,7 @@ class _Writer:
         parts = ast.conjuncts(where)
         for index, part in enumerate(parts):
             if any(isinstance(node, ast.Name) and "." not in node.text for node in ast.walk(part)):  # a step
-                return self._object(tests), all_of(parts[index:])
+                return self._object(tests), surface.all_of(parts[index:])
             tests += as_tests(part) or [(self._filter(expr=expression_text(part)), True)]
         return self._object(tests), None
 
@@ -167,11 +153,7 @@ class _Writer:
     def _filter(self, **parts: Plain) -> str:
         """Add a filter, and return the key that tests it."""
         suffix = "_WHERE" if self.name.isupper() else "_where"
-        name, number = f"{self.name[:80]}{suffix}", 1
-        while name in self.taken:
-            number += 1
-            name = f"{self.name[:80]}{suffix}_{number}"
-        self.taken.add(name)
+        name = surface.free_name(f"{self.name[:80]}{suffix}", self.taken)
         self.steps.append({"name": name, "op": "define_filter", **parts})
         return f"${name}"
 

@@ -1,0 +1,245 @@
+"""A document as a seed of either version, as a `surface.Program`; and whether a file holds a seed or requests.
+
+In: the document's JSON tree. Out: the program; every deviation from the format is a diagnostic. Names inside formulas of a
+seed v2 are not looked up here. Source: the specification; of seed v1, the two-phase design's section on the Formula Seed.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+
+from formulaseed import limits
+from formulaseed.diagnostics.catalogue import seed as catalogue
+from formulaseed.diagnostics.model import Problems
+from formulaseed.diagnostics.suggestions import did_you_mean
+from formulaseed.ir import nodes
+from formulaseed.language.parser import parse_v1_formula
+from formulaseed.language.types import enum_of
+from formulaseed.seed import standard_fields, surface
+from formulaseed.seed.operations import OPERATIONS, Key, OperationSpec, all_step_keys, foreign_operations, step_keys
+from formulaseed.seed.read.conditions import Names
+from formulaseed.seed.read.sections import (
+    EXTRACT_KEYS,
+    FILTER_KEYS,
+    V1_KEYS,
+    V1_STEP_KEYS,
+    V2_KEYS,
+    Sections,
+    Types,
+    is_v1,
+)
+from formulaseed.seed.read.shape import first_character
+from formulaseed.seed.read.steps import READERS, Arguments
+from formulaseed.seed.read.v1_formulas import lower_formulas
+from formulaseed.seed.surface import Named
+from formulaseed.source.json_reader import JsonArray, JsonObject, JsonString, JsonValue, json_lines
+from formulaseed.source.text import Source
+
+_REQUEST = {"gold_restaurant", "structure", "shorthand", "scenario"}
+_SEED = {"task_name", "compute", "extract", "output", "compute_dag"}
+_ENDINGS = (".jsonl", ".jsonl.gz", ".ndjson")
+PLACEHOLDERS = ("review_text", "review_date", "review_stars", "review_useful")
+_PLACEHOLDER = re.compile(r"\{\{|\}\}|\{([A-Za-z_][A-Za-z0-9_]*)\}")
+
+
+def lower_document(document: JsonValue, problems: Problems) -> surface.Program | None:
+    """Lower a seed of either version; None if the document is none, or so little of it that nothing more can be said."""
+    if isinstance(document, JsonArray) and len(document.items) == 1 and _is_seed(document.items[0]):
+        problems.report(catalogue.no_seed(document.span, "`[` and `]`"))
+        return None
+    if not isinstance(document, JsonObject):
+        problems.report(catalogue.no_seed(document.span, ""))
+        return None
+    wrapper = document.members[0] if len(document.members) == 1 else None
+    if wrapper is not None and _is_seed(wrapper.value) and wrapper.key.value not in {*V1_KEYS, *V2_KEYS}:
+        problems.report(catalogue.wrapped_seed(wrapper.key.span, wrapper.key.value))
+        return None
+    reader = _SeedV1 if is_v1([key.value for key in document.names()]) else _SeedV2
+    return reader(document, problems).program()
+
+
+def _is_seed(value: JsonValue) -> bool:
+    """Return whether a value has the keys of a seed."""
+    return isinstance(value, JsonObject) and len({key.value for key in value.names()} & {*V1_KEYS, *V2_KEYS}) >= 2
+
+
+def holds_requests(source: Source) -> bool:
+    """Return whether the text is requests rather than a seed: by the file's name, else by the keys of its first line.
+
+    A request that is laid out over several lines counts too, so that it is reported as what it is.
+    """
+    if source.name.endswith(_ENDINGS):
+        return True
+    first = next(json_lines(source), None)
+    for text in (source.text[first.start : first.end] if first is not None else "", source.text):
+        try:
+            value = json.loads(text)
+        except (ValueError, RecursionError):
+            continue
+        return isinstance(value, Mapping) and bool(_REQUEST & set(value)) and not _SEED & set(value)
+    return False
+
+
+class _SeedV2(Sections):
+    def extracted(self, task_name: Named) -> surface.Program:
+        document, shape = self.document, self.shape
+        section = shape.object(shape.get(document, "filter"), "`filter`", '{"keywords": ["waiter"]}')
+        keywords: tuple[Named, ...] = ()
+        if section is not None:
+            shape.keys(section, FILTER_KEYS, "`filter`")
+            self.allow(section)
+            keywords = self.keyword_list(shape.get(section, "keywords"), "`keywords`")
+        value = shape.need(document, "extract", "the seed", '"extract": {"fields": […]}')
+        extract = shape.object(value, "`extract`", '{"fields": […]}')
+        members = extract.members if extract is not None and extract.get("fields") is None else ()
+        if extract is not None and any(isinstance(member.value, JsonObject) for member in members):
+            shape.need(extract, "fields", "`extract`", '"fields": [{"name": …, "type": …}, …]')
+            extract = None  # it holds the fields themselves, not in a list
+        if extract is None:
+            self.incomplete |= {"extraction", "meta"}
+            return surface.Program(task_name, keywords=keywords)
+        shape.keys(extract, EXTRACT_KEYS, "`extract`")
+        fields = self.fields(shape.need(extract, "fields", "`extract`", '"fields": […]'), "`fields`")
+        validity = shape.get(extract, "validity")
+        if validity is not None and shape.boolean(validity, "`validity`"):
+            values = tuple(nodes.EnumValue(value, meaning) for value, meaning in standard_fields.VALIDITY_VALUES)
+            name = Named(validity.span, standard_fields.VALIDITY_FIELD)
+            ty, about = enum_of(tuple(value.name for value in values)), "Whether the review can be trusted"
+            self.declare("extraction", name, nodes.ExtractionField(name.text, ty, about, values, "valid"), fields)
+        return surface.Program(
+            task_name,
+            keywords=keywords,
+            fields=tuple(fields.values()),
+            meta=self.inputs(shape.get(extract, "meta"), "`extract.meta`", "meta", standard_fields.META),
+            passes=shape.whole(shape.get(extract, "passes"), "`passes`", 1, limits.PASSES) or 1,
+        )
+
+    def steps(self, items: Sequence[JsonValue], types: Types, output: Sequence[Named]) -> tuple[surface.Step, ...]:
+        named: dict[str, JsonObject] = {}
+        for item in items:
+            name = item.get("name") if isinstance(item, JsonObject) else None
+            if isinstance(item, JsonObject) and isinstance(name, JsonString):
+                named[name.value] = item
+        words = {"define_filter", *OPERATIONS["define_filter"].also_called}
+        ops = {name: item.get("op") for name, item in named.items()}
+        filters = {name for name, op in ops.items() if isinstance(op, JsonString) and op.value.lower() in words}
+        strings = {
+            name: {text for key in ("rules", "table", "value", "default") for text in _strings_in(item.get(key))}
+            for name, item in named.items()
+        }
+        names = Names(types, filters, named.keys() - filters, strings)
+        return tuple([step for index, item in enumerate(items) if (step := self.step(item, index, names)) is not None])
+
+    def step(self, item: JsonValue, index: int, names: Names) -> surface.Step | None:
+        """Read a step; None if it is none, or has no name: then it is kept apart."""
+        shape = self.shape
+        section = shape.object(item, "a step", 'an object such as {"name": "N", "op": "count"}')
+        if section is None:
+            self.incomplete.add("compute")
+            return None
+        if section.get("op") is None:  # another key may resemble it
+            shape.keys(section, all_step_keys(), "a step")
+        op = shape.text(shape.need(section, "op", "the step", '"op": such as "count"'), "`op`")
+        chosen = shape.choice(op, "operation", OPERATIONS, "FS504", foreign_operations()) if op else None
+        operation = OPERATIONS[chosen] if chosen is not None else None
+        if operation is not None and section.get("op") is not None:
+            shape.keys(section, step_keys(operation), f"the operation `{chosen}`")
+        elif section.get("op") is not None:
+            shape.keys(section, all_step_keys(), "a step")
+        name = shape.step_name(shape.need(section, "name", "the step", '"name": such as "N_MILD"'))
+        self.allow(section)
+        shape.sources(section)
+        lowered = self.operation(operation, section, names) if operation is not None else surface.Broken()
+        is_filter = chosen == "define_filter" if op is not None and op.value == chosen else None
+        place = first_character(section.span)
+        if name is not None:
+            return surface.Step(name, place, lowered, is_filter)
+        self.incomplete.add("compute")
+        self.nameless.append(surface.Step(Named(place, f"compute[{index}]"), place, lowered, is_filter))
+        return None
+
+    def operation(self, operation: OperationSpec, section: JsonObject, names: Names) -> surface.Operation:
+        """Lower the operation of a step whose keys were checked; broken if anything in it is malformed."""
+        shape, what = self.shape, f"the operation `{operation.name}`"
+        given = [value for key in operation.one_of if (value := shape.get(section, key)) is not None]
+        if len(given) > 1:
+            self.problems.report(catalogue.exclusive_keys(given[1].span, operation.name, operation.one_of))
+        elif operation.one_of and not given:
+            choices = [_example(key) for key in operation.keys if key.name in operation.one_of]
+            shape.need(section, operation.one_of[0], what, " or ".join(choices))
+        is_sound = not operation.one_of or len(given) == 1
+        arguments = Arguments(first_character(section.span), names, shape)
+        for key in operation.keys:
+            needed = key.required
+            value = shape.need(section, key.name, what, _example(key)) if needed else shape.get(section, key.name)
+            is_read = not needed if value is None else READERS[key.kind](arguments, key.name, value)
+            is_sound = is_sound and is_read
+        return operation.lower(arguments) if is_sound else surface.Broken()
+
+
+def _strings_in(value: JsonValue | None) -> Iterator[str]:
+    if isinstance(value, JsonString):
+        yield value.value
+    members = [member.value for member in value.members] if isinstance(value, JsonObject) else ()
+    for item in value.items if isinstance(value, JsonArray) else members:
+        yield from _strings_in(item)
+
+
+def _example(key: Key) -> str:
+    return f'"{key.name}": {json.dumps(key.examples[0], ensure_ascii=False)}'
+
+
+class _SeedV1(Sections):
+    is_v1 = True
+
+    def extracted(self, task_name: Named) -> surface.Program:
+        document, shape = self.document, self.shape
+        value = shape.need(document, "extraction_fields", "the seed", '"extraction_fields": […]')
+        return surface.Program(
+            task_name,
+            keywords=self.keyword_list(shape.get(document, "filter_keywords"), "`filter_keywords`"),
+            fields=tuple(self.fields(value, "`extraction_fields`").values()),
+            extraction_prompt=self.prompt(),
+        )
+
+    def prompt(self) -> str:
+        text = self.shape.text(self.shape.get(self.document, "extraction_prompt"), "`extraction_prompt`")
+        if text is None:
+            return ""
+        shows_review = False
+        for match in _PLACEHOLDER.finditer(text.value):
+            name = match.group(1)
+            if name == "review_text":
+                shows_review = True
+            elif name is not None and name not in PLACEHOLDERS:
+                help = did_you_mean(name, [f"{{{known}}}" for known in PLACEHOLDERS], what="placeholders")
+                span = text.inside(match.start(), match.end())
+                self.problems.report(catalogue.unknown_placeholder(span, name, help))
+        if not shows_review:
+            self.problems.report(catalogue.prompt_without_review(text.span))
+        return text.value
+
+    def steps(self, items: Sequence[JsonValue], types: Types, output: Sequence[Named]) -> tuple[surface.Step, ...]:
+        written = [step for item in items if (step := self.step(item)) is not None]
+        is_complete = "extraction" not in self.incomplete
+        return lower_formulas(written, types, is_complete, {name.text for name in output}, self.problems)
+
+    def step(self, item: JsonValue) -> surface.Step | None:
+        shape = self.shape
+        section = shape.object(item, "a step", 'an object such as {"name": "n", "formula": "len(extractions)"}')
+        if section is None:
+            self.incomplete.add("compute")
+            return None
+        shape.keys(section, V1_STEP_KEYS, "a step")
+        self.allow(section)
+        name = shape.step_name(shape.need(section, "name", "the step", '"name": such as "n_mild"'))
+        shape.text(shape.get(section, "description"), "`description`")
+        formula = shape.text(shape.need(section, "formula", "the step", '"formula": such as "n_mild * 2"'), "`formula`")
+        expression = parse_v1_formula(formula, self.problems) if formula is not None else None
+        if name is None:
+            self.incomplete.add("compute")
+            return None
+        operation = surface.Formula(expression) if expression is not None else surface.Broken()
+        return surface.Step(name, first_character(section.span), operation)

@@ -1,0 +1,285 @@
+"""Formulas of seed v1 as expressions over aggregates.
+
+In: the steps as written, with `extractions`, loops, `e['field']`, `context.x` and `param.X`. Out: surface steps, in which a
+loop has become an aggregate. What has no meaning is reported, and the rest of the formula is read on. Bare names that are
+unknown are left to the checker, which knows the near ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from formulaseed.diagnostics.catalogue import seed as catalogue
+from formulaseed.diagnostics.model import Diagnostic, Help, Problems
+from formulaseed.diagnostics.suggestions import closest, did_you_mean, suggest
+from formulaseed.language import ast
+from formulaseed.language.types import BOOLEAN, Type
+from formulaseed.seed import surface
+from formulaseed.seed.read.v1_parts import Parts, enclosed, folded
+from formulaseed.seed.surface import Aggregate, AggregateCall, mapped
+from formulaseed.source.text import Span
+
+EXTRACTIONS = "extractions"
+
+
+def lower_formulas(
+    written: Sequence[surface.Step], types: Mapping[str, Type], is_complete: bool, output: set[str], problems: Problems
+) -> tuple[surface.Step, ...]:
+    """Return the steps as the author wrote them with loops as aggregates, each behind the parts that it has.
+
+    `types` are those of fields and parameters; without `is_complete` the name of a field was wrong. `output` are the names
+    returned.
+    """
+    names = {step.name.text for step in written}
+    mentioned = {name for step in written for name in step.mentioned_names()}
+    parts = Parts(types, names | output | mentioned, problems)
+    reader = _FormulaReader(types, is_complete, names, parts, problems)
+    for step in written:
+        reader.reported.clear()
+        operation = step.operation
+        if isinstance(operation, surface.Formula):
+            operation = surface.Formula(reader.lower(operation.expression, None))
+        parts.add(replace(step, operation=operation))
+    return parts.used_steps()
+
+
+@dataclass(frozen=True, slots=True)
+class _FormulaReader:
+    types: Mapping[str, Type]
+    is_complete: bool
+    steps: set[str]
+    parts: Parts
+    problems: Problems
+    reported: set[str] = field(default_factory=set)
+    """The names with a problem in this step: each is reported once."""
+
+    def lower(self, node: ast.Expr, loop: str | None, is_condition: bool = False) -> ast.Expr:
+        """Lower an expression inside a loop, given by its variable. A list as a condition is true that is not empty."""
+        match node:
+            case ast.Name(span, text) if is_condition and text == EXTRACTIONS != loop:
+                return _compared(Aggregate("count", None, None), span, "len(extractions)")
+            case ast.Name():
+                return self._name(node, loop)
+            case ast.FilterName(span):
+                return self._report(catalogue.filter_in_v1(span))
+            case ast.Subscript():
+                return self._subscript(node, loop)
+            case ast.Call():
+                return self._call(node, loop)
+            case ast.Conditional(span, condition, then, otherwise):
+                test = self.lower(condition, loop, True)
+                return ast.Conditional(span, test, self.lower(then, loop), self.lower(otherwise, loop))
+            case ast.Not():
+                return mapped(node, self.lower, loop, True)
+            case ast.Logical():
+                return mapped(node, self.lower, loop, is_condition)
+            case ast.Comprehension(span, is_list=True) if is_condition and loop is None:
+                conditions = self._conditions(node, loop)
+                return ast.Invalid(span) if conditions is None else _there_are(conditions, span, _counting(node))
+            case ast.Comprehension(span):
+                return self._report(catalogue.bare_loop(span))
+            case ast.Keyword(_, name):
+                return self._report(catalogue.named_argument(name.span))
+            case _:
+                return mapped(node, self.lower, loop)
+
+    def _call(self, node: ast.Call, loop: str | None) -> ast.Expr:
+        name, arguments = node.name.text, node.arguments
+        if name in catalogue.LOOPS and arguments:
+            first = arguments[0]
+            if (
+                name == "len"
+                and len(arguments) == 1
+                and isinstance(first, ast.Name)
+                and first.text == EXTRACTIONS != loop
+            ):
+                return AggregateCall(node.span, Aggregate("count", None, None), enclosed(node))
+            over, default = _over_and_default(first)
+            if over is not None:
+                return self._over_loop(node, over, default, loop)
+            if name in ("any", "all"):
+                return self._report(catalogue.takes_loop(node.span, name))
+        return self._method(node, loop) or mapped(node, self.lower, loop)
+
+    # --- loops
+
+    def _over_loop(
+        self, node: ast.Call, over: ast.Comprehension, default: ast.Expr | None, loop: str | None
+    ) -> ast.Expr:
+        """Lower a call of a loop; `default` is the value over no reviews in `[… for …] or [0]`."""
+        name = node.name.text
+        refused = [default] if default is not None and name in ("len", "any", "all") else []
+        for argument in node.arguments[1:]:
+            is_default = (
+                isinstance(argument, ast.Keyword) and argument.name.text == "default" and name in ("max", "min")
+            )
+            if isinstance(argument, ast.Keyword) and is_default and default is None:
+                default = argument.value
+            else:
+                refused.append(argument)
+        default = folded(self.lower(default, loop)) if default is not None else None
+        if name == "sum" and default is not None and not (isinstance(default, ast.Literal) and default.value == 0):
+            refused.append(default)
+        conditions = self._conditions(over, loop)
+        for argument in refused:
+            self._report(catalogue.loop_arguments(argument.span, name))
+        if conditions is None or refused:
+            return ast.Invalid(node.span)
+        variable = over.variable.text
+        if name == "len":
+            return self._length(node, over, conditions)
+        element = self.lower(over.element, variable, name in ("any", "all"))
+        if name == "any":
+            counted = _counting(over, enclosed(over.element))
+            return _there_are([*conditions, *ast.conjuncts(element)], node.span, counted)
+        if name == "all":
+            counted = _counting(over, f"not {enclosed(over.element)}")
+            return _there_are([*conditions, ast.Not(element.span, element)], node.span, counted, "==")
+        where, written = surface.all_of(conditions), enclosed(node)
+        if self.parts.kind(element) == BOOLEAN:
+            if name != "sum":
+                return self._report(catalogue.boolean_extreme(over.element.span, name))
+            is_true = isinstance(element, ast.Literal) and element.value
+            where = where if is_true else surface.all_of([*conditions, element])
+            return AggregateCall(node.span, Aggregate("count", None, where), written)
+        if name == "sum":
+            is_count = isinstance(element, ast.Literal) and element.value == 1 and isinstance(element.value, int)
+            operation = Aggregate("count", None, where) if is_count else Aggregate("sum", element, where)
+            return AggregateCall(node.span, operation, written)
+        if default is None or isinstance(default, ast.Literal):
+            return AggregateCall(node.span, Aggregate(name, element, where, default, node.span), written)
+        found = AggregateCall(node.span, Aggregate(name, element, where, None, node.span), written)
+        return ast.Conditional(node.span, _there_are(conditions, node.span, _counting(over)), found, default)
+
+    def _conditions(self, node: ast.Comprehension, loop: str | None) -> list[ast.Expr] | None:
+        """Return the conditions of a loop; None if it has no meaning here, which is reported."""
+        variable, source = node.variable.text, node.source
+        conditions = [self.lower(condition, variable, True) for condition in node.conditions]
+        over = source.text if isinstance(source, ast.Name) else ""
+        if loop is not None:
+            self._report(catalogue.nested_loop(node.span))
+        if "." in variable or not over == EXTRACTIONS != loop:
+            self._report(catalogue.loop_over_other(source.span, over))
+        elif loop is None:
+            return [part for condition in conditions for part in ast.conjuncts(condition)]
+        return None
+
+    def _length(self, node: ast.Call, over: ast.Comprehension, conditions: list[ast.Expr]) -> ast.Expr:
+        if not over.is_list or not isinstance(over.element, ast.Name | ast.Subscript | ast.Literal):
+            return self._report(catalogue.takes_loop(over.span, "len"))
+        if not (isinstance(over.element, ast.Name) and over.element.text == over.variable.text):
+            self.lower(over.element, over.variable.text)
+        return AggregateCall(node.span, Aggregate("count", None, surface.all_of(conditions)), enclosed(node))
+
+    # --- names
+
+    def _field_called(self, name: str) -> str | None:
+        """Return a review's field with its namespace: `extraction.kind`, `meta.stars`; None if there is none.
+
+        Metadata may have `review_` in front; an extraction field of the same name comes first.
+        """
+        names = (f"extraction.{name}", f"meta.{name}", f"meta.{name.removeprefix('review_')}")
+        return next((full for full in names if full in self.types), None)
+
+    def _name(self, node: ast.Name, loop: str | None) -> ast.Expr:
+        """Read a name in place of a value; `loop` is the variable of the loop around it."""
+        text, span = node.text, node.span
+        head, _, rest = text.partition(".")
+        if head == loop:
+            return self._report(catalogue.review_as_value(span, text, f"{head}['{rest or '…'}']"))
+        if text == EXTRACTIONS:
+            return self._report(catalogue.list_as_value(span))
+        if rest:
+            return self._dotted(node, head, rest, loop)
+        if text not in self.steps and self._field_called(text) is not None:
+            return self._report(catalogue.unknown_step(span, text, self._field_help(text, loop)), text)
+        return node
+
+    def _dotted(self, node: ast.Name, space: str, rest: str, loop: str | None) -> ast.Expr:
+        is_field, spaces = self._field_called(rest) is not None, ("context", "param")
+        if space in spaces:
+            if node.text in self.types or not is_field:
+                return node
+            help = self._field_help(rest, loop)
+            return self._report(catalogue.unknown_field(node.span, f"`{space}`", rest, help), node.text)
+        close = closest(space, spaces)
+        if close is not None:
+            help = suggest(f"{close}.{rest}", certain=False)
+        elif is_field:
+            help = self._field_help(rest, loop)
+        elif rest in self.steps:
+            help = suggest(rest, certain=False)
+        else:
+            help = did_you_mean(space, spaces, what="namespaces")
+        return self._report(catalogue.unknown_namespace(node.span, space, help), node.text)
+
+    def _subscript(self, node: ast.Subscript, loop: str | None) -> ast.Expr:
+        """Read `e['field']`, or report anything else before square brackets."""
+        value, index = node.value, node.index
+        key = index.value if isinstance(index, ast.Literal) and isinstance(index.value, str) else None
+        name = value.text if isinstance(value, ast.Name) else ""
+        if name == loop and key is not None:
+            return self._field(node, key, name)
+        if key is not None and name and name not in ("context", "param", EXTRACTIONS):
+            help = f"write `{loop}['{key}']`" if loop is not None else catalogue.loop_help(name)
+            return self._report(catalogue.no_loop_variable(node.value.span, name, help), name)
+        instead = f"{name}.{key or 'name'}" if name in ("context", "param") else "e['field']"
+        return self._report(catalogue.not_indexable(node.span, instead))
+
+    def _field(self, node: ast.Subscript, name: str, loop: str) -> ast.Expr:
+        found = self._field_called(name)
+        if found is not None:
+            return ast.Name(node.span, found, written=f"{loop}['{name}']")
+        if not self.is_complete:
+            return ast.Invalid(node.span)
+        known = [full.partition(".")[2] for full in self.types if full.startswith(("extraction.", "meta."))]
+        help = did_you_mean(name, known, what="fields", limit=20)
+        self._report(catalogue.unknown_field(node.index.span, "a review", name, help), name)
+        return ast.Invalid(node.span)
+
+    def _method(self, node: ast.Call, loop: str | None) -> ast.Invalid | None:
+        """Report a method of a review, such as `e.get('n')`; return None for any other call."""
+        head, _, method = node.name.text.partition(".")
+        if head != loop or not method:
+            return None
+        key = node.arguments[0] if node.arguments else None
+        field = key.value if isinstance(key, ast.Literal) and isinstance(key.value, str) else "field"
+        return self._report(catalogue.method_of_review(node.name.span, method, f"{head}['{field}']"))
+
+    def _field_help(self, name: str, loop: str | None) -> Help:
+        return f"write `{loop}['{name}']`" if loop is not None else catalogue.field_help(name)
+
+    def _report(self, found: Diagnostic, name: str = "") -> ast.Invalid:
+        """Report a problem; of a name once in a step, however often the step mentions it."""
+        if not name or name not in self.reported:
+            self.reported.add(name)
+            self.problems.report(found)
+        return ast.Invalid(found.span)
+
+
+def _there_are(conditions: list[ast.Expr], span: Span, written: str, operator: str = ">") -> ast.Expr:
+    """Return the condition that some reviews match, or with `==` that none does; `written` is how to count them."""
+    return _compared(Aggregate("count", None, surface.all_of(conditions)), span, written, operator)
+
+
+def _compared(counted: Aggregate, span: Span, written: str, operator: str = ">") -> ast.Expr:
+    return ast.Comparison(span, AggregateCall(span, counted, written), (operator,), (ast.Literal(span, 0),))
+
+
+def _over_and_default(argument: ast.Expr | None) -> tuple[ast.Comprehension | None, ast.Expr | None]:
+    """Return the loop of an argument, and the value over no reviews in `[… for …] or [0]`."""
+    if isinstance(argument, ast.Comprehension):
+        return argument, None
+    match argument:
+        case ast.Logical(_, "or", (ast.Comprehension(is_list=True) as loop, ast.List(_, (single,)))):
+            return loop, single
+        case _:
+            return None, None
+
+
+def _counting(node: ast.Comprehension, *tests: str) -> str:
+    """A formula that counts the reviews of a loop, with further conditions."""
+    variable = node.variable.text
+    conditions = "".join(f" if {test}" for test in (*(enclosed(c) for c in node.conditions), *tests))
+    return f"len([{variable} for {variable} in extractions{conditions}])" if conditions else "len(extractions)"

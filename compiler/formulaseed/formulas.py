@@ -11,6 +11,7 @@ from typing import Any
 from formulaseed import limits
 from formulaseed.data.documents import Document, dumped, read_text, source_of
 from formulaseed.diagnostics.catalogue import reading as catalogue
+from formulaseed.diagnostics.catalogue import reference as messages
 from formulaseed.diagnostics.model import Problems
 from formulaseed.errors import FormulaSeedError, SeedError, UnreadableError
 from formulaseed.ir import nodes
@@ -103,8 +104,7 @@ def _reference_of(document: Document, given: ReferenceLike | None, problems: Pro
         try:
             return load_reference(folder / named.value)
         except UnreadableError as error:
-            message = f"the reference cannot be read: {error.message}"
-            problems.add("FS509", named.span, message, "name a file beside this")
+            problems.report(messages.unreadable_reference(named.span, error.message))
             return Reference((), is_complete=False)
     beside = folder / REFERENCE_FILE
     return load_reference(beside) if document.path is not None and beside.is_file() else restaurant_reference()

@@ -7,11 +7,13 @@ the reference leaves open (patterns, notes, what an entity's absence means) is f
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from dataclasses import asdict, replace
 from typing import Any
 
 from formulaseed.language import functions, operators
 from formulaseed.reference.defaults import default_examples, default_notes, default_patterns
-from formulaseed.reference.model import CUSTOM, CustomField, Entity, EntityField, EnumType, Reference
+from formulaseed.reference.model import CUSTOM, Entity, EnumType, Example, Field, Reference, SyntaxPattern
 
 _RETURNS = {"number": "float"}
 PREFIXED = "; only with its prefix: "
@@ -30,27 +32,30 @@ def reference_json(reference: Reference) -> dict[str, Any]:
             for entity in _root_first(reference)
             if entity.custom_fields
         },
-        "enums": {enum.name: _enum(enum, reference) for enum in all_enums(reference)},
+        "enums": {enum.name: _record(_with_usage(enum, reference)) for enum in all_enums(reference)},
         "operators": operators_by_kind(),
         "functions": {function.name: _function(function) for function in functions.FUNCTIONS.values()},
-        "syntax_patterns": {
-            pattern.name: {
-                "syntax": pattern.syntax,
-                "description": pattern.description,
-                "examples": list(pattern.examples),
-            }
-            for pattern in reference.patterns or default_patterns(reference)
-        },
-        "examples": {
-            example.name: {
-                "formula": example.formula,
-                "description": example.description,
-                "use_case": example.use_case,
-            }
-            for example in reference.examples or default_examples(reference)
-        },
+        "syntax_patterns": {each.name: _record(each) for each in reference.patterns or default_patterns(reference)},
+        "examples": {each.name: _record(each) for each in reference.examples or default_examples(reference)},
         "notes": dict(reference.notes or default_notes(reference)),
     }
+
+
+def listed_fields(document: dict[str, Any], entity: str) -> Iterator[tuple[dict[str, Any], bool]]:
+    """The published fields of an entity, with whether they are custom ones, which get the keys of the others."""
+    yield from ((field, False) for field in document["entities"][entity]["fields"].values())
+    for custom in document["custom_fields"].get(entity, ()):
+        renamed = {
+            "example": custom["access_pattern"],
+            "type": custom["field_type"],
+            "nullable": not custom["required"],
+        }
+        yield {**renamed, "description": custom["description"], "values": custom.get("options")}, True
+
+
+def line_of(text: str) -> str:
+    """The text on one line, with nothing in it that cannot be seen."""
+    return " ".join("".join(c if c.isprintable() else " " for c in text).split())
 
 
 def document_text(document: dict[str, Any]) -> str:
@@ -73,7 +78,7 @@ def all_enums(reference: Reference) -> list[EnumType]:
     for entity in reference.entities:
         for field in entity.fields:
             if field.enum_type and field.values and field.enum_type not in enums:
-                enums[field.enum_type] = EnumType(field.enum_type, field.values, f"Values of {field.enum_type}")
+                enums[field.enum_type] = EnumType(field.enum_type, f"Values of {field.enum_type}", field.values)
     return list(enums.values())
 
 
@@ -88,57 +93,59 @@ def access_pattern(entity: Entity, reference: Reference) -> str:
     return f"Direct field access{shown}{PREFIXED + ', '.join(reference.hidden) if reference.hidden else ''}"
 
 
-def returned(function: functions.Function) -> str:
-    """What a function gives, in the words of references."""
-    return _RETURNS.get(function.returns, function.returns)
-
-
 def _root_first(reference: Reference) -> list[Entity]:
     return sorted(reference.entities, key=lambda entity: entity.name != reference.root)
 
 
 def _entity(entity: Entity, reference: Reference) -> dict[str, Any]:
-    note = entity.note
-    if not note and entity.nullable:
-        note = f"There may be no {entity.name}: then all its fields are null"
-    return {
-        "description": entity.description,
-        "access_pattern": access_pattern(entity, reference),
-        "nullable": entity.nullable,
-        **({"note": note} if note else {}),
-        "fields": {field.name: _field(field, entity) for field in entity.fields},
-    }
+    absent = f"There may be no {entity.name}: then all its fields are null" if entity.nullable else ""
+    return _without_none(
+        description=entity.description,
+        access_pattern=access_pattern(entity, reference),
+        nullable=entity.nullable,
+        note=entity.note or absent or None,
+        fields={field.name: _field(field, entity) for field in entity.fields},
+    )
 
 
-def _field(field: EntityField, entity: Entity) -> dict[str, Any]:
-    return {
-        "type": field.type,
-        "description": field.description,
-        "nullable": field.nullable,
-        "example": f"{entity.name}.{field.name}",
-        **({"enum_type": field.enum_type} if field.enum_type else {}),
-        **({"values": list(field.values)} if field.values else {}),
-        **({"default": field.default} if field.has_default else {}),
-    }
+def _field(field: Field, entity: Entity) -> dict[str, Any]:
+    return _without_none(
+        type=field.type,
+        description=field.description,
+        nullable=field.nullable,
+        example=f"{entity.name}.{field.name}",
+        enum_type=field.enum_type or None,
+        values=list(field.values) or None,
+        default=field.default,
+    )
 
 
-def _custom_field(field: CustomField, entity: Entity) -> dict[str, Any]:
-    return {
-        "field_key": field.key,
-        "field_type": field.type,
-        "description": field.description,
-        "access_pattern": f"{entity.name}.{CUSTOM}.{field.key}",
-        "required": field.required,
-        **({"options": list(field.options)} if field.options else {}),
-        **({"default_value": field.default} if field.has_default else {}),
-    }
+def _custom_field(field: Field, entity: Entity) -> dict[str, Any]:
+    return _without_none(
+        field_key=field.name,
+        field_type=field.type,
+        description=field.description,
+        access_pattern=f"{entity.name}.{CUSTOM}.{field.name}",
+        required=not field.nullable,
+        options=list(field.values) or None,
+        default_value=field.default,
+    )
 
 
-def _enum(enum: EnumType, reference: Reference) -> dict[str, Any]:
+def _without_none(**keys: Any) -> dict[str, Any]:
+    return {key: value for key, value in keys.items() if value is not None}
+
+
+def _record(found: EnumType | SyntaxPattern | Example) -> dict[str, Any]:
+    """What a section says of one of its entries, under the entry's name."""
+    said = {key: list(value) if isinstance(value, tuple) else value for key, value in asdict(found).items()}
+    return {key: value for key, value in said.items() if key != "name" and (value or key != "usage")}
+
+
+def _with_usage(enum: EnumType, reference: Reference) -> EnumType:
     places = [f"{e.name}.{f.name}" for e in reference.entities for f in e.fields if f.enum_type == enum.name]
     used = f"Used in {' and '.join(places)} field{'s' if len(places) > 1 else ''}" if places else ""
-    usage = enum.usage or used
-    return {"description": enum.description, "values": list(enum.values), **({"usage": usage} if usage else {})}
+    return replace(enum, usage=enum.usage or used)
 
 
 def _function(function: functions.Function) -> dict[str, str]:
@@ -146,5 +153,5 @@ def _function(function: functions.Function) -> dict[str, str]:
         "signature": function.signature,
         "description": function.description,
         "example": function.example,
-        "returns": returned(function),
+        "returns": _RETURNS.get(function.returns, function.returns),
     }

@@ -9,6 +9,8 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from formulaseed.reference.document import line_of, listed_fields
+
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>|#])")
 
 
@@ -17,7 +19,7 @@ def reference_markdown(document: dict[str, Any]) -> str:
     lines = ["# Formula reference", "", _text(document["description"]), "", f"Version {document['version']}.", ""]
     lines += ["## Entities", ""]
     for name, entity in document["entities"].items():
-        lines += _entity(name, entity, document["custom_fields"].get(name, []))
+        lines += _entity(name, entity, [field for field, _ in listed_fields(document, name)])
     if document["enums"]:
         rows = [
             (_code(name), _codes(enum["values"]), _text(enum["description"]))
@@ -54,10 +56,9 @@ def reference_markdown(document: dict[str, Any]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _entity(name: str, entity: dict[str, Any], custom: Sequence[dict[str, Any]]) -> Iterable[str]:
+def _entity(name: str, entity: dict[str, Any], fields: Sequence[dict[str, Any]]) -> Iterable[str]:
     said = [entity["description"], f"Access: {entity['access_pattern']}", entity.get("note", "")]
-    rows = [(_code(field["example"]), _kind(field), _text(field["description"])) for field in entity["fields"].values()]
-    rows += [(_code(field["access_pattern"]), _custom_kind(field), _text(field["description"])) for field in custom]
+    rows = [(_code(field["example"]), _kind(field), _text(field["description"])) for field in fields]
     about = ". ".join(_text(part) for part in said if part)
     return [f"### {_code(name)}", "", f"{about}.", "", *_table(("field", "type", "meaning"), rows)]
 
@@ -65,11 +66,6 @@ def _entity(name: str, entity: dict[str, Any], custom: Sequence[dict[str, Any]])
 def _kind(field: dict[str, Any]) -> str:
     kind = f"{field['type']}: {_codes(field['values'])}" if field.get("values") else field["type"]
     return f"{kind}, or null" if field["nullable"] else kind
-
-
-def _custom_kind(field: dict[str, Any]) -> str:
-    kind = f"{field['field_type']}: {_codes(field['options'])}" if field.get("options") else field["field_type"]
-    return kind if field["required"] else f"{kind}, or null"
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
@@ -81,15 +77,11 @@ def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
 
 def _text(text: str) -> str:
     """Text on one line, in which nothing is markup."""
-    return _SPECIAL.sub(r"\\\1", _line(text))
-
-
-def _line(text: str) -> str:
-    return " ".join("".join(c if c.isprintable() else " " for c in text).split())
+    return _SPECIAL.sub(r"\\\1", line_of(text))
 
 
 def _code(text: str) -> str:
-    line = _line(text).replace("|", "\\|")
+    line = line_of(text).replace("|", "\\|")
     return f"`` {line} ``" if "`" in line else f"`{line}`"
 
 

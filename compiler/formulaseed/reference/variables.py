@@ -14,7 +14,7 @@ from formulaseed import limits
 from formulaseed.errors import DataError
 from formulaseed.language.json_values import _shown
 from formulaseed.language.names import RESERVED_WORDS, is_name
-from formulaseed.reference.model import CUSTOM, FIELD_TYPES, CustomField, Entity, EntityField, Reference
+from formulaseed.reference.model import CUSTOM, FIELD_TYPES, Entity, Field, Reference
 
 _ROOT = "variables"
 _NUMBER = {"number": "float"}
@@ -65,21 +65,16 @@ def _free_name(given: Mapping[str, Any], entities: Mapping[str, Entity]) -> str:
 
 def _with_fields(entity: Entity, given: Mapping[str, Any]) -> Entity:
     """Return the entity with further fields, by name, or other types of its own."""
-    fields = {field.name: field for field in entity.fields}
-    custom = {field.key: field for field in entity.custom_fields}
+    fields, custom = ({field.name: field for field in group} for group in (entity.fields, entity.custom_fields))
     for name, value in given.items():
         _check(name)
         if name == CUSTOM and isinstance(value, Mapping):
             for key, of in value.items():
                 _check(key)
-                custom[key] = _custom_field(_field(key, of))
+                custom[key] = _field(key, of)
         else:
             fields[name] = _field(name, value)
     return replace(entity, fields=tuple(fields.values()), custom_fields=tuple(custom.values()))
-
-
-def _custom_field(field: EntityField) -> CustomField:
-    return CustomField(field.name, field.type, field.description, not field.nullable, field.values)
 
 
 def _text(name: Any) -> str:
@@ -97,7 +92,7 @@ def _is_type(value: Mapping[str, Any]) -> bool:
     return isinstance(value.get("type"), str) and value.keys() <= {"type", "nullable", "values", "description"}
 
 
-def _field(name: str, value: object) -> EntityField:
+def _field(name: str, value: object) -> Field:
     if isinstance(value, Mapping) and _is_type(value):
         nullable, values = value.get("nullable", False), value.get("values", ())
         description = value.get("description", "")
@@ -111,8 +106,8 @@ def _field(name: str, value: object) -> EntityField:
         kind = _NUMBER.get(value, value)
         if kind not in FIELD_TYPES:
             raise DataError(f"`{name}` has the type {value[:80]!r}; types are number, {', '.join(FIELD_TYPES)}")
-        return EntityField(name, kind)
-    return EntityField(name, _kind(name, value), nullable=value is None)
+        return Field(name, kind)
+    return Field(name, _kind(name, value), nullable=value is None)
 
 
 def _kind(name: str, value: Any) -> str:
@@ -130,18 +125,15 @@ def _kind(name: str, value: Any) -> str:
 
 def variables_of(values: Mapping[str, Any]) -> dict[str, Any]:
     """Return the variables whose values these are: what `with_variables` takes, with the types that the values have."""
-    return {
-        name: _types_of(value) if isinstance(value, Mapping) else _type_of(value)
-        for name, value in nested(values).items()
-    }
+    return _types_of(nested(values), 0)
 
 
-def _types_of(entity: Mapping[str, Any]) -> dict[str, Any]:
+def _types_of(values: Mapping[str, Any], level: int) -> dict[str, Any]:
+    """The types inside values, inside an entity (`level` 1), or among its custom fields (2)."""
+    inner = {name for name, value in values.items() if isinstance(value, Mapping) and (not level or name == CUSTOM)}
     return {
-        name: {key: _type_of(of) for key, of in value.items()}
-        if name == CUSTOM and isinstance(value, Mapping)
-        else _type_of(value)
-        for name, value in entity.items()
+        name: _types_of(value, level + 1) if name in inner and level < 2 else _type_of(value)
+        for name, value in values.items()
     }
 
 

@@ -13,14 +13,11 @@ from formulaseed.data.documents import Document, is_too_long, read_text
 from formulaseed.diagnostics.model import Diagnostic, Problems
 from formulaseed.ir import nodes
 from formulaseed.seed import surface
-from formulaseed.seed.check.program import check_program
-from formulaseed.seed.lint import lint, suppress
-from formulaseed.seed.read.detect import lower_document
 from formulaseed.seed.write.autofix import applicable, with_steps_sorted
 from formulaseed.source.json_reader import JsonArray, JsonObject, JsonValue, Plain, json_lines, plain
 from formulaseed.source.text import Source
 
-if TYPE_CHECKING:  # a command that reads seeds alone does without
+if TYPE_CHECKING:  # a command that reads one kind of document alone does without what reads another
     from formulaseed.requests.model import Line, Requests
 
 Parsed = TypeVar("Parsed")
@@ -71,14 +68,20 @@ def document_name(document: Document) -> str:
 
 
 def _parse_seed(document: Document, problems: Problems) -> surface.Program | None:
+    from formulaseed.seed.read.detect import lower_document
+
     return lower_document(document.tree, problems) if document.tree is not None else None
 
 
 def _check_seed(document: Document, program: surface.Program, problems: Problems) -> nodes.Program:
+    from formulaseed.seed.check.program import check_program
+
     return check_program(program, problems)
 
 
 def _lint_seed(written: surface.Program | None, checked: nodes.Program | None, problems: Problems) -> None:
+    from formulaseed.seed.lint import lint, suppress
+
     if written is not None and checked is not None:
         lint(written, checked, problems)
     suppress(written.suppressions if written is not None else (), problems)

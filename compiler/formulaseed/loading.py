@@ -15,7 +15,6 @@ from formulaseed.ir.places import place_of
 from formulaseed.kinds import REQUESTS, SEED, holds_reference, holds_rules
 from formulaseed.pipeline import Analysis, Compilable, checked, compile, run
 from formulaseed.seed import surface
-from formulaseed.seed.read.detect import holds_requests
 from formulaseed.source.text import Source
 
 if TYPE_CHECKING:
@@ -65,6 +64,8 @@ def analyse_text(source: Source) -> SeedAnalysis:
 
 def analyse_file(given: str | os.PathLike[str], reference: ReferenceLike | None = None) -> Analysis[Any, Any]:
     """Analyse whatever the file holds: a seed, requests, rules, a reference. Raises `UnreadableError`."""
+    from formulaseed.seed.read.detect import holds_requests
+
     problems = Problems()
     source, path = source_of(given, problems)
     if problems.has_errors:

@@ -151,6 +151,9 @@ class _Reflection:
             if key.get("referred_schema") not in (None, self.schema) or any(column not in columns for column in local):
                 self.left_out.append(f"{place}, which is in another schema")
                 continue
+            if not self.inspector.has_table(table, self.schema):
+                self.left_out.append(f"{place}, as there is no table `{table}`")
+                continue
             column = local[0]
             name = named.get(column) or (_LOCAL_KEY.sub("", column) if len(local) == 1 else table)
             if not _names_an_entity(name):

@@ -22,14 +22,15 @@ PREFIXED = "; only with its prefix: "
 
 def reference_json(reference: Reference) -> dict[str, Any]:
     """The whole document."""
+    entities = sorted(reference.entities, key=lambda entity: entity.name != reference.root)
     return {
         "version": reference.version,
         **({"generated_at": reference.generated_at} if reference.generated_at else {}),
         "description": reference.description or "What formulas may say: fields, operators, functions and syntax.",
-        "entities": {entity.name: _entity(entity, reference) for entity in _root_first(reference)},
+        "entities": {entity.name: _entity(entity, reference) for entity in entities},
         "custom_fields": {
             entity.name: [_custom_field(field, entity) for field in entity.custom_fields]
-            for entity in _root_first(reference)
+            for entity in entities
             if entity.custom_fields
         },
         "enums": {enum.name: _record(_with_usage(enum, reference)) for enum in all_enums(reference)},
@@ -86,15 +87,10 @@ def access_pattern(entity: Entity, reference: Reference) -> str:
     """How formulas reach an entity's fields."""
     if entity.name != reference.root:
         return f"{entity.name}.field_name"
-    full = [f"{entity.name}.{field.name}" for field in entity.fields]
-    shown = next(
-        (f" (e.g., {name} or just {reference.spelled(name)})" for name in full if name not in reference.hidden), ""
-    )
+    full = (f"{entity.name}.{field.name}" for field in entity.fields)
+    direct = next((name for name in full if name not in reference.hidden), "")
+    shown = f" (e.g., {direct} or just {reference.spelled(direct)})" if direct else ""
     return f"Direct field access{shown}{PREFIXED + ', '.join(reference.hidden) if reference.hidden else ''}"
-
-
-def _root_first(reference: Reference) -> list[Entity]:
-    return sorted(reference.entities, key=lambda entity: entity.name != reference.root)
 
 
 def _entity(entity: Entity, reference: Reference) -> dict[str, Any]:
@@ -149,9 +145,5 @@ def _with_usage(enum: EnumType, reference: Reference) -> EnumType:
 
 
 def _function(function: functions.Function) -> dict[str, str]:
-    return {
-        "signature": function.signature,
-        "description": function.description,
-        "example": function.example,
-        "returns": _RETURNS.get(function.returns, function.returns),
-    }
+    said = {key: getattr(function, key) for key in ("signature", "description", "example")}
+    return {**said, "returns": _RETURNS.get(function.returns, function.returns)}

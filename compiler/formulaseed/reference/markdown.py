@@ -20,40 +20,33 @@ def reference_markdown(document: dict[str, Any]) -> str:
     lines += ["## Entities", ""]
     for name, entity in document["entities"].items():
         lines += _entity(name, entity, [field for field, _ in listed_fields(document, name)])
-    if document["enums"]:
-        rows = [
-            (_code(name), _codes(enum["values"]), _text(enum["description"]))
-            for name, enum in document["enums"].items()
-        ]
-        lines += ["## Enums", "", *_table(("enum", "values", "meaning"), rows)]
+    enums = [(_code(name), _codes(e["values"]), _text(e["description"])) for name, e in document["enums"].items()]
+    lines += _section("Enums", ("enum", "values", "meaning"), enums)
     lines += ["## Operators", ""]
     for kind, group in document["operators"].items():
-        lines += [
-            f"{kind.capitalize()}:",
-            "",
-            *_table(("operator", "meaning"), [(_code(s), _text(d)) for s, d in group.items()]),
-        ]
+        rows = [(_code(symbol), _text(meaning)) for symbol, meaning in group.items()]
+        lines += [f"{kind.capitalize()}:", "", *_table(("operator", "meaning"), rows)]
     functions = [
         (_code(f["signature"]), _text(f["description"]), _code(f["example"]), f["returns"])
         for f in document["functions"].values()
     ]
-    lines += ["## Functions", "", *_table(("function", "meaning", "example", "returns"), functions)]
+    lines += _section("Functions", ("function", "meaning", "example", "returns"), functions)
     patterns = [
         (_text(name.replace("_", " ")), _code(p["syntax"]), _text(p["description"]), _codes(p["examples"]))
         for name, p in document["syntax_patterns"].items()
     ]
-    lines += ["## Syntax", "", *_table(("pattern", "syntax", "meaning", "examples"), patterns)]
+    lines += _section("Syntax", ("pattern", "syntax", "meaning", "examples"), patterns)
     examples = [
         (_code(e["formula"]), _text(e["description"]), _text(e["use_case"])) for e in document["examples"].values()
     ]
-    if examples:
-        lines += ["## Examples", "", *_table(("formula", "meaning", "use"), examples)]
-    lines += [
-        "## Notes",
-        "",
-        *(f"- {_text(name.replace('_', ' '))}: {_text(n)}" for name, n in document["notes"].items()),
-    ]
+    lines += _section("Examples", ("formula", "meaning", "use"), examples)
+    lines += ["## Notes", ""]
+    lines += [f"- {_text(name.replace('_', ' '))}: {_text(note)}" for name, note in document["notes"].items()]
     return "\n".join(lines) + "\n"
+
+
+def _section(title: str, head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    return [f"## {title}", "", *_table(head, rows)] if rows else []
 
 
 def _entity(name: str, entity: dict[str, Any], fields: Sequence[dict[str, Any]]) -> Iterable[str]:
@@ -69,10 +62,7 @@ def _kind(field: dict[str, Any]) -> str:
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    if not rows:
-        return []
-    lines = [head, ["---"] * len(head), *rows]
-    return [*(f"| {' | '.join(line)} |" for line in lines), ""]
+    return [*(f"| {' | '.join(line)} |" for line in (head, ["---"] * len(head), *rows)), ""] if rows else []
 
 
 def _text(text: str) -> str:

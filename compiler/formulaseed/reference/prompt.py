@@ -35,7 +35,7 @@ class _Piece:
 
 
 class BudgetError(ValueError):
-    """A budget in which not even the rules fit; `needed` tokens would."""
+    """Raised for a budget in which not even the rules fit; `needed` tokens would."""
 
     def __init__(self, needed: int) -> None:
         self.needed = needed
@@ -49,16 +49,15 @@ def estimated_tokens(text: str) -> int:
 def reference_prompt(document: dict[str, Any], most: int | None = None) -> str:
     """The prompt, within `most` estimated tokens. Raises `BudgetError` where that is too few."""
     pieces = _pieces(document)
-    kept = {index for index, piece in enumerate(pieces) if piece.rank == 0}
-    if most is None:
-        return _assembled(pieces, set(range(len(pieces))))
     everything = _assembled(pieces, set(range(len(pieces))))
-    if estimated_tokens(everything) <= most:
+    if most is None or estimated_tokens(everything) <= most:
         return everything
+    kept = {index for index, piece in enumerate(pieces) if piece.rank == 0}
     reserve = estimated_tokens(_left_out(pieces, kept))
     used = sum(len(pieces[index].text.encode()) + 1 for index in kept)
-    if -(-used // BYTES_PER_TOKEN) + reserve > most:
-        raise BudgetError(-(-used // BYTES_PER_TOKEN) + reserve)
+    needed = -(-used // BYTES_PER_TOKEN) + reserve
+    if needed > most:
+        raise BudgetError(needed)
     room = (most - reserve) * BYTES_PER_TOKEN - used
     for index in sorted(range(len(pieces)), key=lambda i: (pieces[i].rank, i)):
         size = len(pieces[index].text.encode()) + 1
@@ -83,11 +82,10 @@ def _left_out(pieces: list[_Piece], kept: set[int]) -> str:
 
 
 def _pieces(document: dict[str, Any]) -> list[_Piece]:
-    pieces = [_Piece(0, _RULES)]
-    groups = document["operators"].values()
-    pieces.append(_Piece(0, "Operators: " + " ".join(symbol for group in groups for symbol in group)))
+    operators = " ".join(symbol for group in document["operators"].values() for symbol in group)
     signatures = "; ".join(function["signature"] for function in document["functions"].values())
-    pieces.append(_Piece(0, f"Functions: {signatures}; a if condition else b"))
+    always = (_RULES, f"Operators: {operators}", f"Functions: {signatures}; a if condition else b")
+    pieces = [_Piece(0, text) for text in always]
     for name in document["entities"]:
         pieces += _entity(name, document)
     for function in document["functions"].values():

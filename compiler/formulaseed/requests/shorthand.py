@@ -22,7 +22,7 @@ from formulaseed.diagnostics.catalogue import requests as catalogue
 from formulaseed.diagnostics.model import Diagnostic, Problems
 from formulaseed.language.sizes import extent
 from formulaseed.resources import read_resource
-from formulaseed.source.json_reader import JsonString
+from formulaseed.source.json_reader import JsonString, PlainText
 from formulaseed.source.text import Source, Span
 
 Place = Callable[[int, int], Span]
@@ -67,9 +67,11 @@ HOPS = ("0", "1", "2")
 
 def parse_shorthand(text: JsonString | Source, problems: Problems) -> Shorthand | None:
     """Parse a whole shorthand: a JSON string's, or a source of its own."""
-    if isinstance(text, JsonString):
-        return _parse(text.value, text.inside, problems)
-    return _parse(text.text, lambda start, end: Span(text, start, end), problems)
+    found = _parse(PlainText(Span(text, 0, len(text.text)), text.text) if isinstance(text, Source) else text)
+    if not isinstance(found, Diagnostic):
+        return found
+    problems.report(found)
+    return None
 
 
 def print_shorthand(tree: Shorthand) -> str:
@@ -104,18 +106,15 @@ def _name() -> re.Pattern[str]:
     return re.compile(rf"(?!(?:{'|'.join(words)})\Z){name}")
 
 
-def _parse(text: str, place: Place, problems: Problems) -> Shorthand | None:
+def _parse(string: JsonString) -> Shorthand | Diagnostic:
+    text, place = string.value, string.inside
     if len(text) > limits.SHORTHAND_CHARACTERS:
-        found = catalogue.shorthand_over_limit(place(0, 0), len(text), "characters", limits.SHORTHAND_CHARACTERS)
-        problems.report(found)
-        return None
+        return catalogue.shorthand_over_limit(place(0, 0), len(text), "characters", limits.SHORTHAND_CHARACTERS)
     if not OF_FILE.take(extent((text,)).terms):
-        problems.report(catalogue.shorthands_over_limit(place(0, len(text)), limits.FILE_SHORTHAND_TERMS))
-        return None
+        return catalogue.shorthands_over_limit(place(0, len(text)), limits.FILE_SHORTHAND_TERMS)
     for at, character in enumerate(text):
         if not character.isprintable() and character not in " \t\r\n":
-            problems.report(catalogue.hidden_character(place(at, at + 1), character))
-            return None
+            return catalogue.hidden_character(place(at, at + 1), character)
     tokens: list[Token] = []
     parser = _lark().parse_interactive()
     depth = terms = 0
@@ -123,27 +122,28 @@ def _parse(text: str, place: Place, problems: Problems) -> Shorthand | None:
         for token in _lark().lex(text):
             depth += (token.type == "LPAR") - (token.type == "RPAR")
             terms += token.type in ("NAME", "TEXT")
-            for number, what, most in (
-                (depth, "levels of brackets", limits.SHORTHAND_NESTING),
-                (terms, "names and strings", limits.SHORTHAND_TERMS),
-            ):
-                if number > most:
-                    problems.report(catalogue.shorthand_over_limit(place(*_ends(token)), number, what, most))
-                    return None
-            tokens.append(token)
+            if depth > limits.SHORTHAND_NESTING:
+                most = limits.SHORTHAND_NESTING
+                return catalogue.shorthand_over_limit(place(*_ends(token)), depth, "levels of brackets", most)
+            if terms > limits.SHORTHAND_TERMS:
+                most = limits.SHORTHAND_TERMS
+                return catalogue.shorthand_over_limit(place(*_ends(token)), terms, "names and strings", most)
             parser.feed_token(token)
+            tokens.append(token)
         tree = parser.feed_token(Token("$END", "", len(text)))
     except UnexpectedInput as error:
-        if isinstance(error, UnexpectedToken) and error.token.type != "$END":
-            tokens.pop()
         accepted: set[str] = parser.accepts()  # type: ignore[no-untyped-call]
-        problems.report(_unexpected(text, tokens, error, accepted, place))
-        return None
-    builder = _Builder(place)
-    shorthand: Shorthand = builder.transform(tree)
-    for token in builder.too_far:
-        problems.report(catalogue.hops_too_far(place(*_ends(token)), token[:20], token.lstrip("0123456789")))
-    return None if builder.too_far else shorthand
+        return _unexpected(text, tokens, error, accepted, place)
+    for token in tokens:
+        if token.type in ("HOP", "STARS") and _digits(token) not in HOPS:
+            return catalogue.hops_too_far(place(*_ends(token)), token[:20], token.lstrip("0123456789"))
+    shorthand: Shorthand = _Builder(place).transform(tree)
+    return shorthand
+
+
+def _digits(word: Token) -> str:
+    """How many hops a word such as `2HOP` counts, as it is written."""
+    return word[: word.index("H")]
 
 
 _SIGN = re.compile(r"&&|\|\||[A-Za-z]+(?![^\s,()\[\]])|.", re.DOTALL)
@@ -224,13 +224,9 @@ class _Builder(Transformer_NonRecursive[Token, Shorthand]):
     def __init__(self, place: Place) -> None:
         super().__init__()
         self.place = place
-        self.too_far: list[Token] = []
 
     def span(self, meta: Meta) -> Span:
         return self.place(meta.start_pos, meta.end_pos)
-
-    def shorthand(self, meta: Meta, children: list[Shorthand]) -> Shorthand:
-        return children[0]
 
     def name(self, meta: Meta, children: list[Token]) -> Shorthand:
         return Name(self.span(meta), str(children[0]))
@@ -242,20 +238,11 @@ class _Builder(Transformer_NonRecursive[Token, Shorthand]):
     def friends(self, meta: Meta, children: list[Token]) -> tuple[str, ...]:
         return tuple(map(_text, children))
 
-    def hop(self, meta: Meta, children: tuple[Token, tuple[str, ...], Token]) -> Shorthand:
-        word, friends, pattern = children
-        return Hop(self.span(meta), self.hops(word), friends, _text(pattern))
+    def hop(self, meta: Meta, children: list[Any]) -> Shorthand:
+        word, friends, *pattern = children
+        return Hop(self.span(meta), int(_digits(word)), friends, _text(pattern[0]) if pattern else None)
 
-    def stars(self, meta: Meta, children: tuple[Token, tuple[str, ...]]) -> Shorthand:
-        word, friends = children
-        return Hop(self.span(meta), self.hops(word), friends, None)
-
-    def hops(self, word: Token) -> int:
-        digits = word[: word.index("H")]
-        if digits not in HOPS:
-            self.too_far.append(word)
-            return 0
-        return int(digits)
+    stars = hop
 
 
 def _text(token: Token) -> str:

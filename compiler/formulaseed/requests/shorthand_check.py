@@ -61,11 +61,8 @@ def _without_single(tree: Shorthand) -> Shorthand:
     """The tree without junctions of one argument."""
     if not isinstance(tree, Junction):
         return tree
-    return (
-        _without_single(tree.args[0])
-        if len(tree.args) == 1
-        else Junction(tree.span, tree.op, tuple(map(_without_single, tree.args)))
-    )
+    args = tuple(map(_without_single, tree.args))
+    return args[0] if len(args) == 1 else Junction(tree.span, tree.op, args)
 
 
 class _Comparison:
@@ -95,38 +92,27 @@ class _Comparison:
             places.setdefault(_key(wanted[i]), []).append(i)
         taken = {places[_key(tree)].pop(): j for j, tree in enumerate(said) if places.get(_key(tree))}
         # A name may be that of any condition; those with a social filter come last, so that a wrong `HOP` finds its own.
-        matched = set(taken.values())
-        names = [j for j, tree in enumerate(said) if isinstance(tree, Name) and j not in matched]
+        names = [j for j, tree in enumerate(said) if isinstance(tree, Name) and j not in taken.values()]
         leaves = [i for i, tree in enumerate(wanted) if not isinstance(tree, Junction) and i not in taken]
         taken.update(zip(sorted(leaves, key=lambda i: isinstance(wanted[i], Hop)), names, strict=False))
-        for j, tree in enumerate(said):
-            if isinstance(tree, Junction) and j not in matched:
-                self.augment(taken, wanted, said, j)
+        left = [j for j, tree in enumerate(said) if isinstance(tree, Junction) and j not in taken.values()]
+        fitting: dict[int, list[int]] = {}
+
+        def place(j: int, tried: set[int]) -> bool:
+            """Find one of `wanted` for a junction too, if others can make way for it."""
+            if j not in fitting:
+                fitting[j] = [i for i, tree in enumerate(wanted) if self.agree(tree, said[j])]
+            for i in sorted(fitting[j], key=lambda i: i in taken):
+                if i not in tried:
+                    tried.add(i)
+                    if i not in taken or place(taken[i], tried):
+                        taken[i] = j
+                        return True
+            return False
+
+        for j in left:
+            place(j, set())
         return {j: i for i, j in taken.items()}
-
-    def augment(
-        self, taken: dict[int, int], wanted: Sequence[Shorthand], said: Sequence[Shorthand], start: int
-    ) -> None:
-        """Find one of `wanted` for `start` too, if others can make way: a shortest augmenting path, breadth first.
-
-        `taken` says which of `said` each of `wanted` is taken by.
-        """
-        reached: dict[int, int] = {}  # of wanted, and from which of said
-        queue = [start]
-        for j in queue:
-            for i in sorted((i for i in range(len(wanted)) if i not in reached), key=lambda i: i != j):
-                if not self.agree(wanted[i], said[j]):
-                    continue
-                reached[i] = j
-                if i in taken:
-                    queue.append(taken[i])
-                    continue
-                given: int | None = i
-                while given is not None:
-                    to = reached[given]
-                    left = next((other for other, owner in taken.items() if owner == to), None)
-                    taken[given], given = to, left
-                return
 
     def differences(self, wanted: Shorthand, said: Shorthand, where: str) -> list[Diagnostic]:
         if self.agree(wanted, said):

@@ -17,8 +17,18 @@ from formulaseed.diagnostics.render import render_text
 from formulaseed.loading import analyse_requests
 from formulaseed.requests import model
 from formulaseed.requests.groups import GROUPS
-from formulaseed.requests.shorthand import Hop, Junction, Name, Shorthand, as_name, parse_shorthand, print_shorthand
-from formulaseed.requests.shorthand_check import disagreements, shorthand_of, shorthand_tree
+from formulaseed.requests.shorthand import (
+    Hop,
+    Junction,
+    Name,
+    Shorthand,
+    as_name,
+    disagreements,
+    parse_shorthand,
+    print_shorthand,
+    shorthand_of,
+    shorthand_tree,
+)
 from formulaseed.source.json_reader import JsonString, read_json
 from formulaseed.source.text import Source, Span
 from helpers import Outcome, formulaseed, read_lines, write_lines

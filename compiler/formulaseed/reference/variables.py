@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import replace
+from types import UnionType
 from typing import Any
 
 from formulaseed import limits
@@ -31,8 +32,12 @@ def with_variables(reference: Reference | None, variables: Mapping[str, Any] | C
     """
     if isinstance(variables, str) or not isinstance(variables, Mapping | Collection):
         raise DataError(f"variables are names with types, not {_shown(variables)}")
-    named = variables if isinstance(variables, Mapping) else {_text(name): "number" for name in variables}
-    given = nested(named)
+    if not isinstance(variables, Mapping):
+        for name in variables:
+            if not isinstance(name, str):
+                _check(name)
+        variables = dict.fromkeys(variables, "number")
+    given = nested(variables)
     if len(given) > limits.REFERENCE_FIELDS:
         raise DataError(f"there are {len(given)} variables, more than {limits.REFERENCE_FIELDS}")
     entities = {entity.name: entity for entity in reference.entities} if reference is not None else {}
@@ -77,14 +82,8 @@ def _with_fields(entity: Entity, given: Mapping[str, Any]) -> Entity:
     return replace(entity, fields=tuple(fields.values()), custom_fields=tuple(custom.values()))
 
 
-def _text(name: Any) -> str:
-    if isinstance(name, str):
-        return name
-    raise DataError(f"{_shown(name)} cannot be the name of a variable: use letters, digits and `_`")
-
-
 def _check(name: Any) -> None:
-    if not is_name(_text(name)) or len(_text(name)) > limits.NAME_CHARACTERS:
+    if not (isinstance(name, str) and is_name(name) and len(name) <= limits.NAME_CHARACTERS):
         raise DataError(f"{_shown(name)} cannot be the name of a variable: use letters, digits and `_`")
 
 
@@ -92,7 +91,7 @@ def _is_type(value: Mapping[str, Any]) -> bool:
     return isinstance(value.get("type"), str) and value.keys() <= {"type", "nullable", "values", "description"}
 
 
-def _field(name: str, value: object) -> Field:
+def _field(name: str, value: Any) -> Field:
     if isinstance(value, Mapping) and _is_type(value):
         nullable, values = value.get("nullable", False), value.get("values", ())
         description = value.get("description", "")
@@ -107,20 +106,16 @@ def _field(name: str, value: object) -> Field:
         if kind not in FIELD_TYPES:
             raise DataError(f"`{name}` has the type {value[:80]!r}; types are number, {', '.join(FIELD_TYPES)}")
         return Field(name, kind)
-    return Field(name, _kind(name, value), nullable=value is None)
+    found = next((kind for known, kind in _KINDS if isinstance(value, known)), None)
+    if found is None:
+        raise DataError(f"the variable `{name}` is {_shown(value)}, which is no type and no value")
+    return Field(name, found, nullable=value is None)
 
 
-def _kind(name: str, value: Any) -> str:
-    """The type of a value; of null it is a number, as most fields are."""
-    if isinstance(value, bool):
-        return "boolean"
-    if isinstance(value, int):
-        return "integer"
-    if value is None or isinstance(value, float):
-        return "float"
-    if isinstance(value, list | tuple):
-        return "json"
-    raise DataError(f"the variable `{name}` is {_shown(value)}, which is no type and no value")
+_KINDS: tuple[tuple[type | UnionType, str], ...] = (
+    (bool, "boolean"), (int, "integer"), (float | None, "float"), (list | tuple, "json"),
+)  # fmt: skip
+"""The type of a value; of null it is a number, as most fields are."""
 
 
 def variables_of(values: Mapping[str, Any]) -> dict[str, Any]:

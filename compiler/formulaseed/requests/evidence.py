@@ -171,14 +171,6 @@ class EvidenceDecoder:
             self.report(catalogue.key_without_effect(value.span, key, why))
 
 
-@dataclass(frozen=True, slots=True)
-class Kind:
-    """What a kind of evidence takes, and how it is lowered."""
-
-    keys: Keys
-    lower: Callable[[EvidenceDecoder], ir.Evidence | None]
-
-
 def lower_evidence(value: JsonValue, shape: Shape) -> ir.Evidence | None:
     """One evidence object, such as `{"kind": "review_text", "pattern": "cozy"}`."""
     section = shape.object(value, "`evidence`", 'an object such as {"kind": "review_text", "pattern": "cozy"}')
@@ -188,10 +180,10 @@ def lower_evidence(value: JsonValue, shape: Shape) -> ir.Evidence | None:
     chosen = shape.choice(named, "kind of evidence", KINDS) if named else None
     if chosen is None:
         return None
-    kind, own = KINDS[chosen], Shape(Problems())
-    own.keys(section, ("kind", *kind.keys.all), f"`{chosen}`")
+    (keys, lower), own = KINDS[chosen], Shape(Problems())
+    own.keys(section, ("kind", *keys.all), f"`{chosen}`")
     own.text(section.get("description"), "`description`")
-    evidence = kind.lower(EvidenceDecoder(section, own, f"`{chosen}`", kind.keys))
+    evidence = lower(EvidenceDecoder(section, own, f"`{chosen}`", keys))
     shape.problems.extend(own.problems)
     return evidence if not own.problems.has_errors else None
 
@@ -338,16 +330,14 @@ def _social_rating(decoder: EvidenceDecoder) -> ir.SocialRating | None:
 
 
 _CREDIBILITY = ("weight_by", "credibility_percentile", "min_credible_matches")
-KINDS: dict[str, Kind] = {
-    "item_meta": Kind(Keys(("path",), (*RULES, "op", "value")), _item_meta),
-    "item_meta_hours": Kind(Keys(("path", "true"), ("op", "value")), _item_hours),
-    "review_text": Kind(Keys(("pattern",), (*_CREDIBILITY, "social_filter", "min_matches")), _review_text),
-    "review_meta": Kind(Keys(("path", "op"), ("value", "agg", "count", "min_stars")), _review_meta),
-    "review_group_rating": Kind(Keys(("group_filter", "metric", "threshold", "operator"), ("group",)), _group_rating),
-    "review_group_rating_negative": Kind(Keys(("condition",)), _not_only_easy_raters),
-    "review_sentiment": Kind(
-        Keys(("topic",), ("sentiment", "min_positive", "min_negative", "social_filter")), _sentiment
-    ),
-    "social_rating": Kind(Keys(("social_filter",), ("min_stars", "min_matches")), _social_rating),
+KINDS: dict[str, tuple[Keys, Callable[[EvidenceDecoder], ir.Evidence | None]]] = {
+    "item_meta": (Keys(("path",), (*RULES, "op", "value")), _item_meta),
+    "item_meta_hours": (Keys(("path", "true"), ("op", "value")), _item_hours),
+    "review_text": (Keys(("pattern",), (*_CREDIBILITY, "social_filter", "min_matches")), _review_text),
+    "review_meta": (Keys(("path", "op"), ("value", "agg", "count", "min_stars")), _review_meta),
+    "review_group_rating": (Keys(("group_filter", "metric", "threshold", "operator"), ("group",)), _group_rating),
+    "review_group_rating_negative": (Keys(("condition",)), _not_only_easy_raters),
+    "review_sentiment": (Keys(("topic",), ("sentiment", "min_positive", "min_negative", "social_filter")), _sentiment),
+    "social_rating": (Keys(("social_filter",), ("min_stars", "min_matches")), _social_rating),
 }
-"""Every kind of evidence."""
+"""What each kind of evidence takes, and how it is lowered."""

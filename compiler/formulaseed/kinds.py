@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from formulaseed.backends.base import KindName
-from formulaseed.data.documents import Document, is_too_long, read_text
+from formulaseed.data.documents import Document, dumped, is_too_long, read_text, source_of
 from formulaseed.diagnostics.model import Diagnostic, Problems
+from formulaseed.errors import FormulaSeedError
 from formulaseed.ir import nodes
 from formulaseed.seed import surface
 from formulaseed.seed.write.autofix import applicable, with_steps_sorted
@@ -57,6 +59,16 @@ class Kind(Generic[Parsed, Checked]):
     fixes: Callable[[tuple[Diagnostic, ...], Parsed | None], list[Diagnostic]] = lambda found, _: applicable(
         found, None
     )
+
+
+def read_given(given: str | os.PathLike[str] | Mapping[str, Any], what: str, problems: Problems) -> Document:
+    """Read a file or a dictionary. Raises `UnreadableError` for a file that cannot be opened."""
+    if isinstance(given, Mapping):
+        return read_text(Source(f"<{what}>", dumped(given, what)), None, problems)
+    if not isinstance(given, str | os.PathLike):
+        raise FormulaSeedError(f"a {what} is a path or a dictionary, not {type(given).__name__}")
+    source, path = source_of(given, problems)
+    return Document(source, None, path) if problems.has_errors else read_text(source, path, problems)
 
 
 def document_name(document: Document) -> str:

@@ -259,6 +259,17 @@ def test_a_database_of_another_domain(tmp_path: Path) -> None:
     assert left_out == {"herd.odd name", "mother.odd name", "herd.custom_fields.odd name", "barn.custom_fields.x"}
 
 
+def test_a_foreign_key_to_a_table_that_there_is_not(tmp_path: Path) -> None:
+    """Its entity is left out by name, and the rest of the database is read: SQLite lets tables be dropped."""
+    url = make_database(
+        tmp_path / "x.db", "CREATE TABLE item (id INTEGER PRIMARY KEY, n INTEGER, a_id REFERENCES gone)"
+    )
+    found = formulaseed("reference", "--database", url)
+    assert found.status == 0
+    assert list(json.loads(found.out)["entities"]) == ["item"]
+    assert found.err == "left out: the entity of item.a_id → gone, as there is no table `gone`\n"
+
+
 @pytest.mark.parametrize(
     ("check", "values"),
     [

@@ -18,7 +18,7 @@ HONEST = (
     "great.*service", r"a\w+b", r"wait(ed|ing)? (for )?\d+ min", r"\bno\b.*\bwait\b", "slow[^.]*rude", r"open\s+late",
     "(good|great|excellent|amazing|lovely).{0,40}(food|service|staff|place)", r"\$\d+(\.\d+)?\s*(per|a) person",
     "never.*excellent service", r"\$\d.*(good|great|ok) value", "dirty.*(fork|plate|table)s?$", r"x[\s\S]*y", "q(ab|ba)*c",
-    r"fish.*\n.*chips", "a+b+c+d+", r"(\s\S)*x", r"x(\w{1,15} ){1,3}y", "(ab?)*c", r"coffee|latte|\bchai\b",
+    r"fish.*\n.*chips", "a+b+c+d+", r"(\s\S)*x", r"x(\w{1,15} ){1,3}y", "(ab?){0,100}c", r"coffee|latte|\bchai\b",
 )  # fmt: skip
 ATOMIC = {
     "a.*b.*c": "a(?>.*?b).*c",
@@ -45,7 +45,7 @@ AMBIGUOUS = {
 }
 SLOW = (
     "a.*b.*c.*d", "slow.*(rude|unfriendly).*staff", r"x\w*1\w*2\w*3", "a*a*b", ".*.*x", "(.{0,9}a){9}b", "[ab]*a[ab]*c",
-    ".{0,300}a.{0,300}b.{0,300}c", "(a?b?c?d?){9}e", r"x[\s\S]*y[\s\S]*z", r"a.*\s.*b",
+    "(ab?)*c", "(ax|b)*c", ".{0,300}a.{0,300}b.{0,300}c", "(a?b?c?d?){9}e", r"x[\s\S]*y[\s\S]*z", r"a.*\s.*b",
 )  # fmt: skip
 
 

@@ -16,9 +16,19 @@ from formulaseed.diagnostics.model import Diagnostic, Problems, strictly
 from formulaseed.diagnostics.render import render_text
 from formulaseed.loading import analyse_requests
 from formulaseed.requests import model
-from formulaseed.requests.groups import PATTERNS
-from formulaseed.requests.shorthand import Hop, Junction, Name, Shorthand, as_name, parse_shorthand, print_shorthand
-from formulaseed.requests.shorthand_check import disagreements, shorthand_of, shorthand_tree
+from formulaseed.requests.groups import GROUPS
+from formulaseed.requests.shorthand import (
+    Hop,
+    Junction,
+    Name,
+    Shorthand,
+    as_name,
+    disagreements,
+    parse_shorthand,
+    print_shorthand,
+    shorthand_of,
+    shorthand_tree,
+)
 from formulaseed.source.json_reader import JsonString, read_json
 from formulaseed.source.text import Source, Span
 from helpers import Outcome, formulaseed, read_lines, write_lines
@@ -595,7 +605,7 @@ def test_the_command_used_wrongly(arguments: list[str]) -> None:
     assert "Error: " in found.err
 
 
-@pytest.mark.parametrize("group", PATTERNS)
+@pytest.mark.parametrize("group", GROUPS)
 def test_a_template_is_a_request_of_its_group(group: str) -> None:
     """Standard output is the request alone, the advice goes to standard error. Unfilled it is refused; filled it passes."""
     found = formulaseed("shorthand", "--template", group)
@@ -603,7 +613,7 @@ def test_a_template_is_a_request_of_its_group(group: str) -> None:
     request = json.loads(found.out)
     keys = ["id", "group", "scenario", "text", "shorthand", "structure", "gold_restaurant"]
     assert (list(request), request["group"]) == (keys, group)
-    assert request["shorthand"] == print_shorthand(parsed(PATTERNS[group]))
+    assert request["shorthand"] == print_shorthand(parsed(GROUPS[group].template))
     filled = json.loads(re.sub("<([^<>]*)>", "filled", found.out)) | {"id": f"R{int(group[1:]) * 10}"}
     assert analyse_requests([filled]).diagnostics == ()
     assert any(d.severity == "error" for d in analyse_requests([request]).diagnostics)

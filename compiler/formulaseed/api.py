@@ -10,10 +10,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from formulaseed import loading, pipeline
+from formulaseed.diagnostics.catalogue import reading as catalogue
 from formulaseed.diagnostics.model import Diagnostic
+from formulaseed.errors import SeedError
 from formulaseed.loading import FormulaSeed, RequestsAnalysis, RequestsFile, RequestsLike, SeedLike
 from formulaseed.runtime.evaluator import Evaluator
-from formulaseed.runtime.loading import load_module, module_from_source, not_as_compiled
+from formulaseed.runtime.loading import load_module, module_from_source
+from formulaseed.source.text import Source
 
 if TYPE_CHECKING:
     from formulaseed.data.candidates import Lines
@@ -57,9 +60,7 @@ def load_evaluator(
     if isinstance(seed_or_path, str | os.PathLike) and Path(seed_or_path).suffix == ".py":
         file = load_module(Path(seed_or_path))
         if file.fault and not allow_edited:
-            raise not_as_compiled(
-                file.path, f"the module {file.fault}", "compile the seed again, or allow it to be edited"
-            )
+            raise SeedError([catalogue.edited_module(Source(str(file.path), ""), file.fault)])
         return file.evaluator(strict=strict)
     seed = loading.load_seed(seed_or_path)
     module = module_from_source(loading.compile_seed(seed, formatted=False), seed.task_name)
@@ -123,7 +124,6 @@ def requests_evaluator(analysis: RequestsAnalysis, requests: Sequence[Request]) 
     """Compile some valid requests of a file in memory, and return what their module finds for a restaurant."""
     from formulaseed.requests.model import Requests
     from formulaseed.requests.validate import Values
-    from formulaseed.source.text import Source
 
     whole, program = analysis.document.source, Requests("requests", tuple(requests))
     text = "\n".join(whole.text[request.span.start : request.span.end] for request in requests)

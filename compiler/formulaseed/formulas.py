@@ -9,12 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from formulaseed import limits
-from formulaseed.data.documents import Document, dumped, read_text, source_of
+from formulaseed.data.documents import Document
 from formulaseed.diagnostics.catalogue import reading as catalogue
+from formulaseed.diagnostics.catalogue import reference as messages
 from formulaseed.diagnostics.model import Problems
-from formulaseed.errors import FormulaSeedError, SeedError, UnreadableError
+from formulaseed.errors import SeedError, UnreadableError
 from formulaseed.ir import nodes
-from formulaseed.kinds import Kind, document_name, unread
+from formulaseed.kinds import Kind, document_name, read_given, unread
 from formulaseed.reference.model import Reference
 from formulaseed.reference.read import lower_layout, lower_reference
 from formulaseed.reference.restaurant import restaurant_reference
@@ -23,7 +24,7 @@ from formulaseed.reference.variables import with_variables
 from formulaseed.seed import surface
 from formulaseed.seed.check.program import check_program
 from formulaseed.source.json_reader import PlainText
-from formulaseed.source.text import Source, Span
+from formulaseed.source.text import Span
 
 ReferenceLike = str | os.PathLike[str] | Mapping[str, Any] | Reference
 Variables = Mapping[str, Any] | Collection[str]
@@ -45,12 +46,7 @@ def load_reference(given: ReferenceLike) -> Reference:
 
 def read_reference(given: str | os.PathLike[str] | Mapping[str, Any], problems: Problems) -> Document:
     """Read the JSON of a reference or a schema file."""
-    if isinstance(given, Mapping):
-        return read_text(Source("<reference>", dumped(given, "reference")), None, problems)
-    if not isinstance(given, str | os.PathLike):
-        raise FormulaSeedError(f"a reference is a path or a dictionary, not {type(given).__name__}")
-    source, path = source_of(given, problems)
-    return Document(source, None, path) if problems.has_errors else read_text(source, path, problems)
+    return read_given(given, "reference", problems)
 
 
 def domain_of(reference: ReferenceLike | None, variables: Variables | None) -> Reference:
@@ -103,8 +99,7 @@ def _reference_of(document: Document, given: ReferenceLike | None, problems: Pro
         try:
             return load_reference(folder / named.value)
         except UnreadableError as error:
-            message = f"the reference cannot be read: {error.message}"
-            problems.add("FS509", named.span, message, "name a file beside this")
+            problems.report(messages.unreadable_reference(named.span, error.message))
             return Reference((), is_complete=False)
     beside = folder / REFERENCE_FILE
     return load_reference(beside) if document.path is not None and beside.is_file() else restaurant_reference()

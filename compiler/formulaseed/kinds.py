@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from formulaseed.backends.base import KindName
-from formulaseed.data.documents import Document, is_too_long, read_text
+from formulaseed.data.documents import Document, dumped, is_too_long, read_text, source_of
 from formulaseed.diagnostics.model import Diagnostic, Problems
+from formulaseed.errors import FormulaSeedError
 from formulaseed.ir import nodes
 from formulaseed.seed import surface
-from formulaseed.seed.check.program import check_program
-from formulaseed.seed.lint import lint, suppress
-from formulaseed.seed.read.seed import lower_document
 from formulaseed.seed.write.autofix import applicable, with_steps_sorted
 from formulaseed.source.json_reader import JsonArray, JsonObject, JsonValue, Plain, json_lines, plain
 from formulaseed.source.text import Source
 
-if TYPE_CHECKING:  # a command that reads seeds alone does without
+if TYPE_CHECKING:  # a command that reads one kind of document alone does without what reads another
     from formulaseed.requests.model import Line, Requests
 
 Parsed = TypeVar("Parsed")
@@ -62,6 +61,16 @@ class Kind(Generic[Parsed, Checked]):
     )
 
 
+def read_given(given: str | os.PathLike[str] | Mapping[str, Any], what: str, problems: Problems) -> Document:
+    """Read a file or a dictionary. Raises `UnreadableError` for a file that cannot be opened."""
+    if isinstance(given, Mapping):
+        return read_text(Source(f"<{what}>", dumped(given, what)), None, problems)
+    if not isinstance(given, str | os.PathLike):
+        raise FormulaSeedError(f"a {what} is a path or a dictionary, not {type(given).__name__}")
+    source, path = source_of(given, problems)
+    return Document(source, None, path) if problems.has_errors else read_text(source, path, problems)
+
+
 def document_name(document: Document) -> str:
     """Return the name of a document's file without its ending."""
     return Path(document.source.name.strip("<>")).name.split(".")[0]
@@ -71,14 +80,20 @@ def document_name(document: Document) -> str:
 
 
 def _parse_seed(document: Document, problems: Problems) -> surface.Program | None:
+    from formulaseed.seed.read.seed import lower_document
+
     return lower_document(document.tree, problems) if document.tree is not None else None
 
 
 def _check_seed(document: Document, program: surface.Program, problems: Problems) -> nodes.Program:
+    from formulaseed.seed.check.program import check_program
+
     return check_program(program, problems)
 
 
 def _lint_seed(written: surface.Program | None, checked: nodes.Program | None, problems: Problems) -> None:
+    from formulaseed.seed.lint import lint, suppress
+
     if written is not None and checked is not None:
         lint(written, checked, problems)
     suppress(written.suppressions if written is not None else (), problems)

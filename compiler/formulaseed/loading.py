@@ -12,10 +12,9 @@ from formulaseed.diagnostics.model import Problems
 from formulaseed.errors import FormulaSeedError, SeedError
 from formulaseed.ir import nodes
 from formulaseed.ir.places import place_of
-from formulaseed.kinds import REQUESTS, SEED, holds_reference, holds_rules
+from formulaseed.kinds import REQUESTS, SEED, holds_reference, holds_rules, read_given
 from formulaseed.pipeline import Analysis, Compilable, checked, compile, run
 from formulaseed.seed import surface
-from formulaseed.seed.read.seed import holds_requests
 from formulaseed.source.text import Source
 
 if TYPE_CHECKING:
@@ -43,12 +42,7 @@ class RequestsFile(Compilable["Requests"]):
 
 def read(seed: SeedLike, problems: Problems) -> Document:
     """Read a file or a dictionary. Raises `UnreadableError` for a file that cannot be opened."""
-    if isinstance(seed, Mapping):
-        return read_text(Source("<seed>", dumped(seed)), None, problems)
-    if not isinstance(seed, str | os.PathLike):
-        raise FormulaSeedError(f"a seed is a path or a dictionary, not {type(seed).__name__}")
-    source, path = source_of(seed, problems)
-    return Document(source, None, path) if problems.has_errors else read_text(source, path, problems)
+    return read_given(seed, "seed", problems)
 
 
 def analyse(seed: SeedLike) -> SeedAnalysis:
@@ -65,6 +59,8 @@ def analyse_text(source: Source) -> SeedAnalysis:
 
 def analyse_file(given: str | os.PathLike[str], reference: ReferenceLike | None = None) -> Analysis[Any, Any]:
     """Analyse whatever the file holds: a seed, requests, rules, a reference. Raises `UnreadableError`."""
+    from formulaseed.seed.read.seed import holds_requests
+
     problems = Problems()
     source, path = source_of(given, problems)
     if problems.has_errors:
@@ -88,8 +84,7 @@ def analyse_rules(given: str | os.PathLike[str], reference: ReferenceLike | None
     from formulaseed.formulas import rules_kind
 
     problems = Problems()
-    source, path = source_of(given, problems)
-    document = Document(source, None, path) if problems.has_errors else read_text(source, path, problems)
+    document = read_given(given, "file of rules", problems)
     return run(rules_kind(reference), document, problems)
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
@@ -18,10 +18,12 @@ from formulaseed.cli.output import report_warnings, say
 from formulaseed.data.results import Failures
 from formulaseed.errors import DataError, UnreadableError
 from formulaseed.ir import nodes
-from formulaseed.llm.prices import Prices, read_prices
 from formulaseed.loading import FormulaSeed, load_seed
 from formulaseed.runtime.evaluator import Evaluator
 from formulaseed.runtime.loading import ModuleFile, load_module
+
+if TYPE_CHECKING:
+    from formulaseed.llm.prices import Prices
 
 param_option = click.option("--param", "params", multiple=True, metavar="NAME=VALUE", help="Give a parameter.")
 allow_edited_option = click.option(
@@ -130,6 +132,8 @@ def is_terminal(stream: TextIO | None = None) -> bool:
 
 def prices_for(model: str, path: str | None, max_usd: float | None) -> Prices:
     """Read the prices. Raises `UsageError` for a limit of costs without the model's price."""
+    from formulaseed.llm.prices import read_prices
+
     prices = read_prices(path)
     if max_usd is not None and model not in prices.models:
         raise click.UsageError(f"--max-usd needs a price, and there is none for {model}; --prices FILE gives one")

@@ -22,6 +22,7 @@ from formulaseed.reference.evaluation import evaluate_steps, known_values, locat
 from formulaseed.reference.stages import STAGES, stage_of, stages
 from formulaseed.reference.variables import variables_of
 from formulaseed.runtime.loading import module_from_source
+from formulaseed.source.json_reader import refuse_constant, unique_keys
 
 _MOST = 4 * 1024 * 1024
 
@@ -160,13 +161,9 @@ def _values(text: str | None) -> Mapping[str, Any] | None:
     if len(text) > _MOST:
         raise DataError(f"--vars has more than {_MOST} characters")
     try:
-        found = json.loads(text, parse_constant=_no_number)
+        found = json.loads(text, object_pairs_hook=unique_keys, parse_constant=refuse_constant)
     except (ValueError, RecursionError) as error:
         raise DataError(f"--vars is no JSON: {error}") from None
     if not isinstance(found, dict):
         raise DataError(f'--vars must be an object such as {{"ram_gb": 16}}, not {text[:40]}')
     return found
-
-
-def _no_number(text: str) -> Any:
-    raise ValueError(f"{text} is no number")

@@ -15,8 +15,7 @@ from formulaseed.diagnostics.suggestions import did_you_mean
 from formulaseed.loading import RequestsAnalysis, analyse_requests
 from formulaseed.requests.groups import CHECKLIST, GROUPS, GUIDELINES, request_template
 from formulaseed.requests.model import Request
-from formulaseed.requests.shorthand import Junction, Name, Shorthand, parse_shorthand, print_shorthand
-from formulaseed.requests.shorthand_check import shorthand_of
+from formulaseed.requests.shorthand import Junction, Name, Shorthand, parse_shorthand, print_shorthand, shorthand_of
 from formulaseed.source.json_reader import Plain
 from formulaseed.source.text import Source
 

@@ -13,7 +13,8 @@ from typing import Any
 
 from formulaseed.errors import DataError
 from formulaseed.language.ast import is_name
-from formulaseed.reference.model import CUSTOM_TYPES, CustomField, DatabaseLayout, Entity, Json
+from formulaseed.reference.model import CUSTOM_TYPES, DatabaseLayout, Entity, Field, Json
+from formulaseed.source.json_reader import refuse_constant
 
 _TABLES = (
     "custom_field_definition", "custom_field_definitions", "custom_field", "custom_fields", "field_definition",
@@ -62,7 +63,7 @@ def custom_fields(
     left_out: list[str],
 ) -> list[Entity]:
     """The entities with the custom fields that the rows define, for an entity or for a table and all of its `places`."""
-    defined: dict[str, dict[str, CustomField]] = {entity.name: {} for entity in entities}
+    defined: dict[str, dict[str, Field]] = {entity.name: {} for entity in entities}
     for row in rows:
         entity, key = str(row["entity"]), str(row["key"])
         if row.get("active", True) in (False, 0):
@@ -78,20 +79,17 @@ def custom_fields(
     return [replace(entity, custom_fields=tuple(defined[entity.name].values())) for entity in entities]
 
 
-def _field(key: str, row: Mapping[str, Any]) -> CustomField:
+def _field(key: str, row: Mapping[str, Any]) -> Field:
     kind = str(row["type"]).strip().lower()
     kind = _ALIASES.get(kind, kind)
     options = _read(row.get("options"))
-    listed = tuple(dict.fromkeys(_option(option) for option in options)) if isinstance(options, list) else ()
-    default = _read(row.get("default"))
-    return CustomField(
+    return Field(
         key,
         kind if kind in CUSTOM_TYPES else "json",
         str(row.get("description") or key.replace("_", " ").capitalize()),
-        row.get("required") in (True, 1),
-        listed,
-        default is not None,
-        default,
+        nullable=row.get("required") not in (True, 1),
+        values=tuple(dict.fromkeys(map(_option, options))) if isinstance(options, list) else (),
+        default=_read(row.get("default")),
     )
 
 
@@ -104,13 +102,9 @@ def _option(option: Json) -> str:
 def _read(value: Any) -> Json:
     """A value of a JSON column, which some databases give as text."""
     if not isinstance(value, str):
-        return value if isinstance(value, bool | int | float | list | dict) else None if value is None else str(value)
+        return value if value is None or isinstance(value, bool | int | float | list | dict) else str(value)
     try:
-        found: Json = json.loads(value, parse_constant=_no_number)
+        found: Json = json.loads(value, parse_constant=refuse_constant)
     except (ValueError, RecursionError):
         return value
     return found
-
-
-def _no_number(text: str) -> Json:
-    raise ValueError(f"{text} is no number")

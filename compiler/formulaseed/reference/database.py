@@ -16,7 +16,7 @@ from formulaseed.diagnostics.model import printable
 from formulaseed.errors import DataError, UnreadableError
 from formulaseed.language.ast import RESERVED_WORDS, is_name
 from formulaseed.reference.custom_definitions import custom_fields, definition_columns, find_definitions
-from formulaseed.reference.model import CustomField, DatabaseLayout, Entity, EntityField, EnumType, Json, Reference
+from formulaseed.reference.model import DatabaseLayout, Entity, EnumType, Field, Json, Reference
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection, Inspector
@@ -151,6 +151,9 @@ class _Reflection:
             if key.get("referred_schema") not in (None, self.schema) or any(column not in columns for column in local):
                 self.left_out.append(f"{place}, which is in another schema")
                 continue
+            if not self.inspector.has_table(table, self.schema):
+                self.left_out.append(f"{place}, as there is no table `{table}`")
+                continue
             column = local[0]
             name = named.get(column) or (_LOCAL_KEY.sub("", column) if len(local) == 1 else table)
             if not _names_an_entity(name):
@@ -182,15 +185,14 @@ class _Reflection:
 
     def field(
         self, table: str, column: str, reflected: Any, about: str, checked: tuple[str, tuple[str, ...]] | None
-    ) -> EntityField:
+    ) -> Field:
         kind, values = _kind(reflected["type"]), tuple(getattr(reflected["type"], "enums", None) or ())
         called = str(getattr(reflected["type"], "name", None) or "")
         if kind == "string" and checked is not None:
             kind, (called, values) = "enum", checked
         name = self.enum(table, column, called, values, about) if kind == "enum" else ""
-        default, has_default = _default(reflected.get("default"), kind)
         nullable = bool(reflected.get("nullable", True))
-        return EntityField(column, kind, about, nullable, name, values, has_default, default)
+        return Field(column, kind, about, nullable, name, values, _default(reflected.get("default"), kind))
 
     def enum(self, table: str, column: str, called: str, values: tuple[str, ...], about: str) -> str:
         """The name of an enum: its own where it has a proper one, else the column's; one name has one list of values."""
@@ -199,7 +201,7 @@ class _Reflection:
             _camel(called if called else column),
             _camel(f"{table}_{column}"),
         ):
-            if name and self.enums.setdefault(name, EnumType(name, values, about)).values == values:
+            if name and self.enums.setdefault(name, EnumType(name, about, values)).values == values:
                 return name
         return ""
 
@@ -270,16 +272,16 @@ def _kind(ty: object) -> str:
     return next((kind for known, kind in kinds if isinstance(ty, known)), "json")
 
 
-def _default(written: object, kind: str) -> tuple[Json, bool]:
-    """A column's default where it is a literal, and whether it is one."""
+def _default(written: object, kind: str) -> Json:
+    """A column's default where it is a literal."""
     text = str(written).strip() if written is not None else ""
     quoted = _DEFAULT_TEXT.fullmatch(text)
     value = quoted[1].replace("''", "'") if quoted else text.strip("()")
     if kind == "boolean" and value.lower() in ("true", "false", "1", "0"):
-        return value.lower() in ("true", "1"), True
+        return value.lower() in ("true", "1")
     if kind in ("integer", "float") and re.fullmatch(r"-?[0-9]{1,15}(\.[0-9]{1,15})?", value):
-        return (int(value) if kind == "integer" and "." not in value else float(value)), True
-    return (value, True) if quoted and kind in ("string", "enum", "datetime") else (None, False)
+        return int(value) if kind == "integer" and "." not in value else float(value)
+    return value if quoted and kind in ("string", "enum", "datetime") else None
 
 
 def _words(name: str) -> str:
@@ -314,22 +316,17 @@ def overlaid(base: Reference, overlay: Reference) -> Reference:
 
 
 def _overlaid_entity(known: Entity, stated: Entity) -> Entity:
-    fields = {each.name: each for each in known.fields}
-    for each in stated.fields:
-        fields[each.name] = _overlaid_field(fields[each.name], each) if each.name in fields else each
-    custom: dict[str, CustomField] = {each.key: each for each in (*known.custom_fields, *stated.custom_fields)}
+    """The entity with what is stated of it; a field that is stated without a description has the database's."""
+    fields, own = {each.name: each for each in known.fields}, {each.name: each for each in stated.fields}
+    for name in fields.keys() & own.keys():
+        described = own[name].description or fields[name].description
+        own[name] = replace(own[name], description=described, nullable=fields[name].nullable or own[name].nullable)
+    custom = {each.name: each for each in (*known.custom_fields, *stated.custom_fields)}
     return replace(
         known,
         description=stated.description or known.description,
         nullable=known.nullable or stated.nullable,
         note=stated.note or known.note,
-        fields=tuple(fields.values()),
+        fields=tuple({**fields, **own}.values()),
         custom_fields=tuple(custom.values()),
-    )
-
-
-def _overlaid_field(known: EntityField, stated: EntityField) -> EntityField:
-    """A stated field; its description may be the database's."""
-    return replace(
-        stated, description=stated.description or known.description, nullable=known.nullable or stated.nullable
     )

@@ -7,11 +7,13 @@ the reference leaves open (patterns, notes, what an entity's absence means) is f
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from dataclasses import asdict, replace
 from typing import Any
 
 from formulaseed.language import functions, operators
-from formulaseed.reference.defaults import default_examples, default_notes, default_patterns
-from formulaseed.reference.model import CUSTOM, CustomField, Entity, EntityField, EnumType, Reference
+from formulaseed.language.types import Base, Type
+from formulaseed.reference.model import CUSTOM, Entity, EnumType, Example, Field, Reference, SyntaxPattern
 
 _RETURNS = {"number": "float"}
 PREFIXED = "; only with its prefix: "
@@ -20,37 +22,41 @@ PREFIXED = "; only with its prefix: "
 
 def reference_json(reference: Reference) -> dict[str, Any]:
     """The whole document."""
+    entities = sorted(reference.entities, key=lambda entity: entity.name != reference.root)
     return {
         "version": reference.version,
         **({"generated_at": reference.generated_at} if reference.generated_at else {}),
         "description": reference.description or "What formulas may say: fields, operators, functions and syntax.",
-        "entities": {entity.name: _entity(entity, reference) for entity in _root_first(reference)},
+        "entities": {entity.name: _entity(entity, reference) for entity in entities},
         "custom_fields": {
             entity.name: [_custom_field(field, entity) for field in entity.custom_fields]
-            for entity in _root_first(reference)
+            for entity in entities
             if entity.custom_fields
         },
-        "enums": {enum.name: _enum(enum, reference) for enum in all_enums(reference)},
+        "enums": {enum.name: _record(_with_usage(enum, reference)) for enum in all_enums(reference)},
         "operators": operators_by_kind(),
         "functions": {function.name: _function(function) for function in functions.FUNCTIONS.values()},
-        "syntax_patterns": {
-            pattern.name: {
-                "syntax": pattern.syntax,
-                "description": pattern.description,
-                "examples": list(pattern.examples),
-            }
-            for pattern in reference.patterns or default_patterns(reference)
-        },
-        "examples": {
-            example.name: {
-                "formula": example.formula,
-                "description": example.description,
-                "use_case": example.use_case,
-            }
-            for example in reference.examples or default_examples(reference)
-        },
-        "notes": dict(reference.notes or default_notes(reference)),
+        "syntax_patterns": {each.name: _record(each) for each in reference.patterns or _default_patterns(reference)},
+        "examples": {each.name: _record(each) for each in reference.examples or _default_examples(reference)},
+        "notes": dict(reference.notes or _default_notes(reference)),
     }
+
+
+def listed_fields(document: dict[str, Any], entity: str) -> Iterator[tuple[dict[str, Any], bool]]:
+    """The published fields of an entity, with whether they are custom ones, which get the keys of the others."""
+    yield from ((field, False) for field in document["entities"][entity]["fields"].values())
+    for custom in document["custom_fields"].get(entity, ()):
+        renamed = {
+            "example": custom["access_pattern"],
+            "type": custom["field_type"],
+            "nullable": not custom["required"],
+        }
+        yield {**renamed, "description": custom["description"], "values": custom.get("options")}, True
+
+
+def line_of(text: str) -> str:
+    """The text on one line, with nothing in it that cannot be seen."""
+    return " ".join("".join(c if c.isprintable() else " " for c in text).split())
 
 
 def document_text(document: dict[str, Any]) -> str:
@@ -73,7 +79,7 @@ def all_enums(reference: Reference) -> list[EnumType]:
     for entity in reference.entities:
         for field in entity.fields:
             if field.enum_type and field.values and field.enum_type not in enums:
-                enums[field.enum_type] = EnumType(field.enum_type, field.values, f"Values of {field.enum_type}")
+                enums[field.enum_type] = EnumType(field.enum_type, f"Values of {field.enum_type}", field.values)
     return list(enums.values())
 
 
@@ -81,70 +87,129 @@ def access_pattern(entity: Entity, reference: Reference) -> str:
     """How formulas reach an entity's fields."""
     if entity.name != reference.root:
         return f"{entity.name}.field_name"
-    full = [f"{entity.name}.{field.name}" for field in entity.fields]
-    shown = next(
-        (f" (e.g., {name} or just {reference.spelled(name)})" for name in full if name not in reference.hidden), ""
-    )
+    full = (f"{entity.name}.{field.name}" for field in entity.fields)
+    direct = next((name for name in full if name not in reference.hidden), "")
+    shown = f" (e.g., {direct} or just {reference.spelled(direct)})" if direct else ""
     return f"Direct field access{shown}{PREFIXED + ', '.join(reference.hidden) if reference.hidden else ''}"
 
 
-def returned(function: functions.Function) -> str:
-    """What a function gives, in the words of references."""
-    return _RETURNS.get(function.returns, function.returns)
-
-
-def _root_first(reference: Reference) -> list[Entity]:
-    return sorted(reference.entities, key=lambda entity: entity.name != reference.root)
-
-
 def _entity(entity: Entity, reference: Reference) -> dict[str, Any]:
-    note = entity.note
-    if not note and entity.nullable:
-        note = f"There may be no {entity.name}: then all its fields are null"
-    return {
-        "description": entity.description,
-        "access_pattern": access_pattern(entity, reference),
-        "nullable": entity.nullable,
-        **({"note": note} if note else {}),
-        "fields": {field.name: _field(field, entity) for field in entity.fields},
-    }
+    absent = f"There may be no {entity.name}: then all its fields are null" if entity.nullable else ""
+    return _without_none(
+        description=entity.description,
+        access_pattern=access_pattern(entity, reference),
+        nullable=entity.nullable,
+        note=entity.note or absent or None,
+        fields={field.name: _field(field, entity) for field in entity.fields},
+    )
 
 
-def _field(field: EntityField, entity: Entity) -> dict[str, Any]:
-    return {
-        "type": field.type,
-        "description": field.description,
-        "nullable": field.nullable,
-        "example": f"{entity.name}.{field.name}",
-        **({"enum_type": field.enum_type} if field.enum_type else {}),
-        **({"values": list(field.values)} if field.values else {}),
-        **({"default": field.default} if field.has_default else {}),
-    }
+def _field(field: Field, entity: Entity) -> dict[str, Any]:
+    return _without_none(
+        type=field.type,
+        description=field.description,
+        nullable=field.nullable,
+        example=f"{entity.name}.{field.name}",
+        enum_type=field.enum_type or None,
+        values=list(field.values) or None,
+        default=field.default,
+    )
 
 
-def _custom_field(field: CustomField, entity: Entity) -> dict[str, Any]:
-    return {
-        "field_key": field.key,
-        "field_type": field.type,
-        "description": field.description,
-        "access_pattern": f"{entity.name}.{CUSTOM}.{field.key}",
-        "required": field.required,
-        **({"options": list(field.options)} if field.options else {}),
-        **({"default_value": field.default} if field.has_default else {}),
-    }
+def _custom_field(field: Field, entity: Entity) -> dict[str, Any]:
+    return _without_none(
+        field_key=field.name,
+        field_type=field.type,
+        description=field.description,
+        access_pattern=f"{entity.name}.{CUSTOM}.{field.name}",
+        required=not field.nullable,
+        options=list(field.values) or None,
+        default_value=field.default,
+    )
 
 
-def _enum(enum: EnumType, reference: Reference) -> dict[str, Any]:
+def _without_none(**keys: Any) -> dict[str, Any]:
+    return {key: value for key, value in keys.items() if value is not None}
+
+
+def _record(found: EnumType | SyntaxPattern | Example) -> dict[str, Any]:
+    """What a section says of one of its entries, under the entry's name."""
+    said = {key: list(value) if isinstance(value, tuple) else value for key, value in asdict(found).items()}
+    return {key: value for key, value in said.items() if key != "name" and (value or key != "usage")}
+
+
+def _with_usage(enum: EnumType, reference: Reference) -> EnumType:
     places = [f"{e.name}.{f.name}" for e in reference.entities for f in e.fields if f.enum_type == enum.name]
     used = f"Used in {' and '.join(places)} field{'s' if len(places) > 1 else ''}" if places else ""
-    usage = enum.usage or used
-    return {"description": enum.description, "values": list(enum.values), **({"usage": usage} if usage else {})}
+    return replace(enum, usage=enum.usage or used)
 
 
 def _function(function: functions.Function) -> dict[str, str]:
-    return {
-        "signature": function.signature,
-        "description": function.description,
-        "example": function.example,
-        "returns": returned(function),
-    }
+    said = {key: getattr(function, key) for key in ("signature", "description", "example")}
+    return {**said, "returns": _RETURNS.get(function.returns, function.returns)}
+
+
+# --- what its source leaves open
+
+
+def _default_patterns(reference: Reference) -> tuple[SyntaxPattern, ...]:
+    """Patterns whose examples name fields that there are."""
+    typed = _typed(reference)
+    safe = [f"({name} or 0)" if ty.nullable else name for name, ty in typed.items() if ty.is_numeric]
+    related = [name for name in typed if "." in name and f".{CUSTOM}." not in name]
+    custom = [name for name in typed if f".{CUSTOM}." in name]
+    quoted = [f"{name} == {ty.values[0]!r}" for name, ty in typed.items() if ty.values][:1]
+    tests = quoted or [f"{n} > 100" for n in safe[:1]]
+    rows = (
+        ("arithmetic", "operand operator operand", "Standard operations on numbers", [f"{n} * 2" for n in safe]),
+        ("comparison", "value operator value", "Compare two values", [*(f"{n} >= 16" for n in safe[:1]), *quoted]),
+        ("field_access", "entity.field_name", "A field of an entity, by its dotted name", related[:3]),
+        ("nested_field_access", f"entity.{CUSTOM}.field_key", "A custom field of an entity", custom[:2]),
+        ("function_call", "function_name(arg1, arg2, ...)", "Call a function", [f"max({n}, 1)" for n in safe[:1]]),
+        ("ternary", "value_if_true if condition else value_if_false", "One of two values",
+         [f"10 if {test} else 0" for test in tests]),
+        ("null_safety", "(value or default)", "A value in place of null", [n for n in safe if " or " in n][:1]),
+    )  # fmt: skip
+    return tuple(SyntaxPattern(name, syntax, said, tuple(shown[:3])) for name, syntax, said, shown in rows if shown)
+
+
+def _default_examples(reference: Reference) -> tuple[Example, ...]:
+    """Formulas over fields that there are, one for each of the common uses."""
+    typed = _typed(reference)
+    numbers = [name for name, ty in typed.items() if ty.is_numeric and not name.endswith("_id")]
+    numbers.sort(key=lambda name: typed[name].base is not Base.INTEGER)
+    plain = next((name for name in numbers if not typed[name].nullable), "")
+    guarded = [name for name in numbers if typed[name].nullable] or [""]
+    enum, value = next(((name, ty.values[0]) for name, ty in typed.items() if ty.values), ("", ""))
+    first, last = guarded[0], guarded[-1]
+    rows = (
+        (plain, "per_unit", f"{plain} * 2.5", f"2.50 for each unit of {plain}", "Simple per-unit pricing"),
+        (plain, "tiered", f"{plain} * 3.0 if {plain} >= 16 else {plain} * 2.5", "A higher price from 16 on", "Tiered pricing"),
+        (first, "null_safe", f"({first} or 0) / 1000 * 5.0", f"0 where there is no {first}", "Null handling"),
+        (last, "bounded", f"clamp(({last} or 0) / 1000 * 8.0, 0, 500)", "From 0 to 500", "Bounded valuation"),
+        (enum, "feature_bonus", f"10 if {enum} == {value!r} else 0", f"10 where {enum} is {value}", "Feature-based bonuses"),
+    )  # fmt: skip
+    return tuple(Example(*texts) for field, *texts in rows if field)
+
+
+def _default_notes(reference: Reference) -> tuple[tuple[str, str], ...]:
+    """How formulas of this reference are read and evaluated."""
+    root, direct = reference.root, next((name for name in _typed(reference) if "." not in name), "")
+    access = "Fields are reached by dotted names: entity.field."
+    if root and direct:
+        access = f"Fields of {root} stand alone ({direct}) or with prefix ({root}.{direct}); others are dotted: entity.field."
+    return (
+        ("null_safety", "A nullable field needs a guard where null has no meaning: (x or 0), or x * 5 if entity else 0."),
+        ("type_coercion", "The result of a formula becomes a float; true is 1.0, false is 0.0."),
+        ("operator_precedence", "As in Python: **, then unary + and -, then * / // %, then + -, then comparisons, then not, "
+         "and, or, then a if condition else b."),
+        ("field_access", access),
+        ("limitations", "One expression: no assignments, loops, imports, indexing or methods. Texts know ==, != and in."),
+    )  # fmt: skip
+
+
+def _typed(reference: Reference) -> dict[str, Type]:
+    """Every field that formulas read, as they write it, with its type; the root's first."""
+    entities = sorted(reference.entities, key=lambda entity: entity.name != reference.root)
+    names = [name for entity in entities for name in reference.names_of(entity.name)]
+    return {reference.spelled(name): ty for name in names if (ty := reference.types[name]) is not None}

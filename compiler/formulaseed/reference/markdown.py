@@ -9,6 +9,8 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from formulaseed.reference.document import line_of, listed_fields
+
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>|#])")
 
 
@@ -17,47 +19,39 @@ def reference_markdown(document: dict[str, Any]) -> str:
     lines = ["# Formula reference", "", _text(document["description"]), "", f"Version {document['version']}.", ""]
     lines += ["## Entities", ""]
     for name, entity in document["entities"].items():
-        lines += _entity(name, entity, document["custom_fields"].get(name, []))
-    if document["enums"]:
-        rows = [
-            (_code(name), _codes(enum["values"]), _text(enum["description"]))
-            for name, enum in document["enums"].items()
-        ]
-        lines += ["## Enums", "", *_table(("enum", "values", "meaning"), rows)]
+        lines += _entity(name, entity, [field for field, _ in listed_fields(document, name)])
+    enums = [(_code(name), _codes(e["values"]), _text(e["description"])) for name, e in document["enums"].items()]
+    lines += _section("Enums", ("enum", "values", "meaning"), enums)
     lines += ["## Operators", ""]
     for kind, group in document["operators"].items():
-        lines += [
-            f"{kind.capitalize()}:",
-            "",
-            *_table(("operator", "meaning"), [(_code(s), _text(d)) for s, d in group.items()]),
-        ]
+        rows = [(_code(symbol), _text(meaning)) for symbol, meaning in group.items()]
+        lines += [f"{kind.capitalize()}:", "", *_table(("operator", "meaning"), rows)]
     functions = [
         (_code(f["signature"]), _text(f["description"]), _code(f["example"]), f["returns"])
         for f in document["functions"].values()
     ]
-    lines += ["## Functions", "", *_table(("function", "meaning", "example", "returns"), functions)]
+    lines += _section("Functions", ("function", "meaning", "example", "returns"), functions)
     patterns = [
         (_text(name.replace("_", " ")), _code(p["syntax"]), _text(p["description"]), _codes(p["examples"]))
         for name, p in document["syntax_patterns"].items()
     ]
-    lines += ["## Syntax", "", *_table(("pattern", "syntax", "meaning", "examples"), patterns)]
+    lines += _section("Syntax", ("pattern", "syntax", "meaning", "examples"), patterns)
     examples = [
         (_code(e["formula"]), _text(e["description"]), _text(e["use_case"])) for e in document["examples"].values()
     ]
-    if examples:
-        lines += ["## Examples", "", *_table(("formula", "meaning", "use"), examples)]
-    lines += [
-        "## Notes",
-        "",
-        *(f"- {_text(name.replace('_', ' '))}: {_text(n)}" for name, n in document["notes"].items()),
-    ]
+    lines += _section("Examples", ("formula", "meaning", "use"), examples)
+    lines += ["## Notes", ""]
+    lines += [f"- {_text(name.replace('_', ' '))}: {_text(note)}" for name, note in document["notes"].items()]
     return "\n".join(lines) + "\n"
 
 
-def _entity(name: str, entity: dict[str, Any], custom: Sequence[dict[str, Any]]) -> Iterable[str]:
+def _section(title: str, head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    return [f"## {title}", "", *_table(head, rows)] if rows else []
+
+
+def _entity(name: str, entity: dict[str, Any], fields: Sequence[dict[str, Any]]) -> Iterable[str]:
     said = [entity["description"], f"Access: {entity['access_pattern']}", entity.get("note", "")]
-    rows = [(_code(field["example"]), _kind(field), _text(field["description"])) for field in entity["fields"].values()]
-    rows += [(_code(field["access_pattern"]), _custom_kind(field), _text(field["description"])) for field in custom]
+    rows = [(_code(field["example"]), _kind(field), _text(field["description"])) for field in fields]
     about = ". ".join(_text(part) for part in said if part)
     return [f"### {_code(name)}", "", f"{about}.", "", *_table(("field", "type", "meaning"), rows)]
 
@@ -67,29 +61,17 @@ def _kind(field: dict[str, Any]) -> str:
     return f"{kind}, or null" if field["nullable"] else kind
 
 
-def _custom_kind(field: dict[str, Any]) -> str:
-    kind = f"{field['field_type']}: {_codes(field['options'])}" if field.get("options") else field["field_type"]
-    return kind if field["required"] else f"{kind}, or null"
-
-
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    if not rows:
-        return []
-    lines = [head, ["---"] * len(head), *rows]
-    return [*(f"| {' | '.join(line)} |" for line in lines), ""]
+    return [*(f"| {' | '.join(line)} |" for line in (head, ["---"] * len(head), *rows)), ""] if rows else []
 
 
 def _text(text: str) -> str:
     """Text on one line, in which nothing is markup."""
-    return _SPECIAL.sub(r"\\\1", _line(text))
-
-
-def _line(text: str) -> str:
-    return " ".join("".join(c if c.isprintable() else " " for c in text).split())
+    return _SPECIAL.sub(r"\\\1", line_of(text))
 
 
 def _code(text: str) -> str:
-    line = _line(text).replace("|", "\\|")
+    line = line_of(text).replace("|", "\\|")
     return f"`` {line} ``" if "`" in line else f"`{line}`"
 
 

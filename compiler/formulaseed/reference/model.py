@@ -53,8 +53,11 @@ KnownNames = dict[str, "KnownNames | None"]
 
 
 @dataclass(frozen=True, slots=True)
-class EntityField:
-    """A field. `values` are those of an enum; `default` is what the source fills in, for information."""
+class Field:
+    """A field of an entity, or one that is defined in the data: a custom field, which is null where it is not required.
+
+    `values` are those of an enum, or the options of a custom field; `default` is what the source fills in, for information.
+    """
 
     name: str
     type: str
@@ -62,7 +65,6 @@ class EntityField:
     nullable: bool = False
     enum_type: str = ""
     values: tuple[str, ...] = ()
-    has_default: bool = False
     default: Json = None
 
     @property
@@ -74,25 +76,6 @@ class EntityField:
 
 
 @dataclass(frozen=True, slots=True)
-class CustomField:
-    """A field that is defined in the data. `options` are the values of an enum."""
-
-    key: str
-    type: str
-    description: str = ""
-    required: bool = False
-    options: tuple[str, ...] = ()
-    has_default: bool = False
-    default: Json = None
-
-    @property
-    def value_type(self) -> Type | None:
-        if self.type == "enum":
-            return enum_of(self.options) if self.options else STRING
-        return _SCALARS.get(self.type)
-
-
-@dataclass(frozen=True, slots=True)
 class Entity:
     """A record; with `nullable` there may be none, and then none of its fields has a value."""
 
@@ -100,15 +83,20 @@ class Entity:
     description: str = ""
     nullable: bool = False
     note: str = ""
-    fields: tuple[EntityField, ...] = ()
-    custom_fields: tuple[CustomField, ...] = ()
+    fields: tuple[Field, ...] = ()
+    custom_fields: tuple[Field, ...] = ()
+
+    def named_fields(self) -> Iterator[tuple[str, Field]]:
+        """The fields by their full names."""
+        yield from ((f"{self.name}.{field.name}", field) for field in self.fields)
+        yield from ((f"{self.name}.{CUSTOM}.{field.name}", field) for field in self.custom_fields)
 
 
 @dataclass(frozen=True, slots=True)
 class EnumType:
     name: str
+    description: str
     values: tuple[str, ...]
-    description: str = ""
     usage: str = ""
 
 
@@ -173,15 +161,19 @@ class Reference:
     @cached_property
     def types(self) -> dict[str, Type | None]:
         """Every field's full name with its type; None for what formulas cannot read."""
-        return {name: ty for entity in self.entities for name, ty in _types(entity)}
+        found: dict[str, Type | None] = {}
+        for entity in self.entities:
+            for name, each in entity.named_fields():
+                ty = each.value_type
+                found[name] = ty.or_null() if ty and (each.nullable or entity.nullable) else ty
+        return found
 
     @cached_property
     def descriptions(self) -> dict[str, str]:
         """What each full name means."""
         found = {entity.name: f"Whether there is one: {entity.description}" for entity in self.entities}
         for entity in self.entities:
-            found |= {f"{entity.name}.{f.name}": f.description for f in entity.fields}
-            found |= {f"{entity.name}.{CUSTOM}.{f.key}": f.description for f in entity.custom_fields}
+            found |= {name: each.description for name, each in entity.named_fields()}
         return found
 
     def names_of(self, entity: str) -> list[str]:
@@ -261,18 +253,9 @@ class Reference:
 
 def _known_names(entity: Entity) -> KnownNames:
     """The names inside an entity. Formulas read nothing of a JSON field, so it may hold any."""
-    fields: KnownNames = {each.name: {} if each.value_type is not None else None for each in entity.fields}
-    custom: KnownNames = {each.key: {} if each.value_type is not None else None for each in entity.custom_fields}
-    return {**fields, CUSTOM: custom or fields.get(CUSTOM, {})}
 
+    def names(fields: tuple[Field, ...]) -> KnownNames:
+        return {each.name: {} if each.value_type is not None else None for each in fields}
 
-def _types(entity: Entity) -> Iterator[tuple[str, Type | None]]:
-    for each in entity.fields:
-        ty = each.value_type
-        yield f"{entity.name}.{each.name}", ty.or_null() if ty and (each.nullable or entity.nullable) else ty
-    for custom in entity.custom_fields:
-        ty = custom.value_type
-        yield (
-            f"{entity.name}.{CUSTOM}.{custom.key}",
-            ty.or_null() if ty and (not custom.required or entity.nullable) else ty,
-        )
+    fields = names(entity.fields)
+    return {**fields, CUSTOM: names(entity.custom_fields) or fields.get(CUSTOM, {})}

@@ -10,7 +10,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
-from formulaseed.reference.document import PREFIXED
+from formulaseed.reference.document import PREFIXED, line_of, listed_fields
 
 BYTES_PER_TOKEN = 3
 _RULES = (
@@ -35,7 +35,7 @@ class _Piece:
 
 
 class BudgetError(ValueError):
-    """A budget in which not even the rules fit; `needed` tokens would."""
+    """Raised for a budget in which not even the rules fit; `needed` tokens would."""
 
     def __init__(self, needed: int) -> None:
         self.needed = needed
@@ -49,16 +49,15 @@ def estimated_tokens(text: str) -> int:
 def reference_prompt(document: dict[str, Any], most: int | None = None) -> str:
     """The prompt, within `most` estimated tokens. Raises `BudgetError` where that is too few."""
     pieces = _pieces(document)
-    kept = {index for index, piece in enumerate(pieces) if piece.rank == 0}
-    if most is None:
-        return _assembled(pieces, set(range(len(pieces))))
     everything = _assembled(pieces, set(range(len(pieces))))
-    if estimated_tokens(everything) <= most:
+    if most is None or estimated_tokens(everything) <= most:
         return everything
+    kept = {index for index, piece in enumerate(pieces) if piece.rank == 0}
     reserve = estimated_tokens(_left_out(pieces, kept))
     used = sum(len(pieces[index].text.encode()) + 1 for index in kept)
-    if -(-used // BYTES_PER_TOKEN) + reserve > most:
-        raise BudgetError(-(-used // BYTES_PER_TOKEN) + reserve)
+    needed = -(-used // BYTES_PER_TOKEN) + reserve
+    if needed > most:
+        raise BudgetError(needed)
     room = (most - reserve) * BYTES_PER_TOKEN - used
     for index in sorted(range(len(pieces)), key=lambda i: (pieces[i].rank, i)):
         size = len(pieces[index].text.encode()) + 1
@@ -83,48 +82,37 @@ def _left_out(pieces: list[_Piece], kept: set[int]) -> str:
 
 
 def _pieces(document: dict[str, Any]) -> list[_Piece]:
-    pieces = [_Piece(0, _RULES)]
-    groups = document["operators"].values()
-    pieces.append(_Piece(0, "Operators: " + " ".join(symbol for group in groups for symbol in group)))
+    operators = " ".join(symbol for group in document["operators"].values() for symbol in group)
     signatures = "; ".join(function["signature"] for function in document["functions"].values())
-    pieces.append(_Piece(0, f"Functions: {signatures}; a if condition else b"))
-    for name, entity in document["entities"].items():
-        pieces += _entity(name, entity, document["custom_fields"].get(name, []))
+    always = (_RULES, f"Operators: {operators}", f"Functions: {signatures}; a if condition else b")
+    pieces = [_Piece(0, text) for text in always]
+    for name in document["entities"]:
+        pieces += _entity(name, document)
     for function in document["functions"].values():
-        text = f"{function['signature']}: {_line(function['description'])}"
+        text = f"{function['signature']}: {line_of(function['description'])}"
         pieces.append(_Piece(_FUNCTIONS, text, "descriptions of functions"))
     for pattern in document["syntax_patterns"].values():
-        text = f"pattern {pattern['syntax']}: {'; '.join(map(_line, pattern['examples']))}"
+        text = f"pattern {pattern['syntax']}: {'; '.join(map(line_of, pattern['examples']))}"
         pieces.append(_Piece(_PATTERNS, text, "syntax patterns"))
     for example in document["examples"].values():
-        text = f"example: {_line(example['formula'])}  # {_line(example['description'])}"
+        text = f"example: {line_of(example['formula'])}  # {line_of(example['description'])}"
         pieces.append(_Piece(_EXAMPLES, text, "examples"))
     return pieces
 
 
-def _entity(name: str, entity: dict[str, Any], custom: list[dict[str, Any]]) -> list[_Piece]:
+def _entity(name: str, document: dict[str, Any]) -> list[_Piece]:
     """The fields of an entity, a line each, with their meanings, which can be left out alone."""
+    entity = document["entities"][name]
     is_root = entity["access_pattern"].startswith("Direct")
-    head = f"[{name}{'?' if entity['nullable'] else ''}] {_line(entity['description'])}"
-    _, only, fields = entity["access_pattern"].partition(PREFIXED)
-    access = f"also without its prefix{only}{_line(fields)}" if is_root else "dotted"
+    head = f"[{name}{'?' if entity['nullable'] else ''}] {line_of(entity['description'])}"
+    _, only, hidden = entity["access_pattern"].partition(PREFIXED)
+    access = f"also without its prefix{only}{line_of(hidden)}" if is_root else "dotted"
     pieces = [_Piece(_ENTITIES, f"{head}; {access}", "entities")]
-    for field in entity["fields"].values():
-        values = f" ({'|'.join(map(_line, field['values']))})" if field.get("values") else ""
+    for field, is_custom in listed_fields(document, name):
+        values = f" ({'|'.join(map(line_of, field['values']))})" if field.get("values") else ""
         text = f"{field['example']}{'?' if field['nullable'] else ''}: {field['type']}{values}"
         rank = _UNREADABLE if field["type"] == "json" else _FIELDS if is_root else _RELATED
-        pieces.append(_Piece(rank, text, "fields"))
+        pieces.append(_Piece(_CUSTOM, text, "custom fields") if is_custom else _Piece(rank, text, "fields"))
         if field["description"]:
-            pieces.append(_Piece(_MEANINGS, f"  # {_line(field['description'])}", "descriptions of fields", True))
-    for each in custom:
-        values = f" ({'|'.join(map(_line, each['options']))})" if each.get("options") else ""
-        text = f"{each['access_pattern']}{'' if each['required'] else '?'}: {each['field_type']}{values}"
-        pieces.append(_Piece(_CUSTOM, text, "custom fields"))
-        if each["description"]:
-            pieces.append(_Piece(_MEANINGS, f"  # {_line(each['description'])}", "descriptions of fields", True))
+            pieces.append(_Piece(_MEANINGS, f"  # {line_of(field['description'])}", "descriptions of fields", True))
     return pieces
-
-
-def _line(text: str) -> str:
-    """Text on one line, with nothing in it that cannot be seen."""
-    return " ".join("".join(c if c.isprintable() else " " for c in text).split())

@@ -7,8 +7,9 @@ access patterns and examples of fields are not read: they follow from the rest.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from typing import TypeVar
 
 from formulaseed import limits
 from formulaseed.diagnostics.catalogue import reference as catalogue
@@ -19,13 +20,11 @@ from formulaseed.reference.model import (
     CUSTOM_TYPES,
     FIELD_TYPES,
     FIRST_VERSION,
-    CustomField,
     DatabaseLayout,
     Entity,
-    EntityField,
     EnumType,
     Example,
-    Json,
+    Field,
     Reference,
     SyntaxPattern,
 )
@@ -43,8 +42,10 @@ _ENUM_KEYS = ("description", "values", "usage")
 _PATTERN_KEYS = ("syntax", "description", "examples")
 _EXAMPLE_KEYS = ("formula", "description", "use_case")
 _DATABASE_KEYS = ("root", "schema", "entities", "exclude", "custom_fields")
+_LISTS = {"values": limits.ENUM_VALUES, "examples": limits.EXAMPLES}
 _VERSION = re.compile(r"(0|[1-9][0-9]{0,8})\.(0|[1-9][0-9]{0,8})\.(0|[1-9][0-9]{0,8})")
 _USED_IN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\.[A-Za-z_][A-Za-z0-9_]*")
+_Record = TypeVar("_Record")
 
 
 def lower_reference(document: JsonValue, problems: Problems) -> Reference | None:
@@ -56,28 +57,18 @@ def lower_reference(document: JsonValue, problems: Problems) -> Reference | None
 
 def lower_layout(document: JsonValue, problems: Problems) -> DatabaseLayout:
     """What a schema file says of the database that it describes."""
-    shape = Shape(problems)
-    value = document.get("database") if isinstance(document, JsonObject) else None
-    section = shape.object(value, "`database`", '{"root": "listing"}') if value is not None else None
-    if section is None:
+    if not isinstance(document, JsonObject):
         return DatabaseLayout()
-    shape.keys(section, _DATABASE_KEYS, "`database`")
-    reader = _Reader(section, shape)
-    custom = section.get("custom_fields")
-    found = shape.object(custom, "`custom_fields`", '{"table": …}') if custom is not None else None
-    if found is not None:
-        shape.keys(found, ("table", "columns"), "`custom_fields`")
-    columns = found.get("columns") if found is not None else None
-    mapped = shape.object(columns, "`columns`", '{"key": "field_key"}') if columns is not None else None
-    if mapped is not None:
-        shape.keys(mapped, CUSTOM_COLUMNS, "`columns`")
+    reader = _Reader(document, Shape(problems))
+    section = reader.inner(document, "database", _DATABASE_KEYS)
+    custom = reader.inner(section, "custom_fields", ("table", "columns"))
     return DatabaseLayout(
         reader.text(section, "root"),
         reader.text(section, "schema"),
-        tuple((m.key.value, reader.plain_text(m.value, "an entity's name")) for m in reader.section("entities")),
-        reader.strings(section.get("exclude"), "`exclude`", limits.REFERENCE_FIELDS),
-        reader.text(found, "table") if found is not None else "",
-        tuple((m.key.value, reader.plain_text(m.value, "a column")) for m in (mapped.members if mapped else ())),
+        reader.texts(reader.inner(section, "entities"), "an entity's name"),
+        reader.strings(section, "exclude", limits.REFERENCE_FIELDS),
+        reader.text(custom, "table"),
+        reader.texts(reader.inner(custom, "columns", CUSTOM_COLUMNS), "a column"),
     )
 
 
@@ -100,7 +91,7 @@ class _Reader:
             if found is None:
                 return None
             entities = [self.entity(member) for member in self.members(found, "`entities`", limits.ENTITIES)]
-        enums = self.enums()
+        enums = self.records(EnumType, "enums", _ENUM_KEYS, "an enum", "values")
         closed = [_closed(entity, enums) for entity in self.with_custom_fields(entities)]
         is_complete = reported.issuperset(shape.problems.sorted())
         return Reference(
@@ -109,9 +100,9 @@ class _Reader:
             version=self.version(),
             description=self.text(document, "description"),
             enums=enums,
-            patterns=self.patterns(),
-            examples=self.examples(),
-            notes=tuple((m.key.value, self.plain_text(m.value, "a note")) for m in self.section("notes")),
+            patterns=self.records(SyntaxPattern, "syntax_patterns", _PATTERN_KEYS, "a syntax pattern"),
+            examples=self.records(Example, "examples", _EXAMPLE_KEYS, "an example", "formula"),
+            notes=self.texts(self.inner(document, "notes"), "a note"),
             is_complete=is_complete,
         )
 
@@ -124,21 +115,27 @@ class _Reader:
             return ()
         return section.members
 
-    def section(self, key: str) -> tuple[Member, ...]:
-        """The members of an object on the top level; none where it is absent."""
-        value = self.document.get(key)
+    def inner(self, section: JsonObject, key: str, known: Sequence[str] | None = None) -> JsonObject:
+        """The object at a key, its keys checked where they are known; an empty one where it is absent."""
+        value = section.get(key)
         found = self.shape.object(value, f"`{key}`") if value is not None else None
-        return self.members(found, f"`{key}`", limits.EXAMPLES) if found is not None else ()
+        if found is None:
+            return JsonObject(section.span, ())
+        if known is not None:
+            self.shape.keys(found, known, f"`{key}`")
+        return JsonObject(found.span, self.members(found, f"`{key}`", limits.EXAMPLES))
 
     def text(self, section: JsonObject, key: str) -> str:
-        return self.plain_text(section.get(key), f"`{key}`")
+        return self.shape.string(section.get(key), f"`{key}`")
 
-    def plain_text(self, value: JsonValue | None, what: str) -> str:
-        found = self.shape.text(value, what)
-        return found.value if found is not None else ""
+    def texts(self, section: JsonObject, what: str) -> tuple[tuple[str, str], ...]:
+        return tuple((member.key.value, self.shape.string(member.value, what)) for member in section.members)
 
-    def strings(self, value: JsonValue | None, what: str, most: int) -> tuple[str, ...]:
-        found = [self.shape.text(item, f"an entry of {what}") for item in self.shape.list(value, what, most)]
+    def strings(self, section: JsonObject, key: str, most: int) -> tuple[str, ...]:
+        found = [
+            self.shape.text(item, f"an entry of `{key}`")
+            for item in self.shape.list(section.get(key), f"`{key}`", most)
+        ]
         return tuple(dict.fromkeys(text.value for text in found if text is not None))
 
     def version(self) -> str:
@@ -172,27 +169,32 @@ class _Reader:
             tuple(self.field(field) for field in fields),
         )
 
-    def field(self, member: Member) -> EntityField:
+    def field(self, member: Member) -> Field:
         """A field; its type may be given alone."""
         name, shape, value = member.key, self.shape, member.value
         shape.name(name, "a field")
         if isinstance(value, JsonString):
-            return EntityField(name.value, self.type(value, FIELD_TYPES))
+            return Field(name.value, self.type(value, FIELD_TYPES))
         section = shape.object(value, f"the field `{name.value}`", 'an object such as {"type": "integer"}')
         if section is None:
-            return EntityField(name.value, "json")
+            return Field(name.value, "json")
         shape.keys(section, _FIELD_KEYS, "a field")
-        kind = shape.text(shape.need(section, "type", "the field", '"type": such as "integer"'), "`type`")
-        default = section.get("default")
-        return EntityField(
-            name.value,
-            self.type(kind, FIELD_TYPES),
+        nullable = shape.boolean(section.get("nullable"), "`nullable`")
+        field = self.typed_field(section, name.value, "type", FIELD_TYPES, "values", "default")
+        return replace(field, nullable=nullable, enum_type=self.text(section, "enum_type"))
+
+    def typed_field(
+        self, section: JsonObject, name: str, kind: str, known: tuple[str, ...], values: str, default: str
+    ) -> Field:
+        """A field by the keys that its kind of fields has for the type, the values and the default."""
+        shape, value = self.shape, section.get(default)
+        found = shape.text(shape.need(section, kind, "the field", f'"{kind}": such as "integer"'), f"`{kind}`")
+        return Field(
+            name,
+            self.type(found, known),
             self.text(section, "description"),
-            shape.boolean(section.get("nullable"), "`nullable`"),
-            self.text(section, "enum_type"),
-            self.strings(section.get("values"), "`values`", limits.ENUM_VALUES),
-            default is not None,
-            _json(default),
+            values=self.strings(section, values, limits.ENUM_VALUES),
+            default=plain(value) if value is not None else None,
         )
 
     def type(self, value: JsonString | None, known: tuple[str, ...]) -> str:
@@ -219,7 +221,7 @@ class _Reader:
 
     def with_custom_fields(self, entities: list[Entity]) -> list[Entity]:
         names = {entity.name: entity for entity in entities}
-        for member in self.section("custom_fields"):
+        for member in self.inner(self.document, "custom_fields").members:
             if member.key.value not in names:
                 self.shape.problems.report(catalogue.unknown_entity(member.key.span, member.key.value, names))
                 continue
@@ -227,80 +229,44 @@ class _Reader:
             names[member.key.value] = replace(names[member.key.value], custom_fields=found)
         return list(names.values())
 
-    def custom_fields(self, member: Member) -> Iterator[CustomField]:
-        seen: set[str] = set()
-        items = self.shape.list(member.value, "custom fields", self.fields_left)
+    def custom_fields(self, member: Member) -> Iterator[Field]:
+        shape, seen = self.shape, set[str]()
+        items = shape.list(member.value, "custom fields", self.fields_left)
         self.fields_left -= len(items)
         for item in items:
-            section = self.shape.object(item, "a custom field")
-            made = self.custom_field(section) if section is not None else None
-            if made is None:
+            section = shape.object(item, "a custom field")
+            if section is None:
                 continue
-            if made.key in seen:
-                self.shape.problems.report(catalogue.duplicate_custom_field(item.span, member.key.value, made.key))
-                continue
-            seen.add(made.key)
-            yield made
-
-    def custom_field(self, section: JsonObject) -> CustomField | None:
-        shape = self.shape
-        shape.keys(section, _CUSTOM_KEYS, "a custom field")
-        key = shape.name(shape.need(section, "field_key", "the custom field", '"field_key"'), "a custom field")
-        kind = shape.text(shape.need(section, "field_type", "the custom field", '"field_type"'), "`field_type`")
-        if key is None:
-            return None
-        default = section.get("default_value")
-        return CustomField(
-            key.text,
-            self.type(kind, CUSTOM_TYPES),
-            self.text(section, "description"),
-            shape.boolean(section.get("required"), "`required`"),
-            self.strings(section.get("options"), "`options`", limits.ENUM_VALUES),
-            default is not None,
-            _json(default),
-        )
+            shape.keys(section, _CUSTOM_KEYS, "a custom field")
+            key = shape.name(shape.need(section, "field_key", "the custom field", '"field_key"'), "a custom field")
+            required = shape.boolean(section.get("required"), "`required`")
+            made = self.typed_field(
+                section, key.text if key else "", "field_type", CUSTOM_TYPES, "options", "default_value"
+            )
+            if key is not None and key.text in seen:
+                shape.problems.report(catalogue.duplicate_custom_field(item.span, member.key.value, key.text))
+            elif key is not None:
+                seen.add(key.text)
+                yield replace(made, nullable=not required)
 
     # --- the rest
 
-    def sections(
-        self, key: str, keys: tuple[str, ...], what: str, needed: str = ""
-    ) -> Iterator[tuple[str, JsonObject]]:
-        """The objects of a section by name, their keys checked."""
-        for member in self.section(key):
-            found = self.shape.object(member.value, f"{what} `{member.key.value}`")
-            if found is not None:
-                self.shape.keys(found, keys, what)
-                if needed:
-                    self.shape.need(found, needed, what, f'"{needed}"')
-                yield member.key.value, found
-
-    def enums(self) -> tuple[EnumType, ...]:
-        return tuple(
-            EnumType(
-                name,
-                self.strings(section.get("values"), "`values`", limits.ENUM_VALUES),
-                self.text(section, "description"),
-                self.text(section, "usage"),
-            )
-            for name, section in self.sections("enums", _ENUM_KEYS, "an enum", "values")
-        )
-
-    def patterns(self) -> tuple[SyntaxPattern, ...]:
-        return tuple(
-            SyntaxPattern(
-                name,
-                self.text(section, "syntax"),
-                self.text(section, "description"),
-                self.strings(section.get("examples"), "`examples`", limits.EXAMPLES),
-            )
-            for name, section in self.sections("syntax_patterns", _PATTERN_KEYS, "a syntax pattern")
-        )
-
-    def examples(self) -> tuple[Example, ...]:
-        return tuple(
-            Example(name, *(self.text(section, key) for key in _EXAMPLE_KEYS))
-            for name, section in self.sections("examples", _EXAMPLE_KEYS, "an example", "formula")
-        )
+    def records(
+        self, make: Callable[..., _Record], key: str, keys: tuple[str, ...], what: str, needed: str = ""
+    ) -> tuple[_Record, ...]:
+        """What is made of the objects of a section: strings by key, `values` and `examples` lists of them."""
+        made = []
+        for member in self.inner(self.document, key).members:
+            section = self.shape.object(member.value, f"{what} `{member.key.value}`")
+            if section is None:
+                continue
+            self.shape.keys(section, keys, what)
+            if needed:
+                self.shape.need(section, needed, what, f'"{needed}"')
+            texts: dict[str, object] = {key: self.text(section, key) for key in keys if key not in _LISTS}
+            lists = {key: self.strings(section, key, _LISTS[key]) for key in keys if key in _LISTS}
+            made.append(make(member.key.value, **texts, **lists))
+        return tuple(made)
 
 
 def _closed(entity: Entity, enums: tuple[EnumType, ...]) -> Entity:
@@ -316,7 +282,3 @@ def _closed(entity: Entity, enums: tuple[EnumType, ...]) -> Entity:
             field = replace(field, type="enum", enum_type=enum.name, values=enum.values)
         fields.append(field)
     return replace(entity, fields=tuple(fields))
-
-
-def _json(value: JsonValue | None) -> Json:
-    return plain(value) if value is not None else None

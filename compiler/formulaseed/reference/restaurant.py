@@ -5,9 +5,11 @@ Entities are the namespaces of formulas in seeds; `context`, the restaurant, is 
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 from formulaseed.ir import nodes
 from formulaseed.language.types import Base, Type, Value
-from formulaseed.reference.model import Entity, EntityField, Example, Reference, SyntaxPattern
+from formulaseed.reference.model import Entity, Example, Field, Reference, SyntaxPattern
 from formulaseed.seed import standard_fields
 
 _TYPES = {Base.INTEGER: "integer", Base.NUMBER: "float", Base.BOOLEAN: "boolean", Base.STRING: "string"}
@@ -31,24 +33,20 @@ _PATTERNS = (
 
 def restaurant_reference(program: nodes.Program | None = None) -> Reference:
     """The reference of the restaurant domain; of a checked seed, with its fields and parameters."""
-    context = {
-        name: (ty, standard_fields.DESCRIPTIONS[f"context.{name}"]) for name, ty in standard_fields.CONTEXT.items()
-    }
-    meta = {name: (ty, standard_fields.DESCRIPTIONS[f"meta.{name}"]) for name, ty in standard_fields.META.items()}
     entities = []
     description = _DESCRIPTION
     if program is not None:
-        context |= {f.name: (f.ty, f.description or context.get(f.name, (f.ty, ""))[1]) for f in program.context}
-        meta |= {f.name: (f.ty, f.description or meta.get(f.name, (f.ty, ""))[1]) for f in program.meta}
         entities = [
-            Entity("extraction", "What was extracted from the review", fields=tuple(map(_extracted, program.fields))),
-            Entity("param", "Values given at evaluation", fields=tuple(map(_parameter, program.parameters))),
+            Entity("extraction", "What was extracted from the review", fields=tuple(map(_declared, program.fields))),
+            Entity("param", "Values given at evaluation", fields=tuple(map(_declared, program.parameters))),
         ]
         description = f"{_DESCRIPTION[:-1]}; with the fields of the seed {program.task_name}."
     return Reference(
         entities=(
-            Entity("context", "The restaurant (root context)", fields=_fields(context)),
-            Entity("meta", "The metadata of one review", fields=_fields(meta)),
+            _standard(
+                "context", "The restaurant (root context)", standard_fields.CONTEXT, program.context if program else ()
+            ),
+            _standard("meta", "The metadata of one review", standard_fields.META, program.meta if program else ()),
             *(entity for entity in entities if entity.fields),
         ),
         root="context",
@@ -58,20 +56,17 @@ def restaurant_reference(program: nodes.Program | None = None) -> Reference:
     )
 
 
-def _fields(known: dict[str, tuple[Type, str]]) -> tuple[EntityField, ...]:
-    return tuple(_field(name, ty, description) for name, (ty, description) in known.items())
+def _standard(name: str, about: str, standard: Mapping[str, Type], declared: Sequence[nodes.InputField]) -> Entity:
+    """Yelp's fields, and those that a seed declares: others, or of its own types."""
+    known = {field: (ty, standard_fields.DESCRIPTIONS[f"{name}.{field}"]) for field, ty in standard.items()}
+    known |= {f.name: (f.ty, f.description or known.get(f.name, (f.ty, ""))[1]) for f in declared}
+    return Entity(name, about, fields=tuple(_field(field, ty, said) for field, (ty, said) in known.items()))
 
 
-def _field(name: str, ty: Type, description: str, default: Value = None) -> EntityField:
+def _field(name: str, ty: Type, description: str, default: Value = None) -> Field:
     kind = "enum" if ty.values is not None else _TYPES[ty.base]
-    return EntityField(
-        name, kind, description, ty.nullable, values=ty.values or (), has_default=default is not None, default=default
-    )
+    return Field(name, kind, description, ty.nullable, values=ty.values or (), default=default)
 
 
-def _extracted(field: nodes.ExtractionField) -> EntityField:
+def _declared(field: nodes.ExtractionField | nodes.Parameter) -> Field:
     return _field(field.name, field.ty, field.description, field.default)
-
-
-def _parameter(parameter: nodes.Parameter) -> EntityField:
-    return _field(parameter.name, parameter.ty, parameter.description, parameter.default)

@@ -14,10 +14,9 @@ from formulaseed.diagnostics.catalogue import reference as catalogue
 from formulaseed.diagnostics.model import Problems
 from formulaseed.language.parser import parse_formula
 from formulaseed.seed import surface
-from formulaseed.seed.read.shape import Shape
+from formulaseed.seed.read.shape import Shape, first_character
 from formulaseed.seed.surface import Named
 from formulaseed.source.json_reader import JsonArray, JsonObject, JsonString, JsonValue
-from formulaseed.source.text import Span
 
 if TYPE_CHECKING:
     from formulaseed.reference.model import Reference
@@ -69,8 +68,7 @@ class _Rules:
         if isinstance(document, JsonObject):
             self.shape.keys(document, _FILE_KEYS, "a file of rules")
             self.shape.text(document.get("reference"), "`reference`")
-            given = self.shape.text(document.get("description"), "`description`")
-            description = given.value if given is not None else ""
+            description = self.shape.string(document.get("description"), "`description`")
             listed = document.get("rules")
         else:
             listed = document
@@ -80,8 +78,7 @@ class _Rules:
         steps = []
         for place, item in enumerate(items):
             section = self.shape.object(item, "a rule", 'an object such as {"name": "ram", "formula": "ram_gb * 2.5"}')
-            step = self.step(section, place) if section is not None else None
-            if step is not None:
+            if section is not None and (step := self.step(section, place)) is not None:
                 steps.append(step)
         return surface.Program(
             Named(document.span, name),
@@ -100,14 +97,12 @@ class _Rules:
         name = self.name(shape.text(shape.need(section, "name", "the rule", '"name": such as "ram"'), "`name`"), place)
         example = '"formula": such as "ram_gb * 2.5"'
         formula = shape.text(shape.need(section, "formula", "the rule", example), "`formula`")
-        description = shape.text(section.get("description"), "`description`")
+        description = shape.string(section.get("description"), "`description`")
         expression = parse_formula(formula, shape.problems) if formula is not None else None
         if name is None:
             return None
-        span = section.span
-        opened = Span(span.source, span.start, span.start + 1, span.pointer)
         operation = surface.Formula(expression) if expression is not None else surface.Broken()
-        return surface.Step(name, opened, operation, description=description.value if description is not None else "")
+        return surface.Step(name, first_character(section.span), operation, description=description)
 
     def name(self, text: JsonString | None, place: int) -> Named | None:
         """A rule's name: printable, on one line, and no other's."""

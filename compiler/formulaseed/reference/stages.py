@@ -6,66 +6,35 @@ phases of the compiler report: nothing is checked here.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 from formulaseed.diagnostics.model import Diagnostic
-from formulaseed.source.text import Span
 
 STAGES = ("syntax", "security", "fields", "types", "execution")
 PASSED, WARNED, FAILED, NOT_REACHED = "passed", "warned", "failed", "not reached"
 
-_SECURITY = (
-    ("FS104", r""),
-    ("FS1", r"\b__\w+__\b"),
-    ("FS2", r"\b__\w+__\b"),
-    ("FS101", r"^[bBuU]?[fF]\s*['\"]"),
-    (
-        "FS103",
-        r"\b(?:lambda|for|while|def|import|return|class|yield|await|async|with|del|exec|try|select)\b|:=|[\[{};]",
-    ),
-    ("FS103", r"\.\s*[A-Za-z_]"),
-    ("FS207", r"\b(?:eval|exec|compile|open|input|print|[gs]etattr|delattr|hasattr|globals|locals|vars|dir|type)\b"),
-)
-"""What formulas may not contain, as codes with what is read there: sizes beyond the limits, Python's inner names,
-computed strings, statements, loops, indexing, methods, and the functions that reach beyond values."""
-
-_EXECUTION = ("FS305", "FS306", "FS6", "FS9")
-_FIELDS = ("FS2",)
-_TYPES = ("FS3",)
+_STAGES = {
+    "FS103": "security", "FS104": "security", "FS207": "security", "FS2": "fields", "FS305": "execution",
+    "FS306": "execution", "FS3": "types", "FS6": "execution", "FS9": "execution",
+}  # fmt: skip
+"""The stage of each code, or of those that begin so: the first that fits. Security is that only what is allowed is used:
+operators and syntax (FS103), sizes (FS104), functions (FS207)."""
 
 
 def stage_of(diagnostic: Diagnostic) -> str:
     """The stage that has found it."""
-    code, read = diagnostic.code, _read(diagnostic.span)
-    if any(code.startswith(begin) and re.search(pattern, read, re.IGNORECASE) for begin, pattern in _SECURITY):
-        return "security"
-    if code.startswith(_EXECUTION):
-        return "execution"
-    if code.startswith(_FIELDS):
-        return "fields"
-    return "types" if code.startswith(_TYPES) else "syntax"
-
-
-def _read(span: Span) -> str:
-    """Return the text at fault with the word before it, such as `lambda` before a colon."""
-    text = span.source.text
-    before = re.search(r"\w*\s*$", text[max(0, span.start - 40) : span.start])
-    return f"{before.group() if before else ''}{text[span.start : span.end]}"
+    return next((stage for begin, stage in _STAGES.items() if diagnostic.code.startswith(begin)), "syntax")
 
 
 def stages(diagnostics: Sequence[Diagnostic], *, is_evaluated: bool, has_failed: bool) -> dict[str, str]:
     """A word for each stage; behind one that failed, those that found nothing were not reached."""
     found: dict[str, str] = {}
-    broken = False
     for stage in STAGES:
         severities = {d.severity for d in diagnostics if stage_of(d) == stage}
-        if stage == "execution" and has_failed:
-            severities.add("error")
-        if "error" in severities:
-            found[stage], broken = FAILED, True
-        elif broken or (stage == "execution" and not is_evaluated and "warning" not in severities):
+        if "error" in severities or (stage == "execution" and has_failed):
+            found[stage] = FAILED
+        elif FAILED in found.values() or (stage == "execution" and not is_evaluated and not severities):
             found[stage] = NOT_REACHED
         else:
-            found[stage] = WARNED if "warning" in severities else PASSED
+            found[stage] = WARNED if severities else PASSED
     return found

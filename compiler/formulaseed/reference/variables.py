@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import replace
+from types import UnionType
 from typing import Any
 
 from formulaseed import limits
 from formulaseed.errors import DataError
 from formulaseed.language.ast import RESERVED_WORDS, is_name
 from formulaseed.language.json_values import _shown
-from formulaseed.reference.model import CUSTOM, FIELD_TYPES, CustomField, Entity, EntityField, Reference
+from formulaseed.reference.model import CUSTOM, FIELD_TYPES, Entity, Field, Reference
 
 _ROOT = "variables"
 _NUMBER = {"number": "float"}
@@ -31,8 +32,12 @@ def with_variables(reference: Reference | None, variables: Mapping[str, Any] | C
     """
     if isinstance(variables, str) or not isinstance(variables, Mapping | Collection):
         raise DataError(f"variables are names with types, not {_shown(variables)}")
-    named = variables if isinstance(variables, Mapping) else {_text(name): "number" for name in variables}
-    given = nested(named)
+    if not isinstance(variables, Mapping):
+        for name in variables:
+            if not isinstance(name, str):
+                _check(name)
+        variables = dict.fromkeys(variables, "number")
+    given = nested(variables)
     if len(given) > limits.REFERENCE_FIELDS:
         raise DataError(f"there are {len(given)} variables, more than {limits.REFERENCE_FIELDS}")
     entities = {entity.name: entity for entity in reference.entities} if reference is not None else {}
@@ -65,31 +70,20 @@ def _free_name(given: Mapping[str, Any], entities: Mapping[str, Entity]) -> str:
 
 def _with_fields(entity: Entity, given: Mapping[str, Any]) -> Entity:
     """Return the entity with further fields, by name, or other types of its own."""
-    fields = {field.name: field for field in entity.fields}
-    custom = {field.key: field for field in entity.custom_fields}
+    fields, custom = ({field.name: field for field in group} for group in (entity.fields, entity.custom_fields))
     for name, value in given.items():
         _check(name)
         if name == CUSTOM and isinstance(value, Mapping):
             for key, of in value.items():
                 _check(key)
-                custom[key] = _custom_field(_field(key, of))
+                custom[key] = _field(key, of)
         else:
             fields[name] = _field(name, value)
     return replace(entity, fields=tuple(fields.values()), custom_fields=tuple(custom.values()))
 
 
-def _custom_field(field: EntityField) -> CustomField:
-    return CustomField(field.name, field.type, field.description, not field.nullable, field.values)
-
-
-def _text(name: Any) -> str:
-    if isinstance(name, str):
-        return name
-    raise DataError(f"{_shown(name)} cannot be the name of a variable: use letters, digits and `_`")
-
-
 def _check(name: Any) -> None:
-    if not is_name(_text(name)) or len(_text(name)) > limits.NAME_CHARACTERS:
+    if not (isinstance(name, str) and is_name(name) and len(name) <= limits.NAME_CHARACTERS):
         raise DataError(f"{_shown(name)} cannot be the name of a variable: use letters, digits and `_`")
 
 
@@ -97,7 +91,7 @@ def _is_type(value: Mapping[str, Any]) -> bool:
     return isinstance(value.get("type"), str) and value.keys() <= {"type", "nullable", "values", "description"}
 
 
-def _field(name: str, value: object) -> EntityField:
+def _field(name: str, value: Any) -> Field:
     if isinstance(value, Mapping) and _is_type(value):
         nullable, values = value.get("nullable", False), value.get("values", ())
         description = value.get("description", "")
@@ -111,37 +105,30 @@ def _field(name: str, value: object) -> EntityField:
         kind = _NUMBER.get(value, value)
         if kind not in FIELD_TYPES:
             raise DataError(f"`{name}` has the type {value[:80]!r}; types are number, {', '.join(FIELD_TYPES)}")
-        return EntityField(name, kind)
-    return EntityField(name, _kind(name, value), nullable=value is None)
+        return Field(name, kind)
+    found = next((kind for known, kind in _KINDS if isinstance(value, known)), None)
+    if found is None:
+        raise DataError(f"the variable `{name}` is {_shown(value)}, which is no type and no value")
+    return Field(name, found, nullable=value is None)
 
 
-def _kind(name: str, value: Any) -> str:
-    """The type of a value; of null it is a number, as most fields are."""
-    if isinstance(value, bool):
-        return "boolean"
-    if isinstance(value, int):
-        return "integer"
-    if value is None or isinstance(value, float):
-        return "float"
-    if isinstance(value, list | tuple):
-        return "json"
-    raise DataError(f"the variable `{name}` is {_shown(value)}, which is no type and no value")
+_KINDS: tuple[tuple[type | UnionType, str], ...] = (
+    (bool, "boolean"), (int, "integer"), (float | None, "float"), (list | tuple, "json"),
+)  # fmt: skip
+"""The type of a value; of null it is a number, as most fields are."""
 
 
 def variables_of(values: Mapping[str, Any]) -> dict[str, Any]:
     """Return the variables whose values these are: what `with_variables` takes, with the types that the values have."""
-    return {
-        name: _types_of(value) if isinstance(value, Mapping) else _type_of(value)
-        for name, value in nested(values).items()
-    }
+    return _types_of(nested(values), 0)
 
 
-def _types_of(entity: Mapping[str, Any]) -> dict[str, Any]:
+def _types_of(values: Mapping[str, Any], level: int) -> dict[str, Any]:
+    """The types inside values, inside an entity (`level` 1), or among its custom fields (2)."""
+    inner = {name for name, value in values.items() if isinstance(value, Mapping) and (not level or name == CUSTOM)}
     return {
-        name: {key: _type_of(of) for key, of in value.items()}
-        if name == CUSTOM and isinstance(value, Mapping)
-        else _type_of(value)
-        for name, value in entity.items()
+        name: _types_of(value, level + 1) if name in inner and level < 2 else _type_of(value)
+        for name, value in values.items()
     }
 
 

@@ -6,6 +6,7 @@ minor; anything else, such as a description, is a patch.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -34,21 +35,20 @@ class Change:
 
 def change(before: Reference, written: dict[str, Any], after: Reference, document: dict[str, Any]) -> Change:
     """The change from a reference as it was `written` in a file to another with its `document`."""
-    old, new = _facts(before), _facts(after)
-    old |= {("function", name): "" for name in written.get("functions", FUNCTIONS)}
-    old |= {
-        ("operator", symbol): "" for group in written.get("operators", operators_by_kind()).values() for symbol in group
-    }
-    new |= {("function", name): "" for name in FUNCTIONS}
-    new |= {("operator", symbol): "" for group in operators_by_kind().values() for symbol in group}
+    operators = operators_by_kind()
+    old = _facts(before, written.get("functions", FUNCTIONS), written.get("operators", operators))
+    new = _facts(after, FUNCTIONS, operators)
     major = [f"{name} removed" for _, name in old.keys() - new.keys()]
-    major += [_changed(key[1], old[key], new[key]) for key in old.keys() & new.keys() if _breaks(old[key], new[key])]
+    changed = {
+        key: f"{key[1]} is {new[key]}, was {old[key]}" for key in old.keys() & new.keys() if old[key] != new[key]
+    }
+    major += [said for key, said in changed.items() if new[key] != old[key].removesuffix(" or null")]
     hidden = [name for name in after.hidden if name in before.types and name not in before.hidden]
     major += [f"{name} needs its prefix" for name in hidden]
     if major:
         return Change("major", tuple(sorted(major)))
     minor = [f"{name} added" for _, name in new.keys() - old.keys()]
-    minor += [_changed(key[1], old[key], new[key]) for key in old.keys() & new.keys() if old[key] != new[key]]
+    minor += changed.values()
     if minor:
         return Change("minor", tuple(sorted(minor)))
     sections = [key for key in document.keys() | written.keys() if key not in _UNVERSIONED]
@@ -66,9 +66,11 @@ def bumped(version: str, kind: Kind) -> str:
     return f"{major}.{minor}.{patch + 1}" if kind == "patch" else version
 
 
-def _facts(reference: Reference) -> Facts:
-    """What formulas rely on: names with their types, values of enums, the root."""
+def _facts(reference: Reference, functions: Iterable[str], operators: Mapping[str, Iterable[str]]) -> Facts:
+    """What formulas rely on: functions, operators, names with their types, values of enums, the root."""
     facts: Facts = {("entity", entity.name): "" for entity in reference.entities}
+    facts |= {("function", name): "" for name in functions}
+    facts |= {("operator", symbol): "" for group in operators.values() for symbol in group}
     if reference.root:
         facts["root", f"direct access to {reference.root}"] = ""
     for name, ty in reference.types.items():
@@ -77,12 +79,3 @@ def _facts(reference: Reference) -> Facts:
         for value in (ty.values if ty is not None else None) or ():
             facts["value", f"{name} value {value!r}"] = ""
     return facts
-
-
-def _breaks(old: str, new: str) -> bool:
-    """Whether a formula that was right may be wrong with the new type: only a null that is gone does no harm."""
-    return new not in (old, old.removesuffix(" or null"))
-
-
-def _changed(name: str, old: str, new: str) -> str:
-    return f"{name} is {new}, was {old}"

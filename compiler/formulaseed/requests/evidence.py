@@ -10,11 +10,11 @@ import json
 import re
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, TypeVar, cast, get_args
+from typing import Any, Literal, cast, get_args
 
 from formulaseed import limits
 from formulaseed.diagnostics.catalogue import requests as catalogue
-from formulaseed.diagnostics.model import Diagnostic
+from formulaseed.diagnostics.model import Diagnostic, Problems
 from formulaseed.requests import model as ir
 from formulaseed.requests.evaluation import Path
 from formulaseed.requests.patterns import parse_pattern
@@ -30,7 +30,6 @@ RULES: tuple[str, ...] = ("not_contains", "contains", "not_true", "missing", "tr
 _DECIDES_ALONE = ("not_contains", "contains", "not_true")
 _DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 _HOURS = re.compile(r"([0-9]{1,2}):([0-9]{1,2})-([0-9]{1,2}):([0-9]{1,2})")
-_Found = TypeVar("_Found")
 
 _EXAMPLES = {
     "path": '["attributes", "WiFi"]', "true": '"18:0-21:30"', "pattern": '"live music"', "op": '"not_empty"', "value": "3.5",
@@ -66,67 +65,55 @@ _SECTIONS = {
 
 @dataclass
 class EvidenceDecoder:
-    """Typed access to the keys of one evidence object. `wrong` once something had to be reported."""
+    """Typed access to the keys of one evidence object. What is wrong is reported, and something else is returned."""
 
     section: JsonObject
     shape: Shape
     what: str
     keys: Keys
-    wrong: bool = False
 
     def report(self, found: Diagnostic) -> None:
         self.shape.problems.report(found)
-        self.wrong = True
 
     def get(self, key: str) -> JsonValue | None:
         """The value of a key; a needed one that is missing is reported."""
-        found = self.section.get(key)
-        if found is None and key in self.keys.needed:
-            self.shape.need(self.section, key, self.what, f'"{key}": {_EXAMPLES[key]}')
-            self.wrong = True
-        return found
-
-    def _or(self, found: _Found | None, default: _Found) -> _Found:
-        self.wrong |= found is None
-        return default if found is None else found
+        if key in self.keys.needed:
+            return self.shape.need(self.section, key, self.what, f'"{key}": {_EXAMPLES[key]}')
+        return self.section.get(key)
 
     def string(self, key: str) -> str:
-        value = self.get(key)
-        found = self.shape.text(value, f"`{key}`")
-        if value is not None and found is None:
-            self.wrong = True
+        return self.nonempty(self.get(key), f"`{key}`", _EXAMPLES[key])
+
+    def nonempty(self, value: JsonValue | None, what: str, example: str) -> str:
+        found = self.shape.text(value, what)
         if found is not None and not found.value.strip():
-            self.report(catalogue.empty_value(found.span, f"`{key}`", _EXAMPLES[key]))
+            self.report(catalogue.empty_value(found.span, what, example))
         return found.value if found is not None else ""
 
     def choice(self, key: str, allowed: Collection[str], default: str = "") -> Any:
-        value = self.get(key)
-        if value is None:
-            return default
-        found = self.shape.text(value, f"`{key}`")
+        found = self.shape.text(self.get(key), f"`{key}`")
         if found is None or found.value in allowed:
-            return self._or(found.value if found else None, default)
+            return found.value if found is not None else default
         self.report(catalogue.invalid_choice(found.span, key, found.value, allowed, OPERATORS))
         return default
 
     def whole(self, key: str, default: int, least: int = 1, most: int = limits.MATCHES) -> int:
         value = self.get(key)
-        return default if value is None else self._or(self.shape.whole(value, f"`{key}`", least, most), default)
+        found = self.shape.whole(value, f"`{key}`", least, most) if value is not None else None
+        return default if found is None else found
 
     def number(self, key: str, default: float = 0.0, most: float = STARS) -> float:
         value = self.get(key)
-        return default if value is None else self._or(self.shape.number(value, f"`{key}`", 0.0, most), default)
+        found = self.shape.number(value, f"`{key}`", 0.0, most) if value is not None else None
+        return default if found is None else found
 
     def threshold(self, key: str) -> str | float | None:
         """A number, or a string for dates and the like; it is needed."""
-        value = self.section.get(key)
+        value = self.shape.need(self.section, key, self.what, f'"{key}": {_EXAMPLES[key]}')
         if isinstance(value, JsonString | JsonNumber):
             return value.value
-        if value is None:
-            self.shape.need(self.section, key, self.what, f'"{key}": {_EXAMPLES[key]}')
-        else:
+        if value is not None:
             self.shape.wrong_type(value, f"`{key}`", "a number or a string")
-        self.wrong = True
         return None
 
     def path(self, key: str, *, or_string: bool = False) -> Path:
@@ -139,24 +126,19 @@ class EvidenceDecoder:
         if not isinstance(value, JsonArray):
             example = json.dumps(value.value.split(".")) if isinstance(value, JsonString) else _EXAMPLES[key]
             self.shape.wrong_type(value, f"`{key}`", "a list of keys", example)
-            self.wrong = True
             return ()
         if not 0 < len(value.items) <= limits.PATH_KEYS:
             self.report(catalogue.path_length(value.span, key, len(value.items), limits.PATH_KEYS, _EXAMPLES[key]))
         return tuple(self.key(item, key) for item in value.items[: limits.PATH_KEYS])
 
     def key(self, item: JsonValue, path: str) -> str:
-        found = self.shape.text(item, f"a key of `{path}`")
-        if found is not None and not found.value:
-            self.report(catalogue.empty_value(found.span, f"a key of `{path}`", _EXAMPLES[path]))
-        return self._or(found.value if found is not None else None, "")
+        return self.nonempty(item, f"a key of `{path}`", _EXAMPLES[path])
 
     def inner(self, key: str) -> EvidenceDecoder | None:
         """The object at a key, None if there is none; its own keys are checked."""
         value = self.get(key)
         found = self.shape.object(value, f"`{key}`", _EXAMPLES[key]) if value is not None else None
         if found is None:
-            self.wrong |= value is not None
             return None
         self.shape.keys(found, _SECTIONS[key].all, f"`{key}`")
         return EvidenceDecoder(found, self.shape, f"`{key}`", _SECTIONS[key])
@@ -168,19 +150,16 @@ class EvidenceDecoder:
         value = inner.get("friends")
         items = self.shape.list(value, "`friends`", limits.LIST_ITEMS)
         if isinstance(value, JsonArray) and not value.items:
-            inner.report(catalogue.empty_value(value.span, "`friends`", _EXAMPLES["friends"]))
-        friends = tuple(inner.key(item, "friends") for item in items)
-        hops = inner.whole("hops", 1, 0, 2)
-        self.wrong |= inner.wrong or not friends
-        return ir.SocialFilter(friends, hops)
+            self.report(catalogue.empty_value(value.span, "`friends`", _EXAMPLES["friends"]))
+        return ir.SocialFilter(tuple(inner.key(item, "friends") for item in items), inner.whole("hops", 1, 0, 2))
 
     def min_matches(self) -> int:
         """From beside `social_filter`, or from inside of it."""
         found, social = self.whole("min_matches", 1), self.section.get("social_filter")
         value = social.get("min_matches") if isinstance(social, JsonObject) else None
-        if value is None:
+        inside = self.shape.whole(value, "`min_matches`", 1, limits.MATCHES) if value is not None else None
+        if value is None or inside is None:
             return found
-        inside = self._or(self.shape.whole(value, "`min_matches`", 1, limits.MATCHES), found)
         if self.section.get("min_matches") is not None and inside != found:
             self.report(catalogue.conflicting_min_matches(value.span))
         return inside
@@ -189,15 +168,7 @@ class EvidenceDecoder:
         """Report that a key has no effect, if it is there."""
         value = self.section.get(key)
         if value is not None:
-            self.shape.problems.report(catalogue.key_without_effect(value.span, key, why))
-
-
-@dataclass(frozen=True, slots=True)
-class Kind:
-    """What a kind of evidence takes, and how it is lowered."""
-
-    keys: Keys
-    lower: Callable[[EvidenceDecoder], ir.Evidence | None]
+            self.report(catalogue.key_without_effect(value.span, key, why))
 
 
 def lower_evidence(value: JsonValue, shape: Shape) -> ir.Evidence | None:
@@ -209,12 +180,12 @@ def lower_evidence(value: JsonValue, shape: Shape) -> ir.Evidence | None:
     chosen = shape.choice(named, "kind of evidence", KINDS) if named else None
     if chosen is None:
         return None
-    kind = KINDS[chosen]
-    shape.keys(section, ("kind", *kind.keys.all), f"`{chosen}`")
-    shape.text(section.get("description"), "`description`")
-    decoder = EvidenceDecoder(section, shape, f"`{chosen}`", kind.keys)
-    evidence = kind.lower(decoder)
-    return evidence if not decoder.wrong else None
+    (keys, lower), own = KINDS[chosen], Shape(Problems())
+    own.keys(section, ("kind", *keys.all), f"`{chosen}`")
+    own.text(section.get("description"), "`description`")
+    evidence = lower(EvidenceDecoder(section, own, f"`{chosen}`", keys))
+    shape.problems.extend(own.problems)
+    return evidence if not own.problems.has_errors else None
 
 
 def _item_meta(decoder: EvidenceDecoder) -> ir.ItemMeta:
@@ -237,7 +208,6 @@ def _rule(decoder: EvidenceDecoder, name: Any) -> ir.Expectation | None:
     expected = _expected(value)
     if expected is None:
         decoder.shape.wrong_type(value, f"`{name}`", "a string, a number, true or false", '"True"')
-        decoder.wrong = True
     elif not expected.strip():
         decoder.report(catalogue.empty_value(value.span, f"`{name}`", '"True"'))
     return ir.Expectation(name, expected)
@@ -262,13 +232,12 @@ def _restated(decoder: EvidenceDecoder, names: Sequence[str]) -> None:
     if not names:
         decoder.report(catalogue.nothing_to_restate(restated.span, decoder.what, named or "true"))
     elif op is not None and named and named not in names:
-        decoder.shape.problems.report(catalogue.restated_otherwise(op.span, "op", named, f"is `{names[0]}`"))
+        decoder.report(catalogue.restated_otherwise(op.span, "op", named, f"is `{names[0]}`"))
     elif value is not None:
         rule = named if named in names else names[0]
         said, holds = _expected(value), _expected(cast(JsonValue, decoder.section.get(rule)))
         if said != holds:
-            found = catalogue.restated_otherwise(value.span, "value", said, f"`{rule}` says `{holds}`")
-            decoder.shape.problems.report(found)
+            decoder.report(catalogue.restated_otherwise(value.span, "value", said, f"`{rule}` says `{holds}`"))
 
 
 def _item_hours(decoder: EvidenceDecoder) -> ir.ItemHours | None:
@@ -303,7 +272,6 @@ def _review_text(decoder: EvidenceDecoder) -> ir.ReviewText | None:
     weight = None
     if inner is not None:
         weight = ir.Weight(inner.path("field", or_string=True), percentile, credible)
-        decoder.wrong |= inner.wrong
     else:
         for key in ("credibility_percentile", "min_credible_matches"):
             decoder.unused(key, "there is no `weight_by`")
@@ -336,18 +304,14 @@ def _group_rating(decoder: EvidenceDecoder) -> ir.GroupRating | None:
     if inner is None:
         return None
     field, operator = inner.path("field", or_string=True), inner.choice("operator", OPERATORS)
-    value = inner.threshold("value")
-    decoder.wrong |= inner.wrong
-    return ir.GroupRating(field, operator, value, metric, comparison, threshold)
+    return ir.GroupRating(field, operator, inner.threshold("value"), metric, comparison, threshold)
 
 
 def _not_only_easy_raters(decoder: EvidenceDecoder) -> ir.NotOnlyEasyRaters | None:
     inner = decoder.inner("condition")
     if inner is None:
         return None
-    generous, harsh = inner.number("generous_avg_gte"), inner.number("harsh_avg_lt")
-    decoder.wrong |= inner.wrong
-    return ir.NotOnlyEasyRaters(generous, harsh)
+    return ir.NotOnlyEasyRaters(inner.number("generous_avg_gte"), inner.number("harsh_avg_lt"))
 
 
 def _sentiment(decoder: EvidenceDecoder) -> ir.Sentiment:
@@ -366,16 +330,14 @@ def _social_rating(decoder: EvidenceDecoder) -> ir.SocialRating | None:
 
 
 _CREDIBILITY = ("weight_by", "credibility_percentile", "min_credible_matches")
-KINDS: dict[str, Kind] = {
-    "item_meta": Kind(Keys(("path",), (*RULES, "op", "value")), _item_meta),
-    "item_meta_hours": Kind(Keys(("path", "true"), ("op", "value")), _item_hours),
-    "review_text": Kind(Keys(("pattern",), (*_CREDIBILITY, "social_filter", "min_matches")), _review_text),
-    "review_meta": Kind(Keys(("path", "op"), ("value", "agg", "count", "min_stars")), _review_meta),
-    "review_group_rating": Kind(Keys(("group_filter", "metric", "threshold", "operator"), ("group",)), _group_rating),
-    "review_group_rating_negative": Kind(Keys(("condition",)), _not_only_easy_raters),
-    "review_sentiment": Kind(
-        Keys(("topic",), ("sentiment", "min_positive", "min_negative", "social_filter")), _sentiment
-    ),
-    "social_rating": Kind(Keys(("social_filter",), ("min_stars", "min_matches")), _social_rating),
+KINDS: dict[str, tuple[Keys, Callable[[EvidenceDecoder], ir.Evidence | None]]] = {
+    "item_meta": (Keys(("path",), (*RULES, "op", "value")), _item_meta),
+    "item_meta_hours": (Keys(("path", "true"), ("op", "value")), _item_hours),
+    "review_text": (Keys(("pattern",), (*_CREDIBILITY, "social_filter", "min_matches")), _review_text),
+    "review_meta": (Keys(("path", "op"), ("value", "agg", "count", "min_stars")), _review_meta),
+    "review_group_rating": (Keys(("group_filter", "metric", "threshold", "operator"), ("group",)), _group_rating),
+    "review_group_rating_negative": (Keys(("condition",)), _not_only_easy_raters),
+    "review_sentiment": (Keys(("topic",), ("sentiment", "min_positive", "min_negative", "social_filter")), _sentiment),
+    "social_rating": (Keys(("social_filter",), ("min_stars", "min_matches")), _social_rating),
 }
-"""Every kind of evidence."""
+"""What each kind of evidence takes, and how it is lowered."""

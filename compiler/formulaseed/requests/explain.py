@@ -5,7 +5,7 @@ In: a request with its result, and the `EvidenceCache` of its file. Out: lines f
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import combinations, islice
 
 from formulaseed.requests.model import (
@@ -35,12 +35,9 @@ def reasons(request: Request, result: RequestResult, cache: EvidenceCache) -> li
     """Why a request is not `ok`; nothing where it is."""
     if result.status == "ok":
         return []
-    lines = list(_gold_reasons(request, cache))
     others = [business_id for business_id in result.matches if business_id != request.gold_restaurant]
-    if others:
-        lines.append(f"matches too: {_listed(cache.dataset.label(business_id) for business_id in others)}")
-    lines += _open_rivals(request, cache)
-    return lines
+    also = [f"matches too: {_listed(others, cache)}"] if others else []
+    return [*_gold_reasons(request, cache), *also, *_open_rivals(request, cache)]
 
 
 def _gold_reasons(request: Request, cache: EvidenceCache) -> Iterator[str]:
@@ -58,11 +55,10 @@ def _gold_reasons(request: Request, cache: EvidenceCache) -> Iterator[str]:
 
 def _open_rivals(request: Request, cache: EvidenceCache) -> Iterator[str]:
     """Restaurants that might match if more were known of them."""
-    row = cache.row(request.structure)
-    unknown = [business_id for business_id, truth in row.items() if truth == UNKNOWN]
-    unknown = [business_id for business_id in unknown if business_id != request.gold_restaurant]
+    values = cache.row(request.structure).items()
+    unknown = [id for id, truth in values if truth == UNKNOWN and id != request.gold_restaurant]
     if unknown:
-        yield f"unknown: {_listed(cache.dataset.label(business_id) for business_id in unknown)}"
+        yield f"unknown: {_listed(unknown, cache)}"
     for business_id in unknown[:_SHOWN]:
         part = deciding(cache.trace(request.structure, business_id))[0]
         yield f"  {cache.dataset.label(business_id)}: {_line(part, business_id, cache)}"
@@ -77,35 +73,30 @@ def deciding(traced: Traced) -> list[Traced]:
 
 def _line(leaf: Traced, business_id: str, cache: EvidenceCache) -> str:
     assert isinstance(leaf.node, Condition)
-    return f"{MARKS[leaf.truth]} {leaf.node.aspect}: {_found(leaf.node, business_id, cache)}"
+    found = finding(leaf.node.evidence, cache.dataset.candidates[business_id], cache.dataset.background)
+    return f"{MARKS[leaf.truth]} {leaf.node.aspect}: {found}"
 
 
-def _found(condition: Condition, business_id: str, cache: EvidenceCache) -> str:
-    dataset = cache.dataset
-    return finding(condition.evidence, dataset.candidates[business_id], dataset.background)
-
-
-def _listed(names: Iterable[str]) -> str:
-    known = list(names)
-    more = f" and {len(known) - _SHOWN} more" if len(known) > _SHOWN else ""
-    return ", ".join(known[:_SHOWN]) + more
+def _listed(ids: Sequence[str], cache: EvidenceCache) -> str:
+    more = f" and {len(ids) - _SHOWN} more" if len(ids) > _SHOWN else ""
+    return ", ".join(map(cache.dataset.label, ids[:_SHOWN])) + more
 
 
 def explanation(request: Request, cache: EvidenceCache) -> Iterator[str]:
     """The tree with the value at every node, for the gold restaurant and its nearest rivals."""
+
+    def nearness(business_id: str) -> tuple[int, int]:
+        satisfied = sum(cache.of(c.evidence, business_id) == SATISFIED for c in conditions(request.structure))
+        return cache.trace(request.structure, business_id).truth, satisfied
+
     rivals = [business_id for business_id in cache.dataset.candidates if business_id != request.gold_restaurant]
-    rivals.sort(key=lambda business_id: _nearness(request, business_id, cache), reverse=True)
+    rivals.sort(key=nearness, reverse=True)
     shown = [request.gold_restaurant] if request.gold_restaurant in cache.dataset.candidates else []
     for business_id in [*shown, *rivals[:2]]:
         traced = cache.trace(request.structure, business_id)
         role = "gold" if business_id == request.gold_restaurant else "rival"
         yield f"{role}: {cache.dataset.label(business_id)}: {WORDS[traced.truth]}"
         yield from _tree(traced, business_id, cache, "  ")
-
-
-def _nearness(request: Request, business_id: str, cache: EvidenceCache) -> tuple[int, int]:
-    satisfied = sum(cache.of(c.evidence, business_id) == SATISFIED for c in conditions(request.structure))
-    return cache.trace(request.structure, business_id).truth, satisfied
 
 
 def _tree(traced: Traced, business_id: str, cache: EvidenceCache, indent: str) -> Iterator[str]:
@@ -125,7 +116,14 @@ def suggestions(request: Request, result: RequestResult, cache: EvidenceCache) -
     if result.status == "multi_match":
         return [f"add {_named(added)}" for added in _that_exclude(result.matches, gold, cache)]
     found = []
-    for condition, matches in _without_one(request.structure, gold, cache):
+    judged = cache.dataset.background.judgements is not None
+    for leaf in deciding(cache.trace(request.structure, gold)):
+        condition = leaf.node
+        assert isinstance(condition, Condition)
+        if not judged and isinstance(condition.evidence, Sentiment):  # it is not the condition that is at fault
+            continue
+        rest = _without(request.structure, condition)
+        matches = matches_of(cache.row(rest)) if rest is not None else tuple(cache.dataset.candidates)
         if matches == (gold,):
             found.append(f"leave out `{condition.aspect}`")
         elif gold in matches:
@@ -156,19 +154,6 @@ def _commonness(condition: Condition, rivals: Sequence[str], cache: EvidenceCach
     values = [cache.of(condition.evidence, business_id) for business_id in cache.dataset.candidates]
     unsure = sum(cache.of(condition.evidence, rival) == UNKNOWN for rival in rivals)
     return unsure, values.count(SATISFIED)
-
-
-def _without_one(structure: Node, gold: str, cache: EvidenceCache) -> Iterator[tuple[Condition, tuple[str, ...]]]:
-    """The conditions that keep the gold restaurant from matching, each with what the tree would match without it.
-
-    A condition on judgements is none of these where no judgements are given.
-    """
-    judged = cache.dataset.background.judgements is not None
-    for leaf in deciding(cache.trace(structure, gold)):
-        assert isinstance(leaf.node, Condition)
-        if judged or not isinstance(leaf.node.evidence, Sentiment):
-            rest = _without(structure, leaf.node)
-            yield leaf.node, matches_of(cache.row(rest)) if rest is not None else tuple(cache.dataset.candidates)
 
 
 def _without(node: Node, gone: Condition) -> Node | None:

@@ -18,13 +18,16 @@ from formulaseed.source.text import Source
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """A group's name and pattern as the reference prints them, and the test of a structure."""
+    """A group's name and pattern as the reference prints them, the test of a structure, and the same in words.
+
+    `template` is the shorthand of a new request: what is to be filled in is in `<` and `>`, or a name `condition_…`.
+    """
 
     name: str
     pattern: str
+    template: str
     fits: Callable[[_Parts], bool]
     meaning: str
-    """The test in words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,73 +49,53 @@ class _Parts:
         filters = (getattr(found.evidence, "social_filter", None) for found in ir.conditions(self.structure))
         return {found.hops for found in filters if found is not None}
 
+    def ors(self, blocks: int, conditions: int, ands: int = 0) -> bool:
+        """Whether so many of the blocks, and all, are an `OR` of so many conditions and `AND`s of conditions, or more."""
+        return len(self.blocks) >= blocks and all(_is_or(block, conditions, ands) for block in self.blocks)
 
-def _parts(structure: ir.Node) -> _Parts:
-    """An `OR` at the top is a block without anchors."""
-    args = structure.args if isinstance(structure, ir.Junction) and structure.op == "AND" else (structure,)
-    anchors = tuple(arg for arg in args if isinstance(arg, ir.Condition))
-    return _Parts(structure, anchors, tuple(arg for arg in args if isinstance(arg, ir.Junction)))
+    def one_or(self, conditions: int, ands: int = 0) -> bool:
+        return len(self.blocks) == 1 and self.ors(1, conditions, ands)
 
 
-def _or_of(block: ir.Junction, conditions: int = 0, ands: int = 0, *, exactly: bool = False) -> bool:
-    """Whether a block is an `OR` of so many conditions and so many `AND`s of conditions, at least or exactly."""
-    plain = sum(isinstance(arg, ir.Condition) for arg in block.args)
+def _is_or(block: ir.Junction, conditions: int, ands: int) -> bool:
+    """Whether a block is an `OR` of at least so many; where that is 0, of none."""
     joined = [arg for arg in block.args if isinstance(arg, ir.Junction)]
-    if block.op != "OR" or not all(_is_flat_and(arg) for arg in joined):
-        return False
-    enough = plain >= conditions and len(joined) >= ands
-    return enough and (not exactly or (bool(plain), bool(joined)) == (bool(conditions), bool(ands)))
-
-
-def _is_flat_and(node: ir.Junction) -> bool:
-    return node.op == "AND" and all(isinstance(arg, ir.Condition) for arg in node.args)
-
-
-def _one_or(parts: _Parts, conditions: int = 0, ands: int = 0) -> bool:
-    return len(parts.blocks) == 1 and _or_of(parts.blocks[0], conditions, ands, exactly=True)
-
-
-def _several_ors(parts: _Parts) -> bool:
-    return len(parts.blocks) >= 2 and all(_or_of(block, 2, exactly=True) for block in parts.blocks)
+    plain = len(block.args) - len(joined)
+    are_flat = all(each.op == "AND" and all(isinstance(a, ir.Condition) for a in each.args) for each in joined)
+    numbers = ((plain, conditions), (len(joined), ands))
+    return block.op == "OR" and are_flat and all(n >= least and bool(n) == bool(least) for n, least in numbers)
 
 
 _REVIEWS = (ir.ReviewText, ir.ReviewMeta, ir.GroupRating, ir.NotOnlyEasyRaters, ir.Sentiment, ir.SocialRating)
+_ONE_OR = "AND(condition_a, OR(condition_b, condition_c))"
 
 GROUPS: dict[str, Group] = {
-    "G01": Group("Simple AND", "AND(a, b, c)", lambda p: p.flat, "a plain `AND` of conditions"),
-    "G02": Group(
-        "Simple OR", "AND(anchor, OR(a, b))", lambda p: _one_or(p, 2) or (p.flat and p.looks_at(*_REVIEWS)),
-        "an `OR` of conditions with its anchors, or an `AND` that looks at reviews",
-    ),
-    "G03": Group(
-        "AND-OR Combination", "AND(a, OR(b, c))", lambda p: _one_or(p, 2) or (p.flat and p.looks_at(ir.ItemHours)),
-        "an `OR` of conditions with its anchors, or an `AND` that looks at opening hours",
-    ),
-    "G04": Group(
-        "Review Metadata Weighting", "AND(a, review_meta_*)", lambda p: p.flat and p.looks_at(*_REVIEWS),
-        "a plain `AND` in which a condition looks at reviews",
-    ),
-    "G05": Group(
-        "Triple OR with Anchor", "AND(a, OR(b, c, d))", lambda p: _one_or(p, 3),
-        "an `OR` of three conditions or more, with or without anchors",
-    ),
-    "G06": Group(
-        "Nested OR+AND", "AND(a, OR(AND(b,c), AND(d,e)))", lambda p: _one_or(p, 0, 2),
-        "an `OR` of two `AND`s or more, with or without anchors",
-    ),
-    "G07": Group("Chained OR", "AND(a, OR(b,c), OR(d,e))", _several_ors, "two `OR`s of conditions, or more"),
-    "G08": Group(
-        "Unbalanced Structure", "AND(a, OR(b, AND(c,d)))", lambda p: _one_or(p, 1, 1),
-        "an `OR` of a condition and an `AND`, with or without anchors",
-    ),
-    "G09": Group(
-        "Direct Friends (1-hop)", "1HOP([friends], pattern)", lambda p: p.hops() == {1},
-        "a condition with a social filter of one hop, and none of two",
-    ),
-    "G10": Group(
-        "Social Circle (2-hop)", "2HOP([friends], pattern)", lambda p: 2 in p.hops(),
-        "a condition with a social filter of two hops",
-    ),
+    "G01": Group("Simple AND", "AND(a, b, c)", "AND(condition_a, condition_b, condition_c)",
+                 lambda p: p.flat, "a plain `AND` of conditions"),
+    "G02": Group("Simple OR", "AND(anchor, OR(a, b))", _ONE_OR,
+                 lambda p: p.one_or(2) or (p.flat and p.looks_at(*_REVIEWS)),
+                 "an `OR` of conditions with its anchors, or an `AND` that looks at reviews"),
+    "G03": Group("AND-OR Combination", "AND(a, OR(b, c))", _ONE_OR,
+                 lambda p: p.one_or(2) or (p.flat and p.looks_at(ir.ItemHours)),
+                 "an `OR` of conditions with its anchors, or an `AND` that looks at opening hours"),
+    "G04": Group("Review Metadata Weighting", "AND(a, review_meta_*)", "AND(condition_a, condition_b_by_experts)",
+                 lambda p: p.flat and p.looks_at(*_REVIEWS), "a plain `AND` in which a condition looks at reviews"),
+    "G05": Group("Triple OR with Anchor", "AND(a, OR(b, c, d))",
+                 "AND(condition_a, OR(condition_b, condition_c, condition_d))",
+                 lambda p: p.one_or(3), "an `OR` of three conditions or more, with or without anchors"),
+    "G06": Group("Nested OR+AND", "AND(a, OR(AND(b,c), AND(d,e)))",
+                 "AND(condition_a, OR(AND(condition_b, condition_c), AND(condition_d, condition_e)))",
+                 lambda p: p.one_or(0, 2), "an `OR` of two `AND`s or more, with or without anchors"),
+    "G07": Group("Chained OR", "AND(a, OR(b,c), OR(d,e))",
+                 "AND(condition_a, OR(condition_b, condition_c), OR(condition_d, condition_e))",
+                 lambda p: p.ors(2, 2), "two `OR`s of conditions, or more"),
+    "G08": Group("Unbalanced Structure", "AND(a, OR(b, AND(c,d)))",
+                 "AND(condition_a, OR(condition_b, AND(condition_c, condition_d)))",
+                 lambda p: p.one_or(1, 1), "an `OR` of a condition and an `AND`, with or without anchors"),
+    "G09": Group("Direct Friends (1-hop)", "1HOP([friends], pattern)", "1HOP(['<friend>'], '<pattern>')",
+                 lambda p: p.hops() == {1}, "a condition with a social filter of one hop, and none of two"),
+    "G10": Group("Social Circle (2-hop)", "2HOP([friends], pattern)", "2HOP(['<friend>'], '<pattern>')",
+                 lambda p: 2 in p.hops(), "a condition with a social filter of two hops"),
 }  # fmt: skip
 """The table of groups."""
 
@@ -123,25 +106,13 @@ def group_of(id: str) -> str:
 
 
 def fits(group: str, structure: ir.Node) -> bool:
-    """Whether a structure has its group's pattern."""
-    return GROUPS[group].fits(_parts(structure))
+    """Whether a structure has its group's pattern. An `OR` at the top is a block without anchors."""
+    args = structure.args if isinstance(structure, ir.Junction) and structure.op == "AND" else (structure,)
+    anchors = tuple(arg for arg in args if isinstance(arg, ir.Condition))
+    return GROUPS[group].fits(_Parts(structure, anchors, tuple(arg for arg in args if isinstance(arg, ir.Junction))))
 
 
 # --- a new request
-
-PATTERNS = {
-    "G01": "AND(condition_a, condition_b, condition_c)",
-    "G02": "AND(condition_a, OR(condition_b, condition_c))",
-    "G03": "AND(condition_a, OR(condition_b, condition_c))",
-    "G04": "AND(condition_a, condition_b_by_experts)",
-    "G05": "AND(condition_a, OR(condition_b, condition_c, condition_d))",
-    "G06": "AND(condition_a, OR(AND(condition_b, condition_c), AND(condition_d, condition_e)))",
-    "G07": "AND(condition_a, OR(condition_b, condition_c), OR(condition_d, condition_e))",
-    "G08": "AND(condition_a, OR(condition_b, AND(condition_c, condition_d)))",
-    "G09": "1HOP(['<friend>'], '<pattern>')",
-    "G10": "2HOP(['<friend>'], '<pattern>')",
-}
-"""The shorthand of each group's template: what is to be filled in is in `<` and `>`, or a name `condition_…`."""
 
 GUIDELINES = (
     "start with an anchor: unique or rare conditions first",
@@ -165,9 +136,9 @@ _EXPERTS = "_by_experts"
 
 
 def request_template(group: str) -> dict[str, Plain]:
-    """A request of a group, one of `PATTERNS`."""
-    pattern = parse_shorthand(Source("<pattern>", PATTERNS[group]), Problems())
-    assert pattern is not None, "the patterns are shorthands"
+    """A request of a group, to be filled in."""
+    pattern = parse_shorthand(Source("<template>", GROUPS[group].template), Problems())
+    assert pattern is not None, "the templates are shorthands"
     structure = _template(pattern, in_or=False)
     return {
         "id": "R<NN>",
@@ -193,9 +164,7 @@ def _template(tree: Shorthand, *, in_or: bool) -> dict[str, Plain]:
 
 def _template_evidence(name: str, in_or: bool) -> dict[str, Plain]:
     which = name.removeprefix("condition_").removesuffix(_EXPERTS)
-    if name.endswith(_EXPERTS):
-        weight: dict[str, Plain] = {"field": ["user", "review_count"]}
-        return {"kind": "review_text", "pattern": f"<pattern {which}>", "weight_by": weight}
-    if in_or:
-        return {"kind": "review_text", "pattern": f"<pattern {which}>"}
-    return {"kind": "item_meta", "path": ["attributes", f"<attribute {which}>"], "true": "True"}
+    if not in_or and not name.endswith(_EXPERTS):
+        return {"kind": "item_meta", "path": ["attributes", f"<attribute {which}>"], "true": "True"}
+    weight: dict[str, Plain] = {"weight_by": {"field": ["user", "review_count"]}} if name.endswith(_EXPERTS) else {}
+    return {"kind": "review_text", "pattern": f"<pattern {which}>", **weight}

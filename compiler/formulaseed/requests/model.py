@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from formulaseed.requests.evaluation import Path, Scalar, Truth
 from formulaseed.source.text import Span, tree_node
@@ -21,16 +21,14 @@ NOT_SATISFIED: Truth = -1
 Ordering = Literal["gte", "gt", "lte", "lt", "eq", "ne"]
 
 
-@dataclass(frozen=True, slots=True)
-class SocialFilter:
+class SocialFilter(NamedTuple):
     """The people whose reviews count: the friends themselves, and those up to `hops` edges from them."""
 
     friends: tuple[str, ...]
     hops: int
 
 
-@dataclass(frozen=True, slots=True)
-class Weight:
+class Weight(NamedTuple):
     """Only matching reviews by credible users count: those at or over a percentile of the field's non-zero values."""
 
     field: Path

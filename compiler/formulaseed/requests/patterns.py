@@ -208,8 +208,8 @@ def _clash(node: Node, follow: Characters) -> str | None:
     return None
 
 
-_GROUP, _BOUNDED = 5, 3
-"""What one more turn of a repeated group, and of a repeat with an end, takes beside the steps in it."""
+_GROUP, _CHOICE, _BOUNDED = 32, 10, 3
+"""What one more turn takes beside the steps in it: of a group, more if it has a choice, and of a repeat with an end."""
 
 
 def _steps(node: Node, after: int, follow: Characters) -> int:
@@ -226,14 +226,22 @@ def _steps(node: Node, after: int, follow: Characters) -> int:
     leaving = after if begins & follow or not follow else 1  # else the next character decides against it
     if not after and not follow:  # at the end of the pattern: there is a match as soon as there are enough
         return node.least * _steps(item, 0, begins)
-    entering = _GROUP if item.kind != "test" else 1 if node.is_unbounded and node.most is None else _BOUNDED
+    entering = _GROUP + _CHOICE * _has_choice(item)
+    if item.kind == "test":
+        entering = 1 if node.most is None else _BOUNDED
     if node.is_unbounded:  # in which nothing is ambiguous
-        times = node.most or limits.PATTERN_TEXT
+        times = node.most or limits.PATTERN_TEXT // (_width(item) or 1)
         return min(limits.PATTERN_STEPS, times * (entering + _steps(item, 0, begins | follow) + leaving) + after)
     for count in range(node.most or 0, 0, -1):
         ways = entering + _steps(item, after, begins | follow) + (leaving if count > node.least else 0)
         after = min(limits.PATTERN_STEPS, ways)
     return after
+
+
+def _has_choice(node: Node) -> bool:
+    """Whether `re` remembers places in it to go back to; alternatives of one character each are a set to it."""
+    is_set = all(len(option.parts) == 1 and option.parts[0].kind == "test" for option in node.parts)
+    return node.kind == "repeat" or (node.kind == "any" and not is_set) or any(map(_has_choice, node.parts))
 
 
 def _spared(node: Node) -> int:

@@ -20,7 +20,7 @@ from formulaseed.requests import model as ir
 from formulaseed.requests import patterns, shorthand
 from formulaseed.requests.evidence import lower_evidence
 from formulaseed.requests.groups import GROUPS, fits, group_of
-from formulaseed.requests.shorthand_check import check_shorthand
+from formulaseed.requests.shorthand import disagreements, parse_shorthand
 from formulaseed.seed.read.shape import Shape
 from formulaseed.source.json_reader import JsonArray, JsonObject, JsonString, JsonValue, json_lines, read_json_line
 from formulaseed.source.text import Source, Span
@@ -103,24 +103,34 @@ class _Line:
         return self.shape.object(value, "a request", 'an object such as {"id": "R01", …}') if value else None
 
     def request(self, document: JsonObject) -> ir.Request | None:
+        """The request, as far as it can be read: with errors it is not used."""
         self.shape.keys(document, KEYS, "a request")
         given = {key: self.text(document, key) for key in KEYS if key != "structure"}
-        id, group = self.id(given["id"]), self.group(given["group"])
-        if id is not None and group is not None and group_of(id.value) != group.value:
+        id, group, text = given["id"], given["group"], given["shorthand"]
+        is_id = id is not None and self.is_id(id)
+        is_group = group is not None and self.shape.choice(group, "group", GROUPS) is not None
+        if id is not None and group is not None and is_id and is_group and group_of(id.value) != group.value:
             expected = group_of(id.value)
             self.problems.report(catalogue.id_and_group_disagree(group.span, id.value, expected, group.value))
         value = self.shape.need(document, "structure", "a request", _EXAMPLES["structure"])
         structure = _Structure(self.shape).node(value, "`structure`") if value is not None else None
-        if given["shorthand"] is not None:
-            check_shorthand(structure, given["shorthand"], self.problems)
-        if structure is not None and group is not None and not fits(group.value, structure):
+        shorthand = parse_shorthand(text, self.problems) if text is not None else None
+        if structure is None:
+            return None
+        for found in (
+            disagreements(structure, shorthand) if shorthand is not None else ()
+        ):  # warnings: the structure decides
+            self.problems.report(found)
+        if group is not None and is_group and not fits(group.value, structure):
             known = GROUPS[group.value]
             found = catalogue.group_pattern(structure.span, group.value, known.name, known.pattern, known.meaning)
             self.problems.report(found)
-        texts = {key: text.value for key, text in given.items() if text is not None}
-        if len(texts) < len(given) or id is None or group is None or structure is None:
-            return None
-        return ir.Request(structure=structure, line=self.number, span=self.span, **texts)
+        texts = {key: value.value for key, value in given.items() if value is not None}
+        return (
+            ir.Request(structure=structure, line=self.number, span=self.span, **texts)
+            if len(texts) == len(given)
+            else None
+        )
 
     def text(self, document: JsonObject, key: str) -> JsonString | None:
         found = self.shape.text(self.shape.need(document, key, "a request", _EXAMPLES[key]), f"`{key}`")
@@ -129,19 +139,14 @@ class _Line:
             return None
         return found
 
-    def id(self, id: JsonString | None) -> JsonString | None:
-        if id is None:
-            return None
+    def is_id(self, id: JsonString) -> bool:
         if not _ID.fullmatch(id.value):
             self.problems.report(catalogue.invalid_id(id.span, id.value, _suggested_id(id.value)))
-            return None
+            return False
         if id.value in self.first_lines:
             self.problems.report(catalogue.duplicate_id(id.span, id.value, self.first_lines[id.value]))
         self.first_lines.setdefault(id.value, self.number)
-        return id
-
-    def group(self, group: JsonString | None) -> JsonString | None:
-        return group if group is not None and self.shape.choice(group, "group", GROUPS) else None
+        return True
 
 
 class _Structure:
@@ -166,9 +171,8 @@ class _Structure:
 
     def condition(self, section: JsonObject) -> ir.Condition | None:
         self.shape.keys(section, ("aspect", "evidence"), "a condition")
-        aspect = self.shape.text(
-            self.shape.need(section, "aspect", "a condition", '"aspect": such as "drive_thru"'), "`aspect`"
-        )
+        value = self.shape.need(section, "aspect", "a condition", '"aspect": such as "drive_thru"')
+        aspect = self.shape.text(value, "`aspect`")
         if aspect is not None and not aspect.value.strip():
             self.shape.problems.report(catalogue.empty_string(aspect.span, "aspect", "a name, such as `drive_thru`"))
         value = self.shape.need(section, "evidence", "a condition", '"evidence": {"kind": "item_meta", …}')
@@ -188,13 +192,13 @@ class _Structure:
         if isinstance(value, JsonArray) and not value.items:
             self.shape.problems.report(catalogue.no_arguments(value.span))
         nodes = [self.node(item, "an item of `args`") for item in items]
-        good = [node for node in nodes if node is not None]
-        if op is not None and op.value not in ("AND", "OR"):
-            self.shape.problems.report(catalogue.unknown_junction(op.span, op.value))
-            return None
-        if op is None or not nodes or len(good) < len(nodes):
-            return None
-        return ir.Junction(cast(Literal["AND", "OR"], op.value), tuple(good), section.span)
+        good = tuple(node for node in nodes if node is not None)
+        if op is None or op.value not in ("AND", "OR"):
+            if op is not None:
+                self.shape.problems.report(catalogue.unknown_junction(op.span, op.value))
+        elif nodes and len(good) == len(nodes):
+            return ir.Junction(cast(Literal["AND", "OR"], op.value), good, section.span)
+        return None
 
 
 def _suggested_id(id: str) -> str:

@@ -1,14 +1,16 @@
 """The shorthand of requests, such as `AND(quiet, OR(wifi_free, 1HOP(['Alice'], 'cozy')))`: text to tree and back.
 
-In: a text, alone or in a JSON string. Out: a tree, or a diagnostic and None. `print_shorthand` is the inverse. What
-names mean is decided elsewhere. A name begins with a letter, a digit or `_` and holds no white space, comma or bracket,
-but for pairs of round brackets that do not follow a letter or a digit: `cat_american_(traditional)`.
+In: a text, alone or in a JSON string. Out: a tree, or a diagnostic and None. `print_shorthand` is the inverse. A name
+begins with a letter, a digit or `_` and holds no white space, comma or bracket, but for pairs of round brackets that do
+not follow a letter or a digit: `cat_american_(traditional)`. A shorthand is compared with a structure: arguments may be
+in any order, and a condition may have another name; operators, nesting, the number of arguments, and what `HOP` says of
+friends and patterns must agree. A junction of one argument is that argument.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import pairwise
@@ -21,8 +23,9 @@ from formulaseed import limits
 from formulaseed.diagnostics.catalogue import requests as catalogue
 from formulaseed.diagnostics.model import Diagnostic, Problems
 from formulaseed.language.sizes import extent
+from formulaseed.requests import model
 from formulaseed.resources import read_resource
-from formulaseed.source.json_reader import JsonString
+from formulaseed.source.json_reader import JsonString, PlainText
 from formulaseed.source.text import Source, Span
 
 Place = Callable[[int, int], Span]
@@ -67,9 +70,11 @@ HOPS = ("0", "1", "2")
 
 def parse_shorthand(text: JsonString | Source, problems: Problems) -> Shorthand | None:
     """Parse a whole shorthand: a JSON string's, or a source of its own."""
-    if isinstance(text, JsonString):
-        return _parse(text.value, text.inside, problems)
-    return _parse(text.text, lambda start, end: Span(text, start, end), problems)
+    found = _parse(PlainText(Span(text, 0, len(text.text)), text.text) if isinstance(text, Source) else text)
+    if not isinstance(found, Diagnostic):
+        return found
+    problems.report(found)
+    return None
 
 
 def print_shorthand(tree: Shorthand) -> str:
@@ -104,18 +109,15 @@ def _name() -> re.Pattern[str]:
     return re.compile(rf"(?!(?:{'|'.join(words)})\Z){name}")
 
 
-def _parse(text: str, place: Place, problems: Problems) -> Shorthand | None:
+def _parse(string: JsonString) -> Shorthand | Diagnostic:
+    text, place = string.value, string.inside
     if len(text) > limits.SHORTHAND_CHARACTERS:
-        found = catalogue.shorthand_over_limit(place(0, 0), len(text), "characters", limits.SHORTHAND_CHARACTERS)
-        problems.report(found)
-        return None
+        return catalogue.shorthand_over_limit(place(0, 0), len(text), "characters", limits.SHORTHAND_CHARACTERS)
     if not OF_FILE.take(extent((text,)).terms):
-        problems.report(catalogue.shorthands_over_limit(place(0, len(text)), limits.FILE_SHORTHAND_TERMS))
-        return None
+        return catalogue.shorthands_over_limit(place(0, len(text)), limits.FILE_SHORTHAND_TERMS)
     for at, character in enumerate(text):
         if not character.isprintable() and character not in " \t\r\n":
-            problems.report(catalogue.hidden_character(place(at, at + 1), character))
-            return None
+            return catalogue.hidden_character(place(at, at + 1), character)
     tokens: list[Token] = []
     parser = _lark().parse_interactive()
     depth = terms = 0
@@ -123,27 +125,28 @@ def _parse(text: str, place: Place, problems: Problems) -> Shorthand | None:
         for token in _lark().lex(text):
             depth += (token.type == "LPAR") - (token.type == "RPAR")
             terms += token.type in ("NAME", "TEXT")
-            for number, what, most in (
-                (depth, "levels of brackets", limits.SHORTHAND_NESTING),
-                (terms, "names and strings", limits.SHORTHAND_TERMS),
-            ):
-                if number > most:
-                    problems.report(catalogue.shorthand_over_limit(place(*_ends(token)), number, what, most))
-                    return None
-            tokens.append(token)
+            if depth > limits.SHORTHAND_NESTING:
+                most = limits.SHORTHAND_NESTING
+                return catalogue.shorthand_over_limit(place(*_ends(token)), depth, "levels of brackets", most)
+            if terms > limits.SHORTHAND_TERMS:
+                most = limits.SHORTHAND_TERMS
+                return catalogue.shorthand_over_limit(place(*_ends(token)), terms, "names and strings", most)
             parser.feed_token(token)
+            tokens.append(token)
         tree = parser.feed_token(Token("$END", "", len(text)))
     except UnexpectedInput as error:
-        if isinstance(error, UnexpectedToken) and error.token.type != "$END":
-            tokens.pop()
         accepted: set[str] = parser.accepts()  # type: ignore[no-untyped-call]
-        problems.report(_unexpected(text, tokens, error, accepted, place))
-        return None
-    builder = _Builder(place)
-    shorthand: Shorthand = builder.transform(tree)
-    for token in builder.too_far:
-        problems.report(catalogue.hops_too_far(place(*_ends(token)), token[:20], token.lstrip("0123456789")))
-    return None if builder.too_far else shorthand
+        return _unexpected(text, tokens, error, accepted, place)
+    for token in tokens:
+        if token.type in ("HOP", "STARS") and _digits(token) not in HOPS:
+            return catalogue.hops_too_far(place(*_ends(token)), token[:20], token.lstrip("0123456789"))
+    shorthand: Shorthand = _Builder(place).transform(tree)
+    return shorthand
+
+
+def _digits(word: Token) -> str:
+    """How many hops a word such as `2HOP` counts, as it is written."""
+    return word[: word.index("H")]
 
 
 _SIGN = re.compile(r"&&|\|\||[A-Za-z]+(?![^\s,()\[\]])|.", re.DOTALL)
@@ -224,13 +227,9 @@ class _Builder(Transformer_NonRecursive[Token, Shorthand]):
     def __init__(self, place: Place) -> None:
         super().__init__()
         self.place = place
-        self.too_far: list[Token] = []
 
     def span(self, meta: Meta) -> Span:
         return self.place(meta.start_pos, meta.end_pos)
-
-    def shorthand(self, meta: Meta, children: list[Shorthand]) -> Shorthand:
-        return children[0]
 
     def name(self, meta: Meta, children: list[Token]) -> Shorthand:
         return Name(self.span(meta), str(children[0]))
@@ -242,22 +241,137 @@ class _Builder(Transformer_NonRecursive[Token, Shorthand]):
     def friends(self, meta: Meta, children: list[Token]) -> tuple[str, ...]:
         return tuple(map(_text, children))
 
-    def hop(self, meta: Meta, children: tuple[Token, tuple[str, ...], Token]) -> Shorthand:
-        word, friends, pattern = children
-        return Hop(self.span(meta), self.hops(word), friends, _text(pattern))
+    def hop(self, meta: Meta, children: list[Any]) -> Shorthand:
+        word, friends, *pattern = children
+        return Hop(self.span(meta), int(_digits(word)), friends, _text(pattern[0]) if pattern else None)
 
-    def stars(self, meta: Meta, children: tuple[Token, tuple[str, ...]]) -> Shorthand:
-        word, friends = children
-        return Hop(self.span(meta), self.hops(word), friends, None)
-
-    def hops(self, word: Token) -> int:
-        digits = word[: word.index("H")]
-        if digits not in HOPS:
-            self.too_far.append(word)
-            return 0
-        return int(digits)
+    stars = hop
 
 
 def _text(token: Token) -> str:
     """A string without its quotes. A backslash that begins no escape is itself, as patterns need it: `'\\bcozy'`."""
     return _ESCAPE.sub(_unescape, token[1:-1])
+
+
+# --- a structure and its shorthand
+
+
+def shorthand_of(node: model.Node) -> str:
+    """The shorthand of a structure, in its canonical text."""
+    return print_shorthand(shorthand_tree(node))
+
+
+def shorthand_tree(node: model.Node) -> Shorthand:
+    """The shorthand of a structure, as a tree: conditions by aspect, or by social filter if the evidence has one."""
+    if isinstance(node, model.Condition):
+        return _hop(node) or Name(node.span, as_name(node.aspect))
+    if len(node.args) == 1:
+        return shorthand_tree(node.args[0])
+    return Junction(node.span, node.op, tuple(map(shorthand_tree, node.args)))
+
+
+def disagreements(structure: model.Node, shorthand: Shorthand) -> list[Diagnostic]:
+    """Where the two differ; nothing where the shorthand says what the structure says."""
+    return _Comparison().differences(shorthand_tree(structure), _without_single(shorthand), "")
+
+
+def _hop(condition: model.Condition) -> Hop | None:
+    evidence = condition.evidence
+    if isinstance(evidence, model.SocialRating):
+        return Hop(condition.span, evidence.social_filter.hops, evidence.social_filter.friends, None)
+    if isinstance(evidence, model.ReviewText | model.Sentiment) and evidence.social_filter is not None:
+        said = evidence.pattern if isinstance(evidence, model.ReviewText) else evidence.topic
+        return Hop(condition.span, evidence.social_filter.hops, evidence.social_filter.friends, said)
+    return None
+
+
+def _without_single(tree: Shorthand) -> Shorthand:
+    """The tree without junctions of one argument."""
+    if not isinstance(tree, Junction):
+        return tree
+    args = tuple(map(_without_single, tree.args))
+    return args[0] if len(args) == 1 else Junction(tree.span, tree.op, args)
+
+
+class _Comparison:
+    """Compares a structure's tree with a shorthand's. Remembers which parts agree: arguments are tried in any order."""
+
+    def __init__(self) -> None:
+        self.known: dict[tuple[int, int], bool] = {}
+
+    def agree(self, wanted: Shorthand, said: Shorthand) -> bool:
+        key = id(wanted), id(said)
+        if key not in self.known:
+            self.known[key] = self._agree(wanted, said)
+        return self.known[key]
+
+    def _agree(self, wanted: Shorthand, said: Shorthand) -> bool:
+        if isinstance(wanted, Junction) and isinstance(said, Junction):
+            same = wanted.op == said.op and len(wanted.args) == len(said.args)
+            return same and len(self.pairs(wanted.args, said.args)) == len(said.args)
+        if isinstance(said, Hop):
+            return _key(wanted) == _key(said)
+        return isinstance(said, Name) and not isinstance(wanted, Junction)
+
+    def pairs(self, wanted: Sequence[Shorthand], said: Sequence[Shorthand]) -> dict[int, int]:
+        """Which of `wanted` each of `said` is, by index, for as many as can be."""
+        places: dict[object, list[int]] = {}
+        for i in reversed(range(len(wanted))):
+            places.setdefault(_key(wanted[i]), []).append(i)
+        taken = {places[_key(tree)].pop(): j for j, tree in enumerate(said) if places.get(_key(tree))}
+        # A name may be that of any condition; those with a social filter come last, so that a wrong `HOP` finds its own.
+        names = [j for j, tree in enumerate(said) if isinstance(tree, Name) and j not in taken.values()]
+        leaves = [i for i, tree in enumerate(wanted) if not isinstance(tree, Junction) and i not in taken]
+        taken.update(zip(sorted(leaves, key=lambda i: isinstance(wanted[i], Hop)), names, strict=False))
+        left = [j for j, tree in enumerate(said) if isinstance(tree, Junction) and j not in taken.values()]
+        fitting: dict[int, list[int]] = {}
+
+        def place(j: int, tried: set[int]) -> bool:
+            """Find one of `wanted` for a junction too, if others can make way for it."""
+            if j not in fitting:
+                fitting[j] = [i for i, tree in enumerate(wanted) if self.agree(tree, said[j])]
+            for i in sorted(fitting[j], key=lambda i: i in taken):
+                if i not in tried:
+                    tried.add(i)
+                    if i not in taken or place(taken[i], tried):
+                        taken[i] = j
+                        return True
+            return False
+
+        for j in left:
+            place(j, set())
+        return {j: i for i, j in taken.items()}
+
+    def differences(self, wanted: Shorthand, said: Shorthand, where: str) -> list[Diagnostic]:
+        if self.agree(wanted, said):
+            return []
+        if not (isinstance(wanted, Junction) and isinstance(said, Junction) and wanted.op == said.op):
+            return [catalogue.disagreement(said.span, where, _part(said), _part(wanted))]
+        if len(wanted.args) != len(said.args):
+            counts = len(said.args), len(wanted.args)
+            return [catalogue.arguments_disagree(said.span, where, said.op, *counts, print_shorthand(wanted))]
+        pairs = self.pairs(wanted.args, said.args)
+        left = [tree for i, tree in enumerate(wanted.args) if i not in pairs.values()]
+        found: list[Diagnostic] = []
+        for j, argument in enumerate(said.args):
+            if j not in pairs:
+                other = min(left, key=lambda tree: _unlike(tree, argument))
+                left = [tree for tree in left if tree is not other]
+                found += self.differences(other, argument, catalogue.argument_of(j, said.op, where))
+        return found
+
+
+def _key(tree: Shorthand) -> object:
+    """Equal for parts that say the same: friends may be in any order."""
+    return (tree.hops, frozenset(tree.friends), tree.pattern) if isinstance(tree, Hop) else tree
+
+
+def _unlike(wanted: Shorthand, said: Shorthand) -> tuple[bool, bool]:
+    """How little two parts that differ look like one another, so that those which do are reported together."""
+    if isinstance(wanted, Junction) and isinstance(said, Junction):
+        return False, wanted.op != said.op
+    return isinstance(wanted, Junction) or isinstance(said, Junction), isinstance(wanted, Hop) != isinstance(said, Hop)
+
+
+def _part(tree: Shorthand) -> tuple[str, bool]:
+    return print_shorthand(tree), isinstance(tree, Name)

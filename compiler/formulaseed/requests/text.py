@@ -5,12 +5,10 @@ Decides nothing: what is found comes from `evaluation`, as the value does.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from formulaseed.diagnostics.model import number_of
 from formulaseed.ir.attributes import _attribute_at, _read_attribute
-from formulaseed.language.json_values import JsonObject
 from formulaseed.requests import evaluation
 from formulaseed.requests.evaluation import Background, Path, Restaurant
 from formulaseed.requests.model import (
@@ -83,15 +81,14 @@ def _clock(minutes: int) -> str:
 
 
 def _reviews(least: int, social_filter: SocialFilter | None) -> str:
-    number = "a review" if least == 1 else f"{least} reviews"
+    return ("a review" if least == 1 else f"{least} reviews") + _by(social_filter)
+
+
+def _by(social_filter: SocialFilter | None) -> str:
     if social_filter is None:
-        return number
-    return f"{number} by {_people(social_filter)}"
-
-
-def _people(social_filter: SocialFilter) -> str:
+        return ""
     hops = f" and those {number_of(social_filter.hops, 'hop')} away" if social_filter.hops else ""
-    return f"{', '.join(social_filter.friends)}{hops}"
+    return f" by {', '.join(social_filter.friends)}{hops}"
 
 
 def finding(evidence: Evidence, place: Restaurant, known: Background) -> str:
@@ -118,13 +115,13 @@ def finding(evidence: Evidence, place: Restaurant, known: Background) -> str:
         case Sentiment(topic, _, _, social_filter):
             if known.judgements is None:
                 return "no judgements are given"
-            counted_reviews = _by(place, social_filter, known)
+            counted_reviews = evaluation._by(place.reviews, social_filter, known)
             positive, negative = evaluation._judgements(counted_reviews, known, topic)
-            return f"{_where(social_filter, counted_reviews)}, {positive} positive and {negative} negative on `{topic}`"
+            return f"{_count(len(counted_reviews), social_filter)}, {positive} positive and {negative} negative on `{topic}`"
         case SocialRating(min_stars, _, social_filter):
-            counted_reviews = _by(place, social_filter, known)
+            counted_reviews = evaluation._by(place.reviews, social_filter, known)
             liked = len(evaluation._liked(counted_reviews, min_stars))
-            return f"{_where(social_filter, counted_reviews)}, {liked} with {stars_text(min_stars)}"
+            return f"{_count(len(counted_reviews), social_filter)}, {liked} with {stars_text(min_stars)}"
 
 
 def _expected(rule: Expectation) -> Any:
@@ -144,28 +141,18 @@ def _value(path: Path, place: Restaurant) -> str:
     return f"{name} is {text if len(text) <= _WIDTH else text[:_WIDTH] + '…'}"
 
 
-def _count(reviews: int) -> str:
-    return number_of(reviews, "review") if reviews else "no reviews"
-
-
-def _by(place: Restaurant, social_filter: SocialFilter | None, known: Background) -> Sequence[JsonObject]:
-    wanted = (social_filter.friends, social_filter.hops) if social_filter is not None else None
-    return evaluation._by(place.reviews, wanted, known)
-
-
-def _where(social_filter: SocialFilter | None, reviews: Sequence[JsonObject]) -> str:
-    return _count(len(reviews)) + (f" by {_people(social_filter)}" if social_filter else "")
+def _count(reviews: int, social_filter: SocialFilter | None = None) -> str:
+    return (number_of(reviews, "review") if reviews else "no reviews") + _by(social_filter)
 
 
 def _mentions(evidence: ReviewText, place: Restaurant, known: Background) -> str:
-    counted = _by(place, evidence.social_filter, known)
+    counted = evaluation._by(place.reviews, evidence.social_filter, known)
     matching = evaluation._matching(counted, known, evidence.pattern, evidence.source)
     how = "match" if known.judgements is None else "judged positive on"
-    line = f"{_where(evidence.social_filter, counted)}, {len(matching)} {how} `{evidence.pattern}`"
+    line = f"{_count(len(counted), evidence.social_filter)}, {len(matching)} {how} `{evidence.pattern}`"
     if evidence.weight is not None:
-        field, least = evidence.weight.field, evidence.weight.min_credible_matches
-        weight = (field, evidence.weight.percentile, least)
-        bound = evaluation._credible_from(counted, weight)
-        found = len(evaluation._credible(matching, weight, bound))
+        field, _, least = evidence.weight
+        bound = evaluation._credible_from(counted, evidence.weight)
+        found = len(evaluation._credible(matching, evidence.weight, bound))
         line += f", {found} of them credible ({field[-1]} of {bound or 0:g} or more), asked for {least}"
     return line

@@ -212,30 +212,21 @@ def chosen(lines: Sequence[Line], groups: Sequence[str] | None) -> tuple[Line, .
 
 def condition_matrix(cache: EvidenceCache) -> list[dict[str, Any]]:
     """Every condition with the restaurants that satisfy it and those of which that is unknown, the rarest first."""
-    aspects: dict[Evidence, dict[str, None]] = {}
-    users: dict[Evidence, dict[str, None]] = {}
+    uses: dict[Evidence, list[tuple[str, str]]] = {}
     for request in cache.requests:
         for condition in conditions(request.structure):
-            aspects.setdefault(condition.evidence, {})[condition.aspect] = None
-            users.setdefault(condition.evidence, {})[request.id] = None
+            uses.setdefault(condition.evidence, []).append((condition.aspect, request.id))
     found = []
     for evidence, condition in cache.conditions.items():
         row = {business_id: cache.of(evidence, business_id) for business_id in cache.dataset.candidates}
-        satisfied = matches_of(row)
-        found.append(
-            {
-                "aspects": list(aspects[evidence]),
-                "evidence": written_evidence(condition),
-                "count": len(satisfied),
-                "restaurants": list(satisfied),
-                "unknown": [business_id for business_id, truth in row.items() if truth == UNKNOWN],
-                "requests": list(users[evidence]),
-            }
-        )
+        satisfied, span = matches_of(row), condition.span
+        entry: dict[str, Any] = {
+            "aspects": list(dict.fromkeys(aspect for aspect, _ in uses[evidence])),
+            "evidence": json.loads(span.source.text[span.start : span.end])["evidence"],
+            "count": len(satisfied),
+            "restaurants": list(satisfied),
+            "unknown": [business_id for business_id, truth in row.items() if truth == UNKNOWN],
+            "requests": list(dict.fromkeys(id for _, id in uses[evidence])),
+        }
+        found.append(entry)
     return sorted(found, key=lambda entry: entry["count"])
-
-
-def written_evidence(condition: Condition) -> Any:
-    """The evidence as the request's author wrote it."""
-    span = condition.span
-    return json.loads(span.source.text[span.start : span.end])["evidence"]

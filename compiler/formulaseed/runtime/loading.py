@@ -14,10 +14,12 @@ from types import FunctionType
 from typing import cast
 
 from formulaseed.data.files import read_whole
+from formulaseed.diagnostics.catalogue import reading as catalogue
 from formulaseed.errors import FormulaSeedError, SeedError, UnreadableError
 from formulaseed.limits import MODULE_BYTES
 from formulaseed.loading import FormulaSeed, compile_seed, load_seed, locate
 from formulaseed.runtime.evaluator import Evaluator, GeneratedModule
+from formulaseed.source.text import Source
 
 _OFFERS: dict[str, type] = {
     **dict.fromkeys(("TASK_NAME", "SEED_SHA256"), str),
@@ -75,17 +77,7 @@ def verified_module(source: str, path: Path) -> GeneratedModule:
             if offered and _names_agree(module):
                 return module
             fault = "it lacks names that a generated module has"
-    raise not_as_compiled(path, f"this is not a module as formulaseed generates them: {fault}")
-
-
-def not_as_compiled(
-    path: Path, message: str, help: str = "compile the seed again, and pass the module it gives"
-) -> SeedError:
-    """Return the error of a module that is not as the compiler writes it."""
-    from formulaseed.diagnostics.model import Diagnostic
-    from formulaseed.source.text import Source, Span
-
-    return SeedError([Diagnostic("FS701", "error", message, Span(Source(str(path), ""), 0, 0), help)])
+    raise SeedError([catalogue.foreign_module(Source(str(path), ""), fault)])
 
 
 def _names_agree(module: GeneratedModule) -> bool:

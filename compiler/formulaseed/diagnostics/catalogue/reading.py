@@ -95,6 +95,17 @@ def too_many_terms(span: Span, found: int, what: str, most: int, largest: int, n
     return diagnostic("FS510", span, message, "split the file, or compute in fewer steps")
 
 
+def foreign_module(source: Source, fault: str) -> Diagnostic:
+    message = f"this is not a module as formulaseed generates them: {fault}"
+    return diagnostic("FS701", Span(source, 0, 0), message, "compile the seed again, and pass the module it gives")
+
+
+def edited_module(source: Source, fault: str) -> Diagnostic:
+    return diagnostic(
+        "FS701", Span(source, 0, 0), f"the module {fault}", "compile the seed again, or allow it to be edited"
+    )
+
+
 def module_too_deep(source: Source, what: str) -> Diagnostic:
     message = f"the module generated from {what} nests deeper than Python can read"
     return diagnostic("FS104", Span(source, 0, 0), message, "split the longest formulas into several")

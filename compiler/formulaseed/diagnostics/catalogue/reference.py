@@ -31,6 +31,10 @@ def duplicate_custom_field(span: Span, entity: str, key: str) -> Diagnostic:
 # --- rules
 
 
+def unreadable_reference(span: Span, why: str) -> Diagnostic:
+    return diagnostic("FS509", span, f"the reference cannot be read: {why}", "name a file beside this")
+
+
 def no_rules(span: Span) -> Diagnostic:
     return diagnostic("FS509", span, "the file holds no rule", 'write {"name": …, "formula": …}')
 

@@ -159,7 +159,7 @@ def empty_repeat(span: Span, item: str) -> Diagnostic:
 
 
 def ambiguous_repeat(span: Span, item: str, character: str) -> Diagnostic:
-    help = "let alternatives begin with different characters: `(a|b)*` for `(a|a)*`, `(ab?)*` for `(ab|a)*`"
+    help = "let alternatives begin with different characters: `(a|b)*` for `(a|a)*`, `(ab?){0,100}` for `(ab|a)*`"
     return _ambiguous(span, f"`{item}` can go on with `{character}` in two ways", help)
 
 

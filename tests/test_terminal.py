@@ -183,7 +183,7 @@ def test_an_interrupted_command_ends_with_status_130(tmp_path: Path, monkeypatch
     def interrupt(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("formulaseed.cli.check.analyse_file", interrupt)
+    monkeypatch.setattr("formulaseed.cli.seeds.analyse_file", interrupt)
     done = command("check", "x.json", cwd=tmp_path, env={})
     assert (done.status, done.out, done.err.strip()) == (130, "", "formulaseed: interrupted")
 
@@ -197,7 +197,7 @@ def test_an_internal_error_is_one_line_and_a_traceback_where_it_is_wanted(
     def fail(*_: object) -> None:
         raise ZeroDivisionError("a bug")
 
-    monkeypatch.setattr("formulaseed.cli.check.analyse_file", fail)
+    monkeypatch.setattr("formulaseed.cli.seeds.analyse_file", fail)
     done = command("check", "x.json", cwd=tmp_path, env={"FORMULASEED_DEBUG": debug})
     *before, last = done.err.strip().splitlines()
     assert (done.status, last.startswith("formulaseed: internal error: ZeroDivisionError: a bug; ")) == (1, True)
@@ -230,7 +230,7 @@ def test_a_table_of_requests_shows_names_as_they_are(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(validate, "is_terminal", lambda _: True)
     told = validate.ReportedRequest("R1", "ok", f"[/x] {EVIL}", EVIL, (EVIL,))
     with redirect_stderr(shown):
-        validate.Report(on_error=True).group(EVIL, [told])
+        validate.print_group(EVIL, [told], on_error=True)
     assert is_tame(shown.getvalue()), shown.getvalue()
 
 

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import click
 
-from formulaseed.cli.common import reported
 from formulaseed.cli.output import say, show
+from formulaseed.cli.progress import reported
 from formulaseed.data.contexts import read_contexts
 from formulaseed.data.jsonl import read_lines
 from formulaseed.data.records import RestaurantRecord
-from formulaseed.data.results import Failures, Result
+from formulaseed.data.results import Result
 from formulaseed.diagnostics.model import one_line
 from formulaseed.diagnostics.render import summary
 from formulaseed.extract.base import fields_of
@@ -31,7 +31,7 @@ _QUOTE = 150
 
 
 @click.command("demo")
-def command() -> None:
+def demo() -> None:
     """Run the whole pipeline on the examples: compile a task, show the module, run it, explain a verdict."""
     started = time.perf_counter()
     seed_path = resource_folder("tasks") / "g1a_v2" / "seed.json"
@@ -79,26 +79,18 @@ def _results(seed: FormulaSeed, source: str, contexts: Path, extractions: Path) 
     texts = {
         r.review_id: r.text for _, found, _ in restaurants if isinstance(found, RestaurantRecord) for r in found.reviews
     }
-    failures = Failures()
-    with reported(failures):
+    with reported() as failures:
         return list(run(evaluator, extractor, restaurants, RunOptions(trace=True), failures)), texts
 
 
 def _table(results: list[Result]) -> str:
-    rows = [("restaurant", "reviews", "relevant", "incidents", "trust", "risk", "verdict")]
+    rows: list[tuple[str, ...]] = [("restaurant", "reviews", "relevant", "incidents", "trust", "risk", "verdict")]
     for result in sorted(results, key=lambda r: -r.output[_SCORE] if r.output else 0):
         if result.output is not None and result.reviews is not None:
             name, reviews, output = result.name or result.business_id, result.reviews, result.output
-            scores = (f"{output['TRUST_SCORE']:.2f}", f"{output[_SCORE]:.2f}", str(output[_VERDICT]))
-            rows.append(
-                (
-                    name,
-                    str(reviews.total),
-                    str(reviews.relevant),
-                    str(output["N_TOTAL_INCIDENTS"]),
-                    *scores,
-                )
-            )
+            counts = (reviews.total, reviews.relevant, output["N_TOTAL_INCIDENTS"])
+            scores = (f"{output['TRUST_SCORE']:.2f}", f"{output[_SCORE]:.2f}", output[_VERDICT])
+            rows.append((name, *map(str, (*counts, *scores))))
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return "\n".join("   " + "  ".join(map(str.ljust, row, widths)).rstrip() for row in rows)
 

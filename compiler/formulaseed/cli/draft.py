@@ -12,7 +12,7 @@ import click
 from click.core import ParameterSource
 
 from formulaseed import limits
-from formulaseed.cli.common import prices_for
+from formulaseed.cli.inputs import prices_for
 from formulaseed.cli.output import INTERRUPTED, emit, replace_file, say, show
 from formulaseed.data.files import holds, read_bytes
 from formulaseed.diagnostics.model import number_of
@@ -44,7 +44,7 @@ from formulaseed.source.text import Source
 @click.option("--dry-run", is_flag=True, help="Print how many calls would be made and what they may cost.")
 @click.option("--max-usd", type=click.FloatRange(min=0, min_open=True), help="Stop before the calls can cost more.")
 @click.option("--prices", help="A file of prices, in place of those that come with this version.")
-def command(task: str, out: str | None, force: bool, **given: Any) -> None:
+def draft(task: str, out: str | None, force: bool, **given: Any) -> None:
     """Draft a seed from a policy in words, by a model, in three steps; then compile it, and let the model repair it.
 
     A report at the end lists what of the text was not used, assumptions and open questions. Every answer is written to

@@ -8,8 +8,7 @@ from typing import Any
 
 import click
 
-from formulaseed.cli.common import finish
-from formulaseed.cli.output import emit, say, show, strict_option
+from formulaseed.cli.output import emit_json, finish, format_option, say, show, strict_option
 from formulaseed.diagnostics.model import strictly
 from formulaseed.diagnostics.render import render_text, summary
 from formulaseed.errors import DataError, EvaluationError
@@ -31,9 +30,9 @@ _MOST = 4 * 1024 * 1024
 @click.option("--file", "rules", metavar="RULES", help="Check and evaluate a file of rules instead.")
 @click.option("--reference", metavar="FILE", help="A formula reference or a schema file: what names mean.")
 @click.option("--vars", "values", metavar="JSON", help="Values by name, entities as objects; @FILE reads a file.")
-@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", help="How to print the outcome.")
+@format_option
 @strict_option
-def command(
+def formula(
     text: str | None, rules: str | None, reference: str | None, values: str | None, form: str, strict: bool
 ) -> None:
     """Check a formula, and print its value as JSON.
@@ -50,18 +49,19 @@ def command(
         assert text is not None
         variables = variables_of(given) if reference is None and given is not None else None
         analysis = analyse_formula(text, domain_of(reference, variables))
-    outcome = _Outcome(analysis, given, strict)
+    outcome = _Outcome(analysis, given, strict, several=rules is not None)
     if form == "json":
-        emit(json.dumps(outcome.to_json(several=rules is not None), indent=2, ensure_ascii=False) + "\n")
+        emit_json(outcome.to_json())
     else:
-        outcome.print(several=rules is not None)
-    finish(outcome.status)
+        outcome.print()
+    finish(1 if outcome.failed or outcome.faults else 0)
 
 
 class _Outcome:
     """What became of each formula: diagnostics, stages, values."""
 
-    def __init__(self, analysis: SeedAnalysis, given: Mapping[str, Any] | None, strict: bool) -> None:
+    def __init__(self, analysis: SeedAnalysis, given: Mapping[str, Any] | None, strict: bool, *, several: bool) -> None:
+        self.several = several
         self.diagnostics = strictly(analysis.diagnostics) if strict else analysis.diagnostics
         self.values: dict[str, Value] = {}
         self.faults: dict[str, str] = {}
@@ -96,41 +96,32 @@ class _Outcome:
             else:
                 self.faults[program.output[0]] = f"{error.kind}: {error.message} ({error.place})"
 
-    @property
-    def status(self) -> int:
-        return 1 if self.failed or self.faults else 0
-
     def stages(self) -> dict[str, str]:
         return stages(self.diagnostics, is_evaluated=bool(self.values), has_failed=bool(self.faults))
 
-    def to_json(self, *, several: bool) -> dict[str, Any]:
-        value: dict[str, Any] = {"values": self.values, "failed": self.faults} if several else {"value": None}
-        if not several:
+    def to_json(self) -> dict[str, Any]:
+        value: dict[str, Any] = {"values": self.values, "failed": self.faults}
+        if not self.several:
             value = {"value": next(iter(self.values.values()), None)}
-            if self.faults:
-                value["failed"] = next(iter(self.faults.values()))
+            value |= {"failed": next(iter(self.faults.values()))} if self.faults else {}
         diagnostics = [{**d.to_json(), "stage": stage_of(d)} for d in self.diagnostics]
         return {**value, "stages": self.stages(), "diagnostics": diagnostics}
 
-    def print(self, *, several: bool) -> None:
+    def print(self) -> None:
         """The value, or the values by name, on standard output; everything else on standard error."""
         if self.diagnostics:
             show(render_text(self.diagnostics), err=True)
-        lines = {
-            f"{name}: {fault}" if several and not self.is_refused else fault: None
-            for name, fault in self.faults.items()
-        }
-        for line in lines:
+        names_each = self.several and not self.is_refused
+        for line in dict.fromkeys(f"{name}: {fault}" if names_each else fault for name, fault in self.faults.items()):
             say(f"formulaseed: {line}", err=True)
-        found = self.stages()
-        if self.status or self.diagnostics or self.is_checked_only:
-            shown = ", ".join(f"{stage} {found[stage]}" for stage in STAGES)
+        if self.faults or self.diagnostics or self.is_checked_only:
+            shown = ", ".join(f"{stage} {self.stages()[stage]}" for stage in STAGES)
             counted = f"{summary(self.diagnostics) or 'no problems'}; " if self.diagnostics or not self.faults else ""
             say(f"{counted}{shown}", err=True)
-        if several and self.values:
-            emit(json.dumps(self.values, indent=2, ensure_ascii=False) + "\n")
+        if self.several and self.values:
+            emit_json(self.values)
         elif self.values:
-            emit(json.dumps(next(iter(self.values.values())), ensure_ascii=False) + "\n")
+            emit_json(next(iter(self.values.values())), indent=None)
 
 
 def _evaluated(analysis: SeedAnalysis, program: nodes.Program, given: Mapping[str, Any]) -> dict[str, Value]:

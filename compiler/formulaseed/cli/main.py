@@ -16,7 +16,7 @@ from typing import Any, NoReturn
 import click
 
 from formulaseed import __version__
-from formulaseed.errors import DataError, FormulaSeedError, SeedError, UnreadableError
+from formulaseed.errors import FormulaSeedError
 
 _INTERRUPTED = 130
 _HELP: type[click.UsageError] | tuple[()] = getattr(click.exceptions, "NoArgsIsHelpError", ())
@@ -41,8 +41,12 @@ _COMMANDS = {
     "shorthand": "Read the shorthand of requests, or print a request to fill in.",
     "rule": "Explain a diagnostic's code.",
 }
-_MODULES = {**dict.fromkeys(("dump", "fmt", "migrate", "rule", "schema"), "seeds"), "evaluate": "run"}
-"""The modules of commands that share one; another command is `command` in the module of its name."""
+_MODULES = {
+    **dict.fromkeys(("check", "dump", "fmt", "migrate", "rule", "schema"), "seeds"),
+    **dict.fromkeys(("evaluate", "agreement"), "run"),
+    "store": "models",
+}
+"""The modules that hold commands of other names."""
 
 
 class _LazyGroup(click.Group):
@@ -55,7 +59,7 @@ class _LazyGroup(click.Group):
         if cmd_name not in _COMMANDS:
             return None
         module = importlib.import_module(f"formulaseed.cli.{_MODULES.get(cmd_name, cmd_name)}")
-        command: click.Command = getattr(module, cmd_name if cmd_name in _MODULES else "command")
+        command: click.Command = getattr(module, cmd_name)
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -88,17 +92,10 @@ def main() -> None:
         _refuse(error)
     except click.Abort:
         _fail("interrupted", _INTERRUPTED)
-    except SeedError as error:
-        from formulaseed.cli.output import say, show
-        from formulaseed.diagnostics.render import render_text, summary
+    except FormulaSeedError as error:
+        from formulaseed.cli.output import report_error
 
-        show(render_text(error.diagnostics), err=True)
-        say(summary(error.diagnostics), err=True)
-        sys.exit(1)
-    except UnreadableError as error:
-        _fail(str(error), 2)
-    except (DataError, FormulaSeedError) as error:
-        _fail(str(error), 1)
+        sys.exit(report_error(error))
     except BrokenPipeError:
         _silence_output()
         sys.exit(1)

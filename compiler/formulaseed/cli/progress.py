@@ -1,16 +1,38 @@
-"""Progress of long work: a bar on a terminal, a plain line now and then elsewhere, always on standard error."""
+"""Progress of long work, and what failed of it, always on standard error.
+
+Progress is a bar on a terminal, a plain line now and then elsewhere.
+"""
 
 from __future__ import annotations
 
+import os
+import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import TextIO
 
-from formulaseed.cli.common import is_terminal
 from formulaseed.cli.output import say
+from formulaseed.data.results import Failures
 from formulaseed.diagnostics.model import number_of, printable
 
 _SECONDS_BETWEEN_LINES = 10.0
+
+
+def is_terminal(stream: TextIO | None = None) -> bool:
+    """Whether people read what is written to the stream, by default standard error."""
+    return (stream or sys.stderr).isatty() and os.environ.get("TERM") != "dumb"
+
+
+@contextmanager
+def reported(failures: Failures | None = None) -> Iterator[Failures]:
+    """Collect what fails, and list it when the work is over, also where it ends with an error."""
+    failures = failures or Failures()
+    try:
+        yield failures
+    finally:
+        for line in failures.lines:
+            say(f"failed: {line}", err=True)
 
 
 class Progress:

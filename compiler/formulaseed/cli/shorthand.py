@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import sys
 
 import click
 
 from formulaseed import limits
-from formulaseed.cli.output import emit, say, show
+from formulaseed.cli.output import emit, emit_json, format_option, say, show
 from formulaseed.diagnostics.model import Problems, number_of, printable, strictly
 from formulaseed.diagnostics.render import render_json, render_text, summary
 from formulaseed.diagnostics.suggestions import did_you_mean
@@ -28,8 +27,8 @@ _CODES = ("FS814", "FS821", "FS822", "FS823")
 @click.option("--check", "checked", metavar="REQUESTS", help="Compare each shorthand of a file with its structure.")
 @click.option("--print", "printed", metavar="REQUESTS", help="Print the shorthand of each structure of a file.")
 @click.option("--template", metavar="GROUP", help="Print a new request of a group, G01 to G10, to fill in.")
-@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", help="How to print.")
-def command(text: str | None, checked: str | None, printed: str | None, template: str | None, form: str) -> None:
+@format_option
+def shorthand(text: str | None, checked: str | None, printed: str | None, template: str | None, form: str) -> None:
     """Read the shorthand of a request, such as "AND(quiet, OR(wifi_free, 1HOP(['Alice'], 'cozy')))".
 
     Prints it in its canonical form; with --format json also as a tree. TEXT is `-` for standard input.
@@ -61,7 +60,7 @@ def _print_canonical(text: str, form: str) -> None:
         sys.exit(1)
     canonical = print_shorthand(tree)
     if form == "json":
-        emit(json.dumps({"shorthand": canonical, "tree": plain_tree(tree)}, indent=2, ensure_ascii=False) + "\n")
+        emit_json({"shorthand": canonical, "tree": plain_tree(tree)})
     else:
         say(canonical)
 
@@ -95,7 +94,7 @@ def _print_all(path: str, form: str) -> None:
     analysis = analyse_requests(path)
     shorthands = {line.id: shorthand_of(line.structure) for line in analysis.parsed or () if isinstance(line, Request)}
     if form == "json":
-        emit(json.dumps(shorthands, indent=2, ensure_ascii=False) + "\n")
+        emit_json(shorthands)
     else:
         for id, shorthand in shorthands.items():
             emit(f"{printable(id)}\t{printable(shorthand)}\n")
@@ -114,7 +113,7 @@ def _print_template(group: str) -> None:
     wanted = group.upper()
     if wanted not in GROUPS:
         raise click.UsageError(f"there is no group `{group}`; {did_you_mean(wanted, GROUPS, what='groups', limit=10)}")
-    emit(json.dumps(request_template(wanted), indent=2, ensure_ascii=False) + "\n")
+    emit_json(request_template(wanted))
     say(f"{wanted} {GROUPS[wanted].name}: `{GROUPS[wanted].pattern}`, {GROUPS[wanted].meaning}", err=True)
     show("\nA requests file holds one request a line. To create one:", err=True)
     for number, line in enumerate(GUIDELINES, 1):

@@ -6,16 +6,16 @@ import json
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, TextIO
 
 import click
 
 from formulaseed.api import requests_evaluator
-from formulaseed.cli.common import finish, is_terminal, reported
-from formulaseed.cli.output import report_warnings, say
-from formulaseed.cli.progress import progress
+from formulaseed.cli.output import finish, report_warnings, say
+from formulaseed.cli.progress import is_terminal, progress, reported
 from formulaseed.data.candidates import read_dataset
-from formulaseed.data.results import WRONG, Failures, result_writer, text_writer
+from formulaseed.data.results import WRONG, result_writer, text_writer
 from formulaseed.diagnostics.model import Diagnostic, number_of, printable
 from formulaseed.diagnostics.render import render_text
 from formulaseed.diagnostics.suggestions import did_you_mean
@@ -25,9 +25,7 @@ from formulaseed.requests.explain import explanation, reasons, suggestions
 from formulaseed.requests.groups import GROUPS
 from formulaseed.requests.model import InvalidRequest, ItemMeta, Line, Sentiment
 from formulaseed.requests.validate import (
-    Dataset,
     EvidenceCache,
-    Matrix,
     RequestResult,
     chosen,
     condition_matrix,
@@ -36,8 +34,6 @@ from formulaseed.requests.validate import (
 )
 
 COLORS = {"ok": "green", "multi_match": "yellow", "no_match": "red", "gold_not_match": "red", "invalid": "red"}
-
-
 _CELL = 60
 """What a request says of itself is shown up to this length: an invalid one may say anything."""
 
@@ -52,57 +48,44 @@ class ReportedRequest:
     gold: str
     notes: tuple[str, ...]
 
-
-class Report:
-    """Writes for people."""
-
-    def __init__(self, *, on_error: bool) -> None:
-        self._on_error = on_error
-
     @property
-    def _stream(self) -> TextIO:
-        return sys.stderr if self._on_error else sys.stdout
-
-    def line(self, text: str = "", color: str = "") -> None:
-        say(text, err=self._on_error, color=color)
-
-    def group(self, title: str, requests: Sequence[ReportedRequest]) -> None:
-        """The requests of one group."""
-        if is_terminal(self._stream):
-            self._table(title, requests)
-            return
-        self.line(title)
-        cells = [tuple(map(_cell, (request.id, request.scenario, request.gold))) for request in requests]
-        width = max(len(scenario) for _, scenario, _ in cells)
-        for request, (id, scenario, gold) in zip(requests, cells, strict=True):
-            line = f"  {id:<4}  {request.status:<14}  {scenario:<{width}}  {gold}"
-            self.line(line.rstrip(), COLORS[request.status])
-            for note in request.notes:
-                self.line(f"          {note}")
-        self.line()
-
-    def _table(self, title: str, requests: Sequence[ReportedRequest]) -> None:
-        from rich.box import SIMPLE_HEAD
-        from rich.console import Console
-        from rich.table import Table
-        from rich.text import Text
-
-        table = Table(title=Text(printable(title)), title_justify="left", box=SIMPLE_HEAD)
-        table.add_column("request", no_wrap=True)
-        table.add_column("status", no_wrap=True)
-        for name in ("scenario", "gold restaurant", "why"):
-            table.add_column(name)
-        for request in requests:
-            status = Text(request.status, style=COLORS[request.status])
-            notes = "\n".join(map(printable, request.notes))
-            id, scenario, gold = (Text(_cell(text)) for text in (request.id, request.scenario, request.gold))
-            table.add_row(id, status, scenario, gold, Text(notes))
-        Console(file=self._stream).print(table)
+    def cells(self) -> tuple[str, ...]:
+        """Its id, scenario and gold restaurant, none of them too long."""
+        shown = map(printable, (self.id, self.scenario, self.gold))
+        return tuple(text if len(text) <= _CELL else f"{text[: _CELL - 1]}…" for text in shown)
 
 
-def _cell(text: str) -> str:
-    shown = printable(text)
-    return shown if len(shown) <= _CELL else f"{shown[: _CELL - 1]}…"
+def print_group(title: str, requests: Sequence[ReportedRequest], *, on_error: bool) -> None:
+    """Print the requests of one group, as a table where people read it."""
+    stream = sys.stderr if on_error else sys.stdout
+    line = partial(say, err=on_error)
+    if is_terminal(stream):
+        _print_table(title, requests, stream)
+        return
+    line(title)
+    width = max(len(request.cells[1]) for request in requests)
+    for request in requests:
+        id, scenario, gold = request.cells
+        line(f"  {id:<4}  {request.status:<14}  {scenario:<{width}}  {gold}".rstrip(), color=COLORS[request.status])
+        for note in request.notes:
+            line(f"          {note}")
+    line("")
+
+
+def _print_table(title: str, requests: Sequence[ReportedRequest], stream: TextIO) -> None:
+    from rich.box import SIMPLE_HEAD
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(title=Text(printable(title)), title_justify="left", box=SIMPLE_HEAD)
+    for name in ("request", "status", "scenario", "gold restaurant", "why"):
+        table.add_column(name, no_wrap=name in ("request", "status"))
+    for request in requests:
+        id, scenario, gold = map(Text, request.cells)
+        status = Text(request.status, style=COLORS[request.status])
+        table.add_row(id, status, scenario, gold, Text("\n".join(map(printable, request.notes))))
+    Console(file=stream).print(table)
 
 
 @click.command("validate")
@@ -119,19 +102,10 @@ def _cell(text: str) -> str:
 @click.option("--conditions", help="Write every condition with the restaurants that satisfy it here, as JSON.")
 @click.option("--explain", "explained", metavar="R42", multiple=True, help="Show a request's tree, value by value.")
 @click.option("--suggest", is_flag=True, help="Propose conditions of the file that would fix a request.")
-def command(
-    requests: str,
-    restaurants: str,
-    reviews: str | None,
-    judgements: str | None,
-    social: str | None,
-    groups: str | None,
-    matrix: str | None,
-    out: str | None,
-    conditions: str | None,
-    explained: tuple[str, ...],
-    suggest: bool,
-) -> None:
+def validate(
+    requests: str, groups: str | None, explained: tuple[str, ...], suggest: bool, matrix: str | None,
+    out: str | None, conditions: str | None, **data: str | None
+) -> None:  # fmt: skip
     """Validate requests against restaurants: does each match its gold restaurant, and no other?
 
     A request with errors is invalid, and the others are validated. Exit status 0 where every request is ok, 1 where some
@@ -141,15 +115,14 @@ def command(
     report_warnings(analysis)
     picked = chosen(analysis.parsed or (), _groups(groups))
     shown = _picked(explained, picked)
-    failures = Failures()
-    inputs = (requests, restaurants, reviews, judgements, social)
+    inputs = (requests, *data.values())
     outputs = [path for path in (matrix, out, conditions) if path is not None]
     if len(set(outputs)) < len(outputs):
         raise click.UsageError("--matrix, --out and --conditions write to different files")
-    report = Report(on_error="-" in outputs)
+    on_error = "-" in outputs
     evaluate = requests_evaluator(analysis, valid(picked))
-    with reported(failures):
-        dataset = read_dataset(restaurants, reviews, judgements, social, failures)
+    with reported() as failures:
+        dataset = read_dataset(data["restaurants"] or "", data["reviews"], data["judgements"], data["social"], failures)
         cache = EvidenceCache(valid(picked), dataset, evaluate)
         with progress("restaurant", len(dataset.candidates)) as bar:
             for business_id in cache.fill():
@@ -161,19 +134,26 @@ def command(
                 for result in results:
                     writer.write(result.to_json())
         if matrix is not None:
-            with text_writer(matrix, *inputs) as file:
-                file.write(_matrix_text(found))
+            rows = (f"{json.dumps(id)}: {json.dumps(dict(row))}" for id, row in found.items())
+            _write_lines(matrix, inputs, "{", rows, "}")
         if conditions is not None:
-            with text_writer(conditions, *inputs) as file:
-                file.write(_lines_of_json(condition_matrix(cache)))
+            entries = (json.dumps(entry, ensure_ascii=False) for entry in condition_matrix(cache))
+            _write_lines(conditions, inputs, "[", entries, "]")
         if shown:
-            _explain([(picked[at], results[at]) for at in shown], cache, analysis.diagnostics, report)
+            for line in _explanations([(picked[at], results[at]) for at in shown], cache, analysis.diagnostics):
+                say(line, err=on_error)
         else:
-            _report(picked, results, cache, report, suggest=suggest)
+            _report(picked, results, cache, on_error, suggest=suggest)
         for note in _notes(cache):
             say(f"note: {note}", err=True)
     wrong = any(result.status != "ok" for result in results)
     finish(failures.status or (WRONG if wrong else 0))
+
+
+def _write_lines(path: str, inputs: Iterable[str | None], first: str, entries: Iterable[str], last: str) -> None:
+    """Write JSON with an entry on each line."""
+    with text_writer(path, *inputs) as file:
+        file.write(f"{first}\n" + ",\n".join(entries) + f"\n{last}\n")
 
 
 def _groups(given: str | None) -> list[str] | None:
@@ -196,58 +176,47 @@ def _picked(ids: Sequence[str], lines: Sequence[Line]) -> list[int]:
 
 
 def _report(
-    lines: Sequence[Line], results: Sequence[RequestResult], cache: EvidenceCache, report: Report, *, suggest: bool
+    lines: Sequence[Line], results: Sequence[RequestResult], cache: EvidenceCache, on_error: bool, *, suggest: bool
 ) -> None:
     """A table for each group, with the reasons of those that are not ok; those of no known group are the last."""
-    pairs = list(zip(lines, results, strict=True))
     groups = dict.fromkeys(line.group for line in lines)
     for group in sorted(groups, key=lambda group: group is None):
-        members = [pair for pair in pairs if pair[0].group == group]
-        good = sum(result.status == "ok" for _, result in members)
-        members_ = [_reported(line, result, cache, suggest) for line, result in members]
+        pairs = [pair for pair in zip(lines, results, strict=True) if pair[0].group == group]
+        members = [_reported(line, result, cache, suggest) for line, result in pairs]
+        good = sum(member.status == "ok" for member in members)
         title = f"{group} {GROUPS[group].name}" if group is not None else "no known group"
-        report.group(f"{title}: {good} of {len(members)} ok", members_)
-    report.line(_summary(results, cache.dataset))
+        print_group(f"{title}: {good} of {len(members)} ok", members, on_error=on_error)
+    counts = {status: sum(result.status == status for result in results) for status in COLORS}
+    counted = ", ".join(f"{number} {status}" for status, number in counts.items() if number) or "none"
+    data = (
+        (len(results), "request"),
+        (len(cache.dataset.candidates), "restaurant"),
+        (cache.dataset.review_count, "review"),
+    )
+    say(", ".join(number_of(number, what) for number, what in data) + f": {counted}", err=on_error)
 
 
 def _reported(line: Line, result: RequestResult, cache: EvidenceCache, suggest: bool) -> ReportedRequest:
+    gold = cache.dataset.name(line.gold_restaurant) if line.gold_restaurant is not None else ""
     if isinstance(line, InvalidRequest):
-        gold = cache.dataset.name(line.gold_restaurant) if line.gold_restaurant is not None else ""
-        return ReportedRequest(_label(line), result.status, line.scenario or "", gold, line.errors)
-    notes = list(reasons(line, result, cache))
-    notes += [f"suggestion: {change}" for change in suggestions(line, result, cache)] if suggest else []
-    return ReportedRequest(
-        line.id, result.status, line.scenario, cache.dataset.name(line.gold_restaurant), tuple(notes)
-    )
+        notes = list(line.errors)
+    else:
+        notes = list(reasons(line, result, cache))
+        notes += [f"suggestion: {change}" for change in suggestions(line, result, cache)] if suggest else []
+    return ReportedRequest(line.id or f"line {line.line}", result.status, line.scenario or "", gold, tuple(notes))
 
 
-def _label(line: Line) -> str:
-    """The id of a request, or the number of a line that has none."""
-    return line.id or f"line {line.line}"
-
-
-def _summary(results: Sequence[RequestResult], dataset: Dataset) -> str:
-    counts = {status: sum(result.status == status for result in results) for status in COLORS}
-    counted = ", ".join(f"{number} {status}" for status, number in counts.items() if number) or "none"
-    return (
-        f"{number_of(len(results), 'request')}, {number_of(len(dataset.candidates), 'restaurant')}, "
-        f"{number_of(dataset.review_count, 'review')}: {counted}"
-    )
-
-
-def _explain(
-    pairs: Sequence[tuple[Line, RequestResult]], cache: EvidenceCache, diagnostics: Sequence[Diagnostic], report: Report
-) -> None:
+def _explanations(
+    pairs: Sequence[tuple[Line, RequestResult]], cache: EvidenceCache, diagnostics: Sequence[Diagnostic]
+) -> Iterator[str]:
     """The tree of each request with its values; of an invalid one the diagnostics."""
     for request, result in pairs:
-        report.line(f"{request.id}  {request.group or 'no known group'}  {request.scenario or ''}: {result.status}")
+        yield f"{request.id}  {request.group or 'no known group'}  {request.scenario or ''}: {result.status}"
         if isinstance(request, InvalidRequest):
             own = [d for d in diagnostics if request.span.start <= d.span.start <= request.span.end]
-            lines: Iterable[str] = render_text(own).splitlines()
+            yield from render_text(own).splitlines()
         else:
-            lines = [f"  {request.shorthand}", *explanation(request, cache), ""]
-        for line in lines:
-            report.line(line)
+            yield from (f"  {request.shorthand}", *explanation(request, cache), "")
 
 
 def _notes(cache: EvidenceCache) -> Iterator[str]:
@@ -272,12 +241,3 @@ def _keys_beside(path: Sequence[str], places: Iterable[Any]) -> list[str]:
         above = _attribute_at(business, tuple(path[:-1])) if len(path) > 1 else business
         found.update(dict.fromkeys(above if isinstance(above, dict) else ()))
     return list(found)
-
-
-def _matrix_text(matrix: Matrix) -> str:
-    rows = [f"{json.dumps(id)}: {json.dumps(dict(row))}" for id, row in matrix.items()]
-    return "{\n" + ",\n".join(rows) + "\n}\n"
-
-
-def _lines_of_json(entries: Sequence[dict[str, Any]]) -> str:
-    return "[\n" + ",\n".join(json.dumps(entry, ensure_ascii=False) for entry in entries) + "\n]\n"

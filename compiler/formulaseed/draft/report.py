@@ -18,7 +18,7 @@ from formulaseed.draft.task import Sentence, Task
 from formulaseed.draft.traceability import trace
 from formulaseed.draft.transcript import Settings
 from formulaseed.llm.calls import Usage
-from formulaseed.llm.prices import Prices, cost_text
+from formulaseed.llm.prices import Prices, cost_text, total
 
 _BYTES_A_TOKEN = 3
 _USUAL_BYTES_A_TOKEN = 4
@@ -46,7 +46,7 @@ def estimate(task: Task, settings: Settings, prices: Prices) -> list[str]:
         ),
         f"likely {cost_text(likely)}, if answers are as long for each sentence as those of {EXAMPLE} "
         f"(written by hand, without thinking){', with one repair' if repairs else ''}",
-        f"an answer has {MAX_TOKENS:,} tokens at most, thinking included; all of it costs {cost_text(_sum(costs))} at most",
+        f"an answer has {MAX_TOKENS:,} tokens at most, thinking included; all of it costs {cost_text(total(costs))} at most",
     ]
 
 
@@ -58,7 +58,7 @@ def _likely(stages: Sequence[Stage], text: int, plain: int, settings: Settings, 
         output = round(EXAMPLE_OUTPUT[stage.name] * plain / EXAMPLE_SENTENCES)
         costs.append(prices.cost(settings.model, Usage(cache_write=prompt, output=output)))
         answered += output
-    return _sum(costs)
+    return total(costs)
 
 
 def _own_tokens(stage: Stage) -> int:
@@ -67,10 +67,6 @@ def _own_tokens(stage: Stage) -> int:
 
 def _tokens(text: str) -> int:
     return -(-len(text.encode()) // _BYTES_A_TOKEN)
-
-
-def _sum(costs: Sequence[float | None]) -> float | None:
-    return None if None in costs else sum(cost for cost in costs if cost is not None)
 
 
 def report(drafted: DraftResult, usages: Sequence[CallUsage], prices: Prices) -> str:
@@ -113,7 +109,7 @@ def costs(usages: Sequence[CallUsage], prices: Prices) -> list[str]:
     each = [prices.cost(one.model, one.usage) for one in usages]
     usage = sum((one.usage for one in usages), Usage())
     models = ", ".join(dict.fromkeys(one.model for one in usages))
-    return [*lines, f"{number_of(len(usages), 'call')}: {_in_and_out(usage)}, {cost_text(_sum(each))} ({models})"]
+    return [*lines, f"{number_of(len(usages), 'call')}: {_in_and_out(usage)}, {cost_text(total(each))} ({models})"]
 
 
 def _in_and_out(usage: Usage) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -102,6 +102,11 @@ def cost_text(cost: float | None) -> str:
     if cost is None:
         return "an unknown cost"
     return f"${cost:.2f}" if cost >= 1 else f"${cost:.4f}"
+
+
+def total(costs: Sequence[float | None]) -> float | None:
+    """Return the sum of costs; None where one is unknown."""
+    return None if None in costs else sum(cost for cost in costs if cost is not None)
 
 
 class Budget:

@@ -1,21 +1,16 @@
-"""What several commands share: evaluators, parameters, the report of what failed."""
+"""What commands load to evaluate: seeds and modules, parameters, prices."""
 
 from __future__ import annotations
 
 import json
-import os
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
 
 import click
 
 from formulaseed.api import load_evaluator
 from formulaseed.cli.output import report_warnings, say
-from formulaseed.data.results import Failures
 from formulaseed.errors import DataError, UnreadableError
 from formulaseed.ir import nodes
 from formulaseed.llm.prices import Prices, read_prices
@@ -105,27 +100,6 @@ def parameters_of(evaluator: Evaluator, given: tuple[str, ...]) -> dict[str, Any
     except DataError as error:
         raise click.UsageError(str(error)) from None
     return values
-
-
-@contextmanager
-def reported(failures: Failures) -> Iterator[None]:
-    """List what failed when the work is over, also where it ends with an error."""
-    try:
-        yield
-    finally:
-        for line in failures.lines:
-            say(f"failed: {line}", err=True)
-
-
-def finish(status: int) -> None:
-    """End the command; what is still buffered is written first, so that a closed pipe is noticed here."""
-    sys.stdout.flush()
-    sys.exit(status)
-
-
-def is_terminal(stream: TextIO | None = None) -> bool:
-    """Whether people read what is written to the stream, by default standard error."""
-    return (stream or sys.stderr).isatty() and os.environ.get("TERM") != "dumb"
 
 
 def prices_for(model: str, path: str | None, max_usd: float | None) -> Prices:

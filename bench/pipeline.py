@@ -13,8 +13,7 @@ from formulaseed.data.jsonl import read_lines
 from formulaseed.data.results import Failures, Result
 from formulaseed.extract.base import TextExtractor, fields_of
 from formulaseed.extract.lexical import LexicalExtractor
-from formulaseed.runtime.evaluation import evaluate_lines
-from formulaseed.runtime.running import RunOptions, run
+from formulaseed.runtime.running import RunOptions, evaluate_lines, run
 from measure import Call, shortest
 from tables import Line, table
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import Any
 
 import click
 
 from formulaseed.cli.output import emit_json, finish, format_option, say, show, strict_option
+from formulaseed.data.files import json_value, read_json
 from formulaseed.diagnostics.model import strictly
 from formulaseed.diagnostics.render import render_text, summary
 from formulaseed.errors import DataError, EvaluationError
@@ -144,20 +144,11 @@ def _values(text: str | None) -> Mapping[str, Any] | None:
     if text is None:
         return None
     if text.startswith("@"):
-        from formulaseed.data.files import read_bytes
-
-        data, _ = read_bytes(text[1:], _MOST)
-        text = data.decode("utf-8-sig", "replace")
-    if len(text) > _MOST:
+        found = read_json(text[1:])
+    elif len(text) > _MOST:
         raise DataError(f"--vars has more than {_MOST} characters")
-    try:
-        found = json.loads(text, parse_constant=_no_number)
-    except (ValueError, RecursionError) as error:
-        raise DataError(f"--vars is no JSON: {error}") from None
+    else:
+        found = json_value(text, "--vars")
     if not isinstance(found, dict):
         raise DataError(f'--vars must be an object such as {{"ram_gb": 16}}, not {text[:40]}')
     return found
-
-
-def _no_number(text: str) -> Any:
-    raise ValueError(f"{text} is no number")

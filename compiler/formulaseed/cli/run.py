@@ -24,9 +24,8 @@ from formulaseed.extract.lexical import LexicalExtractor
 from formulaseed.extract.recorded import RecordedExtractor
 from formulaseed.ir import nodes
 from formulaseed.llm.calls import EFFORTS
-from formulaseed.runtime.evaluation import evaluate_lines
 from formulaseed.runtime.evaluator import Evaluator
-from formulaseed.runtime.running import RunOptions
+from formulaseed.runtime.running import RunOptions, evaluate_lines
 from formulaseed.runtime.running import run as run_restaurants
 
 _ABOVE_ZERO = click.FloatRange(min=0, min_open=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from formulaseed.data.jsonl import BadLine, Line, parsed
+from formulaseed.data.jsonl import Line, parsed
 from formulaseed.data.records import RestaurantRecord, ReviewLine, ReviewRecord
 from formulaseed.data.results import Failures
 from formulaseed.errors import DataError
@@ -15,17 +15,16 @@ LocatedRestaurant = tuple[str, RestaurantRecord | DataError, str]
 
 
 def read_contexts(
-    lines: Iterable[Line | BadLine], model: type[RestaurantRecord] = RestaurantRecord
+    lines: Iterable[Line], model: type[RestaurantRecord] = RestaurantRecord
 ) -> Iterator[LocatedRestaurant]:
     """Yield one restaurant a line, read as the given model."""
     for line, restaurant in parsed(lines, model.read):
-        business_id = line.value.get("business_id") if isinstance(line, Line) else None
-        yield line.place, restaurant, business_id if isinstance(business_id, str) else ""
+        yield line.place, restaurant, line.business_id
 
 
 def join_files(
-    restaurants: Iterable[Line | BadLine],
-    reviews: Iterable[Line | BadLine],
+    restaurants: Iterable[Line],
+    reviews: Iterable[Line],
     failures: Failures,
     models: tuple[type[RestaurantRecord], type[ReviewLine]] = (RestaurantRecord, ReviewLine),
 ) -> Iterator[LocatedRestaurant]:
@@ -40,13 +39,13 @@ def join_files(
     for line, review in parsed(reviews, models[1].read):
         if isinstance(review, DataError):
             failures.add_unreadable(line.place, str(review))
-            if isinstance(line, Line):
-                spoiled.setdefault(str(line.value.get("business_id")), line.place)
+            spoiled.setdefault(line.business_id, line.place)
             continue
         by_restaurant.setdefault(review.business_id, []).append(review)
         places.setdefault(review.business_id, line.place)
     seen: dict[str, str] = {}
-    for place, restaurant, business_id in read_contexts(map(_without_reviews, restaurants), models[0]):
+    alone = (replace(line, value={**line.value, "reviews": []}) for line in restaurants)
+    for place, restaurant, business_id in read_contexts(alone, models[0]):
         if business_id in seen:
             failures.add_unused(place, f"duplicate restaurant {business_id}, first in {seen[business_id]}")
             continue
@@ -61,8 +60,3 @@ def join_files(
         what = "1 review names" if len(orphans) == 1 else f"{len(orphans)} reviews name"
         reason = f"{what} {business_id}, which no restaurant line holds"
         failures.add_unused(places[business_id], reason, len(orphans))
-
-
-def _without_reviews(line: Line | BadLine) -> Line | BadLine:
-    """The line of a restaurant whose reviews are in a file of their own."""
-    return line if isinstance(line, BadLine) else replace(line, value={**line.value, "reviews": []})

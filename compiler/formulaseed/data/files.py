@@ -1,13 +1,17 @@
-"""Bounded reads of a file's bytes: decompressed where its name ends in `.gz`, of standard input for `-`."""
+"""Bounded reads of files: decompressed where the name ends in `.gz`, of standard input for `-`."""
 
 from __future__ import annotations
 
+import json
 import os
 import stat
 import sys
 from pathlib import Path
+from typing import Any
 
-from formulaseed.errors import UnreadableError, reason_of
+from formulaseed.errors import DataError, UnreadableError, reason_of
+from formulaseed.limits import FILE_BYTES
+from formulaseed.source.json_reader import refuse_constant
 
 
 def read_bytes(given: str | os.PathLike[str], most: int, *, regular: bool = False) -> tuple[bytes, Path | None]:
@@ -33,6 +37,24 @@ def read_whole(given: str | os.PathLike[str], most: int, *, regular: bool = Fals
     if len(data) > most:
         raise UnreadableError(f"cannot read {os.fspath(given)}: it is larger than {shown_bytes(most)}")
     return data
+
+
+def read_json(given: str | os.PathLike[str]) -> Any:
+    """Return the JSON value in a file. Raises `UnreadableError` as `read_whole` does, `DataError` where there is none."""
+    return json_value(read_whole(given, FILE_BYTES), os.fspath(given))
+
+
+def json_value(text: str | bytes, name: str) -> Any:
+    """Return the value of a JSON text of this name. Raises `DataError` where it has none."""
+    try:
+        text = text.decode("utf-8-sig") if isinstance(text, bytes) else text
+        return json.loads(text, parse_constant=refuse_constant)
+    except json.JSONDecodeError as error:
+        raise DataError(f"not JSON: {error.msg}", f"{name}:{error.lineno}:{error.colno}") from None
+    except UnicodeDecodeError as error:
+        raise DataError(f"not JSON: byte {error.start} is not UTF-8", name) from None
+    except (ValueError, RecursionError) as error:
+        raise DataError(f"not JSON: {error}", name) from None
 
 
 def holds(path: Path, text: str) -> bool | None:

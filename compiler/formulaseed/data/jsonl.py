@@ -1,6 +1,6 @@
 """JSON Lines: one object a line, plain or gzipped, `-` for standard input.
 
-In: a path. Out: objects with their line numbers; a line that is not an object becomes a `BadLine`, and reading goes on.
+In: a path. Out: objects with their line numbers; a line that is not an object has a fault, and reading goes on.
 """
 
 from __future__ import annotations
@@ -27,41 +27,32 @@ _Record = TypeVar("_Record")
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """An object and its place."""
+    """A line's object and its place. Where it cannot be used, `fault` says why, and the object is empty."""
 
     file: str
     number: int
     value: dict[str, Any]
+    fault: str = ""
 
     @property
     def place(self) -> str:
         return f"{self.file}:{self.number}"
 
-
-@dataclass(frozen=True, slots=True)
-class BadLine:
-    """A line that cannot be used, and why."""
-
-    file: str
-    number: int
-    reason: str
-
     @property
-    def place(self) -> str:
-        return f"{self.file}:{self.number}"
-
-    def __str__(self) -> str:
-        return f"{self.place}: {self.reason}"
+    def business_id(self) -> str:
+        """The restaurant that the line names; empty where it names none."""
+        found = self.value.get("business_id")
+        return found if isinstance(found, str) else ""
 
 
 def parsed(
-    lines: Iterable[Line | BadLine], parse: Callable[[dict[str, Any]], _Record]
-) -> Iterator[tuple[Line | BadLine, _Record | DataError]]:
+    lines: Iterable[Line], parse: Callable[[dict[str, Any]], _Record]
+) -> Iterator[tuple[Line, _Record | DataError]]:
     """Yield each line with the record that `parse` makes of its object, or the `DataError` that says why there is none."""
     for line in lines:
         found: _Record | DataError
         try:
-            found = parse(line.value) if isinstance(line, Line) else DataError(line.reason)
+            found = DataError(line.fault) if line.fault else parse(line.value)
         except UnreadableError:
             raise
         except DataError as error:
@@ -69,7 +60,7 @@ def parsed(
         yield line, found
 
 
-def read_lines(path: str) -> Iterator[Line | BadLine]:
+def read_lines(path: str) -> Iterator[Line]:
     """Yield every line of the file that is not blank.
 
     The file is opened at once, so that `UnreadableError` for a missing one is raised before anything is written; where it
@@ -79,7 +70,7 @@ def read_lines(path: str) -> Iterator[Line | BadLine]:
     return _lines(name, _opened(path))
 
 
-def _lines(name: str, file: BinaryIO) -> Iterator[Line | BadLine]:
+def _lines(name: str, file: BinaryIO) -> Iterator[Line]:
     with file:
         number = 0
         while True:
@@ -96,28 +87,27 @@ def _lines(name: str, file: BinaryIO) -> Iterator[Line | BadLine]:
                 yield _line(name, number, raw)
 
 
-def _line(name: str, number: int, raw: bytes) -> Line | BadLine:
+def _line(name: str, number: int, raw: bytes) -> Line:
+    value: Any = {}
+    fault = ""
     try:
-        value = json.loads(
-            raw.decode("utf-8-sig" if number == 1 else "utf-8"),
-            object_pairs_hook=unique_keys,
-            parse_constant=refuse_constant,
-        )
+        text = raw.decode("utf-8-sig" if number == 1 else "utf-8")
+        value = json.loads(text, object_pairs_hook=unique_keys, parse_constant=refuse_constant)
     except UnicodeDecodeError as error:
-        return BadLine(name, number, f"byte {error.start} of the line is not UTF-8")
+        fault = f"byte {error.start} of the line is not UTF-8"
     except json.JSONDecodeError as error:
-        return BadLine(name, number, f"not JSON: {error.msg} at column {error.colno}")
+        fault = f"not JSON: {error.msg} at column {error.colno}"
     except JsonRefusal as error:
-        return BadLine(name, number, str(error))
+        fault = str(error)
     except ValueError:  # Python refuses to read integers of thousands of digits
-        return BadLine(name, number, "a number has too many digits")
+        fault = "a number has too many digits"
     except RecursionError:
-        return BadLine(name, number, "objects and lists are nested too deep")
+        fault = "objects and lists are nested too deep"
     if not isinstance(value, dict):
-        return BadLine(name, number, f"a line must hold an object, not {_KINDS[type(value)]}")
-    if b"\\ud" in raw.lower() and _SURROGATE.search(json.dumps(value, ensure_ascii=False)):
-        return BadLine(name, number, "a string holds half of a character (an unpaired surrogate)")
-    return Line(name, number, value)
+        fault = f"a line must hold an object, not {_KINDS[type(value)]}"
+    elif b"\\ud" in raw.lower() and _SURROGATE.search(json.dumps(value, ensure_ascii=False)):
+        fault = "a string holds half of a character (an unpaired surrogate)"
+    return Line(name, number, {} if fault else value, fault)
 
 
 def _opened(path: str) -> BinaryIO:

@@ -77,11 +77,6 @@ class RestaurantRecord(Record):
     def context(self) -> dict[str, Any]:
         return {**(self.model_extra or {}), **(self.business or {})}
 
-    @property
-    def name(self) -> str | None:
-        name = self.context().get("name")
-        return name if isinstance(name, str) else None
-
 
 class ReviewLine(ReviewRecord):
     """A review of a file of its own, which names its restaurant."""
@@ -103,11 +98,6 @@ class RowsLine(Record):
     business_id: str = Field(min_length=1)
     context: dict[str, Any] = Field(default_factory=dict)
     rows: list[dict[str, Any]]
-
-    @property
-    def name(self) -> str | None:
-        name = self.context.get("name")
-        return name if isinstance(name, str) else None
 
 
 class RatedReview(ReviewRecord):

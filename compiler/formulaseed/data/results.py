@@ -28,9 +28,6 @@ class ReviewCounts:
     extracted: int
     failed: int
 
-    def to_json(self) -> dict[str, int]:
-        return asdict(self)
-
 
 @dataclass(frozen=True, slots=True)
 class Provenance:
@@ -68,19 +65,17 @@ class Result:
     quotes: Mapping[str, Mapping[str, Quote]] | None = None
     """By the review's id and the field."""
     run: Provenance | None = None
-    place: str = ""
-    """The place in the seed of the step that failed, for people; not part of the line."""
 
     def to_json(self) -> dict[str, Any]:
         quotes = {
-            review: {name: quote.to_json() for name, quote in quotes.items()}
-            for review, quotes in (self.quotes or {}).items()
+            review: {name: quote.to_json() for name, quote in found.items()}
+            for review, found in (self.quotes or {}).items()
         }
         optional = {
-            "reviews": self.reviews and self.reviews.to_json(),
+            "reviews": self.reviews and asdict(self.reviews),
             "steps": self.steps,
             "evidence": self.evidence,
-            "quotes": None if self.quotes is None else quotes,
+            "quotes": self.quotes and quotes,
             "run": self.run and self.run.to_json(),
         }
         return {

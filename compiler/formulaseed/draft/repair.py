@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from formulaseed.diagnostics.model import Diagnostic, number_of
-from formulaseed.draft.conversion import ConversionFault, Draft, Part, seed_text
+from formulaseed.draft.conversion import Part, parts_of, seed_text
 from formulaseed.draft.prompts import sentences
 from formulaseed.draft.task import Task
 from formulaseed.loading import SeedAnalysis, analyse_text
@@ -45,9 +45,9 @@ class Defects(NamedTuple):
 class CheckedDraft:
     """A draft as a seed, with its problems. `unsourced` are the parts that cite no sentence of the text."""
 
-    draft: Draft
+    draft: Part
     text: str
-    faults: tuple[ConversionFault, ...]
+    faults: list[Part]
     analysis: SeedAnalysis
     unsourced: tuple[str, ...]
 
@@ -68,14 +68,14 @@ class CheckedDraft:
 
     def problems(self) -> list[dict[str, Json]]:
         """Return all of its problems, for the transcript."""
-        return [*(fault.to_json() for fault in self.faults), *(d.to_json() for d in self.analysis.diagnostics)]
+        return [*self.faults, *(d.to_json() for d in self.analysis.diagnostics)]
 
 
-def check(draft: Draft, task: Task) -> CheckedDraft:
+def check(draft: Part, task: Task) -> CheckedDraft:
     """Convert a draft, and run the compiler's phases on it."""
     text, faults = seed_text(draft, task)
     unsourced = tuple(
-        f"{kind} {part['name']}" for kind, part in draft.parts if not any(map(task.text, part["sources"]))
+        f"{kind} {part['name']}" for kind, part in parts_of(draft) if not any(map(task.text, part["sources"]))
     )
     return CheckedDraft(draft, text, faults, analyse_text(Source("seed.json", text)), unsourced)
 
@@ -84,10 +84,8 @@ def prompt_values(best: CheckedDraft, task: Task, rejected: tuple[Json, CheckedD
     """Return what the prompt of a repair shows; `rejected` is the last answer, if it was no improvement."""
     draft = best.draft
     values: dict[str, Json] = {"sentences": sentences(task, _cited(best)), "diagnostics": list(_shown(best))}
-    for name in ("keywords", "reading", "fields", "inputs", "parameters", "steps"):
-        part = getattr(draft, name)
-        values[name] = list(part) if isinstance(part, tuple) else part
-    values["output"] = ", ".join(draft.output)
+    values |= {name: draft[name] for name in ("keywords", "reading", "fields", "inputs", "parameters", "steps")}
+    values |= {"keywords": draft["keywords"]["words"], "output": ", ".join(draft["output"])}
     if rejected is not None:
         answer, checked = rejected
         kept = ("changes", "keywords", "reading", "fields", "inputs", "parameters", "steps", "removed", "output")
@@ -97,8 +95,7 @@ def prompt_values(best: CheckedDraft, task: Task, rejected: tuple[Json, CheckedD
 
 def _shown(checked: CheckedDraft) -> Iterator[dict[str, Json]]:
     """Errors first, then warnings about how the policy was written down, then parts without a source."""
-    for fault in checked.faults[:_MOST]:
-        yield fault.to_json()
+    yield from checked.faults[:_MOST]
     ranked = sorted(checked.analysis.diagnostics, key=lambda d: (d.severity != "error", d.code not in PARTIAL))
     for diagnostic in [d for d in ranked if d.code not in _FOR_PEOPLE][:_MOST]:
         part = _part(checked.draft, diagnostic)
@@ -117,18 +114,17 @@ def _shown(checked: CheckedDraft) -> Iterator[dict[str, Json]]:
         yield {"severity": "warning", "message": "it cites no sentence of the text", "help": help, "part": name}
 
 
-def _part(draft: Draft, diagnostic: Diagnostic) -> tuple[str, Part] | None:
+def _part(draft: Part, diagnostic: Diagnostic) -> tuple[str, Part] | None:
     """The kind and the part that a diagnostic's pointer leads into."""
     match diagnostic.pointer.split("/")[1:]:
         case ["compute", index, *_]:
-            return "step", draft.steps[int(index)]
+            return "step", draft["steps"][int(index)]
         case ["extract", "fields", index, *_]:
-            return "field", draft.fields[int(index)]
+            return "field", draft["fields"][int(index)]
         case ["parameters", name, *_]:
-            return next((("parameter", part) for part in draft.parameters if part["name"] == name), None)
-        case ["context", index, *_] | ["extract", "meta", index, *_]:
-            of = "context" if diagnostic.pointer.startswith("/context") else "meta"
-            return "input", [part for part in draft.inputs if part["of"] == of][int(index)]
+            return next((("parameter", part) for part in draft["parameters"] if part["name"] == name), None)
+        case ["context" as of, index, *_] | ["extract", "meta" as of, index, *_]:
+            return "input", [part for part in draft["inputs"] if part["of"] == of][int(index)]
     return None
 
 
@@ -136,8 +132,8 @@ def _cited(checked: CheckedDraft) -> set[int] | None:
     """The sentences of the parts with problems; None for all, where a part cites none."""
     wrong = [d for d in checked.analysis.diagnostics if d.severity == "error" or d.code in PARTIAL]
     parts = [_part(checked.draft, d) for d in wrong]
-    named = {fault.part for fault in checked.faults}
-    found = [part for part in parts if part] + [p for p in checked.draft.parts if f"{p[0]} {p[1]['name']}" in named]
+    named = {fault["part"] for fault in checked.faults}
+    found = [part for part in parts if part] + [p for p in parts_of(checked.draft) if f"{p[0]} {p[1]['name']}" in named]
     sources = [part.get("sources", ()) for _, part in found]
     if checked.unsourced or not all(parts) or not sources:
         return None

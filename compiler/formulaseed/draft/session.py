@@ -1,7 +1,7 @@
 """Phase 1 as a session: three questions to a model, the compiler, and bounded rounds of repair.
 
-In: a task text and a transport of answers. Out: the best draft, with every decision on the way. The same answers give
-the same bytes, whatever the transport. Source: the two-phase design, phase 1.
+In: a task text and a function that brings answers. Out: the best draft, with every decision on the way. The same answers give
+the same bytes, wherever they come from. Source: the two-phase design, phase 1.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from formulaseed import limits
-from formulaseed.draft.answers import read_answer
 from formulaseed.draft.conversion import drafted, repaired
 from formulaseed.draft.prompts import CONDITIONS, GRAPH, REPAIR, SEED, Stage, call_of, sentences
 from formulaseed.draft.repair import CheckedDraft, Defects, check, prompt_values
 from formulaseed.draft.task import Task
 from formulaseed.draft.transcript import Settings
-from formulaseed.draft.transports import Transport
+from formulaseed.draft.transports import Ask
+from formulaseed.draft.wire import read_answer
 from formulaseed.llm.calls import UnusableAnswer, Usage
 
 Json = Any
@@ -54,7 +54,6 @@ class DraftResult:
     """The result of a session."""
 
     task: Task
-    conditions: Json
     graph: Json
     checked: CheckedDraft
     rounds: tuple[RepairRound, ...]
@@ -64,12 +63,17 @@ class DraftResult:
 
 @dataclass
 class Session:
-    """Drafts a task's seed. `notify` is called when each stage begins; `usage` grows with each answer."""
+    """Drafts a task's seed.
+
+    `notify` is called when each stage begins, `keep` with the name of each answer that makes a draft and its problems;
+    `usage` grows with each answer.
+    """
 
     task: Task
-    transport: Transport
+    ask: Ask
     settings: Settings
     notify: Callable[[str], None]
+    keep: Callable[[str, list[dict[str, Json]]], None] = lambda name, problems: None
     usage: list[CallUsage] = field(default_factory=list)
 
     def run(self) -> DraftResult:
@@ -98,7 +102,6 @@ class Session:
                 rejected = answer, tried
         return DraftResult(
             self.task,
-            conditions,
             graph,
             best,
             tuple(rounds),
@@ -111,7 +114,7 @@ class Session:
         name = f"{len(self.usage) + 1:02}-{stage.name}"
         call = call_of(stage, values, model=self.settings.model, effort=self.settings.effort)
         self.notify(f"{name}: {stage.does}")
-        exchange = self.transport.ask(name, call)
+        exchange = self.ask(name, call)
         answer = exchange.answer
         self.usage.append(CallUsage(name, exchange.call.model, answer.usage))
         if answer.fault:
@@ -127,7 +130,7 @@ class Session:
         if len(answer["steps"]) > limits.STEPS:
             raise UnusableAnswer(f"the answer has more than {limits.STEPS:,} steps", f"step {name}")
         found = checked()
-        self.transport.keep(name, found.problems())
+        self.keep(name, found.problems())
         self.notify(f"{name}: {found.defects}")
         return found
 

@@ -11,10 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from formulaseed.data.files import read_whole
-from formulaseed.draft.answers import load
+from formulaseed.data.files import read_json
+from formulaseed.draft.wire import load
 from formulaseed.errors import DataError, UnreadableError, reason_of
-from formulaseed.limits import FILE_BYTES
 from formulaseed.llm.calls import EFFORTS, Answer, Call, Effort, UnusableAnswer, Usage
 from formulaseed.seed.write.canonical import layout
 
@@ -127,34 +126,36 @@ class Transcript:
 
     def settings(self) -> Settings:
         """Return how the session was started. Raises `UnreadableError`, and `DataError` for a malformed file."""
-        given = self._read(_SESSION)
+        path = self.folder / _SESSION
+        given = read_json(path)
         try:
             effort, repairs = _effort(given["effort"]), _of(given["max_repairs"], int)
             return Settings(_of(given["model"], str), effort, repairs, given.get("note", ""))
         except (KeyError, TypeError, AttributeError) as error:
-            raise DataError(f"not a session of a draft: {error}", str(self.folder / _SESSION)) from None
+            raise DataError(f"not a session of a draft: {error}", str(path)) from None
 
     def begin(self, settings: Settings) -> None:
         """Write the settings of the session."""
         note = {"note": settings.note} if settings.note else {}
-        values = {"model": settings.model, "effort": settings.effort, "max_repairs": settings.max_repairs}
-        self.write_text(_SESSION, layout({**note, **values}))
+        self.write(_SESSION, {**note, **{name: getattr(settings, name) for name in ("model", "effort", "max_repairs")}})
 
     def exchange(self, name: str) -> Exchange | None:
         """Return the call of this name with its answer, if there is one."""
-        file = f"{name}.json"
-        if not (self.folder / file).exists():
+        path = self.folder / f"{name}.json"
+        if not path.exists():
             return None
+        given = read_json(path)
         try:
-            return exchange_of(self._read(file))
+            return exchange_of(given)
         except DataError as error:
-            raise error.at(str(self.folder / file)) from None
+            raise error.at(str(path)) from None
 
-    def write(self, name: str, exchange: Exchange) -> None:
-        self.write_text(f"{name}.json", layout(exchange.to_json()))
+    def write(self, file: str, value: Json) -> None:
+        self.write_text(file, layout(value))
 
-    def write_diagnostics(self, name: str, diagnostics: list[dict[str, Json]]) -> None:
-        self.write_text(f"{name}.diagnostics.json", layout(list(diagnostics)))
+    def keep(self, name: str, diagnostics: list[dict[str, Json]]) -> None:
+        """Write the diagnostics of the draft that an answer makes."""
+        self.write(f"{name}.diagnostics.json", diagnostics)
 
     def set_aside(self, name: str) -> None:
         """Rename a recorded call, so that it can be made again and nothing is lost."""
@@ -173,10 +174,3 @@ class Transcript:
             temporary.replace(path)
         except OSError as error:
             raise UnreadableError(f"cannot write {path}: {reason_of(error)}") from None
-
-    def _read(self, file: str) -> Json:
-        path = self.folder / file
-        try:
-            return json.loads(read_whole(path, FILE_BYTES).decode())
-        except (ValueError, RecursionError) as error:
-            raise DataError(f"not JSON: {error}", str(path)) from None

@@ -1,6 +1,6 @@
 """Transports of answers: a model that is asked, a recorded transcript, or a recorder around the first.
 
-All are one Protocol, so that a live run, a replay and a resumed run are the same session.
+All are one function, so that a live run, a replay and a resumed run are the same session.
 """
 
 from __future__ import annotations
@@ -8,18 +8,15 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
 
-from formulaseed.draft.answers import read_answer
 from formulaseed.draft.prompts import MOST_TOKENS
 from formulaseed.draft.transcript import Exchange, Settings, Transcript
+from formulaseed.draft.wire import read_answer
 from formulaseed.errors import DataError, FormulaSeedError
 from formulaseed.llm.calls import Answer, Call, UnusableAnswer
 from formulaseed.llm.client import CallFailed, Client, Limits, ModelCapabilities
 from formulaseed.llm.loop import InterruptibleLoop
 from formulaseed.llm.prices import Budget
-
-Json = Any
 
 LIMITS = Limits(concurrency=1, retries=4, timeout=180.0, deadline=1800.0)
 """A draft is one call after another; a long answer takes minutes."""
@@ -27,14 +24,8 @@ _TOO_LARGE = ("grammar", "schema", "output_config")
 """One of these words is in the API's message where it rejects a schema."""
 
 
-class Transport(Protocol):
-    """Brings answers to calls, which are named in the order in which they are made."""
-
-    def ask(self, name: str, call: Call) -> Exchange:
-        """Return the call with its answer. Raises `FormulaSeedError` where there is none."""
-
-    def keep(self, name: str, diagnostics: list[dict[str, Json]]) -> None:
-        """Record the diagnostics of the draft that an answer makes."""
+Ask = Callable[[str, Call], Exchange]
+"""Returns the call of this name with its answer. Names are in the order of the calls. Raises `FormulaSeedError`."""
 
 
 @dataclass
@@ -51,9 +42,6 @@ class LiveTransport:
 
     def ask(self, name: str, call: Call) -> Exchange:
         return self._loop.run(self._ask(name, call))
-
-    def keep(self, name: str, diagnostics: list[dict[str, Json]]) -> None:
-        """Records nothing."""
 
     def close(self) -> None:
         if self._client is not None:
@@ -101,50 +89,40 @@ def _unfenced(text: str) -> str:
     return text.split("\n", 1)[-1].removesuffix("```").strip() if text.startswith("```") else text
 
 
-@dataclass
-class ReplayTransport:
-    """Answers from a transcript alone; a call that is not the recorded one is refused."""
+def replaying(transcript: Transcript) -> Ask:
+    """Return what answers from a transcript alone; a call that is not the recorded one is refused."""
 
-    transcript: Transcript
-
-    def ask(self, name: str, call: Call) -> Exchange:
-        exchange = self.transcript.exchange(name)
+    def ask(name: str, call: Call) -> Exchange:
+        exchange = transcript.exchange(name)
         if exchange is None:
-            raise DataError(f"the transcript has no answer to step {name}", str(self.transcript.folder))
+            raise DataError(f"the transcript has no answer to step {name}", str(transcript.folder))
         exchange.must_be(name, call)
         return exchange
 
-    def keep(self, name: str, diagnostics: list[dict[str, Json]]) -> None:
-        """Records nothing: each replay computes the diagnostics again."""
+    return ask
 
 
-@dataclass
-class RecordingTransport:
-    """Writes each answer into a transcript as soon as it comes; what is recorded already is not asked again.
+def recording(inner: Ask, transcript: Transcript, settings: Settings) -> Ask:
+    """Return what writes each answer into a transcript as soon as it comes; what is recorded already is not asked again.
 
-    `inner` asks. An unusable recorded answer is set aside and asked again: with more room where it was cut off.
+    An unusable recorded answer is set aside and asked again: with more room where it was cut off.
     """
 
-    inner: Transport
-    transcript: Transcript
-    settings: Settings
-
-    def ask(self, name: str, call: Call) -> Exchange:
-        found = self.transcript.exchange(name)
+    def ask(name: str, call: Call) -> Exchange:
+        found = transcript.exchange(name)
         if found is not None:
             found.must_be(name, call)
             if _is_usable(found):
                 return found
-            self.transcript.set_aside(name)
+            transcript.set_aside(name)
             if found.answer.stop_reason == "max_tokens":
                 call = replace(call, max_tokens=min(MOST_TOKENS, 2 * found.call.max_tokens))
-        exchange = self.inner.ask(name, call)
-        self.transcript.begin(self.settings)
-        self.transcript.write(name, exchange)
+        exchange = inner(name, call)
+        transcript.begin(settings)
+        transcript.write(f"{name}.json", exchange.to_json())
         return exchange
 
-    def keep(self, name: str, diagnostics: list[dict[str, Json]]) -> None:
-        self.transcript.write_diagnostics(name, diagnostics)
+    return ask
 
 
 def _is_usable(exchange: Exchange) -> bool:

@@ -13,12 +13,10 @@ from drafts import CONDITIONS, GRAPH, RECORDED, TASK, changed_seed, files, good_
 from formulaseed.draft.conversion import drafted
 from formulaseed.draft.prompts import REPAIR as REPAIR_STAGE
 from formulaseed.draft.prompts import STAGES, sentences, shown, system_prompt
-from formulaseed.draft.repair import check
 from formulaseed.draft.report import report, trace
-from formulaseed.draft.session import DraftResult, Session
+from formulaseed.draft.session import DraftResult, Session, check
 from formulaseed.draft.task import Task, read_task
-from formulaseed.draft.transcript import Exchange, Transcript, exchange_of
-from formulaseed.draft.transports import recording
+from formulaseed.draft.transcript import Exchange, Transcript, exchange_of, recording
 from formulaseed.errors import DataError
 from formulaseed.llm.calls import Call
 from formulaseed.llm.prices import read_prices

@@ -12,9 +12,8 @@ from drafts import BAD_SEED, CONDITIONS, GRAPH, REPAIR, TASK, changed_seed, good
 from formulaseed.draft import wire
 from formulaseed.draft.conversion import drafted, repaired, seed_text
 from formulaseed.draft.prompts import shown
-from formulaseed.draft.repair import check, prompt_values
 from formulaseed.draft.report import report
-from formulaseed.draft.session import DraftResult
+from formulaseed.draft.session import DraftResult, check, prompt_values
 from formulaseed.draft.task import read_task
 from formulaseed.ir.text import dump_program
 from formulaseed.llm.calls import UnusableAnswer

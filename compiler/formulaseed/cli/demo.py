@@ -8,10 +8,8 @@ from pathlib import Path
 
 import click
 
-from formulaseed.cli.output import say, show
-from formulaseed.cli.progress import reported
-from formulaseed.data.contexts import read_contexts
-from formulaseed.data.jsonl import read_lines
+from formulaseed.cli.output import reported, say, show
+from formulaseed.data.jsonl import read_contexts, read_lines
 from formulaseed.data.records import RestaurantRecord
 from formulaseed.data.results import Result
 from formulaseed.diagnostics.model import one_line

@@ -20,8 +20,7 @@ from formulaseed.diagnostics.render import render_text, summary
 from formulaseed.draft.report import costs, estimate, report
 from formulaseed.draft.session import DraftResult, Session
 from formulaseed.draft.task import Task, read_task
-from formulaseed.draft.transcript import Settings, Transcript
-from formulaseed.draft.transports import LiveTransport, recording, replaying
+from formulaseed.draft.transcript import LiveTransport, Settings, Transcript, recording, replaying
 from formulaseed.errors import DataError, FormulaSeedError
 from formulaseed.llm.calls import EFFORTS
 from formulaseed.llm.client import must_be_ready

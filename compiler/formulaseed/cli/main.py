@@ -18,10 +18,6 @@ import click
 from formulaseed import __version__
 from formulaseed.errors import FormulaSeedError
 
-_INTERRUPTED = 130
-_HELP: type[click.UsageError] | tuple[()] = getattr(click.exceptions, "NoArgsIsHelpError", ())
-"""What recent versions of click raise where no command is given."""
-
 _COMMANDS = {
     "check": "Report every problem in seeds or requests.",
     "compile": "Compile seeds to Python modules.",
@@ -42,8 +38,10 @@ _COMMANDS = {
     "rule": "Explain a diagnostic's code.",
 }
 _MODULES = {
-    **dict.fromkeys(("check", "dump", "fmt", "migrate", "rule", "schema"), "seeds"),
+    **dict.fromkeys(("check", "compile", "dump", "fmt", "migrate", "rule", "schema"), "seeds"),
     **dict.fromkeys(("evaluate", "agreement"), "run"),
+    **dict.fromkeys(("validate", "shorthand"), "requests"),
+    "formula": "reference",
     "store": "models",
 }
 """The modules that hold commands of other names."""
@@ -91,7 +89,7 @@ def main() -> None:
     except click.ClickException as error:
         _refuse(error)
     except click.Abort:
-        _fail("interrupted", _INTERRUPTED)
+        _fail("interrupted", 130)
     except FormulaSeedError as error:
         from formulaseed.cli.output import report_error
 
@@ -130,13 +128,12 @@ def _refuse(error: click.ClickException) -> NoReturn:
     """Report a usage error as click does, with what was typed escaped."""
     from formulaseed.cli.output import say, show
 
-    context = error.ctx if isinstance(error, click.UsageError) else None
-    if isinstance(error, _HELP):
+    if type(error).__name__ == "NoArgsIsHelpError":  # which click raises from 8.2 on
         show(error.format_message(), err=True)
-    else:
-        if context is not None:
-            show(f"{context.get_usage()}\nTry '{context.command_path} --help' for help.\n", err=True)
-        say(f"Error: {error.format_message()}", err=True)
+        sys.exit(error.exit_code)
+    if isinstance(error, click.UsageError) and error.ctx is not None:
+        show(f"{error.ctx.get_usage()}\nTry '{error.ctx.command_path} --help' for help.\n", err=True)
+    say(f"Error: {error.format_message()}", err=True)
     sys.exit(error.exit_code)
 
 

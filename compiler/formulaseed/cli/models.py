@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields
 from functools import partial
 from pathlib import Path
@@ -12,12 +12,10 @@ from typing import Any
 import click
 
 from formulaseed.cli.inputs import prices_for
-from formulaseed.cli.output import INTERRUPTED, emit_json, finish, format_option, say
-from formulaseed.cli.progress import Progress, progress, reported
+from formulaseed.cli.output import INTERRUPTED, Progress, emit_json, finish, format_option, progress, reported, say
 from formulaseed.cli.run import Job, closing_line
-from formulaseed.data.extractions import Extractor, ReviewInput
 from formulaseed.data.jsonl import parsed, read_lines
-from formulaseed.data.results import Failures, ResultCounts, result_writer
+from formulaseed.data.results import Extractor, Failures, ResultCounts, ReviewInput, text_writer, write_line
 from formulaseed.diagnostics.model import number_of
 from formulaseed.errors import DataError
 from formulaseed.extract.base import fields_of
@@ -93,9 +91,8 @@ def ask(job: Job, not_ready: NotReady | None, **given: Any) -> int:
                     extractor: Extractor = StoredExtractor(answers, transport.asked, transport.failures)
                 else:
                     total = None if job.quiet or not is_reread else sum(1 for _ in unanswered(answers, reviews()))
-                    speed = _Speed(answers.usage, total, shown)
-                    budget = Budget(prices, given["max_usd"])
-                    extractor = transport = LiveExtractor(answers, limits, budget, speed.answered)
+                    budget, speed = Budget(prices, given["max_usd"]), _speed(answers.usage, total, shown)
+                    extractor = transport = LiveExtractor(answers, limits, budget, speed)
                 job.write(extractor, failures, shown, counted)
         except KeyboardInterrupt:
             say("interrupted: the answers so far are stored; run the same command to continue", err=True)
@@ -108,24 +105,20 @@ def ask(job: Job, not_ready: NotReady | None, **given: Any) -> int:
         return status or failures.status
 
 
-class _Speed:
-    """Shows how fast answers come, what they cost so far, and how long the rest will take."""
+def _speed(usage: UsageStats, total: int | None, shown: Progress) -> Callable[[], None]:
+    """Return what is called with every answer: it shows how fast they come, what they cost, how long the rest will take."""
+    start, answered = time.monotonic(), 0
 
-    def __init__(self, usage: UsageStats, total: int | None, shown: Progress) -> None:
-        self._usage = usage
-        self._total = total
-        self._shown = shown
-        self._start = time.monotonic()
-        self._answered = 0
+    def show() -> None:
+        nonlocal answered
+        answered += 1
+        rate = answered / max(1e-6, time.monotonic() - start)
+        note = number_of(answered, "answer")
+        if total is not None:
+            note = f"{answered:,} of {total:,} answers, {_span(max(0, total - answered) / rate)} left"
+        shown.show(f"{note}, {rate:.1f}/s, {cost_text(usage.paid)}")
 
-    def answered(self) -> None:
-        self._answered += 1
-        rate = self._answered / max(1e-6, time.monotonic() - self._start)
-        note = number_of(self._answered, "answer")
-        if self._total is not None:
-            left = max(0, self._total - self._answered) / rate
-            note = f"{self._answered:,} of {self._total:,} answers, {_span(left)} left"
-        self._shown.show(f"{note}, {rate:.1f}/s, {cost_text(self._usage.paid)}")
+    return show
 
 
 def _span(seconds: float) -> str:
@@ -176,9 +169,9 @@ def info(path: str | None, form: str) -> None:
 @click.option("--out", default="-", help="Where to write; standard output by default.")
 def export(path: str | None, out: str) -> None:
     """Write every answer as a line of JSON."""
-    with _store(path, must_exist=True, read_only=True) as answers, result_writer(out) as writer:
+    with _store(path, must_exist=True, read_only=True) as answers, text_writer(out) as file:
         for line in answers.export():
-            writer.write(line)
+            write_line(file, line)
 
 
 @store.command("import")

@@ -9,14 +9,20 @@ from typing import Any, Literal
 import click
 from click.core import ParameterSource
 
-from formulaseed.cli.inputs import allow_edited_option, load, load_program, param_option, parameters_of
-from formulaseed.cli.output import emit_json, finish, format_option, say, show
-from formulaseed.cli.progress import Progress, progress, reported
-from formulaseed.data.contexts import LocatedRestaurant, join_files, read_contexts
-from formulaseed.data.extractions import Extractor, ReviewInput, handled
-from formulaseed.data.jsonl import read_lines
+from formulaseed.cli.inputs import allow_edited_option, load, param_option, parameters_of
+from formulaseed.cli.output import Progress, emit_json, finish, format_option, progress, reported, say, show
+from formulaseed.data.jsonl import LocatedRestaurant, join_files, read_contexts, read_lines
 from formulaseed.data.records import RestaurantRecord
-from formulaseed.data.results import Failures, Result, ResultCounts, result_writer
+from formulaseed.data.results import (
+    Extractor,
+    Failures,
+    Result,
+    ResultCounts,
+    ReviewInput,
+    handled,
+    text_writer,
+    write_line,
+)
 from formulaseed.diagnostics.model import number_of
 from formulaseed.extract.agreement import Pair, measure, render, to_json
 from formulaseed.extract.base import SyncExtractor, TextExtractor, fields_of
@@ -55,9 +61,9 @@ class Job:
 def _write(
     results: Iterator[Result], out: str, inputs: tuple[str | None, ...], shown: Progress, counted: ResultCounts
 ) -> None:
-    with result_writer(out, *inputs) as writer:
+    with text_writer(out, *inputs) as file:
         for result in results:
-            writer.write(result.to_json())
+            write_line(file, result.to_json())
             counted.add(result)
             shown.advance(number_of(counted.relevant, "relevant review"))
 
@@ -217,7 +223,7 @@ def agreement(seed: str, contexts: str, extractions: str, form: str) -> None:
 
     Accuracy alone flatters where one value is common: compare it with the baseline, and read Cohen's kappa.
     """
-    program = load_program(seed)
+    program = load(seed, allow_edited=True).program
     with reported() as failures:
         pairs = _pairs(program, contexts, extractions, failures)
     agreements = measure(fields_of(program), pairs)

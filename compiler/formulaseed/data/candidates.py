@@ -10,9 +10,8 @@ import os
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from formulaseed.data.contexts import join_files, read_contexts
 from formulaseed.data.files import read_json
-from formulaseed.data.jsonl import Line, parsed, read_lines
+from formulaseed.data.jsonl import Line, join_files, parsed, read_contexts, read_lines
 from formulaseed.data.records import JudgementLine, RatedRestaurant, RatedReviewLine, SocialGraph
 from formulaseed.data.results import Failures
 from formulaseed.errors import DataError

@@ -6,7 +6,7 @@ Fields that are not listed are kept, since a seed may declare them.
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
@@ -15,6 +15,9 @@ from formulaseed.language.dates import _iso_date
 from formulaseed.language.json_values import _unreadable
 from formulaseed.language.typos import _typo_of
 from formulaseed.limits import REVIEW_TEXT_CHARACTERS
+
+Amount = Annotated[float, Field(ge=0, lt=1e15)]
+PositiveAmount = Annotated[float, Field(gt=0, lt=1e15)]
 
 
 class Record(BaseModel):

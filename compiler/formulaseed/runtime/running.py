@@ -14,11 +14,19 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any, Literal
 
-from formulaseed.data.contexts import LocatedRestaurant
-from formulaseed.data.extractions import NOT_ASKED, Extraction, Extractor, ReviewInput, handled
-from formulaseed.data.jsonl import Line, parsed
+from formulaseed.data.jsonl import Line, LocatedRestaurant, parsed
 from formulaseed.data.records import RestaurantRecord, ReviewRecord, RowsLine
-from formulaseed.data.results import Failures, Result, ReviewCounts, error_of
+from formulaseed.data.results import (
+    NOT_ASKED,
+    Extraction,
+    Extractor,
+    Failures,
+    Result,
+    ReviewCounts,
+    ReviewInput,
+    error_of,
+    handled,
+)
 from formulaseed.diagnostics.model import number_of
 from formulaseed.errors import DataError, EvaluationError
 from formulaseed.ir.nodes import ReviewHandling

@@ -13,8 +13,8 @@ from click.core import ParameterSource
 
 from formulaseed import limits
 from formulaseed.cli.inputs import prices_for
-from formulaseed.cli.output import INTERRUPTED, emit, replace_file, say, show
-from formulaseed.data.files import holds, read_bytes
+from formulaseed.cli.output import INTERRUPTED, emit, say, show
+from formulaseed.data.files import holds, read_bytes, replace_file
 from formulaseed.diagnostics.model import number_of
 from formulaseed.diagnostics.render import render_text, summary
 from formulaseed.draft.report import costs, estimate, report

@@ -12,7 +12,6 @@ from __future__ import annotations
 import json
 import os
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -21,7 +20,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TextIO
 
 import click
 
-from formulaseed.data.files import holds
+from formulaseed.data.files import holds, replace_file
 from formulaseed.data.results import Failures
 from formulaseed.diagnostics.model import number_of, printable
 from formulaseed.diagnostics.render import render_text, summary
@@ -99,25 +98,6 @@ def report_warnings(seed: Compilable[Any] | Analysis[Any, Any]) -> None:
     if seed.diagnostics:
         name = seed.document.source.name
         say(f"{name}: {summary(seed.diagnostics)}; see `formulaseed check {name}`", err=True)
-
-
-def replace_file(path: Path, text: str, *, through_link: bool = True) -> None:
-    """Write a file atomically: a reader sees the old one or the new one, never half of one.
-
-    A link stays a link, and its target is written; otherwise the file replaces the link. Raises `UnreadableError` where
-    it cannot be written.
-    """
-    try:
-        path = Path(os.path.realpath(path)) if through_link else path
-        path.parent.mkdir(parents=True, exist_ok=True)
-        mode = path.stat().st_mode & 0o777 if path.is_file() and not path.is_symlink() else 0o644
-        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".", suffix=".tmp")
-        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
-            file.write(text)
-        Path(temporary).chmod(mode)
-        Path(temporary).replace(path)
-    except OSError as error:
-        raise UnreadableError(f"cannot write {path}: {error.strerror}") from None
 
 
 def write_out(text: str, out: str | None) -> None:

@@ -17,13 +17,12 @@ from formulaseed.cli.output import (
     emit_json,
     finish,
     format_option,
-    replace_file,
     say,
     show,
     strict_option,
     write_out,
 )
-from formulaseed.data.files import json_value, read_json
+from formulaseed.data.files import json_value, read_json, replace_file
 from formulaseed.diagnostics.model import Problems, strictly
 from formulaseed.diagnostics.render import render_text, summary
 from formulaseed.errors import DataError, EvaluationError, SeedError

@@ -20,13 +20,13 @@ from formulaseed.cli.output import (
     each_file,
     emit,
     reference_option,
-    replace_file,
     report_warnings,
     say,
     show,
     strict_option,
     write_out,
 )
+from formulaseed.data.files import replace_file
 from formulaseed.diagnostics.model import Diagnostic, Problems, number_of, strictly
 from formulaseed.diagnostics.render import render_json, render_text, summary
 from formulaseed.errors import SeedError, UnreadableError, reason_of

@@ -1,4 +1,4 @@
-"""Bounded reads of files: decompressed where the name ends in `.gz`, of standard input for `-`."""
+"""Atomic writes of files and bounded reads: decompressed where the name ends in `.gz`, of standard input for `-`."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import json
 import os
 import stat
 import sys
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -66,6 +67,25 @@ def holds(path: Path, text: str) -> bool | None:
         return _read(path, len(expected), regular=False) == expected
     except OSError as error:
         raise UnreadableError(f"cannot read {path}: {reason_of(error)}") from None
+
+
+def replace_file(path: Path, text: str, *, through_link: bool = True) -> None:
+    """Write a file atomically: a reader sees the old one or the new one, never half of one.
+
+    A link stays a link, and its target is written; otherwise the file replaces the link. Raises `UnreadableError` where
+    it cannot be written.
+    """
+    try:
+        path = Path(os.path.realpath(path)) if through_link else path
+        path.parent.mkdir(parents=True, exist_ok=True)
+        mode = path.stat().st_mode & 0o777 if path.is_file() and not path.is_symlink() else 0o644
+        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".", suffix=".tmp")
+        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
+            file.write(text)
+        Path(temporary).chmod(mode)
+        Path(temporary).replace(path)
+    except OSError as error:
+        raise UnreadableError(f"cannot write {path}: {error.strerror}") from None
 
 
 def shown_bytes(count: int) -> str:

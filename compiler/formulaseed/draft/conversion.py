@@ -79,25 +79,25 @@ class _Conversion:
         self.faults.append({"severity": "error", "message": message, "help": help, "part": part})
 
     def seed(self, draft: Part) -> Part:
-        reading, inputs = draft["reading"], {"context": list[Part](), "meta": list[Part]()}
+        reading, keywords = draft["reading"], draft["keywords"]["words"]
+        inputs = {"context": list[Part](), "meta": list[Part]()}
         for part in draft["inputs"]:
             inputs[part["of"]].append(self.declared("input", part))
-        parameters = self.unique(
-            "parameters", ((part["name"], self.declared("parameter", part)) for part in draft["parameters"])
-        )
         handling = [{"max_length": length, "strategy": reading["strategy"]} for length in reading["max_length"][:1]]
-        fields = [self.declared("field", part) for part in draft["fields"]]
-        keywords = draft["keywords"]["words"]
+        parameters = ((part["name"], self.declared("parameter", part)) for part in draft["parameters"])
+        optional = {
+            "description": one_line(draft["description"]),
+            "parameters": self.unique("parameters", parameters),
+            "context": inputs["context"],
+            "filter": keywords and {"keywords": keywords},
+            "review_handling": handling[0] if handling else {},
+        }
+        passes = reading["passes"] if reading["passes"] > 1 else None
+        extract = {"meta": inputs["meta"], "validity": reading["validity"], "passes": passes}
         return {
+            **_present(optional),
             "task_name": draft["task_name"],
-            **_present({"description": one_line(draft["description"]), "parameters": parameters}),
-            **_present({"context": inputs["context"], "filter": {"keywords": keywords} if keywords else {}}),
-            "extract": {
-                "fields": fields,
-                **_present({"meta": inputs["meta"], "validity": reading["validity"]}),
-                **({"passes": reading["passes"]} if reading["passes"] > 1 else {}),
-            },
-            **({"review_handling": handling[0]} if handling else {}),
+            "extract": {"fields": [self.declared("field", part) for part in draft["fields"]], **_present(extract)},
             "compute": [self.step(part) for part in draft["steps"]],
             "output": draft["output"],
         }
@@ -119,12 +119,8 @@ class _Conversion:
 
     def declared(self, kind: str, part: Part) -> Part:
         """A field, an input or a parameter; a parameter's name is its key."""
-        texts = {
-            "description": one_line(part["description"]),
-            "path": part.get("path"),
-            "nullable": part.get("nullable"),
-        }
-        found = {"type": part["type"], **_present(texts)}
+        found = {"type": part["type"], **_present({key: part.get(key) for key in ("path", "nullable")})}
+        found |= _present({"description": one_line(part["description"])})
         found |= {key: part[key][0] for key in ("minimum", "maximum") if part.get(key)}
         if kind == "parameter":
             return {**found, "default": part["default"]}

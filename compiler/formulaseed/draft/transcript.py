@@ -13,10 +13,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from formulaseed.data.files import read_json
+from formulaseed.data.files import read_json, replace_file
 from formulaseed.draft.prompts import MOST_TOKENS
 from formulaseed.draft.wire import load, read_answer
-from formulaseed.errors import DataError, FormulaSeedError, UnreadableError, reason_of
+from formulaseed.errors import DataError, FormulaSeedError
 from formulaseed.llm.calls import EFFORTS, Answer, Call, Effort, UnusableAnswer, Usage
 from formulaseed.llm.client import CallFailed, Client, Limits, ModelCapabilities
 from formulaseed.llm.limiter import InterruptibleLoop
@@ -172,14 +172,7 @@ class Transcript:
 
     def write_text(self, file: str, text: str) -> None:
         """Write a file atomically. Raises `UnreadableError` where it cannot be written."""
-        path = self.folder / file
-        try:
-            self.folder.mkdir(parents=True, exist_ok=True)
-            temporary = path.with_name(f".{file}.tmp")
-            temporary.write_text(text, encoding="utf-8", newline="\n")
-            temporary.replace(path)
-        except OSError as error:
-            raise UnreadableError(f"cannot write {path}: {reason_of(error)}") from None
+        replace_file(self.folder / file, text)
 
 
 LIMITS = Limits(concurrency=1, retries=4, timeout=180.0, deadline=1800.0)
@@ -202,7 +195,7 @@ class LiveTransport:
     def __post_init__(self) -> None:
         self._loop = InterruptibleLoop()
         self._client: Client | None = None
-        self._capabilities: dict[str, ModelCapabilities] = {}
+        self._able: ModelCapabilities | None = None
 
     def ask(self, name: str, call: Call) -> Exchange:
         return self._loop.run(self._ask(name, call))
@@ -214,8 +207,7 @@ class LiveTransport:
 
     async def _ask(self, name: str, call: Call) -> Exchange:
         client = self._client = self._client or Client(LIMITS, self.budget.attempted)
-        able = self._capabilities.get(call.model) or await client.capabilities(call.model)
-        self._capabilities[call.model] = able
+        able = self._able = self._able or await client.capabilities(call.model)
         known = call if able.effort else replace(call, effort=None)
         if able.structured:
             try:
@@ -224,7 +216,7 @@ class LiveTransport:
                 if error.status != 400 or not any(word in str(error) for word in _TOO_LARGE):
                     raise
                 self.notify(f"{name}: {error}; asked again with the schema in the prompt")
-                self._capabilities[call.model] = replace(able, structured=False)
+                self._able = replace(able, structured=False)
         return Exchange(call, await self._paid(client, with_schema_in_prompt(known)))
 
     async def _paid(self, client: Client, call: Call) -> Answer:

@@ -44,7 +44,7 @@ def _named(name: str) -> Schema:
     return {"$ref": f"#/$defs/{name}"}
 
 
-def _reported(schema: Schema, description: str) -> Schema:
+def _about(schema: Schema, description: str) -> Schema:
     return {**schema, "description": description}
 
 
@@ -55,6 +55,19 @@ _LITERAL = _named("literal")
 _WHERE = _list(_named("condition"))
 _VALUES = _named("values")
 _BOUND = _named("bound")
+_BOUNDS = {"minimum": _BOUND, "maximum": _BOUND}
+_TYPE = _enum(*FIELD_TYPES)
+_ONE_LITERAL = _about(_list(_LITERAL), "One value, or empty")
+_BY_KIND: dict[str, Schema] = {
+    "conditions": _WHERE,
+    "condition formula": _about(_TEXT, "A condition as a formula, beside those of `where`, or empty"),
+    "literal": _LITERAL,
+    "number": _BOUND,
+    "match": _enum(*MATCH_MODES),
+    "table": _list(_object(key=_TEXT, value=_LITERAL)),
+    "rules": _list(_object(when=_TEXT, then=_LITERAL)),
+}
+"""The schema of a key's value, by its kind in the table of operations; those of other kinds are strings."""
 
 
 def step_schema() -> Schema:
@@ -80,79 +93,48 @@ def _values_of(operation: OperationSpec) -> Schema:
 
 
 def _value(key: Key) -> Schema:
-    match key.kind:
-        case "conditions":
-            return _WHERE
-        case "condition formula":
-            return _reported(_TEXT, "A condition as a formula, beside those of `where`, or empty")
-        case "name":
-            return _TEXT if key.required else _reported(_TEXT, "A step, or empty")
-        case "literal":
-            return _LITERAL if key.required else _reported(_list(_LITERAL), "One value, or empty")
-        case "number":
-            return _BOUND
-        case "match":
-            return _enum(*MATCH_MODES)
-        case "table":
-            return _list(_object(key=_TEXT, value=_LITERAL))
-        case "rules":
-            return _list(_object(when=_TEXT, then=_LITERAL))
-        case _:
-            return _TEXT
+    if key.kind in ("name", "literal") and not key.required:
+        return _about(_TEXT, "A step, or empty") if key.kind == "name" else _ONE_LITERAL
+    return _BY_KIND.get(key.kind, _TEXT)
 
 
 _DEFINITIONS: dict[str, Schema] = {
-    "sources": _reported(_list({"type": "integer"}), "Numbers of the sentences that this comes from"),
+    "sources": _about(_list({"type": "integer"}), "Numbers of the sentences that this comes from"),
     "literal": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}]},
-    "values": _reported(_list(_object(value=_TEXT, meaning=_TEXT)), "Of an enum; else empty"),
-    "bound": _reported(_list({"type": "number"}), "One number, or empty"),
+    "values": _about(_list(_object(value=_TEXT, meaning=_TEXT)), "Of an enum; else empty"),
+    "bound": _about(_list({"type": "number"}), "One number, or empty"),
     "note": _object(text=_TEXT, sources=_SOURCES),
     "field": _object(
-        name=_TEXT,
-        type=_enum(*FIELD_TYPES),
-        description=_TEXT,
-        values=_VALUES,
-        default=_reported(_list(_LITERAL), "One value, or empty"),
-        minimum=_BOUND,
-        maximum=_BOUND,
-        sources=_SOURCES,
+        name=_TEXT, type=_TYPE, description=_TEXT, values=_VALUES, default=_ONE_LITERAL, **_BOUNDS, sources=_SOURCES
     ),
     "input": _object(
         of=_enum("meta", "context"),
         name=_TEXT,
-        type=_enum(*FIELD_TYPES),
+        type=_TYPE,
         values=_VALUES,
-        path=_reported(_TEXTS, "Keys to it in the business object, or empty"),
+        path=_about(_TEXTS, "Keys to it in the business object, or empty"),
         nullable={"type": "boolean"},
         description=_TEXT,
         sources=_SOURCES,
     ),
     "parameter": _object(
-        name=_TEXT,
-        type=_enum(*SCALARS),
-        default=_LITERAL,
-        minimum=_BOUND,
-        maximum=_BOUND,
-        description=_TEXT,
-        sources=_SOURCES,
+        name=_TEXT, type=_enum(*SCALARS), default=_LITERAL, **_BOUNDS, description=_TEXT, sources=_SOURCES
     ),
     "reading": _object(
         validity={"type": "boolean"},
         passes={"type": "integer", "enum": list(range(1, limits.PASSES + 1))},
-        max_length=_reported(_list({"type": "integer"}), "Characters: one number, or empty"),
+        max_length=_about(_list({"type": "integer"}), "Characters: one number, or empty"),
         strategy=_enum(*STRATEGIES),
         sources=_SOURCES,
     ),
     "condition": _object(
-        subject=_reported(_TEXT, "extraction.x, meta.x, context.x or $FILTER"),
-        test=_enum(*TESTS),
-        values=_list(_LITERAL),
+        subject=_about(_TEXT, "extraction.x, meta.x, context.x or $FILTER"), test=_enum(*TESTS), values=_list(_LITERAL)
     ),
     "step": step_schema(),
 }
 _NOTES = {
-    "assumptions": _reported(_list(_named("note")), "What was decided that the text leaves open"),
-    "questions": _reported(_list(_named("note")), "What the author of the text should answer"),
+    "assumptions": _about(_list(_named("note")), "What was decided that the text leaves open"),
+    "questions": _about(_list(_named("note")), "What the author of the text should answer"),
 }
 
 
@@ -178,17 +160,15 @@ CONDITIONS = _with_definitions(
         keywords=_object(words=_TEXTS, sources=_SOURCES),
         reading=_named("reading"),
         fields=_list(_named("field")),
-        inputs=_reported(_list(_named("input")), "Inputs that are not listed in the instructions; usually none"),
+        inputs=_about(_list(_named("input")), "Inputs that are not listed in the instructions; usually none"),
         parameters=_list(_named("parameter")),
-        definitions=_reported(
-            _list(_object(name=_TEXT, meaning=_TEXT, sources=_SOURCES)), "Terms that the text defines"
-        ),
-        thresholds=_reported(
+        definitions=_about(_list(_object(name=_TEXT, meaning=_TEXT, sources=_SOURCES)), "Terms that the text defines"),
+        thresholds=_about(
             _list(_object(quantity=_TEXT, value=_LITERAL, sources=_SOURCES)),
             "Every number and bound that the text sets",
         ),
         outputs=_object(names=_TEXTS, sources=_SOURCES),
-        background=_reported(_list({"type": "integer"}), "Numbers of the sentences that state no rule"),
+        background=_about(_list({"type": "integer"}), "Numbers of the sentences that state no rule"),
         **_NOTES,
     )
 )
@@ -199,7 +179,7 @@ GRAPH = _with_definitions(
                 name=_TEXT,
                 op=_enum(*OPERATIONS),
                 does=_TEXT,
-                uses=_reported(_TEXTS, "Names of steps, fields and inputs"),
+                uses=_about(_TEXTS, "Names of steps, fields and inputs"),
                 functions=_list(_enum(*FUNCTIONS)),
                 sources=_SOURCES,
             )
@@ -210,17 +190,17 @@ GRAPH = _with_definitions(
 SEED = _with_definitions(_object(steps=_list(_named("step")), output=_TEXTS, **_NOTES))
 REPAIR = _with_definitions(
     _object(
-        changes=_reported(_TEXTS, "What is changed and why, a line each"),
-        keywords=_reported(_TEXTS, "All of them, or empty for no change"),
-        reading=_reported(_list(_named("reading")), "One, or empty for no change"),
+        changes=_about(_TEXTS, "What is changed and why, a line each"),
+        keywords=_about(_TEXTS, "All of them, or empty for no change"),
+        reading=_about(_list(_named("reading")), "One, or empty for no change"),
         fields=_list(_named("field")),
         inputs=_list(_named("input")),
         parameters=_list(_named("parameter")),
         steps=_list(
-            _object(before=_reported(_TEXT, "The step that it goes in front of; empty to stay"), step=_named("step"))
+            _object(before=_about(_TEXT, "The step that it goes in front of; empty to stay"), step=_named("step"))
         ),
-        removed=_reported(_TEXTS, "Names of fields, inputs, parameters and steps to take out"),
-        output=_reported(_TEXTS, "All of them, or empty for no change"),
+        removed=_about(_TEXTS, "Names of fields, inputs, parameters and steps to take out"),
+        output=_about(_TEXTS, "All of them, or empty for no change"),
         **_NOTES,
     )
 )

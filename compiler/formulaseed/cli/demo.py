@@ -37,25 +37,21 @@ def demo() -> None:
     extractions = resource_folder("examples") / "extractions-g1a_v2.jsonl"
     seed = load_seed(seed_path)
     source = compile_seed(seed)
-    _heading(f"1. Compile {_short(seed_path)} ({seed.task_name}, {len(seed.program.steps)} steps)")
+    show(f"\n1. Compile {_short(seed_path)} ({seed.task_name}, {len(seed.program.steps)} steps)\n")
     warnings = summary(seed.diagnostics)
     show(f"   {len(source.splitlines())} lines of Python; {warnings or 'no warnings'}")
-    _heading("2. The module, from where the trust score is computed")
+    show("\n2. The module, from where the trust score is computed\n")
     show(_excerpt(source))
-    _heading(f"3. Run it on the restaurants of {_short(contexts)}, with recorded extractions")
+    show(f"\n3. Run it on the restaurants of {_short(contexts)}, with recorded extractions\n")
     results, texts = _results(seed, source, contexts, extractions)
     show(_table(results))
     worst = max(results, key=lambda result: result.steps[_SCORE] if result.steps else 0)
-    _heading(f"4. Why {worst.name} got its verdict")
+    show(f"\n4. Why {worst.name} got its verdict\n")
     show(_why(worst, texts))
     say("")
     show(f"What was extracted is in {_short(extractions)}; `formulaseed run --extractor` says who else can extract.")
     show(f"{time.perf_counter() - started:.1f} s, no network, no model.")
     sys.stdout.flush()
-
-
-def _heading(text: str) -> None:
-    show(f"\n{text}\n")
 
 
 def _short(path: Path) -> str:

@@ -21,12 +21,12 @@ from typing import TYPE_CHECKING, Any, NoReturn, TextIO
 import click
 
 from formulaseed.data.files import holds, replace_file
-from formulaseed.data.results import Failures
 from formulaseed.diagnostics.model import number_of, printable
 from formulaseed.diagnostics.render import render_text, summary
 from formulaseed.errors import FormulaSeedError, SeedError, UnreadableError
 
 if TYPE_CHECKING:
+    from formulaseed.data.results import Failures
     from formulaseed.pipeline import Analysis, Compilable
 
 INTERRUPTED = 130
@@ -128,6 +128,8 @@ def is_terminal(stream: TextIO | None = None) -> bool:
 @contextmanager
 def reported(failures: Failures | None = None) -> Iterator[Failures]:
     """Collect what fails, and list it when the work is over, also where it ends with an error."""
+    from formulaseed.data.results import Failures
+
     failures = failures or Failures()
     try:
         yield failures

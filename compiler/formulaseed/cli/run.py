@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 from click.core import ParameterSource
@@ -24,15 +24,15 @@ from formulaseed.data.results import (
     write_line,
 )
 from formulaseed.diagnostics.model import number_of
-from formulaseed.extract.agreement import Pair, measure, render, to_json
 from formulaseed.extract.base import SyncExtractor, TextExtractor, fields_of
-from formulaseed.extract.lexical import LexicalExtractor
-from formulaseed.extract.recorded import RecordedExtractor
 from formulaseed.ir import nodes
 from formulaseed.llm.calls import EFFORTS
 from formulaseed.runtime.evaluator import Evaluator
 from formulaseed.runtime.running import RunOptions, evaluate_lines
 from formulaseed.runtime.running import run as run_restaurants
+
+if TYPE_CHECKING:
+    from formulaseed.extract.agreement import Pair
 
 _ABOVE_ZERO = click.FloatRange(min=0, min_open=True)
 
@@ -201,6 +201,9 @@ def _source(contexts: str | None, restaurants: str | None, reviews: str | None) 
 def _extractor(
     name: str, program: nodes.Program, extractions: str | None, failures: Failures, strict: bool
 ) -> SyncExtractor:
+    from formulaseed.extract.lexical import LexicalExtractor
+    from formulaseed.extract.recorded import RecordedExtractor
+
     fields = fields_of(program)
     if name == "lexical":
         lexical = LexicalExtractor(fields)
@@ -223,6 +226,8 @@ def agreement(seed: str, contexts: str, extractions: str, form: str) -> None:
 
     Accuracy alone flatters where one value is common: compare it with the baseline, and read Cohen's kappa.
     """
+    from formulaseed.extract.agreement import measure, render, to_json
+
     program = load(seed, allow_edited=True).program
     with reported() as failures:
         pairs = _pairs(program, contexts, extractions, failures)
@@ -236,11 +241,8 @@ def agreement(seed: str, contexts: str, extractions: str, form: str) -> None:
 
 def _pairs(program: nodes.Program, contexts: str, extractions: str, failures: Failures) -> list[Pair]:
     """For each review with a recorded extraction, that and the lexical extractor's."""
-    fields = fields_of(program)
-    recorded = RecordedExtractor(fields, read_lines(extractions))
-    for place, reason in recorded.faults:
-        failures.add(place, reason)
-    extractor = TextExtractor("lexical", LexicalExtractor(fields).extract)
+    recorded = _extractor("recorded", program, extractions, failures, strict=False)
+    extractor = _extractor("lexical", program, None, failures, strict=False)
     pairs: list[Pair] = []
     for place, restaurant, _ in read_contexts(read_lines(contexts)):
         if not isinstance(restaurant, RestaurantRecord):

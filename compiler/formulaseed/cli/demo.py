@@ -92,17 +92,11 @@ def _table(results: list[Result]) -> str:
 def _why(result: Result, texts: dict[str, str]) -> str:
     steps, evidence = result.steps or {}, result.evidence or {}
     lines = [f"   {steps[_VERDICT]}: risk {steps[_SCORE]:.2f} of 20"]
-    lines += [f"   {name:<18} {_number(steps[name])}" for name in _WHY]
+    shown = {name: f"{value:.3f}" if isinstance(value, float) else value for name, value in steps.items()}
+    lines += [f"   {name:<18} {shown[name]}" for name in _WHY]
     for name in _COUNTS:
         for review_id in evidence.get(name, [])[:2]:
-            lines += ["", f"   {name}: review {review_id}", f"     {_quoted(texts.get(review_id, ''))}"]
+            text = one_line(texts.get(review_id, ""))
+            quote = text if len(text) <= _QUOTE else f"{text[:_QUOTE].rstrip()}…"
+            lines += ["", f"   {name}: review {review_id}", f"     “{quote}”"]
     return "\n".join(lines)
-
-
-def _number(value: object) -> str:
-    return f"{value:.3f}" if isinstance(value, float) else str(value)
-
-
-def _quoted(text: str) -> str:
-    line = one_line(text)
-    return f"“{line if len(line) <= _QUOTE else line[:_QUOTE].rstrip() + '…'}”"

@@ -19,7 +19,7 @@ from formulaseed.diagnostics.model import number_of
 from formulaseed.diagnostics.render import render_text, summary
 from formulaseed.draft.report import costs, estimate, report
 from formulaseed.draft.session import DraftResult, Session
-from formulaseed.draft.task import Task, read_task
+from formulaseed.draft.task import read_task
 from formulaseed.draft.transcript import LiveTransport, Settings, Transcript, recording, replaying
 from formulaseed.errors import DataError, FormulaSeedError
 from formulaseed.llm.calls import EFFORTS
@@ -54,7 +54,11 @@ def draft(task: str, out: str | None, force: bool, **given: Any) -> None:
             raise click.UsageError(f"--{name.replace('_', '-')} cannot be combined with --replay")
     if not (given["replay"] or given["dry_run"]):
         must_be_ready()
-    text = _task(task)
+    data, _ = read_bytes(task, limits.TASK_BYTES)
+    try:
+        text = read_task(data)
+    except DataError as error:
+        raise error.at(task) from None
     replayed = Transcript(Path(given["replay"])) if given["replay"] else None
     wanted = replayed.settings() if replayed else Settings(*(given[name] for name in _SETTINGS))
     kept, settings = _transcript(task, given, wanted)
@@ -100,14 +104,6 @@ _report = partial(say, err=True)
 
 def _is_given(name: str) -> bool:
     return click.get_current_context().get_parameter_source(name) is not ParameterSource.DEFAULT
-
-
-def _task(task: str) -> Task:
-    data, _ = read_bytes(task, limits.TASK_BYTES)
-    try:
-        return read_task(data)
-    except DataError as error:
-        raise error.at(task) from None
 
 
 def _transcript(task: str, given: dict[str, Any], wanted: Settings) -> tuple[Transcript | None, Settings]:

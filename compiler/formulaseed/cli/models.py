@@ -151,12 +151,12 @@ def info(path: str | None, form: str) -> None:
         return
     say(f"{found['path']}: {found['bytes']:,} bytes, version {found['version']}")
     for each in found["answers"]:
-        usage = each["usage"]
+        usage, last = each["usage"], time.strftime("%Y-%m-%d", time.gmtime(each["last"]))
         how = ", in batches" if each["batch"] else ""
         unusable = f", {each['unusable']:,} unusable" if each["unusable"] else ""
         say(
             f"{each['model']}{how}: {number_of(each['usable'], 'answer')}{unusable}; {usage.prompt:,} tokens in, "
-            f"{usage.cache_read:,} of them cached, {usage.output:,} out; last on {_day(each['last'])}"
+            f"{usage.cache_read:,} of them cached, {usage.output:,} out; last on {last}"
         )
     say("attempts: " + (", ".join(f"{n:,} {status}" for status, n in found["attempts"].items()) or "none"))
     say(f"spent: {cost_text(spent)} (prices of {prices.as_of})")
@@ -204,7 +204,3 @@ def prune(path: str | None, older_than: float | None, model: str | None, unusabl
         before = time.time() - older_than * 86_400 if older_than is not None else None
         gone = answers.prune(before=before, model=model, unusable=unusable)
     say(f"{number_of(gone, 'answer')} deleted", err=True)
-
-
-def _day(at: float) -> str:
-    return time.strftime("%Y-%m-%d", time.gmtime(at))

@@ -76,7 +76,14 @@ def reference(
             reference = replace(reference, generated_at=datetime.now(UTC).isoformat(timespec="seconds"))
         sys.exit(_json(reference, out, check))
     document = reference_json(reference)
-    text = _prompt(document, tokens) if form == "prompt" else reference_markdown(document)
+    if form == "markdown":
+        text = reference_markdown(document)
+    else:
+        try:
+            text = reference_prompt(document, tokens)
+        except BudgetError as error:
+            raise click.UsageError(f"--tokens {tokens} is too few: {error}") from None
+        say(f"about {estimated_tokens(text)} tokens", err=True)
     if check and out is not None:
         sys.exit(check_current(Path(out), text, "the command without --check"))
     write_out(text, out)
@@ -109,15 +116,6 @@ def _reference(
     from formulaseed.loading import load_seed
 
     return restaurant_reference(load_seed(seed).program)
-
-
-def _prompt(document: dict[str, Any], tokens: int | None) -> str:
-    try:
-        text = reference_prompt(document, tokens)
-    except BudgetError as error:
-        raise click.UsageError(f"--tokens {tokens} is too few: {error}") from None
-    say(f"about {estimated_tokens(text)} tokens", err=True)
-    return text
 
 
 def _json(reference: Reference, out: str | None, check: bool) -> int:

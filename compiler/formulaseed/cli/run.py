@@ -155,8 +155,9 @@ def run(
         from formulaseed.cli.models import ask, not_ready_to_ask
 
         not_ready = not_ready_to_ask(model_options)
-    else:
-        _only_for_models(model_options)
+    for name in model_options if extractor != "anthropic" else ():
+        if click.get_current_context().get_parameter_source(name) is not ParameterSource.DEFAULT:
+            raise click.UsageError(f"--{name.replace('_', '-')} goes with --extractor anthropic")
     loaded = load(seed, allow_edited=allow_edited)
     evaluator, program = loaded.evaluator, loaded.program
     options = RunOptions(on_error, trace, limit, parameters_of(evaluator, params), program.review_handling)
@@ -180,14 +181,6 @@ def closing_line(counted: ResultCounts, failures: Failures, extractor: str) -> s
     """Return a run's counts on one line."""
     reviews = f"{counted.relevant} of {number_of(counted.total, 'review')} relevant, {counted.extracted} extracted"
     return f"{counted.summary()}{failures.summary()}; {reviews} ({extractor})"
-
-
-def _only_for_models(options: dict[str, Any]) -> None:
-    """Refuse options that only a model run has."""
-    ctx = click.get_current_context()
-    for name in options:
-        if ctx.get_parameter_source(name) is not ParameterSource.DEFAULT:
-            raise click.UsageError(f"--{name.replace('_', '-')} goes with --extractor anthropic")
 
 
 def _source(contexts: str | None, restaurants: str | None, reviews: str | None) -> Source:

@@ -24,7 +24,7 @@ def read_bytes(given: str | os.PathLike[str], most: int, *, regular: bool = Fals
     name = os.fspath(given)
     path = Path(name) if name != "-" else None
     try:
-        data = _read_stdin(most) if path is None else _read(path, most, regular)
+        data = _read(path, most, regular) if path else sys.stdin.buffer.read(most + 1) if sys.stdin else b""
     except (OSError, ValueError) as error:
         raise UnreadableError(f"cannot read {name}: {reason_of(error)}") from None
     if name.endswith(".gz") and len(data) <= most:
@@ -91,10 +91,6 @@ def replace_file(path: Path, text: str, *, through_link: bool = True) -> None:
 def shown_bytes(count: int) -> str:
     """Return a limit for people: `64 MiB`."""
     return f"{count // 1024**2} MiB" if count >= 1024**2 else f"{count:,} bytes"
-
-
-def _read_stdin(most: int) -> bytes:
-    return sys.stdin.buffer.read(most + 1) if sys.stdin is not None else b""
 
 
 def _read(path: Path, most: int, regular: bool) -> bytes:

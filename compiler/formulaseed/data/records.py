@@ -180,11 +180,7 @@ def _reported(error: ValidationError) -> str:
         place = ""
         for step in fault["loc"]:
             place += f"[{step}]" if isinstance(step, int) else f".{step}" if place else str(step)
-        what = _WORDS.get(fault["type"]) or _plain(fault["msg"])
+        said = fault["msg"].removeprefix("Value error, ")
+        what = _WORDS.get(fault["type"]) or said[:1].lower() + said[1:]
         parts.append(f"`{place}` {what}" if place else what)
     return "; ".join(parts[:5]) + (f"; and {len(parts) - 5} more" if len(parts) > 5 else "")
-
-
-def _plain(message: str) -> str:
-    message = message.removeprefix("Value error, ")
-    return message[:1].lower() + message[1:]

@@ -18,7 +18,7 @@ from formulaseed.diagnostics.model import number_of, printable
 from formulaseed.diagnostics.render import summary
 from formulaseed.draft.conversion import parts_of
 from formulaseed.draft.prompts import MAX_TOKENS, REPAIR, STAGES, Stage, sentences, shown, system_prompt
-from formulaseed.draft.session import CallUsage, DraftResult, RepairRound
+from formulaseed.draft.session import CallUsage, DraftResult
 from formulaseed.draft.task import Sentence, Task
 from formulaseed.draft.transcript import Settings
 from formulaseed.llm.calls import Usage
@@ -103,7 +103,7 @@ def report(drafted: DraftResult, usages: Sequence[CallUsage], prices: Prices) ->
         "Parts that cite no sentence": found.unsourced,
         "Unknown sentences cited": (f"{n} by {name}" for name, n in found.unknown),
         "Sentences that state no rule, as the model says": _quoted(found.background),
-        "Repairs": (_repair(n, one) for n, one in enumerate(drafted.rounds, 1)),
+        "Repairs": (f"{n}: {one}" for n, one in enumerate(drafted.rounds, 1)),
         "Calls": costs(usages, prices),
     }
     for title, items in sections.items():
@@ -127,13 +127,6 @@ def _in_and_out(usage: Usage) -> str:
 
 def _quoted(sentences: Iterable[Sentence]) -> Iterator[str]:
     return (f"line {sentence.line}: {sentence.text}" for sentence in sentences)
-
-
-def _repair(number: int, one: RepairRound) -> str:
-    if one.after is None:
-        return f"{number}: no result: {one.fault}"
-    kept = "accepted" if one.is_accepted else "not accepted"
-    return f"{number}: {one.before}; then {one.after}; {kept}: {' '.join(one.changes)}".rstrip(": ")
 
 
 @dataclass(frozen=True, slots=True)

@@ -49,6 +49,12 @@ class RepairRound:
     def is_accepted(self) -> bool:
         return self.after is not None and self.after < self.before
 
+    def __str__(self) -> str:
+        if self.after is None:
+            return f"no result: {self.fault}"
+        kept = "accepted" if self.is_accepted else "not accepted"
+        return f"{self.before}; then {self.after}; {kept}: {' '.join(self.changes)}".rstrip(": ")
+
 
 @dataclass(frozen=True, slots=True)
 class DraftResult:

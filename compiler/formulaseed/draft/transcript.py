@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -268,8 +269,10 @@ def recording(inner: Ask, transcript: Transcript, settings: Settings) -> Ask:
         found = transcript.exchange(name)
         if found is not None:
             found.must_be(name, call)
-            if _is_usable(found):
-                return found
+            with suppress(UnusableAnswer):
+                read_answer(found.answer.text, found.call.schema)
+                if not found.answer.fault:
+                    return found
             transcript.set_aside(name)
             if found.answer.stop_reason == "max_tokens":
                 call = replace(call, max_tokens=min(MOST_TOKENS, 2 * found.call.max_tokens))
@@ -279,11 +282,3 @@ def recording(inner: Ask, transcript: Transcript, settings: Settings) -> Ask:
         return exchange
 
     return ask
-
-
-def _is_usable(exchange: Exchange) -> bool:
-    try:
-        read_answer(exchange.answer.text, exchange.call.schema)
-    except UnusableAnswer:
-        return False
-    return not exchange.answer.fault

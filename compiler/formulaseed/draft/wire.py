@@ -74,7 +74,8 @@ def step_schema() -> Schema:
     """Return the schema of a step: one of the operations of the table; those with the same values share one."""
     alike: dict[str, tuple[Schema, list[str]]] = {}
     for name, operation in OPERATIONS.items():
-        values = _values_of(operation)
+        keys = {key.name: key for key in operation.keys}
+        values = {name: _value(keys[name]) if name in keys else _LITERAL for name in step_keys(operation)}
         alike.setdefault(json.dumps(values), (values, []))[1].append(name)
     return {
         "anyOf": [_object(name=_TEXT, op=_enum(*names), **values, sources=_SOURCES) for values, names in alike.values()]
@@ -85,11 +86,6 @@ def step_keys(operation: OperationSpec) -> tuple[str, ...]:
     """Return the keys of an operation on the wire: conditions are in `where` alone, a field is a formula, `else` a key."""
     kept = [key for key in operation.keys if key.kind != "bare conditions" and key.name != "field"]
     return tuple(name for key in kept for name in ((key.name, "else") if key.kind == "rules" else (key.name,)))
-
-
-def _values_of(operation: OperationSpec) -> Schema:
-    keys = {key.name: key for key in operation.keys}
-    return {name: _value(keys[name]) if name in keys else _LITERAL for name in step_keys(operation)}
 
 
 def _value(key: Key) -> Schema:

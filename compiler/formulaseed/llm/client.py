@@ -219,7 +219,7 @@ def connect(limits: Limits, *middleware: Any) -> AsyncAnthropic:
         raise CallFailed(message, is_final=True) from None
     except Exception as error:
         raise CallFailed(f"the Anthropic client cannot start: {_line(error)}", is_final=True) from None
-    if not _has_credentials(sdk):
+    if sdk.credentials is None and not {"authorization", "x-api-key"} & {name.lower() for name in sdk.default_headers}:
         message = "the Anthropic client finds no credentials; set `ANTHROPIC_API_KEY`"
         raise CallFailed(message, is_final=True)
     return sdk
@@ -232,13 +232,6 @@ def must_be_ready() -> None:
     except CallFailed as error:
         raise NotReady(str(error)) from None
     asyncio.run(sdk.close())
-
-
-def _has_credentials(sdk: AsyncAnthropic) -> bool:
-    """Whether the client has credentials: a provider, or one of the headers that requests need."""
-    return sdk.credentials is not None or any(
-        name.lower() in ("authorization", "x-api-key") for name in sdk.default_headers
-    )
 
 
 def failure_of(error: Exception, attempts: int = 0) -> CallFailed:

@@ -139,9 +139,13 @@ def _result(
     place, restaurant, relevant = prepared.place, prepared.restaurant, prepared.relevant
     if not isinstance(restaurant, RestaurantRecord):
         return _unusable(evaluator, place, prepared.business_id, restaurant, failures)
-    answers = iter(extracted)
+    answers, handling = iter(extracted), options.review_handling
+    most = handling.max_length if handling is not None else 0
+    too_long = "it has {} characters, and the seed rejects reviews over {}"
     extractions = [
-        next(answers) if text is not None else Extraction(review.review_id, None, _too_long(review, options))
+        next(answers)
+        if text is not None
+        else Extraction(review.review_id, None, too_long.format(len(review.text), most))
         for review, text in zip(relevant, prepared.texts, strict=True)
     ]
     failed = [extraction for extraction in extractions if extraction.fields is None]
@@ -213,8 +217,3 @@ def _reported(failed: Sequence[Extraction]) -> Iterator[tuple[str, str]]:
 
 def _some(ids: Sequence[str]) -> str:
     return ", ".join(ids[:3]) + (", …" if len(ids) > 3 else "")
-
-
-def _too_long(review: ReviewRecord, options: RunOptions) -> str:
-    most = options.review_handling.max_length if options.review_handling else 0
-    return f"it has {len(review.text)} characters, and the seed rejects reviews over {most}"

@@ -70,9 +70,8 @@ def _results(seed: FormulaSeed, source: str, contexts: Path, extractions: Path) 
     evaluator = Evaluator(module_from_source(source, "demo"))
     extractor = RecordedExtractor(fields_of(seed.program), read_lines(str(extractions)))
     restaurants = list(read_contexts(read_lines(str(contexts))))
-    texts = {
-        r.review_id: r.text for _, found, _ in restaurants if isinstance(found, RestaurantRecord) for r in found.reviews
-    }
+    known = (found for _, found, _ in restaurants if isinstance(found, RestaurantRecord))
+    texts = {review.review_id: review.text for found in known for review in found.reviews}
     with reported() as failures:
         return list(run(evaluator, extractor, restaurants, RunOptions(trace=True), failures)), texts
 

@@ -86,8 +86,4 @@ def _graph(given: str | os.PathLike[str] | Mapping[str, Any]) -> Mapping[str, li
     value = dict(given) if isinstance(given, Mapping) else read_json(given)
     if not isinstance(value, dict):
         raise DataError('a social graph is an object, {"friend_graph": {…}}', name)
-    try:
-        graph: SocialGraph = SocialGraph.read(value)
-    except DataError as error:
-        raise error.at(name) from None
-    return graph.friend_graph
+    return SocialGraph.read(value, name).friend_graph

@@ -6,7 +6,7 @@ Fields that are not listed are kept, since a seed may declare them.
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
@@ -24,12 +24,12 @@ class Record(BaseModel):
     model_config = ConfigDict(strict=True, extra="allow", frozen=True)
 
     @classmethod
-    def read(cls, value: dict[str, Any]) -> Any:
-        """The record. Raises `DataError` that names every field at fault."""
+    def read(cls, value: Any, where: str = "") -> Self:
+        """Return the record of a JSON value. Raises `DataError` that names every field at fault."""
         try:
             return cls.model_validate(value)
         except ValidationError as error:
-            raise DataError(_reported(error)) from None
+            raise DataError(_reported(error), where) from None
 
     @model_validator(mode="before")
     @classmethod

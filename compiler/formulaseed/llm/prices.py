@@ -12,7 +12,6 @@ from pathlib import Path
 
 from formulaseed.data.files import read_json
 from formulaseed.data.records import Amount, PositiveAmount, Record
-from formulaseed.errors import DataError
 from formulaseed.llm.calls import Attempt, Call, Usage
 
 _OWN = Path(__file__).with_name("prices.json")
@@ -56,12 +55,7 @@ def read_prices(path: str | Path | None = None) -> Prices:
     Raises `UnreadableError` where there is none, `DataError` where it is not of that form.
     """
     file = Path(path) if path is not None else _OWN
-    given = read_json(file)
-    try:
-        prices: Prices = Prices.read(given)
-    except DataError as error:
-        raise error.at(str(file)) from None
-    return prices
+    return Prices.read(read_json(file), str(file))
 
 
 def cost_text(cost: float | None) -> str:

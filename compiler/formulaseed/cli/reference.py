@@ -22,7 +22,7 @@ from formulaseed.cli.output import (
     strict_option,
     write_out,
 )
-from formulaseed.data.files import json_value, read_json, replace_file
+from formulaseed.data.files import json_value, read_bytes, replace_file
 from formulaseed.diagnostics.model import Problems, strictly
 from formulaseed.diagnostics.render import render_text, summary
 from formulaseed.errors import DataError, EvaluationError, SeedError
@@ -273,11 +273,11 @@ def _values(text: str | None) -> Mapping[str, Any] | None:
     if text is None:
         return None
     if text.startswith("@"):
-        found = read_json(text[1:])
-    elif len(text) > _MOST:
+        data, _ = read_bytes(text[1:], _MOST)
+        text = data.decode("utf-8-sig", "replace")
+    if len(text) > _MOST:
         raise DataError(f"--vars has more than {_MOST} characters")
-    else:
-        found = json_value(text, "--vars")
+    found = json_value(text, "--vars")
     if not isinstance(found, dict):
         raise DataError(f'--vars must be an object such as {{"ram_gb": 16}}, not {text[:40]}')
     return found

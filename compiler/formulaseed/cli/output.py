@@ -100,13 +100,13 @@ def report_warnings(seed: Compilable[Any] | Analysis[Any, Any]) -> None:
         say(f"{name}: {summary(seed.diagnostics)}; see `formulaseed check {name}`", err=True)
 
 
-def write_out(text: str, out: str | None) -> None:
-    """Write a file and name it; without a file, write to standard output."""
+def write_out(text: str, out: str | None, note: str = "") -> None:
+    """Write a file and name it, with a note; without a file, write to standard output."""
     if out is None:
         emit(text)
     else:
         replace_file(Path(out), text)
-        say(out)
+        say(f"{out}: {note}" if note else out)
 
 
 def check_current(path: Path, text: str, fix: str, stale: str = "stale") -> int:

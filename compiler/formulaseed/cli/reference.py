@@ -124,7 +124,7 @@ def _json(reference: Reference, out: str | None, check: bool) -> int:
     if out is None or not Path(out).exists():
         if check and out is not None:
             return check_current(Path(out), text, "the command without --check")
-        write_out(text, out)
+        write_out(text, out, f"version {reference.version}")
         return 0
     before, _, written = _read(out)
     found = change(before, written, reference, reference_json(reference))

@@ -8,13 +8,11 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from formulaseed import load_evaluator, load_seed
-from formulaseed.data.contexts import read_contexts
-from formulaseed.data.jsonl import read_lines
+from formulaseed.data.jsonl import read_contexts, read_lines
 from formulaseed.data.results import Failures, Result
 from formulaseed.extract.base import TextExtractor, fields_of
 from formulaseed.extract.lexical import LexicalExtractor
-from formulaseed.runtime.evaluation import evaluate_lines
-from formulaseed.runtime.running import RunOptions, run
+from formulaseed.runtime.running import RunOptions, evaluate_lines, run
 from measure import Call, shortest
 from tables import Line, table
 

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 import anthropic  # noqa: F401  # so that no forked process has to import it
-import formulaseed.cli.model_run
+import formulaseed.cli.models
 from formulaseed.cli.main import main
 
 
@@ -79,7 +79,7 @@ def run(arguments: list[str], log: Path) -> None:
 
 
 if __name__ == "__main__":
-    assert formulaseed.cli.model_run
+    assert formulaseed.cli.models
     signal.signal(signal.SIGINT, signal.default_int_handler)
     given = json.load(sys.stdin)
     sys.argv[1:] = [*given["arguments"], "--dry-run"]  # imports and reads all that the forked ones will need

@@ -13,13 +13,10 @@ from drafts import CONDITIONS, GRAPH, RECORDED, TASK, changed_seed, files, good_
 from formulaseed.draft.conversion import drafted
 from formulaseed.draft.prompts import REPAIR as REPAIR_STAGE
 from formulaseed.draft.prompts import STAGES, sentences, shown, system_prompt
-from formulaseed.draft.repair import check
-from formulaseed.draft.report import report
-from formulaseed.draft.session import DraftResult, Session
+from formulaseed.draft.report import report, trace
+from formulaseed.draft.session import DraftResult, Session, check
 from formulaseed.draft.task import Task, read_task
-from formulaseed.draft.traceability import trace
-from formulaseed.draft.transcript import Exchange, Transcript, exchange_of
-from formulaseed.draft.transports import RecordingTransport
+from formulaseed.draft.transcript import Exchange, Transcript, exchange_of, recording
 from formulaseed.errors import DataError
 from formulaseed.llm.calls import Call
 from formulaseed.llm.prices import read_prices
@@ -58,18 +55,14 @@ def test_the_recorded_transcript_is_as_this_version_would_write_it(
     """The hand-written answers, with the prompts, schemas, diagnostics and the report that are made now."""
     recorded = Transcript(RECORDED)
 
-    class Again:
-        def ask(self, name: str, call: Call) -> Exchange:
-            found = recorded.exchange(name)
-            assert found is not None
-            return Exchange(call, found.answer)
-
-        def keep(self, name: str, diagnostics: list[dict[str, Any]]) -> None:
-            """The transcript around it keeps them."""
+    def again(name: str, call: Call) -> Exchange:
+        found = recorded.exchange(name)
+        assert found is not None
+        return Exchange(call, found.answer)
 
     made = Transcript(tmp_path)
     settings = recorded.settings()
-    session = Session(G1A, RecordingTransport(Again(), made, settings), settings, lambda _: None)
+    session = Session(G1A, recording(again, made, settings), settings, lambda _: None, made.keep)
     made.write_text("report.md", report(session.run(), session.usage, read_prices()))
     assert [*files(tmp_path)] == [name for name in files(RECORDED) if name != "README.md"]
     for name, data in files(tmp_path).items():
@@ -156,7 +149,7 @@ def test_long_texts_take_no_time(piece: str) -> None:
 
 
 def done(conditions: dict[str, Any], seed: dict[str, Any]) -> DraftResult:
-    return DraftResult(G1A, conditions, GRAPH, check(drafted(conditions, seed), G1A), (), (), ())
+    return DraftResult(G1A, GRAPH, check(drafted(conditions, seed), G1A), (), (), ())
 
 
 def test_what_is_lost_or_added_is_told() -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from formulaseed import load_seed
-from formulaseed.data.extractions import FieldValue, ReviewInput
+from formulaseed.data.results import FieldValue, ReviewInput
 from formulaseed.errors import DataError
 from formulaseed.extract.base import TextExtractor, fields_of
 from formulaseed.extract.fields import Field, FieldType, legal

@@ -6,7 +6,7 @@ import asyncio
 import signal
 
 import pytest
-from formulaseed.llm.loop import InterruptibleLoop
+from formulaseed.llm.limiter import InterruptibleLoop
 
 
 async def answered(value: int, ticks: int = 0) -> int:

@@ -12,7 +12,7 @@ import pytest
 pytest.importorskip("anthropic", reason="the extra `llm` is not installed")
 
 from asking import MODEL, Kitchen, command, questionnaire, restaurant, restaurants, seed
-from formulaseed.data.extractions import ReviewInput
+from formulaseed.data.results import ReviewInput
 from formulaseed.extract.model.answers import AnswerCache, unanswered
 from formulaseed.extract.model.batch import BatchRun
 from formulaseed.extract.model.store import Store

@@ -17,7 +17,7 @@ import pytest
 pytest.importorskip("anthropic", reason="the extra `llm` is not installed")
 
 from asking import FIELDS, MODEL, Kitchen, command, questionnaire, restaurant, restaurants, seed
-from formulaseed.cli import progress
+from formulaseed.cli import output
 from helpers import write_json, write_lines
 from loopback import Loopback, loopback
 from loopback_script import MESSAGES, Script
@@ -281,7 +281,7 @@ def test_progress_is_plain_lines_with_rate_cost_and_time_left(
     kitchen: Kitchen, server: Loopback, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Off a terminal a line now and then; with --quiet only the closing lines."""
-    monkeypatch.setattr(progress, "_SECONDS_BETWEEN_LINES", 0.0)
+    monkeypatch.setattr(output, "_SECONDS_BETWEEN_LINES", 0.0)
     server.reset(delay=0.01)
     kitchen.prepare(restaurants(5, 4))
     done = kitchen.run("--concurrency", 2)

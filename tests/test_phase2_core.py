@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from asking import FIELDS, MODEL, questionnaire, seed
-from formulaseed.data.extractions import Quote, ReviewInput
+from formulaseed.data.results import Quote, ReviewInput
 from formulaseed.errors import DataError, UnreadableError
 from formulaseed.extract.model.prompting import PromptSpec, Values, find_quote, majority
 from formulaseed.extract.model.usage import PassAgreement
@@ -337,7 +337,7 @@ def test_no_call_costs_more_than_its_bound(text: str) -> None:
 
 def test_a_budget_waits_for_calls_under_way_and_never_for_ever() -> None:
     """A call that does not fit beside others waits for them to end; one that fits with none is refused at once."""
-    prices = Prices("", {MODEL: Price(1.0, 0.0)}, 1.0, 1.0, 0.5)
+    prices = Prices(models={MODEL: Price(input=1.0, output=0.0)}, per_tokens=1, cache_write=1.0)
     bound = prices.at_most(call()) or 0.0
 
     async def scenario() -> list[str]:
@@ -363,7 +363,7 @@ def test_a_budget_waits_for_calls_under_way_and_never_for_ever() -> None:
 
 def test_an_attempt_without_an_answer_counts_with_all_it_may_have_cost() -> None:
     """A 429 costs nothing; a connection that broke may have cost the whole call, so the next one is not sent."""
-    prices = Prices("", {MODEL: Price(1.0, 0.0)}, 1.0, 1.0, 0.5)
+    prices = Prices(models={MODEL: Price(input=1.0, output=0.0)}, per_tokens=1, cache_write=1.0)
     bound = prices.at_most(call()) or 0.0
 
     async def scenario() -> None:

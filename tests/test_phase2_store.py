@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 from asking import MODEL, Kitchen, command, questionnaire, restaurant, restaurants, seed
-from formulaseed.data.extractions import ReviewInput
+from formulaseed.data.results import ReviewInput
 from formulaseed.extract.model.answers import AnswerCache
 from formulaseed.extract.model.store import MIGRATIONS, Store, StoredAnswer, StoreError, default_path
 from formulaseed.extract.model.usage import UsageStats

@@ -14,7 +14,7 @@ from formulaseed.backends.python import expressions, names, plan, render, statem
 from formulaseed.backends.python.code import Code
 from formulaseed.backends.python.seal import sealed
 from formulaseed.backends.python.verify import verify, verify_source
-from formulaseed.cli.compile import command
+from formulaseed.cli.seeds import compile as command
 from formulaseed.errors import SeedError
 from formulaseed.loading import compile_seed
 from formulaseed.runtime import loading

@@ -14,7 +14,7 @@ from formulaseed.backends.python import dialects, names, prelude, render, reques
 from formulaseed.backends.python.code import Code
 from formulaseed.backends.python.dialects import REQUESTS, SEEDS, Dialect
 from formulaseed.backends.python.verify import verify, verify_source
-from formulaseed.cli.compile import command
+from formulaseed.cli.seeds import compile as command
 from formulaseed.errors import SeedError
 from formulaseed.ir import attributes
 from formulaseed.loading import compile_seed, load_requests

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from asking import command, restaurant
-from formulaseed.cli import progress, validate
+from formulaseed.cli import output, requests
 from formulaseed.cli.main import _COMMANDS
 from helpers import EXAMPLES, ROOT, formulaseed, tiny_row, tiny_rows, tiny_seed, write_json, write_lines
 
@@ -183,7 +183,7 @@ def test_an_interrupted_command_ends_with_status_130(tmp_path: Path, monkeypatch
     def interrupt(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("formulaseed.cli.check.analyse_file", interrupt)
+    monkeypatch.setattr("formulaseed.cli.seeds.analyse_file", interrupt)
     done = command("check", "x.json", cwd=tmp_path, env={})
     assert (done.status, done.out, done.err.strip()) == (130, "", "formulaseed: interrupted")
 
@@ -197,7 +197,7 @@ def test_an_internal_error_is_one_line_and_a_traceback_where_it_is_wanted(
     def fail(*_: object) -> None:
         raise ZeroDivisionError("a bug")
 
-    monkeypatch.setattr("formulaseed.cli.check.analyse_file", fail)
+    monkeypatch.setattr("formulaseed.cli.seeds.analyse_file", fail)
     done = command("check", "x.json", cwd=tmp_path, env={"FORMULASEED_DEBUG": debug})
     *before, last = done.err.strip().splitlines()
     assert (done.status, last.startswith("formulaseed: internal error: ZeroDivisionError: a bug; ")) == (1, True)
@@ -215,9 +215,9 @@ def test_a_progress_bar_shows_names_as_they_are(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setenv("COLUMNS", "200")
     for note in ("[/nothing] \x1b]0;owned\x07 \u202e", "[bold]\nfaked"):
-        with redirect_stderr(shown), progress.progress("restaurant", 2) as bar:
+        with redirect_stderr(shown), output.progress("restaurant", 2) as bar:
             bar.advance(note)
-        with redirect_stderr(shown), progress.progress("restaurant", 2) as bar:
+        with redirect_stderr(shown), output.progress("restaurant", 2) as bar:
             bar.show(note)
     for seen in (r"[/nothing] \x1b]0;owned\x07 \u202e", r"[bold]\nfaked"):
         assert shown.getvalue().count(seen) >= 2
@@ -227,10 +227,10 @@ def test_a_progress_bar_shows_names_as_they_are(monkeypatch: pytest.MonkeyPatch)
 def test_a_table_of_requests_shows_names_as_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
     """The same for the report of `validate`, also where it is a table."""
     shown = io.StringIO()
-    monkeypatch.setattr(validate, "is_terminal", lambda _: True)
-    told = validate.ReportedRequest("R1", "ok", f"[/x] {EVIL}", EVIL, (EVIL,))
+    monkeypatch.setattr(requests, "is_terminal", lambda _: True)
+    told = requests.ReportedRequest("R1", "ok", f"[/x] {EVIL}", EVIL, (EVIL,))
     with redirect_stderr(shown):
-        validate.Report(on_error=True).group(EVIL, [told])
+        requests.print_group(EVIL, [told], on_error=True)
     assert is_tame(shown.getvalue()), shown.getvalue()
 
 

@@ -497,12 +497,12 @@ def test_a_restaurant_with_a_bad_review_is_left_out(files: tuple[Path, Path], tm
 @pytest.mark.parametrize(
     ("content", "reason"),
     [
-        ("{", ":1:2: no JSON"),
+        ("{", ":1:2: not JSON"),
         ("[]", "a social graph is an object"),
         ("{}", "`friend_graph` is missing"),
         ('{"friend_graph": {"Ana": "Ben"}}', "`friend_graph.Ana` must be a list"),
         ('{"friend_graph": {"Ana": [1]}}', "`friend_graph.Ana[0]` must be a string"),
-        ("[" * 100_000, "no JSON"),
+        ("[" * 100_000, "not JSON"),
     ],
 )
 def test_a_bad_social_graph_is_refused(content: str, reason: str, files: tuple[Path, Path], tmp_path: Path) -> None:

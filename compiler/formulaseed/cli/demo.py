@@ -8,12 +8,10 @@ from pathlib import Path
 
 import click
 
-from formulaseed.cli.common import reported
-from formulaseed.cli.output import say, show
-from formulaseed.data.contexts import read_contexts
-from formulaseed.data.jsonl import read_lines
+from formulaseed.cli.output import reported, say, show
+from formulaseed.data.jsonl import read_contexts, read_lines
 from formulaseed.data.records import RestaurantRecord
-from formulaseed.data.results import Failures, Result
+from formulaseed.data.results import Result
 from formulaseed.diagnostics.model import one_line
 from formulaseed.diagnostics.render import summary
 from formulaseed.extract.base import fields_of
@@ -31,7 +29,7 @@ _QUOTE = 150
 
 
 @click.command("demo")
-def command() -> None:
+def demo() -> None:
     """Run the whole pipeline on the examples: compile a task, show the module, run it, explain a verdict."""
     started = time.perf_counter()
     seed_path = resource_folder("tasks") / "g1a_v2" / "seed.json"
@@ -39,25 +37,21 @@ def command() -> None:
     extractions = resource_folder("examples") / "extractions-g1a_v2.jsonl"
     seed = load_seed(seed_path)
     source = compile_seed(seed)
-    _heading(f"1. Compile {_short(seed_path)} ({seed.task_name}, {len(seed.program.steps)} steps)")
+    show(f"\n1. Compile {_short(seed_path)} ({seed.task_name}, {len(seed.program.steps)} steps)\n")
     warnings = summary(seed.diagnostics)
     show(f"   {len(source.splitlines())} lines of Python; {warnings or 'no warnings'}")
-    _heading("2. The module, from where the trust score is computed")
+    show("\n2. The module, from where the trust score is computed\n")
     show(_excerpt(source))
-    _heading(f"3. Run it on the restaurants of {_short(contexts)}, with recorded extractions")
+    show(f"\n3. Run it on the restaurants of {_short(contexts)}, with recorded extractions\n")
     results, texts = _results(seed, source, contexts, extractions)
     show(_table(results))
     worst = max(results, key=lambda result: result.steps[_SCORE] if result.steps else 0)
-    _heading(f"4. Why {worst.name} got its verdict")
+    show(f"\n4. Why {worst.name} got its verdict\n")
     show(_why(worst, texts))
     say("")
     show(f"What was extracted is in {_short(extractions)}; `formulaseed run --extractor` says who else can extract.")
     show(f"{time.perf_counter() - started:.1f} s, no network, no model.")
     sys.stdout.flush()
-
-
-def _heading(text: str) -> None:
-    show(f"\n{text}\n")
 
 
 def _short(path: Path) -> str:
@@ -76,29 +70,20 @@ def _results(seed: FormulaSeed, source: str, contexts: Path, extractions: Path) 
     evaluator = Evaluator(module_from_source(source, "demo"))
     extractor = RecordedExtractor(fields_of(seed.program), read_lines(str(extractions)))
     restaurants = list(read_contexts(read_lines(str(contexts))))
-    texts = {
-        r.review_id: r.text for _, found, _ in restaurants if isinstance(found, RestaurantRecord) for r in found.reviews
-    }
-    failures = Failures()
-    with reported(failures):
+    known = (found for _, found, _ in restaurants if isinstance(found, RestaurantRecord))
+    texts = {review.review_id: review.text for found in known for review in found.reviews}
+    with reported() as failures:
         return list(run(evaluator, extractor, restaurants, RunOptions(trace=True), failures)), texts
 
 
 def _table(results: list[Result]) -> str:
-    rows = [("restaurant", "reviews", "relevant", "incidents", "trust", "risk", "verdict")]
+    rows: list[tuple[str, ...]] = [("restaurant", "reviews", "relevant", "incidents", "trust", "risk", "verdict")]
     for result in sorted(results, key=lambda r: -r.output[_SCORE] if r.output else 0):
         if result.output is not None and result.reviews is not None:
             name, reviews, output = result.name or result.business_id, result.reviews, result.output
-            scores = (f"{output['TRUST_SCORE']:.2f}", f"{output[_SCORE]:.2f}", str(output[_VERDICT]))
-            rows.append(
-                (
-                    name,
-                    str(reviews.total),
-                    str(reviews.relevant),
-                    str(output["N_TOTAL_INCIDENTS"]),
-                    *scores,
-                )
-            )
+            counts = (reviews.total, reviews.relevant, output["N_TOTAL_INCIDENTS"])
+            scores = (f"{output['TRUST_SCORE']:.2f}", f"{output[_SCORE]:.2f}", output[_VERDICT])
+            rows.append((name, *map(str, (*counts, *scores))))
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return "\n".join("   " + "  ".join(map(str.ljust, row, widths)).rstrip() for row in rows)
 
@@ -106,17 +91,11 @@ def _table(results: list[Result]) -> str:
 def _why(result: Result, texts: dict[str, str]) -> str:
     steps, evidence = result.steps or {}, result.evidence or {}
     lines = [f"   {steps[_VERDICT]}: risk {steps[_SCORE]:.2f} of 20"]
-    lines += [f"   {name:<18} {_number(steps[name])}" for name in _WHY]
+    shown = {name: f"{value:.3f}" if isinstance(value, float) else value for name, value in steps.items()}
+    lines += [f"   {name:<18} {shown[name]}" for name in _WHY]
     for name in _COUNTS:
         for review_id in evidence.get(name, [])[:2]:
-            lines += ["", f"   {name}: review {review_id}", f"     {_quoted(texts.get(review_id, ''))}"]
+            text = one_line(texts.get(review_id, ""))
+            quote = text if len(text) <= _QUOTE else f"{text[:_QUOTE].rstrip()}…"
+            lines += ["", f"   {name}: review {review_id}", f"     “{quote}”"]
     return "\n".join(lines)
-
-
-def _number(value: object) -> str:
-    return f"{value:.3f}" if isinstance(value, float) else str(value)
-
-
-def _quoted(text: str) -> str:
-    line = one_line(text)
-    return f"“{line if len(line) <= _QUOTE else line[:_QUOTE].rstrip() + '…'}”"

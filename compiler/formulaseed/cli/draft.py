@@ -12,20 +12,19 @@ import click
 from click.core import ParameterSource
 
 from formulaseed import limits
-from formulaseed.cli.common import prices_for
-from formulaseed.cli.output import INTERRUPTED, emit, replace_file, say, show
-from formulaseed.data.files import holds, read_bytes
+from formulaseed.cli.inputs import prices_for
+from formulaseed.cli.output import INTERRUPTED, emit, say, show
+from formulaseed.data.files import holds, read_bytes, replace_file
 from formulaseed.diagnostics.model import number_of
 from formulaseed.diagnostics.render import render_text, summary
 from formulaseed.draft.report import costs, estimate, report
 from formulaseed.draft.session import DraftResult, Session
-from formulaseed.draft.task import Task, read_task
-from formulaseed.draft.transcript import Settings, Transcript
-from formulaseed.draft.transports import LiveTransport, RecordingTransport, ReplayTransport, Transport
+from formulaseed.draft.task import read_task
+from formulaseed.draft.transcript import LiveTransport, Settings, Transcript, recording, replaying
 from formulaseed.errors import DataError, FormulaSeedError
 from formulaseed.llm.calls import EFFORTS
 from formulaseed.llm.client import must_be_ready
-from formulaseed.llm.prices import Budget, Prices
+from formulaseed.llm.prices import Budget
 from formulaseed.loading import analyse_text
 from formulaseed.source.text import Source
 
@@ -44,38 +43,51 @@ from formulaseed.source.text import Source
 @click.option("--dry-run", is_flag=True, help="Print how many calls would be made and what they may cost.")
 @click.option("--max-usd", type=click.FloatRange(min=0, min_open=True), help="Stop before the calls can cost more.")
 @click.option("--prices", help="A file of prices, in place of those that come with this version.")
-def command(task: str, out: str | None, force: bool, **given: Any) -> None:
+def draft(task: str, out: str | None, force: bool, **given: Any) -> None:
     """Draft a seed from a policy in words, by a model, in three steps; then compile it, and let the model repair it.
 
     A report at the end lists what of the text was not used, assumptions and open questions. Every answer is written to
     the transcript as soon as it comes. Exit status 1, and the best draft as *.draft.json, where it ends with errors.
     """
-    _refuse_what_clashes(given)
+    for name in (*_SETTINGS, "resume", "dry_run", "max_usd") if given["replay"] else ():
+        if _is_given(name):
+            raise click.UsageError(f"--{name.replace('_', '-')} cannot be combined with --replay")
     if not (given["replay"] or given["dry_run"]):
         must_be_ready()
-    text = _task(task)
-    target = _target(task, out)
-    kept, settings = _transcript(task, given)
+    data, _ = read_bytes(task, limits.TASK_BYTES)
+    try:
+        text = read_task(data)
+    except DataError as error:
+        raise error.at(task) from None
+    replayed = Transcript(Path(given["replay"])) if given["replay"] else None
+    wanted = replayed.settings() if replayed else Settings(*(given[name] for name in _SETTINGS))
+    kept, settings = _transcript(task, given, wanted)
     prices = prices_for(settings.model, given["prices"], None if given["dry_run"] else given["max_usd"])
     if given["dry_run"]:
         for line in estimate(text, settings, prices):
             say(line)
         return
-    if not given["replay"] and not force and target is not None and target.exists():
+    to_stdout = out == "-" or (out is None and task == "-")
+    target = None if to_stdout else Path(out) if out is not None else Path(task).with_name("seed.json")
+    if not replayed and not force and target is not None and target.exists():
         raise click.UsageError(f"{target} exists already; --force replaces it, --out FILE writes elsewhere")
-    live = LiveTransport(Budget(prices, given["max_usd"]), _report) if not given["replay"] else None
-    inner: Transport = live or ReplayTransport(Transcript(Path(given["replay"])))
-    session = Session(text, RecordingTransport(inner, kept, settings) if kept else inner, settings, _report)
+    live = LiveTransport(Budget(prices, given["max_usd"]), _report)
+    ask = replaying(replayed) if replayed else live.ask
+    session = Session(text, recording(ask, kept, settings) if kept else ask, settings, _report)
+    if kept is not None:
+        session.keep = kept.keep
     try:
         drafted = session.run()
     except (FormulaSeedError, KeyboardInterrupt) as error:
-        _report_of_stop(session, prices, kept)
+        for line in costs(session.usage, prices) if session.usage else ():
+            _report(line)
+        if kept is not None and kept.holds_answers:
+            _report(f"the answers so far are kept in {kept.folder}; --resume continues from there")
         if isinstance(error, KeyboardInterrupt):
             sys.exit(INTERRUPTED)
         raise
     finally:
-        if live is not None:
-            live.close()
+        live.close()
     text_of_report = report(drafted, session.usage, prices)
     if kept is not None:
         kept.write_text("report.md", text_of_report)
@@ -86,65 +98,28 @@ def command(task: str, out: str | None, force: bool, **given: Any) -> None:
     _write_seed(drafted.checked.text, target, force)
 
 
-def _refuse_what_clashes(given: dict[str, Any]) -> None:
-    """Refuse options that a replay takes from the transcript."""
-    if given["replay"]:
-        ctx = click.get_current_context()
-        for name in ("model", "effort", "max_repairs", "resume", "dry_run", "max_usd"):
-            if ctx.get_parameter_source(name) is not ParameterSource.DEFAULT:
-                raise click.UsageError(f"--{name.replace('_', '-')} cannot be combined with --replay")
+_SETTINGS = ("model", "effort", "max_repairs")
+_report = partial(say, err=True)
 
 
-def _task(task: str) -> Task:
-    data, _ = read_bytes(task, limits.TASK_BYTES)
-    try:
-        return read_task(data)
-    except DataError as error:
-        raise error.at(task) from None
+def _is_given(name: str) -> bool:
+    return click.get_current_context().get_parameter_source(name) is not ParameterSource.DEFAULT
 
 
-def _target(task: str, out: str | None) -> Path | None:
-    """Where the seed goes; None for standard output."""
-    if out == "-" or (out is None and task == "-"):
-        return None
-    return Path(out) if out is not None else Path(task).with_name("seed.json")
-
-
-def _transcript(task: str, given: dict[str, Any]) -> tuple[Transcript | None, Settings]:
-    """The folder to write into, if any, and what the session works with."""
-    wanted = Settings(given["model"], given["effort"], given["max_repairs"])
+def _transcript(task: str, given: dict[str, Any], wanted: Settings) -> tuple[Transcript | None, Settings]:
+    """The folder to write into, if any, and what the session works with: when it is resumed, as it was recorded."""
     folder = given["transcript"]
-    if given["replay"]:
-        settings = Transcript(Path(given["replay"])).settings()
-        if folder is None:
-            return None, settings
-        wanted = settings
+    if given["replay"] and folder is None:
+        return None, wanted
     kept = Transcript(Path(folder) if folder else Path("task" if task == "-" else task).with_suffix(".transcript"))
     if given["resume"]:
         if not kept.holds_answers:
             raise click.UsageError(f"there is no answer in {kept.folder} to continue from")
-        return kept, _resumed(kept.settings(), wanted)
+        return kept, replace(kept.settings(), **{name: given[name] for name in _SETTINGS if _is_given(name)})
     if kept.holds_answers and not given["dry_run"]:
         message = f"{kept.folder} holds a transcript; --resume continues it, --transcript DIR begins another one"
         raise click.UsageError(message)
     return kept, wanted
-
-
-def _resumed(recorded: Settings, wanted: Settings) -> Settings:
-    """The recorded settings, but for those that are given now."""
-    source = click.get_current_context().get_parameter_source
-    names = ("model", "effort", "max_repairs")
-    return replace(recorded, **{n: getattr(wanted, n) for n in names if source(n) is not ParameterSource.DEFAULT})
-
-
-_report = partial(say, err=True)
-
-
-def _report_of_stop(session: Session, prices: Prices, kept: Transcript | None) -> None:
-    for line in costs(session.usage, prices) if session.usage else ():
-        _report(line)
-    if kept is not None and kept.holds_answers:
-        _report(f"the answers so far are kept in {kept.folder}; --resume continues from there")
 
 
 def _write_draft(drafted: DraftResult, target: Path | None, kept: Transcript | None) -> None:
@@ -160,7 +135,7 @@ def _write_draft(drafted: DraftResult, target: Path | None, kept: Transcript | N
     if errors:
         show(render_text(errors), err=True)
     for fault in drafted.checked.faults:
-        _report(f"error: {fault.part}: {fault.message}; {fault.help}")
+        _report(f"error: {fault['part']}: {fault['message']}; {fault['help']}")
     _report(f"{name}: {number_of(drafted.checked.errors, 'error')}; no seed is written")
 
 

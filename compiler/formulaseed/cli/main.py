@@ -16,11 +16,7 @@ from typing import Any, NoReturn
 import click
 
 from formulaseed import __version__
-from formulaseed.errors import DataError, FormulaSeedError, SeedError, UnreadableError
-
-_INTERRUPTED = 130
-_HELP: type[click.UsageError] | tuple[()] = getattr(click.exceptions, "NoArgsIsHelpError", ())
-"""What recent versions of click raise where no command is given."""
+from formulaseed.errors import FormulaSeedError
 
 _COMMANDS = {
     "check": "Report every problem in seeds or requests.",
@@ -41,8 +37,14 @@ _COMMANDS = {
     "shorthand": "Read the shorthand of requests, or print a request to fill in.",
     "rule": "Explain a diagnostic's code.",
 }
-_MODULES = {**dict.fromkeys(("dump", "fmt", "migrate", "rule", "schema"), "seeds"), "evaluate": "run"}
-"""The modules of commands that share one; another command is `command` in the module of its name."""
+_MODULES = {
+    **dict.fromkeys(("check", "compile", "dump", "fmt", "migrate", "rule", "schema"), "seeds"),
+    **dict.fromkeys(("evaluate", "agreement"), "run"),
+    **dict.fromkeys(("validate", "shorthand"), "requests"),
+    "formula": "reference",
+    "store": "models",
+}
+"""The modules that hold commands of other names."""
 
 
 class _LazyGroup(click.Group):
@@ -55,7 +57,7 @@ class _LazyGroup(click.Group):
         if cmd_name not in _COMMANDS:
             return None
         module = importlib.import_module(f"formulaseed.cli.{_MODULES.get(cmd_name, cmd_name)}")
-        command: click.Command = getattr(module, cmd_name if cmd_name in _MODULES else "command")
+        command: click.Command = getattr(module, cmd_name)
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -87,18 +89,11 @@ def main() -> None:
     except click.ClickException as error:
         _refuse(error)
     except click.Abort:
-        _fail("interrupted", _INTERRUPTED)
-    except SeedError as error:
-        from formulaseed.cli.output import say, show
-        from formulaseed.diagnostics.render import render_text, summary
+        _fail("interrupted", 130)
+    except FormulaSeedError as error:
+        from formulaseed.cli.output import report_error
 
-        show(render_text(error.diagnostics), err=True)
-        say(summary(error.diagnostics), err=True)
-        sys.exit(1)
-    except UnreadableError as error:
-        _fail(str(error), 2)
-    except (DataError, FormulaSeedError) as error:
-        _fail(str(error), 1)
+        sys.exit(report_error(error))
     except BrokenPipeError:
         _silence_output()
         sys.exit(1)
@@ -133,13 +128,12 @@ def _refuse(error: click.ClickException) -> NoReturn:
     """Report a usage error as click does, with what was typed escaped."""
     from formulaseed.cli.output import say, show
 
-    context = error.ctx if isinstance(error, click.UsageError) else None
-    if isinstance(error, _HELP):
+    if type(error).__name__ == "NoArgsIsHelpError":  # which click raises from 8.2 on
         show(error.format_message(), err=True)
-    else:
-        if context is not None:
-            show(f"{context.get_usage()}\nTry '{context.command_path} --help' for help.\n", err=True)
-        say(f"Error: {error.format_message()}", err=True)
+        sys.exit(error.exit_code)
+    if isinstance(error, click.UsageError) and error.ctx is not None:
+        show(f"{error.ctx.get_usage()}\nTry '{error.ctx.command_path} --help' for help.\n", err=True)
+    say(f"Error: {error.format_message()}", err=True)
     sys.exit(error.exit_code)
 
 

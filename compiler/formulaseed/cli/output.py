@@ -1,4 +1,6 @@
-"""The one way out: what commands print for people, and what they write for programs. Light: nothing here evaluates.
+"""The one way out: what commands print and write, how they report errors, failures and progress, and end.
+
+Light: nothing here evaluates. Progress is a bar on a terminal, a plain line now and then elsewhere.
 
 A path, an argument, a name in a file may hold an escape sequence, a line break or a mark that reverses the writing
 direction. What is printed for people shows such characters as escapes, so that nothing quoted can move the cursor,
@@ -7,23 +9,32 @@ colour the screen, hide what is beside it or pass for a line of ours. What progr
 
 from __future__ import annotations
 
+import json
 import os
-import tempfile
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn, TextIO
 
 import click
 
-from formulaseed.diagnostics.model import printable
-from formulaseed.diagnostics.render import summary
-from formulaseed.errors import UnreadableError
+from formulaseed.data.files import holds, replace_file
+from formulaseed.diagnostics.model import number_of, printable
+from formulaseed.diagnostics.render import render_text, summary
+from formulaseed.errors import FormulaSeedError, SeedError, UnreadableError
 
 if TYPE_CHECKING:
+    from formulaseed.data.results import Failures
     from formulaseed.pipeline import Analysis, Compilable
 
 INTERRUPTED = 130
 """The exit status of an interrupted command."""
 
+format_option = click.option(
+    "--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True, help="How to print it."
+)
 strict_option = click.option("--strict", is_flag=True, help="Treat warnings as errors.")
 reference_option = click.option(
     "--reference", metavar="FILE", help="The formula reference of rules: what their names mean."
@@ -46,6 +57,42 @@ def emit(text: str) -> None:
     click.echo(text, nl=False)
 
 
+def emit_json(value: object, indent: int | None = 2) -> None:
+    """Write a value as JSON to standard output."""
+    emit(json.dumps(value, indent=indent, ensure_ascii=False) + "\n")
+
+
+def finish(status: int) -> NoReturn:
+    """End the command; what is still buffered is written first, so that a closed pipe is noticed here."""
+    sys.stdout.flush()
+    sys.exit(status)
+
+
+def report_error(error: FormulaSeedError, file: str = "", outcome: str = "") -> int:
+    """Print why the command, or its work on a file, could not be done, and return the exit status."""
+    if isinstance(error, SeedError):
+        show(render_text(error.diagnostics), err=True)
+        say(f"{file and f'{file}: '}{summary(error.diagnostics)}{outcome}", err=True)
+        return 1
+    say(f"formulaseed: {error}", err=True)
+    return 2 if isinstance(error, UnreadableError) else 1
+
+
+def each_file(files: Iterable[str], work: Callable[[str], int], outcome: str = "") -> int:
+    """Work on every file, also where one cannot be used, and return the worst exit status.
+
+    `outcome` ends the line about a file with errors.
+    """
+    status = 0
+    for file in files:
+        try:
+            found = work(file)
+        except FormulaSeedError as error:
+            found = report_error(error, file, outcome)
+        status = max(status, found)
+    return status
+
+
 def report_warnings(seed: Compilable[Any] | Analysis[Any, Any]) -> None:
     """Print how many warnings a file has, and errors where they do not end the command; `check` shows them."""
     if seed.diagnostics:
@@ -53,20 +100,88 @@ def report_warnings(seed: Compilable[Any] | Analysis[Any, Any]) -> None:
         say(f"{name}: {summary(seed.diagnostics)}; see `formulaseed check {name}`", err=True)
 
 
-def replace_file(path: Path, text: str, *, through_link: bool = True) -> None:
-    """Write a file atomically: a reader sees the old one or the new one, never half of one.
+def write_out(text: str, out: str | None, note: str = "") -> None:
+    """Write a file and name it, with a note; without a file, write to standard output."""
+    if out is None:
+        emit(text)
+    else:
+        replace_file(Path(out), text)
+        say(f"{out}: {note}" if note else out)
 
-    A link stays a link, and its target is written; otherwise the file replaces the link. Raises `UnreadableError` where
-    it cannot be written.
-    """
+
+def check_current(path: Path, text: str, fix: str, stale: str = "stale") -> int:
+    """Say whether a file holds this text, and how to `fix` it; return the exit status."""
+    is_current = holds(path, text)
+    found = "missing" if is_current is None else stale
+    say(f"{path}: current" if is_current else f"{path}: {found}; run {fix}")
+    return 0 if is_current else 1
+
+
+_SECONDS_BETWEEN_LINES = 10.0
+
+
+def is_terminal(stream: TextIO | None = None) -> bool:
+    """Whether people read what is written to the stream, by default standard error."""
+    return (stream or sys.stderr).isatty() and os.environ.get("TERM") != "dumb"
+
+
+@contextmanager
+def reported(failures: Failures | None = None) -> Iterator[Failures]:
+    """Collect what fails, and list it when the work is over, also where it ends with an error."""
+    from formulaseed.data.results import Failures
+
+    failures = failures or Failures()
     try:
-        path = Path(os.path.realpath(path)) if through_link else path
-        path.parent.mkdir(parents=True, exist_ok=True)
-        mode = path.stat().st_mode & 0o777 if path.is_file() and not path.is_symlink() else 0o644
-        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".", suffix=".tmp")
-        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
-            file.write(text)
-        Path(temporary).chmod(mode)
-        Path(temporary).replace(path)
-    except OSError as error:
-        raise UnreadableError(f"cannot write {path}: {error.strerror}") from None
+        yield failures
+    finally:
+        for line in failures.lines:
+            say(f"failed: {line}", err=True)
+
+
+class Progress:
+    """Counts what is done, each a `what`, and passes the count and a note on to `draw`."""
+
+    def __init__(self, draw: Callable[[int, str], None]) -> None:
+        self._draw = draw
+        self._done = 0
+        self._shown = ""
+
+    def advance(self, note: str) -> None:
+        """One more is done."""
+        self._done += 1
+        self._draw(self._done, self._shown or note)
+
+    def show(self, note: str) -> None:
+        """Something else went on; its note replaces those of `advance`."""
+        self._shown = note
+        self._draw(self._done, note)
+
+
+def _lines(what: str) -> Callable[[int, str], None]:
+    last = time.monotonic()
+
+    def draw(done: int, note: str) -> None:
+        nonlocal last
+        now = time.monotonic()
+        if now - last >= _SECONDS_BETWEEN_LINES:
+            last = now
+            say(f"{number_of(done, what)}, {note}", err=True)
+
+    return draw
+
+
+@contextmanager
+def progress(what: str, total: int | None = None, *, quiet: bool = False) -> Iterator[Progress]:
+    """Show the progress of items, each a `what`; where there is a total, as a share of it."""
+    if quiet or not is_terminal():
+        yield Progress((lambda done, note: None) if quiet else _lines(what))
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, SpinnerColumn, TextColumn, TimeElapsedColumn
+    from rich.progress import Progress as Bar
+
+    far = SpinnerColumn() if total is None else BarColumn()
+    columns = (far, MofNCompleteColumn(), TextColumn("{task.description}", markup=False), TimeElapsedColumn())
+    with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(f"{what}s", total=total)
+        yield Progress(lambda done, note: bar.update(task, completed=done, description=f"{what}s, {printable(note)}"))

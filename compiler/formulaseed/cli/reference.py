@@ -1,27 +1,47 @@
-"""`formulaseed reference`."""
+"""`formulaseed reference` and `formulaseed formula`."""
 
 from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Mapping
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import click
 
-from formulaseed.cli.output import emit, replace_file, say
-from formulaseed.data.files import holds
-from formulaseed.diagnostics.model import Problems
-from formulaseed.errors import SeedError
-from formulaseed.formulas import read_reference
+from formulaseed.cli.output import (
+    check_current,
+    emit_json,
+    finish,
+    format_option,
+    say,
+    show,
+    strict_option,
+    write_out,
+)
+from formulaseed.data.files import json_value, read_bytes, replace_file
+from formulaseed.diagnostics.model import Problems, strictly
+from formulaseed.diagnostics.render import render_text, summary
+from formulaseed.errors import DataError, EvaluationError, SeedError
+from formulaseed.formulas import domain_of, read_reference
+from formulaseed.ir import nodes
+from formulaseed.language.types import Value
+from formulaseed.loading import SeedAnalysis, analyse_formula, analyse_rules
+from formulaseed.pipeline import Compilable, compile
 from formulaseed.reference.document import document_text, reference_json
+from formulaseed.reference.evaluation import evaluate_steps, known_values, located, part_of
 from formulaseed.reference.markdown import reference_markdown
 from formulaseed.reference.model import DatabaseLayout, Reference
 from formulaseed.reference.prompt import BudgetError, estimated_tokens, reference_prompt
 from formulaseed.reference.read import lower_layout, lower_reference
 from formulaseed.reference.restaurant import restaurant_reference
+from formulaseed.reference.stages import STAGES, stage_of, stages
+from formulaseed.reference.variables import variables_of
 from formulaseed.reference.versions import bumped, change
+from formulaseed.runtime.loading import module_from_source
 
 
 @click.command("reference")
@@ -31,56 +51,54 @@ from formulaseed.reference.versions import bumped, change
 @click.option("--root", metavar="TABLE", help="The database's table whose fields need no prefix.")
 @click.option("--custom-fields", metavar="TABLE", help="The database's table that defines custom fields.")
 @click.option("--out", metavar="FILE", help="Write it into a file; a reference that has changed gets the next version.")
-@click.option("--check", "only_check", is_flag=True, help="Write nothing; exit 1 where the file of --out is stale.")
+@click.option("--check", is_flag=True, help="Write nothing; exit 1 where the file of --out is stale.")
 @click.option("--format", "form", type=click.Choice(["json", "markdown", "prompt"]), default="json", show_default=True,
               help="For tools, for people or for models.")  # fmt: skip
 @click.option("--tokens", type=click.IntRange(1, 10_000_000), help="The most tokens of a prompt, estimated.")
 @click.option("--generated-at", is_flag=True, help="Say when it was generated.")
-def command(
-    seed: str | None,
-    schema: str | None,
-    database: str | None,
-    root: str | None,
-    custom_fields: str | None,
-    out: str | None,
-    only_check: bool,
-    form: str,
-    tokens: int | None,
-    generated_at: bool,
+def reference(
+    out: str | None, check: bool, form: str, tokens: int | None, generated_at: bool, **domain: str | None
 ) -> None:
     """Print the formula reference of a domain: entities, fields, enums, operators, functions, syntax, examples.
 
     The domain is that of a schema file, of a database, or the restaurant's own; with SEED also what the seed declares.
     """
-    if only_check and out is None:
+    if check and out is None:
         raise click.UsageError("--check needs --out: the file to check")
-    if seed is not None and (schema is not None or database is not None):
-        raise click.UsageError("SEED is for the restaurant's own reference; pass it without --schema and --database")
-    if database is None and (root is not None or custom_fields is not None):
-        raise click.UsageError("--root and --custom-fields are for --database")
     if tokens is not None and form != "prompt":
         raise click.UsageError("--tokens is for --format prompt")
-    reference = _reference(seed, schema, database, root or "", custom_fields or "")
+    reference = _reference(**domain)
     for name in reference.hidden:
         what = "the entity" if reference.entity(name.partition(".")[2]) is not None else "a word of the language"
         say(f"hidden: {name}, as `{name.partition('.')[2]}` alone is {what}; write it with its prefix", err=True)
     if form == "json":
         if generated_at:
-            reference = replace(reference, generated_at=_now())
-        sys.exit(_json(reference, out, only_check))
+            reference = replace(reference, generated_at=datetime.now(UTC).isoformat(timespec="seconds"))
+        sys.exit(_json(reference, out, check))
     document = reference_json(reference)
-    sys.exit(_text(_prompt(document, tokens) if form == "prompt" else reference_markdown(document), out, only_check))
+    if form == "markdown":
+        text = reference_markdown(document)
+    else:
+        try:
+            text = reference_prompt(document, tokens)
+        except BudgetError as error:
+            raise click.UsageError(f"--tokens {tokens} is too few: {error}") from None
+        say(f"about {estimated_tokens(text)} tokens", err=True)
+    if check and out is not None:
+        sys.exit(check_current(Path(out), text, "the command without --check"))
+    write_out(text, out)
 
 
-def _reference(seed: str | None, schema: str | None, database: str | None, root: str, custom_fields: str) -> Reference:
+def _reference(
+    seed: str | None, schema: str | None, database: str | None, root: str | None, custom_fields: str | None
+) -> Reference:
+    if seed is not None and (schema is not None or database is not None):
+        raise click.UsageError("SEED is for the restaurant's own reference; pass it without --schema and --database")
+    if database is None and (root is not None or custom_fields is not None):
+        raise click.UsageError("--root and --custom-fields are for --database")
     layout, stated = DatabaseLayout(), None
     if schema is not None:
-        problems = Problems()
-        document = read_reference(schema, problems)
-        if document.tree is not None:
-            stated, layout = lower_reference(document.tree, problems), lower_layout(document.tree, problems)
-        if problems.has_errors or stated is None:
-            raise SeedError(problems.sorted())
+        stated, layout, _ = _read(schema)
     if database is not None:
         from formulaseed.reference.database import database_reference, overlaid
 
@@ -100,34 +118,21 @@ def _reference(seed: str | None, schema: str | None, database: str | None, root:
     return restaurant_reference(load_seed(seed).program)
 
 
-def _prompt(document: dict[str, Any], tokens: int | None) -> str:
-    try:
-        text = reference_prompt(document, tokens)
-    except BudgetError as error:
-        raise click.UsageError(f"--tokens {tokens} is too few: {error}") from None
-    say(f"about {estimated_tokens(text)} tokens", err=True)
-    return text
-
-
-def _json(reference: Reference, out: str | None, only_check: bool) -> int:
+def _json(reference: Reference, out: str | None, check: bool) -> int:
     """Print or write the reference; in a file that holds one already its version follows from what has changed."""
-    if out is None:
-        emit(document_text(reference_json(reference)))
+    text = document_text(reference_json(reference))
+    if out is None or not Path(out).exists():
+        if check and out is not None:
+            return check_current(Path(out), text, "the command without --check")
+        write_out(text, out, f"version {reference.version}")
         return 0
-    if not Path(out).exists():
-        if only_check:
-            say(f"{out}: missing; run the command without --check")
-            return 1
-        replace_file(Path(out), document_text(reference_json(reference)))
-        say(f"{out}: version {reference.version}")
-        return 0
-    before, written = _written(out)
+    before, _, written = _read(out)
     found = change(before, written, reference, reference_json(reference))
     if found.kind == "none":
         say(f"{out}: current, version {before.version}")
         return 0
     version = bumped(before.version, found.kind)
-    if only_check:
+    if check:
         say(f"{out}: stale, {before.version} is to become {version} ({found})")
         return 1
     replace_file(Path(out), document_text(reference_json(replace(reference, version=version))))
@@ -135,31 +140,144 @@ def _json(reference: Reference, out: str | None, only_check: bool) -> int:
     return 0
 
 
-def _written(path: str) -> tuple[Reference, dict[str, Any]]:
-    """The reference that a file holds, and its JSON. Raises `SeedError` for any other file, which is left alone."""
+def _read(path: str) -> tuple[Reference, DatabaseLayout, dict[str, Any]]:
+    """The reference in a file, what it says of a database, and its JSON. Raises `SeedError` for any other file."""
     problems = Problems()
     document = read_reference(path, problems)
-    reference = lower_reference(document.tree, problems) if document.tree is not None else None
-    if reference is None or problems.has_errors:
+    if document.tree is not None:
+        reference, layout = lower_reference(document.tree, problems), lower_layout(document.tree, problems)
+    if problems.has_errors or document.tree is None or reference is None:
         raise SeedError(problems.sorted())
-    written: dict[str, Any] = json.loads(document.source.text)
-    return reference, written
+    return reference, layout, json.loads(document.source.text)
 
 
-def _text(text: str, out: str | None, only_check: bool) -> int:
-    if out is None:
-        emit(text)
-        return 0
-    if only_check:
-        current = holds(Path(out), text)
-        say(f"{out}: {'current' if current else 'stale; run the command without --check'}")
-        return 0 if current else 1
-    replace_file(Path(out), text)
-    say(out)
-    return 0
+_MOST = 4 * 1024 * 1024
 
 
-def _now() -> str:
-    from datetime import UTC, datetime
+@click.command("formula")
+@click.argument("text", required=False)
+@click.option("--file", "rules", metavar="RULES", help="Check and evaluate a file of rules instead.")
+@click.option("--reference", metavar="FILE", help="A formula reference or a schema file: what names mean.")
+@click.option("--vars", "values", metavar="JSON", help="Values by name, entities as objects; @FILE reads a file.")
+@format_option
+@strict_option
+def formula(
+    text: str | None, rules: str | None, reference: str | None, values: str | None, form: str, strict: bool
+) -> None:
+    """Check a formula, and print its value as JSON.
 
-    return datetime.now(UTC).isoformat(timespec="seconds")
+    Without --reference names are those of --vars, and without either the restaurant's fields. A formula that reads
+    fields is only checked where --vars is not given. Exit status 1 where it has errors, or no value.
+    """
+    if (text is None) == (rules is None):
+        raise click.UsageError("pass a formula, or --file with a file of rules")
+    given = _values(values)
+    if rules is not None:
+        analysis = analyse_rules(rules, reference)
+    else:
+        assert text is not None
+        variables = variables_of(given) if reference is None and given is not None else None
+        analysis = analyse_formula(text, domain_of(reference, variables))
+    outcome = _Outcome(analysis, given, strict, several=rules is not None)
+    if form == "json":
+        emit_json(outcome.to_json())
+    else:
+        outcome.print()
+    finish(1 if outcome.failed or outcome.faults else 0)
+
+
+class _Outcome:
+    """What became of each formula: diagnostics, stages, values."""
+
+    def __init__(self, analysis: SeedAnalysis, given: Mapping[str, Any] | None, strict: bool, *, several: bool) -> None:
+        self.several = several
+        self.diagnostics = strictly(analysis.diagnostics) if strict else analysis.diagnostics
+        self.values: dict[str, Value] = {}
+        self.faults: dict[str, str] = {}
+        self.failed = any(d.severity == "error" for d in self.diagnostics)
+        self.is_checked_only = False
+        self.is_refused = False
+        """Whether the values are refused as a whole, for the same reason for each formula."""
+        if self.failed or analysis.program is None:
+            return
+        program = analysis.program
+        self.is_checked_only = given is None and bool(program.record)
+        try:
+            values = known_values(program, given)
+        except DataError as error:
+            self.is_refused = True
+            self.faults = dict.fromkeys(program.output, str(error))
+            return
+        if not self.is_checked_only:
+            self._evaluate(analysis, program, values)
+
+    def _evaluate(self, analysis: SeedAnalysis, program: nodes.Program, given: Mapping[str, Any]) -> None:
+        """Evaluate all formulas at once, and by halves where one of them has no value."""
+        try:
+            self.values |= _evaluated(analysis, program, given)
+        except (DataError, EvaluationError) as error:
+            if len(program.steps) > 1:
+                middle = len(program.steps) // 2
+                for steps in (program.steps[:middle], program.steps[middle:]):
+                    self._evaluate(analysis, part_of(program, steps), given)
+            elif isinstance(error, DataError):
+                self.faults[program.output[0]] = str(error)
+            else:
+                self.faults[program.output[0]] = f"{error.kind}: {error.message} ({error.place})"
+
+    def stages(self) -> dict[str, str]:
+        return stages(self.diagnostics, is_evaluated=bool(self.values), has_failed=bool(self.faults))
+
+    def to_json(self) -> dict[str, Any]:
+        value: dict[str, Any] = {"values": self.values, "failed": self.faults}
+        if not self.several:
+            value = {"value": next(iter(self.values.values()), None)}
+            value |= {"failed": next(iter(self.faults.values()))} if self.faults else {}
+        diagnostics = [{**d.to_json(), "stage": stage_of(d)} for d in self.diagnostics]
+        return {**value, "stages": self.stages(), "diagnostics": diagnostics}
+
+    def print(self) -> None:
+        """The value, or the values by name, on standard output; everything else on standard error."""
+        if self.diagnostics:
+            show(render_text(self.diagnostics), err=True)
+        names_each = self.several and not self.is_refused
+        for line in dict.fromkeys(f"{name}: {fault}" if names_each else fault for name, fault in self.faults.items()):
+            say(f"formulaseed: {line}", err=True)
+        if self.faults or self.diagnostics or self.is_checked_only:
+            shown = ", ".join(f"{stage} {self.stages()[stage]}" for stage in STAGES)
+            counted = f"{summary(self.diagnostics) or 'no problems'}; " if self.diagnostics or not self.faults else ""
+            say(f"{counted}{shown}", err=True)
+        if self.several and self.values:
+            emit_json(self.values)
+        elif self.values:
+            emit_json(next(iter(self.values.values())), indent=None)
+
+
+def _evaluated(analysis: SeedAnalysis, program: nodes.Program, given: Mapping[str, Any]) -> dict[str, Value]:
+    """The values of the formulas: of a file of rules those that its module gives."""
+    if analysis.kind.name != "rules":
+        return evaluate_steps(program, given)
+    loaded = Compilable(analysis.kind, analysis.document, program, ())
+    module: Any = module_from_source(compile(loaded, formatted=False), "rules")
+    try:
+        values: dict[str, Value] = module.evaluate(module.parse_record(given))
+    except module.DataError as error:
+        raise DataError(str(error)) from None
+    except module.EvaluationError as error:
+        raise located(program, EvaluationError(error.step, error.kind, error.message, error.operands)) from None
+    return values
+
+
+def _values(text: str | None) -> Mapping[str, Any] | None:
+    """The values of `--vars`; None where the option is not given."""
+    if text is None:
+        return None
+    if text.startswith("@"):
+        data, _ = read_bytes(text[1:], _MOST)
+        text = data.decode("utf-8-sig", "replace")
+    if len(text) > _MOST:
+        raise DataError(f"--vars has more than {_MOST} characters")
+    found = json_value(text, "--vars")
+    if not isinstance(found, dict):
+        raise DataError(f'--vars must be an object such as {{"ram_gb": 16}}, not {text[:40]}')
+    return found

@@ -1,38 +1,89 @@
-"""`formulaseed run` and `formulaseed evaluate`."""
+"""The commands over restaurants with their reviews or rows: `run`, `evaluate` and `agreement`."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any, Literal
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
+from click.core import ParameterSource
 
-from formulaseed.cli.common import allow_edited_option, finish, load, param_option, parameters_of, reported
-from formulaseed.cli.output import say
-from formulaseed.cli.progress import Progress, progress
-from formulaseed.data.contexts import LocatedRestaurant, join_files, read_contexts
-from formulaseed.data.jsonl import read_lines
-from formulaseed.data.results import Failures, Result, ResultCounts, result_writer
+from formulaseed.cli.inputs import allow_edited_option, load, param_option, parameters_of
+from formulaseed.cli.output import Progress, emit_json, finish, format_option, progress, reported, say, show
+from formulaseed.data.jsonl import LocatedRestaurant, join_files, read_contexts, read_lines
+from formulaseed.data.records import RestaurantRecord
+from formulaseed.data.results import (
+    Extractor,
+    Failures,
+    Result,
+    ResultCounts,
+    ReviewInput,
+    handled,
+    text_writer,
+    write_line,
+)
 from formulaseed.diagnostics.model import number_of
 from formulaseed.extract.base import SyncExtractor, TextExtractor, fields_of
 from formulaseed.ir import nodes
 from formulaseed.llm.calls import EFFORTS
-from formulaseed.runtime.evaluation import evaluate_lines
-from formulaseed.runtime.running import RunOptions
+from formulaseed.runtime.evaluator import Evaluator
+from formulaseed.runtime.running import RunOptions, evaluate_lines
 from formulaseed.runtime.running import run as run_restaurants
 
-EXTRACTORS = ("lexical", "recorded", "anthropic")
+if TYPE_CHECKING:
+    from formulaseed.extract.agreement import Pair
+
 _ABOVE_ZERO = click.FloatRange(min=0, min_open=True)
 
 Source = Callable[[Failures], Iterator[LocatedRestaurant]]
 """The restaurants from the start, each time it is called; what cannot be read goes into the failures."""
 
 
+@dataclass(frozen=True, slots=True)
+class Job:
+    """What `run` works on, and where restaurants come from and results go."""
+
+    evaluator: Evaluator
+    program: nodes.Program
+    options: RunOptions
+    source: Source
+    inputs: tuple[str | None, ...]
+    out: str
+    quiet: bool
+
+    def write(self, extractor: Extractor, failures: Failures, shown: Progress, counted: ResultCounts) -> None:
+        """Evaluate the restaurants, and write each result as it comes."""
+        results = run_restaurants(self.evaluator, extractor, self.source(failures), self.options, failures)
+        _write(results, self.out, self.inputs, shown, counted)
+
+
+def _write(
+    results: Iterator[Result], out: str, inputs: tuple[str | None, ...], shown: Progress, counted: ResultCounts
+) -> None:
+    with text_writer(out, *inputs) as file:
+        for result in results:
+            write_line(file, result.to_json())
+            counted.add(result)
+            shown.advance(number_of(counted.relevant, "relevant review"))
+
+
+_out_option = click.option("--out", default="-", help="Where to write results; standard output by default.")
+_trace_option = click.option(
+    "--trace", is_flag=True, help="Add every step's value, and the reviews behind each aggregate."
+)
+
+
+def _model_option(name: str, help: str, **attributes: Any) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """An option of the anthropic extractor."""
+    return click.option(name, help=f"anthropic: {help}", show_default="default" in attributes, **attributes)
+
+
 @click.command("evaluate")
 @click.argument("seed", metavar="SEED|MODULE")
 @click.option("--rows", required=True, help="Restaurants with extracted rows, JSON Lines; - for standard input.")
-@click.option("--out", default="-", help="Where to write results; standard output by default.")
-@click.option("--trace", is_flag=True, help="Add every step's value, and the reviews behind each aggregate.")
+@_out_option
+@_trace_option
 @click.option("--strict", is_flag=True, help="Refuse rows with extractions or metadata that the seed does not know.")
 @allow_edited_option
 @param_option
@@ -45,11 +96,10 @@ def evaluate(
     """
     evaluator = load(seed, strict=strict, allow_edited=allow_edited).evaluator
     parameters = parameters_of(evaluator, params)
-    failures = Failures()
-    lines = read_lines(rows)
-    with reported(failures), progress("restaurant", quiet=True) as shown:
+    lines, counted = read_lines(rows), ResultCounts()
+    with reported() as failures, progress("restaurant", quiet=True) as shown:
         results = evaluate_lines(evaluator, lines, failures, trace=trace, parameters=parameters)
-        counted = written(results, out, (rows,), shown)
+        _write(results, out, (rows,), shown, counted)
     number = number_of(counted.restaurants + failures.unreadable, "line")
     say(f"{number}: {counted.summary()}{failures.summary()}", err=True)
     finish(failures.status)
@@ -60,71 +110,40 @@ def evaluate(
 @click.option("--contexts", help="Restaurants with their reviews, JSON Lines; - for standard input.")
 @click.option("--restaurants", help="Restaurants, JSON Lines; needs --reviews.")
 @click.option("--reviews", help="Reviews, JSON Lines, joined by business_id; needs --restaurants.")
-@click.option("--extractor", type=click.Choice(EXTRACTORS), default="lexical", show_default=True, help="What extracts.")
+@click.option("--extractor", type=click.Choice(["lexical", "recorded", "anthropic"]), default="lexical",
+              show_default=True, help="What extracts.")  # fmt: skip
 @click.option("--extractions", help="Recorded extractions, JSON Lines; needs --extractor recorded.")
 @click.option("--on-error", type=click.Choice(["fail", "skip"]), default="fail", show_default=True,
               help="A review that cannot be extracted fails its restaurant, or is left out and counted.")  # fmt: skip
 @click.option("--limit", type=click.IntRange(min=0), help="Stop after so many restaurants.")
-@click.option("--out", default="-", help="Where to write results; standard output by default.")
-@click.option("--trace", is_flag=True, help="Add every step's value, and the reviews behind each aggregate.")
+@_out_option
+@_trace_option
 @click.option("--quiet", is_flag=True, help="Show no progress.")
 @click.option("--strict", is_flag=True, help="Refuse recorded extractions with fields that the seed does not have.")
 @allow_edited_option
 @param_option
-@click.option("--model", default="claude-haiku-5-5", show_default=True, help="anthropic: the model.")
-@click.option(
-    "--effort", type=click.Choice(EFFORTS), default="low", show_default=True, help="anthropic: the model's effort."
+@_model_option("--model", "the model.", default="claude-haiku-5-5")
+@_model_option("--effort", "the model's effort.", type=click.Choice(EFFORTS), default="low")
+@_model_option(
+    "--concurrency", "concurrent calls; fewer while the API pushes back.", type=click.IntRange(1, 1000), default=16
 )
-@click.option(
-    "--concurrency",
-    type=click.IntRange(1, 1000),
-    default=16,
-    show_default=True,
-    help="anthropic: concurrent calls; fewer while the API pushes back.",
-)
-@click.option("--batch", is_flag=True, help="anthropic: the Message Batches API, at half the price, within a day.")
+@_model_option("--batch", "the Message Batches API, at half the price, within a day.", is_flag=True)
 @click.option("--poll", type=_ABOVE_ZERO, default=30.0, show_default=True, help="--batch: seconds between two polls.")
-@click.option("--dry-run", is_flag=True, help="anthropic: print how many calls would be made and what they may cost.")
-@click.option("--max-usd", type=_ABOVE_ZERO, help="anthropic: stop before the calls of this run can cost more.")
-@click.option("--prices", help="anthropic: a file of prices, in place of those that come with this version.")
-@click.option("--store", help="anthropic: where answers are cached; by default in the user's cache folder.")
-@click.option("--retry-errors", is_flag=True, help="anthropic: ask again where a stored answer is unusable.")
-@click.option(
-    "--timeout", type=_ABOVE_ZERO, default=60.0, show_default=True, help="anthropic: seconds for one attempt."
-)
-@click.option(
-    "--deadline",
-    type=_ABOVE_ZERO,
-    default=300.0,
-    show_default=True,
-    help="anthropic: seconds for one call with all of its attempts.",
-)
-@click.option(
-    "--retries",
-    type=click.IntRange(0, 20),
-    default=8,
-    show_default=True,
-    help="anthropic: attempts after the first, for transient errors.",
-)
-@click.option("--requests-per-minute", type=_ABOVE_ZERO, help="anthropic: the most requests a minute.")
-@click.option("--tokens-per-minute", type=_ABOVE_ZERO, help="anthropic: about the most prompt tokens a minute.")  # fmt: skip
-def command(
-    seed: str,
-    contexts: str | None,
-    restaurants: str | None,
-    reviews: str | None,
-    extractor: str,
-    extractions: str | None,
-    on_error: Literal["fail", "skip"],
-    limit: int | None,
-    out: str,
-    trace: bool,
-    quiet: bool,
-    strict: bool,
-    allow_edited: bool,
-    params: tuple[str, ...],
-    **model_options: Any,
-) -> None:
+@_model_option("--dry-run", "print how many calls would be made and what they may cost.", is_flag=True)
+@_model_option("--max-usd", "stop before the calls of this run can cost more.", type=_ABOVE_ZERO)
+@_model_option("--prices", "a file of prices, in place of those that come with this version.")
+@_model_option("--store", "where answers are cached; by default in the user's cache folder.")
+@_model_option("--retry-errors", "ask again where a stored answer is unusable.", is_flag=True)
+@_model_option("--timeout", "seconds for one attempt.", type=_ABOVE_ZERO, default=60.0)
+@_model_option("--deadline", "seconds for one call with all of its attempts.", type=_ABOVE_ZERO, default=300.0)
+@_model_option("--retries", "attempts after the first, for transient errors.", type=click.IntRange(0, 20), default=8)
+@_model_option("--requests-per-minute", "the most requests a minute.", type=_ABOVE_ZERO)
+@_model_option("--tokens-per-minute", "about the most prompt tokens a minute.", type=_ABOVE_ZERO)
+def run(
+    seed: str, contexts: str | None, restaurants: str | None, reviews: str | None, extractor: str,
+    extractions: str | None, on_error: Literal["fail", "skip"], limit: int | None, out: str, trace: bool,
+    quiet: bool, strict: bool, allow_edited: bool, params: tuple[str, ...], **model_options: Any
+) -> None:  # fmt: skip
     """Filter, extract and evaluate restaurants with their reviews.
 
     The lexical extractor is embedded and needs no network; it is a heuristic for a first try, which `formulaseed
@@ -133,27 +152,26 @@ def command(
     """
     not_ready = None
     if extractor == "anthropic":
-        from formulaseed.cli.model_run import ask, not_ready_to_ask
+        from formulaseed.cli.models import ask, not_ready_to_ask
 
         not_ready = not_ready_to_ask(model_options)
-    else:
-        _only_for_models(model_options)
+    for name in model_options if extractor != "anthropic" else ():
+        if click.get_current_context().get_parameter_source(name) is not ParameterSource.DEFAULT:
+            raise click.UsageError(f"--{name.replace('_', '-')} goes with --extractor anthropic")
     loaded = load(seed, allow_edited=allow_edited)
     evaluator, program = loaded.evaluator, loaded.program
     options = RunOptions(on_error, trace, limit, parameters_of(evaluator, params), program.review_handling)
     inputs = (contexts, restaurants, reviews, extractions)
-    source = _source(contexts, restaurants, reviews)
-    failures = Failures()
+    job = Job(evaluator, program, options, _source(contexts, restaurants, reviews), inputs, out, quiet)
+    if (extractions is not None) > (extractor == "recorded"):
+        raise click.UsageError("--extractions goes with --extractor recorded")
     if extractor == "anthropic":
-        if extractions is not None:
-            raise click.UsageError("--extractions goes with --extractor recorded")
-        status = ask(evaluator, program, options, source, inputs, out, failures, quiet, not_ready, **model_options)
-        finish(status)
-    with reported(failures):
+        finish(ask(job, not_ready, **model_options))
+    counted = ResultCounts()
+    with reported() as failures:
         chosen = _extractor(extractor, program, extractions, failures, strict)
-        results = run_restaurants(evaluator, chosen, source(failures), options, failures)
         with progress("restaurant", quiet=quiet) as shown:
-            counted = written(results, out, inputs, shown)
+            job.write(chosen, failures, shown, counted)
     for line in (*chosen.summary(), closing_line(counted, failures, chosen.name)):
         say(line, err=True)
     finish(failures.status)
@@ -163,33 +181,6 @@ def closing_line(counted: ResultCounts, failures: Failures, extractor: str) -> s
     """Return a run's counts on one line."""
     reviews = f"{counted.relevant} of {number_of(counted.total, 'review')} relevant, {counted.extracted} extracted"
     return f"{counted.summary()}{failures.summary()}; {reviews} ({extractor})"
-
-
-def written(
-    results: Iterator[Result],
-    out: str,
-    inputs: tuple[str | None, ...],
-    shown: Progress,
-    counted: ResultCounts | None = None,
-) -> ResultCounts:
-    """Write each result as it comes."""
-    counted = counted if counted is not None else ResultCounts()
-    with result_writer(out, *inputs) as writer:
-        for result in results:
-            writer.write(result.to_json())
-            counted.add(result)
-            shown.advance(number_of(counted.relevant, "relevant review"))
-    return counted
-
-
-def _only_for_models(options: dict[str, Any]) -> None:
-    """Refuse options that only a model run has."""
-    from click.core import ParameterSource
-
-    ctx = click.get_current_context()
-    for name in options:
-        if ctx.get_parameter_source(name) is not ParameterSource.DEFAULT:
-            raise click.UsageError(f"--{name.replace('_', '-')} goes with --extractor anthropic")
 
 
 def _source(contexts: str | None, restaurants: str | None, reviews: str | None) -> Source:
@@ -203,19 +194,60 @@ def _source(contexts: str | None, restaurants: str | None, reviews: str | None) 
 def _extractor(
     name: str, program: nodes.Program, extractions: str | None, failures: Failures, strict: bool
 ) -> SyncExtractor:
-    fields = fields_of(program)
-    if name == "recorded":
-        if extractions is None:
-            raise click.UsageError("--extractor recorded needs --extractions FILE")
-        from formulaseed.extract.recorded import RecordedExtractor
-
-        recorded = RecordedExtractor(fields, read_lines(extractions), strict=strict)
-        for place, reason in recorded.faults:
-            failures.add_unreadable(place, reason)
-        return recorded
-    if extractions is not None:
-        raise click.UsageError("--extractions goes with --extractor recorded")
     from formulaseed.extract.lexical import LexicalExtractor
+    from formulaseed.extract.recorded import RecordedExtractor
 
-    lexical = LexicalExtractor(fields)
-    return TextExtractor("lexical", lexical.extract, lexical.summary)
+    fields = fields_of(program)
+    if name == "lexical":
+        lexical = LexicalExtractor(fields)
+        return TextExtractor("lexical", lexical.extract, lexical.summary)
+    if extractions is None:
+        raise click.UsageError("--extractor recorded needs --extractions FILE")
+    recorded = RecordedExtractor(fields, read_lines(extractions), strict=strict)
+    for place, reason in recorded.faults:
+        failures.add_unreadable(place, reason)
+    return recorded
+
+
+@click.command("agreement")
+@click.argument("seed", metavar="SEED|MODULE")
+@click.option("--contexts", required=True, help="Restaurants with their reviews, JSON Lines.")
+@click.option("--extractions", required=True, help="Recorded extractions to compare with, JSON Lines.")
+@format_option
+def agreement(seed: str, contexts: str, extractions: str, form: str) -> None:
+    """Measure how far the lexical extractor agrees with recorded extractions, field by field.
+
+    Accuracy alone flatters where one value is common: compare it with the baseline, and read Cohen's kappa.
+    """
+    from formulaseed.extract.agreement import measure, render, to_json
+
+    program = load(seed, allow_edited=True).program
+    with reported() as failures:
+        pairs = _pairs(program, contexts, extractions, failures)
+    agreements = measure(fields_of(program), pairs)
+    if form == "json":
+        emit_json(to_json(agreements))
+    else:
+        show(f"{number_of(len(pairs), 'review')} with a recorded extraction\n\n{render(agreements)}")
+    finish(failures.status)
+
+
+def _pairs(program: nodes.Program, contexts: str, extractions: str, failures: Failures) -> list[Pair]:
+    """For each review with a recorded extraction, that and the lexical extractor's."""
+    recorded = _extractor("recorded", program, extractions, failures, strict=False)
+    extractor = _extractor("lexical", program, None, failures, strict=False)
+    pairs: list[Pair] = []
+    for place, restaurant, _ in read_contexts(read_lines(contexts)):
+        if not isinstance(restaurant, RestaurantRecord):
+            failures.add(place, str(restaurant))
+            continue
+        texts = [ReviewInput(restaurant.business_id, r.review_id, r.text, r.facts()) for r in restaurant.reviews]
+        for review, known in zip(texts, recorded.extract(texts), strict=True):
+            text = handled(review.text, program.review_handling)
+            if known.fields is not None and text is not None:
+                (found,) = extractor.extract([replace(review, text=text)])
+                if found.fields is None:
+                    failures.add(f"{place}: {review.business_id}: review {review.review_id}", found.failure)
+                else:
+                    pairs.append((known.fields, found.fields))
+    return pairs

@@ -1,24 +1,95 @@
-"""The commands that read and write seeds without evaluating them: `dump`, `fmt`, `migrate`, `schema`; and `rule`."""
+"""The commands that read and write seeds without evaluating them; and `rule`.
+
+`compile` leaves alone what it did not generate from the same file.
+"""
 
 from __future__ import annotations
 
+import os
+import stat
 import sys
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import click
 
-from formulaseed.cli.output import emit, replace_file, say, show
-from formulaseed.diagnostics.model import Problems
-from formulaseed.diagnostics.render import render_text
-from formulaseed.errors import UnreadableError
-from formulaseed.ir.text import dump_program, dump_tree
+from formulaseed import __version__, pipeline
+from formulaseed.backends.base import TARGETS
+from formulaseed.cli.output import (
+    check_current,
+    each_file,
+    emit,
+    reference_option,
+    report_warnings,
+    say,
+    show,
+    strict_option,
+    write_out,
+)
+from formulaseed.data.files import replace_file
+from formulaseed.diagnostics.model import Diagnostic, Problems, number_of, strictly
+from formulaseed.diagnostics.render import render_json, render_text, summary
+from formulaseed.errors import SeedError, UnreadableError, reason_of
 from formulaseed.kinds import SEED
-from formulaseed.loading import analyse, analyse_text, load_seed, read
+from formulaseed.loading import analyse, analyse_file, analyse_text, load_file, load_seed, read
+from formulaseed.pipeline import Analysis, fixed
 from formulaseed.seed.read.sections import is_v1
 from formulaseed.seed.write.canonical import canonical, layout, sorted_steps
 from formulaseed.source.json_reader import plain
 from formulaseed.source.text import Source
+
+if TYPE_CHECKING:
+    from formulaseed.backends.python.identity import Identity
+
+
+@click.command("check")
+@click.argument("seeds", nargs=-1, required=True, metavar="SEED|REQUESTS|RULES...")
+@click.option("--format", "form", type=click.Choice(["text", "json", "sarif"]), default="text",
+              help="How to print diagnostics.")  # fmt: skip
+@click.option(
+    "--fix", is_flag=True, help="Apply the fixes that cannot change a file's meaning: typos in names, the steps' order."
+)
+@reference_option
+@strict_option
+def check(seeds: tuple[str, ...], form: str, fix: bool, reference: str | None, strict: bool) -> None:
+    """Report every problem in seeds, or in files of requests or rules.
+
+    Exit status 1 where there are errors; warnings alone are fine, unless --strict makes them errors.
+    """
+    found: list[Diagnostic] = []
+
+    def check_one(seed: str) -> int:
+        analysis = analyse_file(seed, reference)
+        analysis = _fixed(analysis) if fix else analysis
+        diagnostics = strictly(analysis.diagnostics) if strict else analysis.diagnostics
+        found.extend(diagnostics)
+        if form == "text":
+            if diagnostics:
+                show(render_text(diagnostics))
+            say(f"{seed}: {summary(diagnostics) or 'no problems'}")
+        return 1 if any(d.severity == "error" for d in diagnostics) else 0
+
+    status = each_file(seeds, check_one)
+    if form == "json":
+        emit(render_json(found))
+    if form == "sarif":
+        from formulaseed.diagnostics.sarif import render_sarif
+
+        emit(render_sarif(found, __version__))
+    sys.exit(status)
+
+
+def _fixed(analysis: Analysis[Any, Any]) -> Analysis[Any, Any]:
+    """Fix the file, and say so on standard error; return the analysis of what it holds now.
+
+    What has no file to be written to stays as it is.
+    """
+    path = analysis.document.path
+    found = fixed(analysis) if path is not None else analysis
+    if path is not None and found is not analysis:
+        replace_file(path, found.document.source.text)
+        say(f"{path}: {number_of(found.fixed, 'error')} fixed", err=True)
+    return found
 
 
 @click.command("dump")
@@ -27,6 +98,7 @@ from formulaseed.source.text import Source
               help="The phase whose result to show.")  # fmt: skip
 def dump(seed: str, after: Literal["read", "parse", "check", "plan"]) -> None:
     """Show a seed as one of the compiler's phases sees it."""
+    from formulaseed.ir.text import dump_program, dump_tree
 
     analysis = analyse(seed)
     tree: object = None
@@ -49,42 +121,35 @@ def dump(seed: str, after: Literal["read", "parse", "check", "plan"]) -> None:
 
 @click.command("fmt")
 @click.argument("seeds", nargs=-1, required=True, metavar="SEED...")
-@click.option("--check", "only_check", is_flag=True, help="Write nothing; exit 1 where a seed would be reformatted.")
+@click.option("--check", is_flag=True, help="Write nothing; exit 1 where a seed would be reformatted.")
 @click.option("--sort", is_flag=True, help="Sort the steps into dependency order too.")
-def fmt(seeds: tuple[str, ...], only_check: bool, sort: bool) -> None:
+def fmt(seeds: tuple[str, ...], check: bool, sort: bool) -> None:
     """Format seeds: keys in the specification's order, a step on one line where it fits.
 
     Never changes what a seed means; with --sort each step moves behind those that it uses.
     """
 
-    status = 0
-    for seed in seeds:
+    def format_one(seed: str) -> int:
         problems = Problems()
-        try:
-            document = read(seed, problems)
-        except UnreadableError as error:
-            say(f"formulaseed: {error}", err=True)
-            status = 2
-            continue
+        document = read(seed, problems)
         value = canonical(plain(document.tree)) if document.tree is not None else None
-        if sort and document.tree is not None and not problems.has_errors:
+        if sort and not problems.has_errors:
             program = SEED.parse(document, problems)
             if program is not None and not problems.has_errors:
                 value = sorted_steps(value, program, problems)
         if problems.has_errors or value is None:
-            show(render_text(problems.sorted()), err=True)
-            status = max(status, 1)
-            continue
+            raise SeedError(problems.sorted())
         text = layout(value)
         if text == document.source.text:
-            continue
-        if only_check:
+            return 0
+        if check:
             say(f"{seed}: would be reformatted; run `formulaseed fmt {seed}`")
-            status = max(status, 1)
-        else:
-            replace_file(Path(seed), text)
-            say(seed)
-    sys.exit(status)
+            return 1
+        replace_file(Path(seed), text)
+        say(seed)
+        return 0
+
+    sys.exit(each_file(seeds, format_one, "; not formatted"))
 
 
 @click.command("migrate")
@@ -115,7 +180,7 @@ def migrate(seed: str, out: str | None) -> None:
         sys.exit(1)
     for left_out in migration.left_out:
         say(f"left out: {left_out}", err=True)
-    _write(text, out)
+    write_out(text, out)
 
 
 @click.command("schema")
@@ -123,20 +188,17 @@ def migrate(seed: str, out: str | None) -> None:
 @click.option("--check", "current", type=click.Path(), metavar="FILE", help="Write nothing; exit 1 where it differs.")
 def schema(out: str | None, current: str | None) -> None:
     """Print the JSON Schema of seeds, with which editors complete and explain keys."""
-    from formulaseed.data.files import holds
     from formulaseed.seed.json_schema import seed_schema
 
     if out is not None and current is not None:
         raise click.UsageError("--out and --check exclude each other")
     text = layout(seed_schema())
     if current is None:
-        _write(text, out)
+        write_out(text, out)
         return
-    is_current = holds(Path(current), text)
-    if is_current is None:
+    if not Path(current).exists():
         raise UnreadableError(f"cannot read {current}: there is no such file")
-    say(f"{current}: {'current' if is_current else f'stale; run `formulaseed schema --out {current}`'}")
-    sys.exit(0 if is_current else 1)
+    sys.exit(check_current(Path(current), text, f"`formulaseed schema --out {current}`"))
 
 
 @click.command("rule")
@@ -153,9 +215,102 @@ def rule(code: str) -> None:
     show(page(wanted), nl=False)
 
 
-def _write(text: str, out: str | None) -> None:
-    if out is None:
-        emit(text)
-    else:
-        replace_file(Path(out), text)
-        say(out)
+@click.command("compile")
+@click.argument("seeds", nargs=-1, required=True, metavar="SEED|REQUESTS|RULES...")
+@click.option("--out", default="generated", show_default=True, help="The folder to write modules to.")
+@click.option("--check", is_flag=True, help="Write nothing; exit 1 where a module is not current.")
+@click.option("--force", is_flag=True, help="Replace files that formulaseed did not generate from the same file, too.")
+@click.option("--stdout", is_flag=True, help="Print the module instead of writing it.")
+@click.option("--target", type=click.Choice(TARGETS), default="python", show_default=True, help="What to compile to.")
+@reference_option
+@strict_option
+def compile(seeds: tuple[str, ...], reference: str | None, strict: bool, target: str, out: str, **how: bool) -> None:
+    """Compile seeds and files of requests or rules to standalone Python modules, `OUT/<task or file name>.py`.
+
+    The same file gives the same bytes on every machine, so the modules can be committed and reviewed. A file that is
+    no generated module, or that was generated from another file, is left alone: exit status 2.
+    """
+    from formulaseed.backends.python.names import module_name
+
+    if how["check"] and how["stdout"]:
+        raise click.UsageError("--check writes nothing and --stdout prints: pass one of the two")
+    if how["force"] and (how["check"] or how["stdout"]):
+        raise click.UsageError("--force is for writing modules: pass it without --check and --stdout")
+    written: dict[Path, str] = {}
+
+    def compile_one(seed: str) -> int:
+        loaded = load_file(seed, strict=strict, reference=reference)
+        source = pipeline.compile(loaded, target)
+        report_warnings(loaded)
+        if how["stdout"]:
+            emit(source)
+            return 0
+        path = Path(out) / f"{module_name(loaded.name)}.py"
+        if path in written:
+            say(f"{seed}: {written[path]} has the same module, {path}; rename one of the tasks", err=True)
+            return 1
+        written[path] = seed
+        obstacle = _obstacle_at(path, source, loaded.document.path)
+        if how["check"]:
+            if obstacle is not None:
+                say(f"{path}: not what {seed} compiles to: {obstacle.what}")
+                return 1
+            return check_current(path, source, f"`formulaseed compile {seed}`", f"not what {seed} compiles to")
+        if obstacle is not None and not (how["force"] and obstacle.may_be_forced):
+            forced = ", or replace it with --force" if obstacle.may_be_forced else ""
+            help = f"{obstacle.help}, write to another folder with --out{forced}"
+            say(f"{path}: not overwritten: {obstacle.what}; {help}", err=True)
+            return 2
+        replace_file(path, source, through_link=False)
+        say(str(path))
+        return 0
+
+    sys.exit(each_file(seeds, compile_one, "; not compiled"))
+
+
+class _Obstacle(NamedTuple):
+    """What keeps a module from being written, what to do about it, and whether --force replaces it."""
+
+    what: str
+    help: str
+    may_be_forced: bool = True
+
+
+def _obstacle_at(target: Path, source: str, made_from: Path | None) -> _Obstacle | None:
+    """Return why a module must not be written there; None where nothing is lost by it. Raises `UnreadableError`."""
+    from formulaseed.backends.python.identity import identity_of
+
+    try:
+        mode = target.lstat().st_mode
+    except (FileNotFoundError, NotADirectoryError):  # the latter is reported when the module is written
+        return None
+    except (OSError, ValueError) as error:
+        raise UnreadableError(f"cannot write {target}: {reason_of(error)}") from None
+    if stat.S_ISLNK(mode):
+        return _Obstacle("it is a symbolic link", "remove it")
+    if not stat.S_ISREG(mode):
+        what = "a directory" if stat.S_ISDIR(mode) else "not a regular file"
+        return _Obstacle(f"it is {what}", "move it", may_be_forced=False)
+    try:
+        found = identity_of(target.read_bytes().decode("utf-8", "replace"))
+    except OSError as error:
+        raise UnreadableError(f"cannot read {target}: {reason_of(error)}") from None
+    if found is None:
+        return _Obstacle("it is not a module that formulaseed generated", "move it")
+    made = identity_of(source)
+    if made is None or not _is_same(found, made, target, made_from):
+        where = f"`{found.path}`, which is " if found.path else ""
+        return _Obstacle(f"it was generated from {where}`{found.name}`", "rename one of the two")
+    return None
+
+
+def _is_same(found: Identity, made: Identity, target: Path, made_from: Path | None) -> bool:
+    """Whether a module was made from the same file: one of that name in the same place, or in a place where none is now."""
+    if (found.kind, found.name) != (made.kind, made.name):
+        return False
+    if found.path in ("", made.path):
+        return True
+    near = [target.parent, *([made_from.parent] if made_from is not None else [])]
+    folders = [folder for start in near for folder in (start.resolve(), *start.resolve().parents)]
+    there = [folder / found.path for folder in folders if os.path.isfile(folder / found.path)]
+    return not there or (made_from is not None and any(file.samefile(made_from) for file in there))

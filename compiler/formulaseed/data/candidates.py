@@ -6,18 +6,15 @@ restaurant with an unusable line is left out.
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from formulaseed.data.contexts import join_files, read_contexts
-from formulaseed.data.files import read_whole
-from formulaseed.data.jsonl import BadLine, Line, read_lines
+from formulaseed.data.files import read_json
+from formulaseed.data.jsonl import Line, join_files, parsed, read_contexts, read_lines
 from formulaseed.data.records import JudgementLine, RatedRestaurant, RatedReviewLine, SocialGraph
 from formulaseed.data.results import Failures
 from formulaseed.errors import DataError
-from formulaseed.limits import FILE_BYTES
 from formulaseed.requests.evaluation import Background, Restaurant, parse_background
 from formulaseed.requests.validate import Dataset
 
@@ -58,32 +55,22 @@ def read_dataset(
     return Dataset(candidates, unusable, Background(judged, friends), social is not None)
 
 
-def _lines(given: Lines, what: str) -> Iterator[Line | BadLine]:
+def _lines(given: Lines, what: str) -> Iterator[Line]:
     if isinstance(given, str | os.PathLike):
-        return read_lines(os.fspath(given))
+        yield from read_lines(os.fspath(given))
+        return
     if isinstance(given, Mapping) or not isinstance(given, Iterable):
         raise DataError(f"{what} must be a path or a list of objects, not {type(given).__name__}")
-    return _objects(given, f"<{what}>")
-
-
-def _objects(given: Iterable[object], name: str) -> Iterator[Line | BadLine]:
     for number, value in enumerate(given, 1):
-        if isinstance(value, Mapping):
-            yield Line(name, number, dict(value))
-        else:
-            yield BadLine(name, number, f"it must be an object, not {type(value).__name__}")
+        fault = "" if isinstance(value, Mapping) else f"it must be an object, not {type(value).__name__}"
+        yield Line(f"<{what}>", number, {} if fault else dict(value), fault)
 
 
-def _judgements(lines: Iterable[Line | BadLine], failures: Failures) -> dict[tuple[str, str], str]:
+def _judgements(lines: Iterable[Line], failures: Failures) -> dict[tuple[str, str], str]:
     found: dict[tuple[str, str], str] = {}
-    for line in lines:
-        if isinstance(line, BadLine):
-            failures.add(f"{line.file}:{line.number}", line.reason)
-            continue
-        try:
-            record: JudgementLine = JudgementLine.read(line.value)
-        except DataError as error:
-            failures.add(line.place, str(error))
+    for line, record in parsed(lines, JudgementLine.read):
+        if isinstance(record, DataError):
+            failures.add(line.place, str(record))
             continue
         key = (record.review_id, record.aspect)
         if found.setdefault(key, record.judgement) != record.judgement:
@@ -93,25 +80,10 @@ def _judgements(lines: Iterable[Line | BadLine], failures: Failures) -> dict[tup
 
 
 def _graph(given: str | os.PathLike[str] | Mapping[str, Any]) -> Mapping[str, list[str]]:
-    if isinstance(given, Mapping):
-        value: object = dict(given)
-        name = "the social graph"
-    elif not isinstance(given, str | os.PathLike):
+    if not isinstance(given, Mapping | str | os.PathLike):
         raise DataError(f"a social graph is a path or an object, not {type(given).__name__}")
-    else:
-        name = os.fspath(given)
-        try:
-            value = json.loads(read_whole(given, FILE_BYTES).decode("utf-8-sig"))
-        except json.JSONDecodeError as error:
-            raise DataError(f"no JSON: {error.msg}", f"{name}:{error.lineno}:{error.colno}") from None
-        except UnicodeDecodeError as error:
-            raise DataError(f"byte {error.start} of the file is not UTF-8", name) from None
-        except (ValueError, RecursionError):
-            raise DataError("no JSON that can be read", name) from None
+    name = "the social graph" if isinstance(given, Mapping) else os.fspath(given)
+    value = dict(given) if isinstance(given, Mapping) else read_json(given)
     if not isinstance(value, dict):
         raise DataError('a social graph is an object, {"friend_graph": {…}}', name)
-    try:
-        graph: SocialGraph = SocialGraph.read(value)
-    except DataError as error:
-        raise error.at(name) from None
-    return graph.friend_graph
+    return SocialGraph.read(value, name).friend_graph

@@ -1,13 +1,18 @@
-"""Bounded reads of a file's bytes: decompressed where its name ends in `.gz`, of standard input for `-`."""
+"""Atomic writes of files and bounded reads: decompressed where the name ends in `.gz`, of standard input for `-`."""
 
 from __future__ import annotations
 
+import json
 import os
 import stat
 import sys
+import tempfile
 from pathlib import Path
+from typing import Any
 
-from formulaseed.errors import UnreadableError, reason_of
+from formulaseed.errors import DataError, UnreadableError, reason_of
+from formulaseed.limits import FILE_BYTES
+from formulaseed.source.json_reader import refuse_constant
 
 
 def read_bytes(given: str | os.PathLike[str], most: int, *, regular: bool = False) -> tuple[bytes, Path | None]:
@@ -19,7 +24,7 @@ def read_bytes(given: str | os.PathLike[str], most: int, *, regular: bool = Fals
     name = os.fspath(given)
     path = Path(name) if name != "-" else None
     try:
-        data = _read_stdin(most) if path is None else _read(path, most, regular)
+        data = _read(path, most, regular) if path else sys.stdin.buffer.read(most + 1) if sys.stdin else b""
     except (OSError, ValueError) as error:
         raise UnreadableError(f"cannot read {name}: {reason_of(error)}") from None
     if name.endswith(".gz") and len(data) <= most:
@@ -35,6 +40,24 @@ def read_whole(given: str | os.PathLike[str], most: int, *, regular: bool = Fals
     return data
 
 
+def read_json(given: str | os.PathLike[str]) -> Any:
+    """Return the JSON value in a file. Raises `UnreadableError` as `read_whole` does, `DataError` where there is none."""
+    return json_value(read_whole(given, FILE_BYTES), os.fspath(given))
+
+
+def json_value(text: str | bytes, name: str) -> Any:
+    """Return the value of a JSON text of this name. Raises `DataError` where it has none."""
+    try:
+        text = text.decode("utf-8-sig") if isinstance(text, bytes) else text
+        return json.loads(text, parse_constant=refuse_constant)
+    except json.JSONDecodeError as error:
+        raise DataError(f"not JSON: {error.msg}", f"{name}:{error.lineno}:{error.colno}") from None
+    except UnicodeDecodeError as error:
+        raise DataError(f"not JSON: byte {error.start} is not UTF-8", name) from None
+    except (ValueError, RecursionError) as error:
+        raise DataError(f"not JSON: {error}", name) from None
+
+
 def holds(path: Path, text: str) -> bool | None:
     """Return whether a file holds exactly this text; None where there is no file. Raises `UnreadableError`."""
     if not path.exists():
@@ -46,13 +69,28 @@ def holds(path: Path, text: str) -> bool | None:
         raise UnreadableError(f"cannot read {path}: {reason_of(error)}") from None
 
 
+def replace_file(path: Path, text: str, *, through_link: bool = True) -> None:
+    """Write a file atomically: a reader sees the old one or the new one, never half of one.
+
+    A link stays a link, and its target is written; otherwise the file replaces the link. Raises `UnreadableError` where
+    it cannot be written.
+    """
+    try:
+        path = Path(os.path.realpath(path)) if through_link else path
+        path.parent.mkdir(parents=True, exist_ok=True)
+        mode = path.stat().st_mode & 0o777 if path.is_file() and not path.is_symlink() else 0o644
+        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".", suffix=".tmp")
+        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
+            file.write(text)
+        Path(temporary).chmod(mode)
+        Path(temporary).replace(path)
+    except OSError as error:
+        raise UnreadableError(f"cannot write {path}: {error.strerror}") from None
+
+
 def shown_bytes(count: int) -> str:
     """Return a limit for people: `64 MiB`."""
     return f"{count // 1024**2} MiB" if count >= 1024**2 else f"{count:,} bytes"
-
-
-def _read_stdin(most: int) -> bytes:
-    return sys.stdin.buffer.read(most + 1) if sys.stdin is not None else b""
 
 
 def _read(path: Path, most: int, regular: bool) -> bytes:

@@ -1,6 +1,7 @@
-"""JSON Lines: one object a line, plain or gzipped, `-` for standard input.
+"""JSON Lines: one object a line, plain or gzipped, `-` for standard input; and the restaurants in them.
 
-In: a path. Out: objects with their line numbers; a line that is not an object becomes a `BadLine`, and reading goes on.
+In: a path. Out: objects with their line numbers; a line that is not an object has a fault, and reading goes on. Restaurants
+come with their reviews, from a file of contexts or from two files joined by `business_id`.
 """
 
 from __future__ import annotations
@@ -11,11 +12,13 @@ import re
 import sys
 import zlib
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, BinaryIO, TypeVar, cast
 
 from formulaseed.data.files import shown_bytes
+from formulaseed.data.records import RestaurantRecord, ReviewLine, ReviewRecord
+from formulaseed.data.results import Failures
 from formulaseed.errors import DataError, UnreadableError, reason_of
 from formulaseed.limits import LINE_BYTES
 from formulaseed.source.json_reader import JsonRefusal, refuse_constant, unique_keys
@@ -27,41 +30,32 @@ _Record = TypeVar("_Record")
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """An object and its place."""
+    """A line's object and its place. Where it cannot be used, `fault` says why, and the object is empty."""
 
     file: str
     number: int
     value: dict[str, Any]
+    fault: str = ""
 
     @property
     def place(self) -> str:
         return f"{self.file}:{self.number}"
 
-
-@dataclass(frozen=True, slots=True)
-class BadLine:
-    """A line that cannot be used, and why."""
-
-    file: str
-    number: int
-    reason: str
-
     @property
-    def place(self) -> str:
-        return f"{self.file}:{self.number}"
-
-    def __str__(self) -> str:
-        return f"{self.place}: {self.reason}"
+    def business_id(self) -> str:
+        """The restaurant that the line names; empty where it names none."""
+        found = self.value.get("business_id")
+        return found if isinstance(found, str) else ""
 
 
 def parsed(
-    lines: Iterable[Line | BadLine], parse: Callable[[dict[str, Any]], _Record]
-) -> Iterator[tuple[Line | BadLine, _Record | DataError]]:
+    lines: Iterable[Line], parse: Callable[[dict[str, Any]], _Record]
+) -> Iterator[tuple[Line, _Record | DataError]]:
     """Yield each line with the record that `parse` makes of its object, or the `DataError` that says why there is none."""
     for line in lines:
         found: _Record | DataError
         try:
-            found = parse(line.value) if isinstance(line, Line) else DataError(line.reason)
+            found = DataError(line.fault) if line.fault else parse(line.value)
         except UnreadableError:
             raise
         except DataError as error:
@@ -69,7 +63,7 @@ def parsed(
         yield line, found
 
 
-def read_lines(path: str) -> Iterator[Line | BadLine]:
+def read_lines(path: str) -> Iterator[Line]:
     """Yield every line of the file that is not blank.
 
     The file is opened at once, so that `UnreadableError` for a missing one is raised before anything is written; where it
@@ -79,7 +73,7 @@ def read_lines(path: str) -> Iterator[Line | BadLine]:
     return _lines(name, _opened(path))
 
 
-def _lines(name: str, file: BinaryIO) -> Iterator[Line | BadLine]:
+def _lines(name: str, file: BinaryIO) -> Iterator[Line]:
     with file:
         number = 0
         while True:
@@ -96,28 +90,27 @@ def _lines(name: str, file: BinaryIO) -> Iterator[Line | BadLine]:
                 yield _line(name, number, raw)
 
 
-def _line(name: str, number: int, raw: bytes) -> Line | BadLine:
+def _line(name: str, number: int, raw: bytes) -> Line:
+    value: Any = {}
+    fault = ""
     try:
-        value = json.loads(
-            raw.decode("utf-8-sig" if number == 1 else "utf-8"),
-            object_pairs_hook=unique_keys,
-            parse_constant=refuse_constant,
-        )
+        text = raw.decode("utf-8-sig" if number == 1 else "utf-8")
+        value = json.loads(text, object_pairs_hook=unique_keys, parse_constant=refuse_constant)
     except UnicodeDecodeError as error:
-        return BadLine(name, number, f"byte {error.start} of the line is not UTF-8")
+        fault = f"byte {error.start} of the line is not UTF-8"
     except json.JSONDecodeError as error:
-        return BadLine(name, number, f"not JSON: {error.msg} at column {error.colno}")
+        fault = f"not JSON: {error.msg} at column {error.colno}"
     except JsonRefusal as error:
-        return BadLine(name, number, str(error))
+        fault = str(error)
     except ValueError:  # Python refuses to read integers of thousands of digits
-        return BadLine(name, number, "a number has too many digits")
+        fault = "a number has too many digits"
     except RecursionError:
-        return BadLine(name, number, "objects and lists are nested too deep")
+        fault = "objects and lists are nested too deep"
     if not isinstance(value, dict):
-        return BadLine(name, number, f"a line must hold an object, not {_KINDS[type(value)]}")
-    if b"\\ud" in raw.lower() and _SURROGATE.search(json.dumps(value, ensure_ascii=False)):
-        return BadLine(name, number, "a string holds half of a character (an unpaired surrogate)")
-    return Line(name, number, value)
+        fault = f"a line must hold an object, not {_KINDS[type(value)]}"
+    elif b"\\ud" in raw.lower() and _SURROGATE.search(json.dumps(value, ensure_ascii=False)):
+        fault = "a string holds half of a character (an unpaired surrogate)"
+    return Line(name, number, {} if fault else value, fault)
 
 
 def _opened(path: str) -> BinaryIO:
@@ -135,3 +128,55 @@ def _opened(path: str) -> BinaryIO:
         return cast(BinaryIO, gzip.open(path, "rb"))
     except (OSError, ValueError) as error:
         raise UnreadableError(f"cannot read {path}: {reason_of(error)}") from None
+
+
+LocatedRestaurant = tuple[str, RestaurantRecord | DataError, str]
+"""The place of a restaurant's line, the restaurant or why there is none, and its id as far as it is known."""
+
+
+def read_contexts(
+    lines: Iterable[Line], model: type[RestaurantRecord] = RestaurantRecord
+) -> Iterator[LocatedRestaurant]:
+    """Yield one restaurant a line, read as the given model."""
+    for line, restaurant in parsed(lines, model.read):
+        yield line.place, restaurant, line.business_id
+
+
+def join_files(
+    restaurants: Iterable[Line],
+    reviews: Iterable[Line],
+    failures: Failures,
+    models: tuple[type[RestaurantRecord], type[ReviewLine]] = (RestaurantRecord, ReviewLine),
+) -> Iterator[LocatedRestaurant]:
+    """Yield restaurants in the order of their file, each with its reviews in the order of theirs.
+
+    The reviews are read first and kept in memory. A bad review line is a failure, and where it names its restaurant
+    fails that too; so is a review whose restaurant is in no line.
+    """
+    by_restaurant: dict[str, list[ReviewRecord]] = {}
+    places: dict[str, str] = {}
+    spoiled: dict[str, str] = {}
+    for line, review in parsed(reviews, models[1].read):
+        if isinstance(review, DataError):
+            failures.add_unreadable(line.place, str(review))
+            spoiled.setdefault(line.business_id, line.place)
+            continue
+        by_restaurant.setdefault(review.business_id, []).append(review)
+        places.setdefault(review.business_id, line.place)
+    seen: dict[str, str] = {}
+    alone = (replace(line, value={**line.value, "reviews": []}) for line in restaurants)
+    for place, restaurant, business_id in read_contexts(alone, models[0]):
+        if business_id in seen:
+            failures.add_unused(place, f"duplicate restaurant {business_id}, first in {seen[business_id]}")
+            continue
+        seen[business_id] = place
+        if isinstance(restaurant, RestaurantRecord) and business_id in spoiled:
+            by_restaurant.pop(business_id, None)
+            restaurant = DataError(f"a review of it cannot be used ({spoiled[business_id]})")
+        elif isinstance(restaurant, RestaurantRecord):
+            restaurant = restaurant.model_copy(update={"reviews": by_restaurant.pop(business_id, [])})
+        yield place, restaurant, business_id
+    for business_id, orphans in by_restaurant.items():
+        what = "1 review names" if len(orphans) == 1 else f"{len(orphans)} reviews name"
+        reason = f"{what} {business_id}, which no restaurant line holds"
+        failures.add_unused(places[business_id], reason, len(orphans))

@@ -6,7 +6,7 @@ Fields that are not listed are kept, since a seed may declare them.
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
@@ -15,17 +15,20 @@ from formulaseed.language.inputs import _iso_date, _typo_of
 from formulaseed.language.json_values import _unreadable
 from formulaseed.limits import REVIEW_TEXT_CHARACTERS
 
+Amount = Annotated[float, Field(ge=0, lt=1e15)]
+PositiveAmount = Annotated[float, Field(gt=0, lt=1e15)]
+
 
 class Record(BaseModel):
     model_config = ConfigDict(strict=True, extra="allow", frozen=True)
 
     @classmethod
-    def read(cls, value: dict[str, Any]) -> Any:
-        """The record. Raises `DataError` that names every field at fault."""
+    def read(cls, value: Any, where: str = "") -> Self:
+        """Return the record of a JSON value. Raises `DataError` that names every field at fault."""
         try:
             return cls.model_validate(value)
         except ValidationError as error:
-            raise DataError(_reported(error)) from None
+            raise DataError(_reported(error), where) from None
 
     @model_validator(mode="before")
     @classmethod
@@ -76,11 +79,6 @@ class RestaurantRecord(Record):
     def context(self) -> dict[str, Any]:
         return {**(self.model_extra or {}), **(self.business or {})}
 
-    @property
-    def name(self) -> str | None:
-        name = self.context().get("name")
-        return name if isinstance(name, str) else None
-
 
 class ReviewLine(ReviewRecord):
     """A review of a file of its own, which names its restaurant."""
@@ -102,11 +100,6 @@ class RowsLine(Record):
     business_id: str = Field(min_length=1)
     context: dict[str, Any] = Field(default_factory=dict)
     rows: list[dict[str, Any]]
-
-    @property
-    def name(self) -> str | None:
-        name = self.context.get("name")
-        return name if isinstance(name, str) else None
 
 
 class RatedReview(ReviewRecord):
@@ -186,11 +179,7 @@ def _reported(error: ValidationError) -> str:
         place = ""
         for step in fault["loc"]:
             place += f"[{step}]" if isinstance(step, int) else f".{step}" if place else str(step)
-        what = _WORDS.get(fault["type"]) or _plain(fault["msg"])
+        said = fault["msg"].removeprefix("Value error, ")
+        what = _WORDS.get(fault["type"]) or said[:1].lower() + said[1:]
         parts.append(f"`{place}` {what}" if place else what)
     return "; ".join(parts[:5]) + (f"; and {len(parts) - 5} more" if len(parts) > 5 else "")
-
-
-def _plain(message: str) -> str:
-    message = message.removeprefix("Value error, ")
-    return message[:1].lower() + message[1:]

@@ -1,19 +1,19 @@
-"""Results, one restaurant a line, and what failed."""
+"""What extractors take and give, results, one restaurant a line, and what failed."""
 
 from __future__ import annotations
 
 import gzip
 import json
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, TextIO, cast
+from typing import Any, Protocol, TextIO, cast
 
-from formulaseed.data.extractions import Quote
 from formulaseed.diagnostics.model import number_of
 from formulaseed.errors import DataError, EvaluationError, UnreadableError, reason_of
+from formulaseed.ir import nodes
 
 FINE, WRONG, USAGE, PARTIAL = 0, 1, 2, 3
 """Exit statuses: fine; the input has errors; wrong usage or an unreadable file; finished, but some failed."""
@@ -27,9 +27,6 @@ class ReviewCounts:
     relevant: int
     extracted: int
     failed: int
-
-    def to_json(self) -> dict[str, int]:
-        return asdict(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,19 +65,17 @@ class Result:
     quotes: Mapping[str, Mapping[str, Quote]] | None = None
     """By the review's id and the field."""
     run: Provenance | None = None
-    place: str = ""
-    """The place in the seed of the step that failed, for people; not part of the line."""
 
     def to_json(self) -> dict[str, Any]:
         quotes = {
-            review: {name: quote.to_json() for name, quote in quotes.items()}
-            for review, quotes in (self.quotes or {}).items()
+            review: {name: quote.to_json() for name, quote in found.items()}
+            for review, found in (self.quotes or {}).items()
         }
         optional = {
-            "reviews": self.reviews and self.reviews.to_json(),
+            "reviews": self.reviews and asdict(self.reviews),
             "steps": self.steps,
             "evidence": self.evidence,
-            "quotes": None if self.quotes is None else quotes,
+            "quotes": self.quotes and quotes,
             "run": self.run and self.run.to_json(),
         }
         return {
@@ -152,22 +147,10 @@ class ResultCounts:
         return f"{number_of(self.restaurants, 'restaurant')}, {self.failed} failed"
 
 
-class ResultWriter:
-    """Writes result lines as they come, so that they survive whatever happens next."""
-
-    def __init__(self, file: TextIO) -> None:
-        self._file = file
-
-    def write(self, line: dict[str, Any]) -> None:
-        self._file.write(json.dumps(line, ensure_ascii=False) + "\n")
-        self._file.flush()
-
-
-@contextmanager
-def result_writer(path: str, *inputs: str | None) -> Iterator[ResultWriter]:
-    """Open a writer to a file, as `text_writer` does."""
-    with text_writer(path, *inputs) as file:
-        yield ResultWriter(file)
+def write_line(file: TextIO, line: dict[str, Any]) -> None:
+    """Write a line of JSON at once, so that it survives whatever happens next."""
+    file.write(json.dumps(line, ensure_ascii=False) + "\n")
+    file.flush()
 
 
 @contextmanager
@@ -192,3 +175,73 @@ def text_writer(path: str, *inputs: str | None) -> Iterator[TextIO]:
         raise UnreadableError(f"cannot write {path}: {reason_of(error)}") from None
     with file:
         yield file
+
+
+FieldValue = str | int | float | bool
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewInput:
+    """A relevant review, as an extractor gets it. `facts` are its date, stars and useful votes, as its line has them."""
+
+    business_id: str
+    review_id: str
+    text: str
+    facts: Mapping[str, object] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Quote:
+    """The words of a review that support a field's value. `start` and `end` are their place in the extracted text, in
+    characters; None where they do not occur there."""
+
+    text: str
+    start: int | None
+    end: int | None
+
+    @property
+    def is_verified(self) -> bool:
+        return self.start is not None
+
+    def to_json(self) -> dict[str, object]:
+        """Return it as results have it."""
+        return {"text": self.text, "verified": self.is_verified, "start": self.start, "end": self.end}
+
+
+NOT_ASKED = "it has not been asked about"
+"""The failure of each remaining review where a run stops."""
+
+
+@dataclass(frozen=True, slots=True)
+class Extraction:
+    """One review's field values; where there are none, `failure` says why."""
+
+    review_id: str
+    fields: dict[str, FieldValue] | None
+    failure: str = ""
+    quotes: Mapping[str, Quote] = field(default_factory=dict)
+
+
+class Extractor(Protocol):
+    """Extracts the reviews of one restaurant after the other, in their order.
+
+    It may read ahead, since some extractors wait for many answers at a time. `name` and `prompt_sha256`, the hash of
+    what a model is asked, are part of the results' provenance.
+    """
+
+    name: str
+    prompt_sha256: str | None
+
+    def extract_all(self, restaurants: Iterable[Sequence[ReviewInput]]) -> Iterator[list[Extraction]]: ...
+
+
+def handled(text: str, handling: nodes.ReviewHandling | None) -> str | None:
+    """Return the part of a review that is extracted; None where the seed rejects so long a review.
+
+    `truncate_head` keeps the head, `truncate_tail` the tail, `truncate_middle` both ends. Lengths are characters.
+    """
+    if handling is None or len(text) <= handling.max_length:
+        return text
+    most = handling.max_length
+    head = {"truncate_head": most, "truncate_tail": 0, "truncate_middle": (most + 1) // 2}.get(handling.strategy)
+    return None if head is None else text[:head] + text[len(text) - (most - head) :]

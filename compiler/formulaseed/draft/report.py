@@ -2,23 +2,29 @@
 
 The likely cost assumes answers as long, for the number of sentences, as those of the recorded example; the bound assumes
 every answer to be as long as it may be. An answer's thinking counts in the bound alone. The report is Markdown; the
-same session gives the same bytes.
+same session gives the same bytes. It traces the text to the seed and back: numbers are compared by value; "half" is not one,
+so a part's 0.5 is listed where its sentence says half.
 """
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 from formulaseed.diagnostics.model import number_of, printable
 from formulaseed.diagnostics.render import summary
+from formulaseed.draft.conversion import parts_of
 from formulaseed.draft.prompts import MAX_TOKENS, REPAIR, STAGES, Stage, sentences, shown, system_prompt
-from formulaseed.draft.session import CallUsage, DraftResult, RepairRound
+from formulaseed.draft.session import CallUsage, DraftResult
 from formulaseed.draft.task import Sentence, Task
-from formulaseed.draft.traceability import trace
 from formulaseed.draft.transcript import Settings
 from formulaseed.llm.calls import Usage
-from formulaseed.llm.prices import Prices, cost_text
+from formulaseed.llm.prices import Prices, cost_text, total
+
+Json = Any
 
 _BYTES_A_TOKEN = 3
 _USUAL_BYTES_A_TOKEN = 4
@@ -26,6 +32,9 @@ EXAMPLE = "examples/draft-g1a_v2"
 EXAMPLE_SENTENCES = 49
 EXAMPLE_OUTPUT = {"conditions": 1_134, "graph": 1_425, "seed": 1_413, "repair": 181}
 """The tokens of its answers, by stage; it needed one repair."""
+_NUMBER = re.compile(r"(?<![\w.$`])(\d{1,3}(?:,\d{3})+|\d+)(\.\d+)?(?:\s?(%|percent))?(?!\w)")
+_LOGIC = frozenset({0.0, 1.0, -1.0})
+"""Numbers that come from guards and counts."""
 
 
 def estimate(task: Task, settings: Settings, prices: Prices) -> list[str]:
@@ -46,7 +55,7 @@ def estimate(task: Task, settings: Settings, prices: Prices) -> list[str]:
         ),
         f"likely {cost_text(likely)}, if answers are as long for each sentence as those of {EXAMPLE} "
         f"(written by hand, without thinking){', with one repair' if repairs else ''}",
-        f"an answer has {MAX_TOKENS:,} tokens at most, thinking included; all of it costs {cost_text(_sum(costs))} at most",
+        f"an answer has {MAX_TOKENS:,} tokens at most, thinking included; all of it costs {cost_text(total(costs))} at most",
     ]
 
 
@@ -58,7 +67,7 @@ def _likely(stages: Sequence[Stage], text: int, plain: int, settings: Settings, 
         output = round(EXAMPLE_OUTPUT[stage.name] * plain / EXAMPLE_SENTENCES)
         costs.append(prices.cost(settings.model, Usage(cache_write=prompt, output=output)))
         answered += output
-    return _sum(costs)
+    return total(costs)
 
 
 def _own_tokens(stage: Stage) -> int:
@@ -69,19 +78,15 @@ def _tokens(text: str) -> int:
     return -(-len(text.encode()) // _BYTES_A_TOKEN)
 
 
-def _sum(costs: Sequence[float | None]) -> float | None:
-    return None if None in costs else sum(cost for cost in costs if cost is not None)
-
-
 def report(drafted: DraftResult, usages: Sequence[CallUsage], prices: Prices) -> str:
     """Return the report of a draft, without empty sections."""
     checked, found = drafted.checked, trace(drafted)
     plain = [s for s in drafted.task.sentences if not s.is_frame]
     mapped = len(plain) - len(found.unmapped) - len(found.background)
     lines = [
-        f"# Draft of {printable(checked.draft.task_name)}",
+        f"# Draft of {printable(checked.draft['task_name'])}",
         "",
-        f"{number_of(len(checked.draft.steps), 'step')}, {number_of(len(checked.draft.fields), 'field')};"
+        f"{number_of(len(checked.draft['steps']), 'step')}, {number_of(len(checked.draft['fields']), 'field')};"
         f" {summary(checked.analysis.diagnostics) or 'no problems'}.",
         f"{mapped:,} of {number_of(len(plain), 'sentence')} became part of the seed, {len(found.background):,} state no rule,"
         f" {len(found.unmapped):,} map to nothing.",
@@ -98,7 +103,7 @@ def report(drafted: DraftResult, usages: Sequence[CallUsage], prices: Prices) ->
         "Parts that cite no sentence": found.unsourced,
         "Unknown sentences cited": (f"{n} by {name}" for name, n in found.unknown),
         "Sentences that state no rule, as the model says": _quoted(found.background),
-        "Repairs": (_repair(n, one) for n, one in enumerate(drafted.rounds, 1)),
+        "Repairs": (f"{n}: {one}" for n, one in enumerate(drafted.rounds, 1)),
         "Calls": costs(usages, prices),
     }
     for title, items in sections.items():
@@ -113,7 +118,7 @@ def costs(usages: Sequence[CallUsage], prices: Prices) -> list[str]:
     each = [prices.cost(one.model, one.usage) for one in usages]
     usage = sum((one.usage for one in usages), Usage())
     models = ", ".join(dict.fromkeys(one.model for one in usages))
-    return [*lines, f"{number_of(len(usages), 'call')}: {_in_and_out(usage)}, {cost_text(_sum(each))} ({models})"]
+    return [*lines, f"{number_of(len(usages), 'call')}: {_in_and_out(usage)}, {cost_text(total(each))} ({models})"]
 
 
 def _in_and_out(usage: Usage) -> str:
@@ -124,8 +129,93 @@ def _quoted(sentences: Iterable[Sentence]) -> Iterator[str]:
     return (f"line {sentence.line}: {sentence.text}" for sentence in sentences)
 
 
-def _repair(number: int, one: RepairRound) -> str:
-    if one.after is None:
-        return f"{number}: no result: {one.fault}"
-    kept = "accepted" if one.is_accepted else "not accepted"
-    return f"{number}: {one.before}; then {one.after}; {kept}: {' '.join(one.changes)}".rstrip(": ")
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """`parts` names, for each sentence by number, the parts that come from it."""
+
+    parts: dict[int, list[str]]
+    background: tuple[Sentence, ...]
+    unmapped: tuple[Sentence, ...]
+    unsourced: tuple[str, ...]
+    unknown: tuple[tuple[str, int], ...]
+    not_made: tuple[str, ...]
+    lost_numbers: tuple[tuple[Sentence, str], ...]
+    added_numbers: tuple[tuple[str, str], ...]
+
+
+def trace(drafted: DraftResult) -> Trace:
+    """Follow each part of the draft to its sentences, and back."""
+    task, draft = drafted.task, drafted.checked.draft
+    cited: dict[str, tuple[list[int], Json]] = {"keywords": (draft["keywords"]["sources"], draft["keywords"]["words"])}
+    reading = draft["reading"]
+    if reading["sources"]:
+        cited["reading"] = reading["sources"], [*reading["max_length"], reading["passes"]]
+    for kind, part in parts_of(draft):
+        said = {key: value for key, value in part.items() if key != "sources"}
+        cited[f"{kind} {part['name']}"] = part["sources"], said
+    cited["output"] = draft["outputs"]["sources"], None
+    notes = (("assumption", drafted.assumptions), ("question", drafted.questions))
+    noted = {f"{kind} {n}": note["sources"] for kind, found in notes for n, note in enumerate(found, 1)}
+    parts: dict[int, list[str]] = {}
+    for name, sources in [*((name, sources) for name, (sources, _) in cited.items()), *noted.items()]:
+        for number in dict.fromkeys(sources):
+            parts.setdefault(number, []).append(name)
+    background = set(draft["background"])
+    plain = [s for s in task.sentences if not s.is_frame and s.number not in parts]
+    return Trace(
+        parts=parts,
+        background=tuple(s for s in plain if s.number in background),
+        unmapped=tuple(s for s in plain if s.number not in background),
+        unsourced=tuple(name for name, (sources, _) in cited.items() if not any(map(task.text, sources))),
+        unknown=tuple((name, n) for n, names in parts.items() if task.text(n) is None for name in names),
+        not_made=tuple(_not_made(drafted)),
+        lost_numbers=tuple(_lost(task.sentences, parts, cited)),
+        added_numbers=tuple(_added(drafted, cited)),
+    )
+
+
+def _not_made(drafted: DraftResult) -> Iterator[str]:
+    """What earlier stages planned and the seed lacks."""
+    draft = drafted.checked.draft
+    steps = {step["name"] for step in draft["steps"]}
+    yield from (f"step {step['name']} of the graph" for step in drafted.graph["steps"] if step["name"] not in steps)
+    names = draft["outputs"]["names"]
+    yield from (f"{name}, which the text asks to report" for name in names if name not in draft["output"])
+
+
+def _lost(
+    sentences: Iterable[Sentence], parts: dict[int, list[str]], cited: dict[str, tuple[list[int], Json]]
+) -> Iterator[tuple[Sentence, str]]:
+    """Numbers of a sentence that are in none of its parts."""
+    for sentence in sentences:
+        names = [name for name in parts.get(sentence.number, ()) if name in cited]
+        if not names or names == ["output"]:
+            continue
+        known = {value for name in names for _, values in _numbers(cited[name][1]) for value in values}
+        for written, values in _numbers(sentence.text):
+            if not known & values:
+                yield sentence, written
+
+
+def _added(drafted: DraftResult, cited: dict[str, tuple[list[int], Json]]) -> Iterator[tuple[str, str]]:
+    """Numbers of a part that are in none of its sentences."""
+    for name, (sources, said) in cited.items():
+        texts = [drafted.task.text(number) or "" for number in sources]
+        known = {value for _, values in _numbers(texts) for value in values} | _LOGIC
+        for written in dict.fromkeys(written for written, values in _numbers(said) if not known & values):
+            yield name, written
+
+
+def _numbers(value: Json) -> Iterator[tuple[str, set[float]]]:
+    """Every number in a JSON value and its strings: as written, and its possible values: 25% is 25 or 0.25."""
+    if isinstance(value, dict):
+        value = list(value.values())
+    if isinstance(value, list):
+        for item in value:
+            yield from _numbers(item)
+    elif isinstance(value, str):
+        for match in _NUMBER.finditer(value):
+            number = float(match[1].replace(",", "") + (match[2] or ""))
+            yield match[0], {number, number / 100} if match[3] else {number}
+    elif isinstance(value, int | float) and not isinstance(value, bool):
+        yield str(value), {abs(float(value))}

@@ -1,21 +1,27 @@
 """The transcript of one draft: every prompt, answer, usage and diagnostic, as JSON that people can read in a diff.
 
 `session.json` holds the settings, `01-conditions.json` a call with its answer, `03-seed.diagnostics.json` the diagnostics
-of the draft that it makes. It has no times, no names of machines and no API keys.
+of the draft that it makes. It has no times, no names of machines and no API keys. Answers come from a model that is asked, from
+a transcript, or from the first recorded into the second; all are one function, so that these are the same session.
 """
 
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from formulaseed.data.files import read_whole
-from formulaseed.draft.answers import load
-from formulaseed.errors import DataError, UnreadableError, reason_of
-from formulaseed.limits import FILE_BYTES
+from formulaseed.data.files import read_json, replace_file
+from formulaseed.draft.prompts import MOST_TOKENS
+from formulaseed.draft.wire import load, read_answer
+from formulaseed.errors import DataError, FormulaSeedError
 from formulaseed.llm.calls import EFFORTS, Answer, Call, Effort, UnusableAnswer, Usage
+from formulaseed.llm.client import CallFailed, Client, Limits, ModelCapabilities
+from formulaseed.llm.limiter import InterruptibleLoop
+from formulaseed.llm.prices import Budget
 from formulaseed.seed.write.canonical import layout
 
 Json = Any
@@ -127,34 +133,36 @@ class Transcript:
 
     def settings(self) -> Settings:
         """Return how the session was started. Raises `UnreadableError`, and `DataError` for a malformed file."""
-        given = self._read(_SESSION)
+        path = self.folder / _SESSION
+        given = read_json(path)
         try:
             effort, repairs = _effort(given["effort"]), _of(given["max_repairs"], int)
             return Settings(_of(given["model"], str), effort, repairs, given.get("note", ""))
         except (KeyError, TypeError, AttributeError) as error:
-            raise DataError(f"not a session of a draft: {error}", str(self.folder / _SESSION)) from None
+            raise DataError(f"not a session of a draft: {error}", str(path)) from None
 
     def begin(self, settings: Settings) -> None:
         """Write the settings of the session."""
         note = {"note": settings.note} if settings.note else {}
-        values = {"model": settings.model, "effort": settings.effort, "max_repairs": settings.max_repairs}
-        self.write_text(_SESSION, layout({**note, **values}))
+        self.write(_SESSION, {**note, **{name: getattr(settings, name) for name in ("model", "effort", "max_repairs")}})
 
     def exchange(self, name: str) -> Exchange | None:
         """Return the call of this name with its answer, if there is one."""
-        file = f"{name}.json"
-        if not (self.folder / file).exists():
+        path = self.folder / f"{name}.json"
+        if not path.exists():
             return None
+        given = read_json(path)
         try:
-            return exchange_of(self._read(file))
+            return exchange_of(given)
         except DataError as error:
-            raise error.at(str(self.folder / file)) from None
+            raise error.at(str(path)) from None
 
-    def write(self, name: str, exchange: Exchange) -> None:
-        self.write_text(f"{name}.json", layout(exchange.to_json()))
+    def write(self, file: str, value: Json) -> None:
+        self.write_text(file, layout(value))
 
-    def write_diagnostics(self, name: str, diagnostics: list[dict[str, Json]]) -> None:
-        self.write_text(f"{name}.diagnostics.json", layout(list(diagnostics)))
+    def keep(self, name: str, diagnostics: list[dict[str, Json]]) -> None:
+        """Write the diagnostics of the draft that an answer makes."""
+        self.write(f"{name}.diagnostics.json", diagnostics)
 
     def set_aside(self, name: str) -> None:
         """Rename a recorded call, so that it can be made again and nothing is lost."""
@@ -165,18 +173,112 @@ class Transcript:
 
     def write_text(self, file: str, text: str) -> None:
         """Write a file atomically. Raises `UnreadableError` where it cannot be written."""
-        path = self.folder / file
-        try:
-            self.folder.mkdir(parents=True, exist_ok=True)
-            temporary = path.with_name(f".{file}.tmp")
-            temporary.write_text(text, encoding="utf-8", newline="\n")
-            temporary.replace(path)
-        except OSError as error:
-            raise UnreadableError(f"cannot write {path}: {reason_of(error)}") from None
+        replace_file(self.folder / file, text)
 
-    def _read(self, file: str) -> Json:
-        path = self.folder / file
+
+LIMITS = Limits(concurrency=1, retries=4, timeout=180.0, deadline=1800.0)
+"""A draft is one call after another; a long answer takes minutes."""
+_TOO_LARGE = ("grammar", "schema", "output_config")
+"""One of these words is in the API's message where it rejects a schema."""
+
+
+Ask = Callable[[str, Call], Exchange]
+"""Returns the call of this name with its answer. Names are in the order of the calls. Raises `FormulaSeedError`."""
+
+
+@dataclass
+class LiveTransport:
+    """Asks a model. `notify` is called with notices."""
+
+    budget: Budget
+    notify: Callable[[str], None]
+
+    def __post_init__(self) -> None:
+        self._loop = InterruptibleLoop()
+        self._client: Client | None = None
+        self._able: ModelCapabilities | None = None
+
+    def ask(self, name: str, call: Call) -> Exchange:
+        return self._loop.run(self._ask(name, call))
+
+    def close(self) -> None:
+        if self._client is not None:
+            self._loop.run(self._client.aclose())
+        self._loop.close()
+
+    async def _ask(self, name: str, call: Call) -> Exchange:
+        client = self._client = self._client or Client(LIMITS, self.budget.attempted)
+        able = self._able = self._able or await client.capabilities(call.model)
+        known = call if able.effort else replace(call, effort=None)
+        if able.structured:
+            try:
+                return Exchange(call, await self._paid(client, known))
+            except CallFailed as error:
+                if error.status != 400 or not any(word in str(error) for word in _TOO_LARGE):
+                    raise
+                self.notify(f"{name}: {error}; asked again with the schema in the prompt")
+                self._able = replace(able, structured=False)
+        return Exchange(call, await self._paid(client, with_schema_in_prompt(known)))
+
+    async def _paid(self, client: Client, call: Call) -> Answer:
+        if not await self.budget.reserve(call):
+            prefix = "nothing more is asked: " if self.budget.has_price(call) else ""
+            raise FormulaSeedError(prefix + self.budget.refusal(call))
         try:
-            return json.loads(read_whole(path, FILE_BYTES).decode())
-        except (ValueError, RecursionError) as error:
-            raise DataError(f"not JSON: {error}", str(path)) from None
+            async with client.turn(call):
+                answer, attempt = await client.ask(call)
+            self.budget.attempted(attempt)
+        finally:
+            self.budget.settle(call)
+        return answer if call.schema else replace(answer, text=_unfenced(answer.text))
+
+
+def with_schema_in_prompt(call: Call) -> Call:
+    """Return the call for a model without structured output; its answer is validated here in any case."""
+    schema = json.dumps(dict(call.schema), ensure_ascii=False)
+    words = f"\nAnswer with one JSON object of this schema and nothing else:\n\n{schema}\n"
+    return replace(call, system=call.system + words, schema={})
+
+
+def _unfenced(text: str) -> str:
+    """The text without a Markdown fence around it."""
+    text = text.strip()
+    return text.split("\n", 1)[-1].removesuffix("```").strip() if text.startswith("```") else text
+
+
+def replaying(transcript: Transcript) -> Ask:
+    """Return what answers from a transcript alone; a call that is not the recorded one is refused."""
+
+    def ask(name: str, call: Call) -> Exchange:
+        exchange = transcript.exchange(name)
+        if exchange is None:
+            raise DataError(f"the transcript has no answer to step {name}", str(transcript.folder))
+        exchange.must_be(name, call)
+        return exchange
+
+    return ask
+
+
+def recording(inner: Ask, transcript: Transcript, settings: Settings) -> Ask:
+    """Return what writes each answer into a transcript as soon as it comes; what is recorded already is not asked again.
+
+    An unusable recorded answer is set aside and asked again: with more room where it was cut off.
+    """
+
+    def ask(name: str, call: Call) -> Exchange:
+        found = transcript.exchange(name)
+        if found is not None:
+            found.must_be(name, call)
+            with suppress(UnusableAnswer):
+                read_answer(found.answer.text, found.call.schema)
+                if not found.answer.fault:
+                    return found
+            transcript.set_aside(name)
+            if found.answer.stop_reason == "max_tokens":
+                call = replace(call, max_tokens=min(MOST_TOKENS, 2 * found.call.max_tokens))
+        exchange = inner(name, call)
+        transcript.begin(settings)
+        transcript.write(f"{name}.json", exchange.to_json())
+        return exchange
+
+    return ask

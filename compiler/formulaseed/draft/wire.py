@@ -1,25 +1,30 @@
-"""The schemas of what a model answers in each step, made for the wire.
+"""The schemas of what a model answers in each step, made for the wire, and the validation of answers against them.
 
 Structured output knows closed objects alone and no recursion, and few unions. So a map is an array of pairs, what may be
 missing is an empty array or an empty text, and the only unions are a literal and a step. The sources of a part are
-numbers of the task's sentences. Keys are fixed here; the model fills in values.
+numbers of the task's sentences. Keys are fixed here; the model fills in values. An answer is the JSON object in a text, or
+`UnusableAnswer` with the place of the first mismatch.
 """
 
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 from formulaseed import limits
 from formulaseed.language.functions import FUNCTIONS
+from formulaseed.llm.calls import UnusableAnswer
 from formulaseed.seed.operations import OPERATIONS, Key, OperationSpec
 from formulaseed.seed.read.sections import FIELD_TYPES, SCALARS, STRATEGIES
 from formulaseed.seed.read.steps import MATCH_MODES
+from formulaseed.source.json_reader import refuse_constant, unique_keys
 
 Json = Any
 TESTS = ("is", "in", ">=", ">", "<=", "<", "!=")
 """How a condition on the wire compares its subject with its values."""
 Schema = dict[str, Any]
+_DEPTH = 12
 
 
 def _object(**properties: Schema) -> Schema:
@@ -39,7 +44,7 @@ def _named(name: str) -> Schema:
     return {"$ref": f"#/$defs/{name}"}
 
 
-def _reported(schema: Schema, description: str) -> Schema:
+def _about(schema: Schema, description: str) -> Schema:
     return {**schema, "description": description}
 
 
@@ -50,13 +55,27 @@ _LITERAL = _named("literal")
 _WHERE = _list(_named("condition"))
 _VALUES = _named("values")
 _BOUND = _named("bound")
+_BOUNDS = {"minimum": _BOUND, "maximum": _BOUND}
+_TYPE = _enum(*FIELD_TYPES)
+_ONE_LITERAL = _about(_list(_LITERAL), "One value, or empty")
+_BY_KIND: dict[str, Schema] = {
+    "conditions": _WHERE,
+    "condition formula": _about(_TEXT, "A condition as a formula, beside those of `where`, or empty"),
+    "literal": _LITERAL,
+    "number": _BOUND,
+    "match": _enum(*MATCH_MODES),
+    "table": _list(_object(key=_TEXT, value=_LITERAL)),
+    "rules": _list(_object(when=_TEXT, then=_LITERAL)),
+}
+"""The schema of a key's value, by its kind in the table of operations; those of other kinds are strings."""
 
 
 def step_schema() -> Schema:
     """Return the schema of a step: one of the operations of the table; those with the same values share one."""
     alike: dict[str, tuple[Schema, list[str]]] = {}
     for name, operation in OPERATIONS.items():
-        values = _values_of(operation)
+        keys = {key.name: key for key in operation.keys}
+        values = {name: _value(keys[name]) if name in keys else _LITERAL for name in step_keys(operation)}
         alike.setdefault(json.dumps(values), (values, []))[1].append(name)
     return {
         "anyOf": [_object(name=_TEXT, op=_enum(*names), **values, sources=_SOURCES) for values, names in alike.values()]
@@ -69,85 +88,49 @@ def step_keys(operation: OperationSpec) -> tuple[str, ...]:
     return tuple(name for key in kept for name in ((key.name, "else") if key.kind == "rules" else (key.name,)))
 
 
-def _values_of(operation: OperationSpec) -> Schema:
-    keys = {key.name: key for key in operation.keys}
-    return {name: _value(keys[name]) if name in keys else _LITERAL for name in step_keys(operation)}
-
-
 def _value(key: Key) -> Schema:
-    match key.kind:
-        case "conditions":
-            return _WHERE
-        case "condition formula":
-            return _reported(_TEXT, "A condition as a formula, beside those of `where`, or empty")
-        case "name":
-            return _TEXT if key.required else _reported(_TEXT, "A step, or empty")
-        case "literal":
-            return _LITERAL if key.required else _reported(_list(_LITERAL), "One value, or empty")
-        case "number":
-            return _BOUND
-        case "match":
-            return _enum(*MATCH_MODES)
-        case "table":
-            return _list(_object(key=_TEXT, value=_LITERAL))
-        case "rules":
-            return _list(_object(when=_TEXT, then=_LITERAL))
-        case _:
-            return _TEXT
+    if key.kind in ("name", "literal") and not key.required:
+        return _about(_TEXT, "A step, or empty") if key.kind == "name" else _ONE_LITERAL
+    return _BY_KIND.get(key.kind, _TEXT)
 
 
 _DEFINITIONS: dict[str, Schema] = {
-    "sources": _reported(_list({"type": "integer"}), "Numbers of the sentences that this comes from"),
+    "sources": _about(_list({"type": "integer"}), "Numbers of the sentences that this comes from"),
     "literal": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}]},
-    "values": _reported(_list(_object(value=_TEXT, meaning=_TEXT)), "Of an enum; else empty"),
-    "bound": _reported(_list({"type": "number"}), "One number, or empty"),
+    "values": _about(_list(_object(value=_TEXT, meaning=_TEXT)), "Of an enum; else empty"),
+    "bound": _about(_list({"type": "number"}), "One number, or empty"),
     "note": _object(text=_TEXT, sources=_SOURCES),
     "field": _object(
-        name=_TEXT,
-        type=_enum(*FIELD_TYPES),
-        description=_TEXT,
-        values=_VALUES,
-        default=_reported(_list(_LITERAL), "One value, or empty"),
-        minimum=_BOUND,
-        maximum=_BOUND,
-        sources=_SOURCES,
+        name=_TEXT, type=_TYPE, description=_TEXT, values=_VALUES, default=_ONE_LITERAL, **_BOUNDS, sources=_SOURCES
     ),
     "input": _object(
         of=_enum("meta", "context"),
         name=_TEXT,
-        type=_enum(*FIELD_TYPES),
+        type=_TYPE,
         values=_VALUES,
-        path=_reported(_TEXTS, "Keys to it in the business object, or empty"),
+        path=_about(_TEXTS, "Keys to it in the business object, or empty"),
         nullable={"type": "boolean"},
         description=_TEXT,
         sources=_SOURCES,
     ),
     "parameter": _object(
-        name=_TEXT,
-        type=_enum(*SCALARS),
-        default=_LITERAL,
-        minimum=_BOUND,
-        maximum=_BOUND,
-        description=_TEXT,
-        sources=_SOURCES,
+        name=_TEXT, type=_enum(*SCALARS), default=_LITERAL, **_BOUNDS, description=_TEXT, sources=_SOURCES
     ),
     "reading": _object(
         validity={"type": "boolean"},
         passes={"type": "integer", "enum": list(range(1, limits.PASSES + 1))},
-        max_length=_reported(_list({"type": "integer"}), "Characters: one number, or empty"),
+        max_length=_about(_list({"type": "integer"}), "Characters: one number, or empty"),
         strategy=_enum(*STRATEGIES),
         sources=_SOURCES,
     ),
     "condition": _object(
-        subject=_reported(_TEXT, "extraction.x, meta.x, context.x or $FILTER"),
-        test=_enum(*TESTS),
-        values=_list(_LITERAL),
+        subject=_about(_TEXT, "extraction.x, meta.x, context.x or $FILTER"), test=_enum(*TESTS), values=_list(_LITERAL)
     ),
     "step": step_schema(),
 }
 _NOTES = {
-    "assumptions": _reported(_list(_named("note")), "What was decided that the text leaves open"),
-    "questions": _reported(_list(_named("note")), "What the author of the text should answer"),
+    "assumptions": _about(_list(_named("note")), "What was decided that the text leaves open"),
+    "questions": _about(_list(_named("note")), "What the author of the text should answer"),
 }
 
 
@@ -173,17 +156,15 @@ CONDITIONS = _with_definitions(
         keywords=_object(words=_TEXTS, sources=_SOURCES),
         reading=_named("reading"),
         fields=_list(_named("field")),
-        inputs=_reported(_list(_named("input")), "Inputs that are not listed in the instructions; usually none"),
+        inputs=_about(_list(_named("input")), "Inputs that are not listed in the instructions; usually none"),
         parameters=_list(_named("parameter")),
-        definitions=_reported(
-            _list(_object(name=_TEXT, meaning=_TEXT, sources=_SOURCES)), "Terms that the text defines"
-        ),
-        thresholds=_reported(
+        definitions=_about(_list(_object(name=_TEXT, meaning=_TEXT, sources=_SOURCES)), "Terms that the text defines"),
+        thresholds=_about(
             _list(_object(quantity=_TEXT, value=_LITERAL, sources=_SOURCES)),
             "Every number and bound that the text sets",
         ),
         outputs=_object(names=_TEXTS, sources=_SOURCES),
-        background=_reported(_list({"type": "integer"}), "Numbers of the sentences that state no rule"),
+        background=_about(_list({"type": "integer"}), "Numbers of the sentences that state no rule"),
         **_NOTES,
     )
 )
@@ -194,7 +175,7 @@ GRAPH = _with_definitions(
                 name=_TEXT,
                 op=_enum(*OPERATIONS),
                 does=_TEXT,
-                uses=_reported(_TEXTS, "Names of steps, fields and inputs"),
+                uses=_about(_TEXTS, "Names of steps, fields and inputs"),
                 functions=_list(_enum(*FUNCTIONS)),
                 sources=_SOURCES,
             )
@@ -205,17 +186,98 @@ GRAPH = _with_definitions(
 SEED = _with_definitions(_object(steps=_list(_named("step")), output=_TEXTS, **_NOTES))
 REPAIR = _with_definitions(
     _object(
-        changes=_reported(_TEXTS, "What is changed and why, a line each"),
-        keywords=_reported(_TEXTS, "All of them, or empty for no change"),
-        reading=_reported(_list(_named("reading")), "One, or empty for no change"),
+        changes=_about(_TEXTS, "What is changed and why, a line each"),
+        keywords=_about(_TEXTS, "All of them, or empty for no change"),
+        reading=_about(_list(_named("reading")), "One, or empty for no change"),
         fields=_list(_named("field")),
         inputs=_list(_named("input")),
         parameters=_list(_named("parameter")),
         steps=_list(
-            _object(before=_reported(_TEXT, "The step that it goes in front of; empty to stay"), step=_named("step"))
+            _object(before=_about(_TEXT, "The step that it goes in front of; empty to stay"), step=_named("step"))
         ),
-        removed=_reported(_TEXTS, "Names of fields, inputs, parameters and steps to take out"),
-        output=_reported(_TEXTS, "All of them, or empty for no change"),
+        removed=_about(_TEXTS, "Names of fields, inputs, parameters and steps to take out"),
+        output=_about(_TEXTS, "All of them, or empty for no change"),
         **_NOTES,
     )
 )
+
+
+def read_answer(text: str, schema: Mapping[str, Json]) -> dict[str, Json]:
+    """Return the JSON object of an answer. Raises `UnusableAnswer` where it does not match the schema."""
+    value = load(text)
+    try:
+        _conform(value, schema, schema["$defs"], "")
+    except UnusableAnswer as error:
+        raise UnusableAnswer(f"the answer does not match its schema: {error.message}") from None
+    assert isinstance(value, dict)
+    return value
+
+
+def load(text: str) -> Json:
+    """Return the JSON value of an answer. Raises `UnusableAnswer` for what is not JSON, or cannot be written back."""
+    if len(text) > limits.ANSWER_CHARACTERS:
+        raise UnusableAnswer(f"the answer is longer than {limits.ANSWER_CHARACTERS:,} characters")
+    try:
+        value = json.loads(text, object_pairs_hook=unique_keys, parse_constant=refuse_constant, parse_int=_integer)
+        json.dumps(value, ensure_ascii=False, allow_nan=False).encode()  # fails on an unpaired surrogate
+        depth = _depth(value)
+    except (ValueError, RecursionError) as error:
+        raise UnusableAnswer(f"the answer is not usable JSON: {error}") from None
+    if depth > _DEPTH:
+        raise UnusableAnswer("the answer is not usable JSON: objects and lists are nested too deep")
+    return value
+
+
+def _depth(value: Json) -> int:
+    items = value.values() if isinstance(value, dict) else value if isinstance(value, list) else None
+    return 0 if items is None else 1 + max(map(_depth, items), default=0)
+
+
+def _integer(digits: str) -> int:
+    if len(digits) > limits.NUMBER_CHARACTERS:
+        raise ValueError("a number has too many digits")
+    return int(digits)
+
+
+_KINDS: dict[str, Any] = {
+    "object": dict, "array": list, "string": str, "boolean": bool, "integer": int, "number": (int, float),
+}  # fmt: skip
+
+
+def _conform(value: Json, schema: Mapping[str, Json], definitions: Mapping[str, Json], place: str) -> None:
+    """Raise `UnusableAnswer` for a value that does not match the schema, of which only these keywords are known."""
+    if "$ref" in schema:
+        _conform(value, definitions[schema["$ref"].rpartition("/")[2]], definitions, place)
+        return
+    if "anyOf" in schema:
+        _conform_to_one(value, schema["anyOf"], definitions, place)
+        return
+    kind, shown = schema["type"], place or "it"
+    if not isinstance(value, _KINDS[kind]) or (isinstance(value, bool) and kind != "boolean"):
+        raise UnusableAnswer(f"{shown} is not of the type {kind}")
+    if "enum" in schema and value not in schema["enum"]:
+        raise UnusableAnswer(f"{place} is none of {', '.join(map(str, schema['enum']))}")
+    if kind == "array":
+        for index, item in enumerate(value):
+            _conform(item, schema["items"], definitions, f"{place}[{index}]")
+    elif kind == "object":
+        properties = schema["properties"]
+        for key in [*(key for key in properties if key not in value), *(key for key in value if key not in properties)]:
+            raise UnusableAnswer(f"{shown} {'lacks' if key in properties else 'has the unknown key'} `{key}`")
+        for key, item in value.items():
+            _conform(item, properties[key], definitions, f"{place}.{key}".lstrip("."))
+
+
+def _conform_to_one(
+    value: Json, choices: list[Mapping[str, Json]], definitions: Mapping[str, Json], place: str
+) -> None:
+    """Match a step against the schema of its operation, a literal against any."""
+    op = value.get("op") if isinstance(value, dict) else None
+    chosen = [choice for choice in choices if op in choice.get("properties", {}).get("op", {}).get("enum", ())]
+    for choice in chosen or choices:
+        try:
+            return _conform(value, choice, definitions, place)
+        except UnusableAnswer:
+            if chosen:
+                raise
+    raise UnusableAnswer(f"{place} matches none of the allowed forms")

@@ -16,7 +16,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 
-from formulaseed.data.extractions import FieldValue
+from formulaseed.data.results import FieldValue
 from formulaseed.extract.fields import Field
 
 Pair = tuple[Mapping[str, FieldValue], Mapping[str, FieldValue]]

@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-from formulaseed.data.extractions import Extraction, FieldValue, ReviewInput
+from formulaseed.data.results import Extraction, FieldValue, ReviewInput
 from formulaseed.errors import DataError
 from formulaseed.extract.fields import Field, FieldType
 from formulaseed.ir import nodes

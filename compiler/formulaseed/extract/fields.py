@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from formulaseed.data.extractions import FieldValue
+from formulaseed.data.results import FieldValue
 from formulaseed.errors import DataError
 from formulaseed.language.json_values import _shown
 from formulaseed.limits import INPUT_MAX, INTEGER_MAX

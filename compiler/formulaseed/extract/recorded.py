@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from formulaseed.data.extractions import Extraction, FieldValue, ReviewInput
-from formulaseed.data.jsonl import BadLine, Line, parsed
+from formulaseed.data.jsonl import Line, parsed
 from formulaseed.data.records import ExtractionLine
+from formulaseed.data.results import Extraction, FieldValue, ReviewInput
 from formulaseed.errors import DataError
 from formulaseed.extract.base import SyncExtractor
 from formulaseed.extract.fields import Field, legal
@@ -26,7 +26,7 @@ class RecordedExtractor(SyncExtractor):
 
     name = "recorded"
 
-    def __init__(self, fields: Sequence[Field], lines: Iterable[Line | BadLine], *, strict: bool = False) -> None:
+    def __init__(self, fields: Sequence[Field], lines: Iterable[Line], *, strict: bool = False) -> None:
         self.fields = tuple(fields)
         self._names = tuple(field.name for field in self.fields)
         self._strict = strict

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass, fields
 from functools import cache
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -73,7 +73,7 @@ class Usage:
         return Usage(*(getattr(self, each.name) + getattr(other, each.name) for each in fields(Usage)))
 
     def to_json(self) -> dict[str, int]:
-        return {each.name: getattr(self, each.name) for each in fields(Usage)}
+        return asdict(self)
 
     @property
     def prompt(self) -> int:

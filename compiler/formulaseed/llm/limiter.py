@@ -1,4 +1,4 @@
-"""How fast calls may go out: a concurrency that adapts while the server pushes back, and rates a minute.
+"""How calls are run: a concurrency that adapts while the server pushes back, rates a minute, and the event loop.
 
 All of it lives in one event loop. The concurrency decreases multiplicatively and increases additively, as in TCP, so that a
 server's limit is found without being configured.
@@ -7,9 +7,13 @@ server's limit is found without being configured.
 from __future__ import annotations
 
 import asyncio
+import signal
+import threading
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
+from types import FrameType, TracebackType
+from typing import Any, TypeVar
 
 SLOWED_TO = 0.7
 SECONDS_BETWEEN_SLOWDOWNS = 1.0
@@ -98,3 +102,53 @@ class RateLimiter:
         self._free_at = starts + amount * self._seconds
         while (left := starts - self._clock()) > 0 and not self._is_over():
             await asyncio.sleep(min(left, _SECONDS_BETWEEN_LOOKS))
+
+
+_Result = TypeVar("_Result")
+
+
+class InterruptibleLoop:
+    """Runs one coroutine after another; tasks that they have started go on while the next one runs."""
+
+    def __init__(self) -> None:
+        self._runner = asyncio.Runner()
+
+    def __enter__(self) -> InterruptibleLoop:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Cancel what is still running."""
+        self._runner.close()
+
+    def start(self, work: Coroutine[Any, Any, _Result]) -> asyncio.Task[_Result]:
+        """Start a coroutine without waiting for it."""
+        return self._runner.get_loop().create_task(work)
+
+    def run(self, work: Coroutine[Any, Any, _Result]) -> _Result:
+        """Run a coroutine. A Ctrl-C cancels it and is raised when it has ended; a second one is raised at once."""
+        loop, task = self._runner.get_loop(), self.start(work)
+        is_interrupted = False
+
+        def interrupt(number: int, frame: FrameType | None) -> None:
+            nonlocal is_interrupted
+            if is_interrupted:
+                raise KeyboardInterrupt
+            is_interrupted = True
+            loop.call_soon_threadsafe(task.cancel)
+
+        listens = (
+            threading.current_thread() is threading.main_thread()
+            and signal.getsignal(signal.SIGINT) is signal.default_int_handler
+        )
+        if listens:
+            signal.signal(signal.SIGINT, interrupt)
+        try:
+            return loop.run_until_complete(task)
+        finally:
+            if listens:
+                signal.signal(signal.SIGINT, signal.default_int_handler)
+            if is_interrupted:
+                raise KeyboardInterrupt

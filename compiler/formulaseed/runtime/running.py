@@ -1,8 +1,9 @@
 """Phase 2: filter, extract, evaluate; results come in the order of the restaurants.
 
-In: an evaluator, an extractor, restaurants. Out: results, as they are ready. A review that could not be extracted
-fails its restaurant, or is left out and counted, as `on_error` says. Source: the two-phase design's section on
-phase 2 execution.
+In: an evaluator, and restaurants with an extractor or with the rows that were extracted already. Out: results, as they
+are ready. A review that could not be extracted fails its restaurant, or is left out and counted, as `on_error` says; a
+line that cannot be used, or a step without a value, fails its own restaurant only. Source: the two-phase design's section
+on phase 2 execution.
 """
 
 from __future__ import annotations
@@ -13,14 +14,22 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any, Literal
 
-from formulaseed.data.contexts import LocatedRestaurant
-from formulaseed.data.extractions import NOT_ASKED, Extraction, Extractor, ReviewInput, handled
-from formulaseed.data.records import RestaurantRecord, ReviewRecord
-from formulaseed.data.results import Failures, Result, ReviewCounts, error_of
+from formulaseed.data.jsonl import Line, LocatedRestaurant, parsed
+from formulaseed.data.records import RestaurantRecord, ReviewRecord, RowsLine
+from formulaseed.data.results import (
+    NOT_ASKED,
+    Extraction,
+    Extractor,
+    Failures,
+    Result,
+    ReviewCounts,
+    ReviewInput,
+    error_of,
+    handled,
+)
 from formulaseed.diagnostics.model import number_of
-from formulaseed.errors import DataError
+from formulaseed.errors import DataError, EvaluationError
 from formulaseed.ir.nodes import ReviewHandling
-from formulaseed.runtime.evaluation import describe, evaluate_one
 from formulaseed.runtime.evaluator import Evaluator
 
 OnError = Literal["fail", "skip"]
@@ -52,6 +61,28 @@ class _Prepared:
             for review, text in zip(self.relevant, self.texts, strict=True)
             if text is not None
         ]
+
+
+def evaluate_lines(
+    evaluator: Evaluator,
+    lines: Iterable[Line],
+    failures: Failures,
+    *,
+    trace: bool = False,
+    parameters: Mapping[str, Any] | None = None,
+) -> Iterator[Result]:
+    """Yield a result for every line of rows that names its restaurant; everything that failed is in `failures`."""
+    made_with = evaluator.provenance(parameters)
+    options = RunOptions(trace=trace, parameters=parameters)
+    for line, record in parsed(lines, RowsLine.read):
+        if isinstance(record, DataError):
+            result = _unusable(evaluator, line.place, line.business_id, record, failures)
+        else:
+            count = len(record.rows)
+            empty = _empty(evaluator, record.business_id, record.context, ReviewCounts(count, count, count, 0))
+            result = _evaluated(evaluator, empty, line.place, record.rows, record.context, options, failures)
+        if result is not None:
+            yield replace(result, run=made_with)
 
 
 def run(
@@ -107,36 +138,73 @@ def _result(
     """The restaurant's line; None where its id is unknown."""
     place, restaurant, relevant = prepared.place, prepared.restaurant, prepared.relevant
     if not isinstance(restaurant, RestaurantRecord):
-        if not prepared.business_id:
-            failures.add_unreadable(place, str(restaurant))
-            return None
-        failures.add(place, str(restaurant))
-        return Result(prepared.business_id, None, evaluator.task_name, None, error=error_of(restaurant))
-    answers = iter(extracted)
+        return _unusable(evaluator, place, prepared.business_id, restaurant, failures)
+    answers, handling = iter(extracted), options.review_handling
+    most = handling.max_length if handling is not None else 0
+    too_long = "it has {} characters, and the seed rejects reviews over {}"
     extractions = [
-        next(answers) if text is not None else Extraction(review.review_id, None, _too_long(review, options))
+        next(answers)
+        if text is not None
+        else Extraction(review.review_id, None, too_long.format(len(review.text), most))
         for review, text in zip(relevant, prepared.texts, strict=True)
     ]
     failed = [extraction for extraction in extractions if extraction.fields is None]
     for review, reason in _reported(failed):
         failures.add(f"{place}: {restaurant.business_id}: {review}", reason)
     counts = ReviewCounts(len(restaurant.reviews), len(relevant), len(extractions) - len(failed), len(failed))
+    context = restaurant.context()
+    empty = _empty(evaluator, restaurant.business_id, context, counts)
     if failed and options.on_error == "fail":
         ids = [extraction.review_id for extraction in failed]
         what = f"{len(failed)} of {number_of(len(relevant), 'relevant review')} could not be extracted ({_some(ids)})"
-        error = {"step": None, "kind": "extraction", "message": what}
-        return Result(restaurant.business_id, restaurant.name, evaluator.task_name, counts, error=error)
+        return replace(empty, error={"step": None, "kind": "extraction", "message": what})
     rows = [
         {"review_id": review.review_id, "extraction": extraction.fields, "meta": review.meta()}
         for review, extraction in zip(relevant, extractions, strict=True)
         if extraction.fields is not None
     ]
-    context = restaurant.context()
-    result = evaluate_one(evaluator, restaurant, rows, context, counts, options.trace, options.parameters)
-    if result.error is not None:
-        failures.add(f"{place}: {restaurant.business_id}", describe(result))
+    result = _evaluated(evaluator, empty, place, rows, context, options, failures)
     quotes = {each.review_id: each.quotes for each in extractions if each.quotes}
     return replace(result, quotes=quotes) if options.trace and quotes and result.error is None else result
+
+
+def _unusable(
+    evaluator: Evaluator, place: str, business_id: str, error: DataError, failures: Failures
+) -> Result | None:
+    """The line of a restaurant whose data cannot be used; None where its id is unknown."""
+    if not business_id:
+        failures.add_unreadable(place, str(error))
+        return None
+    failures.add(place, str(error))
+    return Result(business_id, None, evaluator.task_name, None, error=error_of(error))
+
+
+def _empty(evaluator: Evaluator, business_id: str, context: Mapping[str, Any], counts: ReviewCounts) -> Result:
+    """A restaurant's line without its values."""
+    name = context.get("name")
+    return Result(business_id, name if isinstance(name, str) else None, evaluator.task_name, counts)
+
+
+def _evaluated(
+    evaluator: Evaluator,
+    empty: Result,
+    place: str,
+    rows: list[dict[str, Any]],
+    context: Mapping[str, Any],
+    options: RunOptions,
+    failures: Failures,
+) -> Result:
+    """The line with its values, or with its error where it failed."""
+    given = (rows, context, options.parameters)
+    try:
+        if not options.trace:
+            return replace(empty, output=evaluator.evaluate(*given))
+        steps, evidence = evaluator.trace(*given), evaluator.evidence(*given)
+    except (EvaluationError, DataError) as error:
+        in_seed = f" ({error.place})" if isinstance(error, EvaluationError) and error.place else ""
+        failures.add(f"{place}: {empty.business_id}", f"{error}{in_seed}")
+        return replace(empty, error=error_of(error))
+    return replace(empty, output={name: steps[name] for name in evaluator.output}, steps=steps, evidence=evidence)
 
 
 def _reported(failed: Sequence[Extraction]) -> Iterator[tuple[str, str]]:
@@ -149,8 +217,3 @@ def _reported(failed: Sequence[Extraction]) -> Iterator[tuple[str, str]]:
 
 def _some(ids: Sequence[str]) -> str:
     return ", ".join(ids[:3]) + (", …" if len(ids) > 3 else "")
-
-
-def _too_long(review: ReviewRecord, options: RunOptions) -> str:
-    most = options.review_handling.max_length if options.review_handling else 0
-    return f"it has {len(review.text)} characters, and the seed rejects reviews over {most}"

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from types import MappingProxyType
 
-from formulaseed.data.extractions import FieldValue
+from formulaseed.data.results import FieldValue
 from formulaseed.diagnostics.model import number_of
 from formulaseed.errors import DataError
 from formulaseed.extract.fields import Field

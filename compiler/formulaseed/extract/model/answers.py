@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 
-from formulaseed.data.extractions import NOT_ASKED, Extraction, ReviewInput
+from formulaseed.data.results import NOT_ASKED, Extraction, ReviewInput
 from formulaseed.extract.base import SyncExtractor
 from formulaseed.extract.model.prompting import PromptSpec, Question, majority
 from formulaseed.extract.model.store import Store, StoredAnswer

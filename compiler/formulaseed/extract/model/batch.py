@@ -12,12 +12,11 @@ import json
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
-from formulaseed.data.extractions import ReviewInput
+from formulaseed.data.results import ReviewInput
 from formulaseed.extract.model.answers import MAX_TRIES, AnswerCache, unanswered
-from formulaseed.llm.batches import BatchClient, BatchResult
 from formulaseed.llm.calls import Attempt, Call, params
-from formulaseed.llm.client import CallFailed, Limits, ModelCapabilities
-from formulaseed.llm.loop import InterruptibleLoop
+from formulaseed.llm.client import BatchClient, BatchResult, CallFailed, Limits, ModelCapabilities
+from formulaseed.llm.limiter import InterruptibleLoop
 
 ROUNDS = 3
 """How often a question is sent where it expires, or ends in an error or an unusable answer."""

@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from formulaseed.data.extractions import ReviewInput
+from formulaseed.data.results import ReviewInput
 from formulaseed.diagnostics.model import number_of
 from formulaseed.extract.fields import Field
 from formulaseed.extract.model.answers import AnswerCache

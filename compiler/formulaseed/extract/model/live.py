@@ -11,14 +11,14 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
-from formulaseed.data.extractions import NOT_ASKED, Extraction, ReviewInput
+from formulaseed.data.results import NOT_ASKED, Extraction, ReviewInput
 from formulaseed.errors import FormulaSeedError
 from formulaseed.extract.model.answers import MAX_TRIES, AnswerCache
 from formulaseed.extract.model.prompting import Question
 from formulaseed.extract.model.store import StoredAnswer
 from formulaseed.llm.calls import Attempt, Usage
 from formulaseed.llm.client import CallFailed, Client, Limits, ModelCapabilities
-from formulaseed.llm.loop import InterruptibleLoop
+from formulaseed.llm.limiter import InterruptibleLoop
 from formulaseed.llm.prices import Budget
 
 REFUSED_AT_FIRST, REFUSED_IN_A_ROW = 5, 50

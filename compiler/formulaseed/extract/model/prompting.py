@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from formulaseed.data.extractions import FieldValue, Quote, ReviewInput
+from formulaseed.data.results import FieldValue, Quote, ReviewInput
 from formulaseed.diagnostics.model import one_line
 from formulaseed.errors import DataError
 from formulaseed.extract.fields import Field, legal

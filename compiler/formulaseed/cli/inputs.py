@@ -1,26 +1,21 @@
-"""What several commands share: evaluators, parameters, the report of what failed."""
+"""What commands load to evaluate: seeds and modules, parameters, prices."""
 
 from __future__ import annotations
 
 import json
-import os
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from formulaseed.api import load_evaluator
 from formulaseed.cli.output import report_warnings, say
-from formulaseed.data.results import Failures
 from formulaseed.errors import DataError, UnreadableError
 from formulaseed.ir import nodes
 from formulaseed.loading import FormulaSeed, load_seed
 from formulaseed.runtime.evaluator import Evaluator
-from formulaseed.runtime.loading import ModuleFile, load_module
+from formulaseed.runtime.loading import load_module
 
 if TYPE_CHECKING:
     from formulaseed.llm.prices import Prices
@@ -57,34 +52,20 @@ def load(path: str, *, strict: bool = False, allow_edited: bool = False) -> Load
         report_warnings(seed)
         return Loaded(load_evaluator(seed, strict=strict), seed)
     file = load_module(Path(path))
-    found = _shown(file)
+    at, here = file.seed_path, Path.cwd()
+    found = "" if at is None else str(at.relative_to(here) if at.is_relative_to(here) else at)
     if file.fault and not allow_edited:
         again = f"compile {found or 'its seed'} again"
         raise UnreadableError(f"{path} {file.fault}: {again}, or pass --allow-edited")
     if file.fault:
         say(f"{path} {file.fault}", err=True)
-    if found and file.seed is None:
-        say(f"{found} has changed since {path} was compiled", err=True)
-    return _loaded(file, strict)
-
-
-def load_program(path: str) -> nodes.Program:
-    """Return the program of a seed, or of the seed that a module's header names; their hashes must agree."""
-    return load_seed(path).program if Path(path).suffix != ".py" else _loaded(load_module(Path(path)), False).program
-
-
-def _loaded(file: ModuleFile, strict: bool) -> Loaded:
-    found = _shown(file)
-    absence = f"{file.path} was compiled from another version of {found}; compile it again"
     if not found:
-        absence = f"{file.path} names no seed that can be found from there; pass the seed instead"
+        absence = f"{path} names no seed that can be found from there; pass the seed instead"
+    else:
+        absence = f"{path} was compiled from another version of {found}; compile it again"
+        if file.seed is None:
+            say(f"{found} has changed since {path} was compiled", err=True)
     return Loaded(file.evaluator(strict=strict), file.seed, absence)
-
-
-def _shown(file: ModuleFile) -> str:
-    """The path of the module's seed, relative where that is possible; empty where there is none."""
-    path, here = file.seed_path, Path.cwd()
-    return "" if path is None else str(path.relative_to(here) if path.is_relative_to(here) else path)
 
 
 def parameters_of(evaluator: Evaluator, given: tuple[str, ...]) -> dict[str, Any] | None:
@@ -107,27 +88,6 @@ def parameters_of(evaluator: Evaluator, given: tuple[str, ...]) -> dict[str, Any
     except DataError as error:
         raise click.UsageError(str(error)) from None
     return values
-
-
-@contextmanager
-def reported(failures: Failures) -> Iterator[None]:
-    """List what failed when the work is over, also where it ends with an error."""
-    try:
-        yield
-    finally:
-        for line in failures.lines:
-            say(f"failed: {line}", err=True)
-
-
-def finish(status: int) -> None:
-    """End the command; what is still buffered is written first, so that a closed pipe is noticed here."""
-    sys.stdout.flush()
-    sys.exit(status)
-
-
-def is_terminal(stream: TextIO | None = None) -> bool:
-    """Whether people read what is written to the stream, by default standard error."""
-    return (stream or sys.stderr).isatty() and os.environ.get("TERM") != "dumb"
 
 
 def prices_for(model: str, path: str | None, max_usd: float | None) -> Prices:

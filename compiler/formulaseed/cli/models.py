@@ -1,0 +1,206 @@
+"""What a model answers: `run --extractor anthropic`, live, in batches or only an estimate; and `store`, its answers."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import fields
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import click
+
+from formulaseed.cli.inputs import prices_for
+from formulaseed.cli.output import INTERRUPTED, Progress, emit_json, finish, format_option, progress, reported, say
+from formulaseed.cli.run import Job, closing_line
+from formulaseed.data.jsonl import parsed, read_lines
+from formulaseed.data.results import Extractor, Failures, ResultCounts, ReviewInput, text_writer, write_line
+from formulaseed.diagnostics.model import number_of
+from formulaseed.errors import DataError
+from formulaseed.extract.base import fields_of
+from formulaseed.extract.model.answers import AnswerCache, StoredExtractor, unanswered
+from formulaseed.extract.model.batch import BatchRun
+from formulaseed.extract.model.estimate import estimate, lines
+from formulaseed.extract.model.live import LiveExtractor
+from formulaseed.extract.model.prompting import PromptSpec
+from formulaseed.extract.model.store import Store, default_path
+from formulaseed.extract.model.usage import UsageStats
+from formulaseed.llm.client import Limits, NotReady, must_be_ready
+from formulaseed.llm.prices import Budget, cost_text, read_prices, total
+from formulaseed.runtime.running import asked_reviews
+
+
+def not_ready_to_ask(given: Mapping[str, Any]) -> NotReady | None:
+    """Return why no call can be made from here, if so. Raises it where there is no stored answer either."""
+    if given["dry_run"]:
+        return None
+    try:
+        must_be_ready()
+    except NotReady as error:
+        with _store(given["store"], read_only=True) as store:
+            if not store.info()["answers"]:
+                raise
+        return error
+    return None
+
+
+def _store(path: str | None, **mode: bool) -> Store:
+    return Store(Path(path) if path else default_path(), **mode)
+
+
+def ask(job: Job, not_ready: NotReady | None, **given: Any) -> int:
+    """Run with a model and return the exit status. Where no call can be made, the store must have every answer."""
+    prices = prices_for(given["model"], given["prices"], given["max_usd"])
+    is_reread = all(path is None or Path(path).is_file() for path in job.inputs)
+    if given["batch"] and not is_reread:
+        raise click.UsageError("--batch reads its input several times: pass files, not - or a pipe")
+
+    def reviews() -> Iterator[list[ReviewInput]]:
+        return asked_reviews(job.evaluator, job.source(Failures()), job.options)
+
+    def cache(store: Store) -> AnswerCache:
+        return AnswerCache(spec, store, UsageStats(prices), retry_errors=given["retry_errors"])
+
+    spec = PromptSpec(
+        fields_of(job.program),
+        model=given["model"],
+        effort=given["effort"],
+        passes=job.program.passes,
+        own_prompt=job.program.extraction_prompt,
+    )
+    if not_ready is not None and is_reread:
+        with _store(given["store"], read_only=True) as store:
+            if next(unanswered(cache(store), reviews()), None) is not None:
+                raise not_ready
+    with _store(given["store"], read_only=given["dry_run"]) as store:
+        answers = cache(store)
+        if given["dry_run"]:
+            for line in lines(estimate(answers, reviews()), answers, prices):
+                say(line)
+            return 0
+        limits = Limits(**{field.name: given[field.name] for field in fields(Limits)})
+        failures, counted, status = Failures(), ResultCounts(), 0
+        transport: BatchRun | LiveExtractor | None = None
+        try:
+            with reported(failures), progress("restaurant", quiet=job.quiet) as shown:
+                if given["batch"]:
+                    notify = (lambda text: None) if job.quiet else partial(say, err=True)
+                    transport = BatchRun(answers, limits, most_usd=given["max_usd"], poll=given["poll"], notify=notify)
+                    transport.ask(reviews)
+                    extractor: Extractor = StoredExtractor(answers, transport.asked, transport.failures)
+                else:
+                    total = None if job.quiet or not is_reread else sum(1 for _ in unanswered(answers, reviews()))
+                    budget, speed = Budget(prices, given["max_usd"]), _speed(answers.usage, total, shown)
+                    extractor = transport = LiveExtractor(answers, limits, budget, speed)
+                job.write(extractor, failures, shown, counted)
+        except KeyboardInterrupt:
+            say("interrupted: the answers so far are stored; run the same command to continue", err=True)
+            status = INTERRUPTED
+        finally:
+            if transport is not None and transport.stopped:
+                say(f"stopped: {transport.stopped}; run the same command to continue", err=True)
+            for line in (closing_line(counted, failures, f"anthropic, {given['model']}"), *answers.usage.lines()):
+                say(line, err=True)
+        return status or failures.status
+
+
+def _speed(usage: UsageStats, total: int | None, shown: Progress) -> Callable[[], None]:
+    """Return what is called with every answer: it shows how fast they come, what they cost, how long the rest will take."""
+    start, answered = time.monotonic(), 0
+
+    def show() -> None:
+        nonlocal answered
+        answered += 1
+        rate = answered / max(1e-6, time.monotonic() - start)
+        note = number_of(answered, "answer")
+        if total is not None:
+            note = f"{answered:,} of {total:,} answers, {_span(max(0, total - answered) / rate)} left"
+        shown.show(f"{note}, {rate:.1f}/s, {cost_text(usage.paid)}")
+
+    return show
+
+
+def _span(seconds: float) -> str:
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours} h {minutes} min" if hours else f"{minutes} min {rest} s" if minutes else f"{rest} s"
+
+
+_store_option = click.option("--store", "path", help="The store; by default the one in the user's cache folder.")
+
+
+@click.group("store")
+def store() -> None:
+    """Manage the store of answers that `run --extractor anthropic` keeps."""
+
+
+@store.command("info")
+@_store_option
+@format_option
+def info(path: str | None, form: str) -> None:
+    """Print what is in the store and what it has cost."""
+    prices = read_prices()
+    with _store(path, must_exist=True, read_only=True) as answers:
+        found = answers.info()
+        costs = [prices.cost(model, usage, is_batch=batch, calls=n) for model, batch, n, usage in answers.spent()]
+    spent = total(costs)
+    if form == "json":
+        listed = [{**a, "usage": a["usage"].to_json()} for a in found["answers"]]
+        emit_json({**found, "answers": listed, "spent_usd": spent})
+        return
+    say(f"{found['path']}: {found['bytes']:,} bytes, version {found['version']}")
+    for each in found["answers"]:
+        usage, last = each["usage"], time.strftime("%Y-%m-%d", time.gmtime(each["last"]))
+        how = ", in batches" if each["batch"] else ""
+        unusable = f", {each['unusable']:,} unusable" if each["unusable"] else ""
+        say(
+            f"{each['model']}{how}: {number_of(each['usable'], 'answer')}{unusable}; {usage.prompt:,} tokens in, "
+            f"{usage.cache_read:,} of them cached, {usage.output:,} out; last on {last}"
+        )
+    say("attempts: " + (", ".join(f"{n:,} {status}" for status, n in found["attempts"].items()) or "none"))
+    say(f"spent: {cost_text(spent)} (prices of {prices.as_of})")
+    for batch in found["open_batches"]:
+        say(f"in progress: {batch}")
+
+
+@store.command("export")
+@_store_option
+@click.option("--out", default="-", help="Where to write; standard output by default.")
+def export(path: str | None, out: str) -> None:
+    """Write every answer as a line of JSON."""
+    with _store(path, must_exist=True, read_only=True) as answers, text_writer(out) as file:
+        for line in answers.export():
+            write_line(file, line)
+
+
+@store.command("import")
+@click.argument("source", metavar="FILE")
+@_store_option
+def import_(source: str, path: str | None) -> None:
+    """Import exported answers. Those in the store already are kept as they are."""
+    new = old = 0
+    with reported() as failures, _store(path) as answers:
+        for line, is_new in parsed(read_lines(source), answers.take):
+            if isinstance(is_new, DataError):
+                failures.add(line.place, str(is_new))
+            else:
+                new, old = new + is_new, old + (not is_new)
+    say(f"{new:,} new, {old:,} known already", err=True)
+    finish(failures.status)
+
+
+@store.command("prune")
+@_store_option
+@click.option("--older-than", type=click.FloatRange(min=0), metavar="DAYS", help="Only answers of this age or more.")
+@click.option("--model", help="Only answers of this model.")
+@click.option("--unusable", is_flag=True, help="Only unusable answers.")
+@click.option("--all", "everything", is_flag=True, help="All answers.")
+def prune(path: str | None, older_than: float | None, model: str | None, unusable: bool, everything: bool) -> None:
+    """Delete answers; the ledger of what was spent is kept."""
+    if everything == bool(older_than is not None or model or unusable):
+        raise click.UsageError("say which answers to delete: --older-than, --model and --unusable, or --all")
+    with _store(path, must_exist=True) as answers:
+        before = time.time() - older_than * 86_400 if older_than is not None else None
+        gone = answers.prune(before=before, model=model, unusable=unusable)
+    say(f"{number_of(gone, 'answer')} deleted", err=True)

@@ -9,6 +9,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from formulaseed.diagnostics.catalogue import fixed, of_one, of_three, of_two, suggesting
 from formulaseed.diagnostics.model import Diagnostic, Help, Suggestion, diagnostic, number_of
 from formulaseed.diagnostics.suggestions import did_you_mean
 from formulaseed.source.text import Span
@@ -40,14 +41,12 @@ OF_DOMAINS = Words(
 # --- types
 
 
-def misplaced_list(span: Span) -> Diagnostic:
-    message = "a list can only be used after `in`, or inside `max`, `min` and `sum`"
-    return diagnostic("FS301", span, message, "write a single value")
+misplaced_list = fixed(
+    "FS301", "a list can only be used after `in`, or inside `max`, `min` and `sum`", "write a single value"
+)
 
 
-def not_a_condition(span: Span, called: str, noun: str, test: str) -> Diagnostic:
-    message = f"a condition must be true or false, and {called} is {noun}"
-    return diagnostic("FS304", span, message, f"write `{test}`")
+not_a_condition = of_three("FS304", "a condition must be true or false, and {0} is {1}", "write `{2}`")
 
 
 def needs_numbers(span: Span, operator: str, called: str, noun: str, help: str) -> Diagnostic:
@@ -60,14 +59,14 @@ def mixed_operands(span: Span, operator: str, nouns: Sequence[str]) -> Diagnosti
     return diagnostic("FS301", span, message, "compare each of them with something")
 
 
-def mixed_branches(span: Span, then: str, otherwise: str) -> Diagnostic:
-    message = f"one branch is {then}, the other {otherwise}"
-    return diagnostic("FS301", span, message, "give both branches the same type")
+mixed_branches = of_two("FS301", "one branch is {0}, the other {1}", "give both branches the same type")
 
 
-def review_value(span: Span, name: str) -> Diagnostic:
-    message = f"`{name}` has a value for every review, and one for the restaurant is needed"
-    return diagnostic("FS401", span, message, "count or sum it over the reviews in a step of its own, and use that")
+review_value = of_one(
+    "FS401",
+    "`{0}` has a value for every review, and one for the restaurant is needed",
+    "count or sum it over the reviews in a step of its own, and use that",
+)
 
 
 AS_INTEGER = "write `int({})` for 1 or 0"
@@ -93,8 +92,7 @@ def unquoted_string(span: Span, words: Words, name: str, help: Help) -> Diagnost
     return diagnostic("FS201", span, f"{words.unknown} `{name}`", help)
 
 
-def unquoted_null(span: Span, name: str) -> Diagnostic:
-    return diagnostic("FS302", span, f"`{name}` is null here, not the value of this name", f"write `'{name}'`")
+unquoted_null = of_one("FS302", "`{0}` is null here, not the value of this name", "write `'{0}'`")
 
 
 # --- calls
@@ -104,8 +102,7 @@ STEP_CALLED = "`{0}` is a step; write `{0} * (…)` to multiply"
 TEST_OF_PRESENT = "{} is never null here: remove the test"
 
 
-def unknown_function(span: Span, name: str, help: Help) -> Diagnostic:
-    return diagnostic("FS207", span, f"there is no function `{name}`", help)
+unknown_function = suggesting("FS207", "there is no function `{0}`")
 
 
 def method(span: Span, name: str, words: Words, help: str) -> Diagnostic:
@@ -127,8 +124,7 @@ def wrong_count(span: Span, function: str, least: int, most: int | None, number:
     return diagnostic("FS303", span, f"`{function}` takes {expected}, not {number}", help)
 
 
-def empty_arguments(span: Span, example: str) -> Diagnostic:
-    return diagnostic("FS303", span, "the list is empty", LIKE.format(example))
+empty_arguments = of_one("FS303", "the list is empty", "write it like `{0}`")
 
 
 def needs_list(span: Span, function: str, arguments: Sequence[str], *, are_plain: bool, example: str) -> Diagnostic:
@@ -208,13 +204,12 @@ def unknown_value(span: Span, called: str, value: str, known: Sequence[str], oth
     return diagnostic("FS302", span, f"{called} is never `{value}`", help)
 
 
-def empty_list(span: Span, operator: str) -> Diagnostic:
-    return diagnostic("FS509", span, f"`{operator}` has an empty list", "list the values")
+empty_list = of_one("FS509", "`{0}` has an empty list", "list the values")
 
 
-def not_searchable(span: Span, operator: str, called: str, noun: str) -> Diagnostic:
-    message = f"`{operator}` looks in a string or in a list, and {called} is {noun}"
-    return diagnostic("FS301", span, message, "write a list: `x in [1, 2]`")
+not_searchable = of_three(
+    "FS301", "`{0}` looks in a string or in a list, and {1} is {2}", "write a list: `x in [1, 2]`"
+)
 
 
 # --- constant comparisons
@@ -285,6 +280,6 @@ def may_fail(kind: str, span: Span, message: str, guarded: str, bounded: str) ->
     return diagnostic(PARTIAL_CODES[kind], span, message, help)
 
 
-def large_sum(span: Span, range: str, term: str) -> Diagnostic:
-    message = f"the sum may be too large for a number: each term is {range}"
-    return diagnostic("FS606", span, message, f"bound the terms: `min({term}, 1000)`")
+large_sum = of_two(
+    "FS606", "the sum may be too large for a number: each term is {0}", "bound the terms: `min({1}, 1000)`"
+)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from formulaseed import limits
+from formulaseed.diagnostics.catalogue import fixed
 from formulaseed.diagnostics.model import Diagnostic, diagnostic
 from formulaseed.source.json_reader import JsonFault
 from formulaseed.source.text import Source, Span
@@ -54,9 +55,9 @@ def invalid_json(fault: JsonFault) -> Diagnostic:
     return diagnostic(code, fault.span, message.format(*fault.found), help.format(*fault.found))
 
 
-def half_a_character(span: Span) -> Diagnostic:
-    message = "the formula contains half of a character (an unpaired surrogate)"
-    return diagnostic("FS007", span, message, "write the whole character")
+half_a_character = fixed(
+    "FS007", "the formula contains half of a character (an unpaired surrogate)", "write the whole character"
+)
 
 
 def invalid_utf8(source: Source, at: int, byte: int) -> Diagnostic:
@@ -69,30 +70,9 @@ def file_too_large(source: Source, what: str) -> Diagnostic:
     return diagnostic("FS003", Span(source, 0, 0), f"{what} is larger than {limits.SEED_BYTES} bytes", "shorten it")
 
 
-def not_a_seed(span: Span, *, is_wrapped: bool) -> Diagnostic:
-    """The document is not an object; `is_wrapped` if it is a list that holds the seed."""
-    help = 'write {"task_name": …} itself, without `[` and `]`' if is_wrapped else 'begin with {"task_name": …}'
-    return diagnostic("FS008", span, "a seed is a JSON object", help)
-
-
 def no_rules(source: Source) -> Diagnostic:
     message = "this is a formula reference, which contains no rules to compile"
     return diagnostic("FS008", Span(source, 0, 0), message, "compile a file of rules over it")
-
-
-def wrapped_seed(span: Span, key: str) -> Diagnostic:
-    help = f'write {{"task_name": …}} itself, without `{key}` around it'
-    return diagnostic("FS501", span, f"the seed is nested under `{key}`", help)
-
-
-def too_many_entries(span: Span, key: str, found: int, most: int) -> Diagnostic:
-    message = f"`{key}` has {found} entries, more than {most}"
-    return diagnostic("FS510", span, message, "split it, or leave some out")
-
-
-def too_many_terms(span: Span, found: int, what: str, most: int, largest: int, name: str) -> Diagnostic:
-    message = f"the file has {found:,} {what}s in all, more than {most:,}; most of them, {largest:,}, in `{name}`"
-    return diagnostic("FS510", span, message, "split the file, or compute in fewer steps")
 
 
 def module_too_deep(source: Source, what: str) -> Diagnostic:

@@ -14,7 +14,6 @@ from formulaseed.data.contexts import read_contexts
 from formulaseed.data.jsonl import read_lines
 from formulaseed.data.records import RestaurantRecord
 from formulaseed.data.results import Failures, Result
-from formulaseed.diagnostics.model import one_line
 from formulaseed.diagnostics.render import summary
 from formulaseed.extract.base import fields_of
 from formulaseed.extract.recorded import RecordedExtractor
@@ -23,6 +22,7 @@ from formulaseed.resources import resource_folder
 from formulaseed.runtime.evaluator import Evaluator
 from formulaseed.runtime.loading import module_from_source
 from formulaseed.runtime.running import RunOptions, run
+from formulaseed.source.text import one_line
 
 _VERDICT, _SCORE = "VERDICT", "FINAL_RISK_SCORE"
 _WHY = ("N_TOTAL_INCIDENTS", "TRUST_SCORE", "INCIDENT_IMPACT", "TRUST_IMPACT", "CUISINE_IMPACT", "POSITIVE_CREDIT")

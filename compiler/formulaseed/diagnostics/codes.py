@@ -8,6 +8,8 @@ from functools import cache
 from pathlib import Path
 from typing import Literal
 
+from formulaseed.source.text import one_line
+
 Severity = Literal["error", "warning"]
 
 
@@ -115,22 +117,18 @@ SEED_WARNINGS: tuple[str, ...] = tuple(
 )
 """The warnings that a seed can raise and suppress; those of requests are not among them."""
 
-_PAGES = Path(__file__).parent / "pages"
-
 
 @cache
 def page(code: str) -> str:
     """Return the page of a code, in Markdown: a heading, a paragraph, an example, what to write instead."""
-    return (_PAGES / f"{code}.md").read_text(encoding="utf-8")
+    return (Path(__file__).parent / "pages" / f"{code}.md").read_text(encoding="utf-8")
 
 
 def explanation(code: str) -> str:
     """Return the paragraph of a page, on one line."""
-    _, text, *_ = page(code).split("\n\n")
-    return " ".join(text.split())
+    return one_line(page(code).split("\n\n")[1])
 
 
 def headline(code: str) -> str:
     """Return the first sentence of that paragraph."""
-    first, *_ = re.split(r"(?<=[.!?]) ", explanation(code))
-    return first
+    return re.split(r"(?<=[.!?]) ", explanation(code))[0]

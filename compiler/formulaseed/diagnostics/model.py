@@ -68,6 +68,11 @@ class Diagnostic:
         return self.span.pointer
 
     @property
+    def place(self) -> dict[str, int]:
+        """Return `line`, `column`, `end_line` and `end_column` in the file."""
+        return {key: getattr(self, key) for key in ("line", "column", "end_line", "end_column")}
+
+    @property
     def line(self) -> int:
         return self.span.source.position(self.span.start)[0]
 
@@ -90,24 +95,11 @@ class Diagnostic:
 
     def to_json(self) -> JsonDict:
         """Return the fields that `--format json` prints."""
-        place = {
-            "line": self.line,
-            "column": self.column,
-            "end_line": self.end_line,
-            "end_column": self.end_column,
-        }
-        found: JsonDict = {
-            "code": self.code,
-            "severity": self.severity,
-            "message": self.message,
-            "file": self.file,
-            "pointer": self.pointer,
-            **place,
-            "help": self.help,
-        }
+        found: JsonDict = {key: getattr(self, key) for key in ("code", "severity", "message", "file", "pointer")}
+        found |= {**self.place, "help": self.help}
         if self.suggestion is not None:
             replacement, applicability = self.suggestion.replacement, self.suggestion.applicability
-            found["suggestion"] = {"span": place, "replacement": replacement, "applicability": applicability}
+            found["suggestion"] = {"span": self.place, "replacement": replacement, "applicability": applicability}
         return found
 
 
@@ -128,11 +120,6 @@ def strictly(diagnostics: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
 def number_of(count: int, what: str) -> str:
     """Return a number with its noun: `1 review`, `2,000 reviews`."""
     return f"{count:,} {what}{'' if count == 1 else 's'}"
-
-
-def one_line(text: str) -> str:
-    """Return the text with each run of white space as one space."""
-    return " ".join(text.split())
 
 
 def printable(text: str) -> str:

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from formulaseed.diagnostics.model import Diagnostic, Help, diagnostic
 from formulaseed.source.text import Span
 
-Name = str | int | float
+Name = str | int | float | None
 
 
 def fixed(code: str, message: str, help: str) -> Callable[[Span], Diagnostic]:

@@ -533,7 +533,7 @@ def test_fmt_sort_reports_a_cycle(tmp_path: Path) -> None:
     text = seed.read_text()
     found = formulaseed("fmt", "--sort", seed)
     assert found.status == 1
-    assert "`A` and `B` use each other" in found.err
+    assert "`A` uses `B`, `B` uses `A`" in found.err
     assert seed.read_text() == text
 
 

@@ -179,7 +179,7 @@ def nested_filters(number: int, most: int, text: str = "") -> dict[str, Any]:
     ("number", "most", "message"),
     [
         (400, 60, "with the filters that it uses, `F14` has 8192 terms, more than 5000"),
-        (102, 1, "101 filters use one another in a row, more than 100"),
+        (102, 1, "101 filters use one another, more than 100"),
     ],
 )
 def test_filters_too_large_by_their_uses_are_refused_unparsed(number: int, most: int, message: str, form: str) -> None:

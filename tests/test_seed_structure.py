@@ -352,7 +352,7 @@ HELPS: dict[str, tuple[dict[str, Any], str, str]] = {
     "a step tested by reviews": (
         where(N={">": 2}),
         "FS205",
-        "test it in the rules of a `case`, or in the formula of an `expr`",
+        "test it in a `case` or an `expr`, or compare with it in the formula of a `sum`, such as `int(meta.stars > N)`",
     ),
     "a step with a sign": (
         {"name": "X", "op": "case", "source": "$N", "rules": [{"when": "> 3", "then": 1}, {"else": 0}]},

@@ -8,6 +8,27 @@ from formulaseed.diagnostics.catalogue import of_one, of_two
 from formulaseed.diagnostics.model import Diagnostic, diagnostic, number_of
 from formulaseed.source.text import Span
 
+unused_value = of_two(
+    "FS612",
+    "no condition tests whether `extraction.{0}` is {1}",
+    "test for it where it matters, or leave the value out, so that the extractor need not distinguish it",
+)
+hard_coded_year = of_two(
+    "FS613",
+    "the year {0} is hard-coded, and `{1}` means something else every year",
+    'make it a parameter, "parameters": {{"AS_OF_YEAR": {{"type": "integer", "default": {0}}}}}, and write `param.AS_OF_YEAR`',
+)
+keyword_too_long = of_one(
+    "FS616", "the keyword has {0} characters, and no review is as long", "write a few characteristic words"
+)
+keyword_repeated = of_two("FS617", "`{0}` adds nothing: case is ignored, and `{1}` is there", "remove it")
+keyword_covered = of_two(
+    "FS617",
+    "`{0}` adds nothing: every review that contains it contains `{1}`",
+    "remove it, or make `{1}` more precise",
+)
+unused_suppression = of_one("FS620", "there is no warning `{0}` to suppress here", "remove it from `allow`")
+
 
 def unused_step(span: Span, name: str, is_filter: bool) -> Diagnostic:
     what, use = ("filter", "use it") if is_filter else ("step", "use it, return it in `output`")
@@ -31,20 +52,6 @@ def missing_bound(span: Span, name: str, described: str, bound: str, *, is_above
 def unused_input(span: Span, name: str, is_extracted: bool) -> Diagnostic:
     why = ": every review is read for it" if is_extracted else ""
     return diagnostic("FS611", span, f"`{name}` is never used", f"use it in a step, or remove it{why}")
-
-
-unused_value = of_two(
-    "FS612",
-    "no condition tests whether `extraction.{0}` is {1}",
-    "test for it where it matters, or leave the value out, so that the extractor need not distinguish it",
-)
-
-
-hard_coded_year = of_two(
-    "FS613",
-    "the year {0} is hard-coded, and `{1}` means something else every year",
-    'make it a parameter, "parameters": {{"AS_OF_YEAR": {{"type": "integer", "default": {0}}}}}, and write `param.AS_OF_YEAR`',
-)
 
 
 def keyword_inside_words(span: Span, keyword: str, words: Sequence[str]) -> Diagnostic:
@@ -72,21 +79,6 @@ def keyword_characters(span: Span, keyword: str, holds: str, plain: str) -> Diag
     return diagnostic("FS616", span, message, f"write `{plain}`" if plain else "remove it")
 
 
-keyword_too_long = of_one(
-    "FS616", "the keyword has {0} characters, and no review is as long", "write a few characteristic words"
-)
-
-
-keyword_repeated = of_two("FS617", "`{0}` adds nothing: case is ignored, and `{1}` is there", "remove it")
-
-
-keyword_covered = of_two(
-    "FS617",
-    "`{0}` adds nothing: every review that contains it contains `{1}`",
-    "remove it, or make `{1}` more precise",
-)
-
-
 def hidden_key(span: Span, key: str, shorter: str, value: str) -> Diagnostic:
     """`value` is what the shorter key gives if the highest is taken; empty if the first is."""
     message = f"`{key}` decides nothing: wherever it is found, `{shorter}` is found too"
@@ -100,6 +92,3 @@ def entry_is_default(span: Span, key: str, value: str, is_exact: bool) -> Diagno
     more = "" if is_exact else ", or suppress this warning if several keys may be found"
     message = f"`{key}` gives {value}, which is the default: {effect}"
     return diagnostic("FS619", span, message, f"remove the entry, or change its value{more}")
-
-
-unused_suppression = of_one("FS620", "there is no warning `{0}` to suppress here", "remove it from `allow`")

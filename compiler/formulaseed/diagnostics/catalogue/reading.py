@@ -48,16 +48,14 @@ _JSON: dict[str, tuple[str, str, str]] = {
     ),
 }
 """The faults of `source.json_reader`: code, message, help; the placeholders take what the fault found."""
+half_a_character = fixed(
+    "FS007", "the formula contains half of a character (an unpaired surrogate)", "write the whole character"
+)
 
 
 def invalid_json(fault: JsonFault) -> Diagnostic:
     code, message, help = _JSON[fault.kind]
     return diagnostic(code, fault.span, message.format(*fault.found), help.format(*fault.found))
-
-
-half_a_character = fixed(
-    "FS007", "the formula contains half of a character (an unpaired surrogate)", "write the whole character"
-)
 
 
 def invalid_utf8(source: Source, at: int, byte: int) -> Diagnostic:

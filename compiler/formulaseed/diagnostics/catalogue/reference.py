@@ -11,38 +11,27 @@ from formulaseed.source.text import Span
 
 # --- references
 
-
 invalid_version = of_one("FS509", "`version` is three numbers", 'write it like "{0}"')
-
-
 reserved_entity = of_one("FS206", "`{0}` is a word of the formula language", "use another name for the entity")
+duplicate_custom_field = of_two("FS203", "duplicate custom field `{1}` of `{0}`", "rename one of them")
 
 
 def unknown_entity(span: Span, name: str, known: Iterable[str]) -> Diagnostic:
     return diagnostic("FS201", span, f"no entity is called `{name}`", did_you_mean(name, known, what="entities"))
 
 
-duplicate_custom_field = of_two("FS203", "duplicate custom field `{1}` of `{0}`", "rename one of them")
-
-
 # --- rules
 
-
 no_rules = fixed("FS509", "the file holds no rule", 'write {"name": …, "formula": …}')
-
-
 invalid_rule_name = of_one(
     "FS206",
     "this cannot be the name of a rule",
     "use up to {0} letters, digits, spaces and `_`, such as `basic_ram_valuation`",
 )
-
-
 duplicate_rule = of_two("FS203", "duplicate rule `{0}`, first at rules[{1}]", "rename one of them")
 
 
 # --- names in formulas
-
 
 unreadable_field = of_one(
     "FS301", "`{0}` is of a type that formulas do not read", "use a field of numbers, strings or true and false"

@@ -17,6 +17,13 @@ request_over_lines = fixed(
     "FS001", "a request is laid out over several lines", "write each request on a line of its own"
 )
 empty_string = of_two("FS815", "`{0}` is empty", "write {1}")
+duplicate_id = of_two("FS203", "duplicate id `{0}`, first on line {1}", "give one of the two another id")
+id_and_group_disagree = of_three(
+    "FS812", "`{0}` belongs to {1}, and the request says {2}", "R01 to R10 are G01, R11 to R20 are G02, and so on"
+)
+neither_condition_nor_junction = of_two("FS502", "{0} is neither a condition nor an `AND` or `OR`", "write {1}")
+too_many_conditions = of_one("FS510", "a request has more than {0} conditions", "leave some out")
+no_arguments = fixed("FS509", "`args` is empty", "list the conditions that it joins")
 
 
 def invalid_id(span: Span, id: str, suggested: str) -> Diagnostic:
@@ -25,19 +32,9 @@ def invalid_id(span: Span, id: str, suggested: str) -> Diagnostic:
     return diagnostic("FS811", span, f"`{id}` is not the id of a request", help)
 
 
-duplicate_id = of_two("FS203", "duplicate id `{0}`, first on line {1}", "give one of the two another id")
-id_and_group_disagree = of_three(
-    "FS812", "`{0}` belongs to {1}, and the request says {2}", "R01 to R10 are G01, R11 to R20 are G02, and so on"
-)
-
-
 def group_pattern(span: Span, group: str, name: str, pattern: str, meaning: str) -> Diagnostic:
     message = f"the structure does not fit {group}, which is {meaning}"
     return diagnostic("FS813", span, message, f"{group} is {name}: `{pattern}`")
-
-
-neither_condition_nor_junction = of_two("FS502", "{0} is neither a condition nor an `AND` or `OR`", "write {1}")
-too_many_conditions = of_one("FS510", "a request has more than {0} conditions", "leave some out")
 
 
 def unknown_junction(span: Span, op: str) -> Diagnostic:
@@ -48,13 +45,22 @@ def unknown_junction(span: Span, op: str) -> Diagnostic:
     return diagnostic("FS505", span, f"`{op}` joins no conditions", help)
 
 
-no_arguments = fixed("FS509", "`args` is empty", "list the conditions that it joins")
-
-
 # --- evidence
 
 _SYMBOLS = {">=": "gte", ">": "gt", "<=": "lte", "<": "lt", "==": "eq", "=": "eq", "!=": "ne"}
 empty_value = of_two("FS509", "{0} is empty", "write a value, such as {1}")
+conflicting_min_matches = fixed("FS511", "`min_matches` has two different values", "keep one of them")
+key_without_effect = of_two("FS817", "`{0}` has no effect: {1}", "remove it, or what rules it out")
+nothing_to_restate = of_two(
+    "FS502", "`op` and `value` restate a rule, and {0} has none", 'write "{1}": … in place of both'
+)
+restated_otherwise = of_three(
+    "FS816", "`{0}` says `{1}`, and the rule {2}", "the rule holds; remove `{0}`, or correct one of the two"
+)
+"""`op` or `value` disagrees with a rule."""
+invalid_hours = of_one(
+    "FS509", "`{0}` is not a range of hours", 'write two different times from 0:0 to 24:0, such as "18:0-21:30"'
+)
 
 
 def invalid_choice(span: Span, key: str, word: str, allowed: Collection[str], operators: Collection[str]) -> Diagnostic:
@@ -70,24 +76,8 @@ def path_length(span: Span, key: str, number: int, most: int, example: str) -> D
     return diagnostic("FS509", span, f"`{key}` has {number} keys", f"write 1 to {most} keys, such as {example}")
 
 
-conflicting_min_matches = fixed("FS511", "`min_matches` has two different values", "keep one of them")
-key_without_effect = of_two("FS817", "`{0}` has no effect: {1}", "remove it, or what rules it out")
-nothing_to_restate = of_two(
-    "FS502", "`op` and `value` restate a rule, and {0} has none", 'write "{1}": … in place of both'
-)
-restated_otherwise = of_three(
-    "FS816", "`{0}` says `{1}`, and the rule {2}", "the rule holds; remove `{0}`, or correct one of the two"
-)
-"""`op` or `value` disagrees with a rule."""
-
-
 def unknown_day(span: Span, day: str, days: Collection[str]) -> Diagnostic:
     return diagnostic("FS509", span, f"`{day}` is not a day", did_you_mean(day, days, what="days"))
-
-
-invalid_hours = of_one(
-    "FS509", "`{0}` is not a range of hours", 'write two different times from 0:0 to 24:0, such as "18:0-21:30"'
-)
 
 
 # --- patterns
@@ -108,22 +98,6 @@ _PATTERN_HELP = (
     (r"", r"write `\` before a character that stands for itself, and ranges like `a-z`"),
 )  # fmt: skip
 """What the text at fault looks like, and what to write instead. The first row that matches is used."""
-
-
-def _pattern_help(written: str) -> str:
-    help = next(help for looks, help in _PATTERN_HELP if re.match(looks, written))
-    return help.replace("{0}", written[:1])
-
-
-def malformed_pattern(span: Span, said: str, written: str) -> Diagnostic:
-    """`said` is what `re` says of it, `written` what is underlined."""
-    return diagnostic("FS801", span, f"invalid pattern: {said}", _pattern_help(written))
-
-
-def unsupported_pattern(span: Span, written: str) -> Diagnostic:
-    return diagnostic("FS802", span, f"`{written[:40]}` is not supported in patterns", _pattern_help(written))
-
-
 _AMBIGUOUS = "this repeat can match one text in many ways: "
 nested_repeat = of_one("FS803", _AMBIGUOUS + "`{0}` is repeated inside it", "repeat once, such as `{0}` for `({0})+`")
 empty_repeat = of_one("FS803", _AMBIGUOUS + "`{0}` can be empty", "let what is repeated match at least one character")
@@ -147,6 +121,20 @@ patterns_over_limit = of_one(
 )
 
 
+def _pattern_help(written: str) -> str:
+    help = next(help for looks, help in _PATTERN_HELP if re.match(looks, written))
+    return help.replace("{0}", written[:1])
+
+
+def malformed_pattern(span: Span, said: str, written: str) -> Diagnostic:
+    """`said` is what `re` says of it, `written` what is underlined."""
+    return diagnostic("FS801", span, f"invalid pattern: {said}", _pattern_help(written))
+
+
+def unsupported_pattern(span: Span, written: str) -> Diagnostic:
+    return diagnostic("FS802", span, f"`{written[:40]}` is not supported in patterns", _pattern_help(written))
+
+
 # --- shorthand
 
 WORDS = ("AND", "OR", "1HOP", "2HOP", "1HOP_STARS", "2HOP_STARS")
@@ -160,6 +148,25 @@ _TOKENS = {
 }  # fmt: skip
 _QUOTED, _HELPFUL = 60, 200
 """So many characters of a shorthand are quoted in a message, and shown in a help line."""
+unclosed_bracket = of_two("FS821", "`{0}` is not closed", "close it with `{1}`")
+unclosed_string = of_one(
+    "FS821",
+    "the string that begins here is not closed",
+    "close it with `{0}`; a line break or a tab in it is written `\\n` or `\\t`",
+)
+wrong_quote = of_one("FS821", "`{0}` does not quote a string", "write `'`")
+negated_shorthand = of_one(
+    "FS822",
+    "there is no `{0}`: a shorthand has no negation",
+    "name a condition whose evidence is the negation, such as `no_tv`",
+)
+hops_too_far = of_two("FS822", "there is no `{0}`: a social filter reaches two hops at most", "write `1{1}` or `2{1}`")
+shorthand_over_limit = of_three(
+    "FS823", "the shorthand has {0:,} {1}, more than {2:,}", "shorten the names, or split the request"
+)
+shorthands_over_limit = of_one(
+    "FS823", "up to here the shorthands of the file have more than {0:,} names and strings", "split the file"
+)
 
 
 def _quoted(text: str) -> str:
@@ -181,25 +188,9 @@ def unexpected_in_shorthand(span: Span, found: str, accepted: set[str], kind: st
     return diagnostic("FS821", span, f"expected {expected}, found {_quoted(found) if found else 'the end'}", help)
 
 
-unclosed_bracket = of_two("FS821", "`{0}` is not closed", "close it with `{1}`")
-unclosed_string = of_one(
-    "FS821",
-    "the string that begins here is not closed",
-    "close it with `{0}`; a line break or a tab in it is written `\\n` or `\\t`",
-)
-wrong_quote = of_one("FS821", "`{0}` does not quote a string", "write `'`")
-
-
 def infix_in_shorthand(span: Span, word: str, left: str, right: str) -> Diagnostic:
     example = f"{INFIX[word.lower()]}({left}, {right})"
     return diagnostic("FS821", span, f"`{word}` cannot be between its arguments", f"write {_quoted(example)}")
-
-
-negated_shorthand = of_one(
-    "FS822",
-    "there is no `{0}`: a shorthand has no negation",
-    "name a condition whose evidence is the negation, such as `no_tv`",
-)
 
 
 def unknown_shorthand_operator(span: Span, word: str) -> Diagnostic:
@@ -209,15 +200,6 @@ def unknown_shorthand_operator(span: Span, word: str) -> Diagnostic:
     known = f"operators: {', '.join(f'`{name}`' for name in WORDS)}; in a name a bracket follows `_`"
     help = f"did you mean `{'` or `'.join(close)}`?" if close else known
     return diagnostic("FS822", span, f"there is no operator {_quoted(word)}", help)
-
-
-hops_too_far = of_two("FS822", "there is no `{0}`: a social filter reaches two hops at most", "write `1{1}` or `2{1}`")
-shorthand_over_limit = of_three(
-    "FS823", "the shorthand has {0:,} {1}, more than {2:,}", "shorten the names, or split the request"
-)
-shorthands_over_limit = of_one(
-    "FS823", "up to here the shorthands of the file have more than {0:,} names and strings", "split the file"
-)
 
 
 # --- shorthand and structure

@@ -28,8 +28,6 @@ LOOPS = {
     "min": "min((e['field'] for e in extractions), default=0)",
 }
 """The functions of seed v1 that take a loop, with how they are written."""
-_LOOP = "sum(… for e in extractions)"
-
 
 invalid_task_name = fixed(
     "FS206",
@@ -45,28 +43,18 @@ bounds_exchanged = fixed("FS509", "`minimum` is above `maximum`", "exchange them
 empty_enum = fixed("FS509", "the enum has no values", "list at least one")
 empty_enum_value = fixed("FS509", "an enum's value cannot be empty", "name it, such as `none`")
 invalid_path = fixed(
-    "FS509",
-    f"`path` must have 1 to {limits.PATH_KEYS} keys, none of them empty",
-    f"write the keys from the outside in, such as {PATH}",
+    "FS509", f"`path` must have 1 to {limits.PATH_KEYS} keys, none empty", f"write them from the outside in: {PATH}"
 )
 empty_filter = fixed(
-    "FS502",
-    "the filter has no conditions",
-    'add "extraction": {…}, "meta", "context", "where", or "expr": a condition as a formula',
+    "FS502", "the filter has no conditions", 'add "extraction", "meta", "context" or "where": {…}, or "expr": a formula'
 )
-no_else = fixed(
-    "FS506", "the case has no `else`", 'add {"else": …} as the last rule, so that every restaurant gets a value'
-)
+no_else = fixed("FS506", "the case has no `else`", 'add {"else": …} as the last rule, for all other restaurants')
 second_else = fixed("FS506", "duplicate `else` in the case", "remove one of them")
 rule_after_else = fixed("FS506", "rules after `else` are unreachable", "move `else` to the end")
 else_in_rule = fixed("FS511", "a rule has `when` or `else`, not both", 'write {"else": …} as a rule of its own')
 empty_list = fixed("FS509", "`in` has an empty list, so it never holds", "list the values that match")
 lookup_always_fails = fixed("FS306", "this always fails: no key of the table is ever found", 'give it a "default"')
-rule_not_numeric = fixed(
-    "FS301",
-    "a rule gives a number, and this is a string",
-    "compare it, and give a number for each: `10 if x == 'a' else 0`",
-)
+rule_not_numeric = fixed("FS301", "a rule gives a number, and this is a string", "compare it: `10 if x == 'a' else 0`")
 list_as_value = fixed(
     "FS103", "`extractions` is a list, and a value is needed", "write `len(extractions)`, or loop over it"
 )
@@ -136,12 +124,7 @@ two_namespaces = of_two("FS204", "`{0}` has two namespaces", "write `{1}`")
 step_in_condition = of_one(
     "FS205",
     "`{0}` is a step, with one value for all reviews: no review can be tested by it",
-    "test it in the rules of a `case`, or in the formula of an `expr`",
-)
-step_in_filter = of_one(
-    "FS205",
-    "`{0}` is a step, with one value for all reviews: no review can be tested by it",
-    "compare with it in the formula of a `sum`, such as `int(meta.stars > {0})`",
+    "test it in a `case` or an `expr`, or compare with it in the formula of a `sum`, such as `int(meta.stars > {0})`",
 )
 used_too_early = of_two("FS202", "`{0}` is used before its step", "move the step `{0}` ({1}) before this one")
 filter_too_large = of_two(
@@ -150,9 +133,7 @@ filter_too_large = of_two(
     "use fewer filters inside one another",
 )
 filters_nested_too_deeply = of_one(
-    "FS510",
-    f"{{0}} filters use one another in a row, more than {limits.FILTER_NESTING}",
-    "name the conditions themselves",
+    "FS510", f"{{0}} filters use one another, more than {limits.FILTER_NESTING}", "name the conditions themselves"
 )
 source_not_string = of_two(
     "FS301", "a lookup's `source` must be a string, and `{0}` is {1}", "name a string such as `context.categories`"
@@ -162,6 +143,8 @@ method_of_review = of_two(
     "FS103", "values have no methods such as `{0}`", "write `{1}`; a field may have a `default` in `extraction_fields`"
 )
 unknown_placeholder = suggesting("FS201", "there is no placeholder `{{{0}}}`")
+duplicate = of_two("FS203", "duplicate {0} `{1}`", "rename or remove one of them")
+too_many = of_three("FS510", "{0} has {1} entries, more than {2}", "split it, or leave some out")
 
 
 # --- JSON of the wrong shape
@@ -195,10 +178,6 @@ def out_of_range(span: Span, what: str, kind: str, least: float, most: float) ->
     return diagnostic("FS509", span, f"{what} must be {bounds}", f"write {bounds}")
 
 
-def too_many(span: Span, what: str, found: int, most: int) -> Diagnostic:
-    return diagnostic("FS510", span, f"{what} has {found} entries, more than {most}", "split it, or leave some out")
-
-
 def exclusive_keys(span: Span, operation: str, keys: Sequence[str]) -> Diagnostic:
     named = " or ".join(f"`{key}`" for key in keys)
     return diagnostic("FS511", span, f"`{operation}` takes {named}, not both", "keep one of the two")
@@ -209,12 +188,9 @@ def exclusive_keys(span: Span, operation: str, keys: Sequence[str]) -> Diagnosti
 
 def invalid_name(span: Span, name: str, what: str, plain: str) -> Diagnostic:
     """`plain` is the usable name that resembles it; empty if there is none."""
-    help = "use the letters A to Z and a to z, digits and `_`, and begin with no digit"
-    if not name:
-        return diagnostic("FS206", span, f"the name of {what} is empty", "write a name")
-    if len(name) > limits.NAME_CHARACTERS:
-        message = f"the name of {what} has {len(name)} characters"
-        return diagnostic("FS206", span, message, f"use at most {limits.NAME_CHARACTERS} characters")
+    help = (
+        f"use the letters A to Z and a to z, digits and `_`, at most {limits.NAME_CHARACTERS}, and begin with no digit"
+    )
     return diagnostic("FS206", span, f"`{name}` cannot be the name of {what}", f"{help}: `{plain}`" if plain else help)
 
 
@@ -223,19 +199,11 @@ def reserved_name(span: Span, name: str) -> Diagnostic:
     return diagnostic("FS206", span, f"`{name}` is a keyword of the formula language", help)
 
 
-def duplicate(span: Span, what: str, name: str) -> Diagnostic:
-    help = "rename or remove one of them" if what == "field" else "remove one of them"
-    return diagnostic("FS203", span, f"duplicate {what} `{name}`", help)
-
-
 def standard_field(span: Span, name: str, noun: str) -> Diagnostic:
     """`noun` is the standard field's type if the declared one differs; empty if the declaration has a path."""
     message = f"`{name}` is a standard field, {f'and {noun}' if noun else 'and not at a path'}"
     help = "remove the declaration, or choose another name" if noun else "choose another name for the value at the path"
     return diagnostic("FS203", span, message, help)
-
-
-# --- sections
 
 
 # --- steps and their values
@@ -247,9 +215,9 @@ def sign_before_value(span: Span, bare: str, key: str, is_safe: bool) -> Diagnos
 
 
 def no_single_name(span: Span, key: str) -> Diagnostic:
-    help = "write a field such as `meta.year`; a formula goes into `expr`"
-    if key != "field":
-        help = "compute the value in a step of its own and name that"
+    help = "compute the value in a step of its own and name that"
+    if key == "field":
+        help = "write a field such as `meta.year`; a formula goes into `expr`"
     return diagnostic("FS509", span, f"`{key}` must be one name", help)
 
 
@@ -344,13 +312,9 @@ def cycle(span: Span, names: Sequence[str]) -> Diagnostic:
     """`names` use one another in this order, and the last the first."""
     if len(names) == 1:
         return uses_itself(span, names[0])
-    if len(names) == 2:
-        message, help = f"`{names[0]}` and `{names[1]}` use each other", "compute one of them without the other"
-    else:
-        uses = [f"`{a}` uses `{b}`" for a, b in zip(names, [*names[1:], names[0]], strict=True)]
-        message = ", ".join(uses if len(uses) <= 6 else [*uses[:5], "…", uses[-1]])
-        help = "compute one of them without the next"
-    return diagnostic("FS202", span, message, f"break the cycle: {help}")
+    uses = [f"`{a}` uses `{b}`" for a, b in zip(names, [*names[1:], names[0]], strict=True)]
+    message = ", ".join(uses if len(uses) <= 6 else [*uses[:5], "…", uses[-1]])
+    return diagnostic("FS202", span, message, "break the cycle: compute one of them without the next")
 
 
 def default_needed(span: Span, name: str, user: str, rewritten: str) -> Diagnostic:
@@ -367,11 +331,10 @@ def default_needed(span: Span, name: str, user: str, rewritten: str) -> Diagnost
 
 def constant_condition(span: Span, what: str, truth: bool, reason: str, help: str) -> Diagnostic:
     """`help` is what to do about the comparison that is constant; may be empty."""
+    other = "change the conditions so that a review can meet them all"
     if truth:
         other = "remove the filter, or test for what distinguishes reviews"
-        return diagnostic("FS610", span, f"every review passes {what}: {reason}", help or other)
-    other = "change the conditions so that a review can meet them all"
-    return diagnostic("FS610", span, f"no review passes {what}: {reason}", help or other)
+    return diagnostic("FS610", span, f"{'every' if truth else 'no'} review passes {what}: {reason}", help or other)
 
 
 def aggregate_of_constant(span: Span, what: str, text: str) -> Diagnostic:
@@ -383,9 +346,11 @@ def aggregate_of_constant(span: Span, what: str, text: str) -> Diagnostic:
 
 
 def not_numeric(span: Span, what: str, text: str, noun: str, is_boolean: bool) -> Diagnostic:
-    help = "name a numeric field"
-    if is_boolean:
-        help = f'write "expr": "int({text})", or count the reviews for which it is true'
+    help = (
+        f'write "expr": "int({text})", or count the reviews for which it is true'
+        if is_boolean
+        else "name a numeric field"
+    )
     return diagnostic("FS301", span, f"`{what}` takes numbers, and `{text}` is {noun}", help)
 
 
@@ -413,7 +378,7 @@ def loop_help(variable: str) -> str:
 
 
 def field_help(field: str) -> str:
-    return f"write `e['{field}']` inside a loop, such as `{_LOOP}`"
+    return f"write `e['{field}']` inside a loop, such as `sum(… for e in extractions)`"
 
 
 def loop_arguments(span: Span, function: str) -> Diagnostic:
@@ -433,7 +398,6 @@ def boolean_extreme(span: Span, function: str) -> Diagnostic:
 
 def loop_over_other(span: Span, name: str) -> Diagnostic:
     """`name` is the list that it loops over; empty if it is no name."""
-    if name:
-        return diagnostic("FS201", span, f"there is no list `{name}`", "loop over `extractions`")
+    message = f"there is no list `{name}`" if name else "a loop runs over `extractions` alone"
     help = "write `for e in extractions`, with conditions behind `if`"
-    return diagnostic("FS103", span, "a loop runs over `extractions` alone", help)
+    return diagnostic("FS201" if name else "FS103", span, message, help)

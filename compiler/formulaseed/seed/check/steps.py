@@ -85,7 +85,7 @@ class StepChecker:
         named = [node for node in typed.walk(condition) if isinstance(node, typed.Ref)]
         steps = [node for node in named if node.symbol.kind is SymbolKind.STEP]
         for node in steps:
-            self.scope.report_once(catalogue.step_in_filter(node.info.span, node.text), node.text)
+            self.scope.report_once(catalogue.step_in_condition(node.info.span, node.text), node.text)
         return bool(steps)
 
     def _report_if_decided(self, condition: Expr, checker: ExpressionChecker, span: Span, what: str) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from formulaseed import check, limits
-from formulaseed.diagnostics.model import Problems
+from formulaseed.diagnostics.model import Problems, diagnostic
 from formulaseed.loading import analyse
 from formulaseed.source.text import Source, Span
 from helpers import tiny_seed
@@ -95,5 +95,5 @@ def test_of_more_problems_than_anybody_reads_the_first_are_told() -> None:
     source, problems = Source("seed.json", "x" * 5001), Problems()
     for number in range(5001):
         code = "FS602" if number < 5000 else "FS201"
-        problems.add(code, Span(source, number, number + 1), "is wrong", "write it")
+        problems.report(diagnostic(code, Span(source, number, number + 1), "is wrong", "write it"))
     assert problems.has_errors

@@ -103,8 +103,7 @@ def _reference_of(document: Document, given: ReferenceLike | None, problems: Pro
         try:
             return load_reference(folder / named.value)
         except UnreadableError as error:
-            message = f"the reference cannot be read: {error.message}"
-            problems.add("FS509", named.span, message, "name a file beside this")
+            problems.report(catalogue.unreadable_reference(named.span, error.message))
             return Reference((), is_complete=False)
     beside = folder / REFERENCE_FILE
     return load_reference(beside) if document.path is not None and beside.is_file() else restaurant_reference()

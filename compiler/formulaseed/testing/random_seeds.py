@@ -8,7 +8,6 @@ from typing import Any
 from hypothesis import assume
 from hypothesis import strategies as st
 
-from formulaseed.language.operators import ADDITIVE
 from formulaseed.loading import analyse
 from formulaseed.seed import standard_fields
 from formulaseed.seed.read.sections import STRATEGIES
@@ -54,6 +53,11 @@ _LITERALS: dict[str, st.SearchStrategy[Any]] = {**_ANY, "number": st.one_of(piec
 _KEYS: st.SearchStrategy[str] = st.one_of(
     st.sampled_from(["Thai", "Bars", "Thai, Bars", "x", "none", "mild"]), SHORT_STRINGS.filter(bool)
 )
+_NUMERIC_WHENS = ("< {n:+}", "<= {n:+}", "> {n:+}", "== {n:+}", "!= {n:+}", "in [1, {n}]", "< {n:+} < 20")
+_WHENS = {
+    "integer": _NUMERIC_WHENS, "number": _NUMERIC_WHENS, "boolean": ("== True", "!= false"),
+    "string": ("== {x}", "!= {x}", "in [{x}]", "not in [{x}, {x}]", "in {x}"),
+}  # fmt: skip
 _ORDERS = ((">",), (">=",), ("<",), ("<=",), (">=", "<"), (">", "<="), ("!=",), ("!=", ">"))
 
 
@@ -193,17 +197,14 @@ class ConditionWriter(Chooser):
         """What a condition says of one variable."""
         if variable.nullable and self.one_in(3):
             return {"!=": None} if self.one_in(2) else None
-        forms = ("equal", "unequal", "in", "in", *(("order", "order") if variable.is_numeric else ()))
-        match self.any_of(forms):
-            case "equal":
-                return self._operand(variable)
-            case "unequal":
-                return {"!=": self._operand(variable)}
-            case "in":
-                items = [self._operand(variable) for _ in range(1 + self.draw(below(3)))]
-                return {"in": [*items, None] if variable.nullable and self.one_in(4) else items}
-        test = {operator: self._operand(variable) for operator in self.any_of(_ORDERS)}
-        return {**test, "!=": None} if variable.nullable and self.one_in(2) else test
+        form = self.any_of(["equal", "!=", "in", "in", *(["order", "order"] if variable.is_numeric else [])])
+        if form == "in":
+            items = [self._operand(variable) for _ in range(1 + self.draw(below(3)))]
+            return {"in": [*items, None] if variable.nullable and self.one_in(4) else items}
+        if form == "equal":
+            return self._operand(variable)
+        test = {operator: self._operand(variable) for operator in (self.any_of(_ORDERS) if form == "order" else [form])}
+        return {**test, "!=": None} if form == "order" and variable.nullable and self.one_in(2) else test
 
     def _operand(self, variable: Variable) -> Any:
         known = [p for p in self.parameters if p.kind == variable.kind or (p.is_numeric and variable.is_numeric)]
@@ -244,8 +245,7 @@ class StepWriter(Chooser):
             self._expr, self._count, self._expr, self._sum, self._expr, self._extreme, self._lookup, self._case, self._const,
             self._filter, self._count, self._expr, self._sum,
         ]  # fmt: skip
-        made = self.any_of(operations)(name)
-        if made is not None:
+        if made := self.any_of(operations)(name):
             self.values.append(made)
 
     def _add(self, name: str, op: str, **parts: Any) -> None:
@@ -322,7 +322,7 @@ class StepWriter(Chooser):
         self._add(name, "const", value=values[0])
         return _made(name, kind, values)
 
-    def _lookup(self, name: str) -> Variable | None:
+    def _lookup(self, name: str) -> Variable:
         known = [v for v in (*self.inputs, *self.values) if v.kind == "string"]
         sources = [v for v in known if v.values is None or any(v.values)]
         if not sources:
@@ -331,12 +331,9 @@ class StepWriter(Chooser):
         kind, values = self._literals(2, 5)
         match = self.any_of(["exact", "substring_first", *(["substring_max"] * 2 if kind == "number" else ())])
         table = {self._key(source, match): value for value in values}
-        results = list(table.values())
-        if not self.one_in(4):
-            results.append(None if self.one_in(6) else values[-1])
-        default = {"default": results[-1]} if len(results) > len(table) else {}
+        default = {} if self.one_in(4) else {"default": None if self.one_in(6) else values[-1]}
         self._add(name, "lookup", source=source.text, table=table, match=match, **default)
-        return _made(name, kind, results)
+        return _made(name, kind, [*table.values(), *default.values()])
 
     def _key(self, source: Variable, match: str) -> str:
         """A key that can be found in the source."""
@@ -352,31 +349,17 @@ class StepWriter(Chooser):
         source = self.any_of(sources) if sources and self.one_in(2) else None
         if len(values) > 1 and self.one_in(6):
             values[-2 if self.one_in(2) else -1] = None
-        rules: list[JsonObject] = [
-            {"when": self._continued(writer, source) if source else writer.tested(DEPTH - 1).text, "then": value}
-            for value in values[:-1]
-        ]
+        whens = [self._when(writer, source) if source else writer.tested(DEPTH - 1).text for _ in values[1:]]
+        rules = [{"when": when, "then": value} for when, value in zip(whens, values, strict=False)]
         self._add(name, "case", **({"source": source.text} if source else {}), rules=[*rules, {"else": values[-1]}])
         return _made(name, kind, values)
 
-    def _continued(self, writer: FormulaWriter, source: Variable) -> str:
+    def _when(self, writer: FormulaWriter, source: Variable) -> str:
         """What a rule says of the case's source, which precedes it."""
-        text = self._compared(writer, source)
+        forms = ("== None", "!= None") if source.nullable and self.one_in(3) else _WHENS[source.kind]
+        value = pieces.quoted(self.any_of(source.values) if source.values else self.draw(SHORT_STRINGS))
+        text = writer.fill((self.any_of(forms), "<"), 1, x=value).text
         return f"{text} {self.any_of(['and', 'or'])} ({writer.condition(1).text})" if self.one_in(4) else text
-
-    def _compared(self, writer: FormulaWriter, source: Variable) -> str:
-        if source.nullable and self.one_in(3):
-            return self.any_of(["== None", "!= None"])
-        if source.kind == "boolean":
-            return f"{self.any_of(['==', '!='])} {self.any_of(['True', 'false'])}"
-        if source.is_numeric:
-            operand = writer.number(1).at(ADDITIVE)
-            forms: tuple[str, ...] = ("< {x}", "<= {x}", "> {x}", "== {x}", "!= {x}", "in [1, {x}]", "< {x} < 20")
-        else:
-            values = source.values or self.draw(st.lists(SHORT_STRINGS, min_size=1, max_size=2))
-            operand = pieces.quoted(self.any_of(values)).text
-            forms = ("== {x}", "!= {x}", "in [{x}]", "not in [{x}, {x}]", "in {x}")
-        return self.any_of(forms).replace("{x}", operand)
 
 
 def _made(name: str, kind: str, values: Sequence[JsonValue]) -> Variable:

@@ -13,7 +13,7 @@ from functools import cached_property
 from formulaseed import limits
 from formulaseed.diagnostics.catalogue import expressions as catalogue
 from formulaseed.diagnostics.catalogue.expressions import OF_SEEDS, Words
-from formulaseed.diagnostics.model import Diagnostic, Help, Problems
+from formulaseed.diagnostics.model import Diagnostic, Problems
 from formulaseed.diagnostics.suggestions import closest, is_typo, suggest
 from formulaseed.language import ast, typed
 from formulaseed.language.functions import FUNCTIONS
@@ -34,13 +34,6 @@ class Scope(ABC):
     words: Words = field(default=OF_SEEDS, kw_only=True)
     _suggestions: int = field(default=limits.SUGGESTIONS, kw_only=True)
     _reported: set[tuple[str, str, str]] = field(default_factory=set, kw_only=True)
-
-    def report(self, code: str, span: Span, message: str, help: Help, name: str) -> None:
-        """A problem with a name, once in a step however often the step mentions it."""
-        key = (self.current, code, name)
-        if key not in self._reported:
-            self._reported.add(key)
-            self.problems.add(code, span, message, help)
 
     def report_once(self, found: Diagnostic, name: str) -> None:
         """Report a problem with a name, once in a step however often the step mentions it."""

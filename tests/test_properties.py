@@ -266,7 +266,7 @@ class Noting(interpret._Evaluator):
 
 
 @given(guarded_seeds(), st.data())
-def test_what_is_told_to_never_happen_never_happens(seed: Json, data: st.DataObject) -> None:
+def test_what_is_reported_as_impossible_never_happens(seed: Json, data: st.DataObject) -> None:
     """FS603, FS607 and FS610 speak of all data; and a step without a warning cannot fail but by size."""
     loaded = load_seed(seed)
     warned = {(d.pointer, d.span.start): d for d in loaded.diagnostics if d.code == "FS607"}
@@ -397,7 +397,7 @@ def test_a_comparison_that_is_in_no_doubt_is_exact(literal: str, operator: str, 
 
 
 def test_what_is_no_number_is_refused_by_the_reference_too() -> None:
-    """NaN, and a parameter beyond its bounds, which are told to the last digit."""
+    """NaN, and a parameter beyond its bounds, which are shown to the last digit."""
     seed = {
         "task_name": "Refused",
         "parameters": {"DAY": {"type": "integer", "default": 20250101, "minimum": 20240101}},

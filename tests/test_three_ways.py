@@ -238,7 +238,7 @@ _FORMS = [
 ]  # fmt: skip
 
 
-def test_the_first_fault_is_told() -> None:
+def test_the_first_fault_is_reported() -> None:
     """Of operands that fail in different ways the one that Python comes to first, whichever they are."""
     formulas = [form.format(*faults) for form in _FORMS for faults in permutations(_FAULTS, form.count("{}"))]
     steps = [

@@ -89,6 +89,8 @@ def hidden_key(span: Span, key: str, shorter: str, value: str) -> Diagnostic:
 
 def entry_is_default(span: Span, key: str, value: str, is_exact: bool) -> Diagnostic:
     effect = "the entry changes nothing" if is_exact else "it matters only if another key is found too"
-    help = "or change its value" if is_exact else "change its value, or suppress this warning if several keys may be found"
+    help = (
+        "or change its value" if is_exact else "change its value, or suppress this warning if several keys may be found"
+    )
     message = f"`{key}` gives {value}, which is the default: {effect}"
     return diagnostic("FS619", span, message, f"remove the entry, {help}")

@@ -301,6 +301,8 @@ class Restaurant:
         return names
 
     def _filter(self, step: Json, names: Names) -> bool:
+        if "expr" in step:
+            return bool(value(tree(step["expr"]), names))
         spaces = [(space, f"{space}.") for space in ("extraction", "meta", "context")]
         return all(
             self._hold({f"{prefix}{key}": test for key, test in step.get(space, {}).items()}, names)

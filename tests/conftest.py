@@ -37,7 +37,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def _no_api(
     request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    """Whatever credentials the machine has, a test gets none, and a URL where nobody listens."""
+    """Whatever credentials the machine has, a test gets none, and a URL where nothing listens."""
     if request.node.get_closest_marker("live"):
         return
     for name in [name for name in os.environ if name.startswith("ANTHROPIC_")]:

@@ -31,15 +31,15 @@ def recorded(name: str) -> dict[str, Any]:
 
 
 CONDITIONS, GRAPH, BAD_SEED, REPAIR = map(recorded, NAMES)
-MENDED = {change["step"]["name"]: change["step"] for change in REPAIR["steps"]}
+FIXED = {change["step"]["name"]: change["step"] for change in REPAIR["steps"]}
 
 
 def good_seed() -> dict[str, Any]:
     """Step 3's answer as it should have been: with the repair made."""
     seed = copy.deepcopy(BAD_SEED)
-    steps = [MENDED.get(step["name"], step) for step in seed["steps"] if step["name"] != "RECENT_RATIO"]
+    steps = [FIXED.get(step["name"], step) for step in seed["steps"] if step["name"] != "RECENT_RATIO"]
     at = next(n for n, step in enumerate(steps) if step["name"] == "TRAJECTORY_MULTIPLIER")
-    seed["steps"] = [*steps[:at], MENDED["RECENT_RATIO"], *steps[at:]]
+    seed["steps"] = [*steps[:at], FIXED["RECENT_RATIO"], *steps[at:]]
     return seed
 
 
@@ -140,7 +140,7 @@ def changed_seed(name: str, **values: Any) -> dict[str, Any]:
 def repair(*steps: dict[str, Any], before: str = "") -> dict[str, Any]:
     """An answer that puts these steps in place of those with the same names."""
     empty: dict[str, Any] = {key: [] for key in REPAIR}
-    return {**empty, "changes": ["mended"], "steps": [{"before": before, "step": step} for step in steps]}
+    return {**empty, "changes": ["fixed"], "steps": [{"before": before, "step": step} for step in steps]}
 
 
 def reply(answer: object) -> Reply:

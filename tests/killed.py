@@ -1,4 +1,4 @@
-"""Runs the command in forked processes and ends each by a signal, at a moment that it is told.
+"""Runs the command in forked processes and ends each by a signal, at a moment that it is given.
 
 Starting Python anew for each would take longer than a test may. In: JSON on standard input, `{"arguments": […],
 "ends": [{"signal": "SIGKILL", …}]}`, each with the moment: `"after"` so many seconds, when so many more `"answers"` are
@@ -70,7 +70,7 @@ def run(arguments: list[str], log: Path) -> None:
         main()
     except SystemExit as error:
         code = error.code if isinstance(error.code, int) else 0
-    except BaseException:  # as Python tells what nobody catches
+    except BaseException:  # as Python reports what is not caught
         traceback.print_exc()
     finally:
         sys.stdout.flush()

@@ -124,7 +124,7 @@ class Batches:
         return 200, batch.described(url)
 
     def finish(self, script: Script) -> None:
-        """Process what has ended by now: at the first look at any batch, as nobody can tell the difference."""
+        """Process what has ended by now: at the first look at any batch, since no client can see the difference."""
         now = time.monotonic()
         for batch in self.known.values():
             if batch.lines is None and now >= batch.ends:

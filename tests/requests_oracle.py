@@ -228,7 +228,7 @@ def credible_from(weight: Weight, reviews: Sequence[Record]) -> float | None:
 
 
 def credible(weight: Weight, least: float | None, reviews: Sequence[Record]) -> list[Record]:
-    """The reviews by users of that weight or more; none where nobody has any weight."""
+    """The reviews by users of that weight or more; none where no user has any weight."""
     return [review for review in reviews if least is not None and _weight(weight, review) >= least]
 
 

@@ -1,4 +1,4 @@
-"""Random seeds of the older shape, and rows for them, as several tests use them.
+"""Random seeds v1, and rows for them, as several tests use them.
 
 Formulas are written from the top down, so that each is well typed: what is wanted is known before how it is made.
 """
@@ -194,7 +194,7 @@ class Formulas:
 
 @st.composite
 def v1_seeds(draw: st.DrawFn, *, max_steps: int = 5) -> Json:
-    """Seeds of the older shape that can be evaluated, though not for all rows."""
+    """Seeds v1 that can be evaluated, though not for all rows."""
     formulas = Formulas(draw)
     names = draw(st.lists(st.sampled_from(_NAMES), min_size=1, max_size=max_steps, unique=True))
     steps = [{"name": name, "formula": formulas.step(name)} for name in names]

@@ -74,9 +74,7 @@ BAD_SEEDS = {
     "null": BadSeed(b"\n null", "FS008", 2, 2),
     "a text": BadSeed(b'"seed"', "FS008"),
     "a number": BadSeed(b"1", "FS008"),
-    "the older shape without fields": BadSeed(
-        b'{"task_name": "Old",\n "filter_keywords": [], "compute_dag": []}', "FS502"
-    ),
+    "seed v1 without fields": BadSeed(b'{"task_name": "Old",\n "filter_keywords": [], "compute_dag": []}', "FS502"),
     "both shapes at once": BadSeed(b'{"task_name": "Old",\n "compute_dag": [],\n "output": []}', "FS511", 3, 2),
     "an ellipsis in a list": BadSeed(b'{"output": ["N",\n ...]}', "FS001", 2, 2),
     "an ellipsis in an object": BadSeed(b'{"output": [],\n ...}', "FS001", 2, 2),
@@ -98,7 +96,7 @@ def bad_seeds(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 
 @pytest.fixture(scope="module")
-def told(bad_seeds: dict[str, Path]) -> dict[str, list[dict[str, Any]]]:
+def reported(bad_seeds: dict[str, Path]) -> dict[str, list[dict[str, Any]]]:
     """What `check` tells of all of them in one go, by seed."""
     found = formulaseed("check", *bad_seeds.values(), "--format", "json")
     assert found.status == 1
@@ -108,11 +106,11 @@ def told(bad_seeds: dict[str, Path]) -> dict[str, list[dict[str, Any]]]:
 
 
 @pytest.mark.parametrize("name", BAD_SEEDS)
-def test_a_bad_seed_is_told_with_its_place(name: str, told: dict[str, list[dict[str, Any]]]) -> None:
+def test_a_bad_seed_is_reported_with_its_place(name: str, reported: dict[str, list[dict[str, Any]]]) -> None:
     """Each kind of bad seed has its code, and the diagnostic points at the line and column at fault."""
     expected = BAD_SEEDS[name]
-    found = next((d for d in told[name] if d["code"] == expected.code), None)
-    assert found is not None, told[name]
+    found = next((d for d in reported[name] if d["code"] == expected.code), None)
+    assert found is not None, reported[name]
     assert found["severity"] == "error"
     assert found["message"]
     assert found["help"]
@@ -143,7 +141,7 @@ def test_every_command_refuses_a_bad_seed_alike(bad_seeds: dict[str, Path], tmp_
 
 
 def test_what_cannot_be_read_is_status_2(tmp_path: Path) -> None:
-    """A missing file, a folder and an empty name: each is told, status 2."""
+    """A missing file, a folder and an empty name: each is reported, status 2."""
     for arguments in (("check",), ("compile", "--stdout"), ("fmt",)):
         found = formulaseed(arguments[0], tmp_path / "absent.json", tmp_path, "", *arguments[1:])
         assert (found.status, found.out) == (2, "")
@@ -157,10 +155,10 @@ def test_what_cannot_be_read_is_status_2(tmp_path: Path) -> None:
 
 @dataclass(frozen=True)
 class BadLine:
-    """A line, what is told of it, and the id under which its restaurant has an error among the results."""
+    """A line, what is reported of it, and the id under which its restaurant has an error among the results."""
 
     line: object
-    told: str
+    reported: str
     business_id: str = ""
     kind: str = "data"
     only_trace: bool = False
@@ -276,7 +274,7 @@ def evaluated(tmp_path_factory: pytest.TempPathFactory) -> Ran:
 
 
 @pytest.mark.parametrize("name", BAD_ROWS)
-def test_a_bad_line_of_rows_is_told_by_file_line_and_field(name: str, evaluated: Ran) -> None:
+def test_a_bad_line_of_rows_is_reported_by_file_line_and_field(name: str, evaluated: Ran) -> None:
     """Standard error names the line and the field; where the restaurant is known, its result has an error, no output."""
     bad, place = BAD_ROWS[name], f"failed: {evaluated.file}:{evaluated.lines[name]}: "
     for found in (evaluated.plain, evaluated.trace):
@@ -288,7 +286,7 @@ def test_a_bad_line_of_rows_is_told_by_file_line_and_field(name: str, evaluated:
             assert "output" in result
             continue
         assert len(lines) == 1
-        assert bad.told in lines[0]
+        assert bad.reported in lines[0]
         assert len(lines[0]) < 600
         if not bad.business_id:
             continue
@@ -297,7 +295,7 @@ def test_a_bad_line_of_rows_is_told_by_file_line_and_field(name: str, evaluated:
         assert set(result["error"]) == {"step", "kind", "message"}
         assert result["error"]["kind"] == bad.kind
         assert (result["error"]["step"] is None) == (bad.kind == "data")
-        assert bad.told.split(": ")[-1] in f"{result['error']['kind']} {result['error']['message']}"
+        assert bad.reported.split(": ")[-1] in f"{result['error']['kind']} {result['error']['message']}"
 
 
 def test_good_lines_of_rows_survive_the_bad_ones(evaluated: Ran) -> None:
@@ -312,8 +310,8 @@ def test_good_lines_of_rows_survive_the_bad_ones(evaluated: Ran) -> None:
             assert output == {"N_GOOD": 1, "TOTAL": 5.0, "SHARE": 1.0, "VERDICT": "few"}
 
 
-def test_a_truncated_gzip_is_unreadable_and_still_tells_all_it_found(tmp_path: Path) -> None:
-    """Status 2; the restaurants before the break are written, and bad lines before it are told."""
+def test_a_truncated_gzip_is_unreadable_and_still_reports_all_it_found(tmp_path: Path) -> None:
+    """Status 2; the restaurants before the break are written, and bad lines before it are reported."""
     seed = write_json(tmp_path / "seed.json", tiny_seed())
     lines = [tiny_rows(f"r{number}", row(note=f"{number * 7919:x}")) for number in range(2000)]
     plain = write_lines(tmp_path / "rows.jsonl", b"{bad", *lines)
@@ -391,18 +389,18 @@ def contexts_run(dated_seed: Path, tmp_path_factory: pytest.TempPathFactory) -> 
 
 
 @pytest.mark.parametrize("name", BAD_CONTEXTS)
-def test_a_bad_context_is_told_by_file_line_and_field(name: str, contexts_run: Ran) -> None:
+def test_a_bad_context_is_reported_by_file_line_and_field(name: str, contexts_run: Ran) -> None:
     """Standard error names the line and the field; where the restaurant is known, its result has an error, no output."""
     bad, place = BAD_CONTEXTS[name], f"failed: {contexts_run.file}:{contexts_run.lines[name]}: "
     for found in (contexts_run.plain, contexts_run.trace):
         lines = [line for line in found.err.splitlines() if line.startswith(place)]
         assert len(lines) == 1
-        assert bad.told in lines[0]
+        assert bad.reported in lines[0]
         if bad.business_id:
             result = found.by_id()[bad.business_id]
             assert not {"output", "steps", "evidence"} & set(result)
             assert result["error"]["kind"] == "data"
-            assert bad.told in result["error"]["message"]
+            assert bad.reported in result["error"]["message"]
 
 
 def test_good_contexts_survive_the_bad_ones(contexts_run: Ran) -> None:
@@ -419,8 +417,8 @@ def test_good_contexts_survive_the_bad_ones(contexts_run: Ran) -> None:
 # --- restaurants and reviews in files of their own
 
 
-def test_bad_reviews_of_a_file_of_their_own_are_told(tmp_path: Path) -> None:
-    """Reviews without a text, without a restaurant, of an unknown one, no JSON at all; a restaurant that stands twice."""
+def test_bad_reviews_of_a_file_of_their_own_are_reported(tmp_path: Path) -> None:
+    """Reviews without a text, without a restaurant, of an unknown one, no JSON at all; a duplicate restaurant."""
     tiny = tiny_seed()
     tiny["extract"]["fields"][0]["default"] = "good"
     seed = write_json(tmp_path / "seed.json", tiny)
@@ -488,7 +486,7 @@ def recorded_run(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Outcom
 
 
 @pytest.mark.parametrize("name", BAD_EXTRACTIONS)
-def test_a_bad_recorded_extraction_is_told_by_line_and_field(name: str, recorded_run: tuple[Path, Outcome]) -> None:
+def test_a_bad_recorded_extraction_is_reported_by_line_and_field(name: str, recorded_run: tuple[Path, Outcome]) -> None:
     """A value that the seed does not list, a wrong type, a second record of one review: file, line and reason."""
     extractions, found = recorded_run
     number = list(BAD_EXTRACTIONS).index(name) + 2

@@ -46,7 +46,7 @@ def pipe(tmp_path: Path) -> Path:
 
 def test_a_line_without_an_end_ends_the_file() -> None:
     """/dev/zero as rows, contexts, restaurants or standard input: status 2, and the line."""
-    told = "line 1 is longer than 64 MiB"
+    reported = "line 1 is longer than 64 MiB"
     for arguments in (
         ("evaluate", G1A, "--rows", "/dev/zero"),
         ("run", G1A, "--contexts", "/dev/zero"),
@@ -55,9 +55,9 @@ def test_a_line_without_an_end_ends_the_file() -> None:
     ):
         done = held(*arguments)
         assert (done.status, done.out) == (2, "")
-        assert done.err.endswith(f"formulaseed: cannot read /dev/zero: {told}\n")
+        assert done.err.endswith(f"formulaseed: cannot read /dev/zero: {reported}\n")
     with open("/dev/zero", "rb") as zeros:
-        assert f"cannot read <stdin>: {told}" in held("evaluate", G1A, "--rows", "-", stdin=zeros).err
+        assert f"cannot read <stdin>: {reported}" in held("evaluate", G1A, "--rows", "-", stdin=zeros).err
 
 
 def test_a_packed_line_is_bounded_as_it_is_unpacked(tmp_path: Path) -> None:

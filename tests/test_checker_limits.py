@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from formulaseed import check, limits
-from formulaseed.diagnostics.model import Problems
+from formulaseed.diagnostics.model import Problems, diagnostic
 from formulaseed.loading import analyse
 from formulaseed.source.text import Source, Span
 from helpers import tiny_seed
@@ -15,7 +15,7 @@ from helpers import tiny_seed
 Json = dict[str, Any]
 
 
-def told(code: str, *steps: Json) -> list[str]:
+def reported(code: str, *steps: Json) -> list[str]:
     """The help of every diagnostic of the code."""
     seed = {
         "task_name": "T",
@@ -41,13 +41,13 @@ def alternatives(number: int) -> str:
 
 @pytest.mark.parametrize("depth", [1, 5, 50])
 def test_alternatives_in_alternatives(depth: int) -> None:
-    assert told("FS604", formula(f"1 / param.X if {alternatives(depth)} else 0")) == []
+    assert reported("FS604", formula(f"1 / param.X if {alternatives(depth)} else 0")) == []
 
 
 @pytest.mark.parametrize("number", [2, 50, 290])
 def test_alternatives_beside_one_another(number: int) -> None:
     tests = " or ".join(f"param.X == {value + 1}" for value in range(number))
-    assert told("FS604", formula(f"1 / param.X if {tests} else 0")) == []
+    assert reported("FS604", formula(f"1 / param.X if {tests} else 0")) == []
 
 
 def filters(number: int) -> list[Json]:
@@ -63,7 +63,7 @@ def filters(number: int) -> list[Json]:
 @pytest.mark.parametrize("depth", [1, 4, 30])
 def test_alternatives_in_filters(depth: int) -> None:
     last = {"name": "RESULT", "op": "sum", "expr": "1 / extraction.minutes", "where": {f"$F{depth}": True}}
-    assert told("FS604", *filters(depth), last) == []
+    assert reported("FS604", *filters(depth), last) == []
 
 
 @pytest.mark.parametrize(("terms", "is_known"), [(200, True), (201, False)])
@@ -72,18 +72,18 @@ def test_terms_of_a_filter(terms: int, is_known: bool) -> None:
     listed = {"extraction.minutes": {"in": list(range(1, terms - 2))}}
     is_listed = {"name": "IS_LISTED", "op": "define_filter", "where": listed}
     share = {"name": "RESULT", "op": "sum", "expr": "1 / extraction.minutes", "where": {"$IS_LISTED": True}}
-    assert bool(told("FS604", is_listed, share)) is not is_known
+    assert bool(reported("FS604", is_listed, share)) is not is_known
 
 
 def test_unknown_names_get_suggestions_up_to_a_number() -> None:
     assert limits.SUGGESTIONS == 30
     wrong = [{"name": f"A{place}", "op": "expr", "expr": f"UNKNOWN_{place}"} for place in range(32)]
-    is_general = [help == "fix the unknown names above first" for help in told("FS201", *wrong)]
+    is_general = [help == "fix the unknown names above first" for help in reported("FS201", *wrong)]
     assert is_general == [False] * 30 + [True] * 2
 
 
-def test_of_more_problems_than_anybody_reads_the_first_are_told() -> None:
-    """Each with its place; the last says how many others there are. What has errors that are not told is no seed."""
+def test_the_first_of_very_many_problems_are_reported() -> None:
+    """Each with its place; the last says how many others there are. What has errors that are not reported is no seed."""
     names = [" + ".join(f"UNKNOWN_{step}_{place}" for place in range(100)) for step in range(60)]
     seed = tiny_seed(
         compute=[{"name": f"S{n}", "op": "expr", "expr": text} for n, text in enumerate(names)], output=["S0"]
@@ -95,5 +95,5 @@ def test_of_more_problems_than_anybody_reads_the_first_are_told() -> None:
     source, problems = Source("seed.json", "x" * 5001), Problems()
     for number in range(5001):
         code = "FS602" if number < 5000 else "FS201"
-        problems.add(code, Span(source, number, number + 1), "is wrong", "write it")
+        problems.report(diagnostic(code, Span(source, number, number + 1), "is wrong", "write it"))
     assert problems.has_errors

@@ -98,7 +98,7 @@ def test_check_of_good_seeds_is_fine() -> None:
     assert "warning[FS602] unused-step" in found.out
 
 
-def test_check_tells_all_errors_with_the_place_underlined(bad: Path) -> None:
+def test_check_reports_all_errors_with_the_place_underlined(bad: Path) -> None:
     """Both errors of a seed in one go, each with its line, what is wrong underlined, and help."""
     found = formulaseed("check", bad)
     assert found.status == 1
@@ -181,7 +181,7 @@ def test_compile_to_standard_output_prints_the_same_module(tiny: Path, module: P
 
 
 def test_compile_writes_no_module_of_a_bad_seed(bad: Path, tiny: Path, tmp_path: Path) -> None:
-    """A seed with errors is told and left out; an earlier module of it stays; the other seeds are compiled."""
+    """A seed with errors is reported and left out; an earlier module of it stays; the other seeds are compiled."""
     out = tmp_path / "out"
     out.mkdir()
     old = out / "tiny_1.py"
@@ -286,7 +286,7 @@ def test_parameters_are_given_by_name(evaluated: Outcome, traced: Outcome) -> No
 
 
 @pytest.mark.parametrize(
-    ("given", "told"),
+    ("given", "reported"),
     [
         (["LEAST"], "NAME=VALUE"),
         (["MOST=3"], "there is no parameter `MOST`"),
@@ -296,11 +296,11 @@ def test_parameters_are_given_by_name(evaluated: Outcome, traced: Outcome) -> No
         (["LEAST=2", "LEAST=3"], "`LEAST` twice"),
     ],
 )
-def test_a_wrong_parameter_is_wrong_usage(module: Path, rows: Path, given: list[str], told: str) -> None:
+def test_a_wrong_parameter_is_wrong_usage(module: Path, rows: Path, given: list[str], reported: str) -> None:
     """Unknown, out of bounds, of another type, given twice, or no NAME=VALUE: status 2, nothing evaluated."""
     found = formulaseed("evaluate", module, "--rows", rows, *(part for text in given for part in ("--param", text)))
     assert (found.status, found.out) == (2, "")
-    assert told in found.err
+    assert reported in found.err
 
 
 def test_a_seed_without_parameters_takes_none(rows: Path) -> None:
@@ -364,7 +364,7 @@ def test_run_stops_at_the_limit_and_writes_to_a_file(tmp_path: Path) -> None:
 
 
 def test_a_review_that_was_not_extracted_fails_its_restaurant_or_is_skipped(tiny: Path, tmp_path: Path) -> None:
-    """By default its restaurant has an error; with --on-error skip the rest counts; either way it is told, status 3."""
+    """By default its restaurant has an error; with --on-error skip the rest counts; either way it is reported, status 3."""
     reviews = [{"review_id": f"r{n}", "text": text, "stars": 4} for n, text in enumerate(["SOUP!", "a Soup", "tea"])]
     contexts = write_lines(
         tmp_path / "contexts.jsonl",
@@ -452,7 +452,7 @@ def test_agreement_measures_the_lexical_extractor() -> None:
         assert line.split()[1:4] == [str(field["n"]), str(field["equal"]), f"{field['accuracy']:.3f}"]
 
 
-def test_agreement_tells_of_extractions_that_it_cannot_use(tmp_path: Path) -> None:
+def test_agreement_reports_extractions_that_it_cannot_use(tmp_path: Path) -> None:
     """Bad lines are listed with status 3, the rest is measured."""
     lines = read_lines(WAIT_EXTRACTIONS)[:5]
     lines[1]["fields"]["outcome"] = "ran away"
@@ -467,7 +467,7 @@ def test_agreement_tells_of_extractions_that_it_cannot_use(tmp_path: Path) -> No
 
 
 def test_dump_shows_each_phase(tiny: Path) -> None:
-    """The document, the common program, the typed program and the module's plan, each told by its own words."""
+    """The document, the common program, the typed program and the module's plan, each recognised by its own words."""
     shown = {}
     for phase in ("read", "parse", "check", "plan"):
         found = formulaseed("dump", tiny, "--after", phase)
@@ -533,7 +533,7 @@ def test_fmt_sort_reports_a_cycle(tmp_path: Path) -> None:
     text = seed.read_text()
     found = formulaseed("fmt", "--sort", seed)
     assert found.status == 1
-    assert "`A` and `B` use each other" in found.err
+    assert "`A` uses `B`, `B` uses `A`" in found.err
     assert seed.read_text() == text
 
 
@@ -598,7 +598,7 @@ def test_version_names_the_release() -> None:
 
 
 def test_an_unknown_command_is_met_with_the_nearest() -> None:
-    """A slip of the finger gets a suggestion; something else the list; both are wrong usage."""
+    """A typo gets a suggestion; something else the list; both are wrong usage."""
     found = formulaseed("evalute")
     assert found.status == 2
     assert "there is no command `evalute`; did you mean `evaluate`?" in found.err
@@ -621,7 +621,7 @@ def test_output_is_utf8_whatever_the_terminal_says(command: str, tmp_path: Path)
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full")
-def test_a_full_disk_is_told(module: Path, rows: Path) -> None:
+def test_a_full_disk_is_reported(module: Path, rows: Path) -> None:
     """Results that cannot be written end the command with a message and status 2."""
     found = formulaseed("evaluate", module, "--rows", rows, "--out", "/dev/full")
     assert found.status == 2

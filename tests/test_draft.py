@@ -78,15 +78,15 @@ def test_a_replay_is_the_same_byte_for_byte(replayed: Path, tmp_path: Path) -> N
     assert (same.status, same.out) == (0, f"{replayed / 'seed.json'}: unchanged\n")
 
 
-def test_the_planted_mistakes_are_mended_in_the_recorded_round() -> None:
+def test_the_planted_mistakes_are_fixed_in_the_recorded_round() -> None:
     """An unlisted value and a step out of order are errors of the draft, and gone after the repair."""
-    told = {name: json.loads((RECORDED / f"{name}.diagnostics.json").read_text()) for name in NAMES[2:]}
-    errors = {name: [d["code"] for d in found if d["severity"] == "error"] for name, found in told.items()}
+    reported = {name: json.loads((RECORDED / f"{name}.diagnostics.json").read_text()) for name in NAMES[2:]}
+    errors = {name: [d["code"] for d in found if d["severity"] == "error"] for name, found in reported.items()}
     assert errors == {"03-seed": ["FS302", "FS202"], "04-repair": []}
 
 
 def test_a_replay_of_another_text_is_refused_by_name(tmp_path: Path) -> None:
-    """A changed task text, changed instructions, a changed answer and a missing file are each told with the step."""
+    """A changed task text, changed instructions, a changed answer and a missing file are each reported with the step."""
     other = tmp_path / "task.md"
     other.write_text(TASK.read_text().replace("over 0.7", "over 0.8"))
     found = draft(None, "--replay", RECORDED, "--out", "-", task=other)
@@ -167,16 +167,16 @@ FAULTY = {
 
 
 @pytest.mark.parametrize("what", FAULTY)
-def test_one_round_mends(what: str, server: Loopback, replayed: Path, tmp_path: Path) -> None:
-    """The diagnostic goes back as JSON with the offending fragment and its sentences; the mended seed is the good one."""
+def test_one_round_fixes(what: str, server: Loopback, replayed: Path, tmp_path: Path) -> None:
+    """The diagnostic goes back as JSON with the offending fragment and its sentences; the fixed seed is the good one."""
     seed, name, code, fragment = FAULTY[what]
     server.reset(queue=replies(CONDITIONS, GRAPH, seed, repair(step_of(good_seed(), name))))
     found = draft(server, "--out", "-", "--transcript", tmp_path / "t")
     assert found.status == 0, found.err
     assert found.out.encode() == (replayed / "seed.json").read_bytes()
     shown = json.loads(server.messages[3].text)
-    told = shown["diagnostics"][0]
-    assert (told.get("code"), told.get("fragment"), told["part"]) == (code, fragment, f"step {name}")
+    reported = shown["diagnostics"][0]
+    assert (reported.get("code"), reported.get("fragment"), reported["part"]) == (code, fragment, f"step {name}")
     sources = step_of(seed, name)["sources"]
     assert list(shown["sentences"]) == [str(number) for number in sources]
     assert step_of(seed, name) in shown["steps"]
@@ -192,7 +192,7 @@ def test_one_round_moves_a_step(server: Loopback, replayed: Path, tmp_path: Path
     assert (found.status, found.out.encode()) == (0, (replayed / "seed.json").read_bytes())
 
 
-def test_a_model_that_never_mends_it(server: Loopback, tmp_path: Path) -> None:
+def test_a_model_that_never_fixes_it(server: Loopback, tmp_path: Path) -> None:
     """After so many rounds the best draft is written as a draft, status 1; a seed that is there already stays."""
     worse = repair(*(step_of(changed_seed(n, expr="NOTHING"), n) for n in ("TRUST_RAW", "MILD_WEIGHT", "RAW_RISK")))
     server.reset(queue=replies(CONDITIONS, GRAPH, BAD_SEED, worse, "refusal", "not_json"))
@@ -211,21 +211,21 @@ def test_a_model_that_never_mends_it(server: Loopback, tmp_path: Path) -> None:
     asked = [json.loads(one.text) for one in server.messages[3:]]
     assert [list(one)[-1] for one in asked] == ["output", "rejected", "rejected"]
     assert [d["code"] for d in asked[1]["rejected"]["diagnostics"][:4]] == ["FS302", "FS201", "FS201", "FS202"]
-    for line in ("1: 2 errors; then 5 errors; not accepted: mended", "2: no result: the model refused",
+    for line in ("1: 2 errors; then 5 errors; not accepted: fixed", "2: no result: the model refused",
                  "3: no result: the answer is not usable JSON"):  # fmt: skip
         assert f"- {line}" in found.err
 
     server.reset(queue=replies(REPAIR, REPAIR))
     more = draft(server, "--out", out, "--force", "--transcript", tmp_path / "t", "--resume", "--max-repairs", 4)
     assert more.status == 0, more.err
-    assert len(server.messages) == 1, "the refused round was asked anew, and mended it"
+    assert len(server.messages) == 1, "the refused round was asked anew, and fixed it"
     assert (tmp_path / "t" / "05-repair.unused-1.json").exists()
 
 
 def test_a_refusal_and_a_cut_answer_end_the_draft_and_resume_goes_on(
     server: Loopback, replayed: Path, tmp_path: Path
 ) -> None:
-    """The step and the reason are told with what was paid; --resume asks only what is missing, a cut answer with more room."""
+    """The step, the reason and the cost are reported; --resume asks only what is missing, a cut answer with more room."""
     where = ("--out", tmp_path / "seed.json", "--transcript", tmp_path / "t")
     server.reset(queue=replies(CONDITIONS, "refusal"))
     found = draft(server, *where)
@@ -274,7 +274,7 @@ def test_an_answer_that_is_none_ends_the_draft(fault: str, server: Loopback, tmp
 
 
 @pytest.mark.parametrize("is_known", [True, False])
-def test_a_model_without_structured_output_is_told_the_schema(is_known: bool, replayed: Path, tmp_path: Path) -> None:
+def test_a_model_without_structured_output_is_given_the_schema(is_known: bool, replayed: Path, tmp_path: Path) -> None:
     """Where the model is not held to a schema, or the API refuses it, the prompt says it; the answer is checked as ever."""
     fenced = Reply(text=f"```json\n{json.dumps(GRAPH)}\n```")
     queue = [*([] if is_known else [Reply()]), *replies(CONDITIONS), fenced, *replies(good_seed())]
@@ -285,9 +285,9 @@ def test_a_model_without_structured_output_is_told_the_schema(is_known: bool, re
     with loopback(Script(models=[model("plain", structured=False)], queue=queue, rule=rule)) as plain:
         found = draft(plain, "--out", "-", "--transcript", tmp_path / "t", "--model", "plain")
         assert found.status == 0, found.err
-        told = [one for one in plain.messages if '"required": ["task_name"' in one.body["system"][0]["text"]]
-        assert len(told) == 1
-        assert "format" not in told[0].body["output_config"]
+        reported = [one for one in plain.messages if '"required": ["task_name"' in one.body["system"][0]["text"]]
+        assert len(reported) == 1
+        assert "format" not in reported[0].body["output_config"]
     assert found.out.encode() == (replayed / "seed.json").read_bytes()
     assert "an unknown cost (plain)" in found.err
     assert ("asked again with the schema in the prompt" in found.err) is not is_known

@@ -1,4 +1,4 @@
-"""`formulaseed draft` where it must not do what it is told, must not pay, or must not write."""
+"""`formulaseed draft` where it must not do what it is asked, must not pay, or must not write."""
 
 from __future__ import annotations
 
@@ -163,7 +163,7 @@ def test_ctrl_c_keeps_what_was_answered(server: Loopback, tmp_path: Path) -> Non
 
 
 def test_without_a_key_nothing_is_left_behind(tmp_path: Path) -> None:
-    """What the SDK says of its credentials is told; there is no transcript to speak of, and none is."""
+    """What the SDK says of its credentials is reported; there is no transcript to speak of, and none is."""
     task = tmp_path / "task.md"
     task.write_bytes(TASK.read_bytes())
     with patch("drafts.KEY", ""), patch.dict(os.environ, ANTHROPIC_CONFIG_DIR=str(tmp_path / "none")):

@@ -1,4 +1,4 @@
-"""What the model is told and what is kept: sentences, prompts against goldens, transcripts, traceability."""
+"""What the model is given and what is kept: sentences, prompts against goldens, transcripts, traceability."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def held(written: Path, text: str, request: pytest.FixtureRequest) -> None:
 
 @pytest.mark.parametrize("step", [*STAGES, REPAIR_STAGE], ids=lambda step: step.name)
 def test_the_prompts_are_as_reviewed(step: Any, request: pytest.FixtureRequest) -> None:
-    """What the model is told, to the letter; a change of the tables or of a template shows here."""
+    """What the model is given, to the letter; a change of the tables or of a template shows here."""
     held(GOLDENS / f"draft_{step.name}.md", system_prompt(step), request)
 
 
@@ -152,7 +152,7 @@ def done(conditions: dict[str, Any], seed: dict[str, Any]) -> DraftResult:
     return DraftResult(G1A, GRAPH, check(drafted(conditions, seed), G1A), (), (), ())
 
 
-def test_what_is_lost_or_added_is_told() -> None:
+def test_what_is_lost_or_added_is_reported() -> None:
     """A sentence without a part, a part without one, a planned step, a number on one side only, a sentence that there is not."""
     seed = changed_seed(
         "VERDICT", rules=[{"when": "< 4.0", "then": "Low Risk"}, {"when": "< 9.0", "then": "High Risk"}]
@@ -185,7 +185,7 @@ def test_a_good_draft_loses_nothing() -> None:
 @pytest.mark.parametrize(
     "key", ["step", "model", "max_tokens", "effort", "system", "user", "schema", "stop_reason", "usage"]
 )
-def test_a_damaged_record_is_told(key: str) -> None:
+def test_a_damaged_record_is_reported(key: str) -> None:
     """A file that is no record of a call is refused, whatever is wrong with it."""
     record = json.loads((RECORDED / "02-graph.json").read_text())
     for value in (3.5, [3], {"input": "x"}):

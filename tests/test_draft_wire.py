@@ -69,7 +69,7 @@ def _values(schema: Any) -> list[dict[str, Any]]:
     [(wire.CONDITIONS, CONDITIONS), (wire.GRAPH, GRAPH), (wire.SEED, BAD_SEED), (wire.REPAIR, REPAIR)],
     ids=["conditions", "graph", "seed", "repair"],
 )
-def test_an_answer_is_held_against_its_schema(schema: dict[str, Any], answer: dict[str, Any]) -> None:
+def test_an_answer_is_checked_against_its_schema(schema: dict[str, Any], answer: dict[str, Any]) -> None:
     """An answer with any value of another kind, or any key left out, is refused."""
     assert wire.read_answer(json.dumps(answer), schema) == answer
     refused = 0
@@ -101,7 +101,7 @@ def test_what_is_no_answer_is_refused(text: str) -> None:
         wire.read_answer(text, wire.GRAPH)
 
 
-def test_steps_are_held_against_the_schema_of_their_operation() -> None:
+def test_steps_are_checked_against_the_schema_of_their_operation() -> None:
     """The message is about the operation's own keys, not about all of them."""
     seed = changed_seed("TRUST_RAW", expr=3)
     with pytest.raises(UnusableAnswer, match=r"steps\[9\]\.expr is not of the type string"):
@@ -227,8 +227,8 @@ def test_a_part_that_names_no_sentence_goes_back() -> None:
     checked = check(drafted(CONDITIONS, seed), G1A)
     assert (checked.errors, checked.is_sound) == (0, False)
     assert str(checked.defects) == "0 errors, 2 parts without a sentence"
-    told = [one["part"] for one in prompt_values(checked, G1A, None)["diagnostics"] if "cites no" in one["message"]]
-    assert told == ["step TRUST_RAW", "step RAW_RISK"]
+    reported = [one["part"] for one in prompt_values(checked, G1A, None)["diagnostics"] if "cites no" in one["message"]]
+    assert reported == ["step TRUST_RAW", "step RAW_RISK"]
     better = check(repaired(checked.draft, repair(step_of(good_seed(), "RAW_RISK"))), G1A)
     assert better.defects < checked.defects
 
@@ -282,7 +282,7 @@ ANY = st.fixed_dictionaries(
 
 @given(ANY)
 def test_whatever_the_answers_say_it_ends_in_a_seed_or_in_diagnostics(made: dict[str, Any]) -> None:
-    """Any answers of the schemas are converted, checked, mended, traced and reported; a seed without errors compiles."""
+    """Any answers of the schemas are converted, checked, fixed, traced and reported; a seed without errors compiles."""
     for name, schema in (
         ("conditions", wire.CONDITIONS),
         ("graph", wire.GRAPH),

@@ -76,12 +76,12 @@ def test_the_hash_is_that_of_the_other_lines() -> None:
 @pytest.mark.parametrize("name", EDITS)
 def test_an_edited_module_is_refused(name: str, folder: Path) -> None:
     """Status 2 and one line that says how it differs and what to do; from Python FS701."""
-    change, told = EDITS[name]
+    change, reported = EDITS[name]
     edit(folder, change)
     for done in (evaluate(folder), run(folder)):
         assert (done.status, done.out) == (2, "")
         [line] = done.err.splitlines()
-        assert line.startswith(f"formulaseed: tiny_1.py {told}")
+        assert line.startswith(f"formulaseed: tiny_1.py {reported}")
         assert line.endswith(": compile tiny.json again, or pass --allow-edited")
     with pytest.raises(SeedError) as refused:
         load_evaluator(folder / "tiny_1.py")
@@ -131,7 +131,7 @@ def test_an_intact_module_runs_wherever_it_is(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("seed", ['{"task_name": 1}', "", None], ids=["errors", "empty", "another"])
-def test_a_seed_that_has_changed_since_is_told(seed: str | None, folder: Path) -> None:
+def test_a_seed_that_has_changed_since_is_reported(seed: str | None, folder: Path) -> None:
     """Then the module's own hash decides; `run` needs the seed as it was."""
     text = seed if seed is not None else (folder / "tiny.json").read_text().replace("0.5", "0.75")
     (folder / "tiny.json").write_text(text, encoding="utf-8")

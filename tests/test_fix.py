@@ -1,4 +1,4 @@
-"""What `check --fix` mends, what `--strict` refuses, what a seed allows, and where an error is said to be."""
+"""What `check --fix` fixes, what `--strict` refuses, what a seed allows, and where an error is said to be."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def analysed(text: str) -> SeedAnalysis:
         ('"CUISINE_IMPACT", "INCIDENT_IMPACT"', '"CUISINE_IMPACTS", "INCIDENT_IMPACT"'),
     ],
 )
-def test_misspelt_names_are_mended(written: str, misspelt: str) -> None:
+def test_misspelt_names_are_fixed(written: str, misspelt: str) -> None:
     """The file is as it was before the mistake, to the byte."""
     text = G1A.read_text(encoding="utf-8")
     words = [re.escape(word) for word in written.split()]
@@ -57,17 +57,17 @@ def test_misspelt_names_are_mended(written: str, misspelt: str) -> None:
 
 
 @pytest.mark.parametrize("path", SEEDS, ids=lambda path: path.parent.name)
-def test_steps_out_of_order_are_mended(path: Path) -> None:
-    """Whatever the order of the steps, the mended seed has none of them too early, and each is as it was written."""
+def test_steps_out_of_order_are_fixed(path: Path) -> None:
+    """Whatever the order of the steps, the fixed seed has none of them too early, and each is as it was written."""
     seed = json.loads(path.read_text(encoding="utf-8"))
     for number in range(5):
         shuffled = {**seed, "compute": random.Random(number).sample(seed["compute"], len(seed["compute"]))}
         text = json.dumps(shuffled, indent=3)
         after = fixed(analysed(text))
         assert not after.has_errors
-        mended = after.document.source.text
-        assert sorted(mended.splitlines()) == sorted(text.splitlines()) or len(mended) == len(text)
-        steps = json.loads(mended)["compute"]
+        repaired = after.document.source.text
+        assert sorted(repaired.splitlines()) == sorted(text.splitlines()) or len(repaired) == len(text)
+        steps = json.loads(repaired)["compute"]
         assert sorted(steps, key=json.dumps) == sorted(seed["compute"], key=json.dumps)
 
 
@@ -112,7 +112,7 @@ def test_no_opposite_is_proposed(written: str, known: str) -> None:
 
 
 @pytest.mark.parametrize(("written", "known"), SLIPS)
-def test_a_slip_is_certain_where_one_name_alone_can_be_meant(written: str, known: str) -> None:
+def test_a_typo_is_certain_where_one_name_alone_fits(written: str, known: str) -> None:
     assert is_typo(written, known, ["elsewhere", known])
     assert not is_typo(written, known, [known, known.swapcase()])
 
@@ -236,7 +236,7 @@ def test_no_fix_makes_anything_constant() -> None:
 
 
 def test_the_fixes_are_counted() -> None:
-    """Each error that a fix mends counts, whatever the number of errors that vanish with it."""
+    """Each error that a fix removes counts, whatever the number of errors that vanish with it."""
     seed = tiny_seed()
     seed["compute"][2]["op"] = "smu"
     seed["compute"][3]["expr"] = "N_GOOOD / N + N_GOOOD"
@@ -303,7 +303,7 @@ def test_fix_writes_through_a_link(tmp_path: Path) -> None:
 
 
 def test_texts_in_formulas_keep_their_quotes() -> None:
-    """A value is mended inside the quotes that it stands in, escaped ones too."""
+    """A value is fixed inside the quotes that it stands in, escaped ones too."""
     for written, expected in (("'god'", "'good'"), ('\\"god\\"', '\\"good\\"'), ("goood", "'good'")):
         seed = tiny_seed()
         del seed["compute"][2]["where"]
@@ -314,7 +314,7 @@ def test_texts_in_formulas_keep_their_quotes() -> None:
 
 
 def test_fix_rewrites_the_file(tmp_path: Path) -> None:
-    """The command mends the file in place, says so, and tells what is left."""
+    """The command fixes the file in place, says so, and reports what is left."""
     text = (
         G1A.read_text(encoding="utf-8").replace("min(20.0, RAW_RISK)", "min(20.0, RAW_RSIK)").replace('"sum"', '"avg"')
     )

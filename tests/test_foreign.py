@@ -38,7 +38,7 @@ SEED: dict[str, Any] = {
 }
 
 
-def told(formula: str, per_review: bool = False, severity: str = "error") -> list[tuple[str, str]]:
+def reported(formula: str, per_review: bool = False, severity: str = "error") -> list[tuple[str, str]]:
     """What is underlined of a formula, and the help, for each problem."""
     step = {"name": "X", "op": "sum" if per_review else "expr", "expr": formula}
     found = analyse({**SEED, "compute": [*SEED["compute"], step], "output": ["M", "X"]})
@@ -49,7 +49,7 @@ def told(formula: str, per_review: bool = False, severity: str = "error") -> lis
     ]
 
 
-MENDED: dict[str, tuple[dict[str, str], str]] = {
+FIXED: dict[str, tuple[dict[str, str], str]] = {
     "2 × N if N ≥ 4 && N = 5 else “x”": (
         {"2 × N if N ≥ 4 && N = 5 else “x”": "give both branches the same type", "×": "write `*`", "≥": "write `>=`",
          "&&": "write `and`", "=": "write `==` to compare", "“x”": "write `'x'`"},
@@ -85,15 +85,15 @@ MENDED: dict[str, tuple[dict[str, str], str]] = {
     "=(context.tier ?? 0) * 2": ({"=": "remove it", "??": "write `(x or 0)`"}, "(context.tier or 0) * 2"),
     "1,000 * N # thousands": ({"1,000": "write 1000", "# thousands": "remove it"}, "1000 * N"),
 }  # fmt: skip
-"""A formula, what is told of it, and how it is written here."""
+"""A formula, what is reported of it, and how it is written here."""
 
 
-@pytest.mark.parametrize("formula", MENDED)
-def test_all_that_is_foreign_is_told_at_once(formula: str) -> None:
+@pytest.mark.parametrize("formula", FIXED)
+def test_all_foreign_syntax_is_reported_at_once(formula: str) -> None:
     """Each sign with its help, and what is wrong besides; the formula that the help asks for has no errors."""
-    helps, mended = MENDED[formula]
-    assert dict(told(formula)) == helps
-    assert told(mended) == []
+    helps, fixed = FIXED[formula]
+    assert dict(reported(formula)) == helps
+    assert reported(fixed) == []
 
 
 BROKEN = {
@@ -115,14 +115,14 @@ BROKEN = {
 @pytest.mark.parametrize("formula", BROKEN)
 def test_a_formula_is_reported_up_to_the_fault_that_cannot_be_read(formula: str) -> None:
     """A replacement brings no fault of its own, and nothing is guessed behind the fault."""
-    assert [underlined.replace("\\\\", "\\") for underlined, _ in told(formula)] == BROKEN[formula]
+    assert [underlined.replace("\\\\", "\\") for underlined, _ in reported(formula)] == BROKEN[formula]
 
 
-def test_much_that_is_foreign_is_told_soon() -> None:
+def test_much_foreign_syntax_is_reported_soon() -> None:
     """The longest formulas of foreign signs take no time to speak of."""
     for sign in ("≥", " && N", "é", "“a” ", "N <> ", "=", "!", "if(", "( × "):
         start = time.process_time()
-        assert told((sign * 16_384)[:16_000])
+        assert reported((sign * 16_384)[:16_000])
         assert time.process_time() - start < 3.0
 
 
@@ -152,7 +152,7 @@ def test_a_call_is_rewritten(call: str) -> None:
     """The help says what to write with the call's own arguments, and that has no errors."""
     name, is_value = call.partition("(")[0], "> 1" not in call and "context" not in call and "BETWEEN" not in call
     for text in (call, CALLS[call]):
-        errors = told(text if is_value or "IF" in call else f"1 if {text} else 0")
+        errors = reported(text if is_value or "IF" in call else f"1 if {text} else 0")
         assert errors == ([(name, f"write `{CALLS[call]}`")] if text == call else [])
 
 
@@ -192,8 +192,8 @@ NO_METHODS = {
 
 @pytest.mark.parametrize("formula", NO_METHODS)
 def test_methods_and_attributes(formula: str) -> None:
-    """What is wrong is told of the method, the clock or the letter, not of the dot before it."""
-    assert told(formula) == [NO_METHODS[formula]]
+    """What is wrong is reported of the method, the clock or the letter, not of the dot before it."""
+    assert reported(formula) == [NO_METHODS[formula]]
 
 
 ELSEWHERE = {
@@ -212,7 +212,7 @@ SOUND = (
 
 
 @given(st.sampled_from(SOUND), st.randoms(use_true_random=False))
-def test_each_sign_of_another_language_is_told_and_nothing_else(formula: str, chosen: random.Random) -> None:
+def test_each_sign_of_another_language_is_reported_and_nothing_else(formula: str, chosen: random.Random) -> None:
     """A sound formula in which some signs are written as elsewhere has just these errors, each at its place."""
     written, foreign = [], []
     for word in formula.split(" "):
@@ -220,4 +220,4 @@ def test_each_sign_of_another_language_is_told_and_nothing_else(formula: str, ch
             word = chosen.choice(ELSEWHERE[word])
             foreign.append(word)
         written.append(word)
-    assert [underlined for underlined, _ in told(" ".join(written))] == foreign
+    assert [underlined for underlined, _ in reported(" ".join(written))] == foreign

@@ -289,7 +289,7 @@ def test_only_a_closed_list_makes_an_enum(check: str, values: list[str] | None, 
 
 
 def test_views_and_definitions_for_a_table(tmp_path: Path) -> None:
-    """A view may be the root where it is named, a broken one harms nobody; a definition for a table is one for each entity."""
+    """A view may be the root where it is named, a broken one does no harm; a definition for a table is one for each entity."""
     url = make_database(
         tmp_path / "x.db",
         "CREATE TABLE drive (id INTEGER PRIMARY KEY, size INTEGER)",
@@ -426,7 +426,7 @@ def test_an_entity_that_is_always_there_hides_a_field() -> None:
 
 @pytest.mark.parametrize("name", ["in", "and", "not", "if", "true", "None", "null"])
 def test_entities_are_no_words_of_the_language(name: str, tmp_path: Path) -> None:
-    """No formula could name such an entity, or would mean a literal: a schema and a database are told so."""
+    """No formula could name such an entity, or would mean a literal: a schema and a database are reported so."""
     assert problems_of({"entities": {name: {"fields": {"x": "integer"}}}})[0] == ["FS206"]
     url = make_database(tmp_path / "x.db", f'CREATE TABLE "{name}" (x INTEGER)')
     with pytest.raises(DataError, match=f"formulas cannot name the table `{name}`"):
@@ -658,7 +658,7 @@ def test_out_keeps_what_is_no_reference(tmp_path: Path) -> None:
     assert other.read_bytes() == before
 
 
-def test_the_time_is_told_where_asked_for() -> None:
+def test_the_time_is_shown_where_asked_for() -> None:
     """generated_at stands behind the version, and only with the option."""
     made = json.loads(formulaseed("reference", "--generated-at").out)
     assert list(made)[:2] == ["version", "generated_at"]
@@ -700,8 +700,8 @@ def test_prompts_leave_out_the_least_first(document: dict[str, Any]) -> None:
     text = reference_prompt(document, 700)
     assert "listing.ram_gb: integer\n" in text
     assert "listing.other_urls: json" not in text
-    told = text.splitlines()[-1]
-    total = sum(int(number) for number in re.findall(r"\d+", told))
+    reported = text.splitlines()[-1]
+    total = sum(int(number) for number in re.findall(r"\d+", reported))
     kept, everything = text.splitlines()[:-1], reference_prompt(document).splitlines()
     assert len(kept) < len(everything)
     assert total >= len(everything) - len(kept)
@@ -751,7 +751,7 @@ def test_a_budget_that_is_too_small(document: dict[str, Any]) -> None:
     ids=lambda value: json.dumps(value)[:60],
 )  # fmt: skip
 def test_references_that_are_wrong(value: object, expected: list[str]) -> None:
-    """Every deviation from the format is told."""
+    """Every deviation from the format is reported."""
     assert problems_of(value)[0] == expected
 
 
@@ -761,8 +761,8 @@ def test_checking_a_reference(tmp_path: Path) -> None:
     assert {(d["code"], d["severity"]) for d in ours} == {("FS305", "warning")}
     shown = {"examples": {"e": {"formula": "prize * 2"}}, "syntax_patterns": {"p": {"examples": ["owner.age", "1 +"]}}}
     path = write_json(tmp_path / "reference.json", {**SCHEMA, **shown, "extra": 1})
-    told = json.loads(formulaseed("check", path, "--format", "json").out)
-    assert [(d["code"], d["pointer"]) for d in told] == [
+    reported = json.loads(formulaseed("check", path, "--format", "json").out)
+    assert [(d["code"], d["pointer"]) for d in reported] == [
         ("FS204", "/examples/e/formula"),
         ("FS305", "/syntax_patterns/p/examples/0"),
         ("FS102", "/syntax_patterns/p/examples/1"),
@@ -774,7 +774,7 @@ def test_checking_a_reference(tmp_path: Path) -> None:
 
 
 @given(st.data())
-def test_any_damage_to_a_reference_is_told(data: st.DataObject) -> None:
+def test_any_damage_to_a_reference_is_reported(data: st.DataObject) -> None:
     """With any of its values replaced by any other a reference is read or refused, published, and used by formulas."""
     value = json.loads(REFERENCE.read_text(encoding="utf-8"))
     for _ in range(data.draw(st.integers(1, 3))):
@@ -794,7 +794,7 @@ def test_any_damage_to_a_reference_is_told(data: st.DataObject) -> None:
             assert "FS901" not in {d.code for d in analyse_formula(text, reference).diagnostics}
 
 
-def test_a_broken_reference_is_told_instead_of_the_formula(tmp_path: Path) -> None:
+def test_a_broken_reference_is_reported_instead_of_the_formula(tmp_path: Path) -> None:
     """A formula over a reference with errors gets the reference's diagnostics."""
     path = write_json(tmp_path / "reference.json", {"entities": {"a": {"fields": {"x": "whole"}}}})
     found = formulaseed("formula", "x + 1", "--reference", path)
@@ -817,5 +817,5 @@ def test_a_broken_reference_is_told_instead_of_the_formula(tmp_path: Path) -> No
     ],
 )
 def test_wrong_usage(arguments: list[str]) -> None:
-    """Options that do not go together, and files that are not there, are told with status 2."""
+    """Options that do not go together, and files that are not there, are reported with status 2."""
     assert formulaseed("reference", *arguments).status == 2

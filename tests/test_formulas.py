@@ -73,7 +73,7 @@ def test_a_text_stays_a_text(text: str, listing: Reference) -> None:
 
 @pytest.mark.parametrize("text", REFUSED)
 def test_what_the_documentation_assigns_is_refused(text: str, listing: Reference) -> None:
-    """There are no assignments: the one is told as such, and what it would name is no field."""
+    """There are no assignments: the one is reported as such, and what it would name is no field."""
     (found,) = refused(text, listing)
     assert (found.code, stage_of(found)) == REFUSED[text]
 
@@ -186,12 +186,12 @@ def test_something_else_gets_the_list(listing: Reference) -> None:
 
 
 def test_an_unquoted_text_is_recognized(listing: Reference) -> None:
-    """A text without quotes beside an enum is told as that."""
+    """A text without quotes beside an enum is reported as that."""
     assert only("condition == nwe", listing).help == "did you mean `'new'`? a string is in quotes"
 
 
-def test_each_wrong_name_is_told(listing: Reference) -> None:
-    """All problems come in one go, a name that stands twice once."""
+def test_each_wrong_name_is_reported(listing: Reference) -> None:
+    """All problems come in one go, a duplicate name once."""
     found = refused("ram_gbs + ram_gbs + cpu.coers + condition", listing)
     assert [d.message for d in found if d.code == "FS204"] == [
         "no field is called `ram_gbs`",
@@ -329,7 +329,7 @@ def test_a_name_that_the_reference_does_not_know(values: dict[Any, Any], message
 
 
 def test_names_that_the_formula_does_not_use(listing: Reference) -> None:
-    """What the reference knows may be given whether it is used or not; what a JSON field holds is nobody's business."""
+    """What the reference knows may be given whether it is used or not; what a JSON field holds is not checked."""
     values = {**FULL, "other_urls": {"any": {"thing": 1}}, "gpu": None, "gpu.custom_fields": None, "custom_fields": {}}
     assert compile_formula("price_usd", reference=listing).evaluate(values) == 899.0
     everything = dict.fromkeys(listing.types)
@@ -352,9 +352,9 @@ def test_the_command_refuses_unknown_names(tmp_path: Any) -> None:
     several = formulaseed(*arguments)
     assert (several.status, several.out) == (1, "")
     assert several.err.count(message) == 1
-    told = json.loads(formulaseed(*arguments, "--format", "json").out)
-    assert (told["values"], set(told["failed"])) == ({}, {"a", "b"})
-    assert told["stages"]["execution"] == "failed"
+    reported = json.loads(formulaseed(*arguments, "--format", "json").out)
+    assert (reported["values"], set(reported["failed"])) == ({}, {"a", "b"})
+    assert reported["stages"]["execution"] == "failed"
     own = formulaseed("formula", "(weight_kg or 0) * 2", "--vars", values)
     assert own.status == 1
     assert "error[FS204]" in own.err
@@ -488,11 +488,11 @@ def test_the_command_checks_where_there_are_no_values() -> None:
 def test_the_command_names_the_stages() -> None:
     """--format json holds the value, a word for each of the five stages, and diagnostics that name theirs."""
     found = formulaseed("formula", "ram_gbs * 2", "--reference", REFERENCE, "--format", "json")
-    told = json.loads(found.out)
+    reported = json.loads(found.out)
     assert found.status == 1
-    assert tuple(told["stages"]) == STAGES
-    assert list(told["stages"].values()) == ["passed", "passed", "failed", "not reached", "not reached"]
-    assert [(d["code"], d["stage"], d["help"]) for d in told["diagnostics"]] == [
+    assert tuple(reported["stages"]) == STAGES
+    assert list(reported["stages"].values()) == ["passed", "passed", "failed", "not reached", "not reached"]
+    assert [(d["code"], d["stage"], d["help"]) for d in reported["diagnostics"]] == [
         ("FS204", "fields", "did you mean `ram_gb`?")
     ]
     fine = json.loads(formulaseed("formula", "1 + 1", "--format", "json").out)
@@ -529,7 +529,7 @@ def test_the_command_names_the_stages() -> None:
     ids=str,
 )
 def test_the_command_on_bad_input(arguments: list[str], status: int) -> None:
-    """Whatever is wrong is told with the right exit status, and without a traceback."""
+    """Whatever is wrong is reported with the right exit status, and without a traceback."""
     raw = [argument.encode("utf-8", "surrogateescape") for argument in arguments]
     found = formulaseed("formula", *(argument.decode("utf-8", "surrogateescape") for argument in raw))
     assert found.status == status

@@ -82,8 +82,8 @@ def test_guards_work(formula: str) -> None:
 
 
 @pytest.mark.parametrize("formula", ["A * 2", "A + N", "-A", "max(A, N)", "1 if A > N else 0"])
-def test_a_number_in_quotes_is_told_where_it_stands(formula: str) -> None:
-    """A step that is a number in quotes is what is to be mended, not the use of it."""
+def test_a_number_in_quotes_is_reported_where_it_stands(formula: str) -> None:
+    """A step that is a number in quotes is what is to be fixed, not the use of it."""
     step = {"name": "A", "op": "const", "value": "3"}
     assert helps(expr(formula), "FS301", step) == ["write 3 without quotes in `A`"]
     assert helps(expr(formula), "FS301", {**step, "value": 3}) == []
@@ -147,27 +147,27 @@ def test_a_step_of_seed_v1_behind_a_section() -> None:
     assert v1("len(extractions)", "steps.s0 + 1") == [("steps.s0", "did you mean `s0`?")]
 
 
-def circles(uses: dict[str, str]) -> list[str]:
+def cycles(uses: dict[str, str]) -> list[str]:
     steps = [{"name": name, "op": "expr", "expr": formula} for name, formula in uses.items()]
     found = check({"task_name": "T", "extract": {"fields": []}, "compute": steps, "output": list(uses)})
     return [d.message for d in found if d.code == "FS202"]
 
 
-def test_a_circle_is_named_whole() -> None:
-    """Every circle once, with who uses whom in it."""
-    assert circles({"A": "B", "B": "C", "C": "A"}) == ["`A` uses `B`, `B` uses `C`, `C` uses `A`"]
-    assert circles({"A": "B + D", "B": "C", "C": "D", "D": "A"}) == [
+def test_a_cycle_is_named_whole() -> None:
+    """Every cycle once, with who uses whom in it."""
+    assert cycles({"A": "B", "B": "C", "C": "A"}) == ["`A` uses `B`, `B` uses `C`, `C` uses `A`"]
+    assert cycles({"A": "B + D", "B": "C", "C": "D", "D": "A"}) == [
         "`A` uses `B`, `B` uses `C`, `C` uses `D`, `D` uses `A`",
-        "`A` and `D` use each other",
+        "`A` uses `D`, `D` uses `A`",
     ]
     ring = {f"S{i}": f"S{(i + 1) % 9}" for i in range(9)}
-    assert circles(ring) == [
+    assert cycles(ring) == [
         "`S0` uses `S1`, `S1` uses `S2`, `S2` uses `S3`, `S3` uses `S4`, `S4` uses `S5`, …, `S8` uses `S0`"
     ]
 
 
 def test_many_steps_that_all_use_one_another() -> None:
-    """Circles without end are told soon, and each use once."""
+    """Cycles without end are reported soon, and each use once."""
     names = [f"S{i}" for i in range(40)]
     seed = {
         "task_name": "T",
@@ -246,7 +246,7 @@ def test_case_is_said_to_matter() -> None:
 
 @pytest.mark.parametrize("when", ["N = 5", "N > 1 and M = 5", "N => 5", "N =< 5", "N == 5,5", "{N} > 5"])
 def test_a_condition_of_a_rule(when: str) -> None:
-    """What stands for a comparison is told with the comparison."""
+    """What stands for a comparison is reported with the comparison."""
     part = re.search(r"=>|=<|(?<!=)=(?!=)|5,5|\{N\}", when)
     assert part
 
@@ -364,7 +364,7 @@ def test_declared_values_mean_themselves(value: str) -> None:
 
 @pytest.mark.parametrize("value", DECLARED[:4])
 def test_what_a_step_may_be_means_itself(value: str) -> None:
-    """So does a string that a case gives, in a table and in the rules of another; without its quotes it is told."""
+    """So does a string that a case gives, in a table and in the rules of another; without its quotes it is reported."""
     rules = [{"when": f"N == {n}", "then": each} for n, each in enumerate(DECLARED[:4])]
     band = {"name": "BAND", "op": "case", "rules": [*rules, {"else": "none"}]}
     lookup = {"op": "lookup", "source": "BAND", "match": "exact", "table": {value: 1}, "default": 0}
@@ -382,7 +382,7 @@ def test_what_a_step_may_be_means_itself(value: str) -> None:
 
 
 def test_a_string_that_is_compared_as_it_is() -> None:
-    """Nothing orders strings, so one that begins with an order means itself; an operator before a number is told."""
+    """Nothing orders strings, so one that begins with an order means itself; an operator before a number is reported."""
     assert helps({"op": "count", "where": {"context.name": "> 5"}}, "FS505") == []
     assert helps({"op": "count", "where": {"extraction.noise": "<15 min"}}, "FS302") == ["values: `quiet`, `lots`"]
     assert helps({"op": "count", "where": {"context.name": "!= Bar"}}, "FS505") == ['write {"!=": "Bar"}']

@@ -63,8 +63,8 @@ class Watched:
         return [event[1:] for event in self.events if event[0] == kind]
 
     @cached_property
-    def told(self) -> dict[str, list[dict[str, Any]]]:
-        """What `check` has told of each seed."""
+    def reported(self) -> dict[str, list[dict[str, Any]]]:
+        """What `check` has reported of each seed."""
         found: dict[str, list[dict[str, Any]]] = defaultdict(list)
         for diagnostic in json.loads(self.report["commands"][0]["out"]):
             found[diagnostic["file"]].append(diagnostic)
@@ -163,7 +163,7 @@ def test_an_honest_oddity_gives_right_values(name: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", REFUSED)
 def test_a_hostile_seed_is_refused(name: str, watched: Watched) -> None:
     """With the very codes that it deserves, in words that can be printed, and in time."""
-    found = watched.told[name]
+    found = watched.reported[name]
     assert {diagnostic["code"] for diagnostic in found if diagnostic["severity"] == "error"} == CORPUS[name].errors, (
         found
     )
@@ -194,7 +194,7 @@ NESTED = {
 
 @pytest.mark.parametrize("formula", NESTED.values(), ids=NESTED)
 def test_no_formula_nests_deeper_than_python_reads(formula: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Parts of long formulas are computed first; if they were not, it would be told, and as no bug of ours."""
+    """Parts of long formulas are computed first; if they were not, it would be reported, and as no bug of ours."""
     steps = [{"name": "C0", "op": "count"}]
     steps += [{"name": f"C{n + 1}", "op": "expr", "expr": f"C{n} * C{n}"} for n in range(12)]
     steps.append({"name": "X", "op": "expr", "expr": formula})
@@ -228,7 +228,7 @@ def test_the_command_is_calm(watched: Watched) -> None:
     checked = watched.report["commands"][0]
     assert (checked["status"], checked["err"], watched.err) == (1, "", "")
     fine = [name for name, entry in CORPUS.items() if entry.is_fine]
-    assert [name for name in fine if any(d["severity"] == "error" for d in watched.told[name])] == []
+    assert [name for name in fine if any(d["severity"] == "error" for d in watched.reported[name])] == []
     assert [name for name in fine if watched.took(name) >= SECONDS] == []
 
 

@@ -261,11 +261,11 @@ def test_schema_and_compiler_agree_on_structure(seed: Json, data: st.DataObject)
     for _ in range(data.draw(st.integers(1, 2))):
         assume(seed)
         mutate(data, seed)
-    found, told = errors(seed), codes(seed)
-    if told & PLACED:
-        assert found, told
+    found, reported = errors(seed), codes(seed)
+    if reported & PLACED:
+        assert found, reported
     if found:
-        assert told, found
+        assert reported, found
 
 
 # --- `$schema` in a seed
@@ -300,7 +300,7 @@ def test_the_command_prints_and_writes_the_schema(tmp_path: Path) -> None:
     assert formulaseed("schema", "--check", path).out == f"{path}: current\n"
 
 
-def test_the_command_tells_of_a_stale_schema(tmp_path: Path) -> None:
+def test_the_command_reports_a_stale_schema(tmp_path: Path) -> None:
     path = tmp_path / "s.json"
     path.write_text(layout({**SCHEMA, "title": "Seed"}), encoding="utf-8")
     stale = formulaseed("schema", "--check", path)

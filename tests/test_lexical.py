@@ -182,7 +182,7 @@ def test_a_phrase_with_a_negator_is_not_denied_by_it() -> None:
     ],
 )
 def test_the_first_person_and_hearsay(text: str, account: str) -> None:
-    """Who tells of it is asked only where an event is told: 'I had' alone is in every review."""
+    """Who tells of it is asked only where an event is reported: 'I had' alone is in every review."""
     assert ALLERGY.extract(text)["account_type"] == account
 
 

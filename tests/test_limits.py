@@ -180,7 +180,7 @@ def nested_filters(number: int, most: int, text: str = "") -> dict[str, Any]:
     ("number", "most", "message"),
     [
         (400, 60, "with the filters that it uses, `F14` has 8192 terms, more than 5000"),
-        (102, 1, "101 filters use one another in a row, more than 100"),
+        (102, 1, "101 filters use one another, more than 100"),
     ],
 )
 def test_filters_too_large_by_their_uses_are_refused_unparsed(number: int, most: int, message: str, form: str) -> None:
@@ -345,7 +345,7 @@ def matching(pattern: str) -> Json:
     return {"kind": "review_text", "pattern": pattern}
 
 
-def told(lines: list[Json]) -> list[tuple[str, int]]:
+def reported(lines: list[Json]) -> list[tuple[str, int]]:
     """The codes of size, with their lines."""
     return [(d.code, d.line) for d in analyse_requests(lines).diagnostics if d.code in ("FS510", "FS804", "FS823")]
 
@@ -355,19 +355,19 @@ def test_patterns_of_a_file_have_a_limit_together(monkeypatch: pytest.MonkeyPatc
     assert limits.FILE_PATTERN_PARTS >= 100 * limits.PATTERN_CHARACTERS
     monkeypatch.setattr(limits, "FILE_PATTERN_PARTS", 34)
     lines = [request(number, [matching("coffee"), matching("date|tea")]) for number in (1, 2)]
-    assert told(lines) == []
+    assert reported(lines) == []
     over = [*lines, request(3, [matching("tea"), matching("(")])]
-    assert told(over) == [("FS804", 3)] * 2
-    assert told(lines) == []
+    assert reported(over) == [("FS804", 3)] * 2
+    assert reported(lines) == []
 
 
 def test_repeats_inside_one_another_count_written_out(monkeypatch: pytest.MonkeyPatch) -> None:
     """So that the steps of a pattern are counted in no time, however its repeats are nested."""
     nested = [matching("(((a{9}b){9}c){9}d)")]
-    assert told([request(1, nested)]) == []
-    assert told([request(1, [matching("(" * 12 + "a" + "){0,9}" * 12)])]) == [("FS804", 1)]
+    assert reported([request(1, nested)]) == []
+    assert reported([request(1, [matching("(" * 12 + "a" + "){0,9}" * 12)])]) == [("FS804", 1)]
     monkeypatch.setattr(limits, "FILE_PATTERN_PARTS", 2_500)
-    assert told([request(1, nested), request(2, nested)]) == [("FS804", 2)]
+    assert reported([request(1, nested), request(2, nested)]) == [("FS804", 2)]
 
 
 def test_shorthands_of_a_file_have_a_limit_together(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -376,7 +376,7 @@ def test_shorthands_of_a_file_have_a_limit_together(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(limits, "FILE_SHORTHAND_TERMS", 9)
     facts = [{"kind": "item_meta", "path": ["attributes", f"A{k}"], "true": "True"} for k in range(3)]
     lines = [request(number, facts, "AND(a, b, c)") for number in (1, 2, 3)]
-    assert told(lines) == []
+    assert reported(lines) == []
     analysis = analyse_requests([*lines, request(4, facts, "OR(a, b"), request(5, facts, "a")])
     assert [(d.code, d.severity, d.line) for d in analysis.diagnostics] == [
         ("FS823", "warning", 4),

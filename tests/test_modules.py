@@ -211,7 +211,7 @@ FORMS = {
 
 
 def forms_seed() -> dict[str, Any]:
-    """Formulas and conditions of every shape, many as nobody would write them."""
+    """Formulas and conditions of every shape, many as no one would write them."""
     steps: list[dict[str, Any]] = [
         {"name": "N", "op": "count"},
         {"name": "K", "op": "const", "value": 5},
@@ -536,9 +536,9 @@ print(json.dumps({"modules": found, "new": sorted(set(sys.modules) - before)}))
     command = [sys.executable, "-I", "-S", "-bb", "-W", "error", "-c", program, str(folder)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    told = json.loads(done.stdout)
-    assert {name.split(".")[0] for name in told["new"]} <= sys.stdlib_module_names
-    modules: dict[str, dict[str, Any]] = told["modules"]
+    reported = json.loads(done.stdout)
+    assert {name.split(".")[0] for name in reported["new"]} <= sys.stdlib_module_names
+    modules: dict[str, dict[str, Any]] = reported["modules"]
     return modules
 
 

@@ -14,7 +14,7 @@ NULL_TESTS = (
 NULL_FORMS = ("1 if {} else 2 if {} else 3", "{} and {}", "{} or {}", "not ({}) and {}", "1 if not ({}) and {} else 2")
 
 
-def test_null_is_told_apart_after_any_other_test() -> None:
+def test_null_is_distinguished_after_any_other_test() -> None:
     """What a test leaves of an enum's values says nothing of null: every pair of tests, in every form, for every value."""
     pairs = [(first, second) for first in NULL_TESTS for second in NULL_TESTS]
     formulas = [form.format(*pair) for form in NULL_FORMS for pair in pairs]

@@ -199,7 +199,7 @@ def test_batches_need_files_that_can_be_read_again(kitchen: Kitchen) -> None:
 
 
 def test_quiet_batches_say_only_what_came_of_it(kitchen: Kitchen, server: Loopback) -> None:
-    """And a model that knows no effort is not told any."""
+    """And a model that knows no effort is not sent any."""
     server.reset(models=[model("own", effort=False)])
     kitchen.prepare([restaurant("a", "soup")])
     done = kitchen.run(*OPTIONS, "--quiet", "--model", "own")

@@ -42,8 +42,8 @@ def kitchen(server: Loopback, tmp_path: Path) -> Kitchen:
     return Kitchen(tmp_path, server)
 
 
-def paid(told: str) -> float:
-    return float(told.split("paid $")[1].split(" ")[0])
+def paid(reported: str) -> float:
+    return float(reported.split("paid $")[1].split(" ")[0])
 
 
 # --- what it would cost, what it may cost
@@ -57,20 +57,22 @@ def test_a_dry_run_counts_the_calls_exactly_and_bounds_the_cost(
     given = seed(filter={"keywords": ["soup"]}, extract={"fields": [MOOD], "passes": passes})
     first = [restaurant("a", "soup one", "soup one", "tea", "soup two"), restaurant("b", "only tea")]
     kitchen.prepare([*first, restaurant("c", *(f"soup {n} " * 30 for n in range(50)))], given)
-    told = kitchen.run("--dry-run", "--on-error", "skip", ANTHROPIC_API_KEY="")
-    assert told.status == 0
-    assert f"3 restaurants with 53 reviews to extract in {passes} pass" in told.out
-    assert f"calls to make: {52 * passes}\n" in told.out
+    reported = kitchen.run("--dry-run", "--on-error", "skip", ANTHROPIC_API_KEY="")
+    assert reported.status == 0
+    assert f"3 restaurants with 53 reviews to extract in {passes} pass" in reported.out
+    assert f"calls to make: {52 * passes}\n" in reported.out
     assert server.seen(False)["paths"] == {}
     found = {
-        name: [float(sum_) for sum_ in re.findall(rf"cost {name}: \$([\d.]+) to \$([\d.]+) \(prices of 2", told.out)[0]]
+        name: [
+            float(sum_) for sum_ in re.findall(rf"cost {name}: \$([\d.]+) to \$([\d.]+) \(prices of 2", reported.out)[0]
+        ]
         for name in ("live", "with --batch")
     }
     assert found["with --batch"] == pytest.approx([n / 2 for n in found["live"]], abs=1e-4)
     kitchen.run("--limit", 2)
-    told = kitchen.run("--dry-run")
-    assert f"{2 * passes} of them in the store" in told.out
-    assert f"calls to make: {50 * passes}\n" in told.out
+    reported = kitchen.run("--dry-run")
+    assert f"{2 * passes} of them in the store" in reported.out
+    assert f"calls to make: {50 * passes}\n" in reported.out
     kitchen.store.unlink()
     cost = paid(kitchen.run("--concurrency", 4).err)
     assert found["live"][0] <= cost <= found["live"][1]
@@ -93,8 +95,8 @@ def test_a_model_without_a_price_costs_an_unknown_sum(kitchen: Kitchen, server: 
         True,
     )
     write_json(kitchen.folder / "prices.json", {"as_of": "2031-02-03", "models": {"new": {"input": 1000, "output": 0}}})
-    told = kitchen.run("--dry-run", "--model", "new", "--effort", "high", "--prices", "prices.json").out
-    assert "(prices of 2031-02-03)" in told
+    reported = kitchen.run("--dry-run", "--model", "new", "--effort", "high", "--prices", "prices.json").out
+    assert "(prices of 2031-02-03)" in reported
     assert kitchen.run("--prices", "nowhere.json").status == 2
 
 
@@ -120,7 +122,7 @@ def test_a_limit_of_money_is_never_passed_and_the_run_goes_on_from_there(kitchen
 
 
 def test_passes_are_asked_each_and_the_majority_counts(kitchen: Kitchen, server: Loopback) -> None:
-    """Three questions a review, differing in nothing that is sent; how far they agree is told for each field."""
+    """Three questions a review, differing in nothing that is sent; how far they agree is reported for each field."""
     given = seed(extract={"fields": [MOOD, {"name": "spicy", "type": "boolean"}], "passes": 3})
     kitchen.prepare([restaurant("a", "first", "second")], given)
     moods = iter(["good", "bad", "bad"] + ["good"] * 3)
@@ -159,7 +161,7 @@ def test_validity_is_one_more_field_that_steps_may_use(kitchen: Kitchen, server:
     assert "review_validity" in server.messages[0].body["output_config"]["format"]["schema"]["properties"]
 
 
-def test_quotes_are_held_against_the_review_and_shown_with_their_places(kitchen: Kitchen, server: Loopback) -> None:
+def test_quotes_are_checked_against_the_review_and_shown_with_their_places(kitchen: Kitchen, server: Loopback) -> None:
     """One that stands there has offsets, one that does not is shown as unverified and counted; neither changes a value."""
     text = "We came late.\nThe soup  was\tsplendid, 9 dollars."
     quotes = {"mood_quote": "The soup was splendid", "price_quote": "a bargain", "mood": "good", "price": 9.0}
@@ -231,7 +233,7 @@ def test_changing_compute_asks_nothing_again(kitchen: Kitchen, server: Loopback)
     assert server.seen(False)["paths"][MESSAGES] == 6
 
 
-# --- options and what is told
+# --- options and what is reported
 
 
 def test_bad_lines_are_failures_and_the_others_are_asked(kitchen: Kitchen, server: Loopback) -> None:
@@ -310,8 +312,8 @@ def test_the_ledger_has_a_row_for_every_attempt(kitchen: Kitchen, server: Loopba
     assert [row[3] is None for row in rows] == [True, True, False, False]
     assert len({row[5] for row in rows}) == 4
     assert all(row[5].startswith("req_") and row[6] >= 0 for row in rows)
-    told = command("store", "info", "--store", "answers.sqlite", cwd=kitchen.folder, env={}).out
-    assert "attempts: 2 200, 1 529, 1 429" in told or "attempts: 2 200, 1 429, 1 529" in told
+    reported = command("store", "info", "--store", "answers.sqlite", cwd=kitchen.folder, env={}).out
+    assert "attempts: 2 200, 1 529, 1 429" in reported or "attempts: 2 200, 1 429, 1 529" in reported
 
 
 def test_a_model_is_named_with_the_hash_of_its_prompt(kitchen: Kitchen) -> None:

@@ -24,7 +24,7 @@ from hypothesis import strategies as st
 GOLDENS = Path(__file__).with_name("goldens")
 EVERY = {"extract": {"fields": FIELDS, "validity": True}}
 TEXTS = st.text(max_size=80)
-OLDER = {
+SEED_V1 = {
     "task_name": "Older",
     "extraction_prompt": 'Rated {review_stars}, {review_useful} votes, on {review_date}: {review_text}\nAnswer {"mood": {{…}}}',
     "extraction_fields": [{"name": "mood", "values": {"good": "Liked it", "bad": "Hated it"}}],
@@ -50,10 +50,10 @@ GOOD = {
 # --- what is sent
 
 
-@pytest.mark.parametrize("name", ["every", "older"])
-def test_the_prompt_and_the_schema_are_as_they_were_looked_at(name: str, request: pytest.FixtureRequest) -> None:
+@pytest.mark.parametrize("name", ["every", "v1"])
+def test_the_prompt_and_the_schema_are_as_reviewed(name: str, request: pytest.FixtureRequest) -> None:
     """One field of each type, with and without quotes; `--update-cases` rewrites the golden file, for review."""
-    of = seed(**EVERY) if name == "every" else OLDER
+    of = seed(**EVERY) if name == "every" else SEED_V1
     asked = questionnaire(of)
     facts = {"date": "2024-05-06", "stars": 4.0, "useful": 2}
     [question] = asked.questions(about('She said "spicy"\n{review_stars}', **facts))
@@ -86,7 +86,7 @@ def test_any_review_is_one_json_object_in_one_user_message(text: str) -> None:
 
 
 ASKED = questionnaire()
-OLDER_ASKED = questionnaire(OLDER)
+OLDER_ASKED = questionnaire(SEED_V1)
 
 
 @given(
@@ -124,8 +124,8 @@ def test_a_key_changes_with_whatever_the_answer_may_depend_on_and_with_nothing_e
         *(key(of=seed(extract={"fields": [{**fields[0], **change}]})) for change in (
             {"description": "How"}, {"values": ["good", "bad"]}, {"evidence": True},
         )),
-        key(of={**OLDER}),
-        key(of={**OLDER, "extraction_prompt": "Look: {review_text}"}),
+        key(of={**SEED_V1}),
+        key(of={**SEED_V1, "extraction_prompt": "Look: {review_text}"}),
     ]  # fmt: skip
     assert len({base, *other}) == len(other) + 1
     assert key(of=seed(compute=[{"name": "X", "op": "const", "value": 1}], output=["X"])) == base
@@ -169,7 +169,7 @@ def test_a_quote_has_a_key_that_no_field_has() -> None:
 
 
 def test_a_whole_answer_gives_values_and_quotes() -> None:
-    """An empty quote is none; 2.0 is the integer 2; keys that nobody asked for are left out."""
+    """An empty quote is none; 2.0 is the integer 2; unexpected keys are left out."""
     read = ASKED.read(answered(json.dumps({**GOOD, "guests": 2.0, "extra": 1})))
     assert read == {**GOOD, "guests": 2.0}
     values = ASKED.values(read, "The soup was so\n good!")
@@ -207,7 +207,7 @@ def test_an_answer_that_stopped_for_any_other_reason_is_of_no_use(stop: str) -> 
         ASKED.read(answered(json.dumps(GOOD), stop))
 
 
-def test_what_is_no_message_is_told() -> None:
+def test_what_is_no_message_is_reported() -> None:
     """Thoughts before the text are skipped; text blocks are put together."""
     usage = {"input_tokens": 1, "output_tokens": 2, "cache_read_input_tokens": None}
     content = [{"type": "thinking", "thinking": "…"}, {"type": "text", "text": "{"}, {"type": "text", "text": "}"}]
@@ -400,7 +400,7 @@ def test_the_gate_narrows_when_pushed_back_and_widens_again() -> None:
     assert gate.width == 10.0
 
 
-def test_as_many_pass_the_gate_as_it_is_wide_and_nobody_is_forgotten() -> None:
+def test_as_many_pass_the_gate_as_it_is_wide_and_none_is_forgotten() -> None:
     """Also where some who wait give up."""
 
     async def scenario() -> tuple[int, int]:
@@ -425,7 +425,7 @@ def test_as_many_pass_the_gate_as_it_is_wide_and_nobody_is_forgotten() -> None:
 
 
 def test_whoever_is_pushed_back_gives_up_the_place_and_waits_for_another() -> None:
-    """Also where nobody waits for it any more: no place is lost or counted twice."""
+    """Also where no call waits for it any more: no place is lost or counted twice."""
 
     async def scenario() -> tuple[int, int]:
         gate = AdaptiveLimiter(4, clock=lambda: 0.0)
@@ -444,7 +444,7 @@ def test_whoever_is_pushed_back_gives_up_the_place_and_waits_for_another() -> No
 
 
 def test_a_rate_is_a_steady_flow_that_ends_when_all_is_over() -> None:
-    """What is taken is waited for by whoever comes next; nobody waits for a turn that is not needed any more."""
+    """What is taken is waited for by whoever comes next; no call waits for a turn that is not needed any more."""
 
     async def scenario() -> tuple[float, float]:
         clock = asyncio.get_running_loop().time

@@ -79,12 +79,12 @@ def test_ctrl_c_says_what_is_kept_and_what_it_cost(tmp_path: Path) -> None:
         kitchen = Kitchen(tmp_path, server).prepare(restaurants(30, 20))
         [one] = ended(kitchen, kitchen.arguments("--concurrency", 4), {"signal": "SIGINT", "answers": 40})
     assert one["status"] == 130
-    told = one["err"].splitlines()
-    assert "interrupted: the answers so far are stored; run the same command to continue" in told
+    reported = one["err"].splitlines()
+    assert "interrupted: the answers so far are stored; run the same command to continue" in reported
     stored = len(kitchen.answers())
     assert 0 < stored < 600
     calls = stored + kitchen.sql("SELECT COUNT(*) FROM attempts WHERE status = 'interrupted'")[0][0]
-    assert any(line.startswith("paid $0.") and f" for {calls} calls (" in line for line in told), told
+    assert any(line.startswith("paid $0.") and f" for {calls} calls (" in line for line in reported), reported
 
 
 @pytest.mark.parametrize("how", ["SIGKILL", "SIGINT"])
@@ -113,8 +113,8 @@ def test_two_processes_share_a_store(tmp_path: Path) -> None:
             subprocess.Popen([*command_line, f"{n}.jsonl"], cwd=tmp_path, env=environment, stderr=subprocess.PIPE)
             for n in range(2)
         ]
-        told = [process.communicate(timeout=60)[1].decode() for process in runs]
-        assert [process.returncode for process in runs] == [0, 0], told
+        reported = [process.communicate(timeout=60)[1].decode() for process in runs]
+        assert [process.returncode for process in runs] == [0, 0], reported
         assert len({(tmp_path / f"{n}.jsonl").read_bytes() for n in range(2)}) == 1
         assert kitchen.sql("SELECT COUNT(*), COUNT(content) FROM answers") == [(200, 200)]
         paid = server.seen(False)["paths"][MESSAGES]
@@ -133,11 +133,11 @@ def test_a_pipe_that_is_closed_ends_the_run_and_keeps_the_answers(tmp_path: Path
         assert process.stderr is not None
         assert json.loads(process.stdout.readline())["business_id"] == "r0"
         process.stdout.close()
-        told = process.stderr.read().decode()
+        reported = process.stderr.read().decode()
         process.stderr.close()
         assert process.wait(60) == 1
-    assert "Traceback" not in told
-    assert "never retrieved" not in told
+    assert "Traceback" not in reported
+    assert "never retrieved" not in reported
     assert 0 < len(kitchen.answers()) < 600
 
 
@@ -146,7 +146,7 @@ def test_a_store_of_another_run_is_looked_at_by_the_command(tmp_path: Path) -> N
     with loopback(Script()) as server:
         kitchen = Kitchen(tmp_path, server).prepare(restaurants(1, 3))
         assert kitchen.run().status == 0
-    told = command("store", "info", "--store", "answers.sqlite", cwd=tmp_path, env={})
-    assert told.status == 0
-    assert "claude-haiku-5-5: 3 answers; " in told.out
-    assert "attempts: 3 200\n" in told.out
+    reported = command("store", "info", "--store", "answers.sqlite", cwd=tmp_path, env={})
+    assert reported.status == 0
+    assert "claude-haiku-5-5: 3 answers; " in reported.out
+    assert "attempts: 3 200\n" in reported.out

@@ -131,8 +131,8 @@ def test_an_answer_of_no_use_fails_its_review_and_is_remembered(
     assert (again.status, again.by_id()["b"]["output"]["N"]) == (3, 1)
     assert server.seen(False)["paths"] == {}
     assert f"b-0: {reason}" in again.err
-    mended = kitchen.run("--retry-errors")
-    assert (mended.status, mended.by_id()["b"]["output"]["N"]) == (0, 2)
+    fixed = kitchen.run("--retry-errors")
+    assert (fixed.status, fixed.by_id()["b"]["output"]["N"]) == (0, 2)
     assert server.seen(False)["paths"][MESSAGES] == 1
 
 
@@ -216,7 +216,7 @@ def test_a_server_that_is_gone_ends_the_asking_after_some_calls(kitchen: Kitchen
 
 KEY_IS_MISSING = r"formulaseed: the Anthropic client finds no credentials(: .+)?; set `ANTHROPIC_API_KEY`\n"
 PACKAGE_IS_MISSING = "formulaseed: the package `anthropic` is not installed; run `pip install 'formulaseed\\[llm\\]'`\n"
-"""Patterns: the first is told with the SDK's own words where it says more."""
+"""Patterns: the first is reported with the SDK's own words where it says more."""
 
 
 def listed(folder: Path) -> dict[str, int]:
@@ -287,7 +287,7 @@ def test_without_the_package_the_extra_is_named(
 
 
 def test_without_credentials_what_is_stored_is_given_out(kitchen: Kitchen, server: Loopback) -> None:
-    """A rerun needs no key; of a pipe, which is read once, what is not stored is told when it comes."""
+    """A rerun needs no key; of a pipe, which is read once, what is not stored is reported when it comes."""
     kitchen.prepare([restaurant("a", "soup")])
     assert kitchen.run().status == 0
     again = kitchen.run(ANTHROPIC_API_KEY="")
@@ -304,7 +304,7 @@ def test_without_credentials_what_is_stored_is_given_out(kitchen: Kitchen, serve
 
 
 def test_a_server_that_never_answers_meets_our_timeout_and_our_deadline(kitchen: Kitchen, server: Loopback) -> None:
-    """Attempts have a timeout, the call a deadline; both are told, and counted as perhaps paid."""
+    """Attempts have a timeout, the call a deadline; both are reported, and counted as perhaps paid."""
     server.reset(rule=lambda ask: "hang")
     kitchen.prepare([restaurant("a", "soup")])
     done = kitchen.run("--timeout", 0.15, "--retries", 0)
@@ -317,7 +317,7 @@ def test_a_server_that_never_answers_meets_our_timeout_and_our_deadline(kitchen:
 
 
 def test_a_retry_after_that_is_longer_than_the_deadline_is_not_waited_for(kitchen: Kitchen, server: Loopback) -> None:
-    """The SDK sleeps as long as it is told, but not beyond our deadline."""
+    """The SDK sleeps as long as the server asks, but not beyond our deadline."""
     server.reset(rule=lambda ask: Reply("http_429", retry_after=3600) if ask.path == MESSAGES else None)
     kitchen.prepare([restaurant("a", "soup")])
     done = kitchen.run("--deadline", 0.4)

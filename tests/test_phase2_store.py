@@ -130,10 +130,10 @@ def test_a_disk_that_is_full_ends_the_run_at_once(tmp_path: Path) -> None:
             preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, 200_000)),
         )  # fmt: skip
         asked = server.seen(False)["paths"][MESSAGES]
-    told = done.stderr.decode()
-    assert (done.returncode, "Traceback" in told, "never retrieved" in told) == (2, False, False), told
-    assert "formulaseed: the store answers.sqlite cannot be used: " in told
-    assert "paid $" in told
+    reported = done.stderr.decode()
+    assert (done.returncode, "Traceback" in reported, "never retrieved" in reported) == (2, False, False), reported
+    assert "formulaseed: the store answers.sqlite cannot be used: " in reported
+    assert "paid $" in reported
     assert 10 < asked < 900
 
 
@@ -181,8 +181,8 @@ def test_answers_travel_from_store_to_store(tmp_path: Path) -> None:
         assert command("store", "prune", *wrong, "--store", "b.sqlite", cwd=tmp_path, env={}).status == 2
 
 
-def test_looking_after_a_store_that_is_not_there_makes_none(tmp_path: Path) -> None:
-    """A misspelt path is told."""
+def test_managing_a_store_that_is_not_there_makes_none(tmp_path: Path) -> None:
+    """A misspelt path is reported."""
     for verb in ("info", "export"):
         done = command("store", verb, "--store", "nowhere.sqlite", cwd=tmp_path, env={})
         assert (done.status, "there is no store at nowhere.sqlite" in done.err) == (2, True)
@@ -227,7 +227,7 @@ def test_an_imported_answer_that_does_not_fit_never_reaches_a_row(tmp_path: Path
         assert answers.extraction(ReviewInput("a", "a-0", "soup"), [found]).fields == {"mood": "bad"}
 
 
-def test_content_that_is_no_json_is_told_as_a_broken_store(tmp_path: Path) -> None:
+def test_content_that_is_no_json_is_reported_as_a_broken_store(tmp_path: Path) -> None:
     """Somebody wrote into the file by other means."""
     with Store(tmp_path / "s.sqlite") as store:
         store.put("k", MODEL, StoredAnswer({}, "", USAGE))
@@ -255,11 +255,11 @@ def test_stores_that_are_opened_at_the_same_time_wait_for_one_another(tmp_path: 
     for process in processes:
         assert process.stdin is not None
         process.stdin.close()
-    told = [process.stderr.read().decode() for process in processes if process.stderr is not None]
+    reported = [process.stderr.read().decode() for process in processes if process.stderr is not None]
     for process in processes:
         process.wait(60)
         assert process.stderr is not None
         process.stderr.close()
-    assert [process.returncode for process in processes] == [0] * 6, told
+    assert [process.returncode for process in processes] == [0] * 6, reported
     with Store(tmp_path / "s.sqlite") as store:
         assert store.info()["answers"][0]["usable"] == 300

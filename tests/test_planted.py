@@ -1,4 +1,4 @@
-"""Many mistakes in one seed are told in one go, each with the help that mends it."""
+"""Many mistakes in one seed are reported in one go, each with the help that fixes it."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def planted(names: list[str]) -> str:
 
 @pytest.mark.parametrize("name", MISTAKES)
 def test_one(name: str, tmp_path: Path) -> None:
-    """One mistake is one error, with the help that mends it."""
+    """One mistake is one error, with the help that fixes it."""
     path = tmp_path / "seed.json"
     path.write_text(planted([name]), encoding="utf-8")
     _, _, code, help = MISTAKES[name]
@@ -59,6 +59,6 @@ def test_ten(tmp_path: Path) -> None:
     for error in errors:
         assert wrong[error.code] in error.help
         assert error.line > 1
-    told = formulaseed("check", str(path))
-    assert told.status == 1
-    assert (told.out + told.err).count("= help: ") >= 10
+    reported = formulaseed("check", str(path))
+    assert reported.status == 1
+    assert (reported.out + reported.err).count("= help: ") >= 10

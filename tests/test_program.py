@@ -102,11 +102,11 @@ def filters(number: int, values: int, more: int) -> Json:
 def test_filters_have_as_many_terms_as_the_limit() -> None:
     """Those of the filters that one uses are counted wherever it uses them: 10 times 499, or 50 times 100."""
     assert limits.FILTER_SIZE == 5000
-    assert told(filters(10, 496, 3)) == []
-    assert told(filters(50, 97, 0)) == [
+    assert reported(filters(10, 496, 3)) == []
+    assert reported(filters(50, 97, 0)) == [
         ("with the filters that it uses, `ALL` has 5001 terms, more than 5000", "use fewer filters inside one another")
     ]
 
 
-def told(seed: Json) -> list[tuple[str, str]]:
+def reported(seed: Json) -> list[tuple[str, str]]:
     return [(d.message, str(d.help)) for d in analyse(seed).diagnostics if d.code == "FS510"]

@@ -87,7 +87,7 @@ def test_from_python() -> None:
 
 
 def test_evaluate_counts_every_line(tmp_path: Path) -> None:
-    """Restaurants with a value, those without, lines that nobody can read; blank lines are none."""
+    """Restaurants with a value, those without, unreadable lines; blank lines are none."""
     path = write_json(tmp_path / "seed.json", tiny_seed())
     good = [tiny_rows(f"g{i}", tiny_row("r1")) for i in range(6)]
     rows = write_lines(tmp_path / "rows.jsonl", *good, b"", b"{", tiny_rows("none"), {"rows": []})

@@ -68,7 +68,7 @@ def test_the_lexical_extractor_runs_on_real_reviews() -> None:
 
 
 def test_recorded_extractions_are_used_and_the_missing_ones_named(tmp_path: Path) -> None:
-    """All recorded: 25 outputs. Five relevant ones taken out: status 3, the five ids told, the others as before."""
+    """All recorded: 25 outputs. Five relevant ones taken out: status 3, the five ids reported, the others as before."""
     arguments = ("run", SEED, "--contexts", real("contexts.jsonl"), "--extractor", "recorded", "--extractions")
     complete = formulaseed(*arguments, real("extractions.jsonl"))
     assert complete.status == 0, complete.err
@@ -83,11 +83,11 @@ def test_recorded_extractions_are_used_and_the_missing_ones_named(tmp_path: Path
     kept = write_lines(tmp_path / "extractions.jsonl", *[line for line in lines if line not in removed])
     found = formulaseed(*arguments, kept)
     assert found.status == 3
-    told = [line for line in found.err.splitlines() if line.startswith("failed: ")]
-    assert len(told) == 5
+    reported = [line for line in found.err.splitlines() if line.startswith("failed: ")]
+    assert len(reported) == 5
     for gone in removed:
         reason = f": {gone['business_id']}: review {gone['review_id']}: no extraction is recorded for it"
-        assert any(line.endswith(reason) for line in told)
+        assert any(line.endswith(reason) for line in reported)
     without = {gone["business_id"] for gone in removed}
     for result, before in zip(found.results, complete.results, strict=True):
         if result["business_id"] in without:

@@ -181,9 +181,9 @@ def test_what_can_only_fail_is_refused_where_it_is_evaluated(part: str) -> None:
         errors = [d.code for d in analyse(seed_of([formula])).diagnostics if d.severity == "error"]
         assert errors == ["FS306"], formula
     warned = analyse(seed_of([f"{part} if param.X > 3 else 7"])).diagnostics
-    told = [d for d in warned if "where it is reached" in d.message or "lower bound" in d.message]
-    assert {d.code for d in told} <= {"FS305", "FS306", "FS604", "FS605", "FS606"}
-    assert told
+    reported = [d for d in warned if "where it is reached" in d.message or "lower bound" in d.message]
+    assert {d.code for d in reported} <= {"FS305", "FS306", "FS604", "FS605", "FS606"}
+    assert reported
 
 
 @pytest.mark.parametrize(

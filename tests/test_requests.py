@@ -1,4 +1,4 @@
-"""Files of requests: what is read, what is told, and where. The diagnostics themselves are shown by cases/bad/requests_*."""
+"""Files of requests: what is read, what is reported, and where. The diagnostics themselves are shown by cases/bad/requests_*."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def request(id: str = "R01", evidence: dict[str, Any] | None = None, **changes: 
     return {**line, **changes}
 
 
-def told(*lines: object) -> tuple[Diagnostic, ...]:
+def reported(*lines: object) -> tuple[Diagnostic, ...]:
     return analyse_requests([line for line in lines if isinstance(line, dict)]).diagnostics
 
 
@@ -198,8 +198,8 @@ def test_places_are_those_of_the_file(tmp_path: Path) -> None:
         ("a.json", "", "FS001"),
     ],
 )
-def test_formats_are_told_apart(name: str, content: str, code: str, tmp_path: Path) -> None:
-    """By the name, else by the keys of the first line: a seed is told as a seed, requests as requests."""
+def test_formats_are_distinguished(name: str, content: str, code: str, tmp_path: Path) -> None:
+    """By the name, else by the keys of the first line: a seed is reported as a seed, requests as requests."""
     path = tmp_path / name
     path.write_text(content, encoding="utf-8")
     assert code in {d.code for d in analyse_file(path).diagnostics}
@@ -230,7 +230,7 @@ def test_warnings_are_errors_with_strict(tmp_path: Path) -> None:
     assert formulaseed("check", path, "--strict").status == 1
 
 
-def test_fix_mends_what_is_certain(tmp_path: Path) -> None:
+def test_fix_fixes_what_is_certain(tmp_path: Path) -> None:
     """Keys, kinds and ids that are surely meant are written into the file."""
     wrong = request("R1", {"kind": "item_metaa", "paths": ["attributes", "HasTV"], "true": "False"})
     path = write_lines(tmp_path / "requests.jsonl", wrong, request("R02"))
@@ -258,7 +258,7 @@ def nested(levels: int) -> dict[str, Any]:
 def test_forty_levels_are_read() -> None:
     """A structure may be nested as deep as anybody writes it, and is refused where it is deeper, not crashed upon."""
     assert load_requests([request(structure=nested(40))]).program.requests
-    codes = {d.code for d in told(request(structure=nested(60)))}
+    codes = {d.code for d in reported(request(structure=nested(60)))}
     assert codes == {"FS004"}
 
 
@@ -278,21 +278,21 @@ def test_limits() -> None:
     """What is over a limit is one diagnostic."""
     leaf = request()["structure"]["args"][0]
     wide = {"op": "OR", "args": [leaf] * (limits.CONDITIONS + 1)}
-    assert "FS510" in {d.code for d in told(request(structure=wide))}
+    assert "FS510" in {d.code for d in reported(request(structure=wide))}
     full = {"op": "OR", "args": [leaf] * limits.CONDITIONS}
     shorthand = f"OR({', '.join(['a'] * limits.CONDITIONS)})"
     assert load_requests([request(structure=full, shorthand=shorthand)]).program.requests
     many = {"op": "AND", "args": [full] * (limits.REQUEST_CONDITIONS // limits.CONDITIONS + 1)}
-    assert [d.code for d in told(request(structure=many)) if d.code == "FS510"] == ["FS510"]
-    assert [d.code for d in told(*[request()] * (limits.REQUESTS + 1))] == ["FS510"]
+    assert [d.code for d in reported(request(structure=many)) if d.code == "FS510"] == ["FS510"]
+    assert [d.code for d in reported(*[request()] * (limits.REQUESTS + 1))] == ["FS510"]
     long = {"kind": "review_text", "pattern": "a" * (limits.PATTERN_CHARACTERS + 1)}
-    assert "FS804" in {d.code for d in told(request("R31", long))}
+    assert "FS804" in {d.code for d in reported(request("R31", long))}
 
 
 @pytest.mark.parametrize("pattern", ["(", "a{2,1}", "[z-a]", "a{99999999999999999999}", "(?P<x>a)(?P<x>b)", "\\"])
 def test_patterns_that_are_none(pattern: str) -> None:
     """A pattern that `re` cannot read is an error of the request."""
-    assert [d.severity for d in told(request("R31", {"kind": "review_text", "pattern": pattern}))] == ["error"]
+    assert [d.severity for d in reported(request("R31", {"kind": "review_text", "pattern": pattern}))] == ["error"]
 
 
 def condition(evidence: ir.Evidence | None = None) -> ir.Condition:
@@ -364,7 +364,7 @@ def places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
 
 
 @given(st.sampled_from(REQUESTS), st.data())
-def test_anything_anywhere_is_told(line: dict[str, Any], data: st.DataObject) -> None:
+def test_anything_anywhere_is_reported(line: dict[str, Any], data: st.DataObject) -> None:
     """A value replaced or removed: still a result or diagnostics, never a failure of ours."""
     changed = copy.deepcopy(line)
     *above, last = data.draw(st.sampled_from(places(line)[1:]))

@@ -362,7 +362,7 @@ HOSTILE = (
 
 @pytest.mark.parametrize("text", HOSTILE)
 def test_texts_stay_texts(text: str) -> None:
-    """Whatever an aspect, a scenario, a friend or a value says, the module is one that both locks let pass."""
+    """Whatever an aspect, a scenario, a friend or a value says, the module is one that output verification accepts."""
     tree = {
         "op": "AND",
         "args": [

@@ -178,7 +178,7 @@ def test_modules_are_the_same_every_time(tmp_path: Path) -> None:
 # --- diagnostics
 
 
-def test_all_problems_are_told_in_one_go(tmp_path: Path) -> None:
+def test_all_problems_are_reported_in_one_go(tmp_path: Path) -> None:
     """Every rule's problems come together, each at its place inside the file."""
     path = write_json(
         tmp_path / "rules.json",
@@ -196,8 +196,8 @@ def test_all_problems_are_told_in_one_go(tmp_path: Path) -> None:
     )
     found = formulaseed("check", path, "--reference", REFERENCE, "--format", "json")
     assert found.status == 1
-    told = [(d["code"], d["pointer"]) for d in json.loads(found.out)]
-    assert told == [
+    reported = [(d["code"], d["pointer"]) for d in json.loads(found.out)]
+    assert reported == [
         ("FS204", "/0/formula"), ("FS203", "/1/name"), ("FS102", "/2/formula"), ("FS501", "/3/formulas"), ("FS502", "/4"),
         ("FS301", "/5/formula"), ("FS503", "/6"), ("FS206", "/7/name"), ("FS503", "/8/formula"),
     ]  # fmt: skip
@@ -226,7 +226,7 @@ def test_the_format(document: Any, expected: list[str], tmp_path: Path) -> None:
 
 
 def test_where_the_reference_comes_from(tmp_path: Path) -> None:
-    """It lies beside the rules, or they name it, or it is given; a broken one is told instead of the rules."""
+    """It lies beside the rules, or they name it, or it is given; a broken one is reported instead of the rules."""
     rules = [{"name": "a", "formula": "ram_gb * 2"}]
     assert codes(write_json(tmp_path / "rules.json", rules), None) == ["FS204"]
     shutil.copy(REFERENCE, tmp_path / "formula_reference.json")
@@ -248,7 +248,7 @@ def test_strict_rules(tmp_path: Path) -> None:
 
 
 def test_fix_leaves_rules_alone(tmp_path: Path) -> None:
-    """--fix mends seeds and requests; a file of rules stays as it is."""
+    """--fix changes seeds and requests; a file of rules stays as it is."""
     path = write_json(tmp_path / "rules.json", [{"name": "a", "formula": "ram_gbs * 2"}])
     before = path.read_bytes()
     assert formulaseed("check", "--fix", path, "--reference", REFERENCE).status == 1

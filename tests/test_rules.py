@@ -1,4 +1,4 @@
-"""The pages that explain the codes: one for each, with an example that gives the code and a mended one that does not."""
+"""The pages that explain the codes: one for each, with an example that gives the code and a fixed one that does not."""
 
 from __future__ import annotations
 
@@ -56,13 +56,13 @@ def page(code: str) -> re.Match[str]:
 
 
 def instead(code: str) -> str:
-    """The mended seed of a page, which nothing follows."""
+    """The fixed seed of a page, which nothing follows."""
     found = _INSTEAD.fullmatch(page(code)["rest"])
     assert found, f"{code}.md: behind the example comes `## Instead` with a json or jsonl block, and nothing else"
     return found["seed"]
 
 
-def told(text: str, folder: Path, name: str = "seed.json") -> tuple[Diagnostic, ...]:
+def reported(text: str, folder: Path, name: str = "seed.json") -> tuple[Diagnostic, ...]:
     """The diagnostics of a seed, or of requests, that stand in a file."""
     path = folder / name
     path.write_text(text, encoding="utf-8")
@@ -106,7 +106,7 @@ def test_kind_of_example(code: str) -> None:
 @pytest.mark.parametrize("code", WITH_SEEDS)
 def test_example(code: str, tmp_path: Path) -> None:
     """The example gives the code, at a place in the file, and no error of another code beside it."""
-    diagnostics = told(page(code)["example"], tmp_path, file_of(code))
+    diagnostics = reported(page(code)["example"], tmp_path, file_of(code))
     assert code in {d.code for d in diagnostics}, render_text(diagnostics)
     assert errors(diagnostics) <= {code}, render_text(diagnostics)
     lines = page(code)["example"].splitlines()
@@ -117,15 +117,15 @@ def test_example(code: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("code", WITH_SEEDS)
 def test_instead(code: str, tmp_path: Path) -> None:
-    """Nothing is wrong with the mended seed, not even a warning, and it compiles; nor with mended requests."""
-    diagnostics = told(instead(code), tmp_path, file_of(code))
+    """Nothing is wrong with the fixed seed, not even a warning, and it compiles; nor with fixed requests."""
+    diagnostics = reported(instead(code), tmp_path, file_of(code))
     assert not diagnostics, render_text(diagnostics)
     assert code in OF_REQUESTS or compile_seed(json.loads(instead(code)), formatted=False)
 
 
 @pytest.mark.parametrize("code", WITH_SEEDS)
 def test_example_and_instead_are_one_seed(code: str) -> None:
-    """A reader can compare the two: most lines of the mended seed stand in the example too."""
+    """A reader can compare the two: most lines of the fixed seed stand in the example too."""
     before, after = (set(text.replace(" ", "").splitlines()) for text in (page(code)["example"], instead(code)))
     assert before != after
     assert len(before & after) >= len(after) / 2
@@ -138,18 +138,18 @@ def _not_utf8(folder: Path) -> tuple[Diagnostic, ...]:
 
 
 def _too_large(folder: Path) -> tuple[Diagnostic, ...]:
-    return told(json.dumps(tiny_seed()) + " " * limits.SEED_BYTES, folder)
+    return reported(json.dumps(tiny_seed()) + " " * limits.SEED_BYTES, folder)
 
 
 def _formula_too_large(folder: Path) -> tuple[Diagnostic, ...]:
     ladder = "".join(f"{i} if context.categories == 'c{i}' else " for i in range(200))
     step = {"name": "POINTS", "op": "expr", "expr": f"{ladder}0"}
-    return told(json.dumps(tiny_seed(compute=[step], output=["POINTS"])), folder)
+    return reported(json.dumps(tiny_seed(compute=[step], output=["POINTS"])), folder)
 
 
 def _too_many(folder: Path) -> tuple[Diagnostic, ...]:
     keywords = [f"wait {i} minutes" for i in range(limits.KEYWORDS + 1)]
-    return told(json.dumps(tiny_seed(filter={"keywords": keywords})), folder)
+    return reported(json.dumps(tiny_seed(filter={"keywords": keywords})), folder)
 
 
 def _no_module(folder: Path) -> tuple[Diagnostic, ...]:

@@ -35,7 +35,7 @@ def small_seed(**changes: object) -> dict[str, Any]:
 
 
 def log_of(*diagnostics: Diagnostic) -> Json:
-    """The log, held against the published schema and against what code scanning services ask for."""
+    """The log, checked against the published schema and against what code scanning services ask for."""
     log = json.loads(render_sarif(diagnostics, __version__))
     assert [error.message for error in VALIDATOR.iter_errors(log)] == []
     (run,) = log["runs"]
@@ -215,7 +215,7 @@ def test_fingerprints_survive_moved_lines(tmp_path: Path) -> None:
 
 
 def test_equal_problems_have_fingerprints_of_their_own() -> None:
-    """Two equal mistakes in one formula are two results; the same mistake in another file is told apart by its file."""
+    """Two equal mistakes in one formula are two results; the same mistake in another file is distinguished by its file."""
     source, other = Source("a.json", '["1/0 + 1/0"]'), Source("b.json", '["1/0"]')
     places = [Span(source, 2, 5, "/0"), Span(source, 8, 11, "/0"), Span(other, 2, 5, "/0")]
     results = results_of(*(Diagnostic("FS306", "error", "the divisor is 0", place, "h") for place in places))
@@ -226,7 +226,7 @@ def test_equal_problems_have_fingerprints_of_their_own() -> None:
 # --- fixes
 
 
-def test_fixes_mend_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_fixes_fix_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A fix names the text to replace and what to write: carried out, the problem is gone."""
     monkeypatch.chdir(tmp_path)
     path = write_json(Path("seed.json"), small_seed(compute=[{"name": "SCORE", "op": "count"}], output=["SCOER"]))

@@ -356,7 +356,7 @@ HELPS: dict[str, tuple[dict[str, Any], str, str]] = {
     "a step tested by reviews": (
         where(N={">": 2}),
         "FS205",
-        "test it in the rules of a `case`, or in the formula of an `expr`",
+        "test it in a `case` or an `expr`, or compare with it in the formula of a `sum`, such as `int(meta.stars > N)`",
     ),
     "a step with a sign": (
         {"name": "X", "op": "case", "source": "$N", "rules": [{"when": "> 3", "then": 1}, {"else": 0}]},
@@ -459,13 +459,13 @@ HELPS: dict[str, tuple[dict[str, Any], str, str]] = {
 
 
 @pytest.mark.parametrize("name", HELPS)
-def test_one_error_with_the_help_that_mends_it(name: str) -> None:
+def test_one_error_with_the_help_that_fixes_it(name: str) -> None:
     step, code, help = HELPS[name]
     (error,) = errors_of(seed_with(step, output=["X"]))
     assert (error.code, error.help) == (code, help)
 
 
-def test_the_keywords_of_the_other_shape() -> None:
+def test_keywords_of_the_other_version() -> None:
     (error,) = errors_of(seed_with(filter_keywords=["noise"]))
     assert (error.code, error.help) == ("FS511", 'write "filter": {"keywords": […]}')
 
@@ -628,7 +628,7 @@ def test_a_string_or_list_in_place_of_the_other() -> None:
 
 
 def test_a_long_text_is_not_repeated_in_full() -> None:
-    """What a message quotes is cut short where nobody would read it."""
+    """What a message quotes is cut short where no one would read it."""
     long = "N" * 100_000
     (error,) = errors_of(seed_with(output=[long]))
     assert error.message == f"no step is called `{'N' * 80}…`"

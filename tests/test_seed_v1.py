@@ -190,7 +190,7 @@ def test_a_formula_becomes_the_operation_that_says_it(formula: str) -> None:
     load_seed(migration.seed)
 
 
-def test_what_cannot_be_moved_is_told_and_nothing_is_written(tmp_path: Path) -> None:
+def test_what_cannot_be_moved_is_reported_and_nothing_is_written(tmp_path: Path) -> None:
     """An extreme over reviews compared with a step ends with status 1, its place and the condition; other seeds are written."""
     old = one_step("max((e['n'] for e in extractions if e['n'] > k), default=0)")
     old["compute_dag"].insert(0, {"name": "k", "formula": "len(extractions)"})
@@ -217,7 +217,7 @@ def test_what_cannot_be_moved_is_told_and_nothing_is_written(tmp_path: Path) -> 
 # --- like any other seed
 
 
-def test_parts_are_seen_by_nobody() -> None:
+def test_parts_are_not_visible() -> None:
     """A loop inside a formula is in no list of steps, no trace and no evidence, and its errors name the author's step."""
     seed = one_step("sum(1 / e['n'] for e in extractions) / len(extractions)")
     evaluator = load_evaluator(seed)
@@ -363,7 +363,7 @@ def damaged(draw: st.DrawFn) -> Json:
 
 @given(damaged())
 def test_damaged_seeds_give_diagnostics_alone(seed: Json) -> None:
-    """Damage of any kind is told; what passes compiles, and what migrates has no errors."""
+    """Damage of any kind is reported; what passes compiles, and what migrates has no errors."""
     found = assert_only_diagnostics(seed)
     if found.program is not None and not found.has_errors and "compute_dag" in seed and "compute" not in seed:
         compile_seed(seed, formatted=False)
@@ -390,8 +390,8 @@ def assert_only_diagnostics(seed: Json) -> SeedAnalysis:
     return found
 
 
-def test_what_is_certain_is_mended(tmp_path: Path) -> None:
-    """`check --fix` mends a field, a value, a step and a placeholder that are misspelt, and leaves the rest as it was."""
+def test_what_is_certain_is_fixed(tmp_path: Path) -> None:
+    """`check --fix` corrects a field, a value, a step and a placeholder that are misspelt, and leaves the rest as it was."""
     seed = one_step("sum(1 for e in extractions if e[\"kinds\"] == 'mild' or e['kind'] == 'severre') + teh_total")
     seed["compute_dag"].insert(0, {"name": "the_total", "formula": "len(extractions)"})
     path = write_json(tmp_path / "seed.json", {**seed, "extraction_prompt": "Read {review_texts}"})

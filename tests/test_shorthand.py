@@ -1,4 +1,4 @@
-"""The shorthand of requests: read, printed, held against structures; as the command, too."""
+"""The shorthand of requests: read, printed, checked against structures; as the command, too."""
 
 from __future__ import annotations
 
@@ -321,7 +321,7 @@ def test_what_is_read_from_garbage_is_printed_and_read_again(text: str) -> None:
     ],
 )
 def test_what_is_too_large_is_refused(text: str) -> None:
-    """Length, nesting and terms have limits, and are told as such."""
+    """Length, nesting and terms have limits, and are reported as such."""
     assert [found.code for found in reported(text)[1]] == ["FS823"]
 
 
@@ -380,7 +380,7 @@ def test_order_and_names_are_free(tree: Shorthand, random: Any) -> None:
 
 @given(SMALL_TREES, SMALL_TREES)
 def test_agreement_is_that_of_some_order(meant: Shorthand, said: Shorthand) -> None:
-    """Nothing is told exactly where one order of all arguments makes the two alike."""
+    """Nothing is reported exactly where one order of all arguments makes the two alike."""
     assert (disagreements(structure(meant), said) == []) == _alike(meant, said)
 
 
@@ -534,7 +534,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path, Path]:
 
 
 def test_shorthands_of_a_file_are_checked(files: tuple[Path, Path, Path]) -> None:
-    """Each that disagrees with its structure, or cannot be read, is told with its line; other errors are counted."""
+    """Each that disagrees with its structure, or cannot be read, is reported with its line; other errors are counted."""
     good, bad, other = files
     assert formulaseed("shorthand", "--check", good) == Outcome(0, f"{good}: no problems\n", "")
     found = formulaseed("shorthand", "--check", bad)
@@ -566,8 +566,8 @@ def test_a_file_whose_shorthands_disagree_is_compiled(files: tuple[Path, Path, P
     done = formulaseed("compile", files[1], "--stdout")
     assert done.status == 0
     assert done.err == f"{files[1]}: 2 warnings; see `formulaseed check {files[1]}`\n"
-    mended = [line | {"shorthand": "AND(quiet, books)"} for line in read_lines(files[1])]
-    sound = formulaseed("compile", write_lines(tmp_path / "bad.jsonl", *mended), "--stdout").out
+    fixed = [line | {"shorthand": "AND(quiet, books)"} for line in read_lines(files[1])]
+    sound = formulaseed("compile", write_lines(tmp_path / "bad.jsonl", *fixed), "--stdout").out
     assert [line for line in done.out.splitlines() if "SHA256" not in line and "Compiled" not in line] == [
         line for line in sound.splitlines() if "SHA256" not in line and "Compiled" not in line
     ]

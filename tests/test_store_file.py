@@ -131,8 +131,8 @@ def test_stores_of_the_first_release_are_known_by_their_tables(tmp_path: Path, v
     """They are read as they are, whatever their version, and marked when something is written."""
     path = first_release(tmp_path / "old.sqlite", version)
     before = snapshot(tmp_path)
-    told = formulaseed("store", "info", "--store", path, "--format", "json")
-    assert (told.status, json.loads(told.out)["version"], told.err) == (0, version, "")
+    reported = formulaseed("store", "info", "--store", path, "--format", "json")
+    assert (reported.status, json.loads(reported.out)["version"], reported.err) == (0, version, "")
     [line] = formulaseed("store", "export", "--store", path).results
     assert (line["key"], line["content"], line["tries"]) == ("k", {"mood": "good"}, 1)
     assert snapshot(tmp_path) == before
@@ -186,12 +186,12 @@ def test_a_store_that_a_run_writes_to_shows_what_it_has_written(tmp_path: Path) 
     filled(tmp_path / "s.sqlite")
     with Store(tmp_path / "s.sqlite") as running:
         running.put("new", MODEL, StoredAnswer({"mood": "bad"}, "", USAGE))
-        told = formulaseed("store", "export", "--store", tmp_path / "s.sqlite")
-        assert [line["key"] for line in told.results] == ["k0", "k1", "new"]
+        reported = formulaseed("store", "export", "--store", tmp_path / "s.sqlite")
+        assert [line["key"] for line in reported.results] == ["k0", "k1", "new"]
 
 
 def test_a_store_that_is_rewritten_while_it_is_read_is_said_to_be(tmp_path: Path) -> None:
-    """What was read may be half old and half new: whoever reads on or ends is told; reading it again is right."""
+    """What was read may be half old and half new: whoever reads on or ends is notified; reading it again is right."""
     path = filled(tmp_path / "s.sqlite")
     reading, ending = Store(path, read_only=True), Store(path, read_only=True)
     filled(path, 400)

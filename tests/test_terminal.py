@@ -156,8 +156,8 @@ def test_names_that_are_no_unicode_are_shown_and_written_as_escapes(tmp_path: Pa
     """On people's output, and in JSON, which has an escape for half a character; nothing ends in a traceback."""
     name = os.fsdecode(b"caf\xe9.json")
     write_json(tmp_path / name, tiny_seed(output=["NONE"]))
-    told = formulaseed("check", name, cwd=tmp_path)
-    assert (told.status, told.out.count(r"caf\udce9.json")) == (1, 3)
+    reported = formulaseed("check", name, cwd=tmp_path)
+    assert (reported.status, reported.out.count(r"caf\udce9.json")) == (1, 3)
     listed = json.loads(formulaseed("check", name, "--format", "json", cwd=tmp_path).out)
     assert {one["file"] for one in listed} == {name}
     assert formulaseed("check", name, "--format", "sarif", cwd=tmp_path).status == 1
@@ -228,9 +228,9 @@ def test_a_table_of_requests_shows_names_as_they_are(monkeypatch: pytest.MonkeyP
     """The same for the report of `validate`, also where it is a table."""
     shown = io.StringIO()
     monkeypatch.setattr(requests, "is_terminal", lambda _: True)
-    told = requests.ReportedRequest("R1", "ok", f"[/x] {EVIL}", EVIL, (EVIL,))
+    listed = requests.ReportedRequest("R1", "ok", f"[/x] {EVIL}", EVIL, (EVIL,))
     with redirect_stderr(shown):
-        requests.print_group(EVIL, [told], on_error=True)
+        requests.print_group(EVIL, [listed], on_error=True)
     assert is_tame(shown.getvalue()), shown.getvalue()
 
 

@@ -181,7 +181,7 @@ def test_judgements_are_asked_in_place_of_the_text() -> None:
 
 
 def test_review_text_in_a_circle() -> None:
-    """Only the circle's reviews count; without reviews it is not satisfied, since nobody of the circle has said it."""
+    """Only the circle's reviews count; without reviews it is not satisfied, since no one of the circle has said it."""
     near = Background(friends=FRIENDS)
     circle = ir.SocialFilter(("Ana",), 1)
     assert of_reviews(text("tea", circle=circle), review("1", "tea", name="Ben"), background=near) == 1

@@ -19,8 +19,9 @@ import pytest
 from formulaseed.ir.text import step_text
 from formulaseed.kinds import SEED
 from formulaseed.loading import FormulaSeed, analyse, compile_seed
-from formulaseed.testing.formulas import SHORT_STRINGS, STRINGS, FormulaWriter, Piece, Variable, integers, numbers
+from formulaseed.testing.formulas import SHORT_STRINGS, STRINGS, Piece, Variable, integers, numbers
 from formulaseed.testing.random_seeds import ConditionWriter
+from guarded_formulas import GuardedWriter
 from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 from third_evaluator import tree
@@ -44,7 +45,7 @@ def wanted(number: int) -> float:
     return number * _EXAMPLES / 100
 
 
-class Writer(FormulaWriter):
+class Writer(GuardedWriter):
     """Writes deep formulas that stay readable: some branches end early."""
 
     def form(self, forms: Any, depth: int) -> Piece:
@@ -237,7 +238,7 @@ _FORMS = [
 ]  # fmt: skip
 
 
-def test_the_first_fault_is_told() -> None:
+def test_the_first_fault_is_reported() -> None:
     """Of operands that fail in different ways the one that Python comes to first, whichever they are."""
     formulas = [form.format(*faults) for form in _FORMS for faults in permutations(_FAULTS, form.count("{}"))]
     steps = [

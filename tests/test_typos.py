@@ -251,7 +251,7 @@ def test_rows_and_contexts_under_another_name_are_bad_lines(tmp_path: Path) -> N
 
 
 def test_restaurants_of_a_file_of_their_own_have_no_reviews(tmp_path: Path) -> None:
-    """With `--reviews` beside them, the restaurants' lines need none; a restaurant that nobody reviewed has none."""
+    """With `--reviews` beside them, the restaurants' lines need none; a restaurant without reviews has none."""
     seed = write_json(
         tmp_path / "seed.json", without(SEED, "context", compute=[{"name": "N", "op": "count"}], output=["N"])
     )
@@ -267,7 +267,7 @@ def test_recorded_extractions_are_no_different(tmp_path: Path) -> None:
     """`field` for `fields` and a typo of a field make the line unusable; other fields do with `--strict`."""
     seed = write_json(tmp_path / "seed.json", SEED)
     contexts = write_lines(tmp_path / "contexts.jsonl", {"business_id": "a", "reviews": [REVIEW]})
-    for line, strict, told in (
+    for line, strict, reported in (
         (
             {"fields": without(VALUES, "kind", Kind="cafe")},
             False,
@@ -280,9 +280,9 @@ def test_recorded_extractions_are_no_different(tmp_path: Path) -> None:
         lines = write_lines(tmp_path / "recorded.jsonl", {"business_id": "a", "review_id": "r1", **line})
         options = ["--extractor", "recorded", "--extractions", lines, *(["--strict"] if strict else [])]
         done = formulaseed("run", seed, "--contexts", contexts, *options)
-        assert done.status == (3 if told else 0)
-        assert told in done.err
-        assert ("1 restaurant, 1 failed; 1 line unreadable; " in done.err) is bool(told)
+        assert done.status == (3 if reported else 0)
+        assert reported in done.err
+        assert ("1 restaurant, 1 failed; 1 line unreadable; " in done.err) is bool(reported)
 
 
 def test_the_examples_hold_to_their_seed() -> None:

@@ -144,13 +144,13 @@ def test_reasons(files: tuple[Path, Path]) -> None:
     lines = [line.strip() for line in validated(files).out.splitlines()]
     assert lines[0] == "G01 Simple AND: 1 of 6 ok"
     assert lines[-1] == "6 requests, 3 restaurants, 0 reviews: 1 ok, 1 multi_match, 1 no_match, 3 gold_not_match"
-    told = {line.split()[0]: [] for line in lines if line.startswith("R0")}
+    reported = {line.split()[0]: [] for line in lines if line.startswith("R0")}
     for line in lines[1:-2]:
         if line.startswith("R0"):
-            current = told[line.split()[0]]
+            current = reported[line.split()[0]]
         else:
             current.append(line)
-    assert told == {
+    assert reported == {
         "R01": [],
         "R02": ["matches too: The Bee (bee)"],
         "R03": [
@@ -188,7 +188,7 @@ def on_terminal(*arguments: object, **environment: str) -> str:
     with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=its, stderr=its, env=env):
         os.close(its)
         written = b""
-        with contextlib.suppress(OSError):  # which says on Linux that nobody writes there any more
+        with contextlib.suppress(OSError):  # which says on Linux that there is no writer any more
             while chunk := os.read(ours, 65536):
                 written += chunk
     os.close(ours)
@@ -217,13 +217,13 @@ def test_tables_on_a_terminal(files: tuple[Path, Path]) -> None:
     assert [click.unstyle(line) for line in dumb.splitlines()] == validated(files).out.splitlines()
 
 
-def test_suggestions_mend(files: tuple[Path, Path], tmp_path: Path) -> None:
+def test_suggestions_fix(files: tuple[Path, Path], tmp_path: Path) -> None:
     """What is proposed for a request makes it ok: a condition more, one less, or one in place of another."""
     done = validated(files, "--suggest")
     proposed = [line.split("suggestion: ")[1] for line in done.out.splitlines() if "suggestion" in line]
     assert proposed == ["add `dogs`", "leave out `wifi`", "replace `tv` by `kids`"]
-    mended = [request("R02", "ant", TV, WIFI, DOGS), request("R04", "cow", KIDS), request("R06", "cow", KIDS)]
-    again = validated((write_lines(tmp_path / "mended.jsonl", *mended), files[1]))
+    fixed = [request("R02", "ant", TV, WIFI, DOGS), request("R04", "cow", KIDS), request("R06", "cow", KIDS)]
+    again = validated((write_lines(tmp_path / "fixed.jsonl", *fixed), files[1]))
     assert again.status == 0, again.out
 
 
@@ -392,7 +392,7 @@ def test_a_file_of_invalid_requests(files: tuple[Path, Path]) -> None:
 
 
 def test_groups_of_invalid_requests_are_chosen_too(mixed: tuple[Path, Path]) -> None:
-    """One of another group is left out; one whose group nobody knows could be of any, and is listed."""
+    """One of another group is left out; one of an unknown group could be of any, and is listed."""
     done = validated(mixed, "--group", "G02", "--out", "-")
     assert done.status == 1
     assert [(line["request_id"], line["status"]) for line in done.results] == [
@@ -427,7 +427,7 @@ def test_a_shorthand_that_disagrees_is_a_warning(files: tuple[Path, Path]) -> No
     assert done.err == f"{files[0]}: 5 warnings; see `formulaseed check {files[0]}`\n{before.err}"
 
 
-def test_a_path_that_nobody_has_is_told(files: tuple[Path, Path]) -> None:
+def test_a_path_without_values_is_reported(files: tuple[Path, Path]) -> None:
     """An attribute that no restaurant has was probably misspelt: the near one is named."""
     write_lines(files[0], request("R01", "ant", attribute("WiFY", "True")))
     assert "note: no restaurant has `attributes.WiFY`; did you mean `WiFi`?" in validated(files).err
@@ -473,16 +473,16 @@ BAD_REVIEW = {"review_id": "v1", "business_id": "ant", "text": "tea", "stars": "
 def test_bad_lines_are_listed(
     option: str, lines: list[Any], reason: str, files: tuple[Path, Path], tmp_path: Path
 ) -> None:
-    """A line that cannot be used is told with its place and reason; the rest is written, and the exit status is 3."""
+    """A line that cannot be used is reported with its place and reason; the rest is written, and the exit status is 3."""
     path = write_lines(tmp_path / "given.jsonl", *lines)
     arguments = [path if option == "--restaurants" else files[1]]
     arguments += [option, path] if option != "--restaurants" else []
     done = formulaseed("validate", files[0], "--restaurants", *arguments, "--out", "-")
     assert done.status == 3
     assert len(done.results) == len(LINES)
-    told = next(line for line in done.err.splitlines() if line.startswith("failed: "))
-    assert str(path) in told
-    assert reason in told
+    reported = next(line for line in done.err.splitlines() if line.startswith("failed: "))
+    assert str(path) in reported
+    assert reason in reported
 
 
 def test_a_restaurant_with_a_bad_review_is_left_out(files: tuple[Path, Path], tmp_path: Path) -> None:
@@ -517,7 +517,7 @@ def test_a_bad_social_graph_is_refused(content: str, reason: str, files: tuple[P
 
 @pytest.mark.parametrize("option", ["--restaurants", "--reviews", "--judgements", "--social"])
 def test_a_file_that_is_not_there(option: str, files: tuple[Path, Path], tmp_path: Path) -> None:
-    """Wrong usage, told in one line."""
+    """Wrong usage, reported in one line."""
     done = validated(files, option, tmp_path / "nowhere.jsonl")
     assert (done.status, done.out) == (2, "")
     assert "cannot read" in done.err

@@ -292,9 +292,9 @@ class Restaurant:
                     value = float(value)
                 results[step["name"]] = self.shared[step["name"]] = value
             except Fault as fault:
-                results[step["name"]] = told = Fault(fault.kind, step["name"])
+                results[step["name"]] = reported = Fault(fault.kind, step["name"])
                 if not apart:
-                    raise told from None
+                    raise reported from None
         return results
 
     def _names(self, row: Json) -> dict[str, Any]:
@@ -304,6 +304,8 @@ class Restaurant:
         return names
 
     def _filter(self, step: Json, names: Names) -> bool:
+        if "expr" in step:
+            return bool(value(tree(step["expr"]), names))
         spaces = [(space, f"{space}.") for space in ("extraction", "meta", "context")]
         return all(
             self._hold({f"{prefix}{key}": test for key, test in step.get(space, {}).items()}, names)
@@ -428,5 +430,5 @@ def _read(given: Any, declared: str) -> Any:
 def _dated(meta: Json) -> Json:
     """The year and the month of a date, where they are not given themselves."""
     parts = (meta.get("date") or "").split("-")
-    told = {"year": int(parts[0]), "month": int(parts[1])} if len(parts) == 3 else {}
-    return {**told, **{name: found for name, found in meta.items() if found is not None}}
+    reported = {"year": int(parts[0]), "month": int(parts[1])} if len(parts) == 3 else {}
+    return {**reported, **{name: found for name, found in meta.items() if found is not None}}

@@ -11,7 +11,6 @@ from typing import Any
 from formulaseed import limits
 from formulaseed.data.documents import Document
 from formulaseed.diagnostics.catalogue import reading as catalogue
-from formulaseed.diagnostics.catalogue import reference as messages
 from formulaseed.diagnostics.model import Problems
 from formulaseed.errors import SeedError, UnreadableError
 from formulaseed.ir import nodes
@@ -99,7 +98,7 @@ def _reference_of(document: Document, given: ReferenceLike | None, problems: Pro
         try:
             return load_reference(folder / named.value)
         except UnreadableError as error:
-            problems.report(messages.unreadable_reference(named.span, error.message))
+            problems.report(catalogue.unreadable_reference(named.span, error.message))
             return Reference((), is_complete=False)
     beside = folder / REFERENCE_FILE
     return load_reference(beside) if document.path is not None and beside.is_file() else restaurant_reference()

@@ -19,7 +19,7 @@ from formulaseed import limits
 from formulaseed.backends.base import TARGETS, Unit, backend
 from formulaseed.data.documents import Document, refused_module, report_internal_error, shown_path
 from formulaseed.diagnostics.model import Diagnostic, Problems, strictly
-from formulaseed.diagnostics.suggestions import comparison_budget, did_you_mean
+from formulaseed.diagnostics.suggestions import COMPARED_LETTERS, did_you_mean
 from formulaseed.errors import FormulaSeedError, SeedError
 from formulaseed.ir import nodes
 from formulaseed.kinds import Checked, Kind, Parsed, document_name
@@ -84,7 +84,7 @@ def run(kind: Kind[Parsed, Checked], document: Document, problems: Problems) -> 
     """Run the phases of a document that has been read; every problem is in the result's diagnostics."""
     parsed = checked = None
     try:
-        with comparison_budget(limits.SUGGESTION_LETTERS):
+        with COMPARED_LETTERS.of(limits.SUGGESTION_LETTERS):
             parsed = kind.parse(document, problems)
             checked = kind.check(document, parsed, problems) if parsed is not None else None
         kind.lint(parsed, checked, problems)

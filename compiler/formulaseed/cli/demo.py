@@ -12,7 +12,6 @@ from formulaseed.cli.output import reported, say, show
 from formulaseed.data.jsonl import read_contexts, read_lines
 from formulaseed.data.records import RestaurantRecord
 from formulaseed.data.results import Result
-from formulaseed.diagnostics.model import one_line
 from formulaseed.diagnostics.render import summary
 from formulaseed.extract.base import fields_of
 from formulaseed.extract.recorded import RecordedExtractor
@@ -21,6 +20,7 @@ from formulaseed.resources import resource_folder
 from formulaseed.runtime.evaluator import Evaluator
 from formulaseed.runtime.loading import module_from_source
 from formulaseed.runtime.running import RunOptions, run
+from formulaseed.source.text import one_line
 
 _VERDICT, _SCORE = "VERDICT", "FINAL_RISK_SCORE"
 _WHY = ("N_TOTAL_INCIDENTS", "TRUST_SCORE", "INCIDENT_IMPACT", "TRUST_IMPACT", "CUISINE_IMPACT", "POSITIVE_CREDIT")

@@ -83,7 +83,7 @@ def read_text(source: Source, path: Path | None, problems: Problems) -> Document
 def report_internal_error(error: Exception, document: Document, problems: Problems) -> None:
     """Report a bug of ours, so that it neither looks like a fault of the file nor ends in a traceback."""
     _trace(error)
-    problems.report(catalogue.internal_error(document.source, error))
+    problems.report(catalogue.internal_error(document.source, catalogue.failure_of(error)))
 
 
 def refused_module(source: Source, what: str, found: Exception | str) -> SeedError:
@@ -94,7 +94,7 @@ def refused_module(source: Source, what: str, found: Exception | str) -> SeedErr
     if isinstance(found, Exception):
         _trace(found)
         found = catalogue.failure_of(found)
-    return SeedError([catalogue.module_refused(source, what, found)])
+    return SeedError([catalogue.internal_error(source, catalogue.refusal_of(what, found))])
 
 
 def _trace(error: Exception) -> None:

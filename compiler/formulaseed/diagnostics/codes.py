@@ -8,6 +8,8 @@ from functools import cache
 from pathlib import Path
 from typing import Literal
 
+from formulaseed.source.text import one_line
+
 Severity = Literal["error", "warning"]
 
 
@@ -18,119 +20,69 @@ class Code:
     severity: Severity = "error"
 
 
-_TABLE = (
+_ERRORS = {
     # FS0: reading the file
-    Code("FS001", "invalid-json"),
-    Code("FS002", "invalid-utf8"),
-    Code("FS003", "file-too-large"),
-    Code("FS004", "nesting-too-deep"),
-    Code("FS005", "duplicate-key"),
-    Code("FS006", "number-out-of-range"),
-    Code("FS007", "invalid-character"),
-    Code("FS008", "not-a-seed"),
+    "FS001": "invalid-json", "FS002": "invalid-utf8", "FS003": "file-too-large", "FS004": "nesting-too-deep",
+    "FS005": "duplicate-key", "FS006": "number-out-of-range", "FS007": "invalid-character", "FS008": "not-a-seed",
     # FS1: the syntax of formulas
-    Code("FS101", "invalid-formula"),
-    Code("FS102", "incomplete-formula"),
-    Code("FS103", "unsupported-syntax"),
-    Code("FS104", "formula-too-large"),
+    "FS101": "invalid-formula", "FS102": "incomplete-formula", "FS103": "unsupported-syntax",
+    "FS104": "formula-too-large",
     # FS2: names and order
-    Code("FS201", "unknown-name"),
-    Code("FS202", "used-before-definition"),
-    Code("FS203", "duplicate-name"),
-    Code("FS204", "unknown-field"),
-    Code("FS205", "misused-filter"),
-    Code("FS206", "invalid-name"),
-    Code("FS207", "unknown-function"),
+    "FS201": "unknown-name", "FS202": "used-before-definition", "FS203": "duplicate-name", "FS204": "unknown-field",
+    "FS205": "misused-filter", "FS206": "invalid-name", "FS207": "unknown-function",
     # FS3: types and nulls
-    Code("FS301", "type-mismatch"),
-    Code("FS302", "unknown-enum-value"),
-    Code("FS303", "wrong-arguments"),
-    Code("FS304", "non-boolean-condition"),
-    Code("FS305", "possibly-null", "warning"),
-    Code("FS306", "always-fails"),
+    "FS301": "type-mismatch", "FS302": "unknown-enum-value", "FS303": "wrong-arguments",
+    "FS304": "non-boolean-condition", "FS306": "always-fails",
     # FS4: per review or per restaurant
-    Code("FS401", "review-value-outside-aggregate"),
+    "FS401": "review-value-outside-aggregate",
     # FS5: the rules of a seed
-    Code("FS501", "unknown-key"),
-    Code("FS502", "missing-key"),
-    Code("FS503", "wrong-json-type"),
-    Code("FS504", "unknown-operation"),
-    Code("FS505", "unknown-operator"),
-    Code("FS506", "case-without-else"),
-    Code("FS507", "missing-default"),
-    Code("FS508", "invalid-table"),
-    Code("FS509", "invalid-value"),
-    Code("FS510", "limit-exceeded"),
-    Code("FS511", "conflicting-keys"),
-    Code("FS512", "invalid-suppression"),
-    # FS6: likely mistakes
-    Code("FS601", "lookup-without-default", "warning"),
-    Code("FS602", "unused-step", "warning"),
-    Code("FS603", "constant-comparison", "warning"),
-    Code("FS604", "possible-division-by-zero", "warning"),
-    Code("FS605", "possible-domain-error", "warning"),
-    Code("FS606", "possible-overflow", "warning"),
-    Code("FS607", "unreachable-rule", "warning"),
-    Code("FS608", "constant-result", "warning"),
-    Code("FS609", "missing-bound", "warning"),
-    Code("FS610", "constant-filter", "warning"),
-    Code("FS611", "unused-input", "warning"),
-    Code("FS612", "unused-enum-value", "warning"),
-    Code("FS613", "hard-coded-year", "warning"),
-    Code("FS614", "keyword-inside-word", "warning"),
-    Code("FS615", "keyword-misses-inflection", "warning"),
-    Code("FS616", "keyword-never-matches", "warning"),
-    Code("FS617", "redundant-keyword", "warning"),
-    Code("FS618", "overlapping-lookup-keys", "warning"),
-    Code("FS619", "redundant-lookup-entry", "warning"),
-    Code("FS620", "unused-suppression", "warning"),
-    Code("FS621", "constant-aggregate", "warning"),
+    "FS501": "unknown-key", "FS502": "missing-key", "FS503": "wrong-json-type", "FS504": "unknown-operation",
+    "FS505": "unknown-operator", "FS506": "case-without-else", "FS507": "missing-default", "FS508": "invalid-table",
+    "FS509": "invalid-value", "FS510": "limit-exceeded", "FS511": "conflicting-keys", "FS512": "invalid-suppression",
     # FS7: modules
-    Code("FS701", "modified-module"),
-    # FS8: requests
-    Code("FS811", "invalid-request-id"),
-    Code("FS812", "id-group-mismatch", "warning"),
-    Code("FS813", "group-structure-mismatch", "warning"),
-    Code("FS814", "shorthand-mismatch", "warning"),
-    Code("FS815", "empty-string"),
-    Code("FS816", "restatement-mismatch", "warning"),
-    Code("FS817", "unused-key", "warning"),
-    # FS8: the patterns of requests
-    Code("FS801", "invalid-pattern"),
-    Code("FS802", "unsupported-pattern"),
-    Code("FS803", "pattern-too-slow"),
-    Code("FS804", "pattern-too-large"),
-    # FS82: the shorthand of requests; its commands take these for errors
-    Code("FS821", "invalid-shorthand", "warning"),
-    Code("FS822", "unknown-shorthand-operator", "warning"),
-    Code("FS823", "shorthand-too-large", "warning"),
+    "FS701": "modified-module",
+    # FS8: requests, and their patterns (FS80)
+    "FS801": "invalid-pattern", "FS802": "unsupported-pattern", "FS803": "pattern-too-slow",
+    "FS804": "pattern-too-large", "FS811": "invalid-request-id", "FS815": "empty-string",
     # FS9: a bug of ours
-    Code("FS901", "internal-error"),
-)
+    "FS901": "internal-error",
+}  # fmt: skip
+_WARNINGS = {
+    # FS3: types and nulls
+    "FS305": "possibly-null",
+    # FS6: likely mistakes
+    "FS601": "lookup-without-default", "FS602": "unused-step", "FS603": "constant-comparison",
+    "FS604": "possible-division-by-zero", "FS605": "possible-domain-error", "FS606": "possible-overflow",
+    "FS607": "unreachable-rule", "FS608": "constant-result", "FS609": "missing-bound", "FS610": "constant-filter",
+    "FS611": "unused-input", "FS612": "unused-enum-value", "FS613": "hard-coded-year", "FS614": "keyword-inside-word",
+    "FS615": "keyword-misses-inflection", "FS616": "keyword-never-matches", "FS617": "redundant-keyword",
+    "FS618": "overlapping-lookup-keys", "FS619": "redundant-lookup-entry", "FS620": "unused-suppression",
+    "FS621": "constant-aggregate",
+    # FS8: requests, and their shorthands (FS82), whose commands take these for errors
+    "FS812": "id-group-mismatch", "FS813": "group-structure-mismatch", "FS814": "shorthand-mismatch",
+    "FS816": "restatement-mismatch", "FS817": "unused-key", "FS821": "invalid-shorthand",
+    "FS822": "unknown-shorthand-operator", "FS823": "shorthand-too-large",
+}  # fmt: skip
 
-CODES: dict[str, Code] = {entry.code: entry for entry in _TABLE}
+CODES = {code: Code(code, name) for code, name in _ERRORS.items()}
+CODES |= {code: Code(code, name, "warning") for code, name in _WARNINGS.items()}
+CODES = dict(sorted(CODES.items()))
 
-SEED_WARNINGS: tuple[str, ...] = tuple(
-    entry.code for entry in _TABLE if entry.severity == "warning" and not entry.code.startswith("FS8")
-)
+SEED_WARNINGS = tuple(code for code in sorted(_WARNINGS) if not code.startswith("FS8"))
 """The warnings that a seed can raise and suppress; those of requests are not among them."""
-
-_PAGES = Path(__file__).parent / "pages"
 
 
 @cache
 def page(code: str) -> str:
     """Return the page of a code, in Markdown: a heading, a paragraph, an example, what to write instead."""
-    return (_PAGES / f"{code}.md").read_text(encoding="utf-8")
+    return (Path(__file__).parent / "pages" / f"{code}.md").read_text(encoding="utf-8")
 
 
 def explanation(code: str) -> str:
     """Return the paragraph of a page, on one line."""
-    _, text, *_ = page(code).split("\n\n")
-    return " ".join(text.split())
+    return one_line(page(code).split("\n\n")[1])
 
 
 def headline(code: str) -> str:
     """Return the first sentence of that paragraph."""
-    first, *_ = re.split(r"(?<=[.!?]) ", explanation(code))
-    return first
+    return re.split(r"(?<=[.!?]) ", explanation(code))[0]

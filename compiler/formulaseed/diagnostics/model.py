@@ -5,8 +5,9 @@ In: a code, a span, a message, a help. Out: an object that `render` turns into t
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any, Literal
 
 from formulaseed import limits
@@ -68,6 +69,11 @@ class Diagnostic:
         return self.span.pointer
 
     @property
+    def place(self) -> dict[str, int]:
+        """Return `line`, `column`, `end_line` and `end_column` in the file."""
+        return {key: getattr(self, key) for key in ("line", "column", "end_line", "end_column")}
+
+    @property
     def line(self) -> int:
         return self.span.source.position(self.span.start)[0]
 
@@ -90,24 +96,11 @@ class Diagnostic:
 
     def to_json(self) -> JsonDict:
         """Return the fields that `--format json` prints."""
-        place = {
-            "line": self.line,
-            "column": self.column,
-            "end_line": self.end_line,
-            "end_column": self.end_column,
-        }
-        found: JsonDict = {
-            "code": self.code,
-            "severity": self.severity,
-            "message": self.message,
-            "file": self.file,
-            "pointer": self.pointer,
-            **place,
-            "help": self.help,
-        }
+        found: JsonDict = {key: getattr(self, key) for key in ("code", "severity", "message", "file", "pointer")}
+        found |= {**self.place, "help": self.help}
         if self.suggestion is not None:
             replacement, applicability = self.suggestion.replacement, self.suggestion.applicability
-            found["suggestion"] = {"span": place, "replacement": replacement, "applicability": applicability}
+            found["suggestion"] = {"span": self.place, "replacement": replacement, "applicability": applicability}
         return found
 
 
@@ -130,11 +123,6 @@ def number_of(count: int, what: str) -> str:
     return f"{count:,} {what}{'' if count == 1 else 's'}"
 
 
-def one_line(text: str) -> str:
-    """Return the text with each run of white space as one space."""
-    return " ".join(text.split())
-
-
 def printable(text: str) -> str:
     """Return the text on one line, with characters that a terminal acts on or hides escaped."""
     if text.isprintable():
@@ -150,17 +138,14 @@ class Problems:
 
     def __init__(self) -> None:
         self._found: dict[Diagnostic, None] = {}
-        self._beyond: dict[Severity, list[Span]] = {}
-
-    def add(self, code: str, span: Span, message: str, help: Help) -> None:
-        self.report(diagnostic(code, span, message, help))
+        self._beyond: list[Diagnostic] = []
 
     def report(self, found: Diagnostic) -> None:
         """Add one problem, unless it has been reported before."""
         if len(self._found) < limits.DIAGNOSTICS:
             self._found[found] = None
         else:
-            self._beyond.setdefault(found.severity, []).append(found.span)
+            self._beyond.append(found)
 
     def discard(self, found: Iterable[Diagnostic]) -> None:
         for diagnostic in found:
@@ -168,24 +153,20 @@ class Problems:
 
     def extend(self, other: Problems) -> None:
         """Add what another one has collected, up to the same limit."""
-        for found in other._found:
+        for found in chain(other._found, other._beyond):
             self.report(found)
-        for severity, spans in other._beyond.items():
-            self._beyond.setdefault(severity, []).extend(spans)
 
     @property
     def has_errors(self) -> bool:
-        return "error" in self._beyond or any(d.severity == "error" for d in self._found)
+        return any(d.severity == "error" for d in chain(self._found, self._beyond))
 
     def sorted(self) -> tuple[Diagnostic, ...]:
-        return (*sorted(self._found, key=lambda d: (d.span.start, d.span.end, d.code)), *self._others())
-
-    def _others(self) -> Iterator[Diagnostic]:
-        """Return what is reported in place of those over the limit."""
-        number = sum(map(len, self._beyond.values()))
-        for severity, spans in sorted(self._beyond.items())[:1]:  # errors before warnings
-            message = f"{number_of(number, 'more problem')} after the first {limits.DIAGNOSTICS:,}"
-            yield Diagnostic("FS510", severity, message, min(spans, key=lambda span: span.start), "fix those first")
+        found = sorted(self._found, key=lambda d: (d.span.start, d.span.end, d.code))
+        if self._beyond:  # one in their place; errors before warnings
+            first = min(self._beyond, key=lambda d: (d.severity, d.span.start))
+            message = f"{number_of(len(self._beyond), 'more problem')} after the first {limits.DIAGNOSTICS:,}"
+            found.append(Diagnostic("FS510", first.severity, message, first.span, "fix those first"))
+        return tuple(found)
 
 
 def _readable(text: str) -> str:

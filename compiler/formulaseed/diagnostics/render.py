@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 
 from formulaseed.diagnostics.model import Diagnostic, number_of, printable
 
@@ -22,12 +24,8 @@ def render_json(diagnostics: Iterable[Diagnostic]) -> str:
 
 def summary(diagnostics: Sequence[Diagnostic]) -> str:
     """Return `2 errors, 1 warning`, or an empty string if there are none."""
-    parts = []
-    for severity in ("error", "warning"):
-        number = sum(1 for d in diagnostics if d.severity == severity)
-        if number:
-            parts.append(number_of(number, severity))
-    return ", ".join(parts)
+    numbers = Counter(d.severity for d in diagnostics)
+    return ", ".join(number_of(number, severity) for severity, number in sorted(numbers.items()))
 
 
 def _draw(d: Diagnostic) -> str:
@@ -50,11 +48,8 @@ def _excerpt(d: Diagnostic) -> tuple[str, int, int]:
     end = d.end_column - 1 if d.end_line == d.line else len(line)
     first = 0 if len(line) <= _WIDTH else max(0, min(start - 30, len(line) - _WIDTH))
     last = min(len(line), first + _WIDTH)
-    shown = (
-        printable(line[first:start]),
-        printable(line[start : min(end, last)]),
-        printable(line[min(end, last) : last]),
-    )
+    edges = (first, start, min(end, last), last)
+    shown = [printable(line[a:b]) for a, b in pairwise(edges)]
     head = "…" if first else ""
     tail = "…" if last < len(line) else ""
     return f"{head}{''.join(shown)}{tail}", len(head) + _columns(shown[0]), max(1, _columns(shown[1]))

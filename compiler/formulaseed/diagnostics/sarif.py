@@ -18,7 +18,6 @@ from urllib.parse import quote
 
 from formulaseed.diagnostics.codes import CODES, explanation, headline, page
 from formulaseed.diagnostics.model import Diagnostic
-from formulaseed.source.text import Span
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 FINGERPRINT = "formulaseed/v1"
@@ -71,7 +70,7 @@ def _message(text: str) -> _Json:
 
 
 def _location(d: Diagnostic) -> _Json:
-    location: _Json = {"physicalLocation": {"artifactLocation": _artifact(d.file), "region": _region(d.span)}}
+    location: _Json = {"physicalLocation": {"artifactLocation": _artifact(d.file), "region": _region(d)}}
     return location | ({"logicalLocations": [{"fullyQualifiedName": d.pointer}]} if d.pointer else {})
 
 
@@ -83,17 +82,14 @@ def _artifact(name: str) -> _Json:
     return {"uri": quote(os.fsencode(path.as_posix())), "uriBaseId": "%SRCROOT%"}
 
 
-def _region(span: Span) -> dict[str, int]:
-    line, column = span.source.position(span.start)
-    end_line, end_column = span.source.position(span.end)
-    return {"startLine": line, "startColumn": column, "endLine": end_line, "endColumn": end_column}
+def _region(d: Diagnostic) -> dict[str, int]:
+    return dict(zip(("startLine", "startColumn", "endLine", "endColumn"), d.place.values(), strict=True))
 
 
 def _fingerprint(d: Diagnostic, seen: Counter[str]) -> str:
     """Return a hash that does not depend on the line; equal problems of one value are numbered."""
-    problem = hashlib.sha256("\0".join((d.code, d.pointer, d.message)).encode("utf-8", "surrogatepass")).hexdigest()[
-        :32
-    ]
+    what = "\0".join((d.code, d.pointer, d.message)).encode("utf-8", "surrogatepass")
+    problem = hashlib.sha256(what).hexdigest()[:32]
     key = f"{d.file}\0{problem}"
     seen[key] += 1
     return f"{problem}:{seen[key]}"
@@ -101,6 +97,6 @@ def _fingerprint(d: Diagnostic, seen: Counter[str]) -> str:
 
 def _fix(d: Diagnostic) -> _Json:
     assert d.suggestion is not None
-    replacement = {"deletedRegion": _region(d.span), "insertedContent": {"text": d.suggestion.replacement}}
+    replacement = {"deletedRegion": _region(d), "insertedContent": {"text": d.suggestion.replacement}}
     change = {"artifactLocation": _artifact(d.file), "replacements": [replacement]}
     return {"description": _message(d.help), "artifactChanges": [change]}

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Iterable, Sequence
 from itertools import chain
 
 from formulaseed import limits
@@ -23,30 +21,11 @@ _OPPOSITES = (
 _JOIN = re.compile(r"(?<=[^\W_])[-_ ]+(?=[^\W_])")
 """What separates two words; at an end a sign is a part of the name, as in `-1` and `A-`."""
 
-_left: ContextVar[list[int] | None] = ContextVar("_left", default=None)
-"""How many letters may still be compared; None if there is no limit."""
+COMPARED_LETTERS = limits.Budget("compared letters")
+"""How many letters of names are compared for a file: comparing is slow, and a file can have thousands of unknown names.
 
-
-@contextmanager
-def comparison_budget(letters: int) -> Iterator[None]:
-    """Limit how many letters of names are compared inside; once they are spent, no similar name is found.
-
-    Comparing is slow, and a file can have thousands of unknown names beside thousands of known ones.
-    """
-    token = _left.set([letters])
-    try:
-        yield
-    finally:
-        _left.reset(token)
-
-
-def is_exhausted(letters: int = 0) -> bool:
-    """Take letters from the budget, and return whether it is spent."""
-    left = _left.get()
-    if left is None:
-        return False
-    left[0] -= letters
-    return left[0] < 0
+Once they are spent, no similar name is found.
+"""
 
 
 def close_matches(name: str, known: Iterable[str]) -> list[str]:
@@ -62,7 +41,7 @@ def close_matches(name: str, known: Iterable[str]) -> list[str]:
 
     given, spelled = _normalized(name), dict[str, str]()
     for candidate in known:
-        if is_exhausted(len(name) + len(candidate)):
+        if not COMPARED_LETTERS.take(len(name) + len(candidate)):
             return []
         other = _normalized(candidate)
         if other == given:
@@ -137,7 +116,7 @@ def is_typo(name: str, suggested: str, known: Iterable[str]) -> bool:
         return False
     matches: list[str] = []
     for other in known:
-        if is_exhausted(len(name) + len(other)):
+        if not COMPARED_LETTERS.take(len(name) + len(other)):
             return False
         spelled = _normalized(other)
         is_edit = _edit(given, spelled) or _edit(name.casefold(), other.casefold())

@@ -11,10 +11,10 @@ from collections.abc import Iterable
 from typing import Any
 
 from formulaseed import limits
-from formulaseed.diagnostics.model import one_line
 from formulaseed.draft.task import Task
 from formulaseed.seed.operations import OPERATIONS, Key
 from formulaseed.seed.write.canonical import canonical, layout
+from formulaseed.source.text import one_line
 
 Json = Any
 Part = dict[str, Json]

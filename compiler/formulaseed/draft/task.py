@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from formulaseed import limits
-from formulaseed.diagnostics.model import one_line
 from formulaseed.errors import DataError
+from formulaseed.source.text import one_line
 
 _HEADING = re.compile(r"#{1,6}\s")
 _FENCE = re.compile(r"```[^`]*|~~~[^~]*")

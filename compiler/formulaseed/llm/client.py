@@ -15,10 +15,10 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from formulaseed.diagnostics.model import one_line
 from formulaseed.errors import FormulaSeedError, UnreadableError
 from formulaseed.llm.calls import Answer, Attempt, Call, answer_of, params
 from formulaseed.llm.limiter import AdaptiveLimiter, RateLimiter
+from formulaseed.source.text import one_line
 
 if TYPE_CHECKING:
     from anthropic import AsyncAnthropic

@@ -13,7 +13,7 @@ from formulaseed import limits
 from formulaseed.diagnostics.catalogue import reference as catalogue
 from formulaseed.diagnostics.catalogue.expressions import OF_DOMAINS, Words
 from formulaseed.diagnostics.model import Help
-from formulaseed.diagnostics.suggestions import closest, did_you_mean, is_exhausted, is_typo, suggest, suggest_any
+from formulaseed.diagnostics.suggestions import COMPARED_LETTERS, closest, did_you_mean, is_typo, suggest, suggest_any
 from formulaseed.language import ast, intervals, typed
 from formulaseed.language.check.scope import error_at
 from formulaseed.language.functions import FUNCTIONS
@@ -66,7 +66,7 @@ class DomainScope(SeedScope):
     def _report_unknown(self, name: ast.Name) -> None:
         text, span, reference = name.text, name.span, self.reference
         self._suggestions -= 1
-        if self._suggestions < 0 or is_exhausted():
+        if self._suggestions < 0 or not COMPARED_LETTERS.take(0):
             self.report_once(catalogue.unknown_name(span, self.words.unknown, text, catalogue.FIX_FIRST), text)
             return
         entity, _, rest = text.partition(".")

@@ -15,7 +15,7 @@ from formulaseed import limits
 from formulaseed.diagnostics.catalogue import reading
 from formulaseed.diagnostics.catalogue import requests as catalogue
 from formulaseed.diagnostics.model import Problems
-from formulaseed.diagnostics.suggestions import comparison_budget
+from formulaseed.diagnostics.suggestions import COMPARED_LETTERS
 from formulaseed.requests import model as ir
 from formulaseed.requests import patterns, shorthand
 from formulaseed.requests.evidence import lower_evidence
@@ -53,7 +53,7 @@ def lower_requests(source: Source, problems: Problems) -> tuple[ir.Line, ...]:
         return ()
     first_lines: dict[str, int] = {}
     with (
-        comparison_budget(limits.SUGGESTION_LETTERS),
+        COMPARED_LETTERS.of(limits.SUGGESTION_LETTERS),
         patterns.OF_FILE.of(limits.FILE_PATTERN_PARTS),
         shorthand.OF_FILE.of(limits.FILE_SHORTHAND_TERMS),
     ):

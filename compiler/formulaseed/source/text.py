@@ -66,3 +66,8 @@ class Span:
     def covers(self, other: Span) -> bool:
         """Return whether the other one is inside this one."""
         return self.source is other.source and self.start <= other.start and other.end <= self.end
+
+
+def one_line(text: str) -> str:
+    """Return the text with each run of white space as one space."""
+    return " ".join(text.split())

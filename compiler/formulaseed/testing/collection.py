@@ -28,11 +28,9 @@ class SeedFile(pytest.File):
     """A seed, whose tests are `check`, `module` (where a folder of modules is configured) and `agreement`."""
 
     def collect(self) -> Iterator[pytest.Item]:
-        tests = {"check": _check, "module": _module_is_current, "agreement": _agreement}
-        if not self.config.getini("formulaseed_generated"):
-            del tests["module"]
-        for name, test in tests.items():
-            yield SeedTest.from_parent(self, name=name, test=test)
+        for name, test in (("check", _check), ("module", _module_is_current), ("agreement", _agreement)):
+            if name != "module" or self.config.getini("formulaseed_generated"):
+                yield SeedTest.from_parent(self, name=name, test=test)
 
     @cached_property
     def analysis(self) -> SeedAnalysis:
@@ -137,10 +135,8 @@ def _outcome(evaluate: Callable[..., Mapping[str, Any]], *given: Any) -> Outcome
 
 def _difference(given: tuple[Any, ...], found: Outcome, expected: Outcome) -> str:
     names = [name for name in {**expected, **found} if found.get(name, ...) != expected.get(name, ...)]
-    parts = {
-        **dict(zip(("rows", "context", "parameters"), given, strict=True)),
-        "module": {name: found[name] for name in names if name in found},
-        "reference": {name: expected[name] for name in names if name in expected},
-    }
+    parts = dict(zip(("rows", "context", "parameters"), given, strict=True))
+    for which, outcome in (("module", found), ("reference", expected)):
+        parts[which] = {name: outcome[name] for name in names if name in outcome}
     lines = [f"  {name}: {json.dumps(part, ensure_ascii=False)}" for name, part in parts.items()]
     return "\n".join(["the module and the reference evaluator disagree", *lines])

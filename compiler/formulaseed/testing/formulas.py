@@ -7,29 +7,20 @@ made, then its parts. Most values are small and plain, some at the edges.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import TypeVar
+from itertools import product
+from typing import Any, ClassVar, TypeVar
 
 from hypothesis import strategies as st
 
 from formulaseed import limits
+from formulaseed.language import operators
 from formulaseed.language.functions import FUNCTIONS, Function
-from formulaseed.language.operators import (
-    ADDITIVE,
-    AND,
-    ATOM,
-    COMPARISON,
-    COMPARISONS,
-    CONDITIONAL,
-    MEMBERSHIP,
-    NOT,
-    OPERATORS,
-    OR,
-    POWER,
-    UNARY,
-)  # fmt: skip
+from formulaseed.language.operators import ADDITIVE, ATOM, COMPARISONS, CONDITIONAL, MEMBERSHIP, OPERATORS, OR, UNARY
+from formulaseed.language.printer import literal_text, operand_precedences, parenthesized
 from formulaseed.language.types import Base
 
 JsonValue = str | int | float | bool | None
@@ -43,7 +34,20 @@ DEPTH = 4
 EDGE_INTEGERS = (2**31, 2**53 - 1, 2**53, 2**53 + 1, 2**62 + 1, limits.INTEGER_MAX)
 EDGE_NUMBERS = (5e-324, 1e-300, 1e-17, 0.1, 9007199254740993.0, 1e16, 1e99, limits.INPUT_MAX)
 
-PLAIN_STRINGS = ("", "none", "mild", "severe", "Thai", "Bars", "Thai, Bars", "x", "X", "ß", "日本", "🍜")
+PLAIN_STRINGS = (
+    "",
+    "none",
+    "mild",
+    "severe",
+    "Thai",
+    "Bars",
+    "Thai, Bars",
+    "x",
+    "X",
+    "ß",
+    "日本",
+    "🍜",
+)
 HOSTILE_STRINGS = (
     "'", '"', "\\", "'''", '"""', "x\ny", "\t", "\r", "\x00", "\u2028", "{{ x }}", "{% raw %}", "# noqa", "# type: ignore",
     "None", "True", "1", "\\N{DIGIT ONE}", "\ufeff", "%s", "$A", " ", "e\u0301", "\\'", "fmt: off",
@@ -117,7 +121,7 @@ class Piece:
     values: tuple[str, ...] | None = None
 
     def at(self, least: int) -> str:
-        return self.text if self.precedence >= least else f"({self.text})"
+        return parenthesized(self.text, self.precedence, least)
 
     @property
     def is_constant(self) -> bool:
@@ -127,9 +131,7 @@ class Piece:
 
 def quoted(text: str) -> Piece:
     """Return a string as a literal."""
-    quote = '"' if "'" in text else "'"
-    escaped = text.replace("\\", "\\\\").replace("\n", "\\n").replace("\t", "\\t").replace(quote, f"\\{quote}")
-    return Piece(f"{quote}{escaped}{quote}", values=(text,))
+    return Piece(literal_text(text), values=(text,))
 
 
 @cache
@@ -151,9 +153,9 @@ class Chooser:
         return self.draw(below(odds)) == odds - 1
 
 
-_PLAIN = ("1", "2", "3", "0", "5", "10", "100", "2023", "0.5", "1.0", "2.5", "0.1", "0.0", "1e-9", "4.", ".25")
+PLAIN = ("1", "2", "3", "0", "5", "10", "100", "2023", "0.5", "1.0", "2.5", "0.1", "0.0", "1e-9", "4.", ".25")
 _EDGES = (*(str(edge) for edge in EDGE_INTEGERS), "1e16", "9007199254740993.0", "1e100", "1e200", "1e308", "5e-324")
-_POSITIVE = ("1", "2", "3", "0.5", "7", "1e-9", "1e16")
+POSITIVE = ("1", "2", "3", "0.5", "7", "1e-9", "1e16")
 _EXPONENTS = ("2", "3", "0", "1", "0.5", "-1", "2.0", "-2", "64", "1.5", "1000")
 _DIGITS = ("2", "0", "1", "-2", "15", "-15")
 
@@ -165,27 +167,98 @@ _NUMBER_GUARDS = (
     *_GUARDS, "{x} * 2 if {x} else {y}", "{x} - 1 if {x} != null else {y}", "{y} if {x} == None else -{x}",
 )  # fmt: skip
 _COUNT_GUARDS = ("{x} if {n} > 0 else {y}", "{x} * 2 if {n} != 0 else {y}", "{y} if {n} == 0 else {x}")
-_SAFE_WHERE_TRUE = (
-    "{e} > {k}", "{e} >= {k}", "{e} > 0", "{e} != 0", "0 < {e}", "0 < {e} < {k}", "{k} <= {e} <= 1000", "0 != {e}",
-    "not ({e} == 0)", "not {e} <= 0", "{e} in [{k}, 3]", "{e} == {k}", "{e} > 0 and {c}", "{c} and {e} != 0",
-    "{e} < 0", "{e} <= -{k}", "{e} > {k} or {e} > 2", "{e} != {k}",
+
+# --- forms of formulas
+
+Form = tuple[str, str]
+"""A template with the level of what it makes, a key of `_LEVELS`.
+
+`{n}` is a place for a number, `{n:+}` for one with parentheses where an operand of `+` needs them. `FormulaWriter.places`
+lists what the letters stand for; all places with one capital letter are filled with the same piece.
+"""
+Forms = Sequence[Sequence[Form | str]]
+"""Groups of equally likely forms, or of names of methods that write one."""
+_LEVELS = {
+    "": CONDITIONAL, "or": OR, "and": operators.AND, "not": operators.NOT, "<": operators.COMPARISON, "+": ADDITIVE,
+    "*": operators.MULTIPLICATIVE, "-": UNARY, "**": operators.POWER, "()": ATOM,
+}  # fmt: skip
+_LEVEL_NAMES = {level: name for name, level in _LEVELS.items()}
+_PLACE = re.compile(r"\{(\w)(?::(\S+?))?\}")
+
+
+def _binary(symbol: str) -> Form:
+    """Return the form of an arithmetic operator: a divisor or a base is seldom 0, most exponents are small."""
+    left, right = (_LEVEL_NAMES[level] for level in operand_precedences(symbol))
+    operands = {"**": ("d", "e")}.get(symbol, ("n", "n") if symbol in "+-" else ("d", "d"))
+    return f"{{{operands[0]}:{left}}} {symbol} {{{operands[1]}:{right}}}", _LEVEL_NAMES[OPERATORS[symbol].precedence]
+
+
+def _calls(function: Function) -> list[Form]:
+    """Return the calls of a function with each number of arguments, as a list where it takes one."""
+    kinds = [{Base.BOOLEAN: "c", Base.STRING: "s"}.get(base, "d") for base in Base if base in function.takes]
+    counts = range(0 if function.of_none is not None else function.least, (function.most or 3) + 1)
+    calls = []
+    for kind, count in product(kinds, counts):
+        others = "m" if function.most != 2 else "i" if function.literal else "e"
+        places = [kind, *[others] * (count - 1)][:count]
+        arguments = ", ".join(f"{{{place}}}" for place in places)
+        calls += [f"{function.name}({arguments})"] if function.list_argument != "must" else []
+        calls += [f"{function.name}([{arguments}])"] if function.list_argument != "no" else []
+    return [(call, "()") for call in calls]
+
+
+def _joined(kind: str) -> list[Form]:
+    """Return the forms that join values by `and` and `or`, and the one that chooses by a condition."""
+    both, either = f"{{{kind}:not}}", f"{{{kind}:and}}"
+    forms = [(" and ".join([both] * count), "and") for count in (2, 3)]
+    forms += [(" or ".join([either] * count), "or") for count in (2, 3)]
+    return [*forms, *[(f"{{{kind}:or}} if {{t:or}} else {{{kind}}}", "")] * 2]
+
+
+_BINARY = [_binary(symbol) for symbol in OPERATORS]
+_CALLS = [call for function in FUNCTIONS.values() for call in _calls(function)]
+_SIGNS = [("-{n:-}", "-"), ("-{n:-}", "-"), ("+{n:-}", "-")]
+_NUMBERS: Forms = (
+    ["plain"], *[_BINARY] * 4, *[_CALLS] * 3, _joined("n"), _joined("n"), _SIGNS, [("{o:and} or {l}", "or")],
 )  # fmt: skip
-_SAFE_WHERE_FALSE = (
-    "{e} == 0", "0 == {e}", "{e} <= {k}", "{e} < {k}", "not {e} > {k}", "{e} in [0, {k}]", "{e} == 0 or {c}",
-    "{c} or {e} <= 0", "not ({e} > 0 and {c})", "{e} == {k}",
+_COMPARED = [(f"{{n:+}} {operator} {{m:+}}", "<") for operator in COMPARISONS]
+_CHAINS = [
+    (f"{{m:+}} {first} {{m:+}} {second} {{m:+}}{end}", "<")
+    for first, second in product(("<", "<=", "==", *COMPARISONS), repeat=2)
+    for end in ("", "", " < {m:+}", " in [{m}, {m}]")
+]
+_LISTED = [(f"{{n:+}} {word} [{items}]", "<") for word in MEMBERSHIP for items in ("{m}", "{m}, {m}", "{m}, {m}, {m}")]
+_FLAGS_COMPARED = [(f"{{c:+}} {sign} {flag}", "<") for sign in ("==", "!=") for flag in ("True", "false", "{b:+}")]
+_STRINGS_COMPARED = [
+    (form, "<") for form in ("{x:+} == {y:+}", "{x:+} != {y:+}", "{x:+} in [{y}]", "{x:+} not in [{y}, {y}]")
+]
+_CONTAINED = [("{s:+} in {s:+}", "<"), ("{s:+} not in {s:+}", "<")]
+_CONDITIONS: Forms = (
+    _COMPARED, _COMPARED, ["_named_flag"], ["_strings_compared"], ["_strings_compared"], ["_null_tested"], *[_joined("c")] * 3,
+    [("not {t:not}", "not")], _CHAINS, _LISTED, _CONTAINED, _FLAGS_COMPARED,
 )  # fmt: skip
-_USES = (
-    "{a} / {e}", "{a} / {e}", "{a} // {e}", "{a} % {e}", "log({e})", "sqrt({e})", "{e} ** -1", "{a} / ({e} - {k})",
-    "{a} / ({e} + {k})", "log({e} - {k})", "log({e} + 1)", "sqrt({e} - {k})", "{a} / abs({e})", "{a} / ({e} * 2)",
-    "{a} / max({e}, {k})", "{a} / sqrt({e})", "{a} / {e} ** 2", "{a} // -{e}", "pow({e}, {k})", "{e} ** 0.5",
-    "{a} / int({e})", "{a} % round({e})", "{a} / ({k} - {e})", "log({e} * {e})", "{a} / log({e} + 1)",
-    "{a} / min({e}, {k})", "{a} / float({e})", "{a} / (3 * {e} - {k})", "{a} / ceil({e})", "{a} / floor({e} / 2)",
-)  # fmt: skip
-"""Partial operations on a value that a guard may prove to be safe."""
+_STRING_CHOICES = [("{x:and} or {y:and}", "or"), ("{x:not} and {y:not}", "and"), ("{x:or} if {t:or} else {y}", "")]
+_STRINGS: Forms = (*[["_named_string"]] * 2, ["_string_literal"], *[["_one_of_two_strings"]] * 2)
 
 
 class FormulaWriter(Chooser):
     """Writes formulas of every kind over some variables and filters; `depth` bounds the nesting."""
+
+    numbers: ClassVar[Forms] = _NUMBERS
+    conditions: ClassVar[Forms] = _CONDITIONS
+    places: ClassVar[dict[str, Callable[[Any, int], Piece]]] = {
+        "n": lambda writer, depth: writer.number(depth),
+        "m": lambda writer, depth: writer.number(depth - 1),
+        "d": lambda writer, depth: writer.positive(depth),
+        "e": lambda writer, depth: writer.exponent(depth),
+        "i": lambda writer, _: Piece(writer.any_of(_DIGITS), UNARY),
+        "l": lambda writer, _: Piece(writer.any_of(PLAIN[:9])),
+        "o": lambda writer, depth: writer.number_or_null(depth),
+        "c": lambda writer, depth: writer.condition(depth),
+        "b": lambda writer, depth: writer.condition(depth - 1),
+        "t": lambda writer, depth: writer.tested(depth),
+        "s": lambda writer, depth: writer.string(depth),
+    }
 
     def __init__(self, draw: st.DrawFn, variables: Sequence[Variable], filters: Sequence[str] = ()) -> None:
         super().__init__(draw)
@@ -196,8 +269,22 @@ class FormulaWriter(Chooser):
         self.named_strings = [v for v in variables if v.kind == "string"]
         self.nullables = [v for v in variables if v.nullable]
 
-    def form(self, forms: Sequence[Callable[[int], Piece]], depth: int) -> Piece:
-        return self.any_of(forms)(depth - 1)
+    def form(self, groups: Forms, depth: int) -> Piece:
+        """Return a piece of one of the forms, or made by the method of that name."""
+        chosen = self.any_of(self.any_of(groups))
+        return getattr(self, chosen)(depth - 1) if isinstance(chosen, str) else self.fill(chosen, depth - 1)
+
+    def fill(self, form: Form, depth: int, **given: Piece) -> Piece:
+        """Return the form with the given pieces in their places, and new ones in all others."""
+
+        def piece(place: re.Match[str]) -> str:
+            letter = place[1]
+            found = given.get(letter) or self.places[letter](self, depth)
+            if letter.isupper():
+                given[letter] = found
+            return found.at(_LEVELS[place[2] or ""])
+
+        return Piece(_PLACE.sub(piece, form[0]), _LEVELS[form[1]])
 
     def use(self, variable: Variable, instead: str) -> Piece:
         """A variable where a value is needed: guarded if it may be null, or now and then left to fail."""
@@ -215,126 +302,36 @@ class FormulaWriter(Chooser):
             return Piece(self.any_of(self.nullables).text)
         return self.condition(depth)
 
-    def _conditional(self, then: Piece, otherwise: Piece, depth: int) -> Piece:
-        return Piece(f"{then.at(OR)} if {self.tested(depth).at(OR)} else {otherwise.text}", CONDITIONAL)
-
-    def _joined(self, kind: Callable[[int], Piece], depth: int, count: int) -> Piece:
-        """Operands joined by `and` or `or`."""
-        word, precedence = self.any_of([("and", AND), ("or", OR)])
-        return Piece(f" {word} ".join(kind(depth).at(precedence + 1) for _ in range(count)), precedence)
-
     # --- numbers
 
     def number(self, depth: int) -> Piece:
-        if depth <= 0:
-            return self._plain(depth)
-        forms = [
-            self._plain, self._binary, self._binary, self._binary, self._binary, self._call, self._call, self._call,
-            self._chosen_number, self._negative, self._first_number, self._guarded, self._guarded, self._unguarded,
-            self._or_zero,
-        ]  # fmt: skip
-        return self.form(forms, depth)
+        return self.form(self.numbers, depth) if depth > 0 else self.plain(depth)
 
     def number_or_null(self, depth: int) -> Piece:
         """A number that is null now and then."""
         known = [v for v in self.nullables if v.is_numeric and not v.needs_guard]
         if known and self.one_in(2):
             return Piece(self.any_of(known).text)
-        number, null = self.number(depth), Piece("None")
-        return self._conditional(*((null, number) if self.one_in(2) else (number, null)), depth)
+        return self.fill((self.any_of(["None if {t:or} else {n}", "{n:or} if {t:or} else None"]), ""), depth)
 
-    def _plain(self, depth: int) -> Piece:
-        if self.numeric and not self.one_in(3):
-            variable = self.any_of(self.numeric)
-            return self.use(variable, self.any_of(_PLAIN[:9]) if variable.nullable else "")
-        return Piece(self.any_of(_EDGES if self.one_in(10) else _PLAIN))
-
-    def _not_constant_zero(self, depth: int) -> Piece:
+    def positive(self, depth: int) -> Piece:
         """A number that is not plainly 0 or less, which the checker refuses as a divisor or in a logarithm."""
         found = self.number(depth)
-        return Piece(self.any_of(_POSITIVE)) if found.is_constant else found
+        return Piece(self.any_of(POSITIVE)) if found.is_constant else found
 
-    def _binary(self, depth: int) -> Piece:
-        operator = self.any_of(list(OPERATORS.values()))
-        symbol, precedence = operator.name, operator.precedence
-        if precedence == POWER:
-            base = self._not_constant_zero(depth)
-            exponent = self.any_of(_EXPONENTS) if not self.one_in(5) else self.number(depth - 1).at(UNARY)
-            return Piece(f"{base.at(ATOM)} {symbol} {exponent}", precedence)
-        left = self.number(depth)
-        right = self.number(depth) if precedence == ADDITIVE else self._not_constant_zero(depth)
-        return Piece(f"{left.at(precedence)} {symbol} {right.at(precedence + 1)}", precedence)
+    def exponent(self, depth: int) -> Piece:
+        return self.number(depth - 1) if self.one_in(5) else Piece(self.any_of(_EXPONENTS), UNARY)
 
-    def _negative(self, depth: int) -> Piece:
-        return Piece(f"{self.any_of(['-', '-', '+'])}{self.number(depth).at(UNARY)}", UNARY)
-
-    def _call(self, depth: int) -> Piece:
-        """A call of any function, with arguments of the types that it takes."""
-        function = self.any_of(list(FUNCTIONS.values()))
-        if function.is_variadic:
-            count = self.any_of([2, 3, 1, 0] if function.of_none is not None else [2, 2, 3])
-        else:
-            count = function.least + self.draw(below(function.optional + 1))
-        inside = ", ".join(self._argument(function, place, depth) for place in range(count))
-        as_list = function.list_argument == "must" or (function.list_argument != "no" and self.one_in(3))
-        return Piece(f"{function.name}([{inside}])" if as_list else f"{function.name}({inside})")
-
-    def _argument(self, function: Function, place: int, depth: int) -> str:
-        if place >= function.least and not function.is_variadic:
-            return self.any_of(_DIGITS)
-        kind = self.any_of(sorted(base.value for base in function.takes - {Base.INTEGER}))
-        if kind != "number":
-            return (self.condition(depth) if kind == "boolean" else self.string(depth)).text
-        if place == 0:
-            return self._not_constant_zero(depth).text
-        is_exponent = function.most == 2 and not self.one_in(5)
-        return self.any_of(_EXPONENTS) if is_exponent else self.number(depth - 1).text
-
-    def _chosen_number(self, depth: int) -> Piece:
-        return self._conditional(self.number(depth), self.number(depth), depth)
-
-    def _first_number(self, depth: int) -> Piece:
-        return self._joined(self.number, depth, self.any_of([2, 2, 3]))
-
-    def _or_zero(self, depth: int) -> Piece:
-        return Piece(f"{self.number_or_null(depth).at(AND)} or {self.any_of(_PLAIN[:9])}", OR)
-
-    def _unguarded(self, depth: int) -> Piece:
-        """A value used where it may well fail."""
-        if not self.numeric or not self.one_in(3):
-            return self._guarded(depth)
-        value = self.use(self.any_of(self.numeric), "1")
-        return Piece(self._used(value, self.any_of(_POSITIVE)), ADDITIVE)
-
-    def _guarded(self, depth: int) -> Piece:
-        """A value used behind a test of it, which may prove that the use cannot fail."""
-        use, test, is_safe_if_true = self._guard(depth)
-        instead = self.number(depth - 1)
-        if is_safe_if_true:
-            return Piece(f"{use} if {test} else {instead.text}", CONDITIONAL)
-        return Piece(f"{instead.at(OR)} if {test} else {use}", CONDITIONAL)
-
-    def _guarded_condition(self, depth: int) -> Piece:
-        """The same with `and` and `or`."""
-        use, test, is_safe_if_true = self._guard(depth)
-        compared = f"{use} {self.any_of(['>', '<=', '=='])} {self.any_of(_PLAIN)}"
-        return Piece(f"({test}) and {compared}", AND) if is_safe_if_true else Piece(f"{test} or {compared}", OR)
-
-    def _guard(self, depth: int) -> tuple[str, str, bool]:
-        """A use of a value, a test of the value, and whether the use is safe where the test is true."""
-        value, bound = self._not_constant_zero(min(depth, 1)), self.any_of(_POSITIVE)
-        test = self.any_of(_SAFE_WHERE_TRUE + _SAFE_WHERE_FALSE)
-        condition = test.format(e=value.at(ATOM), k=bound, c=self.condition(depth - 1).at(ATOM))
-        return self._used(value, bound), condition, test in _SAFE_WHERE_TRUE
-
-    def _used(self, value: Piece, bound: str) -> str:
-        return self.any_of(_USES).format(e=value.at(ATOM), k=bound, a=self._plain(0).at(ATOM))
+    def plain(self, depth: int) -> Piece:
+        if self.numeric and not self.one_in(3):
+            variable = self.any_of(self.numeric)
+            return self.use(variable, self.any_of(PLAIN[:9]) if variable.nullable else "")
+        return Piece(self.any_of(_EDGES if self.one_in(10) else PLAIN))
 
     # --- strings
 
     def string(self, depth: int) -> Piece:
-        plain = [self._named_string, self._named_string, self._string_literal]
-        return self.form(plain if depth <= 0 else [*plain, self._chosen_string, self._first_string], depth)
+        return self.form(_STRINGS if depth > 0 else _STRINGS[:3], depth)
 
     def _string_literal(self, depth: int) -> Piece:
         return quoted(self.draw(SHORT_STRINGS))
@@ -349,100 +346,33 @@ class FormulaWriter(Chooser):
             return found
         return Piece(found.text, found.precedence, (*variable.values, *(instead.values or ())))
 
-    def _chosen_string(self, depth: int) -> Piece:
-        then, otherwise = self.string(depth), self.string(depth)
-        return Piece(self._conditional(then, otherwise, depth).text, CONDITIONAL, _either(then, otherwise))
-
-    def _first_string(self, depth: int) -> Piece:
-        pair = [self.string(depth), self.string(depth)]
-        parts = iter(pair)
-        joined = self._joined(lambda _: next(parts), depth, 2)
-        return Piece(joined.text, joined.precedence, _either(*pair))
+    def _one_of_two_strings(self, depth: int) -> Piece:
+        x, y = self.string(depth), self.string(depth)
+        found = self.fill(self.any_of(_STRING_CHOICES), depth, x=x, y=y)
+        values = None if x.values is None or y.values is None else x.values + y.values
+        return Piece(found.text, found.precedence, values)
 
     # --- conditions
 
     def condition(self, depth: int) -> Piece:
-        plain = [self._compared, self._compared, self._named_flag, self._strings_compared]
-        if depth <= 0:
-            return self.form(plain, depth)
-        forms = [
-            *plain, self._negated, self._all_or_any, self._all_or_any, self._chain, self._listed, self._string_listed,
-            self._contained, self._null_tested, self._chosen_condition, self._flags_compared, self._guarded_condition,
-        ]  # fmt: skip
-        return self.form(forms, depth)
-
-    def _comparison(self, left: Piece, operators: Sequence[str], right: str) -> Piece:
-        return Piece(f"{left.at(ADDITIVE)} {self.any_of(operators)} {right}", COMPARISON)
+        return self.form(self.conditions if depth > 0 else _CONDITIONS[:4], depth)
 
     def _named_flag(self, depth: int) -> Piece:
         if self.filters and self.one_in(2):
             return Piece(f"${self.any_of(self.filters)}")
         if self.flags:
             return self.use(self.any_of(self.flags), self.any_of(["False", "true"]))
-        return self._compared(depth)
+        return self.fill(self.any_of(_COMPARED), depth)
 
     def _null_tested(self, depth: int) -> Piece:
         if not self.nullables:
-            return self._compared(depth)
-        name = Piece(self.any_of(self.nullables).text)
-        operands = (name, "None") if self.one_in(2) else (Piece("null"), name.text)
-        return self._comparison(operands[0], _EQUALITY, operands[1])
-
-    def _compared(self, depth: int) -> Piece:
-        return self._comparison(self.number(depth), COMPARISONS, self.number(depth - 1).at(ADDITIVE))
-
-    def _chain(self, depth: int) -> Piece:
-        parts = [self.number(depth - 1).at(ADDITIVE)]
-        for _ in range(self.any_of([2, 2, 3])):
-            parts += [self.any_of(["<", "<=", "==", *COMPARISONS]), self.number(depth - 1).at(ADDITIVE)]
-        if self.one_in(4):
-            parts += [self.any_of(_MEMBERSHIP), self._list(depth)]
-        return Piece(" ".join(parts), COMPARISON)
-
-    def _listed(self, depth: int) -> Piece:
-        return self._comparison(self.number(depth), _MEMBERSHIP, self._list(depth))
-
-    def _list(self, depth: int) -> str:
-        return f"[{', '.join(self.number(depth - 1).text for _ in range(self.any_of([2, 1, 3])))}]"
+            return self.fill(self.any_of(_COMPARED), depth)
+        form = self.any_of(["{x} == None", "{x} != None", "null == {x}", "null != {x}"])
+        return self.fill((form, "<"), depth, x=Piece(self.any_of(self.nullables).text))
 
     def _strings_compared(self, depth: int) -> Piece:
-        left = self.string(depth)
-        return self._comparison(left, _EQUALITY, self._comparable(left, depth).at(ADDITIVE))
-
-    def _string_listed(self, depth: int) -> Piece:
-        left = self.string(depth)
-        items = ", ".join(self._comparable(left, 0).text for _ in range(self.any_of([2, 1, 3])))
-        return self._comparison(left, _MEMBERSHIP, f"[{items}]")
-
-    def _contained(self, depth: int) -> Piece:
-        return self._comparison(self.string(depth), _MEMBERSHIP, self.string(depth).at(ADDITIVE))
-
-    def _comparable(self, left: Piece, depth: int) -> Piece:
-        """A string that can be equal to the left one."""
-        found = self.string(depth)
-        if left.values is None or found.values is None or set(left.values) & set(found.values):
-            return found
-        return quoted(self.any_of(left.values))
-
-    def _flags_compared(self, depth: int) -> Piece:
-        right = self.any_of(["True", "False", "true", ""]) or self.condition(depth - 1).at(ADDITIVE)
-        return self._comparison(self.condition(depth), _EQUALITY, right)
-
-    def _negated(self, depth: int) -> Piece:
-        return Piece(f"not {self.tested(depth).at(NOT)}", NOT)
-
-    def _all_or_any(self, depth: int) -> Piece:
-        return self._joined(self.condition, depth, self.any_of([2, 2, 3]))
-
-    def _chosen_condition(self, depth: int) -> Piece:
-        return self._conditional(self.condition(depth), self.condition(depth), depth)
-
-
-_MEMBERSHIP = tuple(MEMBERSHIP)
-_EQUALITY = ("==", "!=")
-
-
-def _either(left: Piece, right: Piece) -> tuple[str, ...] | None:
-    if left.values is None or right.values is None:
-        return None
-    return tuple(dict.fromkeys(left.values + right.values))
+        """A string beside one that can be equal to it."""
+        x, y = self.string(depth), self.string(depth)
+        if x.values is not None and y.values is not None and not set(x.values) & set(y.values):
+            y = quoted(self.any_of(x.values))
+        return self.fill(self.any_of(_STRINGS_COMPARED), depth, x=x, y=y)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import datetime
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -55,8 +55,6 @@ def contexts(seed: SeedLike | FormulaSeed) -> st.SearchStrategy[dict[str, JsonVa
 def _with_paths(program: nodes.Program, record: dict[str, Any]) -> st.SearchStrategy[dict[str, Any]]:
     """The record with some of the values that have a path moved there, written as Yelp does or as plain JSON."""
     placed = [field for field in program.context if field.path and field.name in record]
-    if not placed:
-        return st.just(record)
     ways = st.tuples(*[st.sampled_from(("named", "plain", "written", "written")) for _ in placed])
     return ways.map(lambda chosen: _moved(record, zip(placed, chosen, strict=True)))
 
@@ -64,14 +62,13 @@ def _with_paths(program: nodes.Program, record: dict[str, Any]) -> st.SearchStra
 def _moved(record: dict[str, Any], placed: Iterable[tuple[nodes.InputField, str]]) -> dict[str, Any]:
     moved = dict(record)
     for field, way in placed:
+        *keys, last = field.path
         section: Any = moved
-        for key in field.path[:-1]:
+        for key in keys:
             section = section.setdefault(key, {}) if isinstance(section, dict) else None
-        value = moved[field.name]
-        if way == "named" or not isinstance(section, dict) or field.path[-1] in section or field.path[0] in record:
-            continue
-        del moved[field.name]
-        section[field.path[-1]] = value if way == "plain" and not isinstance(value, str) else _as_yelp_writes(value)
+        if way != "named" and isinstance(section, dict) and last not in section and field.path[0] not in record:
+            value = moved.pop(field.name)
+            section[last] = value if way == "plain" and not isinstance(value, str) else _as_yelp_writes(value)
     return moved
 
 
@@ -106,29 +103,21 @@ def _bounded(field: nodes.Parameter | nodes.ExtractionField, hints: _Hints) -> s
 
 @dataclass(frozen=True, slots=True)
 class _Hints:
-    integers: frozenset[int]
-    numbers: frozenset[float]
-    strings: tuple[str, ...]
+    integers: list[int]
+    numbers: list[float]
+    strings: list[str]
 
 
 def _hints(program: nodes.Program) -> _Hints:
-    values = list(_mentioned(program))
-    plain = [value for value in values if isinstance(value, int | float) and not isinstance(value, bool)]
+    tables = [step.operation.table for step in program.steps if isinstance(step.operation, nodes.Lookup)]
+    trees = [tree for step in program.steps for expression in step.expressions() for tree in typed.walk(expression)]
+    values = [key for table in tables for key, _ in table] + [n.value for n in trees if isinstance(n, typed.Literal)]
+    found = dict.fromkeys(value for value in values if not isinstance(value, bool))
     return _Hints(
-        frozenset(int(value) for value in plain if abs(value) < limits.INTEGER_MAX),
-        frozenset(float(value) for value in plain if abs(value) <= limits.INPUT_MAX),
-        tuple(dict.fromkeys(value for value in values if isinstance(value, str))),
+        [int(value) for value in found if isinstance(value, int | float) and abs(value) < limits.INTEGER_MAX],
+        [float(value) for value in found if isinstance(value, int | float) and abs(value) <= limits.INPUT_MAX],
+        [value for value in found if isinstance(value, str)],
     )
-
-
-def _mentioned(program: nodes.Program) -> Iterator[JsonValue]:
-    for step in program.steps:
-        if isinstance(step.operation, nodes.Lookup):
-            yield from (key for key, _ in step.operation.table)
-        for expression in step.expressions():
-            for node in typed.walk(expression):
-                if isinstance(node, typed.Literal):
-                    yield node.value
 
 
 # --- values
@@ -162,14 +151,8 @@ def _value(ty: Type, hints: _Hints) -> st.SearchStrategy[Any]:
         return st.one_of(whole, whole, st.integers(-3, 12).map(float))
     if ty.base is Base.NUMBER:
         return numbers(hints.numbers)
-    return _strings(hints.strings)
-
-
-def _strings(known: tuple[str, ...]) -> st.SearchStrategy[str]:
-    if not known:
-        return STRINGS
-    joined = st.lists(st.sampled_from(known), min_size=1, max_size=3).map(", ".join)
-    return st.one_of(st.sampled_from(known), joined, STRINGS)
+    known = st.sampled_from(hints.strings or [""])
+    return st.one_of(known, st.lists(known, min_size=1, max_size=3).map(", ".join), STRINGS)
 
 
 # --- rows

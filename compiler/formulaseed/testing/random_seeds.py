@@ -8,10 +8,10 @@ from typing import Any
 from hypothesis import assume
 from hypothesis import strategies as st
 
-from formulaseed.language.operators import ADDITIVE
 from formulaseed.loading import analyse
 from formulaseed.seed import standard_fields
 from formulaseed.seed.read.sections import STRATEGIES
+from formulaseed.testing import formulas as pieces
 from formulaseed.testing.formulas import (
     DEPTH,
     SHORT_STRINGS,
@@ -21,10 +21,7 @@ from formulaseed.testing.formulas import (
     JsonValue,
     Variable,
     below,
-    integers,
-    numbers,
-    quoted,
-)  # fmt: skip
+)
 
 JsonObject = dict[str, Any]
 
@@ -49,61 +46,61 @@ _STANDARD = {
 _SOURCES = st.lists(STRINGS, max_size=3)
 _FIELD_KINDS = ("enum", "integer", "number", "boolean", "string")
 _ANY: dict[str, st.SearchStrategy[Any]] = {
-    "integer": integers(), "number": numbers(), "boolean": st.booleans(), "string": SHORT_STRINGS,
+    "integer": pieces.integers(), "number": pieces.numbers(), "boolean": st.booleans(), "string": SHORT_STRINGS,
 }  # fmt: skip
 _KINDS = ("number", "boolean", "string")
-_LITERALS: dict[str, st.SearchStrategy[Any]] = {**_ANY, "number": st.one_of(integers(), numbers())}
+_LITERALS: dict[str, st.SearchStrategy[Any]] = {**_ANY, "number": st.one_of(pieces.integers(), pieces.numbers())}
 _KEYS: st.SearchStrategy[str] = st.one_of(
     st.sampled_from(["Thai", "Bars", "Thai, Bars", "x", "none", "mild"]), SHORT_STRINGS.filter(bool)
 )
+_NUMERIC_WHENS = ("< {n:+}", "<= {n:+}", "> {n:+}", "== {n:+}", "!= {n:+}", "in [1, {n}]", "< {n:+} < 20")
+_WHENS = {
+    "integer": _NUMERIC_WHENS, "number": _NUMERIC_WHENS, "boolean": ("== True", "!= false"),
+    "string": ("== {x}", "!= {x}", "in [{x}]", "not in [{x}, {x}]", "in {x}"),
+}  # fmt: skip
 _ORDERS = ((">",), (">=",), ("<",), ("<=",), (">=", "<"), (">", "<="), ("!=",), ("!=", ">"))
 
 
-def seeds(*, max_steps: int = 10) -> st.SearchStrategy[JsonObject]:
+def seeds(*, max_steps: int = 10, formulas: type[FormulaWriter] = FormulaWriter) -> st.SearchStrategy[JsonObject]:
     """Return seeds as JSON objects, with no errors; every operation, operator and function occurs.
 
     They are fit to be checked, compiled and evaluated, which may well fail for some rows: divisions by zero,
     logarithms of negative numbers and the like are to occur.
     """
-    return _seeds(max_steps)
+    return _seeds(max_steps, formulas)
 
 
 @st.composite
-def _seeds(draw: st.DrawFn, max_steps: int) -> JsonObject:
-    fields, fields_named = _fields(draw)
-    validity = draw(st.integers(0, 5)) == 5
+def _seeds(draw: st.DrawFn, max_steps: int, formulas: type[FormulaWriter]) -> JsonObject:
+    chooser = Chooser(draw)
+    seed: JsonObject = {"task_name": chooser.any_of(_TASK_NAMES)}
+    if chooser.one_in(2):
+        seed["description"] = draw(STRINGS)
+    if keywords := draw(st.lists(SHORT_STRINGS.filter(str.strip), max_size=3, unique=True)):
+        seed["filter"] = {"keywords": keywords}
+    seed["parameters"], parameters = _parameters(chooser)
+    seed["context"], inputs = _declared(chooser, "context")
+    fields, reviews = _declared(chooser, "extraction")
+    metas, metas_named = _declared(chooser, "meta")
+    validity = chooser.one_in(6)
     if validity:
         values = tuple(value for value, _ in standard_fields.VALIDITY_VALUES)
-        fields_named.append(Variable(f"extraction.{standard_fields.VALIDITY_FIELD}", "string", values))
-    metas, metas_named = _declared(draw, "meta")
-    declared, context_named = _declared(draw, "context")
-    given, given_named = _parameters(draw)
-    writer = StepWriter(draw, [*fields_named, *metas_named], context_named, given_named)
+        reviews.append(Variable(f"extraction.{standard_fields.VALIDITY_FIELD}", "string", values))
+    seed["extract"] = {"fields": fields, "meta": metas, "validity": validity}
+    if chooser.one_in(6):
+        seed["version"], seed["extract"]["passes"] = draw(STRINGS), draw(st.integers(1, 9))
+        seed["review_handling"] = {"max_length": 100, "strategy": chooser.any_of([*STRATEGIES])}
+    writer = StepWriter(draw, formulas, [*reviews, *metas_named], [*inputs, *parameters], parameters)
     wanted = draw(st.integers(1, max_steps))
-    for name in _unique(draw, _NAMES, wanted, wanted):
+    for name in _unique(chooser, _NAMES, wanted, wanted):
         writer.write(name)
-    seed: JsonObject = {"task_name": draw(st.sampled_from(_TASK_NAMES))}
-    if draw(st.booleans()):
-        seed["description"] = draw(STRINGS)
-    keywords = draw(st.lists(SHORT_STRINGS.filter(str.strip), max_size=3, unique=True))
-    seed.update({"filter": {"keywords": keywords}} if keywords else {})
-    seed.update({"parameters": given} if given else {})
-    seed.update({"context": declared} if declared else {})
-    extract: JsonObject = {"fields": fields, **({"meta": metas} if metas else {})}
-    if draw(st.integers(0, 5)) == 5:
-        seed["version"], extract["passes"] = draw(STRINGS), draw(st.integers(1, 9))
-        seed["review_handling"] = {"max_length": 100, "strategy": draw(st.sampled_from([*STRATEGIES]))}
-    if validity:
-        extract["validity"] = True
-    seed["extract"] = extract
-    if draw(st.integers(0, 3)) == 3:
-        draw(st.sampled_from(writer.steps))["sources"] = draw(_SOURCES)
+    if chooser.one_in(4):
+        chooser.any_of(writer.steps)["sources"] = draw(_SOURCES)
     names = [v.text for v in writer.values if not v.needs_guard]
     if not names:
         writer.steps.append({"name": "FIRST", "op": "const", "value": 1})
-        names = ["FIRST"]
     seed["compute"] = writer.steps
-    seed["output"] = draw(st.lists(st.sampled_from(names), min_size=1, max_size=4, unique=True))
+    seed["output"] = _unique(chooser, names or ["FIRST"], 1, 4)
     errors = [d for d in analyse(seed).diagnostics if d.severity == "error"]
     others = [d for d in errors if d.code != "FS306"]
     assert not others, (seed, [(d.code, d.pointer, d.message) for d in others])  # a bug of this package
@@ -114,70 +111,64 @@ def _seeds(draw: st.DrawFn, max_steps: int) -> JsonObject:
 # --- inputs
 
 
-def _unique(draw: st.DrawFn, names: tuple[str, ...], least: int, most: int) -> list[str]:
-    return draw(st.lists(st.sampled_from(names), min_size=least, max_size=most, unique=True))
+def _unique(chooser: Chooser, names: Sequence[str], least: int, most: int) -> list[str]:
+    return chooser.draw(st.lists(st.sampled_from(names), min_size=least, max_size=most, unique=True))
 
 
-def _variable(space: str, name: str, kind: str, values: list[str] | None, *, nullable: bool = False) -> Variable:
-    base = "string" if kind == "enum" else kind
-    return Variable(f"{space}.{name}", base, tuple(values) if values else None, nullable=nullable)
-
-
-def _fields(draw: st.DrawFn) -> tuple[list[JsonObject], list[Variable]]:
+def _declared(chooser: Chooser, space: str) -> tuple[list[JsonObject], list[Variable]]:
+    """Fields that a seed declares, one of which may be a nullable standard field; their names, and the standard ones."""
+    types, used = _STANDARD.get(space, ({}, ()))
     fields, variables = [], []
-    for name in _unique(draw, _FIELD_NAMES + _HOSTILE_NAMES, 1, 3):
-        kind = draw(st.sampled_from(_FIELD_KINDS))
-        field: JsonObject = {"name": name, "type": kind}
-        values = draw(_ENUM_VALUES) if kind == "enum" else None
-        if values:
-            field["values"] = {value: draw(SHORT_STRINGS) for value in values} if draw(st.booleans()) else values
-        if draw(st.booleans()):
-            field["description"] = draw(SHORT_STRINGS)
-        if draw(st.integers(0, 2)) == 2:
-            field["default"] = draw(st.sampled_from(values) if values else _ANY[kind])
-        if kind in ("integer", "number") and draw(st.integers(0, 2)) == 2:
-            field.update(_bounds(draw, kind, "default" in field))
-        if draw(st.integers(0, 3)) == 3:
-            field.update(evidence=draw(st.booleans()), sources=draw(_SOURCES))
-        fields.append(field)
-        variables.append(_variable("extraction", name, kind, values))
-    return fields, variables
-
-
-def _declared(draw: st.DrawFn, space: str) -> tuple[list[JsonObject], list[Variable]]:
-    """Fields that a seed declares itself, one of which may be a nullable standard field; and the standard ones."""
-    types, used = _STANDARD[space]
-    fields, variables = [], []
-    for name in _unique(draw, (*_FIELD_NAMES, *_HOSTILE_NAMES), 0, 2):
-        kind = types[name].base.value if name in types else draw(st.sampled_from(_FIELD_KINDS))
-        nullable = draw(st.booleans())
-        values = draw(_ENUM_VALUES) if kind == "enum" else None
+    for name in _unique(chooser, _FIELD_NAMES + _HOSTILE_NAMES, *((1, 3) if space == "extraction" else (0, 2))):
+        kind = types[name].base.value if name in types else chooser.any_of(_FIELD_KINDS)
+        values = chooser.draw(_ENUM_VALUES) if kind == "enum" else None
         field: JsonObject = {"name": name, "type": kind, **({"values": values} if values else {})}
-        if space == "context" and name not in types and draw(st.integers(0, 2)) == 2:
-            field["path"] = draw(st.sampled_from(_PATHS))
-        fields.append({**field, **({"nullable": True} if nullable else {})})
-        variables.append(_variable(space, name, kind, values, nullable=nullable))
+        if space == "extraction":
+            field.update(_extracted(chooser, kind, values))
+        elif chooser.one_in(2):
+            field["nullable"] = True
+        if space == "context" and name not in types and chooser.one_in(3):
+            field["path"] = chooser.any_of(_PATHS)
+        fields.append(field)
+        known = tuple(values) if values else None
+        variables.append(Variable(f"{space}.{name}", "string" if values else kind, known, nullable="nullable" in field))
     taken = {variable.text for variable in variables}
     standard = [Variable(f"{space}.{name}", types[name].base.value) for name in used]
     return fields, [*variables, *(variable for variable in standard if variable.text not in taken)]
 
 
-def _parameters(draw: st.DrawFn) -> tuple[JsonObject, list[Variable]]:
-    given, variables = {}, []
-    for name in _unique(draw, ("AS_OF_YEAR", "P", "limit", *_HOSTILE_NAMES), 0, 2):
-        kind = draw(st.sampled_from(_FIELD_KINDS[1:]))
-        rest = _bounds(draw, kind, True) if kind in ("integer", "number") else {"default": draw(_ANY[kind])}
+def _extracted(chooser: Chooser, kind: str, values: list[str] | None) -> JsonObject:
+    """The keys that only a field of `extract` has."""
+    draw, found = chooser.draw, dict[str, Any]()
+    if values and chooser.one_in(2):
+        found["values"] = {value: draw(SHORT_STRINGS) for value in values}
+    if chooser.one_in(2):
+        found["description"] = draw(SHORT_STRINGS)
+    if chooser.one_in(3):
+        found["default"] = chooser.any_of(values) if values else draw(_ANY[kind])
+    if kind in ("integer", "number") and chooser.one_in(3):
+        found.update(_bounds(chooser, kind, "default" in found))
+    if chooser.one_in(4):
+        found.update(evidence=chooser.one_in(2), sources=draw(_SOURCES))
+    return found
+
+
+def _parameters(chooser: Chooser) -> tuple[JsonObject, list[Variable]]:
+    given = {}
+    for name in _unique(chooser, ("AS_OF_YEAR", "P", "limit", *_HOSTILE_NAMES), 0, 2):
+        kind = chooser.any_of(_FIELD_KINDS[1:])
+        is_number = kind in ("integer", "number")
+        rest = _bounds(chooser, kind, True) if is_number else {"default": chooser.draw(_ANY[kind])}
         given[name] = {"type": kind, **rest}
-        variables.append(Variable(f"param.{name}", kind))
-    return given, variables
+    return given, [Variable(f"param.{name}", parameter["type"]) for name, parameter in given.items()]
 
 
-def _bounds(draw: st.DrawFn, kind: str, has_default: bool) -> JsonObject:
+def _bounds(chooser: Chooser, kind: str, has_default: bool) -> JsonObject:
     """A default between two numbers, one or both or neither of which are its bounds."""
-    low, default, high = sorted(draw(st.lists(_ANY[kind], min_size=3, max_size=3)))
-    chosen = draw(st.sampled_from([(), ("minimum",), ("maximum",), ("minimum", "maximum")]))
-    bounds = {key: value for key, value in (("minimum", low), ("maximum", high)) if key in chosen}
-    return {**({"default": default} if has_default else {}), **bounds}
+    low, default, high = sorted(chooser.draw(st.lists(_ANY[kind], min_size=3, max_size=3)))
+    bounds = {"minimum": low, "maximum": high, **({"default": default} if has_default else {})}
+    left_out = chooser.any_of([(), ("minimum",), ("maximum",), ("minimum", "maximum")])
+    return {key: value for key, value in bounds.items() if key not in left_out}
 
 
 # --- conditions
@@ -206,17 +197,14 @@ class ConditionWriter(Chooser):
         """What a condition says of one variable."""
         if variable.nullable and self.one_in(3):
             return {"!=": None} if self.one_in(2) else None
-        forms = ("equal", "unequal", "in", "in", *(("order", "order") if variable.is_numeric else ()))
-        match self.any_of(forms):
-            case "equal":
-                return self._operand(variable)
-            case "unequal":
-                return {"!=": self._operand(variable)}
-            case "in":
-                items = [self._operand(variable) for _ in range(1 + self.draw(below(3)))]
-                return {"in": [*items, None] if variable.nullable and self.one_in(4) else items}
-        test = {operator: self._operand(variable) for operator in self.any_of(_ORDERS)}
-        return {"!=": None} | {**test, "!=": None} if variable.nullable and self.one_in(2) else test
+        form = self.any_of(["equal", "!=", "in", "in", *(["order", "order"] if variable.is_numeric else [])])
+        if form == "in":
+            items = [self._operand(variable) for _ in range(1 + self.draw(below(3)))]
+            return {"in": [*items, None] if variable.nullable and self.one_in(4) else items}
+        if form == "equal":
+            return self._operand(variable)
+        test = {operator: self._operand(variable) for operator in (self.any_of(_ORDERS) if form == "order" else [form])}
+        return {**test, "!=": None} if form == "order" and variable.nullable and self.one_in(2) else test
 
     def _operand(self, variable: Variable) -> Any:
         known = [p for p in self.parameters if p.kind == variable.kind or (p.is_numeric and variable.is_numeric)]
@@ -238,11 +226,13 @@ class StepWriter(Chooser):
     """
 
     def __init__(
-        self, draw: st.DrawFn, reviews: Sequence[Variable], inputs: Sequence[Variable], parameters: Sequence[Variable]
-    ) -> None:
+        self, draw: st.DrawFn, formulas: type[FormulaWriter], reviews: Sequence[Variable], inputs: Sequence[Variable],
+        parameters: Sequence[Variable],
+    ) -> None:  # fmt: skip
         super().__init__(draw)
-        self.reviews = list(reviews)
-        self.inputs = [*inputs, *parameters]
+        self.formulas = formulas
+        self.reviews = reviews
+        self.inputs = inputs
         self.conditions = ConditionWriter(draw, parameters)
         self.filters: list[str] = []
         self.values: list[Variable] = []
@@ -255,8 +245,7 @@ class StepWriter(Chooser):
             self._expr, self._count, self._expr, self._sum, self._expr, self._extreme, self._lookup, self._case, self._const,
             self._filter, self._count, self._expr, self._sum,
         ]  # fmt: skip
-        made = self.any_of(operations)(name)
-        if made is not None:
+        if made := self.any_of(operations)(name):
             self.values.append(made)
 
     def _add(self, name: str, op: str, **parts: Any) -> None:
@@ -267,7 +256,7 @@ class StepWriter(Chooser):
         return self.conditions.where(subjects, self.filters, least)
 
     def _per_review(self, values: Sequence[Variable]) -> FormulaWriter:
-        return FormulaWriter(self.draw, [*self.reviews, *self.reviews, *self.inputs, *values], self.filters)
+        return self.formulas(self.draw, [*self.reviews, *self.reviews, *self.inputs, *values], self.filters)
 
     def _filter(self, name: str) -> None:
         if self.one_in(3):
@@ -289,9 +278,8 @@ class StepWriter(Chooser):
 
     def _sum(self, name: str) -> Variable:
         writer = self._per_review(self.values)
-        formula = (writer.number_or_null if writer.nullables and self.one_in(6) else writer.number)(DEPTH - 1)
-        where = self._where()
-        self._add(name, "sum", expr=formula.text, **({"where": where} if where else {}))
+        write = writer.number_or_null if writer.nullables and self.one_in(6) else writer.number
+        self._add(name, "sum", expr=write(DEPTH - 1).text, where=self._where())
         return Variable(name, "number")
 
     def _extreme(self, name: str) -> Variable:
@@ -300,7 +288,7 @@ class StepWriter(Chooser):
             counted_by, counted = self.any_of(self.counts)
             where = {key: test for key, test in counted.items() if not self.one_in(3)}
         named = [v for v in self.reviews if v.is_numeric]
-        parts: JsonObject = {"where": where} if where else {}
+        parts: JsonObject = {"where": where}
         if named and self.one_in(2):
             parts["field"] = self.any_of(named).text
         else:
@@ -312,16 +300,14 @@ class StepWriter(Chooser):
         return Variable(name, "number", nullable=not has_default, needs_guard=not has_default, counted_by=counted_by)
 
     def _writer(self) -> FormulaWriter:
-        return FormulaWriter(self.draw, [*self.values, *self.values, *self.inputs])
+        return self.formulas(self.draw, [*self.values, *self.values, *self.inputs])
 
     def _expr(self, name: str) -> Variable:
-        writer, kind = self._writer(), self.any_of(["number", *_KINDS, "nullable"])
-        forms = {
-            "nullable": (writer.number_or_null, DEPTH - 1), "string": (writer.string, DEPTH - 1),
-            "boolean": (writer.condition, DEPTH), "number": (writer.number, DEPTH),
-        }  # fmt: skip
-        form, depth = forms[kind]
-        found = form(depth)
+        writer, kind = self._writer(), self.any_of(["nullable", *_KINDS, "number"])
+        write = {
+            "nullable": writer.number_or_null, "string": writer.string, "boolean": writer.condition, "number": writer.number,
+        }[kind]  # fmt: skip
+        found = write(DEPTH - (kind in ("nullable", "string")))
         self._add(name, "expr", expr=found.text)
         values = found.values if kind == "string" else None
         return Variable(name, "number" if kind == "nullable" else kind, values, nullable=kind == "nullable")
@@ -332,11 +318,11 @@ class StepWriter(Chooser):
         return kind, [self.draw(_LITERALS[kind]) for _ in range(least + self.draw(below(most - least + 1)))]
 
     def _const(self, name: str) -> Variable:
-        kind, (value,) = self._literals(1, 1)
-        self._add(name, "const", value=value)
-        return _made(name, kind, [value])
+        kind, values = self._literals(1, 1)
+        self._add(name, "const", value=values[0])
+        return _made(name, kind, values)
 
-    def _lookup(self, name: str) -> Variable | None:
+    def _lookup(self, name: str) -> Variable:
         known = [v for v in (*self.inputs, *self.values) if v.kind == "string"]
         sources = [v for v in known if v.values is None or any(v.values)]
         if not sources:
@@ -345,12 +331,9 @@ class StepWriter(Chooser):
         kind, values = self._literals(2, 5)
         match = self.any_of(["exact", "substring_first", *(["substring_max"] * 2 if kind == "number" else ())])
         table = {self._key(source, match): value for value in values}
-        results = list(table.values())
-        if not self.one_in(4):
-            results.append(None if self.one_in(6) else values[-1])
-        default = {"default": results[-1]} if len(results) > len(table) else {}
+        default = {} if self.one_in(4) else {"default": None if self.one_in(6) else values[-1]}
         self._add(name, "lookup", source=source.text, table=table, match=match, **default)
-        return _made(name, kind, results)
+        return _made(name, kind, [*table.values(), *default.values()])
 
     def _key(self, source: Variable, match: str) -> str:
         """A key that can be found in the source."""
@@ -366,31 +349,17 @@ class StepWriter(Chooser):
         source = self.any_of(sources) if sources and self.one_in(2) else None
         if len(values) > 1 and self.one_in(6):
             values[-2 if self.one_in(2) else -1] = None
-        rules: list[JsonObject] = [
-            {"when": self._continued(writer, source) if source else writer.tested(DEPTH - 1).text, "then": value}
-            for value in values[:-1]
-        ]
+        whens = [self._when(writer, source) if source else writer.tested(DEPTH - 1).text for _ in values[1:]]
+        rules = [{"when": when, "then": value} for when, value in zip(whens, values, strict=False)]
         self._add(name, "case", **({"source": source.text} if source else {}), rules=[*rules, {"else": values[-1]}])
         return _made(name, kind, values)
 
-    def _continued(self, writer: FormulaWriter, source: Variable) -> str:
+    def _when(self, writer: FormulaWriter, source: Variable) -> str:
         """What a rule says of the case's source, which precedes it."""
-        text = self._compared(writer, source)
+        forms = ("== None", "!= None") if source.nullable and self.one_in(3) else _WHENS[source.kind]
+        value = pieces.quoted(self.any_of(source.values) if source.values else self.draw(SHORT_STRINGS))
+        text = writer.fill((self.any_of(forms), "<"), 1, x=value).text
         return f"{text} {self.any_of(['and', 'or'])} ({writer.condition(1).text})" if self.one_in(4) else text
-
-    def _compared(self, writer: FormulaWriter, source: Variable) -> str:
-        if source.nullable and self.one_in(3):
-            return self.any_of(["== None", "!= None"])
-        if source.kind == "boolean":
-            return f"{self.any_of(['==', '!='])} {self.any_of(['True', 'false'])}"
-        if source.is_numeric:
-            operand = writer.number(1).at(ADDITIVE)
-            forms: tuple[str, ...] = ("< {x}", "<= {x}", "> {x}", "== {x}", "!= {x}", "in [1, {x}]", "< {x} < 20")
-        else:
-            values = source.values or self.draw(st.lists(SHORT_STRINGS, min_size=1, max_size=2))
-            operand = quoted(self.any_of(values)).text
-            forms = ("== {x}", "!= {x}", "in [{x}]", "not in [{x}, {x}]", "in {x}")
-        return self.any_of(forms).replace("{x}", operand)
 
 
 def _made(name: str, kind: str, values: Sequence[JsonValue]) -> Variable:

@@ -9,6 +9,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from formulaseed.diagnostics.catalogue import fixed, of_one, of_three, of_two, suggesting
 from formulaseed.diagnostics.model import Diagnostic, Help, Suggestion, diagnostic, number_of
 from formulaseed.diagnostics.suggestions import did_you_mean
 from formulaseed.source.text import Span
@@ -30,24 +31,28 @@ class Words:
     """A call of a function with a string."""
 
 
-OF_SEEDS = Words(
-    True, "no step is called", "a string is no number; a `lookup` gives numbers for strings", "len(context.name)"
-)
+_LOOK_UP = "a string is no number; a `lookup` gives numbers for strings"
+OF_SEEDS = Words(True, "no step is called", _LOOK_UP, "len(context.name)")
 OF_DOMAINS = Words(
     False, "no field is called", "a string is no number; compare it: `10 if x == 'a' else 0`", "len(name)"
 )
 
+
 # --- types
 
-
-def misplaced_list(span: Span) -> Diagnostic:
-    message = "a list can only be used after `in`, or inside `max`, `min` and `sum`"
-    return diagnostic("FS301", span, message, "write a single value")
-
-
-def not_a_condition(span: Span, called: str, noun: str, test: str) -> Diagnostic:
-    message = f"a condition must be true or false, and {called} is {noun}"
-    return diagnostic("FS304", span, message, f"write `{test}`")
+AS_INTEGER = "write `int({})` for 1 or 0"
+"""Help for a boolean where a number is needed."""
+WITHOUT_QUOTES = "write {} without quotes"
+misplaced_list = fixed(
+    "FS301", "a list can only be used after `in`, or inside `max`, `min` and `sum`", "write a single value"
+)
+not_a_condition = of_three("FS304", "a condition must be true or false, and {0} is {1}", "write `{2}`")
+mixed_branches = of_two("FS301", "one branch is {0}, the other {1}", "give both branches the same type")
+review_value = of_one(
+    "FS401",
+    "`{0}` has a value for every review, and one for the restaurant is needed",
+    "count or sum it over the reviews in a step of its own, and use that",
+)
 
 
 def needs_numbers(span: Span, operator: str, called: str, noun: str, help: str) -> Diagnostic:
@@ -58,21 +63,6 @@ def needs_numbers(span: Span, operator: str, called: str, noun: str, help: str) 
 def mixed_operands(span: Span, operator: str, nouns: Sequence[str]) -> Diagnostic:
     message = f"`{operator}` joins values of different types: {' and '.join(dict.fromkeys(nouns))}"
     return diagnostic("FS301", span, message, "compare each of them with something")
-
-
-def mixed_branches(span: Span, then: str, otherwise: str) -> Diagnostic:
-    message = f"one branch is {then}, the other {otherwise}"
-    return diagnostic("FS301", span, message, "give both branches the same type")
-
-
-def review_value(span: Span, name: str) -> Diagnostic:
-    message = f"`{name}` has a value for every review, and one for the restaurant is needed"
-    return diagnostic("FS401", span, message, "count or sum it over the reviews in a step of its own, and use that")
-
-
-AS_INTEGER = "write `int({})` for 1 or 0"
-"""Help for a boolean where a number is needed."""
-WITHOUT_QUOTES = "write {} without quotes"
 
 
 # --- null
@@ -88,32 +78,25 @@ def may_be_null(span: Span, called: str, name: str, fallback: str) -> Diagnostic
 
 # --- names
 
+unquoted_null = of_one("FS302", "`{0}` is null here, not the value of this name", "write `'{0}'`")
+
 
 def unquoted_string(span: Span, words: Words, name: str, help: Help) -> Diagnostic:
     return diagnostic("FS201", span, f"{words.unknown} `{name}`", help)
 
 
-def unquoted_null(span: Span, name: str) -> Diagnostic:
-    return diagnostic("FS302", span, f"`{name}` is null here, not the value of this name", f"write `'{name}'`")
-
-
 # --- calls
-
 
 STEP_CALLED = "`{0}` is a step; write `{0} * (…)` to multiply"
 TEST_OF_PRESENT = "{} is never null here: remove the test"
-
-
-def unknown_function(span: Span, name: str, help: Help) -> Diagnostic:
-    return diagnostic("FS207", span, f"there is no function `{name}`", help)
+LIKE = "write it like `{}`"
+unknown_function = suggesting("FS207", "there is no function `{0}`")
+empty_arguments = of_one("FS303", "the list is empty", "write it like `{0}`")
 
 
 def method(span: Span, name: str, words: Words, help: str) -> Diagnostic:
     help = help or f"functions are called by name, such as `{words.call}`; strings are compared case included"
     return diagnostic("FS103", span, f"values have no methods such as `{name}`", help)
-
-
-LIKE = "write it like `{}`"
 
 
 def rewritten_method(text: str, *, is_number: bool) -> str:
@@ -125,10 +108,6 @@ def rewritten_method(text: str, *, is_number: bool) -> str:
 def wrong_count(span: Span, function: str, least: int, most: int | None, number: int, help: str) -> Diagnostic:
     expected = number_of(least, "argument") if least == most else f"{least} or {most or 'more'} arguments"
     return diagnostic("FS303", span, f"`{function}` takes {expected}, not {number}", help)
-
-
-def empty_arguments(span: Span, example: str) -> Diagnostic:
-    return diagnostic("FS303", span, "the list is empty", LIKE.format(example))
 
 
 def needs_list(span: Span, function: str, arguments: Sequence[str], *, are_plain: bool, example: str) -> Diagnostic:
@@ -152,6 +131,16 @@ def not_literal(span: Span, function: str, parameter: str, bounds: tuple[int, in
 
 # --- comparisons
 
+IN_A_CHAIN = "in a chain `a > b == c` the middle is compared with both; join two comparisons with `and`"
+COMPARE_ALIKE = "compare values of one type"
+IN_QUOTES = "write '{}' in quotes"
+WRITE_A_NUMBER = "write a number"
+OPEN_IS_A_NUMBER = "`context.is_open` is 1 or 0: compare it with 1"
+empty_list = of_one("FS509", "`{0}` has an empty list", "list the values")
+not_searchable = of_three(
+    "FS301", "`{0}` looks in a string or in a list, and {1} is {2}", "write a list: `x in [1, 2]`"
+)
+
 
 def wrong_order(span: Span, operator: str, called: str, noun: str, help: str) -> Diagnostic:
     return diagnostic("FS301", span, f"`{operator}` orders numbers, and {called} is {noun}", help)
@@ -173,13 +162,6 @@ def order_of_values(values: Sequence[str] | None, noun: str) -> str:
 def incomparable(span: Span, left: tuple[str, str], right: tuple[str, str], help: str) -> Diagnostic:
     """The sides are given as name and noun."""
     return diagnostic("FS301", span, f"{left[0]} is {left[1]}, and {right[0]} is {right[1]}", help)
-
-
-IN_A_CHAIN = "in a chain `a > b == c` the middle is compared with both; join two comparisons with `and`"
-COMPARE_ALIKE = "compare values of one type"
-IN_QUOTES = "write '{}' in quotes"
-WRITE_A_NUMBER = "write a number"
-OPEN_IS_A_NUMBER = "`context.is_open` is 1 or 0: compare it with 1"
 
 
 def a_boolean(given: object) -> str:
@@ -208,34 +190,12 @@ def unknown_value(span: Span, called: str, value: str, known: Sequence[str], oth
     return diagnostic("FS302", span, f"{called} is never `{value}`", help)
 
 
-def empty_list(span: Span, operator: str) -> Diagnostic:
-    return diagnostic("FS509", span, f"`{operator}` has an empty list", "list the values")
-
-
-def not_searchable(span: Span, operator: str, called: str, noun: str) -> Diagnostic:
-    message = f"`{operator}` looks in a string or in a list, and {called} is {noun}"
-    return diagnostic("FS301", span, message, "write a list: `x in [1, 2]`")
-
-
 # --- constant comparisons
-
-
-def constant_comparison(span: Span, result: bool, reason: str, help: str) -> Diagnostic:
-    help = help or "remove the comparison, or compare with a value that can make a difference"
-    return diagnostic("FS603", span, f"this is always {str(result).lower()}: {reason}", help)
-
 
 REMOVE_THE_TEST = "remove the test"
 REMOVE_THE_BRANCH = "remove the branch that never runs, or change the condition"
 BOTH_ARE_CONSTANTS = "both sides are constants"
 CONTRADICTORY = "its conditions exclude or imply one another"
-
-
-def declare_nullable(name: str, type_: str) -> str:
-    """Help for a test for null of a standard field."""
-    return f'{REMOVE_THE_TEST}, or declare the field: {{"name": "{name}", "type": "{type_}", "nullable": true}}'
-
-
 KNOWN_PRESENT = "here {} is known to be present"
 NEVER_NULL = "{} is never null"
 ONLY_VALUES = "{} can only be {}"
@@ -249,15 +209,23 @@ EVERY_REVIEW, NO_REVIEW = "`${}` holds for every review", "`${}` holds for no re
 """Reasons; the place is for an expression."""
 
 
+def constant_comparison(span: Span, result: bool, reason: str, help: str) -> Diagnostic:
+    help = help or "remove the comparison, or compare with a value that can make a difference"
+    return diagnostic("FS603", span, f"this is always {str(result).lower()}: {reason}", help)
+
+
+def declare_nullable(name: str, type_: str) -> str:
+    """Help for a test for null of a standard field."""
+    return f'{REMOVE_THE_TEST}, or declare the field: {{"name": "{name}", "type": "{type_}", "nullable": true}}'
+
+
 def holds_where(condition: str, truth: bool, reasons: Sequence[str]) -> str:
     return f"`{condition}` {'always holds' if truth else 'cannot hold'} where {' and '.join(reasons)}"
 
 
 def listed(values: Sequence[str]) -> str:
     """The first values of a list, which are literals of the language."""
-    if len(values) > 4:
-        return f"one of {', '.join(values[:4])} and {len(values) - 4} more"
-    return " or ".join(values)
+    return " or ".join(values if len(values) <= 5 else [*values[:4], f"{len(values) - 4} others"])
 
 
 # --- operations without a value
@@ -267,6 +235,9 @@ PARTIAL_CODES = {"division_by_zero": "FS604", "domain": "FS605", "overflow": "FS
 ALWAYS_NULL, WRITE_A_VALUE = "this is always null{where}, and a value is needed", "write a value"
 ALWAYS_FAILS = "this always fails{where}: "
 CHANGE_THE_VALUES = "change the values, or leave the operation out"
+large_sum = of_two(
+    "FS606", "the sum may be too large for a number: each term is {0}", "bound the terms: `min({1}, 1000)`"
+)
 
 
 def always_fails(span: Span, text: str, help: str) -> Diagnostic:
@@ -283,8 +254,3 @@ def may_fail(kind: str, span: Span, message: str, guarded: str, bounded: str) ->
     help = f"guard it: `{guarded}`" if guarded else f"bound it first: `{bounded}`"
     help += f", or bound it: `{bounded}`" if guarded and bounded else ""
     return diagnostic(PARTIAL_CODES[kind], span, message, help)
-
-
-def large_sum(span: Span, range: str, term: str) -> Diagnostic:
-    message = f"the sum may be too large for a number: each term is {range}"
-    return diagnostic("FS606", span, message, f"bound the terms: `min({term}, 1000)`")

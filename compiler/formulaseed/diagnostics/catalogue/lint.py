@@ -4,8 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from formulaseed.diagnostics.catalogue import of_one, of_two
 from formulaseed.diagnostics.model import Diagnostic, diagnostic, number_of
 from formulaseed.source.text import Span
+
+unused_value = of_two(
+    "FS612",
+    "no condition tests whether `extraction.{0}` is {1}",
+    "test for it where it matters, or leave the value out, so that the extractor need not distinguish it",
+)
+hard_coded_year = of_two(
+    "FS613",
+    "the year {0} is hard-coded, and `{1}` means something else every year",
+    'make it a parameter, "parameters": {{"AS_OF_YEAR": {{"type": "integer", "default": {0}}}}}, and write `param.AS_OF_YEAR`',
+)
+keyword_too_long = of_one(
+    "FS616", "the keyword has {0} characters, and no review is as long", "write a few characteristic words"
+)
+keyword_repeated = of_two("FS617", "`{0}` adds nothing: case is ignored, and `{1}` is there", "remove it")
+keyword_covered = of_two(
+    "FS617",
+    "`{0}` adds nothing: every review that contains it contains `{1}`",
+    "remove it, or make `{1}` more precise",
+)
+unused_suppression = of_one("FS620", "there is no warning `{0}` to suppress here", "remove it from `allow`")
 
 
 def unused_step(span: Span, name: str, is_filter: bool) -> Diagnostic:
@@ -30,18 +52,6 @@ def missing_bound(span: Span, name: str, described: str, bound: str, *, is_above
 def unused_input(span: Span, name: str, is_extracted: bool) -> Diagnostic:
     why = ": every review is read for it" if is_extracted else ""
     return diagnostic("FS611", span, f"`{name}` is never used", f"use it in a step, or remove it{why}")
-
-
-def unused_value(span: Span, field: str, values: str) -> Diagnostic:
-    message = f"no condition tests whether `extraction.{field}` is {values}"
-    help = "test for it where it matters, or leave the value out, so that the extractor need not distinguish it"
-    return diagnostic("FS612", span, message, help)
-
-
-def hard_coded_year(span: Span, year: int, use: str) -> Diagnostic:
-    message = f"the year {year} is hard-coded, and `{use}` means something else every year"
-    help = f'make it a parameter, "parameters": {{"AS_OF_YEAR": {{"type": "integer", "default": {year}}}}}'
-    return diagnostic("FS613", span, message, f"{help}, and write `param.AS_OF_YEAR`")
 
 
 def keyword_inside_words(span: Span, keyword: str, words: Sequence[str]) -> Diagnostic:
@@ -69,20 +79,6 @@ def keyword_characters(span: Span, keyword: str, holds: str, plain: str) -> Diag
     return diagnostic("FS616", span, message, f"write `{plain}`" if plain else "remove it")
 
 
-def keyword_too_long(span: Span, characters: int) -> Diagnostic:
-    message = f"the keyword has {characters} characters, and no review is as long"
-    return diagnostic("FS616", span, message, "write a few characteristic words")
-
-
-def keyword_repeated(span: Span, keyword: str, other: str) -> Diagnostic:
-    return diagnostic("FS617", span, f"`{keyword}` adds nothing: case is ignored, and `{other}` is there", "remove it")
-
-
-def keyword_covered(span: Span, keyword: str, shorter: str) -> Diagnostic:
-    message = f"`{keyword}` adds nothing: every review that contains it contains `{shorter}`"
-    return diagnostic("FS617", span, message, f"remove it, or make `{shorter}` more precise")
-
-
 def hidden_key(span: Span, key: str, shorter: str, value: str) -> Diagnostic:
     """`value` is what the shorter key gives if the highest is taken; empty if the first is."""
     message = f"`{key}` decides nothing: wherever it is found, `{shorter}` is found too"
@@ -92,14 +88,9 @@ def hidden_key(span: Span, key: str, shorter: str, value: str) -> Diagnostic:
 
 
 def entry_is_default(span: Span, key: str, value: str, is_exact: bool) -> Diagnostic:
-    message = f"`{key}` gives {value}, which is the default"
-    if is_exact:
-        return diagnostic(
-            "FS619", span, f"{message}: the entry changes nothing", "remove the entry, or change its value"
-        )
-    help = "remove the entry, change its value, or suppress this warning if several keys may be found"
-    return diagnostic("FS619", span, f"{message}: it matters only if another key is found too", help)
-
-
-def unused_suppression(span: Span, code: str) -> Diagnostic:
-    return diagnostic("FS620", span, f"there is no warning `{code}` to suppress here", "remove it from `allow`")
+    effect = "the entry changes nothing" if is_exact else "it matters only if another key is found too"
+    help = (
+        "or change its value" if is_exact else "change its value, or suppress this warning if several keys may be found"
+    )
+    message = f"`{key}` gives {value}, which is the default: {effect}"
+    return diagnostic("FS619", span, message, f"remove the entry, {help}")

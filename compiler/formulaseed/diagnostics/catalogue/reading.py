@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from formulaseed import limits
+from formulaseed.diagnostics.catalogue import fixed, of_one
 from formulaseed.diagnostics.model import Diagnostic, diagnostic
 from formulaseed.source.json_reader import JsonFault
 from formulaseed.source.text import Source, Span
 
+_WHOLE = "write the whole character"
 _JSON: dict[str, tuple[str, str, str]] = {
     "trailing-content": ("FS001", "unexpected content after the end of the document", "remove it"),
     "missing-value": ("FS001", "the document ends where a value is expected", "complete it"),
@@ -28,11 +30,7 @@ _JSON: dict[str, tuple[str, str, str]] = {
     "control": ("FS001", "{} must be escaped in a string", "write it as an escape sequence, such as \\n"),
     "escape": ("FS001", "`{}` is not an escape sequence in JSON", "write `\\\\` for a backslash"),
     "number": ("FS001", "`{}` is not a number in JSON", "write it like 12 or 0.5"),
-    "depth": (
-        "FS004",
-        "objects and lists are nested more than {} levels deep",
-        "find where the nesting begins to repeat",
-    ),
+    "depth": ("FS004", "objects and lists are nested more than {} levels deep", "look for where it begins to repeat"),
     "duplicate": ("FS005", "duplicate key `{}` in this object, first used on line {}", "keep one of the two"),
     "not-finite": ("FS006", "`{}` is not a number in JSON", "write a finite number"),
     "range": (
@@ -40,13 +38,11 @@ _JSON: dict[str, tuple[str, str, str]] = {
         "{} is out of range",
         "use an integer up to 9223372036854775807 or a number up to 1.797e308, written with at most 40 characters",
     ),
-    "surrogate": (
-        "FS007",
-        "this string contains half of a character (an unpaired surrogate)",
-        "write the whole character",
-    ),
+    "surrogate": ("FS007", "this string contains half of a character (an unpaired surrogate)", _WHOLE),
 }
 """The faults of `source.json_reader`: code, message, help; the placeholders take what the fault found."""
+half_a_character = fixed("FS007", "the formula contains half of a character (an unpaired surrogate)", _WHOLE)
+unreadable_reference = of_one("FS509", "the reference cannot be read: {0}", "name a file beside this")
 
 
 def invalid_json(fault: JsonFault) -> Diagnostic:
@@ -54,45 +50,18 @@ def invalid_json(fault: JsonFault) -> Diagnostic:
     return diagnostic(code, fault.span, message.format(*fault.found), help.format(*fault.found))
 
 
-def half_a_character(span: Span) -> Diagnostic:
-    message = "the formula contains half of a character (an unpaired surrogate)"
-    return diagnostic("FS007", span, message, "write the whole character")
-
-
 def invalid_utf8(source: Source, at: int, byte: int) -> Diagnostic:
-    return diagnostic(
-        "FS002", Span(source, at, at + 1), f"byte {byte} of the file is not UTF-8", "save the file as UTF-8"
-    )
+    span = Span(source, at, at + 1)
+    return diagnostic("FS002", span, f"byte {byte} of the file is not UTF-8", "save the file as UTF-8")
 
 
 def file_too_large(source: Source, what: str) -> Diagnostic:
     return diagnostic("FS003", Span(source, 0, 0), f"{what} is larger than {limits.SEED_BYTES} bytes", "shorten it")
 
 
-def not_a_seed(span: Span, *, is_wrapped: bool) -> Diagnostic:
-    """The document is not an object; `is_wrapped` if it is a list that holds the seed."""
-    help = 'write {"task_name": …} itself, without `[` and `]`' if is_wrapped else 'begin with {"task_name": …}'
-    return diagnostic("FS008", span, "a seed is a JSON object", help)
-
-
 def no_rules(source: Source) -> Diagnostic:
     message = "this is a formula reference, which contains no rules to compile"
     return diagnostic("FS008", Span(source, 0, 0), message, "compile a file of rules over it")
-
-
-def wrapped_seed(span: Span, key: str) -> Diagnostic:
-    help = f'write {{"task_name": …}} itself, without `{key}` around it'
-    return diagnostic("FS501", span, f"the seed is nested under `{key}`", help)
-
-
-def too_many_entries(span: Span, key: str, found: int, most: int) -> Diagnostic:
-    message = f"`{key}` has {found} entries, more than {most}"
-    return diagnostic("FS510", span, message, "split it, or leave some out")
-
-
-def too_many_terms(span: Span, found: int, what: str, most: int, largest: int, name: str) -> Diagnostic:
-    message = f"the file has {found:,} {what}s in all, more than {most:,}; most of them, {largest:,}, in `{name}`"
-    return diagnostic("FS510", span, message, "split the file, or compute in fewer steps")
 
 
 def foreign_module(source: Source, fault: str) -> Diagnostic:
@@ -111,17 +80,13 @@ def module_too_deep(source: Source, what: str) -> Diagnostic:
     return diagnostic("FS104", Span(source, 0, 0), message, "split the longest formulas into several")
 
 
-def module_refused(source: Source, what: str, fault: str) -> Diagnostic:
-    return _internal(source, f"the module generated from {what} was refused: {fault}")
-
-
-def internal_error(source: Source, error: Exception) -> Diagnostic:
-    return _internal(source, failure_of(error))
+def internal_error(source: Source, message: str) -> Diagnostic:
+    return diagnostic("FS901", Span(source, 0, 0), message, "this is a bug of formulaseed: please report it")
 
 
 def failure_of(error: Exception) -> str:
     return f"the compiler failed with {type(error).__name__}: {error}"
 
 
-def _internal(source: Source, message: str) -> Diagnostic:
-    return diagnostic("FS901", Span(source, 0, 0), message, "this is a bug of formulaseed: please report it")
+def refusal_of(what: str, fault: str) -> str:
+    return f"the module generated from {what} was refused: {fault}"

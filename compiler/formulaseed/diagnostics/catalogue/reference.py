@@ -4,56 +4,39 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from formulaseed.diagnostics.catalogue import fixed, of_one, of_two
 from formulaseed.diagnostics.model import Diagnostic, Help, diagnostic
 from formulaseed.diagnostics.suggestions import did_you_mean
 from formulaseed.source.text import Span
 
 # --- references
 
-
-def invalid_version(span: Span, example: str) -> Diagnostic:
-    return diagnostic("FS509", span, "`version` is three numbers", f'write it like "{example}"')
-
-
-def reserved_entity(span: Span, name: str) -> Diagnostic:
-    message = f"`{name}` is a word of the formula language"
-    return diagnostic("FS206", span, message, "use another name for the entity")
+invalid_version = of_one("FS509", "`version` is three numbers", 'write it like "{0}"')
+reserved_entity = of_one("FS206", "`{0}` is a word of the formula language", "use another name for the entity")
+duplicate_custom_field = of_two("FS203", "duplicate custom field `{1}` of `{0}`", "rename one of them")
 
 
 def unknown_entity(span: Span, name: str, known: Iterable[str]) -> Diagnostic:
     return diagnostic("FS201", span, f"no entity is called `{name}`", did_you_mean(name, known, what="entities"))
 
 
-def duplicate_custom_field(span: Span, entity: str, key: str) -> Diagnostic:
-    return diagnostic("FS203", span, f"duplicate custom field `{key}` of `{entity}`", "rename one of them")
-
-
 # --- rules
 
-
-def unreadable_reference(span: Span, why: str) -> Diagnostic:
-    return diagnostic("FS509", span, f"the reference cannot be read: {why}", "name a file beside this")
-
-
-def no_rules(span: Span) -> Diagnostic:
-    return diagnostic("FS509", span, "the file holds no rule", 'write {"name": …, "formula": …}')
-
-
-def invalid_rule_name(span: Span, most: int) -> Diagnostic:
-    help = f"use up to {most} letters, digits, spaces and `_`, such as `basic_ram_valuation`"
-    return diagnostic("FS206", span, "this cannot be the name of a rule", help)
-
-
-def duplicate_rule(span: Span, name: str, place: int) -> Diagnostic:
-    return diagnostic("FS203", span, f"duplicate rule `{name}`, first at rules[{place}]", "rename one of them")
+unreadable_reference = of_one("FS509", "the reference cannot be read: {0}", "name a file beside this")
+no_rules = fixed("FS509", "the file holds no rule", 'write {"name": …, "formula": …}')
+invalid_rule_name = of_one(
+    "FS206",
+    "this cannot be the name of a rule",
+    "use up to {0} letters, digits, spaces and `_`, such as `basic_ram_valuation`",
+)
+duplicate_rule = of_two("FS203", "duplicate rule `{0}`, first at rules[{1}]", "rename one of them")
 
 
 # --- names in formulas
 
-
-def unreadable_field(span: Span, name: str) -> Diagnostic:
-    message = f"`{name}` is of a type that formulas do not read"
-    return diagnostic("FS301", span, message, "use a field of numbers, strings or true and false")
+unreadable_field = of_one(
+    "FS301", "`{0}` is of a type that formulas do not read", "use a field of numbers, strings or true and false"
+)
 
 
 def unknown_name(span: Span, what: str, name: str, help: Help) -> Diagnostic:

@@ -5,24 +5,25 @@ from __future__ import annotations
 import re
 from collections.abc import Collection
 
+from formulaseed.diagnostics.catalogue import fixed, of_one, of_three, of_two
 from formulaseed.diagnostics.model import Diagnostic, Help, Suggestion, diagnostic
 from formulaseed.diagnostics.suggestions import close_matches, did_you_mean, suggest
 from formulaseed.source.text import Span
 
 # --- lines
 
-
-def no_requests(span: Span) -> Diagnostic:
-    return diagnostic("FS509", span, "the file holds no request", "write one JSON object a line")
-
-
-def request_over_lines(span: Span) -> Diagnostic:
-    message = "a request is laid out over several lines"
-    return diagnostic("FS001", span, message, "write each request on a line of its own")
-
-
-def empty_string(span: Span, key: str, example: str) -> Diagnostic:
-    return diagnostic("FS815", span, f"`{key}` is empty", f"write {example}")
+no_requests = fixed("FS509", "the file holds no request", "write one JSON object a line")
+request_over_lines = fixed(
+    "FS001", "a request is laid out over several lines", "write each request on a line of its own"
+)
+empty_string = of_two("FS815", "`{0}` is empty", "write {1}")
+duplicate_id = of_two("FS203", "duplicate id `{0}`, first on line {1}", "give one of the two another id")
+id_and_group_disagree = of_three(
+    "FS812", "`{0}` belongs to {1}, and the request says {2}", "R01 to R10 are G01, R11 to R20 are G02, and so on"
+)
+neither_condition_nor_junction = of_two("FS502", "{0} is neither a condition nor an `AND` or `OR`", "write {1}")
+too_many_conditions = of_one("FS510", "a request has more than {0} conditions", "leave some out")
+no_arguments = fixed("FS509", "`args` is empty", "list the conditions that it joins")
 
 
 def invalid_id(span: Span, id: str, suggested: str) -> Diagnostic:
@@ -31,27 +32,9 @@ def invalid_id(span: Span, id: str, suggested: str) -> Diagnostic:
     return diagnostic("FS811", span, f"`{id}` is not the id of a request", help)
 
 
-def duplicate_id(span: Span, id: str, line: int) -> Diagnostic:
-    message = f"duplicate id `{id}`, first on line {line}"
-    return diagnostic("FS203", span, message, "give one of the two another id")
-
-
-def id_and_group_disagree(span: Span, id: str, expected: str, group: str) -> Diagnostic:
-    message = f"`{id}` belongs to {expected}, and the request says {group}"
-    return diagnostic("FS812", span, message, "R01 to R10 are G01, R11 to R20 are G02, and so on")
-
-
 def group_pattern(span: Span, group: str, name: str, pattern: str, meaning: str) -> Diagnostic:
     message = f"the structure does not fit {group}, which is {meaning}"
     return diagnostic("FS813", span, message, f"{group} is {name}: `{pattern}`")
-
-
-def neither_condition_nor_junction(span: Span, what: str, example: str) -> Diagnostic:
-    return diagnostic("FS502", span, f"{what} is neither a condition nor an `AND` or `OR`", f"write {example}")
-
-
-def too_many_conditions(span: Span, most: int) -> Diagnostic:
-    return diagnostic("FS510", span, f"a request has more than {most} conditions", "leave some out")
 
 
 def unknown_junction(span: Span, op: str) -> Diagnostic:
@@ -62,17 +45,22 @@ def unknown_junction(span: Span, op: str) -> Diagnostic:
     return diagnostic("FS505", span, f"`{op}` joins no conditions", help)
 
 
-def no_arguments(span: Span) -> Diagnostic:
-    return diagnostic("FS509", span, "`args` is empty", "list the conditions that it joins")
-
-
 # --- evidence
 
 _SYMBOLS = {">=": "gte", ">": "gt", "<=": "lte", "<": "lt", "==": "eq", "=": "eq", "!=": "ne"}
-
-
-def empty_value(span: Span, what: str, example: str) -> Diagnostic:
-    return diagnostic("FS509", span, f"{what} is empty", f"write a value, such as {example}")
+empty_value = of_two("FS509", "{0} is empty", "write a value, such as {1}")
+conflicting_min_matches = fixed("FS511", "`min_matches` has two different values", "keep one of them")
+key_without_effect = of_two("FS817", "`{0}` has no effect: {1}", "remove it, or what rules it out")
+nothing_to_restate = of_two(
+    "FS502", "`op` and `value` restate a rule, and {0} has none", 'write "{1}": … in place of both'
+)
+restated_otherwise = of_three(
+    "FS816", "`{0}` says `{1}`, and the rule {2}", "the rule holds; remove `{0}`, or correct one of the two"
+)
+"""`op` or `value` disagrees with a rule."""
+invalid_hours = of_one(
+    "FS509", "`{0}` is not a range of hours", 'write two different times from 0:0 to 24:0, such as "18:0-21:30"'
+)
 
 
 def invalid_choice(span: Span, key: str, word: str, allowed: Collection[str], operators: Collection[str]) -> Diagnostic:
@@ -88,32 +76,8 @@ def path_length(span: Span, key: str, number: int, most: int, example: str) -> D
     return diagnostic("FS509", span, f"`{key}` has {number} keys", f"write 1 to {most} keys, such as {example}")
 
 
-def conflicting_min_matches(span: Span) -> Diagnostic:
-    return diagnostic("FS511", span, "`min_matches` has two different values", "keep one of them")
-
-
-def key_without_effect(span: Span, key: str, why: str) -> Diagnostic:
-    return diagnostic("FS817", span, f"`{key}` has no effect: {why}", "remove it, or what rules it out")
-
-
-def nothing_to_restate(span: Span, what: str, rule: str) -> Diagnostic:
-    message = f"`op` and `value` restate a rule, and {what} has none"
-    return diagnostic("FS502", span, message, f'write "{rule}": … in place of both')
-
-
-def restated_otherwise(span: Span, key: str, said: str | None, rule: str) -> Diagnostic:
-    """`op` or `value` disagrees with a rule."""
-    message = f"`{key}` says `{said}`, and the rule {rule}"
-    return diagnostic("FS816", span, message, f"the rule holds; remove `{key}`, or correct one of the two")
-
-
 def unknown_day(span: Span, day: str, days: Collection[str]) -> Diagnostic:
     return diagnostic("FS509", span, f"`{day}` is not a day", did_you_mean(day, days, what="days"))
-
-
-def invalid_hours(span: Span, text: str) -> Diagnostic:
-    help = 'write two different times from 0:0 to 24:0, such as "18:0-21:30"'
-    return diagnostic("FS509", span, f"`{text}` is not a range of hours", help)
 
 
 # --- patterns
@@ -134,6 +98,27 @@ _PATTERN_HELP = (
     (r"", r"write `\` before a character that stands for itself, and ranges like `a-z`"),
 )  # fmt: skip
 """What the text at fault looks like, and what to write instead. The first row that matches is used."""
+_AMBIGUOUS = "this repeat can match one text in many ways: "
+nested_repeat = of_one("FS803", _AMBIGUOUS + "`{0}` is repeated inside it", "repeat once, such as `{0}` for `({0})+`")
+empty_repeat = of_one("FS803", _AMBIGUOUS + "`{0}` can be empty", "let what is repeated match at least one character")
+ambiguous_repeat = of_two(
+    "FS803",
+    _AMBIGUOUS + "`{0}` can go on with `{1}` in two ways",
+    "let alternatives begin with different characters: `(a|b)*` for `(a|a)*`, `(ab?){0,100}` for `(ab|a)*`",
+)
+slow_pattern = fixed(
+    "FS803",
+    "this pattern can match in too many ways: a long review could make it take very long",
+    "bound a repeat, such as `.{0,100}` for `.*`, or use several conditions",
+)
+pattern_over_limit = of_three(
+    "FS804",
+    "the pattern has {0:,} {1}, more than {2:,}",
+    "shorten it, or split it into several conditions joined with OR",
+)
+patterns_over_limit = of_one(
+    "FS804", "up to here the patterns of the file have more than {0:,} parts", "split the file"
+)
 
 
 def _pattern_help(written: str) -> str:
@@ -150,38 +135,6 @@ def unsupported_pattern(span: Span, written: str) -> Diagnostic:
     return diagnostic("FS802", span, f"`{written[:40]}` is not supported in patterns", _pattern_help(written))
 
 
-def nested_repeat(span: Span, inner: str) -> Diagnostic:
-    return _ambiguous(span, f"`{inner}` is repeated inside it", f"repeat once, such as `{inner}` for `({inner})+`")
-
-
-def empty_repeat(span: Span, item: str) -> Diagnostic:
-    return _ambiguous(span, f"`{item}` can be empty", "let what is repeated match at least one character")
-
-
-def ambiguous_repeat(span: Span, item: str, character: str) -> Diagnostic:
-    help = "let alternatives begin with different characters: `(a|b)*` for `(a|a)*`, `(ab?){0,100}` for `(ab|a)*`"
-    return _ambiguous(span, f"`{item}` can go on with `{character}` in two ways", help)
-
-
-def _ambiguous(span: Span, reason: str, help: str) -> Diagnostic:
-    return diagnostic("FS803", span, f"this repeat can match one text in many ways: {reason}", help)
-
-
-def slow_pattern(span: Span) -> Diagnostic:
-    message = "this pattern can match in too many ways: a long review could make it take very long"
-    return diagnostic("FS803", span, message, "bound a repeat, such as `.{0,100}` for `.*`, or use several conditions")
-
-
-def pattern_over_limit(span: Span, number: int, what: str, most: int) -> Diagnostic:
-    message = f"the pattern has {number:,} {what}, more than {most:,}"
-    return diagnostic("FS804", span, message, "shorten it, or split it into several conditions joined with OR")
-
-
-def patterns_over_limit(span: Span, most: int) -> Diagnostic:
-    message = f"up to here the patterns of the file have more than {most:,} parts"
-    return diagnostic("FS804", span, message, "split the file")
-
-
 # --- shorthand
 
 WORDS = ("AND", "OR", "1HOP", "2HOP", "1HOP_STARS", "2HOP_STARS")
@@ -193,11 +146,27 @@ _TOKENS = {
     "NAME": "a condition", "OPERATOR": "a condition", "HOP": "a condition", "STARS": "a condition", "TEXT": "a quoted string",
     "COMMA": "`,`", "LPAR": "`(`", "RPAR": "`)`", "LSQB": "`[`", "RSQB": "`]`", "$END": "the end",
 }  # fmt: skip
-_QUOTED = 40
-
-
-def _shorthand(span: Span, message: str, help: str, code: str = "FS821") -> Diagnostic:
-    return diagnostic(code, span, message, help)
+_QUOTED, _HELPFUL = 60, 200
+"""So many characters of a shorthand are quoted in a message, and shown in a help line."""
+unclosed_bracket = of_two("FS821", "`{0}` is not closed", "close it with `{1}`")
+unclosed_string = of_one(
+    "FS821",
+    "the string that begins here is not closed",
+    "close it with `{0}`; a line break or a tab in it is written `\\n` or `\\t`",
+)
+wrong_quote = of_one("FS821", "`{0}` does not quote a string", "write `'`")
+negated_shorthand = of_one(
+    "FS822",
+    "there is no `{0}`: a shorthand has no negation",
+    "name a condition whose evidence is the negation, such as `no_tv`",
+)
+hops_too_far = of_two("FS822", "there is no `{0}`: a social filter reaches two hops at most", "write `1{1}` or `2{1}`")
+shorthand_over_limit = of_three(
+    "FS823", "the shorthand has {0:,} {1}, more than {2:,}", "shorten the names, or split the request"
+)
+shorthands_over_limit = of_one(
+    "FS823", "up to here the shorthands of the file have more than {0:,} names and strings", "split the file"
+)
 
 
 def _quoted(text: str) -> str:
@@ -206,7 +175,7 @@ def _quoted(text: str) -> str:
 
 def hidden_character(span: Span, character: str) -> Diagnostic:
     help = "write a plain space" if character.isspace() else "remove it, or write it as an escape inside quotes"
-    return _shorthand(span, f"the character U+{ord(character):04X} is not allowed here", help)
+    return diagnostic("FS821", span, f"the character U+{ord(character):04X} is not allowed here", help)
 
 
 def unexpected_in_shorthand(span: Span, found: str, accepted: set[str], kind: str, word: str) -> Diagnostic:
@@ -216,30 +185,12 @@ def unexpected_in_shorthand(span: Span, found: str, accepted: set[str], kind: st
     help = f"write it like `{_EXAMPLES[kind].format(word)}`"
     if "COMMA" in accepted and kind == "OPERATOR":
         help += "; a name has `_` in place of spaces"
-    return _shorthand(span, f"expected {expected}, found {_quoted(found) if found else 'the end'}", help)
-
-
-def unclosed_bracket(span: Span, opened: str, close: str) -> Diagnostic:
-    return _shorthand(span, f"`{opened}` is not closed", f"close it with `{close}`")
-
-
-def unclosed_string(span: Span, quote: str) -> Diagnostic:
-    help = f"close it with `{quote}`; a line break or a tab in it is written `\\n` or `\\t`"
-    return _shorthand(span, "the string that begins here is not closed", help)
-
-
-def wrong_quote(span: Span, quote: str) -> Diagnostic:
-    return _shorthand(span, f"`{quote}` does not quote a string", "write `'`")
+    return diagnostic("FS821", span, f"expected {expected}, found {_quoted(found) if found else 'the end'}", help)
 
 
 def infix_in_shorthand(span: Span, word: str, left: str, right: str) -> Diagnostic:
     example = f"{INFIX[word.lower()]}({left}, {right})"
-    return _shorthand(span, f"`{word}` cannot be between its arguments", f"write {_quoted(example)}")
-
-
-def negated_shorthand(span: Span, word: str) -> Diagnostic:
-    help = "name a condition whose evidence is the negation, such as `no_tv`"
-    return _shorthand(span, f"there is no `{word}`: a shorthand has no negation", help, "FS822")
+    return diagnostic("FS821", span, f"`{word}` cannot be between its arguments", f"write {_quoted(example)}")
 
 
 def unknown_shorthand_operator(span: Span, word: str) -> Diagnostic:
@@ -248,28 +199,11 @@ def unknown_shorthand_operator(span: Span, word: str) -> Diagnostic:
     close = close_matches(word, WORDS)
     known = f"operators: {', '.join(f'`{name}`' for name in WORDS)}; in a name a bracket follows `_`"
     help = f"did you mean `{'` or `'.join(close)}`?" if close else known
-    return _shorthand(span, f"there is no operator {_quoted(word)}", help, "FS822")
-
-
-def hops_too_far(span: Span, written: str, word: str) -> Diagnostic:
-    message = f"there is no `{written}`: a social filter reaches two hops at most"
-    return _shorthand(span, message, f"write `1{word}` or `2{word}`", "FS822")
-
-
-def shorthand_over_limit(span: Span, number: int, what: str, most: int) -> Diagnostic:
-    message = f"the shorthand has {number:,} {what}, more than {most:,}"
-    return _shorthand(span, message, "shorten the names, or split the request", "FS823")
-
-
-def shorthands_over_limit(span: Span, most: int) -> Diagnostic:
-    message = f"up to here the shorthands of the file have more than {most:,} names and strings"
-    return _shorthand(span, message, "split the file", "FS823")
+    return diagnostic("FS822", span, f"there is no operator {_quoted(word)}", help)
 
 
 # --- shorthand and structure
 
-_SHOWN, _HELPFUL = 60, 200
-"""So many characters of a shorthand are shown in a message, and in a help line."""
 _ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
 
 
@@ -292,8 +226,7 @@ def arguments_disagree(span: Span, where: str, op: str, said: int, structure: in
 
 
 def _part(text: str, is_name: bool) -> str:
-    shown = text if len(text) <= _SHOWN else f"{text[: _SHOWN - 1]}…"
-    return f"the condition `{shown}`" if is_name else f"`{shown}`"
+    return f"{'the condition ' if is_name else ''}{_quoted(text)}"
 
 
 def _disagreement_help(expected: str) -> str:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Literal
 
 from formulaseed import limits
+from formulaseed.diagnostics.catalogue import fixed, of_one, of_three, of_two, suggesting
 from formulaseed.diagnostics.model import Diagnostic, Help, Suggestion, diagnostic
 from formulaseed.diagnostics.suggestions import did_you_mean
 from formulaseed.source.text import Span
@@ -27,112 +28,124 @@ LOOPS = {
     "min": "min((e['field'] for e in extractions), default=0)",
 }
 """The functions of seed v1 that take a loop, with how they are written."""
-_LOOP = "sum(… for e in extractions)"
 
-
-def _fixed(code: str, message: str, help: str) -> Callable[[Span], Diagnostic]:
-    """Return the constructor of a mistake that has one wording."""
-    return lambda span: diagnostic(code, span, message, help)
-
-
-def _named(code: str, message: str, help: str) -> Callable[[Span, str], Diagnostic]:
-    """Return the constructor of a mistake whose wording has a name in it: `{0}`."""
-    return lambda span, name: diagnostic(code, span, message.format(name), help.format(name))
-
-
-def _suggesting(code: str, message: str) -> Callable[[Span, str, Help], Diagnostic]:
-    """Return the constructor of a mistake whose wording has a name in it, with the help for that name."""
-    return lambda span, name, help: diagnostic(code, span, message.format(name), help)
-
-
-invalid_task_name = _fixed(
+invalid_task_name = fixed(
     "FS206",
     "no module can be named after this task name",
     "use letters or digits of any language, and spaces, `-`, `_` and `.` between them, up to "
     f"{limits.TASK_NAME_CHARACTERS} characters, such as `G1a-v2`",
 )
-suppression_without_reason = _fixed("FS512", "a suppression needs a reason", "say why it is right here")
-empty_keyword = _fixed(
+suppression_without_reason = fixed("FS512", "a suppression needs a reason", "say why it is right here")
+empty_keyword = fixed(
     "FS509", "an empty keyword would make every review relevant", "remove it; without keywords every review is relevant"
 )
-bounds_exchanged = _fixed("FS509", "`minimum` is above `maximum`", "exchange them")
-empty_enum = _fixed("FS509", "the enum has no values", "list at least one")
-empty_enum_value = _fixed("FS509", "an enum's value cannot be empty", "name it, such as `none`")
-invalid_path = _fixed(
-    "FS509",
-    f"`path` must have 1 to {limits.PATH_KEYS} keys, none of them empty",
-    f"write the keys from the outside in, such as {PATH}",
+bounds_exchanged = fixed("FS509", "`minimum` is above `maximum`", "exchange them")
+empty_enum = fixed("FS509", "the enum has no values", "list at least one")
+empty_enum_value = fixed("FS509", "an enum's value cannot be empty", "name it, such as `none`")
+invalid_path = fixed(
+    "FS509", f"`path` must have 1 to {limits.PATH_KEYS} keys, none empty", f"write them from the outside in: {PATH}"
 )
-empty_filter = _fixed(
-    "FS502",
-    "the filter has no conditions",
-    'add "extraction": {…}, "meta", "context", "where", or "expr": a condition as a formula',
+empty_filter = fixed(
+    "FS502", "the filter has no conditions", 'add "extraction", "meta", "context" or "where": {…}, or "expr": a formula'
 )
-no_else = _fixed(
-    "FS506", "the case has no `else`", 'add {"else": …} as the last rule, so that every restaurant gets a value'
-)
-second_else = _fixed("FS506", "duplicate `else` in the case", "remove one of them")
-rule_after_else = _fixed("FS506", "rules after `else` are unreachable", "move `else` to the end")
-else_in_rule = _fixed("FS511", "a rule has `when` or `else`, not both", 'write {"else": …} as a rule of its own')
-empty_list = _fixed("FS509", "`in` has an empty list, so it never holds", "list the values that match")
-ordered_date = _fixed("FS505", "`meta.date` is a string, and strings have no order", "use `meta.year` and `meta.month`")
-lookup_always_fails = _fixed("FS306", "this always fails: no key of the table is ever found", 'give it a "default"')
-rule_not_numeric = _fixed(
-    "FS301",
-    "a rule gives a number, and this is a string",
-    "compare it, and give a number for each: `10 if x == 'a' else 0`",
-)
-list_as_value = _fixed(
+no_else = fixed("FS506", "the case has no `else`", 'add {"else": …} as the last rule, for all other restaurants')
+second_else = fixed("FS506", "duplicate `else` in the case", "remove one of them")
+rule_after_else = fixed("FS506", "rules after `else` are unreachable", "move `else` to the end")
+else_in_rule = fixed("FS511", "a rule has `when` or `else`, not both", 'write {"else": …} as a rule of its own')
+empty_list = fixed("FS509", "`in` has an empty list, so it never holds", "list the values that match")
+ordered_date = fixed("FS505", "`meta.date` is a string, and strings have no order", "use `meta.year` and `meta.month`")
+lookup_always_fails = fixed("FS306", "this always fails: no key of the table is ever found", 'give it a "default"')
+rule_not_numeric = fixed("FS301", "a rule gives a number, and this is a string", "compare it: `10 if x == 'a' else 0`")
+list_as_value = fixed(
     "FS103", "`extractions` is a list, and a value is needed", "write `len(extractions)`, or loop over it"
 )
-filter_in_v1 = _fixed("FS103", "seed v1 has no filters", "write the condition behind `if` in each loop")
-bare_loop = _fixed("FS103", "a loop has no value of its own", "put it into `sum`, `min`, `max`, `any`, `all` or `len`")
-named_argument = _fixed("FS103", "arguments have no names here", "give them by position, such as `round(x, 2)`")
-nested_loop = _fixed(
+filter_in_v1 = fixed("FS103", "seed v1 has no filters", "write the condition behind `if` in each loop")
+bare_loop = fixed("FS103", "a loop has no value of its own", "put it into `sum`, `min`, `max`, `any`, `all` or `len`")
+named_argument = fixed("FS103", "arguments have no names here", "give them by position, such as `round(x, 2)`")
+nested_loop = fixed(
     "FS103", "a loop cannot be inside another", "give the inner loop a step of its own before this one, and use that"
 )
-too_many_loops = _fixed("FS510", f"the formulas hold more than {limits.STEPS} different loops", "leave some out")
-long_guards = _fixed("FS104", "too many loops depend on long conditions", "split the formula")
-prompt_without_review = _fixed(
+too_many_loops = fixed("FS510", f"the formulas hold more than {limits.STEPS} different loops", "leave some out")
+long_guards = fixed("FS104", "too many loops depend on long conditions", "split the formula")
+prompt_without_review = fixed(
     "FS509", "the prompt does not show the review", "write `{review_text}`, in single braces, where the review goes"
 )
-wrapped_seed = _named("FS501", "the seed is inside `{0}`", 'write {{"task_name": …}} itself, without `{0}` around it')
-error_suppressed = _named("FS512", "`{0}` is an error, and cannot be suppressed", "fix what it reports")
-values_of_no_enum = _named(
+wrapped_seed = of_one("FS501", "the seed is inside `{0}`", 'write {{"task_name": …}} itself, without `{0}` around it')
+error_suppressed = of_one("FS512", "`{0}` is an error, and cannot be suppressed", "fix what it reports")
+values_of_no_enum = of_one(
     "FS511", "`values` belong to an enum, and this field is of type `{0}`", 'write "type": "enum", or remove `values`'
 )
-bound_of_no_number = _named("FS511", "`{0}` belongs to a number", "remove `{0}`")
-input_out_of_range = _named("FS509", "{0} is out of range", "inputs reach from -1e100 to 1e100")
-empty_output = _named("FS502", "`{0}` names no step", "name the steps to return")
-unquoted_value = _named("FS101", "`{0}` is a string without quotes", "write `== '{0}'`")
-when_without_source = _named(
+bound_of_no_number = of_one("FS511", "`{0}` belongs to a number", "remove `{0}`")
+input_out_of_range = of_one("FS509", "{0} is out of range", "inputs reach from -1e100 to 1e100")
+empty_output = of_one("FS502", "`{0}` names no step", "name the steps to return")
+unquoted_value = of_one("FS101", "`{0}` is a string without quotes", "write `== '{0}'`")
+when_without_source = of_one(
     "FS101",
     "`when` begins with an operator, and the case has no `source`",
     'add "source": the value to compare, or name it: `N {0}`',
 )
-empty_test = _named(
+empty_test = of_one(
     "FS505", "`{0}` is not compared with anything", 'write a value, or an operator such as {{">=": 2023}}'
 )
-tested_with_list = _named("FS503", "`{0}` is compared with a list", 'write {{"in": […]}} for one of several values')
-filter_not_tested = _named("FS503", "the filter `${0}` must be true or false", "write true, or false for its opposite")
-value_as_filter = _named("FS205", "`{0}` is a value, not a filter", "use `$` for a `define_filter` step only")
-filter_returned = _named(
+tested_with_list = of_one("FS503", "`{0}` is compared with a list", 'write {{"in": […]}} for one of several values')
+filter_not_tested = of_one("FS503", "the filter `${0}` must be true or false", "write true, or false for its opposite")
+value_as_filter = of_one("FS205", "`{0}` is a value, not a filter", "use `$` for a `define_filter` step only")
+filter_returned = of_one(
     "FS205", "`{0}` is a filter, and has no value to return", "count the reviews that match it, and return that"
 )
-field_returned = _named("FS401", "`{0}` is a field of each review", "return a step that counts or sums it")
-uses_itself = _named("FS202", "the step `{0}` uses itself", "use another step's value")
-nullable_step = _named("FS305", "`{0}` may be null here", "write `({0} or 0)`, or `… if {0} != None else …`")
-default_not_numeric = _named("FS301", "`default` of `{0}` must be a number", "write the number for no reviews")
-lookup_without_default = _named("FS601", "`{0}` has no `default`: it fails if no key is found", 'give it a "default"')
-always_null = _named("FS301", "{0} is always null", "write a value")
-not_indexable = _named("FS103", "only a review in a loop can be indexed, by a string", "write `{0}`")
-unknown_warning = _suggesting("FS512", "there is no warning `{0}`")
-unknown_value = _suggesting("FS302", "`{0}` is not among the values")
-unknown_operator = _suggesting("FS505", "unknown operator `{0}` in a condition")
-unknown_step = _suggesting("FS201", "no step is called `{0}`")
-unknown_filter = _suggesting("FS201", "no filter is called `${0}`")
-unknown_namespace = _suggesting("FS204", "unknown namespace `{0}`")
-no_loop_variable = _suggesting("FS201", "no loop has the variable `{0}` here")
+field_returned = of_one("FS401", "`{0}` is a field of each review", "return a step that counts or sums it")
+uses_itself = of_one("FS202", "the step `{0}` uses itself", "use another step's value")
+nullable_step = of_one("FS305", "`{0}` may be null here", "write `({0} or 0)`, or `… if {0} != None else …`")
+default_not_numeric = of_one("FS301", "`default` of `{0}` must be a number", "write the number for no reviews")
+lookup_without_default = of_one("FS601", "`{0}` has no `default`: it fails if no key is found", 'give it a "default"')
+always_null = of_one("FS301", "{0} is always null", "write a value")
+not_indexable = of_one("FS103", "only a review in a loop can be indexed, by a string", "write `{0}`")
+unknown_warning = suggesting("FS512", "there is no warning `{0}`")
+unknown_value = suggesting("FS302", "`{0}` is not among the values")
+unknown_operator = suggesting("FS505", "unknown operator `{0}` in a condition")
+unknown_step = suggesting("FS201", "no step is called `{0}`")
+unknown_filter = suggesting("FS201", "no filter is called `${0}`")
+unknown_namespace = suggesting("FS204", "unknown namespace `{0}`")
+no_loop_variable = suggesting("FS201", "no loop has the variable `{0}` here")
+key_of_other_version = of_three(
+    "FS511", "`{0}` belongs to the other version of seeds, and this one has `{1}`", "write {2}"
+)
+missing_key = of_three("FS502", "{1} has no `{0}`", "add {2}")
+duplicate_step = of_two("FS203", "duplicate step `{0}`: the first is {1}", "rename one of them")
+default_outside = of_one("FS509", "the default {0} is outside the bounds", "widen the bounds, or change the default")
+wrong_literal = of_two("FS301", "{0} must be {1}", "write {1}")
+formula_as_literal = of_two(
+    "FS509",
+    "`{0}` is a formula, and {1} are literals",
+    "compute it in an `expr` step, with `a if condition else b` if it depends on something",
+)
+operator_in_key = of_two("FS505", "the operator `{1}` is in the key", 'write "{0}": {{"{1}": …}}')
+needless_prefix = of_two("FS204", "inside `{0}` the field names are bare", "write `{1}`")
+two_namespaces = of_two("FS204", "`{0}` has two namespaces", "write `{1}`")
+step_in_condition = of_one(
+    "FS205",
+    "`{0}` is a step, with one value for all reviews: no review can be tested by it",
+    "test it in a `case` or an `expr`, or compare with it in the formula of a `sum`, such as `int(meta.stars > {0})`",
+)
+used_too_early = of_two("FS202", "`{0}` is used before its step", "move the step `{0}` ({1}) before this one")
+filter_too_large = of_two(
+    "FS510",
+    f"with the filters that it uses, `{{0}}` has {{1}} terms, more than {limits.FILTER_SIZE}",
+    "use fewer filters inside one another",
+)
+filters_nested_too_deeply = of_one(
+    "FS510", f"{{0}} filters use one another, more than {limits.FILTER_NESTING}", "name the conditions themselves"
+)
+source_not_string = of_two(
+    "FS301", "a lookup's `source` must be a string, and `{0}` is {1}", "name a string such as `context.categories`"
+)
+review_as_value = of_two("FS103", "`{0}` is not a value: name a field of the review", "write `{1}`")
+method_of_review = of_two(
+    "FS103", "values have no methods such as `{0}`", "write `{1}`; a field may have a `default` in `extraction_fields`"
+)
+unknown_placeholder = suggesting("FS201", "there is no placeholder `{{{0}}}`")
+duplicate = of_two("FS203", "duplicate {0} `{1}`", "rename or remove one of them")
+too_many = of_three("FS510", "{0} has {1} entries, more than {2}", "split it, or leave some out")
 
 
 # --- JSON of the wrong shape
@@ -147,15 +160,6 @@ def unknown_key(span: Span, key: str, what: str, known: Sequence[str], help: Hel
     """`help` suggests a key; None if none resembles it."""
     listed = f"known keys: {', '.join(f'`{each}`' for each in known)}"
     return diagnostic("FS501", span, f"{what} has no key `{key}`", help or listed)
-
-
-def key_of_other_version(span: Span, key: str, marked_by: str, instead: str) -> Diagnostic:
-    message = f"`{key}` belongs to the other version of seeds, and this one has `{marked_by}`"
-    return diagnostic("FS511", span, message, f"write {instead}")
-
-
-def missing_key(span: Span, key: str, what: str, example: str) -> Diagnostic:
-    return diagnostic("FS502", span, f"{what} has no `{key}`", f"add {example}")
 
 
 def wrong_type(span: Span, what: str, expected: str, found: str, example: str) -> Diagnostic:
@@ -175,10 +179,6 @@ def out_of_range(span: Span, what: str, kind: str, least: float, most: float) ->
     return diagnostic("FS509", span, f"{what} must be {bounds}", f"write {bounds}")
 
 
-def too_many(span: Span, what: str, found: int, most: int) -> Diagnostic:
-    return diagnostic("FS510", span, f"{what} has {found} entries, more than {most}", "split it, or leave some out")
-
-
 def exclusive_keys(span: Span, operation: str, keys: Sequence[str]) -> Diagnostic:
     named = " or ".join(f"`{key}`" for key in keys)
     return diagnostic("FS511", span, f"`{operation}` takes {named}, not both", "keep one of the two")
@@ -189,12 +189,9 @@ def exclusive_keys(span: Span, operation: str, keys: Sequence[str]) -> Diagnosti
 
 def invalid_name(span: Span, name: str, what: str, plain: str) -> Diagnostic:
     """`plain` is the usable name that resembles it; empty if there is none."""
-    help = "use the letters A to Z and a to z, digits and `_`, and begin with no digit"
-    if not name:
-        return diagnostic("FS206", span, f"the name of {what} is empty", "write a name")
-    if len(name) > limits.NAME_CHARACTERS:
-        message = f"the name of {what} has {len(name)} characters"
-        return diagnostic("FS206", span, message, f"use at most {limits.NAME_CHARACTERS} characters")
+    help = (
+        f"use the letters A to Z and a to z, digits and `_`, at most {limits.NAME_CHARACTERS}, and begin with no digit"
+    )
     return diagnostic("FS206", span, f"`{name}` cannot be the name of {what}", f"{help}: `{plain}`" if plain else help)
 
 
@@ -203,35 +200,11 @@ def reserved_name(span: Span, name: str) -> Diagnostic:
     return diagnostic("FS206", span, f"`{name}` is a keyword of the formula language", help)
 
 
-def duplicate(span: Span, what: str, name: str) -> Diagnostic:
-    help = "rename or remove one of them" if what == "field" else "remove one of them"
-    return diagnostic("FS203", span, f"duplicate {what} `{name}`", help)
-
-
-def duplicate_step(span: Span, name: str, first: str) -> Diagnostic:
-    return diagnostic("FS203", span, f"duplicate step `{name}`: the first is {first}", "rename one of them")
-
-
 def standard_field(span: Span, name: str, noun: str) -> Diagnostic:
     """`noun` is the standard field's type if the declared one differs; empty if the declaration has a path."""
     message = f"`{name}` is a standard field, {f'and {noun}' if noun else 'and not at a path'}"
     help = "remove the declaration, or choose another name" if noun else "choose another name for the value at the path"
     return diagnostic("FS203", span, message, help)
-
-
-# --- suppressions
-
-
-# --- sections
-
-
-def default_outside(span: Span, default: float) -> Diagnostic:
-    message = f"the default {default} is outside the bounds"
-    return diagnostic("FS509", span, message, "widen the bounds, or change the default")
-
-
-def wrong_literal(span: Span, what: str, noun: str) -> Diagnostic:
-    return diagnostic("FS301", span, f"{what} must be {noun}", f"write {noun}")
 
 
 # --- steps and their values
@@ -243,9 +216,9 @@ def sign_before_value(span: Span, bare: str, key: str, is_safe: bool) -> Diagnos
 
 
 def no_single_name(span: Span, key: str) -> Diagnostic:
-    help = "write a field such as `meta.year`; a formula goes into `expr`"
-    if key != "field":
-        help = "compute the value in a step of its own and name that"
+    help = "compute the value in a step of its own and name that"
+    if key == "field":
+        help = "write a field such as `meta.year`; a formula goes into `expr`"
     return diagnostic("FS509", span, f"`{key}` must be one name", help)
 
 
@@ -262,11 +235,6 @@ _TABLE_FAULTS = {
 
 def invalid_table(span: Span, fault: Literal["empty", "empty key", "null", "no number"]) -> Diagnostic:
     return diagnostic("FS508", span, *_TABLE_FAULTS[fault])
-
-
-def formula_as_literal(span: Span, text: str, what: str) -> Diagnostic:
-    help = "compute it in an `expr` step, with `a if condition else b` if it depends on something"
-    return diagnostic("FS509", span, f"`{text}` is a formula, and {what} are literals", help)
 
 
 def mixed_literals(span: Span, what: str, expected: str, found: str) -> Diagnostic:
@@ -286,10 +254,6 @@ def as_filter(formula: str) -> str:
 def object_or_filter(formula: str) -> str:
     """Return the form to write for a formula with `or` in place of an object."""
     return f"an object, all of whose conditions must hold; for `or` {as_filter(formula)}"
-
-
-def operator_in_key(span: Span, key: str, operator: str) -> Diagnostic:
-    return diagnostic("FS505", span, f"the operator `{operator}` is in the key", f'write "{key}": {{"{operator}": …}}')
 
 
 def junction(span: Span, key: str) -> Diagnostic:
@@ -321,27 +285,10 @@ def bare_parameter(span: Span, name: str, is_safe: bool) -> Diagnostic:
     return diagnostic("FS301", span, f"`{name}` is a string here", help)
 
 
-def needless_prefix(span: Span, namespace: str, bare: str) -> Diagnostic:
-    return diagnostic("FS204", span, f"inside `{namespace}` the field names are bare", f"write `{bare}`")
-
-
 def no_namespace(span: Span, name: str, help: Help | None) -> Diagnostic:
     """`help` suggests names; None if none resembles it."""
     form = f"write `extraction.{name}`, `meta.{name}`, `context.{name}` or `${name}`"
     return diagnostic("FS204", span, f"`{name}` has no namespace", help or form)
-
-
-_STEP_AND_REVIEW = "is a step, with one value for all reviews: no review can be tested by it"
-
-
-def step_in_condition(span: Span, name: str) -> Diagnostic:
-    help = "test it in the rules of a `case`, or in the formula of an `expr`"
-    return diagnostic("FS205", span, f"`{name}` {_STEP_AND_REVIEW}", help)
-
-
-def step_in_filter(span: Span, name: str) -> Diagnostic:
-    help = f"compare with it in the formula of a `sum`, such as `int(meta.stars > {name})`"
-    return diagnostic("FS205", span, f"`{name}` {_STEP_AND_REVIEW}", help)
 
 
 # --- names in formulas
@@ -362,22 +309,13 @@ def filter_as_value(span: Span, name: str, per_review: bool) -> Diagnostic:
     return diagnostic("FS205", span, f"`{name}` is a filter, not a value", help)
 
 
-def used_too_early(span: Span, name: str, place: str) -> Diagnostic:
-    help = f"move the step `{name}` ({place}) before this one"
-    return diagnostic("FS202", span, f"`{name}` is used before its step", help)
-
-
 def cycle(span: Span, names: Sequence[str]) -> Diagnostic:
     """`names` use one another in this order, and the last the first."""
     if len(names) == 1:
         return uses_itself(span, names[0])
-    if len(names) == 2:
-        message, help = f"`{names[0]}` and `{names[1]}` use each other", "compute one of them without the other"
-    else:
-        uses = [f"`{a}` uses `{b}`" for a, b in zip(names, [*names[1:], names[0]], strict=True)]
-        message = ", ".join(uses if len(uses) <= 6 else [*uses[:5], "…", uses[-1]])
-        help = "compute one of them without the next"
-    return diagnostic("FS202", span, message, f"break the cycle: {help}")
+    uses = [f"`{a}` uses `{b}`" for a, b in zip(names, [*names[1:], names[0]], strict=True)]
+    message = ", ".join(uses if len(uses) <= 6 else [*uses[:5], "…", uses[-1]])
+    return diagnostic("FS202", span, message, "break the cycle: compute one of them without the next")
 
 
 def default_needed(span: Span, name: str, user: str, rewritten: str) -> Diagnostic:
@@ -392,23 +330,12 @@ def default_needed(span: Span, name: str, user: str, rewritten: str) -> Diagnost
 # --- checked operations
 
 
-def filter_too_large(span: Span, name: str, size: int) -> Diagnostic:
-    message = f"with the filters that it uses, `{name}` has {size} terms, more than {limits.FILTER_SIZE}"
-    return diagnostic("FS510", span, message, "use fewer filters inside one another")
-
-
-def filters_nested_too_deeply(span: Span, depth: int) -> Diagnostic:
-    message = f"{depth} filters use one another in a row, more than {limits.FILTER_NESTING}"
-    return diagnostic("FS510", span, message, "name the conditions themselves")
-
-
 def constant_condition(span: Span, what: str, truth: bool, reason: str, help: str) -> Diagnostic:
     """`help` is what to do about the comparison that is constant; may be empty."""
+    other = "change the conditions so that a review can meet them all"
     if truth:
         other = "remove the filter, or test for what distinguishes reviews"
-        return diagnostic("FS610", span, f"every review passes {what}: {reason}", help or other)
-    other = "change the conditions so that a review can meet them all"
-    return diagnostic("FS610", span, f"no review passes {what}: {reason}", help or other)
+    return diagnostic("FS610", span, f"{'every' if truth else 'no'} review passes {what}: {reason}", help or other)
 
 
 def aggregate_of_constant(span: Span, what: str, text: str) -> Diagnostic:
@@ -420,15 +347,12 @@ def aggregate_of_constant(span: Span, what: str, text: str) -> Diagnostic:
 
 
 def not_numeric(span: Span, what: str, text: str, noun: str, is_boolean: bool) -> Diagnostic:
-    help = "name a numeric field"
-    if is_boolean:
-        help = f'write "expr": "int({text})", or count the reviews for which it is true'
+    help = (
+        f'write "expr": "int({text})", or count the reviews for which it is true'
+        if is_boolean
+        else "name a numeric field"
+    )
     return diagnostic("FS301", span, f"`{what}` takes numbers, and `{text}` is {noun}", help)
-
-
-def source_not_string(span: Span, text: str, noun: str) -> Diagnostic:
-    message = f"a lookup's `source` must be a string, and `{text}` is {noun}"
-    return diagnostic("FS301", span, message, "name a string such as `context.categories`")
 
 
 def key_never_found(span: Span, source: str, key: str, values: Sequence[str], is_constant: bool) -> Diagnostic:
@@ -455,16 +379,7 @@ def loop_help(variable: str) -> str:
 
 
 def field_help(field: str) -> str:
-    return f"write `e['{field}']` inside a loop, such as `{_LOOP}`"
-
-
-def review_as_value(span: Span, text: str, field: str) -> Diagnostic:
-    return diagnostic("FS103", span, f"`{text}` is not a value: name a field of the review", f"write `{field}`")
-
-
-def method_of_review(span: Span, method: str, instead: str) -> Diagnostic:
-    help = f"write `{instead}`; a field may have a `default` in `extraction_fields`"
-    return diagnostic("FS103", span, f"values have no methods such as `{method}`", help)
+    return f"write `e['{field}']` inside a loop, such as `sum(… for e in extractions)`"
 
 
 def loop_arguments(span: Span, function: str) -> Diagnostic:
@@ -484,11 +399,6 @@ def boolean_extreme(span: Span, function: str) -> Diagnostic:
 
 def loop_over_other(span: Span, name: str) -> Diagnostic:
     """`name` is the list that it loops over; empty if it is no name."""
-    if name:
-        return diagnostic("FS201", span, f"there is no list `{name}`", "loop over `extractions`")
+    message = f"there is no list `{name}`" if name else "a loop runs over `extractions` alone"
     help = "write `for e in extractions`, with conditions behind `if`"
-    return diagnostic("FS103", span, "a loop runs over `extractions` alone", help)
-
-
-def unknown_placeholder(span: Span, name: str, help: Help) -> Diagnostic:
-    return diagnostic("FS201", span, f"there is no placeholder `{{{name}}}`", help)
+    return diagnostic("FS201" if name else "FS103", span, message, help)

@@ -16,11 +16,11 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from formulaseed.data.results import FieldValue, Quote, ReviewInput
-from formulaseed.diagnostics.model import one_line
 from formulaseed.errors import DataError
 from formulaseed.extract.fields import Field, legal
 from formulaseed.llm.calls import Answer, Call, Effort, UnusableAnswer, prompt
 from formulaseed.source.json_reader import refuse_constant
+from formulaseed.source.text import one_line
 
 _VERSION = "1"
 """The version of the keys: another one invalidates every stored answer."""

@@ -75,7 +75,7 @@ class StepChecker:
         named = [node for node in typed.walk(condition) if isinstance(node, typed.Ref)]
         steps = [node for node in named if node.symbol.kind is SymbolKind.STEP]
         for node in steps:  # a filter tests single reviews, before any step has a value
-            self.scope.report_once(catalogue.step_in_filter(node.info.span, node.text), node.text)
+            self.scope.report_once(catalogue.step_in_condition(node.info.span, node.text), node.text)
         if condition.info.ty.is_error or steps:
             return None
         size = self.scope.sizes[step.name.text] = self.scope.filter_size(condition)

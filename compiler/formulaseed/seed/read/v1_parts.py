@@ -13,12 +13,13 @@ from dataclasses import replace
 
 from formulaseed import limits
 from formulaseed.diagnostics.catalogue import seed as catalogue
-from formulaseed.diagnostics.model import Problems, one_line
+from formulaseed.diagnostics.model import Problems
 from formulaseed.language import ast
 from formulaseed.language.functions import is_partial
 from formulaseed.language.types import BOOLEAN, NUMBER, Type, type_of
 from formulaseed.seed import surface
 from formulaseed.seed.surface import AggregateCall, Named, mapped
+from formulaseed.source.text import one_line
 
 Key = tuple[object, ...]
 _Guards = tuple[ast.Expr, ...]

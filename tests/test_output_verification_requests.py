@@ -1,4 +1,4 @@
-"""The second lock of modules made of requests: what their emitter never writes is refused, as it is in those of seeds."""
+"""Output verification of modules made of requests: what their emitter never writes is refused, as it is in those of seeds."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from formulaseed.ir import attributes
 from formulaseed.loading import compile_seed, load_requests
 from formulaseed.runtime.loading import module_from_source
 from helpers import ROOT, write_lines
-from test_second_lock import AT_THE_END, INSIDE, careless, raw
+from test_output_verification import AT_THE_END, INSIDE, careless, raw
 
 GENERATED = ROOT / "generated" / "requests.py"
 HONEST = pipeline.compile(load_requests(ROOT / "examples" / "requests.jsonl"), formatted=False)
@@ -275,7 +275,7 @@ def test_what_cannot_be_seen_is_refused(character: str) -> None:
     assert "cannot be seen" in fault
 
 
-# --- the first lock broken
+# --- a broken emitter
 
 
 def one_request(**changes: str) -> dict[str, Any]:
@@ -389,10 +389,10 @@ def test_raw_descriptions_never_become_code(place: str, broken: pytest.MonkeyPat
     honest = {name: code_alone(compiled(**{place: text})) for name, text in TEXTS.items()}
     for printer in ("comment_text", "docstring_text"):
         broken.setattr(requests_plan, printer, raw)
-    told = {name: refused(**{place: text}) for name, text in TEXTS.items()}
-    assert [name for name in HARMFUL[place] if told[name] is None] == []
+    reported = {name: refused(**{place: text}) for name, text in TEXTS.items()}
+    assert [name for name in HARMFUL[place] if reported[name] is None] == []
     for name, text in TEXTS.items():
-        if told[name] is None:
+        if reported[name] is None:
             source = compiled(**{place: text})
             assert code_alone(source) == honest[name], name
             assert all(line.isprintable() for line in source.split("\n"))

@@ -1,4 +1,4 @@
-"""The second lock alone: what no emitter writes is refused, also where the first lock was broken on purpose."""
+"""Output verification alone: what no emitter writes is refused, also where the emitter was broken on purpose."""
 
 from __future__ import annotations
 
@@ -208,7 +208,7 @@ def test_the_same_modules_without_that_one_thing_pass() -> None:
 
 
 OF_REQUESTS = ROOT / "generated" / "requests.py"
-"""A module of another kind, with a lock of its own."""
+"""A module of another kind, with a policy of its own."""
 
 
 @pytest.mark.parametrize(
@@ -261,7 +261,7 @@ def test_what_cannot_be_seen_is_refused(character: str) -> None:
     assert "cannot be seen" in fault
 
 
-# --- the first lock broken
+# --- a broken emitter
 
 
 def refused(entry: Entry) -> str | None:
@@ -317,16 +317,16 @@ def test_raw_descriptions_never_become_code(broken: pytest.MonkeyPatch) -> None:
     """Printed as they are, hostile descriptions are refused with FS901, or are nothing but comments that can be seen."""
     honest = {entry.id: code_of(compile_seed(entry.seed or {}, formatted=False)) for entry in DESCRIBED}
     print_descriptions_raw(broken)
-    told = {entry.id: refused(entry) for entry in DESCRIBED}
+    reported = {entry.id: refused(entry) for entry in DESCRIBED}
     assert {
-        entry.id for entry in DESCRIBED if entry.canary in ("comment", "docstring") and told[entry.id] is None
+        entry.id for entry in DESCRIBED if entry.canary in ("comment", "docstring") and reported[entry.id] is None
     } == set()
     assert {"description-bidi", "description-nul", "description-form-feed",
             "value-description-unicode", "field-description-indent"} <= {
-        name for name, message in told.items() if message is not None
+        name for name, message in reported.items() if message is not None
     }  # fmt: skip
     for entry in DESCRIBED:
-        if told[entry.id] is None:
+        if reported[entry.id] is None:
             source = compile_seed(entry.seed or {}, formatted=False)
             assert code_of(source) == honest[entry.id], entry.id
             assert all(line.isprintable() for line in source.split("\n"))
@@ -378,9 +378,9 @@ def test_names_let_through_are_refused_or_harmless(broken: pytest.MonkeyPatch) -
     """Without mangling, names that hide or reach something are refused; a module that passes gives right values."""
     for maker in ("local", "constant", "type_alias", "field"):
         broken.setattr(names.Names, maker, lambda _, name: Code(name))
-    told = {entry.id: refused(entry) for entry in NAMED}
-    assert {name for name, message in told.items() if message is None} & MUST == set()
-    assert {entry.id for entry in NAMED if told[entry.id] is None and not does_right(entry)} == set()
+    reported = {entry.id: refused(entry) for entry in NAMED}
+    assert {name for name, message in reported.items() if message is None} & MUST == set()
+    assert {entry.id for entry in NAMED if reported[entry.id] is None and not does_right(entry)} == set()
 
 
 def test_nothing_refused_is_written_or_imported(broken: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from typing import Final, Literal, NamedTuple, TypeAlias, TypeVar
 
 NAME: Final = "rules"
 RULES_SHA256: Final = "5f2415515bd182b49bbd68faeccfdf0b495b1ed70b41485e8adf055b985e094c"
-BODY_SHA256: Final = "469af027deecf0b41253b1b128b768f8ac5dc666ef35113895c59264acdf17fd"
+BODY_SHA256: Final = "68a4ab9532caed66be095956fe9a3a045ef43917f8af6aaffc1a79ce91d9cf31"
 RULES: Final = (
     "basic_ram_valuation", "cpu_performance", "tdp_penalty", "clamped_gpu_value", "ddr5_bonus", "combined_storage",
     "efficiency", "condition_multiplier", "warranty_bonus", "wired_office_bonus",
@@ -231,7 +231,7 @@ def _field(record: JsonObject, name: str, known: tuple[str, ...] = ()) -> JsonVa
     path = tuple(name.split("."))
     inside, direct = _value_inside(record, path), _value_inside(record, path[1:])
     if isinstance(inside, str | int | float) and direct is not None and inside != direct:
-        raise DataError(f"`{name}` is given twice, with different values")
+        raise DataError(f"`{'.'.join(path[1:])}` is given twice, with different values")
     if inside is None and direct is None:
         _refuse_misspelt(record, (path, path[1:]), known)
     return direct if inside is None else inside

@@ -130,9 +130,9 @@ def test_nullable_fields_are_no_different() -> None:
      ("meta", "metadata"), ("meta", "Meta"), ("meta", "meta_data"), ("meta", "mete")],
 )  # fmt: skip
 def test_a_section_under_another_name_is_not_left_out(section: str, key: str) -> None:
-    """A row's section is missing where a key is a typo of it or begins with it; beside the section it is ignored."""
+    """A row's section is missing where another key holds it, and the message lists the keys; beside the section it is ignored."""
     row = without(ROW, section, **{key: ROW[section]})
-    refused(f"`{section}` is missing, but there is `{key}`: rename it", [row], CONTEXT)
+    refused(f"`{section}` is missing; the row has {', '.join(f'`{name}`' for name in row)}", [row], CONTEXT)
     assert given([{**ROW, key: {}}], CONTEXT) == given([ROW], CONTEXT)
 
 
@@ -296,7 +296,7 @@ def test_the_examples_hold_to_their_seed() -> None:
 def test_a_row_without_a_section_is_refused(section: str, other: Json) -> None:
     """A section that the seed reads must be there, whatever stands in the row instead of it."""
     row = without(ROW, section, **other)
-    refused(f"`{section}` is missing; it must be an object", [row], CONTEXT)
+    refused(f"`{section}` is missing; the row has {', '.join(f'`{name}`' for name in row)}", [row], CONTEXT)
 
 
 PATHS: Json = {

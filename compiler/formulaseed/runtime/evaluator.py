@@ -101,7 +101,7 @@ class Evaluator:
     ) -> Provenance:
         """Return what results are made with; parameters that are not given have their defaults."""
         values = self.parse_parameters(parameters or {}) if hasattr(self.module, "parse_parameters") else ()
-        names: tuple[str, ...] = self._inputs.get("param", getattr(values, "_fields", ()))
+        names = self._inputs.get("param", ())
         return Provenance(
             self.seed_sha256,
             getattr(self.module, "SEED_VERSION", None),
@@ -136,7 +136,7 @@ class Evaluator:
         for section in ("extraction", "meta") if self._strict else ():
             found = row.get(section)
             for key in found if isinstance(found, Mapping) else ():
-                names = (*self._inputs.get(section, ()), *BY_KIND.get(section, ()))
+                names = (*BY_KIND.get(section, ()), *self._inputs.get(section, ()))
                 if key not in names:
                     known = ", ".join(names) or "none"
                     raise DataError(f"the seed has no field `{section}.{str(key)[:80]}`; there are: {known}")
@@ -144,8 +144,7 @@ class Evaluator:
     def _located(self, error: Any) -> EvaluationError:
         """A module's error as ours, with its place in the seed where that is available."""
         place = self._locate(error.step, error.kind) if self._locate is not None else ""
-        operands = getattr(error, "operands", ())  # modules of earlier styles have none
-        return EvaluationError(error.step, error.kind, error.message, operands, place)
+        return EvaluationError(error.step, error.kind, error.message, error.operands, place)
 
 
 def _parsed(module: GeneratedModule, parse: Callable[[JsonRow], tuple[Any, ...]], value: JsonRow) -> tuple[Any, ...]:

@@ -64,8 +64,12 @@ def read_module(path: Path) -> str:
 
 def verified_module(source: str, path: Path) -> GeneratedModule:
     """Import the text of a module's file. Raises `SeedError` where it holds what the compiler never writes."""
+    from formulaseed.backends.python.identity import earlier_style
     from formulaseed.backends.python.verify import verify_source
 
+    style = earlier_style(source)
+    if style is not None:
+        raise SeedError([catalogue.earlier_style(Source(str(path), ""), style)])
     fault = verify_source(source)
     if fault is None:
         try:
@@ -145,10 +149,7 @@ def _fault(source: str, seed: FormulaSeed | None) -> str:
     from formulaseed.backends.python.seal import body_sha256, stated_sha256
     from formulaseed.backends.python.verify import has_code_of
 
-    stated = stated_sha256(source)
-    if not stated:
-        return "was compiled by an earlier version"
-    if stated != body_sha256(source):
+    if stated_sha256(source) != body_sha256(source):
         return "was edited after it was compiled"
     if seed is None:
         return ""

@@ -54,9 +54,9 @@ class Dialect:
 _SYNTAX: Syntax = frozenset(
     {
         ast.Expr, ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Return, ast.If, ast.For, ast.Raise, ast.Try,
-        ast.ExceptHandler, ast.Pass, ast.BoolOp, ast.BinOp, ast.UnaryOp, ast.IfExp, ast.Dict, ast.Compare, ast.Call, ast.Constant,
+        ast.ExceptHandler, ast.BoolOp, ast.BinOp, ast.UnaryOp, ast.IfExp, ast.Dict, ast.Compare, ast.Call, ast.Constant,
         ast.Attribute, ast.Subscript, ast.Name, ast.Tuple, ast.GeneratorExp, ast.JoinedStr, ast.FormattedValue, ast.Slice,
-        ast.List, ast.comprehension, ast.keyword,
+        ast.List, ast.comprehension,
     }
 )  # fmt: skip
 _TYPES: Syntax = frozenset({ast.Name, ast.Constant, ast.Subscript, ast.Tuple, ast.BinOp})
@@ -89,7 +89,7 @@ _UNEXPECTED = "(KeyError, TypeError, OverflowError)"
 """What reading a row the straight way may raise."""
 
 SEEDS = Dialect(
-    syntax=_SYNTAX | {ast.NamedExpr, ast.With},
+    syntax=_SYNTAX | {ast.NamedExpr, ast.Pass, ast.With},
     types=_TYPES,
     modules={
         **_ATTRIBUTE_READING,
@@ -110,7 +110,7 @@ SEEDS = Dialect(
 )
 
 REQUESTS = Dialect(
-    syntax=_SYNTAX | {ast.DictComp, ast.ListComp, ast.SetComp, ast.Set, ast.With},
+    syntax=_SYNTAX | {ast.keyword, ast.ListComp, ast.SetComp, ast.Set, ast.With},
     types=_TYPES | {ast.List},
     modules={
         **_ATTRIBUTE_READING,

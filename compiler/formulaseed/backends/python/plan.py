@@ -22,6 +22,7 @@ from formulaseed.backends.python.code import (
     wrapped,
 )
 from formulaseed.backends.python.expressions import Parts, Printed
+from formulaseed.backends.python.identity import STYLE
 from formulaseed.backends.python.names import Names
 from formulaseed.backends.python.parsing import bounds_of, called, parse_lines, tuple_text
 from formulaseed.backends.python.statements import StatementPrinter, Vocabulary, exact
@@ -31,9 +32,6 @@ from formulaseed.language.operators import ATOM
 from formulaseed.language.typed import INPUT_KINDS, Symbol, SymbolKind
 from formulaseed.language.types import Base, Type
 from formulaseed.seed.standard_fields import BY_KIND
-
-STYLE = "2026-12"
-"""The dated name of the way in which modules are written. A new one changes no module until it is asked for."""
 
 _DECLARATION = 480
 """Characters of a declaration that has lines of its own."""

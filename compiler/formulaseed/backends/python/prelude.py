@@ -235,7 +235,7 @@ def _field(record: JsonObject, name: str, known: tuple[str, ...] = ()) -> JsonVa
     path = tuple(name.split("."))
     inside, direct = _value_inside(record, path), _value_inside(record, path[1:])
     if isinstance(inside, str | int | float) and direct is not None and inside != direct:
-        raise DataError(f"`{name}` is given twice, with different values")
+        raise DataError(f"`{'.'.join(path[1:])}` is given twice, with different values")
     if inside is None and direct is None:
         _refuse_misspelt(record, (path, path[1:]), known)
     return direct if inside is None else inside

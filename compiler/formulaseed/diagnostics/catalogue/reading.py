@@ -64,6 +64,11 @@ def no_rules(source: Source) -> Diagnostic:
     return diagnostic("FS008", Span(source, 0, 0), message, "compile a file of rules over it")
 
 
+def earlier_style(source: Source, style: str) -> Diagnostic:
+    message = f"the module has the emission style {style}, an earlier one"
+    return diagnostic("FS701", Span(source, 0, 0), message, "compile its seed again")
+
+
 def foreign_module(source: Source, fault: str) -> Diagnostic:
     message = f"this is not a module as formulaseed generates them: {fault}"
     return diagnostic("FS701", Span(source, 0, 0), message, "compile the seed again, and pass the module it gives")

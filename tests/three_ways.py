@@ -84,8 +84,8 @@ class Ways:
     @cached_property
     def source(self) -> str:
         """What `compile_seed` gives, but for the verifier's look at it, which takes as long as all the rest."""
-        view = plan_module(self.loaded.program, path="", sha256=self.loaded.sha256)
-        return render(SEED_TEMPLATE, view, view)[0].source(formatted=False)
+        plan, _ = plan_module(self.loaded.program, path="", sha256=self.loaded.sha256)
+        return render(SEED_TEMPLATE, plan, plan)[0].source(formatted=False)
 
     @cached_property
     def module(self) -> Evaluator:

@@ -112,11 +112,20 @@ def dump(seed: str, after: Literal["read", "parse", "check", "plan"]) -> None:
             return
         from formulaseed.backends.python.plan import plan_module
 
-        tree = plan_module(analysis.program, path="", sha256="")
+        plan, _ = plan_module(analysis.program, path="", sha256="")
+        show("".join(f"{name}:\n{_placed(value)}" for name, value in plan.items()), nl=False)
+        return
     if tree is None:
         show(render_text(analysis.diagnostics), err=True)
         sys.exit(1)
     show(dump_tree(tree), nl=False)
+
+
+def _placed(value: object) -> str:
+    """What a template places, a line for each line of code."""
+    return "".join(
+        f"  {line}\n" for part in (value if isinstance(value, list) else [value]) for line in str(part).split("\n")
+    )
 
 
 @click.command("fmt")

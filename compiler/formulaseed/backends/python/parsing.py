@@ -16,6 +16,7 @@ from formulaseed.ir import nodes
 from formulaseed.language.types import Base
 
 Field = nodes.ExtractionField | nodes.InputField
+READERS = {Base.INTEGER: "integer", Base.NUMBER: "number", Base.BOOLEAN: "boolean", Base.STRING: "string"}
 _CLASSES = {Base.INTEGER: "int", Base.NUMBER: "float", Base.BOOLEAN: "bool", Base.STRING: "str"}
 
 
@@ -26,6 +27,30 @@ def bounds_of(field: Field | nodes.Parameter) -> tuple[Code, Code] | None:
     most = limits.INTEGER_MAX if field.ty.base is Base.INTEGER else limits.INPUT_MAX
     low = literal(-most if field.minimum is None else field.minimum)
     return low, literal(most if field.maximum is None else field.maximum)
+
+
+def field_reader(field: Field | nodes.Parameter, section: str, table: Code | None, local: Code | None) -> Code:
+    """Return the expression that reads a field from JSON, or refuses it by name.
+
+    `table` reads the values of an enum; `local` holds the field's value if that has been found already.
+    """
+    place, key = literal(f"{section}.{field.name}"), literal(field.name)
+    value: str = local if local is not None else f"{'record' if section == 'param' else section}.get({key})"
+    if place in ('"meta.year"', '"meta.month"'):
+        value = f"_date_part(meta, {key})"
+    if table is not None:
+        read = f"_choice({table}, {value}, {place})"
+    else:
+        name = "date" if place == '"meta.date"' else READERS[field.ty.base]
+        read = f"_{name}({value}, {place})"
+    bounds = bounds_of(field)
+    if bounds is not None:
+        read = f"_bounded({read}, {bounds[0]}, {bounds[1]}, {place})"
+    default = field.default if isinstance(field, nodes.ExtractionField) else None
+    if field.ty.nullable or default is not None:
+        absent = f"{value} is None and _left_out({section}, {literal(section)}, {key}, INPUTS)"
+        read = f"{literal(default)} if {absent} else {read}"
+    return Code(read)
 
 
 def parse_lines(fields: Sequence[Field], tables: Mapping[tuple[str, ...], Code], taken: Sequence[str]) -> list[Code]:

@@ -1,13 +1,13 @@
-"""A module's view to its text: the template, the helpers that it uses, and the formatter.
+"""A module's plan to its text: the template, the helpers that it uses, and the formatter.
 
-In: `ModuleView`. Out: Python source. The environment refuses every value that is not `Code`.
+In: the template's variables. Out: Python source. The environment refuses every value that is not `Code`.
 """
 
 from __future__ import annotations
 
 import ast
 import re
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
@@ -16,9 +16,7 @@ from typing import TYPE_CHECKING
 from formulaseed.backends.python import prelude
 from formulaseed.backends.python.code import LINE_LENGTH, Code
 from formulaseed.backends.python.functions import helper_sources
-from formulaseed.backends.python.plan import ModuleView
-from formulaseed.backends.python.requests_plan import RequestsView
-from formulaseed.backends.python.rules_plan import RulesView
+from formulaseed.backends.python.plan import Variables
 from formulaseed.backends.python.seal import sealed
 from formulaseed.ir import attributes
 from formulaseed.language import inputs, json_values
@@ -28,7 +26,6 @@ from formulaseed.resources import resource_folder
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-View = ModuleView | RequestsView | RulesView
 _JSON = frozenset({"JsonValue", "JsonObject"})
 """Types that every module defines."""
 _FROM = {
@@ -65,18 +62,17 @@ class RenderedModule:
         return sealed(f"{body.rstrip()}\n\n\n{self.helpers}\n")
 
 
-def render(template: Template, view: View, comment_free: View) -> tuple[RenderedModule, RenderedModule]:
+def render(template: Template, plan: Variables, comment_free: Variables) -> tuple[RenderedModule, RenderedModule]:
     """Return a module and its comment-free build.
 
     The helpers and imports in use are found in the latter, so that no description has a say in them.
     """
     helpers, imports = _needed(_rendered(comment_free, (), template), template)
-    made = [RenderedModule(_rendered(each, imports, template), helpers) for each in (view, comment_free)]
+    made = [RenderedModule(_rendered(each, imports, template), helpers) for each in (plan, comment_free)]
     return made[0], made[1]
 
 
-def _rendered(view: View, imports: tuple[Code, ...], template: Template) -> str:
-    variables: dict[str, object] = {field.name: getattr(view, field.name) for field in fields(view)}
+def _rendered(variables: Variables, imports: tuple[Code, ...], template: Template) -> str:
     return _environment().get_template(f"python/{template.name}.py.j2").render(variables, imports=imports)
 
 

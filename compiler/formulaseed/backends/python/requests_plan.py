@@ -1,13 +1,12 @@
 """Checked requests to what the template needs: names, and code for every piece of evidence and request.
 
-In: `model.Requests`. Out: `RequestsView`. Equal evidence is one property, whatever the requests call it.
+In: `model.Requests`. Out: the template's variables. Equal evidence is one property, whatever the requests call it.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from formulaseed.backends.python.code import (
     Code,
@@ -19,7 +18,7 @@ from formulaseed.backends.python.code import (
     literal,
 )
 from formulaseed.backends.python.names import FRAME_NAMES, Names
-from formulaseed.backends.python.plan import header
+from formulaseed.backends.python.plan import Variables, header
 from formulaseed.diagnostics.model import number_of
 from formulaseed.requests.model import (
     Condition,
@@ -40,19 +39,12 @@ from formulaseed.requests.model import (
 from formulaseed.requests.text import evidence_text
 
 
-@dataclass(frozen=True, slots=True)
-class RequestsView:
-    title: Code
-    header: Code
-    name: Code
-    sha256: Code
-    gold: Code
-    conditions: tuple[Code, ...]
-    requests: tuple[Code, ...]
+def plan_requests(program: Requests, *, path: str, sha256: str) -> tuple[Variables, Variables]:
+    """Return the variables of a module, and those of its comment-free build."""
+    return _variables(program, path, sha256, bare=False), _variables(program, "", sha256, bare=True)
 
 
-def plan_requests(program: Requests, *, path: str, sha256: str, bare: bool = False) -> RequestsView:
-    """The view of a module; a `bare` one leaves out every text that only describes."""
+def _variables(program: Requests, path: str, sha256: str, *, bare: bool) -> Variables:
     names = Names(FRAME_NAMES)
     called: dict[Evidence, Code] = {}
     lines: list[Code] = []
@@ -71,15 +63,15 @@ def plan_requests(program: Requests, *, path: str, sha256: str, bare: bool = Fal
         requests.append(Code(f"{literal(request.id)}: {_node(request.structure, called)},"))
     title = f"{program.name}: {number_of(len(program.requests), 'request')}"
     gold = [f"{literal(request.id)}: {literal(request.gold_restaurant)}" for request in program.requests]
-    return RequestsView(
-        title=Code("") if bare else docstring_text(title),
-        header=header(path, bare),
-        name=literal(program.name),
-        sha256=literal(sha256),
-        gold=listed("GOLD: Final[dict[str, str]] = ", gold, "{}"),
-        conditions=tuple(lines),
-        requests=tuple(requests),
-    )
+    return {
+        "about": Code("" if bare else docstring_text(title)),
+        "header": header(path),
+        "name": literal(program.name),
+        "sha256": literal(sha256),
+        "gold": listed("GOLD: Final[dict[str, str]] = ", gold, "{}"),
+        "conditions": lines,
+        "requests": requests,
+    }
 
 
 def _plain(text: str) -> str:

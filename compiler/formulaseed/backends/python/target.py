@@ -44,10 +44,8 @@ class PythonBackend:
     def emit(self, unit: Unit, *, formatted: bool) -> tuple[str, str | None]:
         """Return the module's source, and what the verification finds wrong with it."""
         module = _MODULES[unit.kind]
-        view, bare = (
-            module.plan(unit.program, path=unit.path, sha256=unit.sha256, bare=bare) for bare in (False, True)
-        )
-        rendered, comment_free = render(module.template, view, bare)
+        plans = module.plan(unit.program, path=unit.path, sha256=unit.sha256)
+        rendered, comment_free = render(module.template, *plans)
         source = rendered.source(formatted=formatted)
         return source, verify(source, comment_free.source(formatted=False), module.dialect)
 

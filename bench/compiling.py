@@ -12,8 +12,11 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from formulaseed import kinds, loading
+from formulaseed import loading
 from formulaseed.backends.python import render, target
+from formulaseed.seed import lint
+from formulaseed.seed.check import program
+from formulaseed.seed.read import seed
 from formulaseed.source.json_reader import read_json
 from formulaseed.source.text import Source
 from measure import shortest
@@ -25,9 +28,9 @@ SEEDS = 100
 
 PHASES: tuple[tuple[str, ModuleType, str], ...] = (
     ("read", loading, "read"),
-    ("parse", kinds, "lower_document"),
-    ("check", kinds, "check_program"),
-    ("lint", kinds, "lint"),
+    ("parse", seed, "lower_document"),
+    ("check", program, "check_program"),
+    ("lint", lint, "lint"),
     ("render", target, "render"),
     ("format", render, "format_body"),
     ("verify", target, "verify"),

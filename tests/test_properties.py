@@ -380,15 +380,13 @@ def test_a_rounded_quotient_without_a_bound_on_one_side_is_rounded_on_the_other(
 @pytest.mark.parametrize("literal", ["9007199254740992", "9007199254740992.0"])
 @pytest.mark.parametrize(("operator", "result"), [("==", 0), ("!=", 1)])
 def test_a_comparison_that_is_in_no_doubt_is_exact(literal: str, operator: str, result: int) -> None:
-    """An integer among numbers stays what it is, beyond what a float holds too."""
-    rules = [{"when": "N > 0", "then": 2**53 + 1}, {"else": 1.5}]
+    """An integer among numbers stays what it is inside a formula, beyond what a float holds too."""
     seed = {
         "task_name": "Exact",
         "extract": {"fields": []},
         "compute": [
             {"name": "N", "op": "count"},
-            {"name": "C", "op": "case", "rules": rules},
-            {"name": "D", "op": "expr", "expr": f"1 if C {operator} {literal} else 0"},
+            {"name": "D", "op": "expr", "expr": f"1 if ({2**53 + 1} if N > 0 else 1.5) {operator} {literal} else 0"},
         ],
         "output": ["D"],
     }

@@ -312,6 +312,6 @@ def test_one_character_more_is_refused_and_a_long_typo_is_found(tmp_path: Path) 
     """At 256 the limit is named; below it a name that is nearly right gets the right one as help."""
     name = "N" * LONG
     over = analyse({**tiny_seed(), "compute": [{"name": name + "N", "op": "count"}], "output": []})
-    assert "use at most 255 characters" in {d.help for d in over.diagnostics}
+    assert any("at most 255" in d.help for d in over.diagnostics)
     near = analyse({**tiny_seed(), "compute": [{"name": name, "op": "count"}], "output": [name[:-1]]})
     assert any(d.code == "FS201" and f"`{name}`" in d.help for d in near.diagnostics)

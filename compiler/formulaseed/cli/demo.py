@@ -59,10 +59,10 @@ def _short(path: Path) -> str:
 
 
 def _excerpt(source: str) -> str:
-    """The aggregates of the trust score and the steps from there to the first verdict rules."""
+    """The pass over the reviews, and the steps up to the trust score."""
     lines = source.splitlines()
-    first = next(i for i, line in enumerate(lines) if line.lstrip().startswith("# TRUST_RAW:"))
-    last = next(i for i, line in enumerate(lines) if line.lstrip().startswith("# TRAJECTORY_MULTIPLIER:"))
+    first = next(i for i, line in enumerate(lines) if line.lstrip().startswith("for incident_severity"))
+    last = next(i for i, line in enumerate(lines) if line.lstrip().startswith("mild_weight ="))
     return "\n".join(lines[first:last])
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from formulaseed.diagnostics.model import number_of
 from formulaseed.ir import nodes
 from formulaseed.language import typed
@@ -71,6 +73,8 @@ def _lines(value: object, depth: int, label: str) -> list[str]:
         if not value:
             return [f"{lead}()"]
         return [lead.rstrip(), *(line for item in value for line in _lines(item, depth + 1, "-"))]
+    if isinstance(value, Mapping):
+        return [lead.rstrip(), *(line for name, item in value.items() for line in _lines(item, depth + 1, str(name)))]
     names = getattr(type(value), "__dataclass_fields__", None)
     if names is None:
         return [f"{lead}{value!r}"]

@@ -126,6 +126,9 @@ HINTS = (
     _hint(r"\[", "values cannot be indexed", "name the field with a dot, such as `extraction.severity`", "context['stars'] * 2"),
     _hint(r"[{}]", _NO_SYNTAX, "a list is written ['a', 'b']", "{'a': 1}"),
     _hint(r"\?|:|(?i:\b(?:case\s+when|then|elif|else\s+if)\b)", _NO_SYNTAX, _CHOICE, "N > 1 ? 2 : 3"),
+    _hint(r"<<|>>", _NO_OPERATOR, "write `* 2 ** n` or `// 2 ** n`", "N << 1"),
+    _hint(r"\.(?!\s*\w)", "a dot may only join a namespace and a field", "write `meta.stars`", "meta."),
+    _hint(r"\$", "`$` is only used before the name of a filter", "write `$NAME`", "$ + 1"),
     _hint(r";", "a formula is one expression", "give every value a formula of its own", "N + 1; N + 2"),
 )  # fmt: skip
 """The first row that matches around the place is used."""

@@ -104,7 +104,7 @@ empty_repeat = of_one("FS803", _AMBIGUOUS + "`{0}` can be empty", "let what is r
 ambiguous_repeat = of_two(
     "FS803",
     _AMBIGUOUS + "`{0}` can go on with `{1}` in two ways",
-    "let alternatives begin with different characters: `(a|b)*` for `(a|a)*`, `(ab?){0,100}` for `(ab|a)*`",
+    "let alternatives begin with different characters: `(a|b)*` for `(a|a)*`, `(ab?){{0,100}}` for `(ab|a)*`",
 )
 slow_pattern = fixed(
     "FS803",

@@ -182,7 +182,7 @@ class _SeedV2(Sections):
 def _strings_in(value: JsonValue | None) -> Iterator[str]:
     if isinstance(value, JsonString):
         yield value.value
-    members = [member.value for member in value.members] if isinstance(value, JsonObject) else ()
+    members = [m.value for m in value.members if m.key.value != "when"] if isinstance(value, JsonObject) else ()
     for item in value.items if isinstance(value, JsonArray) else members:
         yield from _strings_in(item)
 

@@ -77,6 +77,9 @@ class Alias:
     def definition(self) -> Code:
         """The type: on one line if no value has a comment."""
         head = f"{self.name}: TypeAlias = Literal"
+        if len(self.values) == 1:
+            ((value, comment),) = self.values
+            return Code("\n".join(commented(f"{head}[{value}]", comment, 0)))
         if not any(comment for _, comment in self.values):
             return listed(head, [value for value, _ in self.values], "[]")
         lines = [f"    {value},{f'  # {comment}' if comment else ''}" for value, comment in self.values]

@@ -163,21 +163,18 @@ def _helpers_of(source: str) -> dict[str, _Helper]:
 def _needed(body: str, template: Template) -> tuple[str, tuple[Code, ...]]:
     """The helpers that a module's body uses, with those that they use, and the imports of all of them."""
     known = _all_helpers()
-    used = {
-        node.id for node in ast.walk(ast.parse(body)) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)
-    }
+    tree = ast.parse(body)
+    functions = [
+        node for statement in tree.body if isinstance(statement, ast.FunctionDef) for node in ast.walk(statement)
+    ]
+    variables = {node.id for node in functions if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+    used = {n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)} - variables
     wanted = {name for name in known if name in used} | _JSON | {*template.helpers}
     while True:
         names = {name for helper in wanted for name in known[helper].uses}
         more = (names & known.keys()) - wanted
         if not more:
             chosen = [helper for name, helper in known.items() if name in wanted]
-            used -= {
-                "ast",
-                "datetime",
-                "re",
-                "warnings",
-            }  # in a body these are a step's names; modules are imported for helpers
             return _laid_out(chosen), tuple(Code(line) for line in _imports(used | names | {*template.imports}))
         wanted |= more
 

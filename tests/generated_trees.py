@@ -34,9 +34,27 @@ def plain(python: str) -> ast.expr:
     return tree
 
 
+def without_floats(tree: ast.expr) -> ast.expr:
+    """The structure without conversions to float, which a module has where a step's value would be an integer."""
+    converted: ast.expr = _WithoutFloats().visit(tree)
+    return converted
+
+
 def has_known_result(tree: ast.expr) -> bool:
     """Whether a part of it is written `(operands, False)[-1]`: its result is known, and its operands may still fail."""
     return any(isinstance(node, ast.Subscript) for node in ast.walk(tree))
+
+
+class _WithoutFloats(ast.NodeTransformer):
+    def visit_Constant(self, node: ast.Constant) -> ast.expr:
+        whole = isinstance(node.value, float) and node.value.is_integer()
+        return ast.Constant(int(node.value)) if whole else node  # type: ignore[arg-type]
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        if isinstance(node.func, ast.Name) and node.func.id == "n_float":
+            inner: ast.AST = self.visit(node.args[0])
+            return inner
+        return self.generic_visit(node)
 
 
 class _Generated(ast.NodeTransformer):
@@ -57,7 +75,7 @@ class _Generated(ast.NodeTransformer):
     def visit_Call(self, node: ast.Call) -> ast.expr:
         arguments = [self.visit(argument) for argument in node.args]
         match node.func:
-            case ast.Name("_present" | "_finite"):
+            case ast.Name("_present" | "_finite" | "_float_or_null"):
                 return arguments[0]
             case ast.Name("_null_number" | "_null_string"):
                 return ast.Constant(None)

@@ -101,6 +101,8 @@ class ExpressionPrinter:
                 return self._print(replace(expression, value=float(value)))
             case typed.Conditional():
                 return self._conditional(expression, as_float=True)
+            case typed.Logical():
+                return self._logical(expression, as_float=True)
             case typed.Call(name) if FUNCTIONS[name].selects and not expression.info.ty.nullable:
                 return self._call(expression, as_float=True)
             case typed.Call(TO_FLOAT.name, (argument,)) if (
@@ -278,7 +280,7 @@ class ExpressionPrinter:
         depth = _deepest(operands, operators.ADDITIVE)
         return Printed(code, operators.COMPARISON, raises=_any_raises(operands), depth=depth)
 
-    def _logical(self, node: typed.Logical) -> Printed:
+    def _logical(self, node: typed.Logical, *, as_float: bool = False) -> Printed:
         """`and` and `or`; a value behind a test whether an entity is there as `value if entity else None`."""
         precedence = operators.AND if node.operator == "and" else operators.OR
         decided = node.operator == "or"
@@ -288,7 +290,7 @@ class ExpressionPrinter:
                 return _after_all([_joined(node.operator, precedence, before)] if before else [], decided)
         parts: list[Printed] = []
         for operand in reversed(node.operands):
-            printed = self.finished(operand)
+            printed = self.finished(operand, as_float=as_float and operand.info.ty.is_numeric)
             if parts and node.operator == "and" and _tests_entity(operand, node):
                 rest = _joined("and", precedence, parts)
                 code = Code(f"{rest.at(operators.OR)} if {printed.at(operators.OR)} else None")

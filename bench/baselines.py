@@ -8,7 +8,7 @@ from math import log
 from types import CodeType
 from typing import Any, Literal
 
-from hand_written import CUISINES, Values, hand_written, scores
+from hand_written import CUISINES, Values, hand_merged, scores
 from pydantic import BaseModel, ConfigDict, TypeAdapter
 from typing_extensions import TypedDict
 
@@ -174,14 +174,14 @@ def pydantic_models(rows: Rows, context: Context) -> Values:
     """
     _MODELS.validate_python(rows)
     _ContextModel.model_validate(context)
-    return hand_written(rows, context)
+    return hand_merged(rows, context)
 
 
 def pydantic_dicts(rows: Rows, context: Context) -> Values:
     """Rows checked with pydantic's typed dictionaries, which makes no objects, then the hand-written loop."""
     checked: Any = _DICTS.validate_python(rows)
     checked_context: Any = _CONTEXT_DICT.validate_python(context)
-    return hand_written(checked, checked_context)
+    return hand_merged(checked, checked_context)
 
 
 def simpleeval_parsed() -> Baseline | None:

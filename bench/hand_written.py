@@ -1,6 +1,6 @@
 """The G1a-v2 policy as one writes it by hand: one pass over dictionaries, all 33 values in a dictionary.
 
-`hand_written` is the 1.0 of all ratios.
+`hand_merged` is the 1.00 of all ratios.
 """
 
 from __future__ import annotations

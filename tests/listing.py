@@ -138,7 +138,7 @@ TEXTS = {"ram_spec.ddr_generation": "ddr5", "primary_storage.medium": "nvme"}
 """Fields that the documentation reads alone, and that are texts."""
 
 REFUSED = {
-    "base_value = ram_gb * 2.5 + (cpu.cpu_mark_multi / 1000) * 8.0": ("FS103", "security"),
+    "base_value = ram_gb * 2.5 + (cpu.cpu_mark_multi / 1000) * 8.0": ("FS103", "syntax"),
     "base_value * (1.0 if condition == 'new' else 0.85 if condition == 'refurb' else 0.7)": ("FS204", "fields"),
 }
 """What the documentation writes over two lines, with an assignment, which formulas do not have."""

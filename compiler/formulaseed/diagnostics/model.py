@@ -49,6 +49,8 @@ class Diagnostic:
     span: Span
     help: str
     suggestion: Suggestion | None = None
+    is_security: bool = False
+    """Whether a formula does what formulas must not do, rather than misspell what they can."""
 
     @property
     def name(self) -> str:
@@ -104,13 +106,13 @@ class Diagnostic:
         return found
 
 
-def diagnostic(code: str, span: Span, message: str, help: Help) -> Diagnostic:
+def diagnostic(code: str, span: Span, message: str, help: Help, is_security: bool = False) -> Diagnostic:
     """Return a diagnostic with the code's severity, its message and help made printable and readably short."""
     suggestion = None
     if isinstance(help, Suggestion):
         suggestion = replace(help, replacement=_as_written(span, help.replacement))
         help = help.text
-    return Diagnostic(code, CODES[code].severity, _readable(message), span, _readable(help), suggestion)
+    return Diagnostic(code, CODES[code].severity, _readable(message), span, _readable(help), suggestion, is_security)
 
 
 def strictly(diagnostics: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:

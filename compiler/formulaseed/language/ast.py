@@ -20,6 +20,11 @@ def is_name(text: str) -> bool:
     return _NAME.fullmatch(text) is not None
 
 
+def has_inner_name(text: str) -> bool:
+    """Return whether a part of a dotted name is one that Python uses inside objects, such as `__class__`."""
+    return any(part.startswith("__") and part.endswith("__") for part in text.split("."))
+
+
 @tree_node
 class Literal:
     span: Span

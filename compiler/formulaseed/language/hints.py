@@ -33,6 +33,8 @@ class Hint:
     code: str = "FS103"
     used_in: Kind | None = None
     """The only kind of formula that it is for."""
+    is_security: bool = False
+    """Whether it is what formulas must not do, rather than another spelling of what they can."""
 
 
 def _hint(
@@ -43,8 +45,9 @@ def _hint(
     instead: str | Callable[[re.Match[str]], str] | None = None,
     code: str = "FS103",
     used_in: Kind | None = None,
+    is_security: bool = False,
 ) -> Hint:
-    return Hint(re.compile(pattern), message, help, example, instead, code, used_in)
+    return Hint(re.compile(pattern), message, help, example, instead, code, used_in, is_security)
 
 
 _NO_OPERATOR = "`{0}` is not an operator"
@@ -86,7 +89,7 @@ HINTS = (
     _hint(r"(?i:\bbetween)\b", _NO_SYNTAX, "write `1 <= x <= 2`", "1 if N BETWEEN 1 AND 2 else 0"),
     _hint(r"(?i:\b(?:i?like|contains)\b)", _NO_SYNTAX, "write `'part' in text`", "1 if context.name LIKE 'Thai' else 0"),
     _hint(r"(?i:\bselect\b)", _NO_STATEMENT, "counting and summing are operations: a formula uses their results by name",
-          "SELECT COUNT(*) FROM reviews"),
+          "SELECT COUNT(*) FROM reviews", is_security=True),
     _hint(r"(?P<at>\b(?i:count)\s*\(\s*\*\s*\))", "there is no function `count`",
           _OPERATION.format("count"), "count(*) + 1", code="FS207"),
     _hint(r"(?i)^\s*(?P<at>if)\b(?!\s*\()", "a formula does not begin with `if`",
@@ -98,16 +101,19 @@ HINTS = (
     _hint(r"\bfor\b", "a second loop cannot be inside the first", "write one `for`, with conditions behind `if`",
           "sum(1 for e in extractions for f in extractions)", used_in="v1"),
     _hint(r"(?P<at>\.(?:lower|upper|casefold|strip|trim|toLowerCase|toUpperCase)\(\s*\))\s*\.",
-          "values have no methods such as `{0}`", "remove it; case matters", "1 if context.name.lower().count('bar') else 0", ""),
+          "values have no methods such as `{0}`", "remove it; case matters", "1 if context.name.lower().count('bar') else 0", "",
+          is_security=True),
     _hint(r"(?<=[\])])(?P<at>\.\s*[A-Za-z_]\w*)", "values have no methods or attributes",
           "compare the value itself; a review's field is `e['field']`",
           "sum(1 for e in extractions if e['note'].lower() == 'x')", used_in="v1"),
     _hint(r"\[[^\]]*(?P<at>:)", "values cannot be cut into parts", "use the whole value",
           "sum(1 for e in extractions if e['note'][:3] == 'abc')", used_in="v1"),
     _hint(r"\b(?:datetime|date|time)\b[\w.]*\([^()]*\)\s*\.\s*\w+|\b(?i:now|today)\(\)\s*\.\s*\w+",
-          "a formula does not know what day it is", _YEAR, "datetime.now().year - 5"),
+          "a formula does not know what day it is", _YEAR, "datetime.now().year - 5", is_security=True),
     _hint(r"\b(?:lambda|for|while|def|import|return|class|yield|await|with|del|try)\b", _NO_STATEMENT,
-          "use the operators and functions of formulas", "sum(1 for r in reviews)"),
+          "use the operators and functions of formulas", "sum(1 for r in reviews)", is_security=True),
+    _hint(r"\b[fF](?:'_*'|\"_*\")", "formatted strings are not in the language", "compare strings as they are", "f'{N}'",
+          code="FS101", is_security=True),
     _hint(r"\bin\s*\([^()]*(?P<at>,)", "a list is in square brackets", "write it like `in [1, 2]`", "1 if N in (1, 2) else 0",
           code="FS101"),
     _hint(r"#.*", "a formula has no comments", "remove it", "N # all of them", ""),
@@ -123,13 +129,14 @@ HINTS = (
     _hint(r"[^\S ](?<![\t\r\n])", "there is an unusual space", "write a plain space", "N\u00a0+ 2", " "),
     _hint(r"\.?\s*(?P<at>[^\W\x00-\x7f]\w*)", _NO_SYNTAX, "names use the letters a to z, digits and `_`", "qualité + 3"),
     # --- signs without a place
-    _hint(r"\[", "values cannot be indexed", "name the field with a dot, such as `extraction.severity`", "context['stars'] * 2"),
-    _hint(r"[{}]", _NO_SYNTAX, "a list is written ['a', 'b']", "{'a': 1}"),
+    _hint(r"\[", "values cannot be indexed", "name the field with a dot, such as `extraction.severity`", "context['stars'] * 2",
+          is_security=True),
+    _hint(r"[{}]", _NO_SYNTAX, "a list is written ['a', 'b']", "{'a': 1}", is_security=True),
     _hint(r"\?|:|(?i:\b(?:case\s+when|then|elif|else\s+if)\b)", _NO_SYNTAX, _CHOICE, "N > 1 ? 2 : 3"),
     _hint(r"<<|>>", _NO_OPERATOR, "write `* 2 ** n` or `// 2 ** n`", "N << 1"),
     _hint(r"\.(?!\s*\w)", "a dot may only join a namespace and a field", "write `meta.stars`", "meta."),
     _hint(r"\$", "`$` is only used before the name of a filter", "write `$NAME`", "$ + 1"),
-    _hint(r";", "a formula is one expression", "give every value a formula of its own", "N + 1; N + 2"),
+    _hint(r";", "a formula is one expression", "give every value a formula of its own", "N + 1; N + 2", is_security=True),
 )  # fmt: skip
 """The first row that matches around the place is used."""
 
@@ -162,6 +169,12 @@ CALLS = {
 it is their first argument. More arguments than two are joined alike."""
 PLACES = (".count", ".find", ".index", ".indexof")
 """Methods that give a number, where a formula only says whether there is one."""
+
+FORBIDDEN = (
+    "eval", "exec", "compile", "open", "input", "print", "import", "getattr", "setattr", "delattr", "hasattr", "globals",
+    "locals", "vars", "dir", "type",
+)  # fmt: skip
+"""Functions of Python that reach beyond values."""
 
 CLOCK = ("now", "today", "utcnow", "current_date", "getdate", "sysdate")
 

@@ -91,7 +91,7 @@ def _parse(text: JsonString, kind: Kind, subject: ast.Expr | None, problems: Pro
                 return None  # a consequence of what is reported already
             if fault.message:
                 span = reading.inside(fault.start, fault.end)
-                problems.report(diagnostic(fault.code, span, fault.message, fault.help))
+                problems.report(diagnostic(fault.code, span, fault.message, fault.help, fault.is_security))
             if fault.instead is None:
                 return None
             reading = reading.replaced(fault.start, fault.end, fault.instead)

@@ -38,6 +38,7 @@ class SyntaxFault:
     message: str
     help: str
     instead: str | None = None
+    is_security: bool = False
 
 
 def explain(text: str, error: UnexpectedInput, kind: Kind, subject: str) -> SyntaxFault:
@@ -87,12 +88,14 @@ def _hinted(hint: Hint, match: re.Match[str]) -> SyntaxFault:
     help = hint.help.format(whole, *groups, instead=(instead or "").strip())
     start, end = match.span(at)
     start += len(match.group(at)) - len(match.group(at).lstrip(" "))
-    return SyntaxFault(hint.code, start, start + len(whole) if whole else end, message, help, instead)
+    return SyntaxFault(hint.code, start, start + len(whole) if whole else end, message, help, instead, hint.is_security)
 
 
-def _fault(start: int, end: int, mistake: catalogue.Mistake, instead: str | None = None) -> SyntaxFault:
+def _fault(
+    start: int, end: int, mistake: catalogue.Mistake, instead: str | None = None, is_security: bool = False
+) -> SyntaxFault:
     code, message, help = mistake
-    return SyntaxFault(code, start, end, message, help, instead)
+    return SyntaxFault(code, start, end, message, help, instead, is_security)
 
 
 _COMPARES = re.compile(r"==|!=|<=|>=|<(?!>)|>|in\b|not\s+in\b")
@@ -120,7 +123,8 @@ def _at(text: str, position: int, expected: set[str], subject: str) -> SyntaxFau
         return _fault(last, len(text), catalogue.unfinished(expected))
     character = text[position]
     if character == "." and (member := _MEMBER.match(text, position)):
-        return _fault(position, member.end(1), catalogue.member(member[1], is_call=bool(member[2])))
+        mistake = catalogue.member(member[1], is_call=bool(member[2]))
+        return _fault(position, member.end(1), mistake, is_security=True)
     if escape := _ESCAPE.match(text, position):
         return _fault(escape.start(2), escape.end(2), catalogue.unknown_escape(escape[2]))
     if character in "'\"" and not _STRING.match(text, position):

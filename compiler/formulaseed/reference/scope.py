@@ -7,7 +7,7 @@ the nearest known one.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from formulaseed import limits
 from formulaseed.diagnostics.catalogue import reference as catalogue
@@ -82,7 +82,7 @@ class DomainScope(SeedScope):
             found = catalogue.unknown_name(span, "no entity is called", entity, help)
         else:
             found = catalogue.unknown_name(span, self.words.unknown, text, self._help_for_direct(text))
-        self.report_once(found, text)
+        self.report_once(replace(found, is_security=ast.has_inner_name(text)), text)
 
     def _help_for_own(self, entity: str, rest: str) -> Help:
         """What a field that an entity does not have probably is: one of its own first, then another entity's."""

@@ -14,15 +14,16 @@ STAGES = ("syntax", "security", "fields", "types", "execution")
 PASSED, WARNED, FAILED, NOT_REACHED = "passed", "warned", "failed", "not reached"
 
 _STAGES = {
-    "FS103": "security", "FS104": "security", "FS207": "security", "FS2": "fields", "FS305": "execution",
-    "FS306": "execution", "FS3": "types", "FS6": "execution", "FS9": "execution",
+    "FS104": "security", "FS2": "fields", "FS305": "execution", "FS306": "execution", "FS3": "types",
+    "FS6": "execution", "FS9": "execution",
 }  # fmt: skip
-"""The stage of each code, or of those that begin so: the first that fits. Security is that only what is allowed is used:
-operators and syntax (FS103), sizes (FS104), functions (FS207)."""
+"""The stage of each code, or of those that begin so: the first that fits."""
 
 
 def stage_of(diagnostic: Diagnostic) -> str:
     """The stage that has found it."""
+    if diagnostic.is_security:
+        return "security"
     return next((stage for begin, stage in _STAGES.items() if diagnostic.code.startswith(begin)), "syntax")
 
 

@@ -96,7 +96,7 @@ empty_arguments = of_one("FS303", "the list is empty", "write it like `{0}`")
 
 def method(span: Span, name: str, words: Words, help: str) -> Diagnostic:
     help = help or f"functions are called by name, such as `{words.call}`; strings are compared case included"
-    return diagnostic("FS103", span, f"values have no methods such as `{name}`", help)
+    return diagnostic("FS103", span, f"values have no methods such as `{name}`", help, is_security=True)
 
 
 def rewritten_method(text: str, *, is_number: bool) -> str:

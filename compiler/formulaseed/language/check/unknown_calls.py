@@ -9,6 +9,7 @@ import builtins
 import math
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 
 from formulaseed.diagnostics.catalogue import expressions as catalogue
 from formulaseed.diagnostics.model import Help, Problems
@@ -17,7 +18,7 @@ from formulaseed.language import ast
 from formulaseed.language.check.facts import Facts
 from formulaseed.language.check.scope import Scope
 from formulaseed.language.functions import FUNCTIONS
-from formulaseed.language.hints import CALLS, CLOCK, FUNCTION_HELP, PLACES
+from formulaseed.language.hints import CALLS, CLOCK, FORBIDDEN, FUNCTION_HELP, PLACES
 from formulaseed.language.parser import parse_formula, parse_v1_formula
 from formulaseed.language.printer import called, expression_text
 from formulaseed.language.typed import Expr
@@ -48,7 +49,8 @@ def report_unknown_function(scope: Scope, name: ast.Name, arguments: Sequence[Ex
         help = _help(last.lower(), known, facts) or did_you_mean(
             "" if _is_elsewhere(last.lower()) else written, FUNCTIONS, what="functions", limit=20
         )
-    scope.problems.report(catalogue.unknown_function(name.span, written, help))
+    found = catalogue.unknown_function(name.span, written, help)
+    scope.problems.report(replace(found, is_security=last.lower() in FORBIDDEN or ast.has_inner_name(name.text)))
 
 
 def _help(name: str, arguments: Sequence[Expr], facts: Facts) -> str:

@@ -15,19 +15,7 @@ from formulaseed import limits
 from formulaseed.diagnostics.catalogue import reference as catalogue
 from formulaseed.diagnostics.model import Problems
 from formulaseed.language.ast import RESERVED_WORDS
-from formulaseed.reference.model import (
-    CUSTOM_COLUMNS,
-    CUSTOM_TYPES,
-    FIELD_TYPES,
-    FIRST_VERSION,
-    DatabaseLayout,
-    Entity,
-    EnumType,
-    Example,
-    Field,
-    Reference,
-    SyntaxPattern,
-)
+from formulaseed.reference import model
 from formulaseed.seed.read.shape import Shape
 from formulaseed.source.json_reader import JsonObject, JsonString, JsonValue, Member, plain
 
@@ -48,27 +36,27 @@ _USED_IN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\.[A-Za-z_][A-Za-z0-9_]*")
 _Record = TypeVar("_Record")
 
 
-def lower_reference(document: JsonValue, problems: Problems) -> Reference | None:
+def lower_reference(document: JsonValue, problems: Problems) -> model.Reference | None:
     """Lower a document; None where it is no object, or has no entities."""
     shape = Shape(problems)
     section = shape.object(document, "a formula reference", 'an object such as {"entities": {…}}')
     return _Reader(section, shape).reference() if section is not None else None
 
 
-def lower_layout(document: JsonValue, problems: Problems) -> DatabaseLayout:
+def lower_layout(document: JsonValue, problems: Problems) -> model.DatabaseLayout:
     """What a schema file says of the database that it describes."""
     if not isinstance(document, JsonObject):
-        return DatabaseLayout()
+        return model.DatabaseLayout()
     reader = _Reader(document, Shape(problems))
     section = reader.inner(document, "database", _DATABASE_KEYS)
     custom = reader.inner(section, "custom_fields", ("table", "columns"))
-    return DatabaseLayout(
+    return model.DatabaseLayout(
         reader.text(section, "root"),
         reader.text(section, "schema"),
         reader.texts(reader.inner(section, "entities"), "an entity's name"),
         reader.strings(section, "exclude", limits.REFERENCE_FIELDS),
         reader.text(custom, "table"),
-        reader.texts(reader.inner(custom, "columns", CUSTOM_COLUMNS), "a column"),
+        reader.texts(reader.inner(custom, "columns", model.CUSTOM_COLUMNS), "a column"),
     )
 
 
@@ -78,7 +66,7 @@ class _Reader:
         self.shape = shape
         self.fields_left = limits.REFERENCE_FIELDS
 
-    def reference(self) -> Reference | None:
+    def reference(self) -> model.Reference | None:
         document, shape = self.document, self.shape
         shape.keys(document, _TOP_KEYS, "a formula reference")
         reported = frozenset(shape.problems.sorted())
@@ -91,17 +79,17 @@ class _Reader:
             if found is None:
                 return None
             entities = [self.entity(member) for member in self.members(found, "`entities`", limits.ENTITIES)]
-        enums = self.records(EnumType, "enums", _ENUM_KEYS, "an enum", "values")
+        enums = self.records(model.EnumType, "enums", _ENUM_KEYS, "an enum", "values")
         closed = [_closed(entity, enums) for entity in self.with_custom_fields(entities)]
         is_complete = reported.issuperset(shape.problems.sorted())
-        return Reference(
+        return model.Reference(
             entities=tuple(closed),
             root=self.root(closed),
             version=self.version(),
             description=self.text(document, "description"),
             enums=enums,
-            patterns=self.records(SyntaxPattern, "syntax_patterns", _PATTERN_KEYS, "a syntax pattern"),
-            examples=self.records(Example, "examples", _EXAMPLE_KEYS, "an example", "formula"),
+            patterns=self.records(model.SyntaxPattern, "syntax_patterns", _PATTERN_KEYS, "a syntax pattern"),
+            examples=self.records(model.Example, "examples", _EXAMPLE_KEYS, "an example", "formula"),
             notes=self.texts(self.inner(document, "notes"), "a note"),
             is_complete=is_complete,
         )
@@ -141,27 +129,27 @@ class _Reader:
     def version(self) -> str:
         found = self.shape.text(self.document.get("version"), "`version`")
         if found is None:
-            return FIRST_VERSION
+            return model.FIRST_VERSION
         if not _VERSION.fullmatch(found.value):
-            self.shape.problems.report(catalogue.invalid_version(found.span, FIRST_VERSION))
+            self.shape.problems.report(catalogue.invalid_version(found.span, model.FIRST_VERSION))
         return found.value
 
     # --- entities
 
-    def entity(self, member: Member) -> Entity:
+    def entity(self, member: Member) -> model.Entity:
         name, shape = member.key, self.shape
         what = f"the entity `{name.value}`"
         if shape.name(name, "an entity") is not None and name.value in RESERVED_WORDS:
             shape.problems.report(catalogue.reserved_entity(name.span, name.value))
         section = shape.object(member.value, what, '{"fields": {…}}')
         if section is None:
-            return Entity(name.value)
+            return model.Entity(name.value)
         shape.keys(section, _ENTITY_KEYS, what)
         listed = shape.need(section, "fields", what, '"fields": {"name": {"type": "string"}}')
         found = shape.object(listed, "`fields`") if listed is not None else None
         fields = self.members(found, "`fields`", self.fields_left) if found is not None else ()
         self.fields_left -= len(fields)
-        return Entity(
+        return model.Entity(
             name.value,
             self.text(section, "description"),
             shape.boolean(section.get("nullable"), "`nullable`"),
@@ -169,27 +157,27 @@ class _Reader:
             tuple(self.field(field) for field in fields),
         )
 
-    def field(self, member: Member) -> Field:
+    def field(self, member: Member) -> model.Field:
         """A field; its type may be given alone."""
         name, shape, value = member.key, self.shape, member.value
         shape.name(name, "a field")
         if isinstance(value, JsonString):
-            return Field(name.value, self.type(value, FIELD_TYPES))
+            return model.Field(name.value, self.type(value, model.FIELD_TYPES))
         section = shape.object(value, f"the field `{name.value}`", 'an object such as {"type": "integer"}')
         if section is None:
-            return Field(name.value, "json")
+            return model.Field(name.value, "json")
         shape.keys(section, _FIELD_KEYS, "a field")
         nullable = shape.boolean(section.get("nullable"), "`nullable`")
-        field = self.typed_field(section, name.value, "type", FIELD_TYPES, "values", "default")
+        field = self.typed_field(section, name.value, "type", model.FIELD_TYPES, "values", "default")
         return replace(field, nullable=nullable, enum_type=self.text(section, "enum_type"))
 
     def typed_field(
         self, section: JsonObject, name: str, kind: str, known: tuple[str, ...], values: str, default: str
-    ) -> Field:
+    ) -> model.Field:
         """A field by the keys that its kind of fields has for the type, the values and the default."""
         shape, value = self.shape, section.get(default)
         found = shape.text(shape.need(section, kind, "the field", f'"{kind}": such as "integer"'), f"`{kind}`")
-        return Field(
+        return model.Field(
             name,
             self.type(found, known),
             self.text(section, "description"),
@@ -201,7 +189,7 @@ class _Reader:
         """The type's name; of an unknown one, which is reported, nothing can be read."""
         return (self.shape.choice(value, "field type", known) if value is not None else None) or "json"
 
-    def root(self, entities: list[Entity]) -> str:
+    def root(self, entities: list[model.Entity]) -> str:
         """The entity whose fields need no prefix: it is named, or it says so itself."""
         named = self.shape.text(self.document.get("root"), "`root`")
         names = [entity.name for entity in entities]
@@ -219,7 +207,7 @@ class _Reader:
 
     # --- custom fields
 
-    def with_custom_fields(self, entities: list[Entity]) -> list[Entity]:
+    def with_custom_fields(self, entities: list[model.Entity]) -> list[model.Entity]:
         names = {entity.name: entity for entity in entities}
         for member in self.inner(self.document, "custom_fields").members:
             if member.key.value not in names:
@@ -229,7 +217,7 @@ class _Reader:
             names[member.key.value] = replace(names[member.key.value], custom_fields=found)
         return list(names.values())
 
-    def custom_fields(self, member: Member) -> Iterator[Field]:
+    def custom_fields(self, member: Member) -> Iterator[model.Field]:
         shape, seen = self.shape, set[str]()
         items = shape.list(member.value, "custom fields", self.fields_left)
         self.fields_left -= len(items)
@@ -241,7 +229,7 @@ class _Reader:
             key = shape.name(shape.need(section, "field_key", "the custom field", '"field_key"'), "a custom field")
             required = shape.boolean(section.get("required"), "`required`")
             made = self.typed_field(
-                section, key.text if key else "", "field_type", CUSTOM_TYPES, "options", "default_value"
+                section, key.text if key else "", "field_type", model.CUSTOM_TYPES, "options", "default_value"
             )
             if key is not None and key.text in seen:
                 shape.problems.report(catalogue.duplicate_custom_field(item.span, member.key.value, key.text))
@@ -269,7 +257,7 @@ class _Reader:
         return tuple(made)
 
 
-def _closed(entity: Entity, enums: tuple[EnumType, ...]) -> Entity:
+def _closed(entity: model.Entity, enums: tuple[model.EnumType, ...]) -> model.Entity:
     """The entity with its enums' values: named by the field, or by an enum that says where it is used."""
     by_name = {enum.name: enum for enum in enums}
     used = {place: enum for enum in enums for place in _USED_IN.findall(enum.usage)}

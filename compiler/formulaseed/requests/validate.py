@@ -11,18 +11,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from formulaseed.requests import model as ir
 from formulaseed.requests.evaluation import Background, Restaurant, Truth
-from formulaseed.requests.model import (
-    SATISFIED,
-    UNKNOWN,
-    Condition,
-    Evidence,
-    InvalidRequest,
-    Line,
-    Node,
-    Request,
-    conditions,
-)
 
 Status = Literal["ok", "no_match", "multi_match", "gold_not_match", "invalid"]
 Matrix = Mapping[str, Mapping[str, Truth]]
@@ -34,7 +24,7 @@ class Values:
     """What a module finds for one restaurant: the value of each request, by its id, and of each piece of evidence."""
 
     requests: Mapping[str, Truth]
-    evidence: Mapping[Evidence, Truth]
+    evidence: Mapping[ir.Evidence, Truth]
 
 
 Evaluate = Callable[[Restaurant, Background], Values]
@@ -72,14 +62,14 @@ class Dataset:
 class Traced:
     """A tree with the value at every node."""
 
-    node: Node
+    node: ir.Node
     truth: Truth
     parts: tuple[Traced, ...] = ()
 
 
-def trace(node: Node, truth_of: Callable[[Evidence], Truth]) -> Traced:
+def trace(node: ir.Node, truth_of: Callable[[ir.Evidence], Truth]) -> Traced:
     """The tree with the value at every node: `AND` is the least of its parts, `OR` the greatest."""
-    if isinstance(node, Condition):
+    if isinstance(node, ir.Condition):
         return Traced(node, truth_of(node.evidence))
     parts = tuple(trace(arg, truth_of) for arg in node.args)
     values = [part.truth for part in parts]
@@ -129,13 +119,13 @@ class Validation:
 class EvidenceCache:
     """The values of some requests, and of their evidence, for every restaurant, each computed once."""
 
-    def __init__(self, requests: Sequence[Request], dataset: Dataset, evaluate: Evaluate) -> None:
+    def __init__(self, requests: Sequence[ir.Request], dataset: Dataset, evaluate: Evaluate) -> None:
         self.requests = tuple(requests)
         self.dataset = dataset
-        self.conditions: dict[Evidence, Condition] = {}
+        self.conditions: dict[ir.Evidence, ir.Condition] = {}
         """Every distinct piece of evidence, with the condition that uses it first."""
         for request in requests:
-            for condition in conditions(request.structure):
+            for condition in ir.conditions(request.structure):
                 self.conditions.setdefault(condition.evidence, condition)
         self._evaluate = evaluate
         self._known: dict[str, Values] = {}
@@ -146,7 +136,7 @@ class EvidenceCache:
             self._of(business_id)
             yield business_id
 
-    def of(self, evidence: Evidence, business_id: str) -> Truth:
+    def of(self, evidence: ir.Evidence, business_id: str) -> Truth:
         return self._of(business_id).evidence[evidence]
 
     def matrix(self) -> Matrix:
@@ -154,10 +144,10 @@ class EvidenceCache:
         ids = self.dataset.candidates
         return {request.id: {id: self._of(id).requests[request.id] for id in ids} for request in self.requests}
 
-    def trace(self, node: Node, business_id: str) -> Traced:
+    def trace(self, node: ir.Node, business_id: str) -> Traced:
         return trace(node, self._of(business_id).evidence.__getitem__)
 
-    def row(self, node: Node) -> dict[str, Truth]:
+    def row(self, node: ir.Node) -> dict[str, Truth]:
         """A tree's value for every restaurant."""
         return {business_id: self.trace(node, business_id).truth for business_id in self.dataset.candidates}
 
@@ -167,24 +157,24 @@ class EvidenceCache:
         return self._known[business_id]
 
 
-def validate(lines: Sequence[Line], dataset: Dataset, failures: Sequence[str], evaluate: Evaluate) -> Validation:
+def validate(lines: Sequence[ir.Line], dataset: Dataset, failures: Sequence[str], evaluate: Evaluate) -> Validation:
     """Everything at once. `failures` are those of the dataset's making."""
     matrix = EvidenceCache(valid(lines), dataset, evaluate).matrix()
     return Validation(results_of(lines, matrix), matrix, tuple(failures))
 
 
-def valid(lines: Sequence[Line]) -> tuple[Request, ...]:
+def valid(lines: Sequence[ir.Line]) -> tuple[ir.Request, ...]:
     """The requests without errors: those that are evaluated."""
-    return tuple(line for line in lines if isinstance(line, Request))
+    return tuple(line for line in lines if isinstance(line, ir.Request))
 
 
-def results_of(lines: Sequence[Line], matrix: Matrix) -> tuple[RequestResult, ...]:
+def results_of(lines: Sequence[ir.Line], matrix: Matrix) -> tuple[RequestResult, ...]:
     """A result for each line, in their order."""
     return tuple(_result_of(line, matrix) for line in lines)
 
 
-def _result_of(request: Line, matrix: Matrix) -> RequestResult:
-    if isinstance(request, InvalidRequest):
+def _result_of(request: ir.Line, matrix: Matrix) -> RequestResult:
+    if isinstance(request, ir.InvalidRequest):
         return RequestResult(request.id, request.group, request.gold_restaurant, (), "invalid", request.errors)
     matches = matches_of(matrix[request.id])
     return RequestResult(
@@ -193,7 +183,7 @@ def _result_of(request: Line, matrix: Matrix) -> RequestResult:
 
 
 def matches_of(row: Mapping[str, Truth]) -> tuple[str, ...]:
-    return tuple(business_id for business_id, truth in row.items() if truth == SATISFIED)
+    return tuple(business_id for business_id, truth in row.items() if truth == ir.SATISFIED)
 
 
 def status_of(gold: str, matches: Sequence[str]) -> Status:
@@ -205,16 +195,16 @@ def status_of(gold: str, matches: Sequence[str]) -> Status:
     return "ok" if len(matches) == 1 else "multi_match"
 
 
-def chosen(lines: Sequence[Line], groups: Sequence[str] | None) -> tuple[Line, ...]:
+def chosen(lines: Sequence[ir.Line], groups: Sequence[str] | None) -> tuple[ir.Line, ...]:
     """The requests of some groups, with the invalid ones of no known group; all of them where no group is named."""
     return tuple(line for line in lines if groups is None or line.group is None or line.group in groups)
 
 
 def condition_matrix(cache: EvidenceCache) -> list[dict[str, Any]]:
     """Every condition with the restaurants that satisfy it and those of which that is unknown, the rarest first."""
-    uses: dict[Evidence, list[tuple[str, str]]] = {}
+    uses: dict[ir.Evidence, list[tuple[str, str]]] = {}
     for request in cache.requests:
-        for condition in conditions(request.structure):
+        for condition in ir.conditions(request.structure):
             uses.setdefault(condition.evidence, []).append((condition.aspect, request.id))
     found = []
     for evidence, condition in cache.conditions.items():
@@ -225,7 +215,7 @@ def condition_matrix(cache: EvidenceCache) -> list[dict[str, Any]]:
             "evidence": json.loads(span.source.text[span.start : span.end])["evidence"],
             "count": len(satisfied),
             "restaurants": list(satisfied),
-            "unknown": [business_id for business_id, truth in row.items() if truth == UNKNOWN],
+            "unknown": [business_id for business_id, truth in row.items() if truth == ir.UNKNOWN],
             "requests": list(dict.fromkeys(id for _, id in uses[evidence])),
         }
         found.append(entry)

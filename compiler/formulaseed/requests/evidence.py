@@ -75,11 +75,12 @@ class EvidenceDecoder:
     def report(self, found: Diagnostic) -> None:
         self.shape.problems.report(found)
 
+    def need(self, key: str) -> JsonValue | None:
+        return self.shape.need(self.section, key, self.what, f'"{key}": {_EXAMPLES[key]}')
+
     def get(self, key: str) -> JsonValue | None:
         """The value of a key; a needed one that is missing is reported."""
-        if key in self.keys.needed:
-            return self.shape.need(self.section, key, self.what, f'"{key}": {_EXAMPLES[key]}')
-        return self.section.get(key)
+        return self.need(key) if key in self.keys.needed else self.section.get(key)
 
     def string(self, key: str) -> str:
         return self.nonempty(self.get(key), f"`{key}`", _EXAMPLES[key])
@@ -98,8 +99,7 @@ class EvidenceDecoder:
         return default
 
     def whole(self, key: str, default: int, least: int = 1, most: int = limits.MATCHES) -> int:
-        value = self.get(key)
-        found = self.shape.whole(value, f"`{key}`", least, most) if value is not None else None
+        found = self.shape.whole(self.get(key), f"`{key}`", least, most)
         return default if found is None else found
 
     def number(self, key: str, default: float = 0.0, most: float = STARS) -> float:
@@ -109,7 +109,7 @@ class EvidenceDecoder:
 
     def threshold(self, key: str) -> str | float | None:
         """A number, or a string for dates and the like; it is needed."""
-        value = self.shape.need(self.section, key, self.what, f'"{key}": {_EXAMPLES[key]}')
+        value = self.need(key)
         if isinstance(value, JsonString | JsonNumber):
             return value.value
         if value is not None:
@@ -136,8 +136,7 @@ class EvidenceDecoder:
 
     def inner(self, key: str) -> EvidenceDecoder | None:
         """The object at a key, None if there is none; its own keys are checked."""
-        value = self.get(key)
-        found = self.shape.object(value, f"`{key}`", _EXAMPLES[key]) if value is not None else None
+        found = self.shape.object(self.get(key), f"`{key}`", _EXAMPLES[key])
         if found is None:
             return None
         self.shape.keys(found, _SECTIONS[key].all, f"`{key}`")
@@ -157,7 +156,7 @@ class EvidenceDecoder:
         """From beside `social_filter`, or from inside of it."""
         found, social = self.whole("min_matches", 1), self.section.get("social_filter")
         value = social.get("min_matches") if isinstance(social, JsonObject) else None
-        inside = self.shape.whole(value, "`min_matches`", 1, limits.MATCHES) if value is not None else None
+        inside = self.shape.whole(value, "`min_matches`", 1, limits.MATCHES)
         if value is None or inside is None:
             return found
         if self.section.get("min_matches") is not None and inside != found:
@@ -171,7 +170,7 @@ class EvidenceDecoder:
             self.report(catalogue.key_without_effect(value.span, key, why))
 
 
-def lower_evidence(value: JsonValue, shape: Shape) -> ir.Evidence | None:
+def lower_evidence(value: JsonValue | None, shape: Shape) -> ir.Evidence | None:
     """One evidence object, such as `{"kind": "review_text", "pattern": "cozy"}`."""
     section = shape.object(value, "`evidence`", 'an object such as {"kind": "review_text", "pattern": "cozy"}')
     if section is None:

@@ -25,7 +25,6 @@ from formulaseed.seed.read.shape import Shape
 from formulaseed.source.json_reader import JsonArray, JsonObject, JsonString, JsonValue, json_lines, read_json_line
 from formulaseed.source.text import Source, Span
 
-KEYS = ("id", "group", "scenario", "text", "shorthand", "structure", "gold_restaurant")
 _ID = re.compile(r"R(?:0[1-9]|[1-9][0-9]|100)")
 _EXAMPLES = {
     "id": '"id": such as "R01"',
@@ -36,6 +35,7 @@ _EXAMPLES = {
     "structure": '"structure": {"op": "AND", "args": […]}',
     "gold_restaurant": '"gold_restaurant": the business_id of the correct answer',
 }
+KEYS = tuple(_EXAMPLES)
 
 
 def lower_requests(source: Source, problems: Problems) -> tuple[ir.Line, ...]:
@@ -94,6 +94,7 @@ class _Line:
         self.problems = problems
         self.shape = Shape(problems)
         self.first_lines = first_lines
+        self.conditions = 0
 
     def read(self) -> JsonObject | None:
         """The line as JSON; None where it is no object."""
@@ -112,25 +113,22 @@ class _Line:
         if id is not None and group is not None and is_id and is_group and group_of(id.value) != group.value:
             expected = group_of(id.value)
             self.problems.report(catalogue.id_and_group_disagree(group.span, id.value, expected, group.value))
-        value = self.shape.need(document, "structure", "a request", _EXAMPLES["structure"])
-        structure = _Structure(self.shape).node(value, "`structure`") if value is not None else None
+        structure = self.node(
+            self.shape.need(document, "structure", "a request", _EXAMPLES["structure"]), "`structure`"
+        )
         shorthand = parse_shorthand(text, self.problems) if text is not None else None
         if structure is None:
             return None
-        for found in (
-            disagreements(structure, shorthand) if shorthand is not None else ()
-        ):  # warnings: the structure decides
-            self.problems.report(found)
+        for found in disagreements(structure, shorthand) if shorthand is not None else ():
+            self.problems.report(found)  # a warning: the structure decides
         if group is not None and is_group and not fits(group.value, structure):
             known = GROUPS[group.value]
             found = catalogue.group_pattern(structure.span, group.value, known.name, known.pattern, known.meaning)
             self.problems.report(found)
+        if None in given.values():
+            return None
         texts = {key: value.value for key, value in given.items() if value is not None}
-        return (
-            ir.Request(structure=structure, line=self.number, span=self.span, **texts)
-            if len(texts) == len(given)
-            else None
-        )
+        return ir.Request(structure=structure, line=self.number, span=self.span, **texts)
 
     def text(self, document: JsonObject, key: str) -> JsonString | None:
         found = self.shape.text(self.shape.need(document, key, "a request", _EXAMPLES[key]), f"`{key}`")
@@ -148,15 +146,9 @@ class _Line:
         self.first_lines.setdefault(id.value, self.number)
         return True
 
+    # --- the structure, whose conditions are counted
 
-class _Structure:
-    """Lowers one tree, and counts its conditions."""
-
-    def __init__(self, shape: Shape) -> None:
-        self.shape = shape
-        self.conditions = 0
-
-    def node(self, value: JsonValue, what: str) -> ir.Node | None:
+    def node(self, value: JsonValue | None, what: str) -> ir.Node | None:
         example = 'an object such as {"op": "AND", "args": […]} or {"aspect": "…", "evidence": {…}}'
         section = self.shape.object(value, what, example)
         if section is None:
@@ -164,7 +156,7 @@ class _Structure:
         names = {key.value for key in section.names()}
         if not names & {"aspect", "evidence", "op", "args"}:
             shown = example.removeprefix("an object such as ")
-            self.shape.problems.report(catalogue.neither_condition_nor_junction(section.span, what, shown))
+            self.problems.report(catalogue.neither_condition_nor_junction(section.span, what, shown))
             return None
         condition = names & {"aspect", "evidence"} and not names & {"op", "args"}
         return self.condition(section) if condition else self.junction(section)
@@ -174,12 +166,12 @@ class _Structure:
         value = self.shape.need(section, "aspect", "a condition", '"aspect": such as "drive_thru"')
         aspect = self.shape.text(value, "`aspect`")
         if aspect is not None and not aspect.value.strip():
-            self.shape.problems.report(catalogue.empty_string(aspect.span, "aspect", "a name, such as `drive_thru`"))
-        value = self.shape.need(section, "evidence", "a condition", '"evidence": {"kind": "item_meta", …}')
-        evidence = lower_evidence(value, self.shape) if value is not None else None
+            self.problems.report(catalogue.empty_string(aspect.span, "aspect", "a name, such as `drive_thru`"))
+        example = '"evidence": {"kind": "item_meta", …}'
+        evidence = lower_evidence(self.shape.need(section, "evidence", "a condition", example), self.shape)
         self.conditions += 1
         if self.conditions == limits.REQUEST_CONDITIONS + 1:
-            self.shape.problems.report(catalogue.too_many_conditions(section.span, limits.REQUEST_CONDITIONS))
+            self.problems.report(catalogue.too_many_conditions(section.span, limits.REQUEST_CONDITIONS))
         if evidence is None or aspect is None:
             return None
         return ir.Condition(aspect.value, evidence, section.span)
@@ -190,14 +182,12 @@ class _Structure:
         value = self.shape.need(section, "args", "this object", '"args": the conditions that it joins')
         items = self.shape.list(value, "`args`", limits.CONDITIONS)
         if isinstance(value, JsonArray) and not value.items:
-            self.shape.problems.report(catalogue.no_arguments(value.span))
-        nodes = [self.node(item, "an item of `args`") for item in items]
-        good = tuple(node for node in nodes if node is not None)
-        if op is None or op.value not in ("AND", "OR"):
-            if op is not None:
-                self.shape.problems.report(catalogue.unknown_junction(op.span, op.value))
-        elif nodes and len(good) == len(nodes):
-            return ir.Junction(cast(Literal["AND", "OR"], op.value), good, section.span)
+            self.problems.report(catalogue.no_arguments(value.span))
+        nodes = tuple(node for item in items if (node := self.node(item, "an item of `args`")) is not None)
+        if op is not None and op.value not in ("AND", "OR"):
+            self.problems.report(catalogue.unknown_junction(op.span, op.value))
+        elif op is not None and items and len(nodes) == len(items):
+            return ir.Junction(cast(Literal["AND", "OR"], op.value), nodes, section.span)
         return None
 
 

@@ -173,13 +173,11 @@ def results_of(lines: Sequence[ir.Line], matrix: Matrix) -> tuple[RequestResult,
     return tuple(_result_of(line, matrix) for line in lines)
 
 
-def _result_of(request: ir.Line, matrix: Matrix) -> RequestResult:
-    if isinstance(request, ir.InvalidRequest):
-        return RequestResult(request.id, request.group, request.gold_restaurant, (), "invalid", request.errors)
-    matches = matches_of(matrix[request.id])
-    return RequestResult(
-        request.id, request.group, request.gold_restaurant, matches, status_of(request.gold_restaurant, matches)
-    )
+def _result_of(line: ir.Line, matrix: Matrix) -> RequestResult:
+    if isinstance(line, ir.InvalidRequest):
+        return RequestResult(line.id, line.group, line.gold_restaurant, (), "invalid", line.errors)
+    matches, gold = matches_of(matrix[line.id]), line.gold_restaurant
+    return RequestResult(line.id, line.group, gold, matches, status_of(gold, matches))
 
 
 def matches_of(row: Mapping[str, Truth]) -> tuple[str, ...]:

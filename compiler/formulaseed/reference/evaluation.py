@@ -5,7 +5,7 @@ The reference interpreter evaluates it, so nothing is imported, compiled or run 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -48,35 +48,33 @@ class Formula:
         a missing one is null. Raises `DataError` for values that are not what the reference says, for a name that it
         does not know, and `EvaluationError` where the formula has no value for them.
         """
-        (value,) = evaluate_steps(self.program, values).values()
+        (value,) = evaluate_steps(self.program, known_values(self.program, values)).values()
         assert isinstance(value, float | str)
         return value
 
 
-def evaluate_steps(program: nodes.Program, values: Mapping[str, Any] | None) -> dict[str, Value]:
-    """The value of every formula of a program, by name. Raises as `Formula.evaluate` does, for the first that fails."""
-    record = record_of(program, known_values(program, values))
+def evaluate_steps(program: nodes.Program, given: Mapping[str, Any]) -> dict[str, Value]:
+    """The value of every formula of a program, by name, for `known_values`.
+
+    Raises as `Formula.evaluate` does, for the first that fails, with the place in the formula or the file of rules.
+    """
+    reference = _reference(program)
+    record = {field.name: _value(given, field.name, reference) for field in program.record}
     try:
         return interpret(program, (), {}, record=record)
     except EvaluationError as error:
-        raise located(program, error) from None
+        span = place_of(program, error.step, error.kind)
+        if span is not None:
+            line, column = span.source.position(span.start)
+            error.place = f"{span.source.name}:{line}:{column}"
+        raise
 
 
-def located(program: nodes.Program, error: EvaluationError) -> EvaluationError:
-    """The error with its place in the formula, or in the file of rules."""
-    span = place_of(program, error.step, error.kind)
-    if span is None:
-        return error
-    line, column = span.source.position(span.start)
-    place = f"{span.source.name}:{line}:{column}"
-    return EvaluationError(error.step, error.kind, error.message, error.operands, place)
-
-
-def part_of(program: nodes.Program, steps: Sequence[nodes.Step]) -> nodes.Program:
-    """The program of some of its formulas, which asks for their own fields only."""
-    used = {symbol.name for step in steps for symbol in step.symbols()}
+def part_of(program: nodes.Program, step: nodes.Step) -> nodes.Program:
+    """The program of one of its formulas, which asks for its own fields only."""
+    used = {symbol.name for symbol in step.symbols()}
     record = tuple(field for field in program.record if field.name in used)
-    return replace(program, steps=tuple(steps), output=tuple(step.name for step in steps), record=record)
+    return replace(program, steps=(step,), output=(step.name,), record=record)
 
 
 def known_values(program: nodes.Program, values: Mapping[str, Any] | None) -> Mapping[str, Any]:
@@ -85,12 +83,6 @@ def known_values(program: nodes.Program, values: Mapping[str, Any] | None) -> Ma
     reference = _reference(program)
     _refuse_unknown(reference, given, reference.known_names, ())
     return given
-
-
-def record_of(program: nodes.Program, given: Mapping[str, Any]) -> dict[str, Any]:
-    """The values that the program uses, by their full names; of an entity, whether there is one."""
-    reference = _reference(program)
-    return {field.name: _value(given, field.name, reference) for field in program.record}
 
 
 def _reference(program: nodes.Program) -> Reference:
@@ -130,6 +122,7 @@ def _help(reference: Reference, names: KnownNames, path: tuple[str, ...]) -> Hel
 
 
 def _value(given: Mapping[str, Any], name: str, reference: Reference) -> Any:
+    """The value that a program uses, by its full name; of an entity, whether there is one."""
     entity, *path = name.split(".")
     section = _section(given, entity, entity)
     if not path:

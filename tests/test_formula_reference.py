@@ -22,10 +22,9 @@ from formulaseed.loading import analyse_formula, analyse_rules
 from formulaseed.pipeline import checked
 from formulaseed.reference.database import database_reference
 from formulaseed.reference.document import document_text, reference_json
-from formulaseed.reference.markdown import reference_markdown
 from formulaseed.reference.model import DatabaseLayout
-from formulaseed.reference.prompt import BudgetError, estimated_tokens, reference_prompt
 from formulaseed.reference.read import lower_layout, lower_reference
+from formulaseed.reference.rendering import BudgetError, estimated_tokens, reference_markdown, reference_prompt
 from formulaseed.reference.restaurant import restaurant_reference
 from formulaseed.reference.versions import bumped, change
 from formulaseed.runtime.loading import module_from_source
@@ -284,7 +283,7 @@ def test_a_foreign_key_to_a_table_that_there_is_not(tmp_path: Path) -> None:
 def test_only_a_closed_list_makes_an_enum(check: str, values: list[str] | None, tmp_path: Path) -> None:
     """A check that says more or less than which texts there are leaves a text."""
     url = make_database(tmp_path / "x.db", f"CREATE TABLE a (grade TEXT, size TEXT, CHECK ({check}))")
-    field = reference_json(database_reference(url, DatabaseLayout()).reference)["entities"]["a"]["fields"]["grade"]
+    field = reference_json(database_reference(url, DatabaseLayout())[0])["entities"]["a"]["fields"]["grade"]
     assert (field["type"], field.get("values")) == ("enum" if values else "string", values)
 
 
@@ -299,9 +298,9 @@ def test_views_and_definitions_for_a_table(tmp_path: Path) -> None:
         "CREATE VIEW sizes AS SELECT size FROM drive",
         "CREATE VIEW broken AS SELECT gone FROM nowhere",
     )
-    made = reference_json(database_reference(url, DatabaseLayout()).reference)
+    made = reference_json(database_reference(url, DatabaseLayout())[0])
     assert list(made["custom_fields"]) == ["first", "second"]
-    view = reference_json(database_reference(url, DatabaseLayout(root="sizes")).reference)
+    view = reference_json(database_reference(url, DatabaseLayout(root="sizes"))[0])
     assert list(view["entities"]["sizes"]["fields"]) == ["size"]
 
 
@@ -467,11 +466,11 @@ def test_keys_of_every_kind(
     statements: tuple[str, ...], entities: list[str], left_out: list[str], tmp_path: Path
 ) -> None:
     """Keys to the table itself, two to one table, cycles: each is an entity, or is said to be none, and never lost."""
-    found = database_reference(make_database(tmp_path / "x.db", *statements), DatabaseLayout(root="a"))
-    made = reference_json(found.reference)
+    found, dropped = database_reference(make_database(tmp_path / "x.db", *statements), DatabaseLayout(root="a"))
+    made = reference_json(found)
     assert list(made["entities"]) == entities
-    assert len(found.left_out) == len(left_out)
-    for reason, said in zip(found.left_out, left_out, strict=True):
+    assert len(dropped) == len(left_out)
+    for reason, said in zip(dropped, left_out, strict=True):
         assert said in reason
     assert reference_json(load_reference(made)) == made
     assert reference_prompt(made)
@@ -549,13 +548,13 @@ def test_postgresql() -> None:
         with engine.begin() as connection:
             for statement in statements:
                 connection.execute(sqlalchemy.text(statement))
-        found = database_reference(POSTGRES, DatabaseLayout(schema=schema))
-        made = reference_json(found.reference)
+        found, dropped = database_reference(POSTGRES, DatabaseLayout(schema=schema))
+        made = reference_json(found)
     finally:
         with engine.begin() as connection:
             connection.execute(sqlalchemy.text(f"DROP SCHEMA IF EXISTS {schema} CASCADE"))
         engine.dispose()
-    assert found.left_out == ()
+    assert dropped == ()
     fields = made["entities"]["listing"]["fields"]
     assert {name: field["type"] for name, field in fields.items()} == {
         "price": "float", "kind": "enum", "state": "enum", "seen": "datetime", "extra": "json", "tags": "json",

@@ -12,8 +12,8 @@ from formulaseed.diagnostics.model import Diagnostic
 from formulaseed.formulas import load_reference
 from formulaseed.language.functions import FUNCTIONS
 from formulaseed.loading import analyse_formula
+from formulaseed.reference.evaluation import STAGES, stage_of, stages
 from formulaseed.reference.model import Reference
-from formulaseed.reference.stages import STAGES, stage_of, stages
 from helpers import EXAMPLES, ROOT, formulaseed, write_json
 from hypothesis import given
 from hypothesis import strategies as st

@@ -8,18 +8,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from formulaseed.api import (
-        check,
-        compile_formula,
-        compile_seed,
-        load_evaluator,
-        load_requests,
-        load_seed,
-        validate_requests,
-    )
+    from formulaseed.api import check, compile_formula, load_evaluator, validate_requests
     from formulaseed.diagnostics.model import Diagnostic
     from formulaseed.errors import DataError, EvaluationError, FormulaSeedError, SeedError
-    from formulaseed.loading import FormulaSeed, RequestsFile
+    from formulaseed.loading import FormulaSeed, RequestsFile, compile_seed, load_requests, load_seed
     from formulaseed.reference.evaluation import Formula
     from formulaseed.requests.validate import RequestResult, Validation
     from formulaseed.runtime.evaluator import Evaluator
@@ -27,12 +19,10 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
-    "api": (
-        "check", "compile_formula", "compile_seed", "load_evaluator", "load_requests", "load_seed", "validate_requests",
-    ),
+    "api": ("check", "compile_formula", "load_evaluator", "validate_requests"),
     "diagnostics.model": ("Diagnostic",),
     "errors": ("DataError", "EvaluationError", "FormulaSeedError", "SeedError"),
-    "loading": ("FormulaSeed", "RequestsFile"),
+    "loading": ("FormulaSeed", "RequestsFile", "compile_seed", "load_requests", "load_seed"),
     "reference.evaluation": ("Formula",),
     "requests.validate": ("RequestResult", "Validation"),
     "runtime.evaluator": ("Evaluator",),

@@ -1,4 +1,4 @@
-"""The Python interface: load, check and compile seeds, and evaluate restaurants with them."""
+"""The Python interface beside `loading`: check seeds, and evaluate restaurants, formulas and requests with them."""
 
 from __future__ import annotations
 
@@ -27,25 +27,11 @@ if TYPE_CHECKING:
     from formulaseed.requests.validate import Evaluate, Validation
 
 
-def load_seed(path_or_dict: SeedLike | FormulaSeed) -> FormulaSeed:
-    """Read and check a seed, given as a path or as JSON values.
-
-    Raises `SeedError`, whose `.diagnostics` hold every problem, and `DataError` for a file that
-    cannot be opened.
-    """
-    return loading.load_seed(path_or_dict)
-
-
 def check(seed: SeedLike | FormulaSeed) -> list[Diagnostic]:
     """Return every diagnostic of a seed, errors and warnings, in the order of the file."""
     if isinstance(seed, FormulaSeed):
         return list(seed.diagnostics)
     return list(loading.analyse(seed).diagnostics)
-
-
-def compile_seed(seed: SeedLike | FormulaSeed, *, target: str = "python") -> str:
-    """Return the source of the seed's standalone Python module. Raises `SeedError`."""
-    return loading.compile_seed(seed, target=target)
 
 
 def load_evaluator(
@@ -84,15 +70,6 @@ def compile_formula(
 
     found = checked(loading.analyse_formula(text, domain_of(reference, variables)))
     return Formula(text, found.program, found.diagnostics)
-
-
-def load_requests(path_or_list: RequestsLike | RequestsFile) -> RequestsFile:
-    """Read and check a file of requests, given as a path or as JSON values.
-
-    Raises `SeedError` where a request has errors, with every problem in its `.diagnostics`, and `DataError`
-    for a file that cannot be opened. `validate_requests` takes a file in which some requests have errors.
-    """
-    return loading.load_requests(path_or_list)
 
 
 def validate_requests(

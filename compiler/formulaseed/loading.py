@@ -112,12 +112,20 @@ def analyse_requests(given: RequestsLike) -> RequestsAnalysis:
 
 
 def load_seed(seed: SeedLike | FormulaSeed, *, strict: bool = False) -> FormulaSeed:
-    """Read and check a seed. Raises `SeedError` with every diagnostic if it has errors; with `strict` warnings are."""
+    """Read and check a seed, given as a path or as JSON values.
+
+    Raises `SeedError`, whose `.diagnostics` hold every problem, and `DataError` for a file that cannot be opened; with
+    `strict` warnings are errors.
+    """
     return seed if isinstance(seed, FormulaSeed) else _seed(checked(analyse(seed), strict=strict))
 
 
 def load_requests(given: RequestsLike | RequestsFile, *, strict: bool = False) -> RequestsFile:
-    """Read and check a file of requests. Raises `SeedError` with every diagnostic if one of them has errors."""
+    """Read and check a file of requests, given as a path or as JSON values.
+
+    Raises `SeedError` where a request has errors, with every problem in its `.diagnostics`, and `DataError`
+    for a file that cannot be opened. `validate_requests` takes a file in which some requests have errors.
+    """
     return given if isinstance(given, RequestsFile) else _requests(checked(analyse_requests(given), strict=strict))
 
 
@@ -137,7 +145,7 @@ def load_file(
     """Read and check what a file holds. Raises `SeedError` if it has errors, `UnreadableError` without one."""
     analysis = analyse_file(path, reference)
     if analysis.kind.name == "reference" and not analysis.errors:
-        raise SeedError([catalogue.no_rules(analysis.document.source)])
+        raise SeedError([catalogue.nothing_to_compile(analysis.document.source)])
     found = checked(analysis, strict=strict)
     return _seed(found) if found.kind is SEED else found
 
@@ -151,7 +159,7 @@ def _requests(found: Compilable[Requests]) -> RequestsFile:
 
 
 def compile_seed(seed: SeedLike | FormulaSeed, *, target: str = "python", formatted: bool = True) -> str:
-    """Return the source of a seed's module. Raises `SeedError` if the seed has errors."""
+    """Return the source of the seed's standalone Python module. Raises `SeedError` if the seed has errors."""
     return compile(load_seed(seed), target, formatted=formatted)
 
 

@@ -30,13 +30,11 @@ from formulaseed.formulas import domain_of, read_reference
 from formulaseed.language.types import Value
 from formulaseed.loading import SeedAnalysis, analyse_formula, analyse_rules
 from formulaseed.reference.document import document_text, reference_json
-from formulaseed.reference.evaluation import evaluate_steps, known_values, part_of
-from formulaseed.reference.markdown import reference_markdown
+from formulaseed.reference.evaluation import STAGES, evaluate_steps, known_values, part_of, stage_of, stages
 from formulaseed.reference.model import DatabaseLayout, Reference
-from formulaseed.reference.prompt import BudgetError, estimated_tokens, reference_prompt
 from formulaseed.reference.read import lower_layout, lower_reference
+from formulaseed.reference.rendering import BudgetError, estimated_tokens, reference_markdown, reference_prompt
 from formulaseed.reference.restaurant import restaurant_reference
-from formulaseed.reference.stages import STAGES, stage_of, stages
 from formulaseed.reference.variables import variables_of
 from formulaseed.reference.versions import bumped, change
 
@@ -100,10 +98,10 @@ def _reference(
         from formulaseed.reference.database import database_reference, overlaid
 
         layout = replace(layout, root=root or layout.root, custom_table=custom_fields or layout.custom_table)
-        found = database_reference(database, layout)
-        for name in found.left_out:
+        found, left_out = database_reference(database, layout)
+        for name in left_out:
             say(f"left out: {name}", err=True)
-        return overlaid(found.reference, stated) if stated is not None else found.reference
+        return overlaid(found, stated) if stated is not None else found
     if stated is not None:
         if not stated.entities:
             raise click.UsageError(f"{schema} describes a database; pass it with --database")

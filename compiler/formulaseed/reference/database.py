@@ -38,16 +38,11 @@ _LOCAL_KEY = re.compile(r"_id$|_key$")
 _NAME_IT = ": name it under `database.entities` of a schema file"
 
 
-@dataclass(frozen=True)
-class Reflected:
-    """A reference, and what is not in it, each with the reason: names that no formula could spell, or that clash."""
+def database_reference(url: str, layout: DatabaseLayout) -> tuple[Reference, tuple[str, ...]]:
+    """Reflect a database. Raises `UnreadableError` where it cannot be opened, `DataError` where its layout is unclear.
 
-    reference: Reference
-    left_out: tuple[str, ...]
-
-
-def database_reference(url: str, layout: DatabaseLayout) -> Reflected:
-    """Reflect a database. Raises `UnreadableError` where it cannot be opened, `DataError` where its layout is unclear."""
+    Returns also what is not in the reference, with the reason: names that no formula could spell, or that clash.
+    """
     try:
         import sqlalchemy
         from sqlalchemy.exc import ArgumentError, NoSuchModuleError, SQLAlchemyError
@@ -60,8 +55,9 @@ def database_reference(url: str, layout: DatabaseLayout) -> Reflected:
     except ArgumentError:
         raise DataError("this is no database URL; write it like sqlite:///data.db or postgresql://host/name") from None
     shown = parsed.render_as_string(hide_password=True)
-    if parsed.get_backend_name() == "sqlite":
-        _exists(parsed.database)
+    path = parsed.database if parsed.get_backend_name() == "sqlite" else None
+    if path and path != ":memory:" and not path.startswith("file:") and not Path(path).is_file():
+        raise UnreadableError(f"cannot read {path}: No such file or directory")  # SQLite would make an empty database
     try:
         engine = sqlalchemy.create_engine(parsed)
         try:
@@ -73,12 +69,6 @@ def database_reference(url: str, layout: DatabaseLayout) -> Reflected:
         raise DataError(f"there is no driver for {shown}: {_said(error)}") from None
     except (SQLAlchemyError, ValueError, OverflowError) as error:
         raise UnreadableError(f"cannot read {shown}: {_said(error)}") from None
-
-
-def _exists(path: str | None) -> None:
-    """Refuse a file that is not there: SQLite would make an empty database of it."""
-    if path and path != ":memory:" and not path.startswith("file:") and not Path(path).is_file():
-        raise UnreadableError(f"cannot read {path}: No such file or directory")
 
 
 def _said(error: BaseException) -> str:
@@ -99,7 +89,7 @@ class _Reflection:
     def schema(self) -> str | None:
         return self.layout.schema or None
 
-    def reflected(self) -> Reflected:
+    def reflected(self) -> tuple[Reference, tuple[str, ...]]:
         tables = sorted(self.inspector.get_table_names(self.schema))
         views = sorted(self.inspector.get_view_names(self.schema))
         found = find_definitions([*tables, *views], self.columns, self.layout)
@@ -115,7 +105,7 @@ class _Reflection:
             entities = custom_fields(entities, rows, places, self.left_out)
         description = f"What formulas over {root} may say: its fields, operators, functions and syntax."
         made = Reference(tuple(entities), root, description=description, enums=tuple(self.enums.values()))
-        return Reflected(made, tuple(dict.fromkeys(self.left_out)))
+        return made, tuple(dict.fromkeys(self.left_out))
 
     def columns(self, table: str) -> dict[str, Any]:
         return {column["name"]: column for column in self.inspector.get_columns(table, self.schema)}

@@ -1,11 +1,11 @@
-"""A checked formula, ready for values: nested JSON in, one value out.
+"""A checked formula, ready for values: nested JSON in, one value out; and what became of the stages of its validation.
 
 The reference interpreter evaluates it, so nothing is imported, compiled or run but this package's own code.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -152,3 +152,36 @@ def _section(given: Mapping[str, Any], name: str, place: str) -> Mapping[str, An
     if section is None or isinstance(section, Mapping):
         return section
     raise DataError(f"`{place}` must be an object or null, not {_shown(section)}")
+
+
+# --- the five stages, which are names for what the phases of the compiler report
+
+STAGES = ("syntax", "security", "fields", "types", "execution")
+PASSED, WARNED, FAILED, NOT_REACHED = "passed", "warned", "failed", "not reached"
+
+_STAGES = {
+    "FS104": "security", "FS2": "fields", "FS305": "execution", "FS306": "execution", "FS3": "types",
+    "FS6": "execution", "FS9": "execution",
+}  # fmt: skip
+"""The stage of each code, or of those that begin so: the first that fits."""
+
+
+def stage_of(diagnostic: Diagnostic) -> str:
+    """The stage that has found it."""
+    if diagnostic.is_security:
+        return "security"
+    return next((stage for begin, stage in _STAGES.items() if diagnostic.code.startswith(begin)), "syntax")
+
+
+def stages(diagnostics: Sequence[Diagnostic], *, is_evaluated: bool, has_failed: bool) -> dict[str, str]:
+    """A word for each stage; behind one that failed, those that found nothing were not reached."""
+    found: dict[str, str] = {}
+    for stage in STAGES:
+        severities = {d.severity for d in diagnostics if stage_of(d) == stage}
+        if "error" in severities or (stage == "execution" and has_failed):
+            found[stage] = FAILED
+        elif FAILED in found.values() or (stage == "execution" and not is_evaluated and not severities):
+            found[stage] = NOT_REACHED
+        else:
+            found[stage] = WARNED if severities else PASSED
+    return found

@@ -22,18 +22,8 @@ if TYPE_CHECKING:
 
 FIELD_TYPES = ("integer", "float", "string", "boolean", "datetime", "json", "enum")
 CUSTOM_TYPES = (
-    "number",
-    "integer",
-    "float",
-    "string",
-    "text",
-    "boolean",
-    "enum",
-    "multiselect",
-    "date",
-    "datetime",
-    "json",
-)
+    "number", "integer", "float", "string", "text", "boolean", "enum", "multiselect", "date", "datetime", "json",
+)  # fmt: skip
 """What a definition of custom fields may say; the last words of each kind are what databases call it."""
 
 CUSTOM_COLUMNS = ("entity", "key", "type", "description", "required", "options", "default", "active")

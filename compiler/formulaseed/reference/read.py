@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import TypeVar
 
 from formulaseed import limits
-from formulaseed.diagnostics.catalogue import reference as catalogue
+from formulaseed.diagnostics.catalogue import reading as catalogue
 from formulaseed.diagnostics.model import Problems
 from formulaseed.language.ast import RESERVED_WORDS
 from formulaseed.reference import model

@@ -21,13 +21,12 @@ _EXAMPLES = (
     Example("thai_bonus", "1 if 'Thai' in categories else 0", "A point for a Thai restaurant", "Conditional bonuses"),
     Example("review_weight", "meta.useful + 1 if meta.stars < 3 else 1", "Weight of one review", "Fields of a review"),
 )
+_CHOICE = "value_if_true if condition else value_if_false"
 _PATTERNS = (
     SyntaxPattern("arithmetic", "operand operator operand", "Numbers", ("stars * 2", "5 - meta.stars")),
     SyntaxPattern("comparison", "value operator value", "True or false", ("stars >= 4", "city == 'Philadelphia'")),
     SyntaxPattern("field_access", "entity.field_name", "A field of an entity", ("context.stars", "meta.useful")),
-    SyntaxPattern(
-        "ternary", "value_if_true if condition else value_if_false", "One of two values", ("1 if is_open == 1 else 0",)
-    ),
+    SyntaxPattern("ternary", _CHOICE, "One of two values", ("1 if is_open == 1 else 0",)),
 )
 
 

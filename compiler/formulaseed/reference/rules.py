@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from formulaseed import limits
-from formulaseed.diagnostics.catalogue import reference as catalogue
+from formulaseed.diagnostics.catalogue import reading as catalogue
 from formulaseed.diagnostics.model import Problems
 from formulaseed.language.parser import parse_formula
 from formulaseed.seed import surface

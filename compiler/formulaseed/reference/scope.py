@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
 from formulaseed import limits
-from formulaseed.diagnostics.catalogue import reference as catalogue
+from formulaseed.diagnostics.catalogue import reading as catalogue
 from formulaseed.diagnostics.catalogue.expressions import OF_DOMAINS, Words
 from formulaseed.diagnostics.model import Help
 from formulaseed.diagnostics.suggestions import COMPARED_LETTERS, closest, did_you_mean, is_typo, suggest, suggest_any

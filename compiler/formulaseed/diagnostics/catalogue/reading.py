@@ -1,10 +1,13 @@
-"""Diagnostics about reading files: their encoding and size, JSON, what kind of document they are; and our own bugs."""
+"""Mistakes in files: their encoding and size, JSON, the kind of document; in formula references and rules; our own bugs."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from formulaseed import limits
-from formulaseed.diagnostics.catalogue import fixed, of_one
-from formulaseed.diagnostics.model import Diagnostic, diagnostic
+from formulaseed.diagnostics.catalogue import fixed, of_one, of_two
+from formulaseed.diagnostics.model import Diagnostic, Help, diagnostic
+from formulaseed.diagnostics.suggestions import did_you_mean
 from formulaseed.source.json_reader import JsonFault
 from formulaseed.source.text import Source, Span
 
@@ -59,7 +62,7 @@ def file_too_large(source: Source, what: str) -> Diagnostic:
     return diagnostic("FS003", Span(source, 0, 0), f"{what} is larger than {limits.SEED_BYTES} bytes", "shorten it")
 
 
-def no_rules(source: Source) -> Diagnostic:
+def nothing_to_compile(source: Source) -> Diagnostic:
     message = "this is a formula reference, which contains no rules to compile"
     return diagnostic("FS008", Span(source, 0, 0), message, "compile a file of rules over it")
 
@@ -95,3 +98,52 @@ def failure_of(error: Exception) -> str:
 
 def refusal_of(what: str, fault: str) -> str:
     return f"the module generated from {what} was refused: {fault}"
+
+
+# --- references
+
+invalid_version = of_one("FS509", "`version` is three numbers", 'write it like "{0}"')
+reserved_entity = of_one("FS206", "`{0}` is a word of the formula language", "use another name for the entity")
+duplicate_custom_field = of_two("FS203", "duplicate custom field `{1}` of `{0}`", "rename one of them")
+
+
+def unknown_entity(span: Span, name: str, known: Iterable[str]) -> Diagnostic:
+    return diagnostic("FS201", span, f"no entity is called `{name}`", did_you_mean(name, known, what="entities"))
+
+
+# --- rules
+
+no_rules = fixed("FS509", "the file holds no rule", 'write {"name": …, "formula": …}')
+invalid_rule_name = of_one(
+    "FS206",
+    "this cannot be the name of a rule",
+    "use up to {0} letters, digits, spaces and `_`, such as `basic_ram_valuation`",
+)
+duplicate_rule = of_two("FS203", "duplicate rule `{0}`, first at rules[{1}]", "rename one of them")
+
+
+# --- names in formulas
+
+unreadable_field = of_one(
+    "FS301", "`{0}` is of a type that formulas do not read", "use a field of numbers, strings or true and false"
+)
+
+
+def unknown_name(span: Span, what: str, name: str, help: Help) -> Diagnostic:
+    """`what` says what is unknown, such as `no field is called`."""
+    return diagnostic("FS204", span, f"{what} `{name}`", help)
+
+
+def unknown_field(span: Span, entity: str, field: str, help: Help) -> Diagnostic:
+    return diagnostic("FS204", span, f"`{entity}` has no field `{field}`", help)
+
+
+def entity_without_value(span: Span, entity: str, example: str, hidden: str) -> Diagnostic:
+    """`hidden` is the full name of the root's field that is called like the entity, or empty."""
+    help = f"name one of its fields, such as `{example}`" if example else "it has no fields"
+    if hidden:
+        help += f"; the field of `{hidden.partition('.')[0]}` is `{hidden}`"
+    return diagnostic("FS204", span, f"`{entity}` is an entity that is always there, and has no value", help)
+
+
+FIX_FIRST = "fix the unknown names above first"

@@ -121,7 +121,6 @@ formula_as_literal = of_two(
 )
 operator_in_key = of_two("FS505", "the operator `{1}` is in the key", 'write "{0}": {{"{1}": …}}')
 needless_prefix = of_two("FS204", "inside `{0}` the field names are bare", "write `{1}`")
-two_namespaces = of_two("FS204", "`{0}` has two namespaces", "write `{1}`")
 step_in_condition = of_one(
     "FS205",
     "`{0}` is a step, with one value for all reviews: no review can be tested by it",

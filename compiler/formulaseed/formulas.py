@@ -37,7 +37,7 @@ def load_reference(given: ReferenceLike) -> Reference:
         return given
     problems = Problems()
     document = read_reference(given, problems)
-    reference = lower_reference(document.tree, problems) if document.tree is not None else None
+    reference = lower_reference(document.tree, problems)
     if reference is None or problems.has_errors:
         raise SeedError(problems.sorted())
     return reference
@@ -104,10 +104,6 @@ def _reference_of(document: Document, given: ReferenceLike | None, problems: Pro
     return load_reference(beside) if document.path is not None and beside.is_file() else restaurant_reference()
 
 
-def _parse_reference(document: Document, problems: Problems) -> Reference | None:
-    return lower_reference(document.tree, problems) if document.tree is not None else None
-
-
 def _check_reference(document: Document, reference: Reference, problems: Problems) -> None:
     """Check the formulas that a reference shows; there is no program in it."""
     assert document.tree is not None
@@ -116,4 +112,6 @@ def _check_reference(document: Document, reference: Reference, problems: Problem
         check_program(lower_formula(text, reference, problems), problems)
 
 
-REFERENCE: Kind[Reference, None] = Kind("reference", _parse_reference, _check_reference)
+REFERENCE: Kind[Reference, None] = Kind(
+    "reference", lambda document, problems: lower_reference(document.tree, problems), _check_reference
+)

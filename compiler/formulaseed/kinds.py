@@ -26,19 +26,9 @@ Parsed = TypeVar("Parsed")
 Checked = TypeVar("Checked")
 
 
-def tree_data(document: Document) -> Plain:
-    """Return the JSON values of a document."""
+def _tree_data(document: Document) -> Plain:
     assert document.tree is not None
     return plain(document.tree)
-
-
-def nothing_to_lint(parsed: object, checked: object, problems: Problems) -> None:
-    """Lint documents for which there are no such rules."""
-
-
-def as_written(document: Document, parsed: object, diagnostics: tuple[Diagnostic, ...]) -> str:
-    """Return the text of a document whose order is the author's."""
-    return document.source.text
 
 
 @dataclass(frozen=True)
@@ -52,13 +42,11 @@ class Kind(Generic[Parsed, Checked]):
     name: KindName
     parse: Callable[[Document, Problems], Parsed | None]
     check: Callable[[Document, Parsed, Problems], Checked | None]
-    lint: Callable[[Parsed | None, Checked | None, Problems], None] = nothing_to_lint
+    lint: Callable[[Parsed | None, Checked | None, Problems], None] = lambda parsed, checked, problems: None
     read: Callable[[Source, Path | None, Problems], Document] = read_text
-    data: Callable[[Document], Plain] = tree_data
-    in_order: Callable[[Document, Parsed | None, tuple[Diagnostic, ...]], str] = as_written
-    fixes: Callable[[tuple[Diagnostic, ...], Parsed | None], list[Diagnostic]] = lambda found, _: applicable(
-        found, None
-    )
+    data: Callable[[Document], Plain] = _tree_data
+    in_order: Callable[[Document, Parsed | None, tuple[Diagnostic, ...]], str] = lambda found, _, __: found.source.text
+    fixes: Callable[[tuple[Diagnostic, ...], Parsed | None], list[Diagnostic]] = lambda all, _: applicable(all, None)
 
 
 def read_given(given: str | os.PathLike[str] | Mapping[str, Any], what: str, problems: Problems) -> Document:

@@ -35,7 +35,7 @@ from formulaseed.reference.model import DatabaseLayout, Reference
 from formulaseed.reference.read import lower_layout, lower_reference
 from formulaseed.reference.rendering import BudgetError, estimated_tokens, reference_markdown, reference_prompt
 from formulaseed.reference.restaurant import restaurant_reference
-from formulaseed.reference.variables import variables_of
+from formulaseed.reference.variables import with_variables
 from formulaseed.reference.versions import bumped, change
 
 
@@ -139,9 +139,8 @@ def _read(path: str) -> tuple[Reference, DatabaseLayout, dict[str, Any]]:
     """The reference in a file, what it says of a database, and its JSON. Raises `SeedError` for any other file."""
     problems = Problems()
     document = read_reference(path, problems)
-    if document.tree is not None:
-        reference, layout = lower_reference(document.tree, problems), lower_layout(document.tree, problems)
-    if problems.has_errors or document.tree is None or reference is None:
+    reference, layout = lower_reference(document.tree, problems), lower_layout(document.tree, problems)
+    if problems.has_errors or reference is None:
         raise SeedError(problems.sorted())
     return reference, layout, json.loads(document.source.text)
 
@@ -171,8 +170,9 @@ def formula(
         analysis = analyse_rules(rules, reference)
     else:
         assert text is not None
-        variables = variables_of(given) if reference is None and given is not None else None
-        analysis = analyse_formula(text, domain_of(reference, variables))
+        is_inferred = reference is None and given is not None
+        domain = with_variables(None, given or {}, are_values=True) if is_inferred else domain_of(reference, None)
+        analysis = analyse_formula(text, domain)
     outcome = _Outcome(analysis, given, strict, several=rules is not None)
     if form == "json":
         emit_json(outcome.to_json())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -72,10 +73,10 @@ class ReportedRequest:
 def print_group(title: str, requests: Sequence[ReportedRequest], *, on_error: bool) -> None:
     """Print the requests of one group, as a table where people read it."""
     stream = sys.stderr if on_error else sys.stdout
-    line = partial(say, err=on_error)
     if is_terminal(stream):
         _print_table(title, requests, stream)
         return
+    line = partial(say, err=on_error)
     line(title)
     width = max(len(request.cells[1]) for request in requests)
     for request in requests:
@@ -200,14 +201,11 @@ def _report(
         good = sum(member.status == "ok" for member in members)
         title = f"{group} {GROUPS[group].name}" if group is not None else "no known group"
         print_group(f"{title}: {good} of {len(members)} ok", members, on_error=on_error)
-    counts = {status: sum(result.status == status for result in results) for status in COLORS}
-    counted = ", ".join(f"{number} {status}" for status, number in counts.items() if number) or "none"
-    data = (
-        (len(results), "request"),
-        (len(cache.dataset.candidates), "restaurant"),
-        (cache.dataset.review_count, "review"),
-    )
-    say(", ".join(number_of(number, what) for number, what in data) + f": {counted}", err=on_error)
+    counts = Counter[str](result.status for result in results)
+    counted = ", ".join(f"{counts[status]} {status}" for status in COLORS if counts[status]) or "none"
+    dataset, number = cache.dataset, number_of(len(results), "request")
+    data = f"{number_of(len(dataset.candidates), 'restaurant')}, {number_of(dataset.review_count, 'review')}"
+    say(f"{number}, {data}: {counted}", err=on_error)
 
 
 def _reported(line: Line, result: RequestResult, cache: EvidenceCache, suggest: bool) -> ReportedRequest:
@@ -284,10 +282,8 @@ def shorthand(text: str | None, checked: str | None, printed: str | None, templa
 
 
 def _print_canonical(text: str, form: str) -> None:
-    source = (
-        Source("<text>", text) if text != "-" else Source("<stdin>", sys.stdin.read(limits.SHORTHAND_CHARACTERS + 1))
-    )
-    problems = Problems()
+    read, problems = sys.stdin.read(limits.SHORTHAND_CHARACTERS + 1) if text == "-" else text, Problems()
+    source = Source("<stdin>" if text == "-" else "<text>", read)
     tree = parse_shorthand(source, problems)
     if tree is None:
         found = strictly(problems.sorted())

@@ -36,14 +36,14 @@ _USED_IN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\.[A-Za-z_][A-Za-z0-9_]*")
 _Record = TypeVar("_Record")
 
 
-def lower_reference(document: JsonValue, problems: Problems) -> model.Reference | None:
-    """Lower a document; None where it is no object, or has no entities."""
+def lower_reference(document: JsonValue | None, problems: Problems) -> model.Reference | None:
+    """Lower a document; None where it is no JSON or no object, or has no entities."""
     shape = Shape(problems)
     section = shape.object(document, "a formula reference", 'an object such as {"entities": {…}}')
     return _Reader(section, shape).reference() if section is not None else None
 
 
-def lower_layout(document: JsonValue, problems: Problems) -> model.DatabaseLayout:
+def lower_layout(document: JsonValue | None, problems: Problems) -> model.DatabaseLayout:
     """What a schema file says of the database that it describes."""
     if not isinstance(document, JsonObject):
         return model.DatabaseLayout()

@@ -23,12 +23,15 @@ _DOTS = 3
 """A full name has so many parts at most, such as `listing.custom_fields.warranty_months`."""
 
 
-def with_variables(reference: Reference | None, variables: Mapping[str, Any] | Collection[str]) -> Reference:
+def with_variables(
+    reference: Reference | None, variables: Mapping[str, Any] | Collection[str], *, are_values: bool = False
+) -> Reference:
     """Return the reference with the variables besides, or one of them alone.
 
     A list of names makes numbers of them. A mapping holds for a name a type (`"integer"`), an object such as
     `{"type": "string", "nullable": true}`, or a value of the type; for the name of an entity such a mapping, with its
-    custom fields in a further one; names may be dotted. Raises `DataError` for anything else.
+    custom fields in a further one; names may be dotted. With `are_values` a string is a value, too, and no object is a
+    type. Raises `DataError` for anything else.
     """
     if isinstance(variables, str) or not isinstance(variables, Mapping | Collection):
         raise DataError(f"variables are names with types, not {_shown(variables)}")
@@ -48,15 +51,15 @@ def with_variables(reference: Reference | None, variables: Mapping[str, Any] | C
         _check(name)
         if name in RESERVED_WORDS:
             raise DataError(f"`{name}` cannot be the name of a variable: it is a word of the formula language")
-        if isinstance(value, Mapping) and not _is_type(value):
+        if isinstance(value, Mapping) and (are_values or not _is_type(value)):
             if any(name == field.name for field in entities[root].fields):
                 raise DataError(f"`{name}` is a field of the reference, and is given as an object")
-            entities[name] = _with_fields(entities.get(name, Entity(name)), value)
+            entities[name] = _with_fields(entities.get(name, Entity(name)), value, are_values)
         elif name in entities:
             raise DataError(f"`{name}` is an entity of the reference, and is given as a value")
         else:
             direct[name] = value
-    entities[root] = _with_fields(entities[root], direct)
+    entities[root] = _with_fields(entities[root], direct, are_values)
     return replace(reference or Reference(()), entities=tuple(entities.values()), root=root)
 
 
@@ -68,7 +71,7 @@ def _free_name(given: Mapping[str, Any], entities: Mapping[str, Entity]) -> str:
     return name
 
 
-def _with_fields(entity: Entity, given: Mapping[str, Any]) -> Entity:
+def _with_fields(entity: Entity, given: Mapping[str, Any], are_values: bool) -> Entity:
     """Return the entity with further fields, by name, or other types of its own."""
     fields, custom = ({field.name: field for field in group} for group in (entity.fields, entity.custom_fields))
     for name, value in given.items():
@@ -76,9 +79,9 @@ def _with_fields(entity: Entity, given: Mapping[str, Any]) -> Entity:
         if name == CUSTOM and isinstance(value, Mapping):
             for key, of in value.items():
                 _check(key)
-                custom[key] = _field(key, of)
+                custom[key] = _field(key, of, are_values)
         else:
-            fields[name] = _field(name, value)
+            fields[name] = _field(name, value, are_values)
     return replace(entity, fields=tuple(fields.values()), custom_fields=tuple(custom.values()))
 
 
@@ -91,7 +94,9 @@ def _is_type(value: Mapping[str, Any]) -> bool:
     return isinstance(value.get("type"), str) and value.keys() <= {"type", "nullable", "values", "description"}
 
 
-def _field(name: str, value: Any) -> Field:
+def _field(name: str, value: Any, is_value: bool = False) -> Field:
+    if is_value and isinstance(value, str | Mapping):  # formulas read nothing of an object inside an entity
+        return Field(name, "string" if isinstance(value, str) else "json")
     if isinstance(value, Mapping) and _is_type(value):
         nullable, values = value.get("nullable", False), value.get("values", ())
         description = value.get("description", "")
@@ -116,27 +121,6 @@ _KINDS: tuple[tuple[type | UnionType, str], ...] = (
     (bool, "boolean"), (int, "integer"), (float | None, "float"), (list | tuple, "json"),
 )  # fmt: skip
 """The type of a value; of null it is a number, as most fields are."""
-
-
-def variables_of(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the variables whose values these are: what `with_variables` takes, with the types that the values have."""
-    return _types_of(nested(values), 0)
-
-
-def _types_of(values: Mapping[str, Any], level: int) -> dict[str, Any]:
-    """The types inside values, inside an entity (`level` 1), or among its custom fields (2)."""
-    inner = {name for name, value in values.items() if isinstance(value, Mapping) and (not level or name == CUSTOM)}
-    return {
-        name: _types_of(value, level + 1) if name in inner and level < 2 else _type_of(value)
-        for name, value in values.items()
-    }
-
-
-def _type_of(value: object) -> object:
-    """Return a value as `with_variables` takes it: of a string its type, since a string names one there."""
-    if isinstance(value, str):
-        return {"type": "string"}
-    return [] if isinstance(value, Mapping) else value  # formulas read nothing of an object inside an entity
 
 
 def nested(values: Mapping[str, Any], levels: int = _DOTS) -> dict[str, Any]:

@@ -145,7 +145,7 @@ def load_file(
     """Read and check what a file holds. Raises `SeedError` if it has errors, `UnreadableError` without one."""
     analysis = analyse_file(path, reference)
     if analysis.kind.name == "reference" and not analysis.errors:
-        raise SeedError([catalogue.nothing_to_compile(analysis.document.source)])
+        raise SeedError([catalogue.nothing_to_compile(analysis.document.source, "formula reference")])
     found = checked(analysis, strict=strict)
     return _seed(found) if found.kind is SEED else found
 

@@ -47,7 +47,7 @@ def read_dataset(
             failures.add(place, f"the restaurant {business_id} appears on an earlier line already")
         elif isinstance(found, RatedRestaurant):
             business = {"business_id": business_id, **found.context()}
-            candidates[business_id] = Restaurant(business, tuple(review.fields() for review in found.reviews))
+            candidates[business_id] = Restaurant(business, tuple(review.model_dump() for review in found.reviews))
         else:
             failures.add(place, str(found))
             if business_id:

@@ -117,10 +117,6 @@ class RatedReview(ReviewRecord):
             raise ValueError(f"`text` has more than {REVIEW_TEXT_CHARACTERS:,} characters")
         return self
 
-    def fields(self) -> dict[str, Any]:
-        """Return the review as its line has it."""
-        return self.model_dump()
-
 
 class RatedReviewLine(RatedReview, ReviewLine):
     """The same in a file of its own."""

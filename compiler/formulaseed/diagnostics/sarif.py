@@ -50,12 +50,13 @@ def _rule(code: str) -> _Json:
 
 
 def _result(d: Diagnostic, rule: int, seen: Counter[str]) -> _Json:
+    location: _Json = {"physicalLocation": {"artifactLocation": _artifact(d.file), "region": _region(d)}}
     result = {
         "ruleId": d.code,
         "ruleIndex": rule,
         "level": d.severity,
         "message": _message(f"{d.message}\n{d.help}"),
-        "locations": [_location(d)],
+        "locations": [location | ({"logicalLocations": [{"fullyQualifiedName": d.pointer}]} if d.pointer else {})],
         "partialFingerprints": {FINGERPRINT: _fingerprint(d, seen)},
     }
     return result | ({"fixes": [_fix(d)]} if d.is_fixable else {})
@@ -67,11 +68,6 @@ def _message(text: str) -> _Json:
     Only the braces of a placeholder are doubled: viewers show doubled ones literally, and JSON in a help is to be typed.
     """
     return {"text": re.sub(r"\{(\d+)\}", r"{{\1}}", text).replace("](", "]\\(")}
-
-
-def _location(d: Diagnostic) -> _Json:
-    location: _Json = {"physicalLocation": {"artifactLocation": _artifact(d.file), "region": _region(d)}}
-    return location | ({"logicalLocations": [{"fullyQualifiedName": d.pointer}]} if d.pointer else {})
 
 
 def _artifact(name: str) -> _Json:

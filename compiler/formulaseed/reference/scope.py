@@ -6,7 +6,7 @@ the nearest known one.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 
 from formulaseed import limits
@@ -125,7 +125,7 @@ class DomainScope(SeedScope):
             return suggest_any(elsewhere, certain=True)
         if text in FUNCTIONS:
             return f"`{text}` is a function: {FUNCTIONS[text].signature}"
-        names = dict(_by_last_name(self.reference, self.reference.types))
+        names = self._by_last_name()
         close = closest(text, names)
         if close is not None:
             return suggest(names[close], certain=is_typo(text, close, names))
@@ -134,12 +134,11 @@ class DomainScope(SeedScope):
             return f"write a field of `{entity}`, such as `{next(iter(self.reference.names_of(entity)), entity)}`"
         if any(ty is not None and text in (ty.values or ()) for ty in self.reference.types.values()):
             return suggest(f"'{text}'", certain=False, more=" a string is written in quotes")
-        ordered = sorted(self.reference.types, key=lambda full: not full.startswith(f"{self.reference.root}."))
-        shown = [self.reference.spelled(full) for full in ordered[: limits.SUGGESTIONS]]
+        shown = [self.reference.spelled(full) for full in self._root_first()[: limits.SUGGESTIONS]]
         return did_you_mean(text, shown, what="fields", limit=12)
 
     def names(self) -> Iterator[str]:
-        yield from dict(_by_last_name(self.reference, self.reference.types))
+        yield from self._by_last_name()
         yield from (entity.name for entity in self.reference.entities)
         yield from FUNCTIONS
 
@@ -147,9 +146,9 @@ class DomainScope(SeedScope):
         """The fields of this very name, of whatever entity."""
         return [self.reference.spelled(full) for full in self.reference.types if full.endswith(f".{last}")]
 
+    def _root_first(self) -> list[str]:
+        return sorted(self.reference.types, key=lambda full: not full.startswith(f"{self.reference.root}."))
 
-def _by_last_name(reference: Reference, full_names: Iterable[str]) -> Iterable[tuple[str, str]]:
-    """Each field's own name with how it is written; of two alike the first, which is the root's where it has one."""
-    ordered = sorted(full_names, key=lambda full: not full.startswith(f"{reference.root}."))
-    for full in reversed(ordered):
-        yield full.rpartition(".")[2], reference.spelled(full)
+    def _by_last_name(self) -> dict[str, str]:
+        """Each field's own name with how it is written; of two alike the first, which is the root's where it has one."""
+        return {full.rpartition(".")[2]: self.reference.spelled(full) for full in reversed(self._root_first())}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from formulaseed import limits
 from formulaseed.diagnostics.catalogue import fixed, of_one, of_two
@@ -58,38 +58,28 @@ def invalid_utf8(source: Source, at: int, byte: int) -> Diagnostic:
     return diagnostic("FS002", span, f"byte {byte} of the file is not UTF-8", "save the file as UTF-8")
 
 
-def file_too_large(source: Source, what: str) -> Diagnostic:
-    return diagnostic("FS003", Span(source, 0, 0), f"{what} is larger than {limits.SEED_BYTES} bytes", "shorten it")
+def _of_file(code: str, message: str, help: str) -> Callable[[Source, str], Diagnostic]:
+    """Return the constructor of a mistake of a whole file."""
+    return lambda source, name: diagnostic(code, Span(source, 0, 0), message.format(name), help)
 
 
-def nothing_to_compile(source: Source) -> Diagnostic:
-    message = "this is a formula reference, which contains no rules to compile"
-    return diagnostic("FS008", Span(source, 0, 0), message, "compile a file of rules over it")
-
-
-def earlier_style(source: Source, style: str) -> Diagnostic:
-    message = f"the module has the emission style {style}, an earlier one"
-    return diagnostic("FS701", Span(source, 0, 0), message, "compile its seed again")
-
-
-def foreign_module(source: Source, fault: str) -> Diagnostic:
-    message = f"this is not a module as formulaseed generates them: {fault}"
-    return diagnostic("FS701", Span(source, 0, 0), message, "compile the seed again, and pass the module it gives")
-
-
-def edited_module(source: Source, fault: str) -> Diagnostic:
-    return diagnostic(
-        "FS701", Span(source, 0, 0), f"the module {fault}", "compile the seed again, or allow it to be edited"
-    )
-
-
-def module_too_deep(source: Source, what: str) -> Diagnostic:
-    message = f"the module generated from {what} nests deeper than Python can read"
-    return diagnostic("FS104", Span(source, 0, 0), message, "split the longest formulas into several")
-
-
-def internal_error(source: Source, message: str) -> Diagnostic:
-    return diagnostic("FS901", Span(source, 0, 0), message, "this is a bug of formulaseed: please report it")
+file_too_large = _of_file("FS003", f"{{0}} is larger than {limits.SEED_BYTES} bytes", "shorten it")
+nothing_to_compile = _of_file(
+    "FS008", "this is a {0}, which contains no rules to compile", "compile a file of rules over it"
+)
+earlier_style = _of_file("FS701", "the module has the emission style {0}, an earlier one", "compile its seed again")
+foreign_module = _of_file(
+    "FS701",
+    "this is not a module as formulaseed generates them: {0}",
+    "compile the seed again, and pass the module it gives",
+)
+edited_module = _of_file("FS701", "the module {0}", "compile the seed again, or allow it to be edited")
+module_too_deep = _of_file(
+    "FS104",
+    "the module generated from {0} nests deeper than Python can read",
+    "split the longest formulas into several",
+)
+internal_error = _of_file("FS901", "{0}", "this is a bug of formulaseed: please report it")
 
 
 def failure_of(error: Exception) -> str:

@@ -109,8 +109,7 @@ def _help(reference: Reference, names: KnownNames, path: tuple[str, ...]) -> Hel
     place = ".".join(inside)
     if place and not names:
         return f"`{place}` has no parts"
-    elsewhere = [reference.spelled(full) for full in reference.types if full.endswith(f".{name}")]
-    if elsewhere:
+    if elsewhere := reference.called(name):
         return suggest(elsewhere[0])
     begun = {known.partition("_")[0]: known for known in reversed(names)}
     close = closest(name, names) or begun.get(closest(name, begun) or "")  # `waranty` begins like `warranty_months`

@@ -196,6 +196,10 @@ class Reference:
         path = self.direct_path(full_name)
         return path[0] if len(path) == 1 and path[0] not in RESERVED_WORDS else full_name
 
+    def called(self, last: str) -> list[str]:
+        """Return the fields of this very name, of whatever entity, as formulas write them."""
+        return [self.spelled(full) for full in self.types if full.endswith(f".{last}")]
+
     def direct_path(self, full_name: str) -> tuple[str, ...]:
         """Return where values hold a field of the root, if not inside it; empty where an entity has that name."""
         root, _, rest = full_name.partition(".")

@@ -94,7 +94,7 @@ class DomainScope(SeedScope):
         last = rest.rpartition(".")[2]
         if last in by_key:
             return suggest(f"{entity}.{by_key[last]}")
-        elsewhere = self._called(last)
+        elsewhere = self.reference.called(last)
         if elsewhere and closest(rest, own) is None:
             return suggest_any(elsewhere)
         key = closest(last, by_key) if rest.startswith(f"{CUSTOM}.") else None
@@ -107,21 +107,18 @@ class DomainScope(SeedScope):
         close = closest(entity, names)
         if close is not None and self.reference.full_name(f"{close}.{rest}"):
             return suggest(f"{close}.{rest}", certain=is_typo(entity, close, names))
-        elsewhere = self._called(rest.rpartition(".")[2])
-        if elsewhere:
+        if elsewhere := self.reference.called(rest.rpartition(".")[2]):
             return suggest_any(elsewhere)
         if close is not None:
             return self._help_for_own(close, rest)
-        direct = self.reference.full_name(entity)
-        if direct is not None:
+        if self.reference.full_name(entity) is not None:
             return suggest(entity, certain=False, more=" a field has no parts")
         return did_you_mean(entity, names, what="entities", limit=12)
 
     def _help_for_direct(self, text: str) -> Help:
         if text.lower() in _LITERALS:
             return suggest(_LITERALS[text.lower()])
-        elsewhere = self._called(text)
-        if elsewhere:
+        if elsewhere := self.reference.called(text):
             return suggest_any(elsewhere, certain=True)
         if text in FUNCTIONS:
             return f"`{text}` is a function: {FUNCTIONS[text].signature}"
@@ -141,10 +138,6 @@ class DomainScope(SeedScope):
         yield from self._by_last_name()
         yield from (entity.name for entity in self.reference.entities)
         yield from FUNCTIONS
-
-    def _called(self, last: str) -> list[str]:
-        """The fields of this very name, of whatever entity."""
-        return [self.reference.spelled(full) for full in self.reference.types if full.endswith(f".{last}")]
 
     def _root_first(self) -> list[str]:
         return sorted(self.reference.types, key=lambda full: not full.startswith(f"{self.reference.root}."))

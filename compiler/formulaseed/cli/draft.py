@@ -124,9 +124,9 @@ def _transcript(task: str, given: dict[str, Any], wanted: Settings) -> tuple[Tra
 
 def _write_draft(drafted: DraftResult, target: Path | None, kept: Transcript | None) -> None:
     """Write a draft with errors where it cannot be taken for a seed, and show the errors."""
-    path = (
-        target.with_name(f"{target.stem}.draft.json") if target else kept.folder / "seed.draft.json" if kept else None
-    )
+    path = kept.folder / "seed.draft.json" if kept else None
+    if target:
+        path = target.with_name(f"{target.stem}.draft.json")
     name = path.as_posix() if path is not None else "<draft>"
     found = analyse_text(Source(name, drafted.checked.text)).diagnostics
     errors = [d for d in found if d.severity == "error"]

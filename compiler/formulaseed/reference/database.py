@@ -186,11 +186,8 @@ class _Reflection:
 
     def enum(self, table: str, column: str, called: str, values: tuple[str, ...], about: str) -> str:
         """The name of an enum: its own where it has a proper one, else the column's; one name has one list of values."""
-        for name in (
-            called if called[:1].isupper() else "",
-            _camel(called if called else column),
-            _camel(f"{table}_{column}"),
-        ):
+        proper = called if called[:1].isupper() else ""
+        for name in (proper, _camel(called or column), _camel(f"{table}_{column}")):
             if name and self.enums.setdefault(name, EnumType(name, about, values)).values == values:
                 return name
         return ""
@@ -233,9 +230,8 @@ class _Reflection:
                 raise DataError(f"the table `{table}` has no column `{column}`; it has: {', '.join(columns[:20])}")
         for needed in ("entity", "key", "type"):
             if needed not in known:
-                raise DataError(
-                    f"which column of `{table}` is the {needed} of a custom field? map it in the schema file"
-                )
+                message = f"which column of `{table}` is the {needed} of a custom field? map it in the schema file"
+                raise DataError(message)
         chosen: list[Any] = [sqlalchemy.column(column).label(meaning) for meaning, column in known.items()]
         query = sqlalchemy.select(*chosen).select_from(sqlalchemy.table(table, schema=self.schema))
         rows = self.connection.execute(query).mappings().all()
@@ -253,8 +249,7 @@ def _kind(ty: object) -> str:
         (types.Boolean, "boolean"),
         (types.Enum, "enum"),
         (types.Integer, "integer"),
-        (types.Numeric, "float"),
-        (types.Float, "float"),
+        ((types.Numeric, types.Float), "float"),
         ((types.DateTime, types.Date, types.Time), "datetime"),
         (types.JSON, "json"),
         ((types.String, types.Uuid), "string"),

@@ -32,8 +32,8 @@ _PATTERNS = (
 
 def restaurant_reference(program: nodes.Program | None = None) -> Reference:
     """The reference of the restaurant domain; of a checked seed, with its fields and parameters."""
-    entities = []
-    description = _DESCRIPTION
+    entities, description = [], _DESCRIPTION
+    context, meta = (program.context, program.meta) if program is not None else ((), ())
     if program is not None:
         entities = [
             Entity("extraction", "What was extracted from the review", fields=tuple(map(_declared, program.fields))),
@@ -42,10 +42,8 @@ def restaurant_reference(program: nodes.Program | None = None) -> Reference:
         description = f"{_DESCRIPTION[:-1]}; with the fields of the seed {program.task_name}."
     return Reference(
         entities=(
-            _standard(
-                "context", "The restaurant (root context)", standard_fields.CONTEXT, program.context if program else ()
-            ),
-            _standard("meta", "The metadata of one review", standard_fields.META, program.meta if program else ()),
+            _standard("context", "The restaurant (root context)", standard_fields.CONTEXT, context),
+            _standard("meta", "The metadata of one review", standard_fields.META, meta),
             *(entity for entity in entities if entity.fields),
         ),
         root="context",

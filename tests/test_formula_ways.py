@@ -118,7 +118,7 @@ def test_modules_and_interpreter_agree(seed: int, tmp_path: Path) -> None:
     loaded = checked(analyse_rules(write_json(tmp_path / "rules.json", rules), REFERENCE))
     source = pipeline.compile(loaded, formatted=False)
     module: Any = module_from_source(source, f"random_{seed}")
-    programs = [part_of(loaded.program, step) for step in loaded.program.steps]
+    programs = [part_of(loaded.program, [step]) for step in loaded.program.steps]
     failures = 0
     for _ in range(25):
         values = writer.record()

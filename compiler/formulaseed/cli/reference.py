@@ -27,16 +27,19 @@ from formulaseed.diagnostics.model import Problems, strictly
 from formulaseed.diagnostics.render import render_text, summary
 from formulaseed.errors import DataError, EvaluationError, SeedError
 from formulaseed.formulas import domain_of, read_reference
+from formulaseed.ir import nodes
 from formulaseed.language.types import Value
 from formulaseed.loading import SeedAnalysis, analyse_formula, analyse_rules
+from formulaseed.pipeline import Compilable, compile
 from formulaseed.reference.document import document_text, reference_json
-from formulaseed.reference.evaluation import STAGES, evaluate_steps, known_values, part_of, stage_of, stages
+from formulaseed.reference.evaluation import STAGES, evaluate_steps, known_values, located, part_of, stage_of, stages
 from formulaseed.reference.model import DatabaseLayout, Reference
 from formulaseed.reference.read import lower_layout, lower_reference
 from formulaseed.reference.rendering import BudgetError, estimated_tokens, reference_markdown, reference_prompt
 from formulaseed.reference.restaurant import restaurant_reference
 from formulaseed.reference.variables import with_variables
 from formulaseed.reference.versions import bumped, change
+from formulaseed.runtime.loading import module_from_source
 
 
 @click.command("reference")
@@ -203,13 +206,22 @@ class _Outcome:
             self.is_refused = True
             self.faults = dict.fromkeys(program.output, str(error))
             return
-        for step in program.steps if not self.is_checked_only else ():
-            try:
-                self.values |= evaluate_steps(part_of(program, step), values)
-            except EvaluationError as error:
-                self.faults[step.name] = f"{error.kind}: {error.message} ({error.place})"
-            except DataError as error:
-                self.faults[step.name] = str(error)
+        if not self.is_checked_only:
+            self._evaluate(analysis, program, values)
+
+    def _evaluate(self, analysis: SeedAnalysis, program: nodes.Program, given: Mapping[str, Any]) -> None:
+        """Evaluate all formulas at once, and by halves if one of them has no value."""
+        try:
+            self.values |= _evaluated(analysis, program, given)
+        except (DataError, EvaluationError) as error:
+            middle = len(program.steps) // 2
+            for steps in (program.steps[:middle], program.steps[middle:]) if middle else ():
+                self._evaluate(analysis, part_of(program, steps), given)
+            if not middle:
+                is_data = isinstance(error, DataError)
+                self.faults[program.output[0]] = (
+                    str(error) if is_data else f"{error.kind}: {error.message} ({error.place})"
+                )
 
     def stages(self) -> dict[str, str]:
         return stages(self.diagnostics, is_evaluated=bool(self.values), has_failed=bool(self.faults))
@@ -237,6 +249,21 @@ class _Outcome:
             emit_json(self.values)
         elif self.values:
             emit_json(next(iter(self.values.values())), indent=None)
+
+
+def _evaluated(analysis: SeedAnalysis, program: nodes.Program, given: Mapping[str, Any]) -> dict[str, Value]:
+    """The values of the formulas: of a file of rules those that its module gives."""
+    if analysis.kind.name != "rules":
+        return evaluate_steps(program, given)
+    loaded = Compilable(analysis.kind, analysis.document, program, ())
+    module: Any = module_from_source(compile(loaded, formatted=False), "rules")
+    try:
+        values: dict[str, Value] = module.evaluate(module.parse_record(given))
+    except module.DataError as error:
+        raise DataError(str(error)) from None
+    except module.EvaluationError as error:
+        raise located(program, EvaluationError(error.step, error.kind, error.message, error.operands)) from None
+    return values
 
 
 def _values(text: str | None) -> Mapping[str, Any] | None:

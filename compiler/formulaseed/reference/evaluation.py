@@ -63,18 +63,23 @@ def evaluate_steps(program: nodes.Program, given: Mapping[str, Any]) -> dict[str
     try:
         return interpret(program, (), {}, record=record)
     except EvaluationError as error:
-        span = place_of(program, error.step, error.kind)
-        if span is not None:
-            line, column = span.source.position(span.start)
-            error.place = f"{span.source.name}:{line}:{column}"
-        raise
+        raise located(program, error) from None
 
 
-def part_of(program: nodes.Program, step: nodes.Step) -> nodes.Program:
-    """The program of one of its formulas, which asks for its own fields only."""
-    used = {symbol.name for symbol in step.symbols()}
+def located(program: nodes.Program, error: EvaluationError) -> EvaluationError:
+    """The error with its place in the formula, or in the file of rules."""
+    span = place_of(program, error.step, error.kind)
+    if span is not None:
+        line, column = span.source.position(span.start)
+        error.place = f"{span.source.name}:{line}:{column}"
+    return error
+
+
+def part_of(program: nodes.Program, steps: Sequence[nodes.Step]) -> nodes.Program:
+    """The program of some of its formulas, which asks for their own fields only."""
+    used = {symbol.name for step in steps for symbol in step.symbols()}
     record = tuple(field for field in program.record if field.name in used)
-    return replace(program, steps=(step,), output=(step.name,), record=record)
+    return replace(program, steps=tuple(steps), output=tuple(step.name for step in steps), record=record)
 
 
 def known_values(program: nodes.Program, values: Mapping[str, Any] | None) -> Mapping[str, Any]:

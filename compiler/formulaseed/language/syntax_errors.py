@@ -7,10 +7,10 @@ typing errors are recognised by the table of hints; anything else is reported by
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 from formulaseed.diagnostics.catalogue import syntax as catalogue
 from formulaseed.language.hints import HINTS, Hint, Kind
+from formulaseed.source.text import value_node
 
 _WORDS = ("and", "or", "in", "if", "else")
 _STRING = re.compile(r"""'(?:[^'\\\n]|\\.)*+'|"(?:[^"\\\n]|\\.)*+\"""")
@@ -23,7 +23,7 @@ _MORE_WORDS = re.compile(r"[A-Za-z][\w-]*(?:[ ]+(?!(?:and|or|not|in|if|else)\b)[
 _MEMBER = re.compile(r"\.\s*([A-Za-z_]\w*)\s*(\(?)")
 
 
-@dataclass(frozen=True, slots=True)
+@value_node
 class SyntaxMistake:
     """What is wrong at the characters `start` to `end`. `instead` is read in their place; None where nothing can be.
 

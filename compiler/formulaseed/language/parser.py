@@ -10,18 +10,19 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import accumulate
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from formulaseed import limits
 from formulaseed.diagnostics.catalogue import syntax as catalogue
 from formulaseed.diagnostics.model import Diagnostic, Problems, diagnostic
 from formulaseed.language import ast
-from formulaseed.language.hints import Kind
 from formulaseed.language.sizes import extent
-from formulaseed.language.syntax_errors import explain
 from formulaseed.language.tables import SyntaxFault, parser
 from formulaseed.source.json_reader import JsonString
 from formulaseed.source.text import Span, tree_node
+
+if TYPE_CHECKING:
+    from formulaseed.language.hints import Kind
 
 _STRING = re.compile(r"""'(?:[^'\\]|\\.)*+'?|"(?:[^"\\]|\\.)*+"?""")
 _BRACKETS = {"(": 1, "[": 1, ")": -1, "]": -1}
@@ -83,6 +84,8 @@ def _parse(text: JsonString, kind: Kind, subject: ast.Expr | None, problems: Pro
             expression, depth = _read(reading.value, start, builder)
             break
         except SyntaxFault as error:
+            from formulaseed.language.syntax_errors import explain  # most formulas have no such faults
+
             fault = explain(reading.value, error.position, error.expected, kind, name)
             if reading.is_replaced(fault.start, fault.end):
                 return None  # a consequence of what is reported already

@@ -6,7 +6,6 @@ beside it (`python -m formulaseed.language.tables`), and made anew in memory whe
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 import sys
@@ -46,7 +45,7 @@ def parser(name: str) -> Parser:
         saved = json.loads(read_resource("grammar", _SAVED.format(name)))
     except (OSError, ValueError):
         saved = {}
-    return Parser(saved if saved.get("grammar") == _hash(grammar) else tables(name))
+    return Parser(saved if saved.get("grammar") == grammar else tables(name))
 
 
 class Parser:
@@ -142,10 +141,6 @@ def _grammar(name: str) -> str:
     return grammar if name == "v1" else grammar.partition("// --- loops")[0]
 
 
-def _hash(grammar: str) -> str:
-    return hashlib.sha256(grammar.encode()).hexdigest()
-
-
 def tables(name: str) -> dict[str, Any]:
     """Make the tables of a parser, as JSON values.
 
@@ -165,7 +160,7 @@ def tables(name: str) -> dict[str, Any]:
     states = {state: number for number, state in enumerate(order)}
     rules = {rule: number - len(lark.rules) for number, rule in enumerate(lark.rules)}
     return {
-        "grammar": _hash(grammar),
+        "grammar": grammar,
         "starts": {start: states[state] for start, state in sorted(table.start_states.items())},
         "ends": {start: states[state] for start, state in sorted(table.end_states.items())},
         "terminals": {t.name: t.pattern.to_regexp() for t in lexer.terminals if t.name not in lexer.ignore_types},

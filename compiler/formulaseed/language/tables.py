@@ -9,18 +9,19 @@ from __future__ import annotations
 import json
 import re
 import sys
+from collections.abc import Callable
 from functools import cache
-from typing import Any, NoReturn, Protocol
+from typing import Any, NoReturn
 
 from formulaseed.resources import read_resource, resource_folder
 
 _SAVED = "{}.tables.json"
 _STARTS = {"formula": ("formula", "continuation"), "v1": ("v1",)}
 """The parsers: one for seeds v2, one for seeds v1, with their start rules."""
-
-
 _VALUES = ("NAME", "CONSTANT")
 """Terminals with texts in common, also with operators that are words: a scanner finds those that its states accept."""
+Builder = Callable[[str, int, int, list[Any]], Any]
+"""Makes the value of a rule, from its name, where it starts and ends, and its parts: texts, and what was built of rules."""
 
 
 class SyntaxFault(Exception):
@@ -29,12 +30,6 @@ class SyntaxFault(Exception):
     def __init__(self, position: int, expected: set[str]) -> None:
         self.position = position
         self.expected = expected
-
-
-class Builder(Protocol):
-    """Makes a value of a rule's characters `start` to `end` and the values of its parts: texts, and what was built of rules."""
-
-    def __call__(self, rule: str, start: int, end: int, parts: list[Any]) -> Any: ...
 
 
 @cache
@@ -120,9 +115,7 @@ class Parser:
         position = found.end() if found else position
         row = self._rows[states[-1]]
         if terminal is None and not any(scanner.match(text, position) for scanner in set(self._scanners)):
-            raise SyntaxFault(
-                position, {name for name in row if name.isupper() and name != "$END"} or {"<END-OF-FILE>"}
-            )
+            raise SyntaxFault(position, {name for name in row if name.isupper() and name != "$END"})
         raise SyntaxFault(position, {name for name in row if name.isupper() and self._accepts(list(states), name)})
 
     def _accepts(self, states: list[int], terminal: str) -> bool:

@@ -38,6 +38,7 @@ check: $(STAMP)  ## lint, layout, types, generated files current
 	$(BIN)/formulaseed reference --database $(DATABASE) --out $(REFERENCE) --check
 	$(BIN)/formulaseed compile --check $(SEEDS) $(REQUESTS) $(RULES)
 	$(BIN)/formulaseed schema --check $(SCHEMA)
+	$(BIN)/python -m formulaseed.language.tables --check
 
 format: $(STAMP)
 	$(BIN)/ruff check --fix .
@@ -48,6 +49,7 @@ generate: $(STAMP)  ## compile every task into generated/, write the examples' r
 	$(BIN)/formulaseed reference --database $(DATABASE) --out $(REFERENCE)
 	$(BIN)/formulaseed compile $(SEEDS) $(REQUESTS) $(RULES)
 	$(BIN)/formulaseed schema --out $(SCHEMA)
+	$(BIN)/python -m formulaseed.language.tables
 
 bench: $(STAMP)  ## ratios, measured in one run
 	$(BIN)/python bench/main.py

@@ -105,13 +105,19 @@ def watched(tmp_path_factory: pytest.TempPathFactory) -> Watched:
         seeds[name] = folder / "seeds" / f"{name}.json"
         seeds[name].write_bytes(entry.data)
     honest = str(write_json(folder / "honest.json", base()["seed"]))
+    formulas = [
+        {"name": f"A{at}", "op": "expr", "expr": text} for at, text in enumerate(("1 +", "f(1)", "meta.date.year"))
+    ]
+    mistaken = str(write_json(folder / "mistaken.json", {**base()["seed"], "compute": formulas, "output": ["A0"]}))
+    v1 = {"task_name": "V1", "compute_dag": [{"name": "A", "formula": "len(extractions)"}], "output_fields": ["A"]}
+    older = str(write_json(folder / "older.json", v1))
     warm_out, out = str(folder / "warm"), folder / "out"
     modules = {}
     for entry in COMPILED:
         assert entry.seed is not None
         modules[entry.id] = out / f"{module_name(entry.seed['task_name'])}.py"
     plan = {
-        "warm": [["check", honest, "--format", "json"], ["check", str(folder), "--format", "json"],
+        "warm": [["check", honest, "--format", "json"], ["check", str(folder), mistaken, older, "--format", "json"],
                  ["compile", honest, "--out", warm_out]],
         "warm_load": [[f"{warm_out}/hostile.py", base()["rows"], base()["context"], None]],
         "watched": [["check", *map(str, seeds.values()), honest, "--format", "json"],
@@ -244,7 +250,8 @@ def test_what_is_compiled_gives_right_values(watched: Watched) -> None:
 def test_nothing_is_written_but_the_modules(watched: Watched) -> None:
     """The folders hold what was put there and the modules; every file opened for writing is one of those, half done."""
     left = {path for path in watched.folder.rglob("*") if path.is_file()}
-    given = {*watched.seeds.values(), *(watched.folder / name for name in ("honest.json", "plan.json", "report.json"))}
+    ours = ("honest.json", "mistaken.json", "older.json", "plan.json", "report.json")
+    given = {*watched.seeds.values(), *(watched.folder / name for name in ours)}
     assert left - given == {*watched.modules.values(), watched.folder / "warm" / "hostile.py"}
     out = re.escape(str(watched.folder / "out"))
     for (path,) in watched.of("write"):

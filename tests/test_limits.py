@@ -55,7 +55,7 @@ def no_parser(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     def refused(*_: object) -> None:
         raise AssertionError("this was to be refused before it is read")
 
-    monkeypatch.setattr(parser, "_lark", refused)
+    monkeypatch.setattr(parser, "_read", refused)
     monkeypatch.setattr("formulaseed.data.documents.read_json", refused)
     return
 
@@ -232,8 +232,8 @@ def test_prose_is_no_term() -> None:
 def test_formulas_over_their_limit_are_refused_unparsed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where the file is within its limit each says what is too much, and the parser sees none of them."""
     parsed: list[str] = []
-    known = parser._lark
-    monkeypatch.setattr(parser, "_lark", lambda start: parsed.append(start) or known(start))
+    known = parser._read
+    monkeypatch.setattr(parser, "_read", lambda text, *rest: parsed.append(text) or known(text, *rest))
     steps = [*formulas(100, 700), formula("N" * (limits.FORMULA_CHARACTERS + 1), "LONG"), formula("(" * 61, "DEEP")]
     codes = [d.code for d in analyse(seed(*steps)).diagnostics if d.severity == "error"]
     assert (codes, parsed) == (["FS104"] * 102, [])

@@ -8,10 +8,12 @@ from __future__ import annotations
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Literal, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
 
 from formulaseed.ir import nodes
-from formulaseed.requests.model import Requests
+
+if TYPE_CHECKING:  # a command that compiles seeds does without what reads requests
+    from formulaseed.requests.model import Requests
 
 KindName = Literal["seed", "requests", "rules", "reference", "formula"]
 TARGETS = {"python": "formulaseed.backends.python.target"}

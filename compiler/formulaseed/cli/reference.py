@@ -218,10 +218,12 @@ class _Outcome:
             for steps in (program.steps[:middle], program.steps[middle:]) if middle else ():
                 self._evaluate(analysis, part_of(program, steps), given)
             if not middle:
-                is_data = isinstance(error, DataError)
-                self.faults[program.output[0]] = (
-                    str(error) if is_data else f"{error.kind}: {error.message} ({error.place})"
+                fault = (
+                    f"{error.kind}: {error.message} ({error.place})"
+                    if isinstance(error, EvaluationError)
+                    else str(error)
                 )
+                self.faults[program.output[0]] = fault
 
     def stages(self) -> dict[str, str]:
         return stages(self.diagnostics, is_evaluated=bool(self.values), has_failed=bool(self.faults))

@@ -6,7 +6,6 @@ import json
 import os
 import stat
 import sys
-import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -75,6 +74,8 @@ def replace_file(path: Path, text: str, *, through_link: bool = True) -> None:
     A link stays a link, and its target is written; otherwise the file replaces the link. Raises `UnreadableError` where
     it cannot be written.
     """
+    import tempfile
+
     try:
         path = Path(os.path.realpath(path)) if through_link else path
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Literal
+
+from formulaseed.source.text import value_node
 
 _CHOICE = "write `a if condition else b`"
 _YEAR = "declare the year in `parameters` and write `param.AS_OF_YEAR`, or write it as a number"
@@ -17,7 +18,7 @@ _OPERATION = "`{}` is an operation: a formula uses its result by name"
 Kind = Literal["formula", "condition", "continuation", "v1"]
 
 
-@dataclass(frozen=True, slots=True)
+@value_node
 class Hint:
     """Syntax that is not in the language, recognised around the place where the parser stops.
 

@@ -7,15 +7,15 @@ The emitter leaves a check out where a range proves it needless, so a range must
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 from formulaseed import limits
+from formulaseed.source.text import value_node
 
 _SAFE = 1e308
 """Bounds up to here are far enough from the largest number that rounding cannot pass it."""
 
 
-@dataclass(frozen=True, slots=True)
+@value_node
 class Range:
     low: float
     high: float

@@ -16,6 +16,7 @@ from formulaseed.language import intervals
 from formulaseed.language.intervals import Range
 from formulaseed.language.typed import Info
 from formulaseed.language.types import INTEGER, NUMBER, Base, Type, Value, join
+from formulaseed.source.text import value_node
 
 Number = int | float
 FaultKind = Literal["division_by_zero", "domain", "overflow", "null", "lookup", "type"]
@@ -56,7 +57,7 @@ class Fault(Exception):
         super().__init__(message)
 
 
-@dataclass(frozen=True, slots=True)
+@value_node
 class Operands:
     """The operands of an operation, with the ranges of them and of the result where it is evaluated."""
 
@@ -73,7 +74,7 @@ class Operands:
 Condition = Callable[[Operands], bool]
 
 
-@dataclass(frozen=True, slots=True)
+@value_node
 class Failure:
     """A way in which an operation has no value for some operands, with what is said of it.
 
@@ -156,7 +157,7 @@ def too_large(*, is_warned: Condition | None = None, **more: Any) -> Failure:
     )
 
 
-@dataclass(frozen=True, slots=True)
+@value_node
 class Spelling:
     """How a backend writes an operation.
 

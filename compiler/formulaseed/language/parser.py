@@ -1,7 +1,7 @@
-"""Text to expression: drives Lark and builds the tree.
+"""Text to expression: builds the tree of what the grammar reads.
 
 In: the text of a formula, inside a JSON string. Out: an `ast.Expr`, or a diagnostic and None.
-Limits are checked before Lark sees the text. Shorthands have a parser of their own in `shorthand`.
+Limits are checked before the text is read. Shorthands have a parser of their own in `shorthand`.
 """
 
 from __future__ import annotations
@@ -9,23 +9,20 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import cache
 from itertools import accumulate
-from typing import Any
-
-from lark import Lark, Token, Transformer_NonRecursive, Tree, UnexpectedInput, v_args
-from lark.tree import Meta
+from typing import TYPE_CHECKING, Any
 
 from formulaseed import limits
 from formulaseed.diagnostics.catalogue import syntax as catalogue
-from formulaseed.diagnostics.model import Problems, diagnostic
+from formulaseed.diagnostics.model import Diagnostic, Problems, diagnostic
 from formulaseed.language import ast
-from formulaseed.language.hints import Kind
 from formulaseed.language.sizes import extent
-from formulaseed.language.syntax_errors import explain
-from formulaseed.resources import read_resource
+from formulaseed.language.tables import SyntaxFault, parser
 from formulaseed.source.json_reader import JsonString
 from formulaseed.source.text import Span, tree_node
+
+if TYPE_CHECKING:
+    from formulaseed.language.hints import Kind
 
 _STRING = re.compile(r"""'(?:[^'\\]|\\.)*+'?|"(?:[^"\\]|\\.)*+"?""")
 _BRACKETS = {"(": 1, "[": 1, ")": -1, "]": -1}
@@ -80,13 +77,16 @@ def _parse(text: JsonString, kind: Kind, subject: ast.Expr | None, problems: Pro
         return None
     start = "formula" if kind == "condition" else kind
     name = subject.text if isinstance(subject, ast.Name) else ""
-    reading, tree = _RewrittenText(text.span, text.value, text, range(len(text.value) + 1)), None
+    reading = _RewrittenText(text.span, text.value, text, range(len(text.value) + 1))
     for _ in range(limits.SYNTAX_FAULTS):
+        builder = _Builder(reading, subject)
         try:
-            tree = _lark(start).parse(reading.value, start=start)
+            expression, depth = _read(reading.value, start, builder)
             break
-        except UnexpectedInput as error:
-            fault = explain(reading.value, error, kind, name)
+        except SyntaxFault as error:
+            from formulaseed.language.syntax_errors import explain  # most formulas have no such faults
+
+            fault = explain(reading.value, error.position, error.expected, kind, name)
             if reading.is_replaced(fault.start, fault.end):
                 return None  # a consequence of what is reported already
             if fault.message:
@@ -95,15 +95,19 @@ def _parse(text: JsonString, kind: Kind, subject: ast.Expr | None, problems: Pro
             if fault.instead is None:
                 return None
             reading = reading.replaced(fault.start, fault.end, fault.instead)
-    if tree is None:
+    else:
         return None
-    if (depth := _depth(tree)) > limits.TREE_DEPTH:
+    if depth > limits.TREE_DEPTH:
         too_deep = catalogue.too_deep("operations", depth, limits.TREE_DEPTH)
         problems.report(catalogue.too_large(text.span, too_deep))
         return None
-    builder = _Builder(reading, subject, problems)
-    expression: ast.Expr = builder.transform(tree)
-    return None if builder.has_errors else expression
+    for found in builder.faults:
+        problems.report(found)
+    return None if builder.faults else expression
+
+
+def _read(text: str, start: str, builder: _Builder) -> tuple[ast.Expr, int]:
+    return parser("v1" if start == "v1" else "formula").read(text, start, builder.build)
 
 
 def _over_limit(text: str) -> str | None:
@@ -120,136 +124,106 @@ def _over_limit(text: str) -> str | None:
     return catalogue.too_deep("brackets", deepest, limits.FORMULA_NESTING) if deepest > limits.FORMULA_NESTING else None
 
 
-def _depth(tree: Tree[Token]) -> int:
-    """How deep the operations are nested."""
-    deepest = 0
-    stack = [(tree, 1)]
-    while stack:
-        node, depth = stack.pop()
-        deepest = max(deepest, depth)
-        stack += [(child, depth + 1) for child in node.children if isinstance(child, Tree)]
-    return deepest
-
-
-def _lark(start: str) -> Lark:
-    """The parser for a start rule: one for seeds v2, one for seeds v1, made when it is first needed."""
-    return _parser(("v1",) if start == "v1" else ("formula", "continuation"))
-
-
-@cache
-def _parser(starts: tuple[str, ...]) -> Lark:
-    grammar = read_resource("grammar", "formula.lark")
-    return Lark(
-        grammar if "v1" in starts else grammar.partition("// --- loops")[0],
-        parser="lalr",
-        start=list(starts),
-        propagate_positions=True,
-        maybe_placeholders=True,
-    )
-
-
+_PLAIN = frozenset(("formula", "continuation", "v1", "group"))
+"""The rules that are what their only part is."""
 _CONSTANTS = {"true": True, "false": False}
 _STRING_ESCAPE = re.compile(r"\\(.)")
 _STRING_ESCAPES = {"n": "\n", "t": "\t"}
 
 
-@v_args(meta=True)
-class _Builder(Transformer_NonRecursive[Token, ast.Expr]):
-    """Lark's tree to ours. Every method is named for a rule of the grammar."""
+class _Builder:
+    """What the rules of the grammar make. Every method but `build` is named for one, and takes its place and its parts."""
 
-    def __init__(self, text: _RewrittenText, subject: ast.Expr | None, problems: Problems) -> None:
-        super().__init__()
+    def __init__(self, text: _RewrittenText, subject: ast.Expr | None) -> None:
         self.text = text
+        self.written = text.written if text.value == text.written.value else text
         self.subject = subject
-        self.problems = problems
-        self.has_errors = False
+        self.faults: list[Diagnostic] = []
 
-    def span(self, meta: Meta) -> Span:
-        return self.text.inside(meta.start_pos, meta.end_pos)
+    def build(self, rule: str, start: int, end: int, parts: list[Any]) -> Any:
+        if rule in _PLAIN:
+            return parts[0]
+        return getattr(self, rule)(start, end, parts)
 
-    def formula(self, meta: Meta, children: list[ast.Expr]) -> ast.Expr:
-        return children[0]
+    def span(self, start: int, end: int) -> Span:
+        return self.written.inside(start, end)
 
-    continuation = v1 = group = formula
+    def conditional(self, start: int, end: int, parts: list[ast.Expr]) -> ast.Expr:
+        then, condition, otherwise = parts
+        return ast.Conditional(self.span(start, end), condition, then, otherwise)
 
-    def conditional(self, meta: Meta, children: list[ast.Expr]) -> ast.Expr:
-        then, condition, otherwise = children
-        return ast.Conditional(self.span(meta), condition, then, otherwise)
+    def or_test(self, start: int, end: int, parts: list[ast.Expr]) -> ast.Expr:
+        return parts[0] if len(parts) == 1 else ast.Logical(self.span(start, end), "or", tuple(parts))
 
-    def or_test(self, meta: Meta, children: list[ast.Expr]) -> ast.Expr:
-        return children[0] if len(children) == 1 else ast.Logical(self.span(meta), "or", tuple(children))
+    def and_test(self, start: int, end: int, parts: list[ast.Expr]) -> ast.Expr:
+        return parts[0] if len(parts) == 1 else ast.Logical(self.span(start, end), "and", tuple(parts))
 
-    def and_test(self, meta: Meta, children: list[ast.Expr]) -> ast.Expr:
-        return children[0] if len(children) == 1 else ast.Logical(self.span(meta), "and", tuple(children))
+    def negation(self, start: int, end: int, parts: list[ast.Expr]) -> ast.Expr:
+        return ast.Not(self.span(start, end), parts[0])
 
-    def negation(self, meta: Meta, children: list[ast.Expr]) -> ast.Expr:
-        return ast.Not(self.span(meta), children[0])
+    def comparison_operator(self, start: int, end: int, parts: list[str]) -> str:
+        return " ".join(parts)
 
-    def comparison_operator(self, meta: Meta, children: list[Token]) -> str:
-        return " ".join(children)
+    def comparison(self, start: int, end: int, parts: list[Any]) -> ast.Expr:
+        return ast.Comparison(self.span(start, end), parts[0], tuple(parts[1::2]), tuple(parts[2::2]))
 
-    def comparison(self, meta: Meta, children: list[Any]) -> ast.Expr:
-        return ast.Comparison(self.span(meta), children[0], tuple(children[1::2]), tuple(children[2::2]))
-
-    def continued_comparison(self, meta: Meta, children: list[Any]) -> ast.Expr:
+    def continued_comparison(self, start: int, end: int, parts: list[Any]) -> ast.Expr:
         assert self.subject is not None
-        return ast.Comparison(self.span(meta), self.subject, tuple(children[0::2]), tuple(children[1::2]))
+        return ast.Comparison(self.span(start, end), self.subject, tuple(parts[0::2]), tuple(parts[1::2]))
 
-    def binary(self, meta: Meta, children: list[Any]) -> ast.Expr:
-        left, operator, right = children
-        return ast.Binary(self.span(meta), str(operator), left, right)
+    def binary(self, start: int, end: int, parts: list[Any]) -> ast.Expr:
+        left, operator, right = parts
+        return ast.Binary(self.span(start, end), operator, left, right)
 
-    def unary(self, meta: Meta, children: list[Any]) -> ast.Expr:
-        operator, operand = children
-        return ast.Unary(self.span(meta), str(operator), operand)
+    def unary(self, start: int, end: int, parts: list[Any]) -> ast.Expr:
+        operator, operand = parts
+        return ast.Unary(self.span(start, end), operator, operand)
 
-    def number(self, meta: Meta, children: list[Token]) -> ast.Expr:
-        text = str(children[0])
+    def number(self, start: int, end: int, parts: list[str]) -> ast.Expr:
+        text = parts[0]
         is_long = len(text) > limits.NUMBER_CHARACTERS
         value = int(text) if text.isdigit() and not is_long else float(text)
         if value > (limits.INTEGER_MAX if text.isdigit() else limits.NUMBER_MAX):
-            self.has_errors = True
-            self.problems.report(catalogue.number_out_of_range(self.span(meta), text))
-        return ast.Literal(self.span(meta), value)
+            self.faults.append(catalogue.number_out_of_range(self.span(start, end), text))
+        return ast.Literal(self.span(start, end), value)
 
-    def string(self, meta: Meta, children: list[Token]) -> ast.Expr:
-        value = _STRING_ESCAPE.sub(lambda m: _STRING_ESCAPES.get(m[1], m[1]), children[0][1:-1])
-        return ast.Literal(self.span(meta), value)
+    def string(self, start: int, end: int, parts: list[str]) -> ast.Expr:
+        value = _STRING_ESCAPE.sub(lambda m: _STRING_ESCAPES.get(m[1], m[1]), parts[0][1:-1])
+        return ast.Literal(self.span(start, end), value)
 
-    def constant(self, meta: Meta, children: list[Token]) -> ast.Expr:
-        return ast.Literal(self.span(meta), _CONSTANTS.get(children[0].lower()))
+    def constant(self, start: int, end: int, parts: list[str]) -> ast.Expr:
+        return ast.Literal(self.span(start, end), _CONSTANTS.get(parts[0].lower()))
 
-    def name(self, meta: Meta, children: list[Token]) -> ast.Expr:
-        return ast.Name(self.span(meta), str(children[0]))
+    def name(self, start: int, end: int, parts: list[str]) -> ast.Expr:
+        return ast.Name(self.span(start, end), parts[0])
 
-    def filter(self, meta: Meta, children: list[Token]) -> ast.Expr:
-        return ast.FilterName(self.span(meta), children[0][1:])
+    def filter(self, start: int, end: int, parts: list[str]) -> ast.Expr:
+        return ast.FilterName(self.span(start, end), parts[0][1:])
 
-    def arguments(self, meta: Meta, children: list[ast.Expr]) -> list[ast.Expr]:
-        return [child for child in children if child is not None]
+    def arguments(self, start: int, end: int, parts: list[ast.Expr]) -> list[ast.Expr]:
+        return [child for child in parts if child is not None]
 
-    def list_literal(self, meta: Meta, children: list[Any]) -> ast.Expr:
-        return ast.List(self.span(meta), tuple(children[0] or ()))
+    def list_literal(self, start: int, end: int, parts: list[Any]) -> ast.Expr:
+        return ast.List(self.span(start, end), tuple(parts[0] or ()))
 
-    def list_comprehension(self, meta: Meta, children: list[ast.Comprehension]) -> ast.Expr:
-        return replace(children[0], span=self.span(meta), is_list=True)
+    def list_comprehension(self, start: int, end: int, parts: list[ast.Comprehension]) -> ast.Expr:
+        return replace(parts[0], span=self.span(start, end), is_list=True)
 
-    def comprehension(self, meta: Meta, children: list[Any]) -> ast.Expr:
-        element, variable, source, *conditions = children
-        name = ast.Name(self.text.inside(variable.start_pos, variable.end_pos), str(variable))
-        return ast.Comprehension(self.span(meta), element, name, source, tuple(conditions))
+    def comprehension(self, start: int, end: int, parts: list[Any]) -> ast.Expr:
+        element, variable, source, *conditions = parts
+        return ast.Comprehension(self.span(start, end), element, variable, source, tuple(conditions))
 
-    def subscript(self, meta: Meta, children: list[ast.Expr]) -> ast.Expr:
-        value, index = children
-        return ast.Subscript(self.span(meta), value, index)
+    def subscript(self, start: int, end: int, parts: list[ast.Expr]) -> ast.Expr:
+        value, index = parts
+        return ast.Subscript(self.span(start, end), value, index)
 
-    def keyword(self, meta: Meta, children: list[Any]) -> ast.Expr:
-        token, value = children
-        name = ast.Name(self.text.inside(token.start_pos, token.end_pos), str(token))
-        return ast.Keyword(self.span(meta), name, value)
+    def keyword(self, start: int, end: int, parts: list[Any]) -> ast.Expr:
+        word, value = parts
+        name = ast.Name(self.span(start, start + len(word)), word)
+        return ast.Keyword(self.span(start, end), name, value)
 
-    def call(self, meta: Meta, children: list[Any]) -> ast.Expr:
-        token, arguments = children
-        written = self.text.original(token.start_pos, token.end_pos)
-        name = ast.Name(self.text.inside(token.start_pos, token.end_pos), str(token), written=written)
-        return ast.Call(self.span(meta), name, tuple(arguments or ()))
+    def call(self, start: int, end: int, parts: list[Any]) -> ast.Expr:
+        word, arguments = parts
+        behind = start + len(word)
+        name = ast.Name(self.span(start, behind), word, written=self.text.original(start, behind))
+        return ast.Call(self.span(start, end), name, tuple(arguments or ()))

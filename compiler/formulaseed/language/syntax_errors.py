@@ -1,18 +1,16 @@
 """What is wrong with a formula that cannot be parsed.
 
-In: a formula and Lark's exception. Out: code, place, message, help. Syntax of other languages and typing errors are recognised by
-the table of hints; anything else is reported by what could be at the place.
+In: a formula, where it cannot go on, and what could be there. Out: code, place, message, help. Syntax of other languages and
+typing errors are recognised by the table of hints; anything else is reported by what could be at the place.
 """
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
-
-from lark import UnexpectedCharacters, UnexpectedInput, UnexpectedToken
 
 from formulaseed.diagnostics.catalogue import syntax as catalogue
 from formulaseed.language.hints import HINTS, Hint, Kind
+from formulaseed.source.text import value_node
 
 _WORDS = ("and", "or", "in", "if", "else")
 _STRING = re.compile(r"""'(?:[^'\\\n]|\\.)*+'|"(?:[^"\\\n]|\\.)*+\"""")
@@ -25,8 +23,8 @@ _MORE_WORDS = re.compile(r"[A-Za-z][\w-]*(?:[ ]+(?!(?:and|or|not|in|if|else)\b)[
 _MEMBER = re.compile(r"\.\s*([A-Za-z_]\w*)\s*(\(?)")
 
 
-@dataclass(frozen=True, slots=True)
-class SyntaxFault:
+@value_node
+class SyntaxMistake:
     """What is wrong at the characters `start` to `end`. `instead` is read in their place; None where nothing can be.
 
     Without a message it is only read in another way, and reported when the formula is checked.
@@ -41,23 +39,14 @@ class SyntaxFault:
     is_security: bool = False
 
 
-def explain(text: str, error: UnexpectedInput, kind: Kind, subject: str) -> SyntaxFault:
+def explain(text: str, position: int, expected: set[str], kind: Kind, subject: str) -> SyntaxMistake:
     """Return why a text is no formula, at which characters, and what to write instead; a continuation's subject is before it."""
-    expected: set[str] = set()
-    position = len(text)
-    if isinstance(error, UnexpectedToken):
-        expected = set(error.accepts or error.expected or ())
-        if error.token.type != "$END" and error.token.start_pos is not None:
-            position = error.token.start_pos
-    elif isinstance(error, UnexpectedCharacters):
-        expected = set(error.allowed or ())
-        position = error.pos_in_stream or 0
     if not text.strip():
         return _fault(0, len(text), catalogue.EMPTY_FORMULA)
     if kind == "continuation" and not _COMPARES.match(text.lstrip()):
         return _no_comparison(text, subject)
     if "NAME" in expected and (match := _FUNCTION_LIKE.match(text, position)):
-        return SyntaxFault("FS207", position, match.end(), "", "", match[1].upper())
+        return SyntaxMistake("FS207", position, match.end(), "", "", match[1].upper())
     masked = _STRING.sub(lambda match: match[0][0] + "_" * (len(match[0]) - 2) + match[0][0], text)
     for hint in HINTS:
         found = _place(hint, masked, position) if hint.used_in in (None, kind) else None
@@ -78,7 +67,7 @@ def _place(hint: Hint, text: str, position: int) -> re.Match[str] | None:
     return None
 
 
-def _hinted(hint: Hint, match: re.Match[str]) -> SyntaxFault:
+def _hinted(hint: Hint, match: re.Match[str]) -> SyntaxMistake:
     at = "at" if match.groupdict().get("at") else 0
     whole, groups = match.group(at).strip(" "), match.groups()
     instead = hint.instead(match) if callable(hint.instead) else hint.instead
@@ -88,20 +77,22 @@ def _hinted(hint: Hint, match: re.Match[str]) -> SyntaxFault:
     help = hint.help.format(whole, *groups, instead=(instead or "").strip())
     start, end = match.span(at)
     start += len(match.group(at)) - len(match.group(at).lstrip(" "))
-    return SyntaxFault(hint.code, start, start + len(whole) if whole else end, message, help, instead, hint.is_security)
+    return SyntaxMistake(
+        hint.code, start, start + len(whole) if whole else end, message, help, instead, hint.is_security
+    )
 
 
 def _fault(
     start: int, end: int, mistake: catalogue.Mistake, instead: str | None = None, is_security: bool = False
-) -> SyntaxFault:
+) -> SyntaxMistake:
     code, message, help = mistake
-    return SyntaxFault(code, start, end, message, help, instead, is_security)
+    return SyntaxMistake(code, start, end, message, help, instead, is_security)
 
 
 _COMPARES = re.compile(r"==|!=|<=|>=|<(?!>)|>|in\b|not\s+in\b")
 
 
-def _no_comparison(text: str, subject: str) -> SyntaxFault:
+def _no_comparison(text: str, subject: str) -> SyntaxMistake:
     """A `when` that does not begin with a comparison operator, though there is a `source`."""
     named = re.match(rf"\s*{re.escape(subject)}(?!\w)\s*", text)
     end = named.end() if named else 0
@@ -115,7 +106,7 @@ def _no_comparison(text: str, subject: str) -> SyntaxFault:
     return _fault(0, len(text), catalogue.not_a_comparison(repeated, compared, bare), compared or None)
 
 
-def _at(text: str, position: int, expected: set[str], subject: str) -> SyntaxFault:
+def _at(text: str, position: int, expected: set[str], subject: str) -> SyntaxMistake:
     """What is wrong at a place that no hint matches."""
     before = text[:position].rstrip()
     if position >= len(text):

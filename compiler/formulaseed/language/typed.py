@@ -6,12 +6,12 @@ Two expressions are equal if they say the same, wherever they are written; what 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 
 from formulaseed.language.intervals import Range
 from formulaseed.language.types import Type, Value
-from formulaseed.source.text import Span, tree_node
+from formulaseed.source.text import Span, tree_node, value_node
 
 
 @tree_node
@@ -29,6 +29,8 @@ class Info:
 
 
 class SymbolKind(Enum):
+    __hash__ = object.__hash__  # enumerations compute theirs in Python, and symbols are looked up often
+
     EXTRACTION = "extraction"
     META = "meta"
     CONTEXT = "context"
@@ -43,7 +45,7 @@ INPUT_KINDS = (SymbolKind.EXTRACTION, SymbolKind.META, SymbolKind.CONTEXT, Symbo
 """What is given from outside: the namespaces of fields and parameters."""
 
 
-@dataclass(frozen=True, slots=True)
+@value_node
 class Symbol:
     kind: SymbolKind
     name: str
@@ -64,7 +66,7 @@ def _info() -> Info:
     return field(compare=False)  # type: ignore[no-any-return]  # dataclasses types `field` as its value
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@tree_node
 class Literal:
     """Equal to a literal of the same type that is written alike: to Python 1, 1.0 and True are one value."""
 
@@ -81,7 +83,7 @@ class Literal:
         return type(self.value), repr(self.value)
 
 
-@dataclass(frozen=True, slots=True)
+@value_node
 class Ref:
     """`written` is how the author wrote it; empty where that is the symbol's own text."""
 
@@ -94,7 +96,7 @@ class Ref:
         return self.written or str(self.symbol)
 
 
-@dataclass(frozen=True, slots=True)
+@value_node
 class Present:
     """The operand, which is null for some inputs: then evaluation fails with the kind `null`."""
 
@@ -102,14 +104,14 @@ class Present:
     info: Info = _info()
 
 
-@dataclass(frozen=True, slots=True)
+@value_node
 class Unary:
     operator: str
     operand: Expr
     info: Info = _info()
 
 
-@dataclass(frozen=True, slots=True)
+@value_node
 class Binary:
     """`is_safe`: the operands are such that Python's own operator cannot raise. `may_overflow`: it may give infinity."""
 
@@ -121,7 +123,7 @@ class Binary:
     may_overflow: bool = field(default=False, compare=False)
 
 
-@dataclass(frozen=True, slots=True)
+@value_node
 class Call:
     """`is_safe` as for `Binary`. No function gives infinity for finite arguments where it is safe."""
 
@@ -131,7 +133,7 @@ class Call:
     is_safe: bool = field(default=True, compare=False)
 
 
-@dataclass(frozen=True, slots=True)
+@value_node
 class Comparison:
     """`is_constant`: the conditions around it leave no doubt about the result, which a type checker would point out.
 
@@ -146,20 +148,20 @@ class Comparison:
     may_be_null: bool = field(default=False, compare=False)
 
 
-@dataclass(frozen=True, slots=True)
+@value_node
 class Logical:
     operator: str
     operands: tuple[Expr, ...]
     info: Info = _info()
 
 
-@dataclass(frozen=True, slots=True)
+@value_node
 class Not:
     operand: Expr
     info: Info = _info()
 
 
-@dataclass(frozen=True, slots=True)
+@value_node
 class Conditional:
     condition: Expr
     then: Expr
@@ -167,7 +169,7 @@ class Conditional:
     info: Info = _info()
 
 
-@dataclass(frozen=True, slots=True)
+@value_node
 class List:
     """The right side of `in`."""
 

@@ -6,8 +6,10 @@ restaurant. An enum is a string with a closed list of values. Pure data; knows n
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import Enum
+
+from formulaseed.source.text import value_node
 
 Value = str | int | float | bool | None
 """A value at run time: what JSON can say, lists and objects left out."""
@@ -27,7 +29,7 @@ class Base(Enum):
     ERROR = "error"
 
 
-@dataclass(frozen=True, slots=True)
+@value_node
 class Type:
     """A type. `values` closes a string to an enum; `nullable` lets the value be missing."""
 

@@ -8,11 +8,11 @@ computed once a restaurant. Source: the request structure reference, and the sec
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal, NamedTuple
 
 from formulaseed.requests.evaluation import Path, Scalar, Truth
-from formulaseed.source.text import Span, tree_node
+from formulaseed.source.text import Span, tree_node, value_node
 
 SATISFIED: Truth = 1
 UNKNOWN: Truth = 0
@@ -36,7 +36,7 @@ class Weight(NamedTuple):
     min_credible_matches: int
 
 
-@dataclass(frozen=True, slots=True)
+@value_node
 class Expectation:
     """One rule of `item_meta`, such as `true: "u'free'"`; `name` is the key, `value` what it names."""
 
@@ -44,7 +44,7 @@ class Expectation:
     value: Scalar
 
 
-@dataclass(frozen=True, slots=True)
+@value_node
 class ItemMeta:
     """The value at a path of the restaurant meets the rules, in the order in which they are tried."""
 
@@ -52,7 +52,7 @@ class ItemMeta:
     rules: tuple[Expectation, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@value_node
 class ItemHours:
     """The opening hours at a path contain a range, in minutes after midnight; an end before its start is next day's."""
 
@@ -61,7 +61,7 @@ class ItemHours:
     end: int
 
 
-@dataclass(frozen=True, slots=True)
+@value_node
 class ReviewText:
     """Reviews match a pattern, case ignored; or, where judgements are given, are judged positive on it as an aspect.
 
@@ -75,7 +75,7 @@ class ReviewText:
     source: str = field(compare=False)
 
 
-@dataclass(frozen=True, slots=True)
+@value_node
 class ReviewMeta:
     """Reviews of `min_stars` or more meet a test at a path: `any`, `all`, or a `count` of at least `count` of them."""
 
@@ -87,7 +87,7 @@ class ReviewMeta:
     min_stars: float | None
 
 
-@dataclass(frozen=True, slots=True)
+@value_node
 class GroupRating:
     """Of the reviews that pass a filter, the average stars or the number compares with a threshold."""
 
@@ -99,7 +99,7 @@ class GroupRating:
     threshold: float
 
 
-@dataclass(frozen=True, slots=True)
+@value_node
 class NotOnlyEasyRaters:
     """Not so: easy raters (averaging 4.0 or more) rate it high while harsh ones (under 3.5) rate it low."""
 
@@ -107,7 +107,7 @@ class NotOnlyEasyRaters:
     harsh_avg_lt: float
 
 
-@dataclass(frozen=True, slots=True)
+@value_node
 class Sentiment:
     """Judgements on a topic: enough positive ones, more than negative; or, for `negative`, enough negative ones."""
 
@@ -117,7 +117,7 @@ class Sentiment:
     social_filter: SocialFilter | None
 
 
-@dataclass(frozen=True, slots=True)
+@value_node
 class SocialRating:
     """At least `min_matches` reviews of `min_stars` or more by people of the social filter."""
 
@@ -129,7 +129,7 @@ class SocialRating:
 Evidence = ItemMeta | ItemHours | ReviewText | ReviewMeta | GroupRating | NotOnlyEasyRaters | Sentiment | SocialRating
 
 
-@dataclass(frozen=True, slots=True)
+@value_node
 class Condition:
     """A leaf. Conditions with equal evidence are equal, whatever they are called."""
 
@@ -138,7 +138,7 @@ class Condition:
     span: Span = field(compare=False)
 
 
-@dataclass(frozen=True, slots=True)
+@value_node
 class Junction:
     """`AND` or `OR` over one or more nodes."""
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from formulaseed.diagnostics.catalogue import seed as catalogue
 from formulaseed.diagnostics.model import Help
@@ -17,11 +16,12 @@ from formulaseed.seed import surface
 from formulaseed.seed.read.steps import Arguments
 from formulaseed.seed.surface import Broken, NoLiteral
 from formulaseed.source.json_reader import Plain
+from formulaseed.source.text import value_node
 
 Step = dict[str, Plain]
 
 
-@dataclass(frozen=True, slots=True)
+@value_node
 class Key:
     """A key of a step. `kind` says what its value is: one of `read.steps.READERS`."""
 
@@ -32,7 +32,7 @@ class Key:
     examples: tuple[Plain, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@value_node
 class OperationSpec:
     """An operation: its keys beside `name`, `op`, `sources` and `allow`, what it gives, and how it is lowered.
 

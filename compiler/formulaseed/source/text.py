@@ -9,13 +9,22 @@ from typing import TypeVar, dataclass_transform
 _Class = TypeVar("_Class")
 
 
-@dataclass_transform(frozen_default=True, eq_default=False)
+@dataclass_transform(frozen_default=True, eq_default=False, field_specifiers=(field,))
 def tree_node(cls: type[_Class]) -> type[_Class]:
-    """Make a class of trees: a frozen dataclass without `==` and `repr`, which trees do not need.
+    """Make a class of trees: a dataclass without `==` and `repr`, which trees do not need.
 
-    Every command creates some eighty such classes at start-up; without the two methods this takes half the time.
+    That nothing is assigned to it is for the type checker to see: at run time a frozen class is slow to make, and so are
+    its objects. Every command makes some eighty such classes at start-up, and a large seed a million objects.
     """
-    return dataclass(frozen=True, slots=True, eq=False, repr=False)(cls)
+    cls.__doc__ = cls.__doc__ or cls.__name__  # else `dataclass` makes one of the signature, which takes as long again
+    return dataclass(slots=True, eq=False, repr=False)(cls)
+
+
+@dataclass_transform(frozen_default=True, field_specifiers=(field,))
+def value_node(cls: type[_Class]) -> type[_Class]:
+    """Make a class of trees whose objects are equal if their fields are."""
+    cls.__doc__ = cls.__doc__ or cls.__name__
+    return dataclass(slots=True, unsafe_hash=True, repr=False)(cls)
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,7 +56,7 @@ class Source:
         return self.text[start : end if end != -1 else len(self.text)].rstrip("\r")
 
 
-@dataclass(frozen=True, slots=True)
+@value_node
 class Span:
     """A range of a source, `start` to `end` (exclusive) in characters, inside the value at `pointer`.
 

@@ -21,7 +21,6 @@ from formulaseed.language.check.partial_operations import (
 )
 from formulaseed.language.check.reasons import ConstantComparison, reason_of
 from formulaseed.language.check.scope import Scope, error_at
-from formulaseed.language.check.unknown_calls import report_unknown_function
 from formulaseed.language.check.wording import number_in_quotes, tested
 from formulaseed.language.functions import FUNCTIONS, TO_FLOAT, Function
 from formulaseed.language.intervals import Range
@@ -285,6 +284,8 @@ class ExpressionChecker(ComparisonChecker):
     def _call(self, node: ast.Call, facts: Facts) -> Expr:
         function = FUNCTIONS.get(node.name.text)
         if function is None:
+            from formulaseed.language.check.unknown_calls import report_unknown_function
+
             lists = any(isinstance(argument, ast.List) for argument in node.arguments)
             found = [self.check(argument, facts) for argument in node.arguments if not isinstance(argument, ast.List)]
             report_unknown_function(self.scope, node.name, [] if lists else found, facts)

@@ -7,7 +7,7 @@ condition splits them into those where it is true and those where it is false. I
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import reduce
 from typing import Any, NamedTuple
 
@@ -16,6 +16,7 @@ from formulaseed.language.intervals import Range
 from formulaseed.language.operators import MIRRORED, NEGATED
 from formulaseed.language.typed import Expr, Info, Symbol, SymbolKind
 from formulaseed.language.types import Base
+from formulaseed.source.text import value_node
 
 _PAIRS = 100
 """Of strings with more values than these together nothing is concluded: it takes time."""
@@ -54,7 +55,7 @@ class Known(NamedTuple):
 _NOTHING = Known()
 
 
-@dataclass(frozen=True, slots=True)
+@value_node
 class Facts:
     """What is known at one place of a formula. Facts only ever grow."""
 
@@ -110,13 +111,13 @@ class Facts:
         return self.learn(expression, truth=truth)
 
     def contradicted(self) -> Facts:
-        return replace(self, impossible=True)
+        return self if self.impossible else replace(self, impossible=True)
 
     def unknown(self) -> Facts:
         return replace(self, is_unknown=True)
 
     def uncertain(self) -> Facts:
-        return replace(self, is_certain=False)
+        return replace(self, is_certain=False) if self.is_certain else self
 
     def either(self, other: Facts) -> Facts:
         """Return what holds whichever of the two holds, which have the same older facts."""
@@ -130,7 +131,7 @@ class Facts:
         return self if len(self.recent) <= _RECENT else replace(self, older={**self.older, **self.recent}, recent={})
 
 
-@dataclass(frozen=True, slots=True)
+@value_node
 class Narrowing:
     """Turns conditions into facts; knows the steps checked so far."""
 

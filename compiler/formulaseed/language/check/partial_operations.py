@@ -7,7 +7,6 @@ excludes a failure, the ranges show it, and nothing is reported.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from formulaseed.diagnostics.catalogue import expressions as catalogue
@@ -17,7 +16,7 @@ from formulaseed.language.intervals import Range, described
 from formulaseed.language.operators import Fault, FaultKind, Operands, Operation
 from formulaseed.language.printer import called, expression_text, operand_text, text_within
 from formulaseed.language.typed import Expr
-from formulaseed.source.text import Span
+from formulaseed.source.text import Span, value_node
 
 _SHOWN = 60
 """A longer expression is not repeated in a help line."""
@@ -36,7 +35,7 @@ class CertainFailure(NamedTuple):
 ALWAYS_NULL = CertainFailure("null", catalogue.ALWAYS_NULL, catalogue.WRITE_A_VALUE)
 
 
-@dataclass(frozen=True, slots=True)
+@value_node
 class _Named:
     """An operand, as the templates of failures name it."""
 

@@ -7,7 +7,6 @@ Out: the end of a message, such as "`N` is 0 or more".
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from formulaseed.diagnostics.catalogue import expressions as catalogue
 from formulaseed.language import typed
@@ -16,7 +15,7 @@ from formulaseed.language.intervals import described, is_any
 from formulaseed.language.printer import called, expression_text, value_text
 from formulaseed.language.typed import Expr, Symbol, SymbolKind
 from formulaseed.language.types import Base, Value
-from formulaseed.source.text import Span
+from formulaseed.source.text import Span, value_node
 
 _PARTS = 3
 """So many reasons that hold together are reported."""
@@ -24,7 +23,7 @@ _QUOTED = 60
 """A longer condition is not repeated in the message."""
 
 
-@dataclass(frozen=True, slots=True)
+@value_node
 class ConstantComparison:
     """A condition that is always true or always false, and why."""
 

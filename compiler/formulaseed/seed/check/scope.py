@@ -15,7 +15,6 @@ from formulaseed.diagnostics.suggestions import close_matches, closest, did_you_
 from formulaseed.ir import nodes
 from formulaseed.language import ast, intervals, typed
 from formulaseed.language.check.scope import QUOTED, Scope, error_at
-from formulaseed.language.check.unknown_calls import help_for_method
 from formulaseed.language.check.wording import with_default
 from formulaseed.language.functions import FUNCTIONS
 from formulaseed.language.intervals import Range
@@ -291,6 +290,8 @@ class SeedScope(Scope):
         if "." in name:
             if name in self._fields_called(name.partition(".")[2], None, per_review=True):
                 return suggest(name, certain=False)
+            from formulaseed.language.check.unknown_calls import help_for_method
+
             field, last = name.rsplit(".", 1)
             method = help_for_method(f"{kind.value}.{field}", last, []) if field in self.inputs[kind] else ""
             return method or catalogue.field_without_parts(last, _DECLARED_IN[kind], kind is SymbolKind.PARAMETER)

@@ -32,7 +32,7 @@ from formulaseed.source.json_reader import (
     Member,
     Plain,
 )
-from formulaseed.source.text import Span
+from formulaseed.source.text import Span, value_node
 
 OPERATORS = {
     "in": "The value is one of these.",
@@ -124,7 +124,7 @@ def lower_conditions(
     return [condition for member in value.members for condition in reader.entry(member)]
 
 
-@dataclass(frozen=True, slots=True)
+@value_node
 class _Reader:
     """Reads the entries of one condition object. What is malformed is reported, and its condition is invalid."""
 

@@ -32,7 +32,6 @@ from formulaseed.seed.read.sections import (
 )
 from formulaseed.seed.read.shape import first_character
 from formulaseed.seed.read.steps import READERS, Arguments
-from formulaseed.seed.read.v1_formulas import lower_formulas
 from formulaseed.seed.surface import Named
 from formulaseed.source.json_reader import JsonArray, JsonObject, JsonString, JsonValue, json_lines
 from formulaseed.source.text import Source
@@ -222,6 +221,8 @@ class _SeedV1(Sections):
         return text.value
 
     def steps(self, items: Sequence[JsonValue], types: Types, output: Sequence[Named]) -> tuple[surface.Step, ...]:
+        from formulaseed.seed.read.v1_formulas import lower_formulas  # most seeds are v2
+
         written = [step for item in items if (step := self.step(item)) is not None]
         is_complete = "extraction" not in self.incomplete
         return lower_formulas(written, types, is_complete, {name.text for name in output}, self.problems)

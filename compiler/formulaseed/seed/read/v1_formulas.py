@@ -8,7 +8,7 @@ unknown are left to the checker, which knows the near ones.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from formulaseed.diagnostics.catalogue import seed as catalogue
 from formulaseed.diagnostics.model import Diagnostic, Help, Problems
@@ -18,7 +18,7 @@ from formulaseed.language.types import BOOLEAN, Type
 from formulaseed.seed import surface
 from formulaseed.seed.read.v1_parts import Parts, enclosed, folded
 from formulaseed.seed.surface import Aggregate, AggregateCall, mapped
-from formulaseed.source.text import Span
+from formulaseed.source.text import Span, value_node
 
 EXTRACTIONS = "extractions"
 
@@ -44,7 +44,7 @@ def lower_formulas(
     return parts.used_steps()
 
 
-@dataclass(frozen=True, slots=True)
+@value_node
 class _FormulaReader:
     types: Mapping[str, Type]
     is_complete: bool

@@ -1,0 +1,204 @@
+"""The LALR tables of the formula grammar, and the loop that reads a text by them.
+
+In: a text. Out: what a builder makes of it, or a `SyntaxFault`. Lark makes the tables of the grammar once; they are saved
+beside it (`python -m formulaseed.language.tables`), and made anew in memory where they are not of this grammar.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Callable
+from functools import cache
+from typing import Any, NoReturn
+
+from formulaseed.resources import read_resource, resource_folder
+
+_SAVED = "{}.tables.json"
+_STARTS = {"formula": ("formula", "continuation"), "v1": ("v1",)}
+"""The parsers: one for seeds v2, one for seeds v1, with their start rules."""
+_VALUES = ("NAME", "CONSTANT")
+"""Terminals with texts in common, also with operators that are words: a scanner finds those that its states accept."""
+Builder = Callable[[str, int, int, list[Any]], Any]
+"""Makes the value of a rule, from its name, where it starts and ends, and its parts: texts, and what was built of rules."""
+
+
+class SyntaxFault(Exception):
+    """The text cannot go on at `position`: the terminals `expected` could be there."""
+
+    def __init__(self, position: int, expected: set[str]) -> None:
+        self.position = position
+        self.expected = expected
+
+
+@cache
+def parser(name: str) -> Parser:
+    """Return the parser `formula` or `v1`, made when it is first needed."""
+    grammar = _grammar(name)
+    try:
+        saved = json.loads(read_resource("grammar", _SAVED.format(name)))
+    except (OSError, ValueError):
+        saved = {}
+    return Parser(saved if saved.get("grammar") == grammar else tables(name))
+
+
+class Parser:
+    """Reads texts by the tables of a grammar."""
+
+    def __init__(self, saved: dict[str, Any]) -> None:
+        self._starts, self._ends = saved["starts"], saved["ends"]
+        self._rows: list[dict[str, int]] = saved["states"]
+        self._rules = saved["rules"]
+        self._ignored = re.compile(f"(?:{saved['ignored']})*+")
+        values = [tuple(name in row for name in _VALUES) for row in self._rows]
+        scanners: dict[tuple[bool, ...], re.Pattern[str]] = {}
+        for accepted in set(values):
+            names = {name for row, found in zip(self._rows, values, strict=True) if found == accepted for name in row}
+            terminals = [f"(?P<{name}>{pattern})" for name, pattern in saved["terminals"].items() if name in names]
+            scanners[accepted] = re.compile(rf"{self._ignored.pattern}(?:{'|'.join(terminals)}|\Z)")
+        self._scanners = [scanners[found] for found in values]
+
+    def read(self, text: str, start: str, build: Builder) -> tuple[Any, int]:
+        """Return what is built of the text, and how deep its rules are nested. Raises `SyntaxFault`."""
+        rows, rules, scanners = self._rows, self._rules, self._scanners
+        last = self._ends[start]
+        position, states = 0, [self._starts[start]]
+        values: list[Any] = []
+        starts: list[int] = []
+        ends: list[int] = []
+        depths: list[int] = []
+        while True:
+            match = scanners[states[-1]].match(text, position)
+            if match is None:
+                self._refuse(text, position, states, None)
+            terminal = match.lastgroup or "$END"
+            while (action := rows[states[-1]].get(terminal)) is not None and action < 0:
+                origin, size, rule, parts = rules[action]
+                if rule:
+                    inside = values[-size:]
+                    children: list[Any] = []
+                    for place in parts:
+                        if place is None:
+                            children.append(None)
+                        elif place < 0:  # the parts of a repetition are those of the rule
+                            children += inside[place]
+                        else:
+                            children.append(inside[place])
+                    depth = max(depths[-size:])
+                    if rule == "*":
+                        value: Any = children
+                    else:
+                        value, depth = build(rule, starts[-size], ends[-1], children), depth + 1
+                    ends[-size:] = ends[-1:]
+                    values[-size:] = (value,)
+                    depths[-size:] = (depth,)
+                    del starts[len(starts) - size + 1 :], states[-size:]
+                else:
+                    states.pop()
+                state = rows[states[-1]][origin]
+                states.append(state)
+                if state == last and terminal == "$END":
+                    return values[0], depths[0]
+            if action is None:
+                self._refuse(text, position, states, terminal)
+            position = match.end()
+            states.append(action)
+            group = match.lastindex or 0
+            values.append(match[group])
+            starts.append(match.start(group))
+            ends.append(position)
+            depths.append(0)
+
+    def _refuse(self, text: str, position: int, states: list[int], terminal: str | None) -> NoReturn:
+        found = self._ignored.match(text, position)
+        position = found.end() if found else position
+        row = self._rows[states[-1]]
+        if terminal is None and not any(scanner.match(text, position) for scanner in set(self._scanners)):
+            raise SyntaxFault(position, {name for name in row if name.isupper() and name != "$END"})
+        raise SyntaxFault(position, {name for name in row if name.isupper() and self._accepts(list(states), name)})
+
+    def _accepts(self, states: list[int], terminal: str) -> bool:
+        """Whether the terminal can be next, after the rules that it ends."""
+        while (action := self._rows[states[-1]].get(terminal)) is not None and action < 0:
+            origin, size, _, _ = self._rules[action]
+            del states[-size:]
+            states.append(self._rows[states[-1]][origin])
+            if terminal == "$END" and states[-1] in self._ends.values():
+                return True
+        return action is not None
+
+
+def _grammar(name: str) -> str:
+    grammar = read_resource("grammar", "formula.lark")
+    return grammar if name == "v1" else grammar.partition("// --- loops")[0]
+
+
+def tables(name: str) -> dict[str, Any]:
+    """Make the tables of a parser, as JSON values.
+
+    An action of 0 or more is the next state, any other a rule counted from the last. A rule is what it makes, of how many
+    symbols, what builds it (nothing: it is what its only part is; `*`: a repetition), and which of its symbols are parts.
+    """
+    from lark import Lark
+
+    grammar = _grammar(name)
+    lark: Any = Lark(grammar, parser="lalr", start=list(_STARTS[name]), maybe_placeholders=True)
+    table, lexer = lark.parser.parser._parse_table, lark.parser.lexer.root_lexer
+    rows = {state: sorted(row.items(), key=lambda item: item[0]) for state, row in table.states.items()}
+    order = [table.start_states[start] for start in _STARTS[name]]
+    for state in order:  # numbers that do not depend on the order of Lark's sets
+        reached = dict.fromkeys(argument for _, (action, argument) in rows[state] if action.name == "Shift")
+        order += [following for following in reached if following not in order]
+    states = {state: number for number, state in enumerate(order)}
+    rules = {rule: number - len(lark.rules) for number, rule in enumerate(lark.rules)}
+    return {
+        "grammar": grammar,
+        "starts": {start: states[state] for start, state in sorted(table.start_states.items())},
+        "ends": {start: states[state] for start, state in sorted(table.end_states.items())},
+        "terminals": {t.name: t.pattern.to_regexp() for t in lexer.terminals if t.name not in lexer.ignore_types},
+        "ignored": "|".join(t.pattern.to_regexp() for t in lexer.terminals if t.name in lexer.ignore_types),
+        "rules": [_rule(rule) for rule in lark.rules],
+        "states": [
+            {
+                symbol: rules[argument] if action.name == "Reduce" else states[argument]
+                for symbol, (action, argument) in rows[state]
+            }
+            for state in order
+        ],
+    }
+
+
+def _rule(rule: Any) -> list[Any]:
+    size, options = len(rule.expansion), rule.options
+    parts: list[int | None] = []
+    symbols = iter(enumerate(rule.expansion))
+    for is_empty in options.empty_indices or [False] * size:
+        if is_empty:
+            parts.append(None)
+            continue
+        place, symbol = next(symbols)
+        if not symbol.is_term and symbol.name.startswith("_"):
+            parts.append(place - size)
+        elif options.keep_all_tokens or not (symbol.is_term and symbol.filter_out):
+            parts.append(place)
+    name = "*" if rule.origin.name.startswith("_") else rule.alias or options.template_source or rule.origin.name
+    is_itself = options.expand1 and not rule.alias and parts == [0] and size == 1
+    return [rule.origin.name, size, None if is_itself else name, parts]
+
+
+def save(*, is_check: bool) -> int:
+    """Save the tables beside the grammar, or check that they are there; return an exit status."""
+    outdated = 0
+    for name in _STARTS:
+        path = resource_folder("grammar") / _SAVED.format(name)
+        text = json.dumps(tables(name), separators=(",", ":")) + "\n"
+        if not path.is_file() or path.read_text(encoding="utf-8") != text:
+            outdated = 1
+            if not is_check:
+                path.write_text(text, encoding="utf-8")
+    return outdated if is_check else 0
+
+
+if __name__ == "__main__":
+    sys.exit(save(is_check="--check" in sys.argv))

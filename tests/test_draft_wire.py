@@ -299,5 +299,5 @@ def test_whatever_the_answers_say_it_ends_in_a_seed_or_in_diagnostics(made: dict
         if not checked.errors:
             compile_seed(json.loads(checked.text))
     notes = tuple(made["seed"]["assumptions"])
-    text = report(DraftResult(G1A, made["graph"], second, (), notes, notes), [], read_prices())
+    text = report(DraftResult(G1A, made["graph"], second, (), notes, notes), {}, read_prices())
     assert text.splitlines()[0].startswith("# Draft of")

@@ -19,15 +19,14 @@ from formulaseed.data.results import Extractor, Failures, ResultCounts, ReviewIn
 from formulaseed.diagnostics.model import number_of
 from formulaseed.errors import DataError
 from formulaseed.extract.base import fields_of
-from formulaseed.extract.model.answers import AnswerCache, StoredExtractor, unanswered
+from formulaseed.extract.model.answers import AnswerCache, StoredExtractor, UsageStats
 from formulaseed.extract.model.batch import BatchRun
-from formulaseed.extract.model.estimate import estimate, lines
 from formulaseed.extract.model.live import LiveExtractor
 from formulaseed.extract.model.prompting import PromptSpec
 from formulaseed.extract.model.store import Store, default_path
-from formulaseed.extract.model.usage import UsageStats
+from formulaseed.llm.calls import cost_text, total
 from formulaseed.llm.client import Limits, NotReady, must_be_ready
-from formulaseed.llm.prices import Budget, cost_text, read_prices, total
+from formulaseed.llm.limiter import Budget
 from formulaseed.runtime.running import asked_reviews
 
 
@@ -71,12 +70,14 @@ def ask(job: Job, not_ready: NotReady | None, **given: Any) -> int:
     )
     if not_ready is not None and is_reread:
         with _store(given["store"], read_only=True) as store:
-            if next(unanswered(cache(store), reviews()), None) is not None:
+            if next(cache(store).unanswered(reviews()), None) is not None:
                 raise not_ready
     with _store(given["store"], read_only=given["dry_run"]) as store:
         answers = cache(store)
         if given["dry_run"]:
-            for line in lines(estimate(answers, reviews()), answers, prices):
+            from formulaseed.extract.model.estimate import estimate
+
+            for line in estimate(answers, reviews(), prices):
                 say(line)
             return 0
         limits = Limits(**{field.name: given[field.name] for field in fields(Limits)})
@@ -90,7 +91,7 @@ def ask(job: Job, not_ready: NotReady | None, **given: Any) -> int:
                     transport.ask(reviews)
                     extractor: Extractor = StoredExtractor(answers, transport.asked, transport.failures)
                 else:
-                    total = None if job.quiet or not is_reread else sum(1 for _ in unanswered(answers, reviews()))
+                    total = None if job.quiet or not is_reread else sum(1 for _ in answers.unanswered(reviews()))
                     budget, speed = Budget(prices, given["max_usd"]), _speed(answers.usage, total, shown)
                     extractor = transport = LiveExtractor(answers, limits, budget, speed)
                 job.write(extractor, failures, shown, counted)
@@ -140,6 +141,8 @@ def store() -> None:
 @format_option
 def info(path: str | None, form: str) -> None:
     """Print what is in the store and what it has cost."""
+    from formulaseed.llm.prices import read_prices
+
     prices = read_prices()
     with _store(path, must_exist=True, read_only=True) as answers:
         found = answers.info()

@@ -7,10 +7,12 @@ a transcript, or from the first recorded into the second; all are one function, 
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +20,9 @@ from formulaseed.data.files import read_json, replace_file
 from formulaseed.draft.prompts import MOST_TOKENS
 from formulaseed.draft.wire import load, read_answer
 from formulaseed.errors import DataError, FormulaSeedError
-from formulaseed.llm.calls import EFFORTS, Answer, Call, Effort, UnusableAnswer, Usage
-from formulaseed.llm.client import CallFailed, Client, Limits, ModelCapabilities
-from formulaseed.llm.limiter import InterruptibleLoop
-from formulaseed.llm.prices import Budget
+from formulaseed.llm.calls import EFFORTS, Answer, Call, Effort, ModelCapabilities, UnusableAnswer, Usage
+from formulaseed.llm.client import CallFailed, Client, Limits
+from formulaseed.llm.limiter import Budget, run_interruptibly
 from formulaseed.seed.write.canonical import layout
 
 Json = Any
@@ -51,13 +52,13 @@ class Exchange:
         """Raise `DataError` where the recorded call differs from this one."""
         if dict(self.call.schema) != dict(call.schema):
             raise DataError(f"step {name} is not the recorded one: its schema differs; {_OTHER_VERSION}")
-        pairs = (
+        for what, recorded, now, why in (
             ("instructions", self.call.system, call.system, _OTHER_VERSION),
             ("user message", self.call.user, call.user, "the task text or an earlier answer has changed since"),
-        )
-        for what, recorded, now, why in pairs:
+        ):
             if recorded != now:
-                line = _first_difference(recorded, now)
+                lines = zip_longest(recorded.split("\n"), now.split("\n"))
+                line = next(number for number, (a, b) in enumerate(lines, 1) if a != b)
                 raise DataError(f"step {name} is not the recorded one: its {what} differs from line {line} on; {why}")
 
     def to_json(self) -> dict[str, Json]:
@@ -116,11 +117,6 @@ def _effort(value: Json) -> Effort | None:
     return value  # type: ignore[no-any-return]
 
 
-def _first_difference(recorded: str, now: str) -> int:
-    lines = zip(recorded.split("\n"), now.split("\n"), strict=False)
-    return next((n for n, (a, b) in enumerate(lines, 1) if a != b), min(recorded.count("\n"), now.count("\n")) + 2)
-
-
 @dataclass(frozen=True, slots=True)
 class Transcript:
     """A transcript's folder."""
@@ -143,8 +139,8 @@ class Transcript:
 
     def begin(self, settings: Settings) -> None:
         """Write the settings of the session."""
-        note = {"note": settings.note} if settings.note else {}
-        self.write(_SESSION, {**note, **{name: getattr(settings, name) for name in ("model", "effort", "max_repairs")}})
+        given = {name: getattr(settings, name) for name in ("note", "model", "effort", "max_repairs")}
+        self.write(_SESSION, {name: value for name, value in given.items() if name != "note" or value})
 
     def exchange(self, name: str) -> Exchange | None:
         """Return the call of this name with its answer, if there is one."""
@@ -186,28 +182,26 @@ Ask = Callable[[str, Call], Exchange]
 """Returns the call of this name with its answer. Names are in the order of the calls. Raises `FormulaSeedError`."""
 
 
-@dataclass
 class LiveTransport:
     """Asks a model. `notify` is called with notices."""
 
-    budget: Budget
-    notify: Callable[[str], None]
-
-    def __post_init__(self) -> None:
-        self._loop = InterruptibleLoop()
+    def __init__(self, budget: Budget, notify: Callable[[str], None]) -> None:
+        self._budget = budget
+        self._notify = notify
+        self._runner = asyncio.Runner()
         self._client: Client | None = None
         self._able: ModelCapabilities | None = None
 
     def ask(self, name: str, call: Call) -> Exchange:
-        return self._loop.run(self._ask(name, call))
+        return run_interruptibly(self._runner, self._ask(name, call))
 
     def close(self) -> None:
         if self._client is not None:
-            self._loop.run(self._client.aclose())
-        self._loop.close()
+            run_interruptibly(self._runner, self._client.aclose())
+        self._runner.close()
 
     async def _ask(self, name: str, call: Call) -> Exchange:
-        client = self._client = self._client or Client(LIMITS, self.budget.attempted)
+        client = self._client = self._client or Client(LIMITS, self._budget.attempted)
         able = self._able = self._able or await client.capabilities(call.model)
         known = call if able.effort else replace(call, effort=None)
         if able.structured:
@@ -216,34 +210,27 @@ class LiveTransport:
             except CallFailed as error:
                 if error.status != 400 or not any(word in str(error) for word in _TOO_LARGE):
                     raise
-                self.notify(f"{name}: {error}; asked again with the schema in the prompt")
+                self._notify(f"{name}: {error}; asked again with the schema in the prompt")
                 self._able = replace(able, structured=False)
-        return Exchange(call, await self._paid(client, with_schema_in_prompt(known)))
+        # the answer is validated here in any case
+        schema = json.dumps(dict(call.schema), ensure_ascii=False)
+        words = f"\nAnswer with one JSON object of this schema and nothing else:\n\n{schema}\n"
+        answer = await self._paid(client, replace(known, system=call.system + words, schema={}))
+        text = answer.text.strip()
+        text = text.split("\n", 1)[-1].removesuffix("```").strip() if text.startswith("```") else text
+        return Exchange(call, replace(answer, text=text))
 
     async def _paid(self, client: Client, call: Call) -> Answer:
-        if not await self.budget.reserve(call):
-            prefix = "nothing more is asked: " if self.budget.has_price(call) else ""
-            raise FormulaSeedError(prefix + self.budget.refusal(call))
+        if not await self._budget.reserve(call):
+            prefix = "nothing more is asked: " if self._budget.has_price(call) else ""
+            raise FormulaSeedError(prefix + self._budget.refusal(call))
         try:
             async with client.turn(call):
                 answer, attempt = await client.ask(call)
-            self.budget.attempted(attempt)
+            self._budget.attempted(attempt)
         finally:
-            self.budget.settle(call)
-        return answer if call.schema else replace(answer, text=_unfenced(answer.text))
-
-
-def with_schema_in_prompt(call: Call) -> Call:
-    """Return the call for a model without structured output; its answer is validated here in any case."""
-    schema = json.dumps(dict(call.schema), ensure_ascii=False)
-    words = f"\nAnswer with one JSON object of this schema and nothing else:\n\n{schema}\n"
-    return replace(call, system=call.system + words, schema={})
-
-
-def _unfenced(text: str) -> str:
-    """The text without a Markdown fence around it."""
-    text = text.strip()
-    return text.split("\n", 1)[-1].removesuffix("```").strip() if text.startswith("```") else text
+            self._budget.settle(call)
+        return answer
 
 
 def replaying(transcript: Transcript) -> Ask:

@@ -12,11 +12,11 @@ import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from formulaseed.errors import FormulaSeedError, UnreadableError
-from formulaseed.llm.calls import Answer, Attempt, Call, answer_of, params
+from formulaseed.llm.calls import Answer, Attempt, Call, ModelCapabilities, answer_of, params
 from formulaseed.llm.limiter import AdaptiveLimiter, RateLimiter
 from formulaseed.source.text import one_line
 
@@ -29,15 +29,6 @@ _BYTES_A_TOKEN = 4
 _SECONDS_FOR_A_COURTESY = 20.0
 _MOST_TOKENS_AT_ONCE = 20_000
 """The SDK refuses to wait for more than 21,333 in one piece."""
-
-
-@dataclass(frozen=True, slots=True)
-class ModelCapabilities:
-    """What a model supports; by default what current models do."""
-
-    effort: bool = True
-    thinking_off: bool = False
-    structured: bool = True
 
 
 class CallFailed(FormulaSeedError):
@@ -68,13 +59,13 @@ class Limits:
     deadline: float = 300.0
 
 
+@dataclass
 class _CallState:
     """A call in flight, for the middleware."""
 
-    def __init__(self, call: Call) -> None:
-        self.call = call
-        self.statuses: list[str] = []
-        self.answered_ms: int | None = None
+    call: Call
+    statuses: list[str] = field(default_factory=list)
+    answered_ms: int | None = None
 
 
 _CURRENT: ContextVar[_CallState] = ContextVar("_CURRENT")
@@ -143,13 +134,11 @@ class Client:
         """Return what the model supports; a server that does not answer soon is assumed to have a current model."""
         try:
             async with asyncio.timeout(min(_SECONDS_FOR_A_COURTESY, self.limits.deadline)):
-                found = (await self.sdk.with_options(max_retries=2).models.retrieve(model)).capabilities
-            if found is None:
-                return ModelCapabilities()
+                found: Any = (await self.sdk.with_options(max_retries=2).models.retrieve(model)).capabilities
             return ModelCapabilities(
                 found.effort.supported, found.thinking.types.disabled.supported, found.structured_outputs.supported
             )
-        except Exception:  # the endpoint is optional: whatever is wrong, the calls themselves will report
+        except Exception:  # the endpoint and its data are optional: whatever is wrong, the calls themselves will report
             return ModelCapabilities()
 
     async def aclose(self) -> None:
@@ -178,17 +167,15 @@ class Client:
         if status == "200":
             state.answered_ms = _ms_since(start)
             self.limiter.recover()
-            return response
-        if status in _PUSHED_BACK:
-            self.limiter.slow()
-        request_id = response.headers.get("request-id") or ""
-        self._attempted(state, status, _ms_since(start), request_id=request_id)
+        else:
+            if status in _PUSHED_BACK:
+                self.limiter.slow()
+            self._attempted(state, status, _ms_since(start), response.headers.get("request-id") or "")
         return response
 
     async def _take(self, call: Call) -> None:
         await self._requests.take(1)
-        if self._tokens.is_limited:
-            await self._tokens.take(call.bytes / _BYTES_A_TOKEN)
+        await self._tokens.take(call.bytes / _BYTES_A_TOKEN)
 
     def _account(self, state: _CallState) -> None:
         """Close the attempt whose answer could not be read or parsed."""
@@ -212,16 +199,16 @@ def connect(limits: Limits, *middleware: Any) -> AsyncAnthropic:
     except ImportError:
         message = "the package `anthropic` is not installed; run `pip install 'formulaseed[llm]'`"
         raise CallFailed(message, is_final=True) from None
+    missing = "the Anthropic client finds no credentials"
     try:
         sdk = anthropic.AsyncAnthropic(max_retries=limits.retries, timeout=limits.timeout, middleware=list(middleware))
     except anthropic.CredentialsError as error:
-        message = f"the Anthropic client finds no credentials: {_line(error).rstrip('.')}; set `ANTHROPIC_API_KEY`"
+        message = f"{missing}: {_line(error).rstrip('.')}; set `ANTHROPIC_API_KEY`"
         raise CallFailed(message, is_final=True) from None
     except Exception as error:
         raise CallFailed(f"the Anthropic client cannot start: {_line(error)}", is_final=True) from None
     if sdk.credentials is None and not {"authorization", "x-api-key"} & {name.lower() for name in sdk.default_headers}:
-        message = "the Anthropic client finds no credentials; set `ANTHROPIC_API_KEY`"
-        raise CallFailed(message, is_final=True)
+        raise CallFailed(f"{missing}; set `ANTHROPIC_API_KEY`", is_final=True)
     return sdk
 
 
@@ -241,8 +228,8 @@ def failure_of(error: Exception, attempts: int = 0) -> CallFailed:
     after = f" after {attempts} attempts" if attempts > 1 else ""
     if isinstance(error, anthropic.APIStatusError):
         status = error.status_code
-        said = error.api_message or _line(error)
-        return CallFailed(f"the API answered {status}{after}: {_short(said)}", status=status, is_final=status in _FINAL)
+        said = _line(error.api_message or error)
+        return CallFailed(f"the API answered {status}{after}: {said}", status=status, is_final=status in _FINAL)
     if isinstance(error, anthropic.APITimeoutError):
         return CallFailed(f"no answer in time{after}")
     if isinstance(error, anthropic.APIConnectionError):
@@ -254,12 +241,8 @@ def failure_of(error: Exception, attempts: int = 0) -> CallFailed:
     return CallFailed(f"the Anthropic client failed: {_line(error)}", is_final=isinstance(error, TypeError))
 
 
-def _line(error: BaseException) -> str:
-    return _short(str(error) or type(error).__name__)
-
-
-def _short(text: str) -> str:
-    text = one_line(text)
+def _line(error: BaseException | str) -> str:
+    text = one_line(str(error) or type(error).__name__)
     return text if len(text) <= 300 else text[:299] + "…"
 
 
@@ -333,16 +316,14 @@ async def _sent_once(request: Any, call_next: Any) -> Any:
 
 
 def _result(entry: Any) -> BatchResult:
-    key, result = entry.custom_id, entry.result
-    if result.type == "succeeded":
+    key, result, status = entry.custom_id, entry.result, entry.result.type
+    if status == "succeeded":
         try:
-            return BatchResult(key, result.type, answer_of(result.message.to_dict()))
+            return BatchResult(key, status, answer_of(result.message.to_dict()))
         except ValueError as error:
-            return BatchResult(key, result.type, reason=str(error), may_help=True)
-    if result.type == "errored":
+            return BatchResult(key, status, None, str(error), may_help=True)
+    if status == "errored":
         said = result.error.error
         reason = f"the API could not answer: {said.message}"
-        return BatchResult(key, result.type, reason=reason, may_help=said.type not in _HOPELESS)
-    return BatchResult(
-        key, result.type, reason=f"its call in a batch was {result.type}", may_help=result.type == "expired"
-    )
+        return BatchResult(key, status, None, reason, may_help=said.type not in _HOPELESS)
+    return BatchResult(key, status, None, f"its call in a batch was {status}", may_help=status == "expired")

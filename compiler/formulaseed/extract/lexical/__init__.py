@@ -14,13 +14,26 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from types import MappingProxyType
 
-from formulaseed.data.results import FieldValue
+from formulaseed.data.results import Extraction, FieldValue, ReviewInput
 from formulaseed.diagnostics.model import number_of
 from formulaseed.errors import DataError
-from formulaseed.extract.fields import Field
-from formulaseed.extract.lexical.cues import KINDS, QUOTED, SPEAKS, TASK_WORDS, Cue, Option, Score, cues_of, scores_of
+from formulaseed.extract.base import Field, SyncExtractor
+from formulaseed.extract.lexical.cues import (
+    KINDS,
+    QUOTED,
+    SPEAKS,
+    TASK_WORDS,
+    Cue,
+    Option,
+    Score,
+    content,
+    cues_of,
+    scores_of,
+    sentences,
+    stems,
+    word_set,
+)  # fmt: skip
 from formulaseed.extract.lexical.quantities import name_in, number_in
-from formulaseed.extract.lexical.text import content, sentences, stems, word_set
 
 _NOTHING = word_set("none no na null unknown unclear unspecified nothing unmentioned not_mentioned not_stated")
 _OPENINGS = ("no ", "not ", "nothing ", "none ", "unknown", "unclear", "unspecified")
@@ -29,8 +42,10 @@ _BLAME = frozenset(content("bad negative poor rude unhappy dissatisfied displeas
 _NO_FACTS: Mapping[str, object] = MappingProxyType({})
 
 
-class LexicalExtractor:
+class LexicalExtractor(SyncExtractor):
     """Extracts the given fields by the given kinds of cues. It counts the reviews, and those that it spoke for."""
+
+    name = "lexical"
 
     def __init__(self, fields: Sequence[Field], kinds: Collection[str] = KINDS) -> None:
         self._fields = tuple(fields)
@@ -45,7 +60,13 @@ class LexicalExtractor:
                     self._cues.setdefault(cue.stems[0], []).append(cue)
         self.reviews = self.spoken_for = 0
 
-    def extract(self, text: str, facts: Mapping[str, object] = _NO_FACTS) -> dict[str, FieldValue]:
+    def extract(self, review: ReviewInput) -> Extraction:
+        try:
+            return Extraction(review.review_id, self.values(review.text, review.facts))
+        except DataError as error:
+            return Extraction(review.review_id, None, str(error))
+
+    def values(self, text: str, facts: Mapping[str, object] = _NO_FACTS) -> dict[str, FieldValue]:
         """Every field with a legal value. Raises `DataError` for a field that nothing speaks for."""
         spoken = self.spoken(text, facts)
         self.reviews += 1

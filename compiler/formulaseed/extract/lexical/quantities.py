@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 
-from formulaseed.extract.fields import Field
-from formulaseed.extract.lexical.cues import QUOTED, TASK_WORDS
-from formulaseed.extract.lexical.text import CHARACTERS, NEGATORS, content, stem, stems
+from formulaseed.extract.base import Field
+from formulaseed.extract.lexical.cues import CHARACTERS, NEGATORS, QUOTED, TASK_WORDS, content, stem, stems
 
 _NEAR = 40
 """So many characters may be between a number and a word of its field."""

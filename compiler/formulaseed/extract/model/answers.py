@@ -1,4 +1,4 @@
-"""The cache of answers: questions, the store and the usage put together, shared by live calls and batches.
+"""The cache of answers: questions, the store and a run's totals put together, shared by live calls and batches.
 
 In: reviews and answers. Out: extractions made of stored answers. Each answer is validated again whenever it is
 taken out of the store, so a store from elsewhere can bring no value that a field does not have.
@@ -6,18 +6,83 @@ taken out of the store, so a store from elsewhere can bring no value that a fiel
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 from formulaseed.data.results import NOT_ASKED, Extraction, ReviewInput
+from formulaseed.diagnostics.model import number_of
 from formulaseed.extract.base import SyncExtractor
-from formulaseed.extract.model.prompting import PromptSpec, Question, majority
+from formulaseed.extract.model.prompting import PromptSpec, Question, Values, exact, majority
 from formulaseed.extract.model.store import Store, StoredAnswer
-from formulaseed.extract.model.usage import UsageStats
-from formulaseed.llm.calls import Answer, Attempt, UnusableAnswer, Usage
+from formulaseed.llm.calls import Answer, Attempt, Call, ModelCapabilities, UnusableAnswer, Usage, cost_text, total
+
+if TYPE_CHECKING:
+    from formulaseed.llm.prices import Prices
 
 MAX_TRIES = 3
 """How often one question is asked where the answers are unusable."""
+
+
+@dataclass
+class UsageStats:
+    """Counts while a run goes on. Costs are US dollars; an unknown one makes the sum unknown."""
+
+    prices: Prices
+    asked: int = 0
+    """Calls that were sent in this run."""
+    attempts: int = 0
+    broken: int = 0
+    """Attempts that ended without an answer and may have been paid for."""
+    stored: int = 0
+    failed: int = 0
+    """Reviews without values."""
+    usage: Usage = Usage()
+    paid: float | None = 0.0
+    saved: float | None = 0.0
+    quotes: int = 0
+    unverified: int = 0
+    compared: int = 0
+    """Reviews with several passes."""
+    agreed: Counter[str] = field(default_factory=Counter)
+    """For each field, in how many of them all passes gave the same value."""
+
+    def add_attempt(self, attempt: Attempt, *, is_batch: bool = False) -> None:
+        self.attempts += 1
+        self.asked += attempt.number == 1 and not is_batch
+        if attempt.usage is not None:
+            self.usage += attempt.usage
+            self.paid = total([self.paid, self.prices.cost(attempt.model, attempt.usage, is_batch=is_batch)])
+        elif not attempt.status.isdecimal() and not is_batch:
+            self.broken += 1
+
+    def add_values(self, passes: Sequence[Values], chosen: Values) -> None:
+        """Count the quotes of a review's values, and the agreement of its passes."""
+        self.compared += len(passes) > 1
+        for name in chosen.fields if len(passes) > 1 else ():
+            self.agreed[name] += len({exact(each.fields[name]) for each in passes}) == 1
+        self.quotes += len(chosen.quotes)
+        self.unverified += sum(not quote.is_verified for quote in chosen.quotes.values())
+
+    def lines(self) -> list[str]:
+        """Return the closing lines, for people."""
+        usage = self.usage
+        paid = f"paid {cost_text(self.paid)} for {number_of(self.asked, 'call')}"
+        paid += f" ({usage.prompt:,} tokens in, {usage.cache_read:,} of them cached, {usage.output:,} out)"
+        saved = f"the store saved {number_of(self.stored, 'call')}, {cost_text(self.saved)}"
+        shares = ", ".join(f"{name} {n / self.compared:.0%}" for name, n in self.agreed.items())
+        found = {
+            f"{paid}; {saved}; {number_of(self.failed, 'review')} failed": True,
+            f"{number_of(self.attempts, 'attempt')} in all": self.attempts > self.asked,
+            f"{number_of(self.broken, 'attempt')} ended without an answer: whether the API charges for that is unknown": (
+                self.broken
+            ),
+            f"{self.quotes - self.unverified:,} of {number_of(self.quotes, 'quote')} found in their reviews": self.quotes,
+            f"all passes agree on: {shares} of {number_of(self.compared, 'review')}": self.compared,
+        }
+        return [line for line, is_shown in found.items() if is_shown]
 
 
 class AnswerCache:
@@ -36,9 +101,7 @@ class AnswerCache:
     def find(self, question: Question) -> StoredAnswer | None:
         """Return the stored answer to a question; None where it has to be asked."""
         stored = self.store.get(question.key)
-        if stored is None:
-            return None
-        if stored.content is None:
+        if stored is None or stored.content is None:
             return stored if self._tries(question.key, stored) >= MAX_TRIES else None
         try:
             self.spec.values(stored.content, "")
@@ -47,17 +110,18 @@ class AnswerCache:
             return None
         return stored
 
-    def tries(self, key: str) -> int:
-        """Return how often a question without a usable answer was asked."""
-        stored = self.store.get(key)
-        return self._tries(key, stored) if stored is not None else 0
+    def call(self, question: Question, able: ModelCapabilities) -> Call:
+        """Return the question as a call, with more room after each answer that was unusable."""
+        return self.spec.call(question, able, times=self._tries(question.key, self.store.get(question.key)) + 1)
 
-    def _tries(self, key: str, stored: StoredAnswer) -> int:
-        return 0 if self._retry_errors and key not in self._retried else stored.tries
+    def _tries(self, key: str, stored: StoredAnswer | None) -> int:
+        return 0 if stored is None or (self._retry_errors and key not in self._retried) else stored.tries
 
     def count_stored(self, stored: StoredAnswer) -> None:
         """Count an answer that did not have to be asked for."""
-        self.usage.add_stored(self.spec.model, stored.usage, is_batch=stored.is_batch)
+        self.usage.stored += 1
+        cost = self.usage.prices.cost(self.spec.model, stored.usage, is_batch=stored.is_batch)
+        self.usage.saved = total([self.usage.saved, cost])
 
     def keep(self, key: str, answer: Answer, attempt: Attempt) -> StoredAnswer:
         """Store an answer and its attempt in one transaction."""
@@ -67,14 +131,13 @@ class AnswerCache:
 
     def read(self, key: str, answer: Answer, *, is_batch: bool = False) -> StoredAnswer:
         """Store an answer's content, or why it is unusable. A refusal is not asked about again."""
-        tries = self.tries(key) + 1
+        tries = self._tries(key, self.store.get(key)) + 1
         try:
             stored = StoredAnswer(self.spec.read(answer), "", answer.usage, is_batch, tries)
         except UnusableAnswer as error:
             tries = MAX_TRIES if answer.stop_reason == "refusal" else tries
             stored = StoredAnswer(None, str(error), answer.usage, is_batch, tries)
-            if self._retry_errors:
-                self._retried.add(key)
+            self._retried.add(key)
         self.store.put(key, self.spec.model, stored)
         return stored
 
@@ -96,6 +159,19 @@ class AnswerCache:
         self.usage.add_values(values, chosen)
         return Extraction(review.review_id, chosen.fields, quotes=chosen.quotes)
 
+    def unanswered(
+        self, restaurants: Iterable[Sequence[ReviewInput]], again: Collection[str] = ()
+    ) -> Iterator[Question]:
+        """Yield the questions that the store has no answer to, or whose keys are in `again`.
+
+        In the order of the reviews; the same text twice is the same question twice.
+        """
+        for reviews in restaurants:
+            for review in reviews:
+                for question in self.spec.questions(review):
+                    if question.key in again or self.find(question) is None:
+                        yield question
+
 
 class StoredExtractor(SyncExtractor):
     """Extracts from the store alone. `failures` has the reason for each question without an answer, by its key.
@@ -104,10 +180,7 @@ class StoredExtractor(SyncExtractor):
     """
 
     def __init__(
-        self,
-        answers: AnswerCache,
-        asked: Collection[str] = (),
-        failures: Mapping[str, str] = MappingProxyType({}),
+        self, answers: AnswerCache, asked: Collection[str] = (), failures: Mapping[str, str] = MappingProxyType({})
     ) -> None:
         self.name = answers.spec.extractor
         self.prompt_sha256 = answers.spec.prompt_sha256
@@ -115,10 +188,7 @@ class StoredExtractor(SyncExtractor):
         self._asked = asked
         self._failures = failures
 
-    def extract(self, reviews: Sequence[ReviewInput]) -> list[Extraction]:
-        return [self._one(review) for review in reviews]
-
-    def _one(self, review: ReviewInput) -> Extraction:
+    def extract(self, review: ReviewInput) -> Extraction:
         passes = []
         for question in self._answers.spec.questions(review):
             stored = self._answers.find(question)
@@ -127,17 +197,3 @@ class StoredExtractor(SyncExtractor):
             reason = self._failures.get(question.key, NOT_ASKED)
             passes.append(stored or StoredAnswer(None, reason, Usage()))
         return self._answers.extraction(review, passes)
-
-
-def unanswered(
-    answers: AnswerCache, restaurants: Iterable[Sequence[ReviewInput]], again: Collection[str] = ()
-) -> Iterator[Question]:
-    """Yield the questions that the store has no answer to, or whose keys are in `again`.
-
-    In the order of the reviews; the same text twice is the same question twice.
-    """
-    for reviews in restaurants:
-        for review in reviews:
-            for question in answers.spec.questions(review):
-                if question.key in again or answers.find(question) is None:
-                    yield question

@@ -13,10 +13,10 @@ import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
 from formulaseed.data.results import ReviewInput
-from formulaseed.extract.model.answers import MAX_TRIES, AnswerCache, unanswered
-from formulaseed.llm.calls import Attempt, Call, params
-from formulaseed.llm.client import BatchClient, BatchResult, CallFailed, Limits, ModelCapabilities
-from formulaseed.llm.limiter import InterruptibleLoop
+from formulaseed.extract.model.answers import MAX_TRIES, AnswerCache
+from formulaseed.llm.calls import Attempt, Call, ModelCapabilities, params
+from formulaseed.llm.client import BatchClient, BatchResult, CallFailed, Limits
+from formulaseed.llm.limiter import run_interruptibly
 
 ROUNDS = 3
 """How often a question is sent where it expires, or ends in an error or an unusable answer."""
@@ -39,16 +39,12 @@ class BatchRun:
         most_usd: float | None = None,
         poll: float = 30.0,
         notify: Callable[[str], None] = lambda _: None,
-        most_requests: int = MOST_REQUESTS,
-        most_bytes: int = MOST_BYTES,
     ) -> None:
         self._answers = answers
         self._limits = limits
         self._most_usd = most_usd
         self._poll = poll
         self._notify = notify
-        self._most_requests = most_requests
-        self._most_bytes = most_bytes
         self._bound = 0.0
         self._again: set[str] = set()
         self.asked: set[str] = set()
@@ -61,8 +57,8 @@ class BatchRun:
 
     def ask(self, source: Source) -> None:
         """Have every question answered, as far as possible. Raises `FormulaSeedError` where the API cannot be used."""
-        with InterruptibleLoop() as loop:
-            loop.run(self._ask(source))
+        with asyncio.Runner() as runner:
+            run_interruptibly(runner, self._ask(source))
 
     async def _ask(self, source: Source) -> None:
         for _ in range(ROUNDS):
@@ -92,18 +88,13 @@ class BatchRun:
         """Yield a call for every question that has to be sent, each once."""
         self._bound = self._answers.usage.paid or 0.0
         seen: set[str] = set()
-        for question in unanswered(self._answers, source(), again):
+        for question in self._answers.unanswered(source(), again):
             key = question.key
-            given_up = key in self.failures and key not in again
-            if key in seen or given_up:
+            is_given_up = key in self.failures and key not in again
+            if key in seen or is_given_up:
                 continue
             seen.add(key)
-            call = self._answers.spec.call(
-                question,
-                effort=self._capabilities.effort,
-                thinking_off=self._capabilities.thinking_off,
-                times=self._answers.tries(key) + 1,
-            )
+            call = self._answers.call(question, self._capabilities)
             if self._answers.store.is_batched(key):  # in a batch already, whose cost counts
                 self._bound += self._answers.usage.prices.at_most(call, is_batch=True) or 0.0
             elif self._fits(call):
@@ -124,7 +115,7 @@ class BatchRun:
         size = 0
         for call in missing:
             length = len(json.dumps(params(call), ensure_ascii=False).encode()) + 100
-            if calls and (len(calls) >= self._most_requests or size + length > self._most_bytes):
+            if calls and (len(calls) >= MOST_REQUESTS or size + length > MOST_BYTES):
                 yield calls
                 calls, size = [], 0
             calls.append(call)

@@ -16,10 +16,9 @@ from formulaseed.errors import FormulaSeedError
 from formulaseed.extract.model.answers import MAX_TRIES, AnswerCache
 from formulaseed.extract.model.prompting import Question
 from formulaseed.extract.model.store import StoredAnswer
-from formulaseed.llm.calls import Attempt, Usage
-from formulaseed.llm.client import CallFailed, Client, Limits, ModelCapabilities
-from formulaseed.llm.limiter import InterruptibleLoop
-from formulaseed.llm.prices import Budget
+from formulaseed.llm.calls import Attempt, ModelCapabilities, Usage
+from formulaseed.llm.client import CallFailed, Client, Limits
+from formulaseed.llm.limiter import Budget, run_interruptibly
 
 REFUSED_AT_FIRST, REFUSED_IN_A_ROW = 5, 50
 """The run stops after so many consecutive calls that the API rejects with the same message, before and after the first answer."""
@@ -46,8 +45,8 @@ class LiveExtractor:
         self._on_answer = on_answer
         self._client: Client | None = None
         self._capabilities = ModelCapabilities()
-        self._first = asyncio.Lock()
-        self._is_warm = False
+        self._is_first = True
+        self._is_warm = asyncio.Event()
         self._asking: dict[str, asyncio.Task[StoredAnswer]] = {}
         self._waiting = 0
         self._done = asyncio.Event()
@@ -57,28 +56,28 @@ class LiveExtractor:
         """Why nothing more is asked; empty while the run goes on."""
 
     def extract_all(self, restaurants: Iterable[Sequence[ReviewInput]]) -> Iterator[list[Extraction]]:
-        with InterruptibleLoop() as loop:
+        with asyncio.Runner() as runner:
             window: deque[tuple[int, asyncio.Task[list[Extraction]]]] = deque()
             held = 0
             try:
                 for reviews in restaurants:
-                    task = loop.start(self._restaurant(reviews))
+                    task = runner.get_loop().create_task(self._restaurant(reviews))
                     task.add_done_callback(lambda _: self._done.set())
                     size = max(1, len(reviews))  # restaurants without reviews must not accumulate either
                     window.append((size, task))
                     self._waiting += len(reviews)
                     held += size
                     while window and (window[0][1].done() or self._is_full(held)):
-                        loop.run(self._progress(window[0][1], held))
+                        run_interruptibly(runner, self._progress(window[0][1], held))
                         if window[0][1].done():
                             size, task = window.popleft()
                             held -= size
                             yield task.result()
                 while window:
-                    loop.run(self._progress(window[0][1]))
+                    run_interruptibly(runner, self._progress(window[0][1]))
                     yield window.popleft()[1].result()
             finally:
-                loop.run(self._close([task for _, task in window]))
+                run_interruptibly(runner, self._close([task for _, task in window]))
 
     def _is_full(self, held: int) -> bool:
         most = self._limits.concurrency
@@ -102,12 +101,11 @@ class LiveExtractor:
             await self._client.aclose()
 
     async def _restaurant(self, reviews: Sequence[ReviewInput]) -> list[Extraction]:
-        return list(await asyncio.gather(*map(self._review, reviews)))
+        return await asyncio.gather(*map(self._review, reviews))
 
     async def _review(self, review: ReviewInput) -> Extraction:
         try:
-            answers = [self._answered(question) for question in self._answers.spec.questions(review)]
-            passes = [await answers[0]] if len(answers) == 1 else await asyncio.gather(*answers)
+            passes = await asyncio.gather(*map(self._answered, self._answers.spec.questions(review)))
             return self._answers.extraction(review, passes)
         except FormulaSeedError as error:
             self._broken = self._broken or error
@@ -132,36 +130,29 @@ class LiveExtractor:
         return asyncio.shield(task)
 
     async def _asked(self, question: Question) -> StoredAnswer:
-        """Ask, again where the answer is unusable; a call without an answer fails the review."""
+        """Ask; a call without an answer fails the review.
+
+        The API caches the prompt only once the first answer has begun: until then one call goes alone.
+        """
+        is_first, self._is_first = self._is_first, False
         try:
-            stored = await self._asked_first(question)
+            if not is_first:
+                await self._is_warm.wait()
+            stored = await self._asked_until_usable(question)
         except CallFailed as error:
             if error.is_final or self._streak.is_hopeless(question, error):
                 self.stopped = self.stopped or str(error)
             stored = StoredAnswer(None, str(error), Usage())
+        finally:
+            self._is_warm.set()
         self._on_answer()
         return stored
 
-    async def _asked_first(self, question: Question) -> StoredAnswer:
-        """The API caches the prompt only once the first answer has begun: until then one call goes alone."""
-        if not self._is_warm:
-            async with self._first:
-                if not self._is_warm:
-                    try:
-                        return await self._asked_until_usable(question)
-                    finally:
-                        self._is_warm = True
-        return await self._asked_until_usable(question)
-
     async def _asked_until_usable(self, question: Question) -> StoredAnswer:
         stored: StoredAnswer | None = None
-        tries = self._answers.tries(question.key)
-        while stored is None or (stored.content is None and tries < MAX_TRIES):
+        while stored is None or (stored.content is None and stored.tries < MAX_TRIES):
             client = await self._connected()
-            known = self._capabilities
-            call = self._answers.spec.call(
-                question, effort=known.effort, thinking_off=known.thinking_off, times=tries + 1
-            )
+            call = self._answers.call(question, self._capabilities)
             async with client.turn(call):
                 if self.stopped:
                     return StoredAnswer(None, NOT_ASKED, Usage())
@@ -177,7 +168,6 @@ class LiveExtractor:
                     self._budget.settle(call)
             self._streak.ended()
             stored = self._answers.keep(question.key, answer, attempt)
-            tries = stored.tries
         return stored
 
     async def _connected(self) -> Client:
@@ -201,10 +191,9 @@ class _FailureStreak:
 
     def __init__(self, concurrency: int) -> None:
         self._most = max(FAILED_IN_A_ROW, 2 * concurrency)
-        self._failed = 0
-        self._refused = 0
-        self._message = ""
+        self._failed = self._refused = 0
         self._refused_at_most = REFUSED_AT_FIRST
+        self._message = ""
 
     def ended(self) -> None:
         """Note a call that had an answer."""

@@ -14,7 +14,7 @@ pytest.importorskip("anthropic", reason="the extra `llm` is not installed")
 from asking import MODEL, Kitchen, command, questionnaire, restaurant, restaurants, seed
 from formulaseed.data.results import ReviewInput
 from formulaseed.extract.model.answers import AnswerCache, UsageStats
-from formulaseed.extract.model.batch import BatchRun
+from formulaseed.extract.model.asking import BatchRun
 from formulaseed.extract.model.store import Store
 from formulaseed.llm.client import Limits
 from formulaseed.llm.prices import read_prices
@@ -101,7 +101,7 @@ def run_of(
     kitchen: Kitchen, texts: list[str], monkeypatch: pytest.MonkeyPatch, **limits: int
 ) -> tuple[BatchRun, AnswerCache]:
     for name, most in limits.items():
-        monkeypatch.setattr(f"formulaseed.extract.model.batch.{name}", most)
+        monkeypatch.setattr(f"formulaseed.extract.model.asking.{name}", most)
     for name, value in kitchen.environment().items():
         monkeypatch.setenv(name, value)
     answers = AnswerCache(questionnaire(seed()), Store(kitchen.store), UsageStats(read_prices()))

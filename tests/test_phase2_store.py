@@ -219,7 +219,7 @@ def test_an_imported_answer_that_does_not_fit_never_reaches_a_row(tmp_path: Path
         line = {**exported(tmp_path / "o.sqlite", 1)[0], "key": question.key, "content": content}
         assert store.take(line)
         assert answers.find(question) is None
-        answers.keep(
+        answers.read(
             question.key, Answer('{"mood": "bad"}', "end_turn", USAGE), Attempt(question.key, MODEL, "200", 1, USAGE)
         )
         found = answers.find(question)

@@ -15,13 +15,12 @@ from formulaseed.cli.inputs import prices_for
 from formulaseed.cli.output import INTERRUPTED, Progress, emit_json, finish, format_option, progress, reported, say
 from formulaseed.cli.run import Job, closing_line
 from formulaseed.data.jsonl import parsed, read_lines
-from formulaseed.data.results import Extractor, Failures, ResultCounts, ReviewInput, text_writer, write_line
+from formulaseed.data.results import Failures, ResultCounts, ReviewInput, text_writer, write_line
 from formulaseed.diagnostics.model import number_of
 from formulaseed.errors import DataError
 from formulaseed.extract.base import fields_of
-from formulaseed.extract.model.answers import AnswerCache, StoredExtractor, UsageStats
-from formulaseed.extract.model.batch import BatchRun
-from formulaseed.extract.model.live import LiveExtractor
+from formulaseed.extract.model.answers import AnswerCache, UsageStats, estimate
+from formulaseed.extract.model.asking import BatchRun, LiveExtractor
 from formulaseed.extract.model.prompting import PromptSpec
 from formulaseed.extract.model.store import Store, default_path
 from formulaseed.llm.calls import cost_text, total
@@ -75,8 +74,6 @@ def ask(job: Job, not_ready: NotReady | None, **given: Any) -> int:
     with _store(given["store"], read_only=given["dry_run"]) as store:
         answers = cache(store)
         if given["dry_run"]:
-            from formulaseed.extract.model.estimate import estimate
-
             for line in estimate(answers, reviews(), prices):
                 say(line)
             return 0
@@ -89,12 +86,11 @@ def ask(job: Job, not_ready: NotReady | None, **given: Any) -> int:
                     notify = (lambda text: None) if job.quiet else partial(say, err=True)
                     transport = BatchRun(answers, limits, most_usd=given["max_usd"], poll=given["poll"], notify=notify)
                     transport.ask(reviews)
-                    extractor: Extractor = StoredExtractor(answers, transport.asked, transport.failures)
                 else:
                     total = None if job.quiet or not is_reread else sum(1 for _ in answers.unanswered(reviews()))
                     budget, speed = Budget(prices, given["max_usd"]), _speed(answers.usage, total, shown)
-                    extractor = transport = LiveExtractor(answers, limits, budget, speed)
-                job.write(extractor, failures, shown, counted)
+                    transport = LiveExtractor(answers, limits, budget, speed)
+                job.write(transport, failures, shown, counted)
         except KeyboardInterrupt:
             say("interrupted: the answers so far are stored; run the same command to continue", err=True)
             status = INTERRUPTED

@@ -72,7 +72,7 @@ class Session:
         answers = [conditions, graph, seed]
         rounds: list[str] = []
         rejected: tuple[Json, CheckedDraft] | None = None
-        while not best.is_sound and len(rounds) < self.settings.max_repairs:
+        while any(best.defects) and len(rounds) < self.settings.max_repairs:
             try:
                 answer = self._step(REPAIR, prompt_values(best, self.task, rejected))
             except UnusableAnswer as error:
@@ -116,7 +116,7 @@ class Session:
     def _checked(self, draft: Part) -> CheckedDraft:
         """Check the draft of the last answer, and record its problems."""
         name, found = [*self.calls][-1], check(draft, self.task)
-        self.keep(name, found.problems())
+        self.keep(name, [*found.faults, *(d.to_json() for d in found.analysis.diagnostics)])
         self.notify(f"{name}: {found.defects}")
         return found
 
@@ -169,15 +169,6 @@ class CheckedDraft:
         """Its defects; a draft with fewer of them is better."""
         partial = sum(d.code in PARTIAL for d in self.analysis.diagnostics)
         return Defects(self.errors, partial, len(self.unsourced))
-
-    @property
-    def is_sound(self) -> bool:
-        """Whether there is nothing to fix."""
-        return not any(self.defects)
-
-    def problems(self) -> list[dict[str, Json]]:
-        """Return all of its problems, for the transcript."""
-        return [*self.faults, *(d.to_json() for d in self.analysis.diagnostics)]
 
 
 def check(draft: Part, task: Task) -> CheckedDraft:

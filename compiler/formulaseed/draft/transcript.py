@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import zip_longest
@@ -83,38 +83,39 @@ class Exchange:
 def exchange_of(given: Json) -> Exchange:
     """Return the exchange in the JSON of a file. Raises `DataError` where it is not one."""
     try:
-        call = Call(
-            key=_of(given["step"], str),
-            model=_of(given["model"], str),
-            system=_text(given["system"]),
-            user=_text(given["user"]),
-            schema=_of(given["schema"], dict),
-            max_tokens=_of(given["max_tokens"], int),
-            effort=_effort(given["effort"]),
-        )
-        text = given.get("answer_text")
-        compact = json.dumps(given["answer"], ensure_ascii=False, separators=(",", ":")) if text is None else ""
-        usage = Usage(**{name: _of(given["usage"][name], int) for name in Usage().to_json()})
-        answer = Answer(_text(text) if text is not None else compact, _of(given["stop_reason"], str), usage)
+        names = {
+            "step": str,
+            "model": str,
+            "system": list,
+            "user": list,
+            "schema": dict,
+            "max_tokens": int,
+            "usage": dict,
+        }
+        step, model, system, user, schema, most, usage = _values(given, names)
+        call = Call(step, model, "\n".join(system), "\n".join(user), schema, most, _effort(given))
+        if "answer_text" in given:
+            text = "\n".join(*_values(given, {"answer_text": list}))
+        else:
+            text = json.dumps(given["answer"], ensure_ascii=False, separators=(",", ":"))
+        tokens = Usage(*_values(usage, dict.fromkeys(Usage().to_json(), int)))
+        (stop,) = _values(given, {"stop_reason": str})
+        return Exchange(call, Answer(text, stop, tokens))
     except (KeyError, TypeError, AttributeError, RecursionError) as error:
         raise DataError(f"not a call of a draft: {error}") from None
-    return Exchange(call, answer)
 
 
-def _text(lines: Json) -> str:
-    return "\n".join(_of(line, str) for line in _of(lines, list))
+def _values(given: Json, kinds: Mapping[str, type]) -> list[Any]:
+    for name, kind in kinds.items():
+        if not isinstance(given[name], kind):
+            raise TypeError(f"`{name}` is not of the type {kind.__name__}")
+    return [given[name] for name in kinds]
 
 
-def _of(value: Json, kind: type) -> Any:
-    if not isinstance(value, kind):
-        raise TypeError(f"{value!r} is not of the type {kind.__name__}")
-    return value
-
-
-def _effort(value: Json) -> Effort | None:
-    if value is not None and value not in EFFORTS:
-        raise TypeError(f"{value!r} is not an effort")
-    return value  # type: ignore[no-any-return]
+def _effort(given: Json) -> Effort | None:
+    if given["effort"] not in (None, *EFFORTS):
+        raise TypeError("`effort` is not an effort")
+    return given["effort"]  # type: ignore[no-any-return]
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,8 +133,8 @@ class Transcript:
         path = self.folder / _SESSION
         given = read_json(path)
         try:
-            effort, repairs = _effort(given["effort"]), _of(given["max_repairs"], int)
-            return Settings(_of(given["model"], str), effort, repairs, given.get("note", ""))
+            model, repairs = _values(given, {"model": str, "max_repairs": int})
+            return Settings(model, _effort(given), repairs, given.get("note", ""))
         except (KeyError, TypeError, AttributeError) as error:
             raise DataError(f"not a session of a draft: {error}", str(path)) from None
 

@@ -46,45 +46,30 @@ class Field:
     @property
     def bounds(self) -> str:
         """The bounds in words, such as `from 0 to 240`; empty where there are none."""
-        if self.minimum is not None and self.maximum is not None:
-            return f"from {self.minimum} to {self.maximum}"
-        if self.minimum is not None:
-            return f"{self.minimum} or more"
-        return f"{self.maximum} or less" if self.maximum is not None else ""
+        if self.maximum is None:
+            return f"{self.minimum} or more" if self.minimum is not None else ""
+        return f"{self.maximum} or less" if self.minimum is None else f"from {self.minimum} to {self.maximum}"
 
 
 def fields_of(program: nodes.Program) -> tuple[Field, ...]:
     """Return the seed's fields as extractors use them."""
-    return tuple(
-        Field(
-            each.name,
-            cast(FieldType, "enum" if each.ty.values is not None else each.ty.base.value),
-            each.description,
-            tuple((value.name, value.description) for value in each.values),
-            each.default,
-            each.evidence,
-            each.minimum,
-            each.maximum,
-            each.hint,
-        )
-        for each in program.fields
-    )
+    found = []
+    for each in program.fields:
+        kind = cast(FieldType, "enum" if each.ty.values is not None else each.ty.base.value)
+        values = tuple((value.name, value.description) for value in each.values)
+        bounds = each.minimum, each.maximum
+        found.append(Field(each.name, kind, each.description, values, each.default, each.evidence, *bounds, each.hint))
+    return tuple(found)
 
 
-_KINDS: dict[FieldType, tuple[type, ...]] = {
-    "enum": (str,),
-    "string": (str,),
-    "boolean": (bool,),
-    "integer": (int,),
-    "number": (int, float),
-}
+_KINDS: dict[FieldType, Any] = {"enum": str, "string": str, "boolean": bool, "integer": int, "number": (int, float)}
 
 
 def legal(field: Field, value: Any) -> FieldValue:
     """Return the value as the field holds it: 3.0 is the integer 3. Raises `DataError` for an illegal one."""
     if field.type == "integer" and isinstance(value, float) and value.is_integer():
         value = int(value)
-    if type(value) not in _KINDS[field.type]:
+    if not isinstance(value, _KINDS[field.type]) or isinstance(value, bool) != (field.type == "boolean"):
         raise DataError(f"`{field.name}` must be of type {field.type}, not {_shown(value)}")
     allowed = [name for name, _ in field.values]
     if field.type == "enum" and value not in allowed:

@@ -43,10 +43,7 @@ class AdaptiveLimiter:
             try:
                 await waiter
             except asyncio.CancelledError:
-                if waiter in self._waiting:
-                    self._waiting.remove(waiter)
-                else:
-                    self._wake()
+                self._wake()  # it may have been this one's turn
                 raise
         self.inside += 1
 

@@ -219,9 +219,7 @@ def test_an_imported_answer_that_does_not_fit_never_reaches_a_row(tmp_path: Path
         line = {**exported(tmp_path / "o.sqlite", 1)[0], "key": question.key, "content": content}
         assert store.take(line)
         assert answers.find(question) is None
-        answers.read(
-            question.key, Answer('{"mood": "bad"}', "end_turn", USAGE), Attempt(question.key, MODEL, "200", 1, USAGE)
-        )
+        answers.read(question.key, Answer('{"mood": "bad"}', "end_turn", USAGE))
         found = answers.find(question)
         assert found is not None
         assert answers.extraction(ReviewInput("a", "a-0", "soup"), [found]).fields == {"mood": "bad"}

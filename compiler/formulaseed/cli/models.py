@@ -7,14 +7,12 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from formulaseed.cli.inputs import prices_for
 from formulaseed.cli.output import INTERRUPTED, Progress, emit_json, finish, format_option, progress, reported, say
-from formulaseed.cli.run import Job, closing_line
-from formulaseed.data.jsonl import parsed, read_lines
 from formulaseed.data.results import Failures, ResultCounts, ReviewInput, text_writer, write_line
 from formulaseed.diagnostics.model import number_of
 from formulaseed.errors import DataError
@@ -26,7 +24,9 @@ from formulaseed.extract.model.store import Store, default_path
 from formulaseed.llm.calls import cost_text, total
 from formulaseed.llm.client import Limits, NotReady, must_be_ready
 from formulaseed.llm.limiter import Budget
-from formulaseed.runtime.running import asked_reviews
+
+if TYPE_CHECKING:
+    from formulaseed.cli.run import Job
 
 
 def not_ready_to_ask(given: Mapping[str, Any]) -> NotReady | None:
@@ -49,6 +49,9 @@ def _store(path: str | None, **mode: bool) -> Store:
 
 def ask(job: Job, not_ready: NotReady | None, **given: Any) -> int:
     """Run with a model and return the exit status. Where no call can be made, the store must have every answer."""
+    from formulaseed.cli.run import closing_line
+    from formulaseed.runtime.running import asked_reviews
+
     prices = prices_for(given["model"], given["prices"], given["max_usd"])
     is_reread = all(path is None or Path(path).is_file() for path in job.inputs)
     if given["batch"] and not is_reread:
@@ -178,6 +181,8 @@ def export(path: str | None, out: str) -> None:
 @_store_option
 def import_(source: str, path: str | None) -> None:
     """Import exported answers. Those in the store already are kept as they are."""
+    from formulaseed.data.jsonl import parsed, read_lines
+
     new = old = 0
     with reported() as failures, _store(path) as answers:
         for line, is_new in parsed(read_lines(source), answers.take):

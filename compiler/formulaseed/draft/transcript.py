@@ -21,7 +21,7 @@ from formulaseed.draft.prompts import MOST_TOKENS
 from formulaseed.draft.wire import load, read_answer
 from formulaseed.errors import DataError, FormulaSeedError
 from formulaseed.llm.calls import EFFORTS, Answer, Call, Effort, ModelCapabilities, UnusableAnswer, Usage
-from formulaseed.llm.client import CallFailed, Client, Limits
+from formulaseed.llm.client import CallFailed, Client, Limits, NotAsked
 from formulaseed.llm.limiter import Budget, run_interruptibly
 from formulaseed.seed.write.canonical import layout
 
@@ -177,8 +177,6 @@ LIMITS = Limits(concurrency=1, retries=4, timeout=180.0, deadline=1800.0)
 """A draft is one call after another; a long answer takes minutes."""
 _TOO_LARGE = ("grammar", "schema", "output_config")
 """One of these words is in the API's message where it rejects a schema."""
-
-
 Ask = Callable[[str, Call], Exchange]
 """Returns the call of this name with its answer. Names are in the order of the calls. Raises `FormulaSeedError`."""
 
@@ -194,7 +192,10 @@ class LiveTransport:
         self._able: ModelCapabilities | None = None
 
     def ask(self, name: str, call: Call) -> Exchange:
-        return run_interruptibly(self._runner, self._ask(name, call))
+        try:
+            return run_interruptibly(self._runner, self._ask(name, call))
+        except NotAsked as error:
+            raise FormulaSeedError(f"{'nothing more is asked: ' if error.is_final else ''}{error}") from None
 
     def close(self) -> None:
         if self._client is not None:
@@ -202,12 +203,12 @@ class LiveTransport:
         self._runner.close()
 
     async def _ask(self, name: str, call: Call) -> Exchange:
-        client = self._client = self._client or Client(LIMITS, self._budget.attempted)
+        client = self._client = self._client or Client(LIMITS, self._budget)
         able = self._able = self._able or await client.capabilities(call.model)
         known = call if able.effort else replace(call, effort=None)
         if able.structured:
             try:
-                return Exchange(call, await self._paid(client, known))
+                return Exchange(call, (await client.ask(known))[0])
             except CallFailed as error:
                 if error.status != 400 or not any(word in str(error) for word in _TOO_LARGE):
                     raise
@@ -216,22 +217,10 @@ class LiveTransport:
         # the answer is validated here in any case
         schema = json.dumps(dict(call.schema), ensure_ascii=False)
         words = f"\nAnswer with one JSON object of this schema and nothing else:\n\n{schema}\n"
-        answer = await self._paid(client, replace(known, system=call.system + words, schema={}))
+        answer, _ = await client.ask(replace(known, system=call.system + words, schema={}))
         text = answer.text.strip()
         text = text.split("\n", 1)[-1].removesuffix("```").strip() if text.startswith("```") else text
         return Exchange(call, replace(answer, text=text))
-
-    async def _paid(self, client: Client, call: Call) -> Answer:
-        if not await self._budget.reserve(call):
-            prefix = "nothing more is asked: " if self._budget.has_price(call) else ""
-            raise FormulaSeedError(prefix + self._budget.refusal(call))
-        try:
-            async with client.turn(call):
-                answer, attempt = await client.ask(call)
-            self._budget.attempted(attempt)
-        finally:
-            self._budget.settle(call)
-        return answer
 
 
 def replaying(transcript: Transcript) -> Ask:

@@ -28,8 +28,7 @@ _DEPTH = 12
 
 
 def _object(**properties: Schema) -> Schema:
-    named = {name.rstrip("_"): schema for name, schema in properties.items()}
-    return {"type": "object", "properties": named, "required": list(named), "additionalProperties": False}
+    return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
 
 
 def _list(items: Schema) -> Schema:
@@ -135,18 +134,12 @@ _NOTES = {
 
 
 def _with_definitions(schema: Schema) -> Schema:
-    """The schema with those definitions that it uses."""
+    """The schema with those definitions that it uses; a definition uses earlier ones alone."""
     used: dict[str, Schema] = {}
-    waiting: list[Json] = [schema]
-    while waiting:
-        value = waiting.pop()
-        if isinstance(value, dict):
-            name = str(value.get("$ref", "")).rpartition("/")[2]
-            if name and name not in used:
-                used[name] = _DEFINITIONS[name]
-                waiting.append(used[name])
-        waiting += value.values() if isinstance(value, dict) else value if isinstance(value, list) else []
-    return {**schema, "$defs": {name: used[name] for name in _DEFINITIONS if name in used}}
+    for name, definition in reversed(_DEFINITIONS.items()):
+        if json.dumps(_named(name)) in json.dumps([schema, used]):
+            used = {name: definition, **used}
+    return {**schema, "$defs": used}
 
 
 CONDITIONS = _with_definitions(

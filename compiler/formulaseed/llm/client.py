@@ -10,14 +10,14 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from formulaseed.data.results import NOT_ASKED
 from formulaseed.errors import FormulaSeedError, UnreadableError
 from formulaseed.llm.calls import Answer, Attempt, Call, ModelCapabilities, answer_of, params
-from formulaseed.llm.limiter import AdaptiveLimiter, RateLimiter
+from formulaseed.llm.limiter import AdaptiveLimiter, Budget, RateLimiter
 from formulaseed.source.text import one_line
 
 if TYPE_CHECKING:
@@ -38,6 +38,10 @@ class CallFailed(FormulaSeedError):
         super().__init__(message)
         self.status = status
         self.is_final = is_final
+
+
+class NotAsked(CallFailed):
+    """Raised for a call that is not made, since the run is over or the call could cost more than the limit."""
 
 
 class NotReady(UnreadableError):
@@ -72,36 +76,44 @@ _CURRENT: ContextVar[_CallState] = ContextVar("_CURRENT")
 
 
 class Client:
-    """Asks models. `on_attempt` is called with every attempt when it is over. Belongs to one event loop.
+    """Asks models, within a budget. Belongs to one event loop.
 
-    `is_over` returns whether the run has stopped; `may_retry` whether an attempt may be followed by another.
+    `on_attempt` is called with every attempt that ends without an answer; `is_over` returns whether the run has stopped.
     """
 
     def __init__(
         self,
         limits: Limits,
-        on_attempt: Callable[[Attempt], None],
+        budget: Budget,
+        on_attempt: Callable[[Attempt], None] = lambda _: None,
         is_over: Callable[[], bool] = lambda: False,
-        may_retry: Callable[[], bool] = lambda: True,
     ) -> None:
         self.limits = limits
         self.limiter = AdaptiveLimiter(limits.concurrency)
+        self._budget = budget
+        self._is_over = is_over
         self._requests = RateLimiter(limits.requests_per_minute, is_over)
         self._tokens = RateLimiter(limits.tokens_per_minute, is_over)
         self._on_attempt = on_attempt
-        self._may_retry = may_retry
         self.sdk = connect(limits, self._meter)
         self._create = self.sdk.messages.with_raw_response.create
 
-    @asynccontextmanager
-    async def turn(self, call: Call) -> AsyncIterator[None]:
-        """Wait until the rates and the concurrency allow the call."""
+    async def ask(self, call: Call) -> tuple[Answer, Attempt]:
+        """Ask when rates, concurrency and budget allow it; return the answer and its attempt. Raises `CallFailed`."""
         await self._take(call)
         async with self.limiter:
-            yield
+            if self._is_over():
+                raise NotAsked(NOT_ASKED)
+            if not await self._budget.reserve(call):
+                raise NotAsked(self._budget.refusal(call), is_final=self._budget.has_price(call))
+            try:
+                answer, attempt = await self._ask(call)
+                self._budget.attempted(attempt)
+            finally:
+                self._budget.settle(call)
+        return answer, attempt
 
-    async def ask(self, call: Call) -> tuple[Answer, Attempt]:
-        """Return the answer and its attempt, with which `on_attempt` is not called. Raises `CallFailed`."""
+    async def _ask(self, call: Call) -> tuple[Answer, Attempt]:
         state = _CallState(call)
         _CURRENT.set(state)
         try:
@@ -151,7 +163,7 @@ class Client:
             return await call_next(request)
         self._account(state)
         if state.statuses:
-            if not self._may_retry():
+            if not self._budget.may_retry():
                 tried = ", ".join(state.statuses)
                 raise CallFailed(f"no answer (attempts: {tried}), and one more could cost more than the limit")
             if state.statuses[-1] in _PUSHED_BACK:
@@ -186,7 +198,9 @@ class Client:
     def _attempted(self, state: _CallState, status: str, ms: int, request_id: str = "") -> None:
         state.statuses.append(status)
         number = len(state.statuses)
-        self._on_attempt(Attempt(state.call.key, state.call.model, status, ms, None, request_id, number))
+        attempt = Attempt(state.call.key, state.call.model, status, ms, None, request_id, number)
+        self._budget.attempted(attempt)
+        self._on_attempt(attempt)
 
 
 _WORDS = {"APITimeoutError": "timeout", "APIConnectionError": "no connection"}

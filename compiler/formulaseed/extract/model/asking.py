@@ -22,7 +22,7 @@ from formulaseed.extract.model.answers import MAX_TRIES, AnswerCache
 from formulaseed.extract.model.prompting import Question
 from formulaseed.extract.model.store import StoredAnswer
 from formulaseed.llm.calls import Attempt, Call, ModelCapabilities, Usage, params
-from formulaseed.llm.client import BatchClient, BatchResult, CallFailed, Client, Limits
+from formulaseed.llm.client import BatchClient, BatchResult, CallFailed, Client, Limits, NotAsked
 from formulaseed.llm.limiter import Budget, run_interruptibly
 
 REFUSED_AT_FIRST, REFUSED_IN_A_ROW = 5, 50
@@ -152,6 +152,9 @@ class LiveExtractor:
             if not is_first:
                 await self._is_warm.wait()
             stored = await self._asked_until_usable(question)
+        except NotAsked as error:
+            self.stopped = self.stopped or (str(error) if error.is_final else "")
+            stored = StoredAnswer(None, NOT_ASKED if error.is_final else str(error), Usage())
         except CallFailed as error:
             if error.is_final or self._streak.is_hopeless(question, error):
                 self.stopped = self.stopped or str(error)
@@ -165,20 +168,7 @@ class LiveExtractor:
         stored: StoredAnswer | None = None
         while stored is None or (stored.content is None and stored.tries < MAX_TRIES):
             client = await self._connected()
-            call = self._answers.call(question, self._capabilities)
-            async with client.turn(call):
-                if self.stopped:
-                    return StoredAnswer(None, NOT_ASKED, Usage())
-                if not await self._budget.reserve(call):
-                    reason = self._budget.refusal(call)
-                    if self._budget.has_price(call):
-                        self.stopped, reason = self.stopped or reason, NOT_ASKED
-                    return StoredAnswer(None, reason, Usage())
-                try:
-                    answer, attempt = await client.ask(call)
-                    self._budget.attempted(attempt)
-                finally:
-                    self._budget.settle(call)
+            answer, attempt = await client.ask(self._answers.call(question, self._capabilities))
             self._streak.ended()
             with self._answers.store.transaction():
                 self._answers.attempted(attempt)
@@ -187,18 +177,12 @@ class LiveExtractor:
 
     async def _connected(self) -> Client:
         if self._client is None:
-            self._client = Client(
-                self._limits, self._attempted, is_over=lambda: bool(self.stopped), may_retry=self._budget.may_retry
-            )
+            self._client = Client(self._limits, self._budget, self._answers.attempted, lambda: bool(self.stopped))
             self._capabilities = await self._client.capabilities(self._answers.spec.model)
         if not self._capabilities.structured:
             message = f"the model {self._answers.spec.model} does not support structured output; choose another --model"
             raise CallFailed(message, is_final=True)
         return self._client
-
-    def _attempted(self, attempt: Attempt) -> None:
-        self._budget.attempted(attempt)
-        self._answers.attempted(attempt)
 
 
 class _FailureStreak:
@@ -279,7 +263,9 @@ class BatchRun(SyncExtractor):
             if not is_anything and not self._answers.store.open_batches(self._answers.spec.id):
                 return
             try:
-                async with contextlib.aclosing(BatchClient(self._limits, lambda _: None)) as client:
+                async with contextlib.aclosing(
+                    BatchClient(self._limits, Budget(self._answers.usage.prices, None))
+                ) as client:
                     self._capabilities = await client.capabilities(self._answers.spec.model)
                     await self._round(client, self._missing(source, again))
             except CallFailed as error:

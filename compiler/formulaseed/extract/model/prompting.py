@@ -174,12 +174,8 @@ class PromptSpec:
 
     def _max_tokens(self) -> int:
         """Generous: an answer that is cut off is paid for and unusable."""
-        longest = sum(
-            len(field.name)
-            + max([24, *(len(name) for name, _ in field.values)])
-            + (600 if field.type == "string" else 0)
-            for field in self.fields
-        )
+        values = [max([24, *(len(name) for name, _ in field.values)]) for field in self.fields]
+        longest = sum(len(field.name) + (600 if field.type == "string" else 0) for field in self.fields) + sum(values)
         return min(16_000, max(512, longest) + 400 * len(self._quotes))  # three times this is what models allow
 
 

@@ -15,10 +15,8 @@ from statistics import mean
 from typing import Any
 
 from formulaseed import load_seed
-from formulaseed.extract.base import fields_of
-from formulaseed.extract.fields import Field
-from formulaseed.extract.lexical import LexicalExtractor
-from formulaseed.extract.lexical.cues import KINDS
+from formulaseed.extract.base import Field, fields_of
+from formulaseed.extract.lexical import KINDS, LexicalExtractor
 from tables import Line, table
 
 ROOT = Path(__file__).resolve().parents[1]

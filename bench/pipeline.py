@@ -10,7 +10,7 @@ from pathlib import Path
 from formulaseed import load_evaluator, load_seed
 from formulaseed.data.jsonl import read_contexts, read_lines
 from formulaseed.data.results import Failures, Result
-from formulaseed.extract.base import TextExtractor, fields_of
+from formulaseed.extract.base import fields_of
 from formulaseed.extract.lexical import LexicalExtractor
 from formulaseed.runtime.running import RunOptions, evaluate_lines, run
 from measure import Call, shortest
@@ -28,16 +28,15 @@ def report() -> str:
     texts = [review["text"] for restaurant in restaurants for review in restaurant["reviews"]]
     evaluator, program = load_evaluator(SEED), load_seed(SEED).program
     lexical = LexicalExtractor(fields_of(program))
-    extractor = TextExtractor("lexical", lexical.extract)
     options = RunOptions(review_handling=program.review_handling)
     relevant = sum(evaluator.is_relevant(text) for text in texts)
     rows = sum(len(json.loads(line)["rows"]) for line in ROWS.read_text(encoding="utf-8").splitlines())
     with tempfile.TemporaryDirectory() as folder:
         contexts, rows_file = _repeated(CONTEXTS, folder), _repeated(ROWS, folder)
         calls: dict[str, Call] = {
-            "lexical extraction, 3 enums": lambda: [lexical.extract(text) for text in texts],
+            "lexical extraction, 3 enums": lambda: [lexical.values(text) for text in texts],
             "run: read, filter, extract, evaluate": lambda: _finished(
-                run(evaluator, extractor, read_contexts(read_lines(contexts)), options, Failures())
+                run(evaluator, lexical, read_contexts(read_lines(contexts)), options, Failures())
             ),
             "evaluate: read, check, evaluate": lambda: _finished(
                 evaluate_lines(evaluator, read_lines(rows_file), Failures())

@@ -63,7 +63,7 @@ def test_the_recorded_transcript_is_as_this_version_would_write_it(
     made = Transcript(tmp_path)
     settings = recorded.settings()
     session = Session(G1A, recording(again, made, settings), settings, lambda _: None, made.keep)
-    made.write_text("report.md", report(session.run(), session.usage, read_prices()))
+    made.write_text("report.md", report(session.run(), session.calls, read_prices()))
     assert [*files(tmp_path)] == [name for name in files(RECORDED) if name != "README.md"]
     for name, data in files(tmp_path).items():
         held(RECORDED / name, data.decode(), request)

@@ -140,7 +140,7 @@ def test_the_wire_can_say_every_seed_of_the_project(path: Path) -> None:
     for answer, schema in ((conditions, wire.CONDITIONS), (seed, wire.SEED)):
         assert wire.read_answer(json.dumps(answer), schema) == answer
     checked = check(drafted(conditions, seed), G1A)
-    assert checked.errors == 0, checked.problems()
+    assert checked.errors == 0, checked.faults
     assert checked.analysis.program is not None
     assert dump_program(checked.analysis.program) == dump_program(loaded.program)
 
@@ -163,7 +163,7 @@ def test_declared_inputs_and_parameters_find_their_places() -> None:
     seed = {**good_seed(), "steps": steps, "output": ["A"]}
     checked = check(drafted(conditions, seed), G1A)
     made = json.loads(checked.text)
-    assert checked.is_sound, checked.problems()
+    assert not any(checked.defects), checked.faults
     assert made["context"] == [{"name": "price_tier", "type": "integer", "nullable": True}]
     assert made["parameters"]["YEAR"] == {
         "type": "integer", "default": 2025, "description": "The year that counts as now", "minimum": 2000
@@ -225,7 +225,7 @@ def test_a_part_that_names_no_sentence_goes_back() -> None:
     step_of(seed, "TRUST_RAW")["sources"] = []
     step_of(seed, "RAW_RISK")["sources"] = [777]
     checked = check(drafted(CONDITIONS, seed), G1A)
-    assert (checked.errors, checked.is_sound) == (0, False)
+    assert (checked.errors, any(checked.defects)) == (0, True)
     assert str(checked.defects) == "0 errors, 2 parts without a sentence"
     reported = [one["part"] for one in prompt_values(checked, G1A, None)["diagnostics"] if "cites no" in one["message"]]
     assert reported == ["step TRUST_RAW", "step RAW_RISK"]
@@ -299,5 +299,5 @@ def test_whatever_the_answers_say_it_ends_in_a_seed_or_in_diagnostics(made: dict
         if not checked.errors:
             compile_seed(json.loads(checked.text))
     notes = tuple(made["seed"]["assumptions"])
-    text = report(DraftResult(G1A, made["graph"], second, (), notes, notes), [], read_prices())
+    text = report(DraftResult(G1A, made["graph"], second, (), notes, notes), {}, read_prices())
     assert text.splitlines()[0].startswith("# Draft of")

@@ -24,7 +24,7 @@ from formulaseed import (
     validate_requests,
 )
 from formulaseed.errors import UnreadableError
-from formulaseed.extract.fields import Field, legal
+from formulaseed.extract.base import Field, legal
 from formulaseed.language.json_values import _shown, _unreadable
 from formulaseed.loading import analyse_rules
 from formulaseed.pipeline import checked

@@ -12,8 +12,7 @@ import pytest
 from formulaseed import load_seed
 from formulaseed.data.results import FieldValue, ReviewInput
 from formulaseed.errors import DataError
-from formulaseed.extract.base import TextExtractor, fields_of
-from formulaseed.extract.fields import Field, FieldType, legal
+from formulaseed.extract.base import Field, FieldType, fields_of, legal
 from formulaseed.extract.lexical import LexicalExtractor, nothing_of
 from helpers import EXAMPLES, TASKS, formulaseed, read_lines, write_json, write_lines
 from hypothesis import given, settings
@@ -183,7 +182,7 @@ def test_a_phrase_with_a_negator_is_not_denied_by_it() -> None:
 )
 def test_the_first_person_and_hearsay(text: str, account: str) -> None:
     """Who tells of it is asked only where an event is reported: 'I had' alone is in every review."""
-    assert ALLERGY.extract(text)["account_type"] == account
+    assert ALLERGY.values(text)["account_type"] == account
 
 
 # --- numbers, names, stars
@@ -288,16 +287,16 @@ def test_where_nothing_speaks_nothing_is_made_up(field: Field, value: FieldValue
     assert nothing_of(field) == value
     if value is None:
         with pytest.raises(DataError, match="no word of the review speaks for `a`; give it a `default`"):
-            LexicalExtractor((field,)).extract("Lorem ipsum.")
+            LexicalExtractor((field,)).values("Lorem ipsum.")
     else:
-        assert LexicalExtractor((field,)).extract("Lorem ipsum.") == {"a": value}
+        assert LexicalExtractor((field,)).values("Lorem ipsum.") == {"a": value}
 
 
 def test_a_review_that_nothing_speaks_for_is_a_failed_extraction() -> None:
     """It has no fields and names those that are missing; the others are extracted."""
     lexical = LexicalExtractor((SHORT_STAFFED, Field("kind", "enum", values=(("red", ""), ("blue", ""))), MINUTES))
     reviews = [ReviewInput("b", "1", "Understaffed, with red walls."), ReviewInput("b", "2", "Soup.")]
-    first, second = TextExtractor("lexical", lexical.extract, lexical.summary).extract(reviews)
+    first, second = map(lexical.extract, reviews)
     assert first.fields == {"short_staffed": True, "kind": "red", "wait_minutes": 0}
     assert second.fields is None
     assert second.failure.startswith("no word of the review speaks for `short_staffed`, `kind`; ")
@@ -371,7 +370,7 @@ def test_agreement_lists_the_reviews_that_it_does_not_extract(tmp_path: Path) ->
 )
 def test_orders_in_a_review_are_only_words(order: str) -> None:
     """A review that gives orders is read like any other."""
-    assert ALLERGY.extract(order + "I broke out in hives and swelling.")["incident_severity"] == "moderate"
+    assert ALLERGY.values(order + "I broke out in hives and swelling.")["incident_severity"] == "moderate"
 
 
 EVERYTHING = (
@@ -393,9 +392,9 @@ HOSTILE = (
 def test_a_megabyte_of_anything_is_answered(piece: str) -> None:
     """A hostile text of a megabyte gets a legal answer like its head alone, which is all that is read."""
     text = piece * (1_000_000 // len(piece))
-    found = LexicalExtractor(EVERYTHING).extract(text)
+    found = LexicalExtractor(EVERYTHING).values(text)
     assert all(legal(field, found[field.name]) == found[field.name] for field in EVERYTHING)
-    assert found == LexicalExtractor(EVERYTHING).extract(text[:20_000])
+    assert found == LexicalExtractor(EVERYTHING).values(text[:20_000])
 
 
 def work(text: str) -> int:
@@ -411,7 +410,7 @@ def work(text: str) -> int:
     before = sys.gettrace()
     sys.settrace(trace)
     try:
-        extractor.extract(text)
+        extractor.values(text)
     finally:
         sys.settrace(before)
     return count
@@ -452,7 +451,7 @@ def test_any_field_and_text_give_legal_values_or_none(fields: list[Field], text:
         if field.name in found:
             assert legal(field, found[field.name]) == found[field.name]
     try:
-        values = extractor.extract(text, {"stars": stars})
+        values = extractor.values(text, {"stars": stars})
     except DataError:
         assert any(field.name not in found and nothing_of(field) is None for field in fields)
     else:

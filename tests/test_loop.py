@@ -6,7 +6,7 @@ import asyncio
 import signal
 
 import pytest
-from formulaseed.llm.limiter import InterruptibleLoop
+from formulaseed.llm.limiter import run_interruptibly
 
 
 async def answered(value: int, ticks: int = 0) -> int:
@@ -16,11 +16,11 @@ async def answered(value: int, ticks: int = 0) -> int:
 
 
 def test_what_was_started_goes_on_while_others_run() -> None:
-    with InterruptibleLoop() as loop:
-        task = loop.start(answered(1, ticks=3))
-        assert loop.run(answered(2, ticks=1)) == 2
+    with asyncio.Runner() as runner:
+        task = runner.get_loop().create_task(answered(1, ticks=3))
+        assert run_interruptibly(runner, answered(2, ticks=1)) == 2
         assert not task.done()
-        assert loop.run(answered(3, ticks=5)) == 3
+        assert run_interruptibly(runner, answered(3, ticks=5)) == 3
         assert task.result() == 1
 
 
@@ -38,16 +38,16 @@ def test_a_ctrl_c_at_any_moment_leaves_the_loop_usable(ticks: int) -> None:
         asyncio.get_running_loop().call_soon(interrupt, ticks)
         await answered(1, ticks=2)
 
-    def interrupted(loop: InterruptibleLoop) -> None:
-        loop.run(work())
-        loop.run(answered(1, ticks=20))
+    def interrupted(runner: asyncio.Runner) -> None:
+        run_interruptibly(runner, work())
+        run_interruptibly(runner, answered(1, ticks=20))
 
-    with InterruptibleLoop() as loop:
-        other = loop.start(answered(7, ticks=20))
+    with asyncio.Runner() as runner:
+        other = runner.get_loop().create_task(answered(7, ticks=20))
         with pytest.raises(KeyboardInterrupt):
-            interrupted(loop)
+            interrupted(runner)
         assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
-        assert loop.run(answered(2, ticks=30)) == 2
+        assert run_interruptibly(runner, answered(2, ticks=30)) == 2
         assert other.result() == 7
 
 
@@ -65,11 +65,11 @@ def test_a_ctrl_c_cancels_and_what_is_put_in_order_then_is_waited_for() -> None:
                 signal.raise_signal(signal.SIGINT)
             order.append("in order")
 
-    with InterruptibleLoop() as loop, pytest.raises(KeyboardInterrupt):
-        loop.run(work(again=False))
+    with asyncio.Runner() as runner, pytest.raises(KeyboardInterrupt):
+        run_interruptibly(runner, work(again=False))
     assert order == ["in order"]
-    with InterruptibleLoop() as loop, pytest.raises(KeyboardInterrupt):
-        loop.run(work(again=True))
+    with asyncio.Runner() as runner, pytest.raises(KeyboardInterrupt):
+        run_interruptibly(runner, work(again=True))
     assert order == ["in order"]
 
 
@@ -77,8 +77,8 @@ def test_an_error_of_the_work_is_raised() -> None:
     async def work() -> None:
         raise LookupError("nothing there")
 
-    with InterruptibleLoop() as loop, pytest.raises(LookupError, match="nothing there"):
-        loop.run(work())
+    with asyncio.Runner() as runner, pytest.raises(LookupError, match="nothing there"):
+        run_interruptibly(runner, work())
 
 
 def test_another_handler_stays() -> None:
@@ -91,8 +91,8 @@ def test_another_handler_stays() -> None:
             signal.raise_signal(signal.SIGINT)
             return 1
 
-        with InterruptibleLoop() as loop:
-            assert loop.run(work()) == 1
+        with asyncio.Runner() as runner:
+            assert run_interruptibly(runner, work()) == 1
     finally:
         signal.signal(signal.SIGINT, before)
     assert heard == [signal.SIGINT]

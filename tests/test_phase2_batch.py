@@ -13,10 +13,9 @@ pytest.importorskip("anthropic", reason="the extra `llm` is not installed")
 
 from asking import MODEL, Kitchen, command, questionnaire, restaurant, restaurants, seed
 from formulaseed.data.results import ReviewInput
-from formulaseed.extract.model.answers import AnswerCache, unanswered
-from formulaseed.extract.model.batch import BatchRun
+from formulaseed.extract.model.answers import AnswerCache, UsageStats
+from formulaseed.extract.model.asking import BatchRun
 from formulaseed.extract.model.store import Store
-from formulaseed.extract.model.usage import UsageStats
 from formulaseed.llm.client import Limits
 from formulaseed.llm.prices import read_prices
 from loopback import Loopback, loopback
@@ -99,24 +98,26 @@ def test_results_come_in_any_order_and_what_failed_is_sent_again(kitchen: Kitche
 
 
 def run_of(
-    kitchen: Kitchen, texts: list[str], monkeypatch: pytest.MonkeyPatch, **options: int
+    kitchen: Kitchen, texts: list[str], monkeypatch: pytest.MonkeyPatch, **limits: int
 ) -> tuple[BatchRun, AnswerCache]:
+    for name, most in limits.items():
+        monkeypatch.setattr(f"formulaseed.extract.model.asking.{name}", most)
     for name, value in kitchen.environment().items():
         monkeypatch.setenv(name, value)
     answers = AnswerCache(questionnaire(seed()), Store(kitchen.store), UsageStats(read_prices()))
-    batch = BatchRun(answers, Limits(), poll=0.01, **options)
+    batch = BatchRun(answers, Limits(), poll=0.01)
     reviews = [ReviewInput("a", str(n), text) for n, text in enumerate(texts)]
     batch.ask(lambda: [reviews])
-    assert not list(unanswered(answers, [reviews]))
+    assert not list(answers.unanswered([reviews]))
     return batch, answers
 
 
 def test_batches_are_split_at_both_limits(kitchen: Kitchen, server: Loopback, monkeypatch: pytest.MonkeyPatch) -> None:
     """By the number of requests, and by bytes; a request over the bytes goes alone."""
-    run_of(kitchen, [f"soup {n}" for n in range(10)], monkeypatch, most_requests=4)
+    run_of(kitchen, [f"soup {n}" for n in range(10)], monkeypatch, MOST_REQUESTS=4)
     assert sizes(server) == [4, 4, 2]
     texts = ["x" * 3000, "y" * 3000, "z" * 30_000, "w" * 3000]
-    run_of(kitchen, texts, monkeypatch, most_bytes=12_000)
+    run_of(kitchen, texts, monkeypatch, MOST_BYTES=12_000)
     assert sizes(server)[3:] == [2, 1, 1]
 
 

@@ -12,11 +12,21 @@ import pytest
 from asking import FIELDS, MODEL, questionnaire, seed
 from formulaseed.data.results import Quote, ReviewInput
 from formulaseed.errors import DataError, UnreadableError
+from formulaseed.extract.model.answers import UsageStats
 from formulaseed.extract.model.prompting import PromptSpec, Values, find_quote, majority
-from formulaseed.extract.model.usage import PassAgreement
-from formulaseed.llm.calls import Answer, Attempt, Call, UnusableAnswer, Usage, answer_of, params
-from formulaseed.llm.limiter import AdaptiveLimiter, RateLimiter
-from formulaseed.llm.prices import Budget, Price, Prices, cost_text, read_prices
+from formulaseed.llm.calls import (
+    Answer,
+    Attempt,
+    Call,
+    ModelCapabilities,
+    UnusableAnswer,
+    Usage,
+    answer_of,
+    cost_text,
+    params,
+)
+from formulaseed.llm.limiter import AdaptiveLimiter, Budget, RateLimiter
+from formulaseed.llm.prices import Price, Prices, read_prices
 from helpers import write_json
 from hypothesis import given
 from hypothesis import strategies as st
@@ -57,7 +67,7 @@ def test_the_prompt_and_the_schema_are_as_reviewed(name: str, request: pytest.Fi
     asked = questionnaire(of)
     facts = {"date": "2024-05-06", "stars": 4.0, "useful": 2}
     [question] = asked.questions(about('She said "spicy"\n{review_stars}', **facts))
-    sent = params(asked.call(question, thinking_off=True))
+    sent = params(asked.call(question, ModelCapabilities(thinking_off=True)))
     system = sent.pop("system")
     user = sent.pop("messages")
     assert [*system[0]] == ["type", "text", "cache_control"]
@@ -278,9 +288,10 @@ def test_the_majority_decides_each_field_and_the_earliest_pass_a_tie(given: Sequ
         assert (type(chosen.fields[name]), chosen.fields[name]) == first
     where = [(type(a), a) for a, _ in given].index((type(chosen.fields["a"]), chosen.fields["a"]))
     assert chosen.quotes == {"a": Quote(str(where), 0, 1)}
-    agreement = PassAgreement()
-    agreement.add(passes)
-    assert agreement.agreed["a"] == (len({(type(a), a) for a, _ in given}) == 1)
+    usage = UsageStats(read_prices())
+    usage.add_values(passes, chosen)
+    assert usage.compared == (len(given) > 1)
+    assert usage.agreed["a"] == (len(given) > 1 and len({(type(a), a) for a, _ in given}) == 1)
 
 
 # --- costs and speed

@@ -16,9 +16,9 @@ from typing import Any
 import pytest
 from asking import MODEL, Kitchen, command, questionnaire, restaurant, restaurants, seed
 from formulaseed.data.results import ReviewInput
-from formulaseed.extract.model.answers import AnswerCache
-from formulaseed.extract.model.store import MIGRATIONS, Store, StoredAnswer, StoreError, default_path
-from formulaseed.extract.model.usage import UsageStats
+from formulaseed.extract.model.answers import AnswerCache, UsageStats
+from formulaseed.extract.model.store import Store, StoredAnswer, default_path
+from formulaseed.extract.model.store_file import MIGRATIONS, StoreError
 from formulaseed.llm.calls import Answer, Attempt, Usage
 from formulaseed.llm.prices import read_prices
 from helpers import read_lines, write_lines
@@ -94,7 +94,7 @@ def broken(folder: Path, how: str) -> str:
     [
         ("no database", "file is not a database"),
         ("newer", f"is of version 99, and this formulaseed knows versions up to {len(MIGRATIONS)}; upgrade"),
-        ("folder", "is a directory, not a store"),
+        ("folder", "is not a regular file"),
         ("below a file", "File exists"),
         ("other tables", "is an SQLite database, but not a store of formulaseed"),
     ],
@@ -219,9 +219,7 @@ def test_an_imported_answer_that_does_not_fit_never_reaches_a_row(tmp_path: Path
         line = {**exported(tmp_path / "o.sqlite", 1)[0], "key": question.key, "content": content}
         assert store.take(line)
         assert answers.find(question) is None
-        answers.keep(
-            question.key, Answer('{"mood": "bad"}', "end_turn", USAGE), Attempt(question.key, MODEL, "200", 1, USAGE)
-        )
+        answers.read(question.key, Answer('{"mood": "bad"}', "end_turn", USAGE))
         found = answers.find(question)
         assert found is not None
         assert answers.extraction(ReviewInput("a", "a-0", "soup"), [found]).fields == {"mood": "bad"}

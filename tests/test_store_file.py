@@ -15,8 +15,8 @@ from pathlib import Path
 
 import pytest
 from asking import MODEL, Kitchen, restaurant
-from formulaseed.extract.model.store import MIGRATIONS, Store, StoredAnswer, StoreError
-from formulaseed.extract.model.store_file import APPLICATION_ID
+from formulaseed.extract.model.store import Store, StoredAnswer
+from formulaseed.extract.model.store_file import APPLICATION_ID, MIGRATIONS, StoreError
 from formulaseed.llm.calls import Usage
 from helpers import formulaseed, write_lines
 
@@ -222,7 +222,7 @@ def test_what_is_no_database_is_refused_in_words(tmp_path: Path, arguments: list
     os.mkfifo(tmp_path / "pipe")
     reasons = {
         "text": "the store text cannot be used: file is not a database",
-        "folder": "folder is a directory, not a store",
+        "folder": "folder is not a regular file, and cannot be a store",
         "pipe": "pipe is not a regular file, and cannot be a store",
         "in.jsonl/x": "there is no store at in.jsonl/x" if arguments[0] != "import" else "File exists",
     }

@@ -24,7 +24,7 @@ from formulaseed.draft.transcript import LiveTransport, Settings, Transcript, re
 from formulaseed.errors import DataError, FormulaSeedError
 from formulaseed.llm.calls import EFFORTS
 from formulaseed.llm.client import must_be_ready
-from formulaseed.llm.prices import Budget
+from formulaseed.llm.limiter import Budget
 from formulaseed.loading import analyse_text
 from formulaseed.source.text import Source
 
@@ -79,7 +79,7 @@ def draft(task: str, out: str | None, force: bool, **given: Any) -> None:
     try:
         drafted = session.run()
     except (FormulaSeedError, KeyboardInterrupt) as error:
-        for line in costs(session.usage, prices) if session.usage else ():
+        for line in costs(session.calls, prices) if session.calls else ():
             _report(line)
         if kept is not None and kept.holds_answers:
             _report(f"the answers so far are kept in {kept.folder}; --resume continues from there")
@@ -88,7 +88,7 @@ def draft(task: str, out: str | None, force: bool, **given: Any) -> None:
         raise
     finally:
         live.close()
-    text_of_report = report(drafted, session.usage, prices)
+    text_of_report = report(drafted, session.calls, prices)
     if kept is not None:
         kept.write_text("report.md", text_of_report)
     show(f"\n{text_of_report}", err=True)

@@ -7,28 +7,26 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from formulaseed.cli.inputs import prices_for
 from formulaseed.cli.output import INTERRUPTED, Progress, emit_json, finish, format_option, progress, reported, say
-from formulaseed.cli.run import Job, closing_line
-from formulaseed.data.jsonl import parsed, read_lines
-from formulaseed.data.results import Extractor, Failures, ResultCounts, ReviewInput, text_writer, write_line
+from formulaseed.data.results import Failures, ResultCounts, ReviewInput, text_writer, write_line
 from formulaseed.diagnostics.model import number_of
 from formulaseed.errors import DataError
 from formulaseed.extract.base import fields_of
-from formulaseed.extract.model.answers import AnswerCache, StoredExtractor, unanswered
-from formulaseed.extract.model.batch import BatchRun
-from formulaseed.extract.model.estimate import estimate, lines
-from formulaseed.extract.model.live import LiveExtractor
+from formulaseed.extract.model.answers import AnswerCache, UsageStats, estimate
+from formulaseed.extract.model.asking import BatchRun, LiveExtractor
 from formulaseed.extract.model.prompting import PromptSpec
 from formulaseed.extract.model.store import Store, default_path
-from formulaseed.extract.model.usage import UsageStats
+from formulaseed.llm.calls import cost_text, total
 from formulaseed.llm.client import Limits, NotReady, must_be_ready
-from formulaseed.llm.prices import Budget, cost_text, read_prices, total
-from formulaseed.runtime.running import asked_reviews
+from formulaseed.llm.limiter import Budget
+
+if TYPE_CHECKING:
+    from formulaseed.cli.run import Job
 
 
 def not_ready_to_ask(given: Mapping[str, Any]) -> NotReady | None:
@@ -51,6 +49,9 @@ def _store(path: str | None, **mode: bool) -> Store:
 
 def ask(job: Job, not_ready: NotReady | None, **given: Any) -> int:
     """Run with a model and return the exit status. Where no call can be made, the store must have every answer."""
+    from formulaseed.cli.run import closing_line
+    from formulaseed.runtime.running import asked_reviews
+
     prices = prices_for(given["model"], given["prices"], given["max_usd"])
     is_reread = all(path is None or Path(path).is_file() for path in job.inputs)
     if given["batch"] and not is_reread:
@@ -71,12 +72,12 @@ def ask(job: Job, not_ready: NotReady | None, **given: Any) -> int:
     )
     if not_ready is not None and is_reread:
         with _store(given["store"], read_only=True) as store:
-            if next(unanswered(cache(store), reviews()), None) is not None:
+            if next(cache(store).unanswered(reviews()), None) is not None:
                 raise not_ready
     with _store(given["store"], read_only=given["dry_run"]) as store:
         answers = cache(store)
         if given["dry_run"]:
-            for line in lines(estimate(answers, reviews()), answers, prices):
+            for line in estimate(answers, reviews(), prices):
                 say(line)
             return 0
         limits = Limits(**{field.name: given[field.name] for field in fields(Limits)})
@@ -88,12 +89,11 @@ def ask(job: Job, not_ready: NotReady | None, **given: Any) -> int:
                     notify = (lambda text: None) if job.quiet else partial(say, err=True)
                     transport = BatchRun(answers, limits, most_usd=given["max_usd"], poll=given["poll"], notify=notify)
                     transport.ask(reviews)
-                    extractor: Extractor = StoredExtractor(answers, transport.asked, transport.failures)
                 else:
-                    total = None if job.quiet or not is_reread else sum(1 for _ in unanswered(answers, reviews()))
+                    total = None if job.quiet or not is_reread else sum(1 for _ in answers.unanswered(reviews()))
                     budget, speed = Budget(prices, given["max_usd"]), _speed(answers.usage, total, shown)
-                    extractor = transport = LiveExtractor(answers, limits, budget, speed)
-                job.write(extractor, failures, shown, counted)
+                    transport = LiveExtractor(answers, limits, budget, speed)
+                job.write(transport, failures, shown, counted)
         except KeyboardInterrupt:
             say("interrupted: the answers so far are stored; run the same command to continue", err=True)
             status = INTERRUPTED
@@ -140,6 +140,8 @@ def store() -> None:
 @format_option
 def info(path: str | None, form: str) -> None:
     """Print what is in the store and what it has cost."""
+    from formulaseed.llm.prices import read_prices
+
     prices = read_prices()
     with _store(path, must_exist=True, read_only=True) as answers:
         found = answers.info()
@@ -179,6 +181,8 @@ def export(path: str | None, out: str) -> None:
 @_store_option
 def import_(source: str, path: str | None) -> None:
     """Import exported answers. Those in the store already are kept as they are."""
+    from formulaseed.data.jsonl import parsed, read_lines
+
     new = old = 0
     with reported() as failures, _store(path) as answers:
         for line, is_new in parsed(read_lines(source), answers.take):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import click
@@ -24,7 +24,7 @@ from formulaseed.data.results import (
     write_line,
 )
 from formulaseed.diagnostics.model import number_of
-from formulaseed.extract.base import SyncExtractor, TextExtractor, fields_of
+from formulaseed.extract.base import SyncExtractor, fields_of
 from formulaseed.ir import nodes
 from formulaseed.llm.calls import EFFORTS
 from formulaseed.runtime.evaluator import Evaluator
@@ -199,8 +199,7 @@ def _extractor(
 
     fields = fields_of(program)
     if name == "lexical":
-        lexical = LexicalExtractor(fields)
-        return TextExtractor("lexical", lexical.extract, lexical.summary)
+        return LexicalExtractor(fields)
     if extractions is None:
         raise click.UsageError("--extractor recorded needs --extractions FILE")
     recorded = RecordedExtractor(fields, read_lines(extractions), strict=strict)
@@ -219,14 +218,14 @@ def agreement(seed: str, contexts: str, extractions: str, form: str) -> None:
 
     Accuracy alone flatters where one value is common: compare it with the baseline, and read Cohen's kappa.
     """
-    from formulaseed.extract.agreement import measure, render, to_json
+    from formulaseed.extract.agreement import measure, render
 
     program = load(seed, allow_edited=True).program
     with reported() as failures:
         pairs = _pairs(program, contexts, extractions, failures)
     agreements = measure(fields_of(program), pairs)
     if form == "json":
-        emit_json(to_json(agreements))
+        emit_json([asdict(one) for one in agreements])
     else:
         show(f"{number_of(len(pairs), 'review')} with a recorded extraction\n\n{render(agreements)}")
     finish(failures.status)
@@ -242,10 +241,10 @@ def _pairs(program: nodes.Program, contexts: str, extractions: str, failures: Fa
             failures.add(place, str(restaurant))
             continue
         texts = [ReviewInput(restaurant.business_id, r.review_id, r.text, r.facts()) for r in restaurant.reviews]
-        for review, known in zip(texts, recorded.extract(texts), strict=True):
+        for review, known in zip(texts, map(recorded.extract, texts), strict=True):
             text = handled(review.text, program.review_handling)
             if known.fields is not None and text is not None:
-                (found,) = extractor.extract([replace(review, text=text)])
+                found = extractor.extract(replace(review, text=text))
                 if found.fields is None:
                     failures.add(f"{place}: {review.business_id}: review {review.review_id}", found.failure)
                 else:

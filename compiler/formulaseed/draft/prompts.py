@@ -15,7 +15,7 @@ from formulaseed.draft.task import Task
 from formulaseed.language.functions import FUNCTIONS
 from formulaseed.language.operators import COMPARISONS, OPERATORS
 from formulaseed.language.types import Type
-from formulaseed.llm.calls import Call, Effort, prompt
+from formulaseed.llm.calls import prompt
 from formulaseed.seed.operations import OPERATIONS
 from formulaseed.seed.read.sections import FIELD_TYPES, STRATEGIES
 from formulaseed.seed.standard_fields import CONTEXT, META, VALIDITY_FIELD, VALIDITY_VALUES
@@ -42,19 +42,6 @@ GRAPH = Stage("graph", wire.GRAPH, "builds the computation graph")
 SEED = Stage("seed", wire.SEED, "writes the seed")
 REPAIR = Stage("repair", wire.REPAIR, "fixes what the compiler found")
 STAGES = (CONDITIONS, GRAPH, SEED)
-
-
-def call_of(stage: Stage, values: Mapping[str, Json], *, model: str, effort: Effort | None) -> Call:
-    """Return the call of a stage; `values` are what its user message shows."""
-    return Call(
-        key=stage.name,
-        model=model,
-        system=system_prompt(stage),
-        user=shown(values),
-        schema=stage.schema,
-        max_tokens=MAX_TOKENS,
-        effort=effort,
-    )
 
 
 def system_prompt(stage: Stage) -> str:

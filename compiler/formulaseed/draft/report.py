@@ -10,19 +10,21 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from formulaseed.diagnostics.model import number_of, printable
 from formulaseed.diagnostics.render import summary
 from formulaseed.draft.conversion import parts_of
-from formulaseed.draft.prompts import MAX_TOKENS, REPAIR, STAGES, Stage, sentences, shown, system_prompt
-from formulaseed.draft.session import CallUsage, DraftResult
+from formulaseed.draft.prompts import MAX_TOKENS, REPAIR, STAGES, sentences, shown, system_prompt
+from formulaseed.draft.session import DraftResult
 from formulaseed.draft.task import Sentence, Task
-from formulaseed.draft.transcript import Settings
-from formulaseed.llm.calls import Usage
-from formulaseed.llm.prices import Prices, cost_text, total
+from formulaseed.draft.transcript import Exchange, Settings
+from formulaseed.llm.calls import Usage, cost_text, total
+
+if TYPE_CHECKING:
+    from formulaseed.llm.prices import Prices
 
 Json = Any
 
@@ -42,43 +44,35 @@ def estimate(task: Task, settings: Settings, prices: Prices) -> list[str]:
     text = _tokens(shown({"sentences": sentences(task)}))
     repairs = settings.max_repairs
     stages = [*STAGES, *[REPAIR] * repairs]
-    own = [_own_tokens(stage) + text for stage in stages]
+    own = [_tokens(system_prompt(each)) + _tokens(json.dumps(dict(each.schema))) + text for each in stages]
     usages = [Usage(cache_write=tokens + before * MAX_TOKENS, output=MAX_TOKENS) for before, tokens in enumerate(own)]
     costs = [prices.cost(settings.model, usage) for usage in usages]
     plain = sum(not sentence.is_frame for sentence in task.sentences)
-    likely = _likely(stages[: len(STAGES) + 1], text, plain, settings, prices)
+    answered, likely = 0, []
+    for stage, tokens in [*zip(stages, own, strict=True)][
+        : len(STAGES) + 1
+    ]:  # each answer is part of the later prompts
+        output = round(EXAMPLE_OUTPUT[stage.name] * plain / EXAMPLE_SENTENCES)
+        prompt = tokens * _BYTES_A_TOKEN // _USUAL_BYTES_A_TOKEN + answered
+        likely.append(prices.cost(settings.model, Usage(cache_write=prompt, output=output)))
+        answered += output
     return [
         f"{number_of(plain, 'sentence')}; {len(STAGES)} calls to {settings.model}, and at most {repairs} more to repair",
         *(
             f"{number:02}-{stage.name}: about {tokens:,} tokens of prompt{', and the answers before it' if number > 1 else ''}"
             for number, (stage, tokens) in enumerate(zip(STAGES, own, strict=False), 1)
         ),
-        f"likely {cost_text(likely)}, if answers are as long for each sentence as those of {EXAMPLE} "
+        f"likely {cost_text(total(likely))}, if answers are as long for each sentence as those of {EXAMPLE} "
         f"(written by hand, without thinking){', with one repair' if repairs else ''}",
         f"an answer has {MAX_TOKENS:,} tokens at most, thinking included; all of it costs {cost_text(total(costs))} at most",
     ]
-
-
-def _likely(stages: Sequence[Stage], text: int, plain: int, settings: Settings, prices: Prices) -> float | None:
-    """The cost with answers of the usual length, each of which is part of the later prompts."""
-    answered, costs = 0, []
-    for stage in stages:
-        prompt = (_own_tokens(stage) + text) * _BYTES_A_TOKEN // _USUAL_BYTES_A_TOKEN + answered
-        output = round(EXAMPLE_OUTPUT[stage.name] * plain / EXAMPLE_SENTENCES)
-        costs.append(prices.cost(settings.model, Usage(cache_write=prompt, output=output)))
-        answered += output
-    return total(costs)
-
-
-def _own_tokens(stage: Stage) -> int:
-    return _tokens(system_prompt(stage)) + _tokens(json.dumps(dict(stage.schema)))
 
 
 def _tokens(text: str) -> int:
     return -(-len(text.encode()) // _BYTES_A_TOKEN)
 
 
-def report(drafted: DraftResult, usages: Sequence[CallUsage], prices: Prices) -> str:
+def report(drafted: DraftResult, calls: Mapping[str, Exchange], prices: Prices) -> str:
     """Return the report of a draft, without empty sections."""
     checked, found = drafted.checked, trace(drafted)
     plain = [s for s in drafted.task.sentences if not s.is_frame]
@@ -104,7 +98,7 @@ def report(drafted: DraftResult, usages: Sequence[CallUsage], prices: Prices) ->
         "Unknown sentences cited": (f"{n} by {name}" for name, n in found.unknown),
         "Sentences that state no rule, as the model says": _quoted(found.background),
         "Repairs": (f"{n}: {one}" for n, one in enumerate(drafted.rounds, 1)),
-        "Calls": costs(usages, prices),
+        "Calls": costs(calls, prices),
     }
     for title, items in sections.items():
         listed = [f"- {printable(item)}" for item in items]
@@ -112,13 +106,14 @@ def report(drafted: DraftResult, usages: Sequence[CallUsage], prices: Prices) ->
     return "\n".join(lines) + "\n"
 
 
-def costs(usages: Sequence[CallUsage], prices: Prices) -> list[str]:
+def costs(calls: Mapping[str, Exchange], prices: Prices) -> list[str]:
     """Return a line for each call, and one for all of them."""
-    lines = [f"{one.name}: {_in_and_out(one.usage)}, {cost_text(prices.cost(one.model, one.usage))}" for one in usages]
-    each = [prices.cost(one.model, one.usage) for one in usages]
-    usage = sum((one.usage for one in usages), Usage())
-    models = ", ".join(dict.fromkeys(one.model for one in usages))
-    return [*lines, f"{number_of(len(usages), 'call')}: {_in_and_out(usage)}, {cost_text(total(each))} ({models})"]
+    each = {name: prices.cost(one.call.model, one.answer.usage) for name, one in calls.items()}
+    lines = [f"{name}: {_in_and_out(calls[name].answer.usage)}, {cost_text(cost)}" for name, cost in each.items()]
+    usage = sum((one.answer.usage for one in calls.values()), Usage())
+    models = ", ".join(dict.fromkeys(one.call.model for one in calls.values()))
+    spent = cost_text(total([*each.values()]))
+    return [*lines, f"{number_of(len(calls), 'call')}: {_in_and_out(usage)}, {spent} ({models})"]
 
 
 def _in_and_out(usage: Usage) -> str:

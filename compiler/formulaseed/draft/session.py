@@ -13,11 +13,21 @@ from typing import Any, NamedTuple
 from formulaseed import limits
 from formulaseed.diagnostics.model import Diagnostic, number_of
 from formulaseed.draft.conversion import Part, drafted, parts_of, repaired, seed_text
-from formulaseed.draft.prompts import CONDITIONS, GRAPH, REPAIR, SEED, Stage, call_of, sentences
+from formulaseed.draft.prompts import (
+    CONDITIONS,
+    GRAPH,
+    MAX_TOKENS,
+    REPAIR,
+    SEED,
+    Stage,
+    sentences,
+    shown,
+    system_prompt,
+)
 from formulaseed.draft.task import Task
-from formulaseed.draft.transcript import Ask, Settings
+from formulaseed.draft.transcript import Ask, Exchange, Settings
 from formulaseed.draft.wire import read_answer
-from formulaseed.llm.calls import UnusableAnswer, Usage
+from formulaseed.llm.calls import Call, UnusableAnswer
 from formulaseed.loading import SeedAnalysis, analyse_text
 from formulaseed.source.text import Source
 
@@ -25,45 +35,13 @@ Json = Any
 
 
 @dataclass(frozen=True, slots=True)
-class CallUsage:
-    """The usage of one call."""
-
-    name: str
-    model: str
-    usage: Usage
-
-
-@dataclass(frozen=True, slots=True)
-class RepairRound:
-    """One round of repair: the changes that the model states, and the draft's defects before and after.
-
-    `after` is None where the answer was unusable; `fault` says why.
-    """
-
-    changes: tuple[str, ...]
-    before: Defects
-    after: Defects | None
-    fault: str = ""
-
-    @property
-    def is_accepted(self) -> bool:
-        return self.after is not None and self.after < self.before
-
-    def __str__(self) -> str:
-        if self.after is None:
-            return f"no result: {self.fault}"
-        kept = "accepted" if self.is_accepted else "not accepted"
-        return f"{self.before}; then {self.after}; {kept}: {' '.join(self.changes)}".rstrip(": ")
-
-
-@dataclass(frozen=True, slots=True)
 class DraftResult:
-    """The result of a session."""
+    """The result of a session. `rounds` says of each round of repair what came of it."""
 
     task: Task
     graph: Json
     checked: CheckedDraft
-    rounds: tuple[RepairRound, ...]
+    rounds: tuple[str, ...]
     assumptions: tuple[Json, ...]
     questions: tuple[Json, ...]
 
@@ -73,7 +51,7 @@ class Session:
     """Drafts a task's seed.
 
     `notify` is called when each stage begins, `keep` with the name of each answer that makes a draft and its problems;
-    `usage` grows with each answer.
+    `calls` grows with each answer.
     """
 
     task: Task
@@ -81,28 +59,30 @@ class Session:
     settings: Settings
     notify: Callable[[str], None]
     keep: Callable[[str, list[dict[str, Json]]], None] = lambda name, problems: None
-    usage: list[CallUsage] = field(default_factory=list)
+    calls: dict[str, Exchange] = field(default_factory=dict)
 
     def run(self) -> DraftResult:
         """Run all stages. Raises `FormulaSeedError` where one of the first three has no usable answer."""
-        text = {"sentences": sentences(self.task)}
+        text: dict[str, Json] = {"sentences": sentences(self.task)}
         conditions = self._step(CONDITIONS, text)
-        shown = {key: conditions[key] for key in _FOR_LATER if conditions[key]}
-        graph = self._step(GRAPH, {**text, **_flat("conditions", shown)})
-        seed = self._step(SEED, {**text, **_flat("conditions", shown), "graph": graph["steps"]})
-        best = self._checked(seed, lambda: check(drafted(conditions, seed), self.task))
+        text |= {f"conditions.{key}": conditions[key] for key in _FOR_LATER if conditions[key]}
+        graph = self._step(GRAPH, text)
+        seed = self._step(SEED, {**text, "graph": graph["steps"]})
+        best = self._checked(drafted(conditions, seed))
         answers = [conditions, graph, seed]
-        rounds: list[RepairRound] = []
+        rounds: list[str] = []
         rejected: tuple[Json, CheckedDraft] | None = None
-        while not best.is_sound and len(rounds) < self.settings.max_repairs:
+        while any(best.defects) and len(rounds) < self.settings.max_repairs:
             try:
                 answer = self._step(REPAIR, prompt_values(best, self.task, rejected))
-                tried = self._checked(answer, lambda: check(repaired(best.draft, answer), self.task))  # noqa: B023
             except UnusableAnswer as error:
-                rounds.append(RepairRound((), best.defects, None, error.message))
+                rounds.append(f"no result: {error.message}")
                 continue
-            rounds.append(RepairRound(tuple(answer["changes"]), best.defects, tried.defects))
-            if rounds[-1].is_accepted:
+            tried = self._checked(repaired(best.draft, answer))
+            verdict = "accepted" if tried.defects < best.defects else "not accepted"
+            changes = " ".join(answer["changes"])
+            rounds.append(f"{best.defects}; then {tried.defects}; {verdict}: {changes}".rstrip(": "))
+            if tried.defects < best.defects:
                 best, rejected = tried, None
                 answers.append(answer)
             else:
@@ -118,26 +98,25 @@ class Session:
 
     def _step(self, stage: Stage, values: Mapping[str, Json]) -> Json:
         """Return the answer to a stage. Raises `UnusableAnswer` where it is not what was asked for."""
-        name = f"{len(self.usage) + 1:02}-{stage.name}"
-        call = call_of(stage, values, model=self.settings.model, effort=self.settings.effort)
+        name = f"{len(self.calls) + 1:02}-{stage.name}"
+        model, effort = self.settings.model, self.settings.effort
+        call = Call(stage.name, model, system_prompt(stage), shown(values), stage.schema, MAX_TOKENS, effort)
         self.notify(f"{name}: {stage.does}")
-        exchange = self.ask(name, call)
-        answer = exchange.answer
-        self.usage.append(CallUsage(name, exchange.call.model, answer.usage))
-        if answer.fault:
-            raise UnusableAnswer(answer.fault, f"step {name}")
+        exchange = self.calls[name] = self.ask(name, call)
         try:
-            return read_answer(answer.text, stage.schema)
+            if exchange.answer.fault:
+                raise UnusableAnswer(exchange.answer.fault)
+            answer = read_answer(exchange.answer.text, stage.schema)
+            if len(answer.get("steps", ())) > limits.STEPS:
+                raise UnusableAnswer(f"the answer has more than {limits.STEPS:,} steps")
+            return answer
         except UnusableAnswer as error:
             raise UnusableAnswer(error.message, f"step {name}") from None
 
-    def _checked(self, answer: Json, checked: Callable[[], CheckedDraft]) -> CheckedDraft:
-        """Check an answer's draft, and record its problems."""
-        name = self.usage[-1].name
-        if len(answer["steps"]) > limits.STEPS:
-            raise UnusableAnswer(f"the answer has more than {limits.STEPS:,} steps", f"step {name}")
-        found = checked()
-        self.keep(name, found.problems())
+    def _checked(self, draft: Part) -> CheckedDraft:
+        """Check the draft of the last answer, and record its problems."""
+        name, found = [*self.calls][-1], check(draft, self.task)
+        self.keep(name, [*found.faults, *(d.to_json() for d in found.analysis.diagnostics)])
         self.notify(f"{name}: {found.defects}")
         return found
 
@@ -145,12 +124,7 @@ class Session:
 _FOR_LATER = (
     "task_name", "reading", "fields", "inputs", "parameters", "definitions", "thresholds", "outputs", "assumptions",
 )  # fmt: skip
-"""The conditions that later stages need."""
-
-
-def _flat(name: str, section: Mapping[str, Json]) -> dict[str, Json]:
-    """A section as keys of their own, so that each entry is on a line of its own."""
-    return {f"{name}.{key}": value for key, value in section.items()}
+"""The conditions that later stages need, as keys of their own: each entry is on a line of its own."""
 
 
 PARTIAL = ("FS305", "FS604")
@@ -195,15 +169,6 @@ class CheckedDraft:
         """Its defects; a draft with fewer of them is better."""
         partial = sum(d.code in PARTIAL for d in self.analysis.diagnostics)
         return Defects(self.errors, partial, len(self.unsourced))
-
-    @property
-    def is_sound(self) -> bool:
-        """Whether there is nothing to fix."""
-        return not any(self.defects)
-
-    def problems(self) -> list[dict[str, Json]]:
-        """Return all of its problems, for the transcript."""
-        return [*self.faults, *(d.to_json() for d in self.analysis.diagnostics)]
 
 
 def check(draft: Part, task: Task) -> CheckedDraft:

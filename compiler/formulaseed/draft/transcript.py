@@ -7,10 +7,12 @@ a transcript, or from the first recorded into the second; all are one function, 
 
 from __future__ import annotations
 
+import asyncio
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +20,9 @@ from formulaseed.data.files import read_json, replace_file
 from formulaseed.draft.prompts import MOST_TOKENS
 from formulaseed.draft.wire import load, read_answer
 from formulaseed.errors import DataError, FormulaSeedError
-from formulaseed.llm.calls import EFFORTS, Answer, Call, Effort, UnusableAnswer, Usage
-from formulaseed.llm.client import CallFailed, Client, Limits, ModelCapabilities
-from formulaseed.llm.limiter import InterruptibleLoop
-from formulaseed.llm.prices import Budget
+from formulaseed.llm.calls import EFFORTS, Answer, Call, Effort, ModelCapabilities, UnusableAnswer, Usage
+from formulaseed.llm.client import CallFailed, Client, Limits, NotAsked
+from formulaseed.llm.limiter import Budget, run_interruptibly
 from formulaseed.seed.write.canonical import layout
 
 Json = Any
@@ -51,13 +52,13 @@ class Exchange:
         """Raise `DataError` where the recorded call differs from this one."""
         if dict(self.call.schema) != dict(call.schema):
             raise DataError(f"step {name} is not the recorded one: its schema differs; {_OTHER_VERSION}")
-        pairs = (
+        for what, recorded, now, why in (
             ("instructions", self.call.system, call.system, _OTHER_VERSION),
             ("user message", self.call.user, call.user, "the task text or an earlier answer has changed since"),
-        )
-        for what, recorded, now, why in pairs:
+        ):
             if recorded != now:
-                line = _first_difference(recorded, now)
+                lines = zip_longest(recorded.split("\n"), now.split("\n"))
+                line = next(number for number, (a, b) in enumerate(lines, 1) if a != b)
                 raise DataError(f"step {name} is not the recorded one: its {what} differs from line {line} on; {why}")
 
     def to_json(self) -> dict[str, Json]:
@@ -82,43 +83,39 @@ class Exchange:
 def exchange_of(given: Json) -> Exchange:
     """Return the exchange in the JSON of a file. Raises `DataError` where it is not one."""
     try:
-        call = Call(
-            key=_of(given["step"], str),
-            model=_of(given["model"], str),
-            system=_text(given["system"]),
-            user=_text(given["user"]),
-            schema=_of(given["schema"], dict),
-            max_tokens=_of(given["max_tokens"], int),
-            effort=_effort(given["effort"]),
-        )
-        text = given.get("answer_text")
-        compact = json.dumps(given["answer"], ensure_ascii=False, separators=(",", ":")) if text is None else ""
-        usage = Usage(**{name: _of(given["usage"][name], int) for name in Usage().to_json()})
-        answer = Answer(_text(text) if text is not None else compact, _of(given["stop_reason"], str), usage)
+        names = {
+            "step": str,
+            "model": str,
+            "system": list,
+            "user": list,
+            "schema": dict,
+            "max_tokens": int,
+            "usage": dict,
+        }
+        step, model, system, user, schema, most, usage = _values(given, names)
+        call = Call(step, model, "\n".join(system), "\n".join(user), schema, most, _effort(given))
+        if "answer_text" in given:
+            text = "\n".join(*_values(given, {"answer_text": list}))
+        else:
+            text = json.dumps(given["answer"], ensure_ascii=False, separators=(",", ":"))
+        tokens = Usage(*_values(usage, dict.fromkeys(Usage().to_json(), int)))
+        (stop,) = _values(given, {"stop_reason": str})
+        return Exchange(call, Answer(text, stop, tokens))
     except (KeyError, TypeError, AttributeError, RecursionError) as error:
         raise DataError(f"not a call of a draft: {error}") from None
-    return Exchange(call, answer)
 
 
-def _text(lines: Json) -> str:
-    return "\n".join(_of(line, str) for line in _of(lines, list))
+def _values(given: Json, kinds: Mapping[str, type]) -> list[Any]:
+    for name, kind in kinds.items():
+        if not isinstance(given[name], kind):
+            raise TypeError(f"`{name}` is not of the type {kind.__name__}")
+    return [given[name] for name in kinds]
 
 
-def _of(value: Json, kind: type) -> Any:
-    if not isinstance(value, kind):
-        raise TypeError(f"{value!r} is not of the type {kind.__name__}")
-    return value
-
-
-def _effort(value: Json) -> Effort | None:
-    if value is not None and value not in EFFORTS:
-        raise TypeError(f"{value!r} is not an effort")
-    return value  # type: ignore[no-any-return]
-
-
-def _first_difference(recorded: str, now: str) -> int:
-    lines = zip(recorded.split("\n"), now.split("\n"), strict=False)
-    return next((n for n, (a, b) in enumerate(lines, 1) if a != b), min(recorded.count("\n"), now.count("\n")) + 2)
+def _effort(given: Json) -> Effort | None:
+    if given["effort"] not in (None, *EFFORTS):
+        raise TypeError("`effort` is not an effort")
+    return given["effort"]  # type: ignore[no-any-return]
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,15 +133,15 @@ class Transcript:
         path = self.folder / _SESSION
         given = read_json(path)
         try:
-            effort, repairs = _effort(given["effort"]), _of(given["max_repairs"], int)
-            return Settings(_of(given["model"], str), effort, repairs, given.get("note", ""))
+            model, repairs = _values(given, {"model": str, "max_repairs": int})
+            return Settings(model, _effort(given), repairs, given.get("note", ""))
         except (KeyError, TypeError, AttributeError) as error:
             raise DataError(f"not a session of a draft: {error}", str(path)) from None
 
     def begin(self, settings: Settings) -> None:
         """Write the settings of the session."""
-        note = {"note": settings.note} if settings.note else {}
-        self.write(_SESSION, {**note, **{name: getattr(settings, name) for name in ("model", "effort", "max_repairs")}})
+        given = {name: getattr(settings, name) for name in ("note", "model", "effort", "max_repairs")}
+        self.write(_SESSION, {name: value for name, value in given.items() if name != "note" or value})
 
     def exchange(self, name: str) -> Exchange | None:
         """Return the call of this name with its answer, if there is one."""
@@ -180,70 +177,50 @@ LIMITS = Limits(concurrency=1, retries=4, timeout=180.0, deadline=1800.0)
 """A draft is one call after another; a long answer takes minutes."""
 _TOO_LARGE = ("grammar", "schema", "output_config")
 """One of these words is in the API's message where it rejects a schema."""
-
-
 Ask = Callable[[str, Call], Exchange]
 """Returns the call of this name with its answer. Names are in the order of the calls. Raises `FormulaSeedError`."""
 
 
-@dataclass
 class LiveTransport:
     """Asks a model. `notify` is called with notices."""
 
-    budget: Budget
-    notify: Callable[[str], None]
-
-    def __post_init__(self) -> None:
-        self._loop = InterruptibleLoop()
+    def __init__(self, budget: Budget, notify: Callable[[str], None]) -> None:
+        self._budget = budget
+        self._notify = notify
+        self._runner = asyncio.Runner()
         self._client: Client | None = None
         self._able: ModelCapabilities | None = None
 
     def ask(self, name: str, call: Call) -> Exchange:
-        return self._loop.run(self._ask(name, call))
+        try:
+            return run_interruptibly(self._runner, self._ask(name, call))
+        except NotAsked as error:
+            raise FormulaSeedError(f"{'nothing more is asked: ' if error.is_final else ''}{error}") from None
 
     def close(self) -> None:
         if self._client is not None:
-            self._loop.run(self._client.aclose())
-        self._loop.close()
+            run_interruptibly(self._runner, self._client.aclose())
+        self._runner.close()
 
     async def _ask(self, name: str, call: Call) -> Exchange:
-        client = self._client = self._client or Client(LIMITS, self.budget.attempted)
+        client = self._client = self._client or Client(LIMITS, self._budget)
         able = self._able = self._able or await client.capabilities(call.model)
         known = call if able.effort else replace(call, effort=None)
         if able.structured:
             try:
-                return Exchange(call, await self._paid(client, known))
+                return Exchange(call, (await client.ask(known))[0])
             except CallFailed as error:
                 if error.status != 400 or not any(word in str(error) for word in _TOO_LARGE):
                     raise
-                self.notify(f"{name}: {error}; asked again with the schema in the prompt")
+                self._notify(f"{name}: {error}; asked again with the schema in the prompt")
                 self._able = replace(able, structured=False)
-        return Exchange(call, await self._paid(client, with_schema_in_prompt(known)))
-
-    async def _paid(self, client: Client, call: Call) -> Answer:
-        if not await self.budget.reserve(call):
-            prefix = "nothing more is asked: " if self.budget.has_price(call) else ""
-            raise FormulaSeedError(prefix + self.budget.refusal(call))
-        try:
-            async with client.turn(call):
-                answer, attempt = await client.ask(call)
-            self.budget.attempted(attempt)
-        finally:
-            self.budget.settle(call)
-        return answer if call.schema else replace(answer, text=_unfenced(answer.text))
-
-
-def with_schema_in_prompt(call: Call) -> Call:
-    """Return the call for a model without structured output; its answer is validated here in any case."""
-    schema = json.dumps(dict(call.schema), ensure_ascii=False)
-    words = f"\nAnswer with one JSON object of this schema and nothing else:\n\n{schema}\n"
-    return replace(call, system=call.system + words, schema={})
-
-
-def _unfenced(text: str) -> str:
-    """The text without a Markdown fence around it."""
-    text = text.strip()
-    return text.split("\n", 1)[-1].removesuffix("```").strip() if text.startswith("```") else text
+        # the answer is validated here in any case
+        schema = json.dumps(dict(call.schema), ensure_ascii=False)
+        words = f"\nAnswer with one JSON object of this schema and nothing else:\n\n{schema}\n"
+        answer, _ = await client.ask(replace(known, system=call.system + words, schema={}))
+        text = answer.text.strip()
+        text = text.split("\n", 1)[-1].removesuffix("```").strip() if text.startswith("```") else text
+        return Exchange(call, replace(answer, text=text))
 
 
 def replaying(transcript: Transcript) -> Ask:

@@ -28,8 +28,7 @@ _DEPTH = 12
 
 
 def _object(**properties: Schema) -> Schema:
-    named = {name.rstrip("_"): schema for name, schema in properties.items()}
-    return {"type": "object", "properties": named, "required": list(named), "additionalProperties": False}
+    return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
 
 
 def _list(items: Schema) -> Schema:
@@ -135,18 +134,12 @@ _NOTES = {
 
 
 def _with_definitions(schema: Schema) -> Schema:
-    """The schema with those definitions that it uses."""
+    """The schema with those definitions that it uses; a definition uses earlier ones alone."""
     used: dict[str, Schema] = {}
-    waiting: list[Json] = [schema]
-    while waiting:
-        value = waiting.pop()
-        if isinstance(value, dict):
-            name = str(value.get("$ref", "")).rpartition("/")[2]
-            if name and name not in used:
-                used[name] = _DEFINITIONS[name]
-                waiting.append(used[name])
-        waiting += value.values() if isinstance(value, dict) else value if isinstance(value, list) else []
-    return {**schema, "$defs": {name: used[name] for name in _DEFINITIONS if name in used}}
+    for name, definition in reversed(_DEFINITIONS.items()):
+        if json.dumps(_named(name)) in json.dumps([schema, used]):
+            used = {name: definition, **used}
+    return {**schema, "$defs": used}
 
 
 CONDITIONS = _with_definitions(
@@ -206,7 +199,7 @@ def read_answer(text: str, schema: Mapping[str, Json]) -> dict[str, Json]:
     """Return the JSON object of an answer. Raises `UnusableAnswer` where it does not match the schema."""
     value = load(text)
     try:
-        _conform(value, schema, schema["$defs"], "")
+        _conform(value, schema, "")
     except UnusableAnswer as error:
         raise UnusableAnswer(f"the answer does not match its schema: {error.message}") from None
     assert isinstance(value, dict)
@@ -244,14 +237,21 @@ _KINDS: dict[str, Any] = {
 }  # fmt: skip
 
 
-def _conform(value: Json, schema: Mapping[str, Json], definitions: Mapping[str, Json], place: str) -> None:
+def _conform(value: Json, schema: Mapping[str, Json], place: str) -> None:
     """Raise `UnusableAnswer` for a value that does not match the schema, of which only these keywords are known."""
     if "$ref" in schema:
-        _conform(value, definitions[schema["$ref"].rpartition("/")[2]], definitions, place)
-        return
-    if "anyOf" in schema:
-        _conform_to_one(value, schema["anyOf"], definitions, place)
-        return
+        schema = _DEFINITIONS[schema["$ref"].rpartition("/")[2]]
+    if "anyOf" in schema:  # a step matches the schema of its operation, a literal any
+        op = value.get("op") if isinstance(value, dict) else None
+        of_op = [each for each in schema["anyOf"] if op in each.get("properties", {}).get("op", {}).get("enum", ())]
+        for choice in of_op or schema["anyOf"]:
+            try:
+                _conform(value, choice, place)
+                return
+            except UnusableAnswer:
+                if of_op:
+                    raise
+        raise UnusableAnswer(f"{place} matches none of the allowed forms")
     kind, shown = schema["type"], place or "it"
     if not isinstance(value, _KINDS[kind]) or (isinstance(value, bool) and kind != "boolean"):
         raise UnusableAnswer(f"{shown} is not of the type {kind}")
@@ -259,25 +259,10 @@ def _conform(value: Json, schema: Mapping[str, Json], definitions: Mapping[str, 
         raise UnusableAnswer(f"{place} is none of {', '.join(map(str, schema['enum']))}")
     if kind == "array":
         for index, item in enumerate(value):
-            _conform(item, schema["items"], definitions, f"{place}[{index}]")
+            _conform(item, schema["items"], f"{place}[{index}]")
     elif kind == "object":
         properties = schema["properties"]
         for key in [*(key for key in properties if key not in value), *(key for key in value if key not in properties)]:
             raise UnusableAnswer(f"{shown} {'lacks' if key in properties else 'has the unknown key'} `{key}`")
         for key, item in value.items():
-            _conform(item, properties[key], definitions, f"{place}.{key}".lstrip("."))
-
-
-def _conform_to_one(
-    value: Json, choices: list[Mapping[str, Json]], definitions: Mapping[str, Json], place: str
-) -> None:
-    """Match a step against the schema of its operation, a literal against any."""
-    op = value.get("op") if isinstance(value, dict) else None
-    chosen = [choice for choice in choices if op in choice.get("properties", {}).get("op", {}).get("enum", ())]
-    for choice in chosen or choices:
-        try:
-            return _conform(value, choice, definitions, place)
-        except UnusableAnswer:
-            if chosen:
-                raise
-    raise UnusableAnswer(f"{place} matches none of the allowed forms")
+            _conform(item, properties[key], f"{place}.{key}".lstrip("."))

@@ -14,10 +14,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 from formulaseed.data.results import FieldValue
-from formulaseed.extract.fields import Field
+from formulaseed.extract.base import Field
 
 Pair = tuple[Mapping[str, FieldValue], Mapping[str, FieldValue]]
 """One review's fields, as recorded and as predicted."""
@@ -37,26 +37,15 @@ class FieldAgreement:
     """Cohen's kappa; None without reviews, and where both sides always give one and the same value."""
     baseline: float | None
     """The accuracy of always predicting the most frequent recorded value."""
-    confusion: tuple[tuple[str, str, int], ...] | None
-    """(recorded, predicted, reviews) for each pair of values that occurs, in the values' order; None for
-    fields other than enum and boolean."""
+    confusion: dict[str, dict[str, int]] | None
+    """Reviews by recorded and predicted value, for each pair that occurs, in the values' order; None for fields other
+    than enum and boolean."""
 
 
 def measure(fields: Sequence[Field], pairs: Iterable[Pair]) -> tuple[FieldAgreement, ...]:
     """Return the agreement on each field, in the fields' order; pairs without the field on either side do not count."""
     listed = list(pairs)
     return tuple(_measure_field(field, listed) for field in fields)
-
-
-def to_json(agreements: Iterable[FieldAgreement]) -> list[dict[str, object]]:
-    """Return the agreements as plain JSON values; the confusion table as recorded → predicted → reviews."""
-    found = []
-    for one in agreements:
-        nested: dict[str, dict[str, int]] = {}
-        for recorded, predicted, count in one.confusion or ():
-            nested.setdefault(recorded, {})[predicted] = count
-        found.append({**asdict(one), "confusion": None if one.confusion is None else nested})
-    return found
 
 
 def render(agreements: Iterable[FieldAgreement]) -> str:
@@ -97,31 +86,24 @@ def _label(value: FieldValue) -> str:
     return str(value)
 
 
-def _confusion(field: Field, given: Counter[tuple[str, str]]) -> tuple[tuple[str, str, int], ...]:
+def _confusion(field: Field, given: Counter[tuple[str, str]]) -> dict[str, dict[str, int]]:
     order = {value: place for place, (value, _) in enumerate(field.values)}
-
-    def place(pair: tuple[str, str]) -> tuple[tuple[int, str], tuple[int, str]]:
-        recorded, predicted = ((order.get(value, len(order)), value) for value in pair)
-        return recorded, predicted
-
-    return tuple((*pair, given[pair]) for pair in sorted(given, key=place))
+    found: dict[str, dict[str, int]] = {}
+    for pair in sorted(given, key=lambda pair: [(order.get(value, len(order)), value) for value in pair]):
+        found.setdefault(pair[0], {})[pair[1]] = given[pair]
+    return found
 
 
-def _confusion_text(field: str, confusion: tuple[tuple[str, str, int], ...]) -> str:
+def _confusion_text(field: str, confusion: dict[str, dict[str, int]]) -> str:
     """A square of counts: recorded values down the side, predicted ones across the top."""
-    seen = dict.fromkeys([recorded for recorded, _, _ in confusion] + [given for _, given, _ in confusion])
-    counts = {(recorded, predicted): count for recorded, predicted, count in confusion}
-    rows = [("recorded \\ predicted", *seen)]
-    rows += [(recorded, *(str(counts.get((recorded, given), 0)) for given in seen)) for recorded in seen]
-    return f"{field}\n{_aligned(rows)}"
+    seen = dict.fromkeys([*confusion, *(predicted for counts in confusion.values() for predicted in counts)])
+    rows = [(recorded, *(str(confusion.get(recorded, {}).get(given, 0)) for given in seen)) for recorded in seen]
+    return f"{field}\n" + _aligned([("recorded \\ predicted", *seen), *rows])
 
 
 def _aligned(rows: Sequence[tuple[str, ...]]) -> str:
     """Columns of equal width: names to the left, numbers to the right. A line break in a name is escaped."""
     rows = [tuple(cell.replace("\n", "\\n") for cell in row) for row in rows]
-    widths = [max(len(cell) for cell in column) for column in zip(*rows, strict=True)]
-    lines: list[str] = []
-    for first, *others in rows:
-        cells = [first.ljust(widths[0]), *map(str.rjust, others, widths[1:])]
-        lines.append("  ".join(cells).rstrip())
-    return "\n".join(lines)
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    padded = ([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])] for row in rows)
+    return "\n".join("  ".join(cells).rstrip() for cells in padded)

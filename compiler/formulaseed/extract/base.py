@@ -1,4 +1,4 @@
-"""What extractors share: the seed's fields, and extractors that answer at once.
+"""What extractors share: the seed's fields, their legal values, and the base of the extractors that answer at once.
 
 An extractor turns relevant reviews into field values, or fails a review by name. It never sees more of a review than
 `review_handling` lets through.
@@ -7,12 +7,81 @@ An extractor turns relevant reviews into field values, or fails a review by name
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, cast
 
 from formulaseed.data.results import Extraction, FieldValue, ReviewInput
 from formulaseed.errors import DataError
-from formulaseed.extract.fields import Field, FieldType
 from formulaseed.ir import nodes
+from formulaseed.language.json_values import _shown
+from formulaseed.limits import INPUT_MAX, INTEGER_MAX
+
+FieldType = Literal["enum", "boolean", "integer", "number", "string"]
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """One extraction field of a Formula Seed."""
+
+    name: str
+    type: FieldType
+    description: str = ""
+    values: tuple[tuple[str, str], ...] = ()
+    """An enum's values, each with its description, in the seed's order."""
+    default: FieldValue | None = None
+    """None: the seed states no default."""
+    evidence: bool = False
+    """Whether a quote from the review is asked for."""
+    minimum: int | float | None = None
+    maximum: int | float | None = None
+    """The bounds of a number, both inclusive; None where the seed states none."""
+    hint: str | None = None
+    """`stars`: the lexical extractor may take a review's stars into account."""
+
+    def allows(self, number: float) -> bool:
+        """Return whether a number is inside the bounds."""
+        return (self.minimum is None or number >= self.minimum) and (self.maximum is None or number <= self.maximum)
+
+    @property
+    def bounds(self) -> str:
+        """The bounds in words, such as `from 0 to 240`; empty where there are none."""
+        if self.maximum is None:
+            return f"{self.minimum} or more" if self.minimum is not None else ""
+        return f"{self.maximum} or less" if self.minimum is None else f"from {self.minimum} to {self.maximum}"
+
+
+def fields_of(program: nodes.Program) -> tuple[Field, ...]:
+    """Return the seed's fields as extractors use them."""
+    found = []
+    for each in program.fields:
+        kind = cast(FieldType, "enum" if each.ty.values is not None else each.ty.base.value)
+        values = tuple((value.name, value.description) for value in each.values)
+        bounds = each.minimum, each.maximum
+        found.append(Field(each.name, kind, each.description, values, each.default, each.evidence, *bounds, each.hint))
+    return tuple(found)
+
+
+_KINDS: dict[FieldType, Any] = {"enum": str, "string": str, "boolean": bool, "integer": int, "number": (int, float)}
+
+
+def legal(field: Field, value: Any) -> FieldValue:
+    """Return the value as the field holds it: 3.0 is the integer 3. Raises `DataError` for an illegal one."""
+    if field.type == "integer" and isinstance(value, float) and value.is_integer():
+        value = int(value)
+    if not isinstance(value, _KINDS[field.type]) or isinstance(value, bool) != (field.type == "boolean"):
+        raise DataError(f"`{field.name}` must be of type {field.type}, not {_shown(value)}")
+    allowed = [name for name, _ in field.values]
+    if field.type == "enum" and value not in allowed:
+        raise DataError(f"`{field.name}` must be one of {', '.join(allowed)}, not {_shown(value)}")
+    found: FieldValue = value
+    if not isinstance(found, str | bool):
+        most = INTEGER_MAX if field.type == "integer" else INPUT_MAX
+        if not -most <= found <= most:  # NaN is not
+            raise DataError(f"`{field.name}` must be a number between -{most:g} and {most:g}")
+        if not field.allows(found):
+            raise DataError(f"`{field.name}` must be {field.bounds}, not {found!r}")
+    return found
 
 
 class SyncExtractor(ABC):
@@ -22,62 +91,13 @@ class SyncExtractor(ABC):
     prompt_sha256: str | None = None
 
     @abstractmethod
-    def extract(self, reviews: Sequence[ReviewInput]) -> list[Extraction]:
-        """Extract the reviews of one restaurant, in their order."""
+    def extract(self, review: ReviewInput) -> Extraction:
+        """Extract one review."""
 
     def extract_all(self, restaurants: Iterable[Sequence[ReviewInput]]) -> Iterator[list[Extraction]]:
-        return map(self.extract, restaurants)
+        """Extract the reviews of each restaurant, in their order."""
+        return ([self.extract(review) for review in reviews] for reviews in restaurants)
 
     def summary(self) -> list[str]:
-        """What a run prints before its closing line."""
+        """Return what a run prints before its closing line."""
         return []
-
-
-def fields_of(program: nodes.Program) -> tuple[Field, ...]:
-    """Return the seed's fields as extractors use them."""
-    return tuple(
-        Field(
-            name=each.name,
-            type="enum" if each.ty.values is not None else _TYPES[each.ty.base.value],
-            description=each.description,
-            values=tuple((value.name, value.description) for value in each.values),
-            default=each.default,
-            evidence=each.evidence,
-            minimum=each.minimum,
-            maximum=each.maximum,
-            hint=each.hint,
-        )
-        for each in program.fields
-    )
-
-
-_TYPES: dict[str, FieldType] = {"boolean": "boolean", "integer": "integer", "number": "number", "string": "string"}
-
-
-class TextExtractor(SyncExtractor):
-    """An extractor made of a function from a review's text and facts to field values.
-
-    The function raises `DataError` for a review that it cannot extract.
-    """
-
-    def __init__(
-        self,
-        name: str,
-        function: Callable[[str, Mapping[str, object]], dict[str, FieldValue]],
-        summary: Callable[[], list[str]] = list,
-    ) -> None:
-        self.name = name
-        self._function = function
-        self._summary = summary
-
-    def summary(self) -> list[str]:
-        return self._summary()
-
-    def extract(self, reviews: Sequence[ReviewInput]) -> list[Extraction]:
-        return [self._extraction(review) for review in reviews]
-
-    def _extraction(self, review: ReviewInput) -> Extraction:
-        try:
-            return Extraction(review.review_id, self._function(review.text, review.facts))
-        except DataError as error:
-            return Extraction(review.review_id, None, str(error))

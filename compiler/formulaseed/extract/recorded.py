@@ -13,8 +13,7 @@ from formulaseed.data.jsonl import Line, parsed
 from formulaseed.data.records import ExtractionLine
 from formulaseed.data.results import Extraction, FieldValue, ReviewInput
 from formulaseed.errors import DataError
-from formulaseed.extract.base import SyncExtractor
-from formulaseed.extract.fields import Field, legal
+from formulaseed.extract.base import Field, SyncExtractor, legal
 from formulaseed.language.inputs import _typo_of
 
 
@@ -37,29 +36,26 @@ class RecordedExtractor(SyncExtractor):
             if reason:
                 self.faults.append((line.place, reason))
 
+    def extract(self, review: ReviewInput) -> Extraction:
+        missing = Extraction(review.review_id, None, "no extraction is recorded for it")
+        return self._known.get((review.business_id, review.review_id), missing)
+
     def _add(self, record: ExtractionLine) -> str:
         """Add a recorded extraction; return why it cannot be used, if so."""
         key = (record.business_id, record.review_id)
         if key in self._known:
             return f"duplicate extraction of the review {record.review_id}"
         try:
-            self._refuse_unknown(record.fields)
+            unknown = next((key for key in record.fields if self._strict and key not in self._names), None)
+            if unknown is not None:
+                known = ", ".join(self._names) or "none"
+                raise DataError(f"the seed has no field `{unknown[:80]}`; there are: {known}")
             values = {field.name: self._value(field, record.fields) for field in self.fields}
             self._known[key] = Extraction(record.review_id, {k: v for k, v in values.items() if v is not None})
             return ""
         except DataError as error:
             self._known[key] = Extraction(record.review_id, None, f"its recorded extraction is unusable: {error}")
             return str(error)
-
-    def extract(self, reviews: Sequence[ReviewInput]) -> list[Extraction]:
-        missing = "no extraction is recorded for it"
-        return [self._known.get((r.business_id, r.review_id), Extraction(r.review_id, None, missing)) for r in reviews]
-
-    def _refuse_unknown(self, given: Mapping[str, Any]) -> None:
-        for key in given if self._strict else ():
-            if key not in self._names:
-                known = ", ".join(self._names) or "none"
-                raise DataError(f"the seed has no field `{key[:80]}`; there are: {known}")
 
     def _value(self, field: Field, given: Mapping[str, Any]) -> FieldValue | None:
         """The field's value, None where it is absent: the evaluation reports a value that it needs."""
@@ -68,6 +64,4 @@ class RecordedExtractor(SyncExtractor):
             fix = f"rename it, or give `{field.name}` as null"
             raise DataError(f"`{field.name}` is missing, but there is `{typo[:80]}`: {fix}")
         value = given.get(field.name)
-        if value is None:
-            return field.default
-        return legal(field, value)
+        return field.default if value is None else legal(field, value)

@@ -1,4 +1,4 @@
-"""A call of a model and its answer, as data, and the templates of prompts: nothing here knows of a network.
+"""A call of a model, its answer and its cost, as data, and the templates of prompts: nothing here knows of a network.
 
 Source: the two-phase design's section on the LLM's part; the Messages API.
 """
@@ -6,7 +6,7 @@ Source: the two-phase design's section on the LLM's part; the Messages API.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from functools import cache
 from typing import TYPE_CHECKING, Any, Literal
@@ -18,8 +18,17 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
 Effort = Literal["low", "medium", "high", "xhigh", "max"]
-_FRAME_BYTES = 1_000
 EFFORTS: tuple[Effort, ...] = ("low", "medium", "high", "xhigh", "max")
+_FRAME_BYTES = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class ModelCapabilities:
+    """What a model supports; by default what current models do."""
+
+    effort: bool = True
+    thinking_off: bool = False
+    structured: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +152,18 @@ def answer_of(message: Any, request_id: str = "") -> Answer:
         )
     except (KeyError, TypeError, AttributeError, ValueError, RecursionError):
         raise ValueError("the API's answer is not a message") from None
+
+
+def cost_text(cost: float | None) -> str:
+    """Return a cost for people."""
+    if cost is None:
+        return "an unknown cost"
+    return f"${cost:.2f}" if cost >= 1 else f"${cost:.4f}"
+
+
+def total(costs: Sequence[float | None]) -> float | None:
+    """Return the sum of costs; None where one is unknown."""
+    return None if None in costs else sum(cost for cost in costs if cost is not None)
 
 
 def prompt(name: str, **values: Any) -> str:

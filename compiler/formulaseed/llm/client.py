@@ -10,14 +10,14 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from formulaseed.data.results import NOT_ASKED
 from formulaseed.errors import FormulaSeedError, UnreadableError
-from formulaseed.llm.calls import Answer, Attempt, Call, answer_of, params
-from formulaseed.llm.limiter import AdaptiveLimiter, RateLimiter
+from formulaseed.llm.calls import Answer, Attempt, Call, ModelCapabilities, answer_of, params
+from formulaseed.llm.limiter import AdaptiveLimiter, Budget, RateLimiter
 from formulaseed.source.text import one_line
 
 if TYPE_CHECKING:
@@ -31,15 +31,6 @@ _MOST_TOKENS_AT_ONCE = 20_000
 """The SDK refuses to wait for more than 21,333 in one piece."""
 
 
-@dataclass(frozen=True, slots=True)
-class ModelCapabilities:
-    """What a model supports; by default what current models do."""
-
-    effort: bool = True
-    thinking_off: bool = False
-    structured: bool = True
-
-
 class CallFailed(FormulaSeedError):
     """Raised for a call without an answer. `is_final`: every other call would fail like it; `status` is the HTTP status."""
 
@@ -47,6 +38,10 @@ class CallFailed(FormulaSeedError):
         super().__init__(message)
         self.status = status
         self.is_final = is_final
+
+
+class NotAsked(CallFailed):
+    """Raised for a call that is not made, since the run is over or the call could cost more than the limit."""
 
 
 class NotReady(UnreadableError):
@@ -68,49 +63,57 @@ class Limits:
     deadline: float = 300.0
 
 
+@dataclass
 class _CallState:
     """A call in flight, for the middleware."""
 
-    def __init__(self, call: Call) -> None:
-        self.call = call
-        self.statuses: list[str] = []
-        self.answered_ms: int | None = None
+    call: Call
+    statuses: list[str] = field(default_factory=list)
+    answered_ms: int | None = None
 
 
 _CURRENT: ContextVar[_CallState] = ContextVar("_CURRENT")
 
 
 class Client:
-    """Asks models. `on_attempt` is called with every attempt when it is over. Belongs to one event loop.
+    """Asks models, within a budget. Belongs to one event loop.
 
-    `is_over` returns whether the run has stopped; `may_retry` whether an attempt may be followed by another.
+    `on_attempt` is called with every attempt that ends without an answer; `is_over` returns whether the run has stopped.
     """
 
     def __init__(
         self,
         limits: Limits,
-        on_attempt: Callable[[Attempt], None],
+        budget: Budget,
+        on_attempt: Callable[[Attempt], None] = lambda _: None,
         is_over: Callable[[], bool] = lambda: False,
-        may_retry: Callable[[], bool] = lambda: True,
     ) -> None:
         self.limits = limits
         self.limiter = AdaptiveLimiter(limits.concurrency)
+        self._budget = budget
+        self._is_over = is_over
         self._requests = RateLimiter(limits.requests_per_minute, is_over)
         self._tokens = RateLimiter(limits.tokens_per_minute, is_over)
         self._on_attempt = on_attempt
-        self._may_retry = may_retry
         self.sdk = connect(limits, self._meter)
         self._create = self.sdk.messages.with_raw_response.create
 
-    @asynccontextmanager
-    async def turn(self, call: Call) -> AsyncIterator[None]:
-        """Wait until the rates and the concurrency allow the call."""
+    async def ask(self, call: Call) -> tuple[Answer, Attempt]:
+        """Ask when rates, concurrency and budget allow it; return the answer and its attempt. Raises `CallFailed`."""
         await self._take(call)
         async with self.limiter:
-            yield
+            if self._is_over():
+                raise NotAsked(NOT_ASKED)
+            if not await self._budget.reserve(call):
+                raise NotAsked(self._budget.refusal(call), is_final=self._budget.has_price(call))
+            try:
+                answer, attempt = await self._ask(call)
+                self._budget.attempted(attempt)
+            finally:
+                self._budget.settle(call)
+        return answer, attempt
 
-    async def ask(self, call: Call) -> tuple[Answer, Attempt]:
-        """Return the answer and its attempt, with which `on_attempt` is not called. Raises `CallFailed`."""
+    async def _ask(self, call: Call) -> tuple[Answer, Attempt]:
         state = _CallState(call)
         _CURRENT.set(state)
         try:
@@ -143,13 +146,11 @@ class Client:
         """Return what the model supports; a server that does not answer soon is assumed to have a current model."""
         try:
             async with asyncio.timeout(min(_SECONDS_FOR_A_COURTESY, self.limits.deadline)):
-                found = (await self.sdk.with_options(max_retries=2).models.retrieve(model)).capabilities
-            if found is None:
-                return ModelCapabilities()
+                found: Any = (await self.sdk.with_options(max_retries=2).models.retrieve(model)).capabilities
             return ModelCapabilities(
                 found.effort.supported, found.thinking.types.disabled.supported, found.structured_outputs.supported
             )
-        except Exception:  # the endpoint is optional: whatever is wrong, the calls themselves will report
+        except Exception:  # the endpoint and its data are optional: whatever is wrong, the calls themselves will report
             return ModelCapabilities()
 
     async def aclose(self) -> None:
@@ -162,7 +163,7 @@ class Client:
             return await call_next(request)
         self._account(state)
         if state.statuses:
-            if not self._may_retry():
+            if not self._budget.may_retry():
                 tried = ", ".join(state.statuses)
                 raise CallFailed(f"no answer (attempts: {tried}), and one more could cost more than the limit")
             if state.statuses[-1] in _PUSHED_BACK:
@@ -178,17 +179,15 @@ class Client:
         if status == "200":
             state.answered_ms = _ms_since(start)
             self.limiter.recover()
-            return response
-        if status in _PUSHED_BACK:
-            self.limiter.slow()
-        request_id = response.headers.get("request-id") or ""
-        self._attempted(state, status, _ms_since(start), request_id=request_id)
+        else:
+            if status in _PUSHED_BACK:
+                self.limiter.slow()
+            self._attempted(state, status, _ms_since(start), response.headers.get("request-id") or "")
         return response
 
     async def _take(self, call: Call) -> None:
         await self._requests.take(1)
-        if self._tokens.is_limited:
-            await self._tokens.take(call.bytes / _BYTES_A_TOKEN)
+        await self._tokens.take(call.bytes / _BYTES_A_TOKEN)
 
     def _account(self, state: _CallState) -> None:
         """Close the attempt whose answer could not be read or parsed."""
@@ -199,7 +198,9 @@ class Client:
     def _attempted(self, state: _CallState, status: str, ms: int, request_id: str = "") -> None:
         state.statuses.append(status)
         number = len(state.statuses)
-        self._on_attempt(Attempt(state.call.key, state.call.model, status, ms, None, request_id, number))
+        attempt = Attempt(state.call.key, state.call.model, status, ms, None, request_id, number)
+        self._budget.attempted(attempt)
+        self._on_attempt(attempt)
 
 
 _WORDS = {"APITimeoutError": "timeout", "APIConnectionError": "no connection"}
@@ -212,16 +213,16 @@ def connect(limits: Limits, *middleware: Any) -> AsyncAnthropic:
     except ImportError:
         message = "the package `anthropic` is not installed; run `pip install 'formulaseed[llm]'`"
         raise CallFailed(message, is_final=True) from None
+    missing = "the Anthropic client finds no credentials"
     try:
         sdk = anthropic.AsyncAnthropic(max_retries=limits.retries, timeout=limits.timeout, middleware=list(middleware))
     except anthropic.CredentialsError as error:
-        message = f"the Anthropic client finds no credentials: {_line(error).rstrip('.')}; set `ANTHROPIC_API_KEY`"
+        message = f"{missing}: {_line(error).rstrip('.')}; set `ANTHROPIC_API_KEY`"
         raise CallFailed(message, is_final=True) from None
     except Exception as error:
         raise CallFailed(f"the Anthropic client cannot start: {_line(error)}", is_final=True) from None
     if sdk.credentials is None and not {"authorization", "x-api-key"} & {name.lower() for name in sdk.default_headers}:
-        message = "the Anthropic client finds no credentials; set `ANTHROPIC_API_KEY`"
-        raise CallFailed(message, is_final=True)
+        raise CallFailed(f"{missing}; set `ANTHROPIC_API_KEY`", is_final=True)
     return sdk
 
 
@@ -241,8 +242,8 @@ def failure_of(error: Exception, attempts: int = 0) -> CallFailed:
     after = f" after {attempts} attempts" if attempts > 1 else ""
     if isinstance(error, anthropic.APIStatusError):
         status = error.status_code
-        said = error.api_message or _line(error)
-        return CallFailed(f"the API answered {status}{after}: {_short(said)}", status=status, is_final=status in _FINAL)
+        said = _line(error.api_message or error)
+        return CallFailed(f"the API answered {status}{after}: {said}", status=status, is_final=status in _FINAL)
     if isinstance(error, anthropic.APITimeoutError):
         return CallFailed(f"no answer in time{after}")
     if isinstance(error, anthropic.APIConnectionError):
@@ -254,12 +255,8 @@ def failure_of(error: Exception, attempts: int = 0) -> CallFailed:
     return CallFailed(f"the Anthropic client failed: {_line(error)}", is_final=isinstance(error, TypeError))
 
 
-def _line(error: BaseException) -> str:
-    return _short(str(error) or type(error).__name__)
-
-
-def _short(text: str) -> str:
-    text = one_line(text)
+def _line(error: BaseException | str) -> str:
+    text = one_line(str(error) or type(error).__name__)
     return text if len(text) <= 300 else text[:299] + "…"
 
 
@@ -333,16 +330,14 @@ async def _sent_once(request: Any, call_next: Any) -> Any:
 
 
 def _result(entry: Any) -> BatchResult:
-    key, result = entry.custom_id, entry.result
-    if result.type == "succeeded":
+    key, result, status = entry.custom_id, entry.result, entry.result.type
+    if status == "succeeded":
         try:
-            return BatchResult(key, result.type, answer_of(result.message.to_dict()))
+            return BatchResult(key, status, answer_of(result.message.to_dict()))
         except ValueError as error:
-            return BatchResult(key, result.type, reason=str(error), may_help=True)
-    if result.type == "errored":
+            return BatchResult(key, status, None, str(error), may_help=True)
+    if status == "errored":
         said = result.error.error
         reason = f"the API could not answer: {said.message}"
-        return BatchResult(key, result.type, reason=reason, may_help=said.type not in _HOPELESS)
-    return BatchResult(
-        key, result.type, reason=f"its call in a batch was {result.type}", may_help=result.type == "expired"
-    )
+        return BatchResult(key, status, None, reason, may_help=said.type not in _HOPELESS)
+    return BatchResult(key, status, None, f"its call in a batch was {status}", may_help=status == "expired")

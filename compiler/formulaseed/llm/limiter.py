@@ -1,4 +1,4 @@
-"""How calls are run: a concurrency that adapts while the server pushes back, rates a minute, and the event loop.
+"""How calls are run: a concurrency that adapts while the server pushes back, rates a minute, costs, and the event loop.
 
 All of it lives in one event loop. The concurrency decreases multiplicatively and increases additively, as in TCP, so that a
 server's limit is found without being configured.
@@ -12,8 +12,13 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Coroutine
-from types import FrameType, TracebackType
-from typing import Any, TypeVar
+from types import FrameType
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from formulaseed.llm.calls import Attempt, Call
+
+if TYPE_CHECKING:
+    from formulaseed.llm.prices import Prices
 
 SLOWED_TO = 0.7
 SECONDS_BETWEEN_SLOWDOWNS = 1.0
@@ -38,10 +43,7 @@ class AdaptiveLimiter:
             try:
                 await waiter
             except asyncio.CancelledError:
-                if waiter in self._waiting:
-                    self._waiting.remove(waiter)
-                else:
-                    self._wake()
+                self._wake()  # it may have been this one's turn
                 raise
         self.inside += 1
 
@@ -88,7 +90,6 @@ class RateLimiter:
         is_over: Callable[[], bool] = lambda: False,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self.is_limited = per_minute is not None
         self._seconds = 60.0 / per_minute if per_minute else 0.0
         self._is_over = is_over
         self._clock = clock
@@ -96,59 +97,96 @@ class RateLimiter:
 
     async def take(self, amount: float) -> None:
         """Wait until the amount is available, or the run is over."""
-        if not self.is_limited:
-            return
         starts = max(self._clock(), self._free_at)
         self._free_at = starts + amount * self._seconds
         while (left := starts - self._clock()) > 0 and not self._is_over():
             await asyncio.sleep(min(left, _SECONDS_BETWEEN_LOOKS))
 
 
+class Budget:
+    """Limits what calls may cost to `most` US dollars; None for no limit.
+
+    Each call reserves an upper bound until its answer states its usage. An attempt that ended without an answer counts
+    with its whole reservation.
+    """
+
+    def __init__(self, prices: Prices, most: float | None) -> None:
+        self.most = most
+        self._prices = prices
+        self._spent = 0.0
+        self._reserved: dict[str, float] = {}
+        self._changed = asyncio.Event()
+
+    async def reserve(self, call: Call) -> bool:
+        """Wait until the call fits beside those in flight; return False where it does not fit at all."""
+        if self.most is None:
+            return True
+        bound = self._prices.at_most(call)
+        while bound is None or self._spent + sum(self._reserved.values()) + bound > self.most:
+            if bound is None or not self._reserved:
+                return False
+            self._changed.clear()
+            await self._changed.wait()
+        self._reserved[call.key] = bound
+        return True
+
+    def may_retry(self) -> bool:
+        """Whether a call in flight may be sent again: an attempt without an answer may have cost something."""
+        return self.most is None or self._spent + sum(self._reserved.values()) <= self.most
+
+    def has_price(self, call: Call) -> bool:
+        """Whether the call's price is known."""
+        return self._prices.at_most(call) is not None
+
+    def refusal(self, call: Call) -> str:
+        """Return why a call was not made."""
+        if not self.has_price(call):
+            return f"not asked: what {call.model} costs for so long a prompt is unknown, and there is a limit"
+        return f"it could cost more than the limit of ${self.most:g}"
+
+    def settle(self, call: Call) -> None:
+        """Release the call's reservation."""
+        self._reserved.pop(call.key, None)
+        self._changed.set()
+
+    def attempted(self, attempt: Attempt) -> None:
+        """Count what an attempt cost."""
+        if attempt.usage is not None:
+            self._spent += self._prices.cost(attempt.model, attempt.usage) or 0.0
+        elif not attempt.status.isdecimal():
+            self._spent += self._reserved.get(attempt.key, 0.0)
+
+
 _Result = TypeVar("_Result")
 
 
-class InterruptibleLoop:
-    """Runs one coroutine after another; tasks that they have started go on while the next one runs."""
+def run_interruptibly(runner: asyncio.Runner, work: Coroutine[Any, Any, _Result]) -> _Result:
+    """Run a coroutine, while tasks that were started before go on.
 
-    def __init__(self) -> None:
-        self._runner = asyncio.Runner()
+    A Ctrl-C cancels it and is raised when it has ended; a second one is raised at once. `Runner.run` may stop the loop for
+    good where a Ctrl-C comes as the coroutine ends.
+    """
+    loop = runner.get_loop()
+    task = loop.create_task(work)
+    is_interrupted = False
 
-    def __enter__(self) -> InterruptibleLoop:
-        return self
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        nonlocal is_interrupted
+        if is_interrupted:
+            raise KeyboardInterrupt
+        is_interrupted = True
+        loop.call_soon_threadsafe(task.cancel)
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Cancel what is still running."""
-        self._runner.close()
-
-    def start(self, work: Coroutine[Any, Any, _Result]) -> asyncio.Task[_Result]:
-        """Start a coroutine without waiting for it."""
-        return self._runner.get_loop().create_task(work)
-
-    def run(self, work: Coroutine[Any, Any, _Result]) -> _Result:
-        """Run a coroutine. A Ctrl-C cancels it and is raised when it has ended; a second one is raised at once."""
-        loop, task = self._runner.get_loop(), self.start(work)
-        is_interrupted = False
-
-        def interrupt(number: int, frame: FrameType | None) -> None:
-            nonlocal is_interrupted
-            if is_interrupted:
-                raise KeyboardInterrupt
-            is_interrupted = True
-            loop.call_soon_threadsafe(task.cancel)
-
-        listens = (
-            threading.current_thread() is threading.main_thread()
-            and signal.getsignal(signal.SIGINT) is signal.default_int_handler
-        )
+    listens = (
+        threading.current_thread() is threading.main_thread()
+        and signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    )
+    if listens:
+        signal.signal(signal.SIGINT, interrupt)
+    try:
+        return loop.run_until_complete(task)
+    finally:
         if listens:
-            signal.signal(signal.SIGINT, interrupt)
-        try:
-            return loop.run_until_complete(task)
-        finally:
-            if listens:
-                signal.signal(signal.SIGINT, signal.default_int_handler)
-            if is_interrupted:
-                raise KeyboardInterrupt
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+        if is_interrupted:
+            raise KeyboardInterrupt

@@ -6,13 +6,11 @@ their own. Where a model's prices hold for prompts up to a length only, a longer
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Sequence
 from pathlib import Path
 
 from formulaseed.data.files import read_json
 from formulaseed.data.records import Amount, PositiveAmount, Record
-from formulaseed.llm.calls import Attempt, Call, Usage
+from formulaseed.llm.calls import Call, Usage
 
 _OWN = Path(__file__).with_name("prices.json")
 
@@ -56,69 +54,3 @@ def read_prices(path: str | Path | None = None) -> Prices:
     """
     file = Path(path) if path is not None else _OWN
     return Prices.read(read_json(file), str(file))
-
-
-def cost_text(cost: float | None) -> str:
-    """Return a cost for people."""
-    if cost is None:
-        return "an unknown cost"
-    return f"${cost:.2f}" if cost >= 1 else f"${cost:.4f}"
-
-
-def total(costs: Sequence[float | None]) -> float | None:
-    """Return the sum of costs; None where one is unknown."""
-    return None if None in costs else sum(cost for cost in costs if cost is not None)
-
-
-class Budget:
-    """Limits what calls may cost to `most` US dollars; None for no limit.
-
-    Each call reserves an upper bound until its answer states its usage. An attempt that ended without an answer counts
-    with its whole reservation.
-    """
-
-    def __init__(self, prices: Prices, most: float | None) -> None:
-        self.most = most
-        self._prices = prices
-        self._spent = 0.0
-        self._reserved: dict[str, float] = {}
-        self._changed = asyncio.Event()
-
-    async def reserve(self, call: Call) -> bool:
-        """Wait until the call fits beside those in flight; return False where it does not fit at all."""
-        if self.most is None:
-            return True
-        bound = self._prices.at_most(call)
-        while bound is None or self._spent + sum(self._reserved.values()) + bound > self.most:
-            if bound is None or not self._reserved:
-                return False
-            self._changed.clear()
-            await self._changed.wait()
-        self._reserved[call.key] = bound
-        return True
-
-    def may_retry(self) -> bool:
-        """Whether a call in flight may be sent again: an attempt without an answer may have cost something."""
-        return self.most is None or self._spent + sum(self._reserved.values()) <= self.most
-
-    def has_price(self, call: Call) -> bool:
-        """Whether the call's price is known."""
-        return self._prices.at_most(call) is not None
-
-    def refusal(self, call: Call) -> str:
-        """Return why a call was not made."""
-        if not self.has_price(call):
-            return f"not asked: what {call.model} costs for so long a prompt is unknown, and there is a limit"
-        return f"it could cost more than the limit of ${self.most:g}"
-
-    def settle(self, call: Call) -> None:
-        """Release the call's reservation."""
-        self._reserved.pop(call.key, None)
-        self._changed.set()
-
-    def attempted(self, attempt: Attempt) -> None:
-        """Count what an attempt cost."""
-        if attempt.usage is not None:
-            self._spent += self._prices.cost(attempt.model, attempt.usage) or 0.0
-        elif not attempt.status.isdecimal():
-            self._spent += self._reserved.get(attempt.key, 0.0)

@@ -1,23 +1,90 @@
-"""The cache of answers: questions, the store and the usage put together, shared by live calls and batches.
+"""The cache of answers: questions, the store and a run's totals put together, shared by live calls and batches.
 
-In: reviews and answers. Out: extractions made of stored answers. Each answer is validated again whenever it is
-taken out of the store, so a store from elsewhere can bring no value that a field does not have.
+In: reviews and answers. Out: extractions made of stored answers, or an estimate of what asking would cost. Each answer is
+validated again whenever it is taken out of the store, so a store from elsewhere can bring no value that a field does not have.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from types import MappingProxyType
+import json
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
-from formulaseed.data.results import NOT_ASKED, Extraction, ReviewInput
-from formulaseed.extract.base import SyncExtractor
-from formulaseed.extract.model.prompting import PromptSpec, Question, majority
+from formulaseed.data.results import Extraction, ReviewInput
+from formulaseed.diagnostics.model import number_of
+from formulaseed.extract.base import Field
+from formulaseed.extract.model.prompting import PromptSpec, Question, Values, exact, majority
 from formulaseed.extract.model.store import Store, StoredAnswer
-from formulaseed.extract.model.usage import UsageStats
-from formulaseed.llm.calls import Answer, Attempt, UnusableAnswer, Usage
+from formulaseed.llm.calls import Answer, Attempt, Call, ModelCapabilities, UnusableAnswer, Usage, cost_text, total
+
+if TYPE_CHECKING:
+    from formulaseed.llm.prices import Prices
 
 MAX_TRIES = 3
 """How often one question is asked where the answers are unusable."""
+BYTES_A_TOKEN = (5.5, 2.5)
+"""The most and the least of text that an estimate assumes."""
+
+
+@dataclass
+class UsageStats:
+    """Counts while a run goes on. Costs are US dollars; an unknown one makes the sum unknown."""
+
+    prices: Prices
+    asked: int = 0
+    """Calls that were sent in this run."""
+    attempts: int = 0
+    broken: int = 0
+    """Attempts that ended without an answer and may have been paid for."""
+    stored: int = 0
+    failed: int = 0
+    """Reviews without values."""
+    usage: Usage = Usage()
+    paid: float | None = 0.0
+    saved: float | None = 0.0
+    quotes: int = 0
+    unverified: int = 0
+    compared: int = 0
+    """Reviews with several passes."""
+    agreed: Counter[str] = field(default_factory=Counter)
+    """For each field, in how many of them all passes gave the same value."""
+
+    def add_attempt(self, attempt: Attempt, *, is_batch: bool = False) -> None:
+        self.attempts += 1
+        self.asked += attempt.number == 1 and not is_batch
+        if attempt.usage is not None:
+            self.usage += attempt.usage
+            self.paid = total([self.paid, self.prices.cost(attempt.model, attempt.usage, is_batch=is_batch)])
+        elif not attempt.status.isdecimal() and not is_batch:
+            self.broken += 1
+
+    def add_values(self, passes: Sequence[Values], chosen: Values) -> None:
+        """Count the quotes of a review's values, and the agreement of its passes."""
+        self.compared += len(passes) > 1
+        for name in chosen.fields if len(passes) > 1 else ():
+            self.agreed[name] += len({exact(each.fields[name]) for each in passes}) == 1
+        self.quotes += len(chosen.quotes)
+        self.unverified += sum(not quote.is_verified for quote in chosen.quotes.values())
+
+    def lines(self) -> list[str]:
+        """Return the closing lines, for people."""
+        usage = self.usage
+        paid = f"paid {cost_text(self.paid)} for {number_of(self.asked, 'call')}"
+        paid += f" ({usage.prompt:,} tokens in, {usage.cache_read:,} of them cached, {usage.output:,} out)"
+        saved = f"the store saved {number_of(self.stored, 'call')}, {cost_text(self.saved)}"
+        shares = ", ".join(f"{name} {n / self.compared:.0%}" for name, n in self.agreed.items())
+        found = {
+            f"{paid}; {saved}; {number_of(self.failed, 'review')} failed": True,
+            f"{number_of(self.attempts, 'attempt')} in all": self.attempts > self.asked,
+            f"{number_of(self.broken, 'attempt')} ended without an answer: whether the API charges for that is unknown": (
+                self.broken
+            ),
+            f"{self.quotes - self.unverified:,} of {number_of(self.quotes, 'quote')} found in their reviews": self.quotes,
+            f"all passes agree on: {shares} of {number_of(self.compared, 'review')}": self.compared,
+        }
+        return [line for line, is_shown in found.items() if is_shown]
 
 
 class AnswerCache:
@@ -36,9 +103,7 @@ class AnswerCache:
     def find(self, question: Question) -> StoredAnswer | None:
         """Return the stored answer to a question; None where it has to be asked."""
         stored = self.store.get(question.key)
-        if stored is None:
-            return None
-        if stored.content is None:
+        if stored is None or stored.content is None:
             return stored if self._tries(question.key, stored) >= MAX_TRIES else None
         try:
             self.spec.values(stored.content, "")
@@ -47,34 +112,28 @@ class AnswerCache:
             return None
         return stored
 
-    def tries(self, key: str) -> int:
-        """Return how often a question without a usable answer was asked."""
-        stored = self.store.get(key)
-        return self._tries(key, stored) if stored is not None else 0
+    def call(self, question: Question, able: ModelCapabilities) -> Call:
+        """Return the question as a call, with more room after each answer that was unusable."""
+        return self.spec.call(question, able, times=self._tries(question.key, self.store.get(question.key)) + 1)
 
-    def _tries(self, key: str, stored: StoredAnswer) -> int:
-        return 0 if self._retry_errors and key not in self._retried else stored.tries
+    def _tries(self, key: str, stored: StoredAnswer | None) -> int:
+        return 0 if stored is None or (self._retry_errors and key not in self._retried) else stored.tries
 
     def count_stored(self, stored: StoredAnswer) -> None:
         """Count an answer that did not have to be asked for."""
-        self.usage.add_stored(self.spec.model, stored.usage, is_batch=stored.is_batch)
-
-    def keep(self, key: str, answer: Answer, attempt: Attempt) -> StoredAnswer:
-        """Store an answer and its attempt in one transaction."""
-        with self.store.transaction():
-            self.attempted(attempt)
-            return self.read(key, answer)
+        self.usage.stored += 1
+        cost = self.usage.prices.cost(self.spec.model, stored.usage, is_batch=stored.is_batch)
+        self.usage.saved = total([self.usage.saved, cost])
 
     def read(self, key: str, answer: Answer, *, is_batch: bool = False) -> StoredAnswer:
         """Store an answer's content, or why it is unusable. A refusal is not asked about again."""
-        tries = self.tries(key) + 1
+        tries = self._tries(key, self.store.get(key)) + 1
         try:
             stored = StoredAnswer(self.spec.read(answer), "", answer.usage, is_batch, tries)
         except UnusableAnswer as error:
             tries = MAX_TRIES if answer.stop_reason == "refusal" else tries
             stored = StoredAnswer(None, str(error), answer.usage, is_batch, tries)
-            if self._retry_errors:
-                self._retried.add(key)
+            self._retried.add(key)
         self.store.put(key, self.spec.model, stored)
         return stored
 
@@ -96,48 +155,77 @@ class AnswerCache:
         self.usage.add_values(values, chosen)
         return Extraction(review.review_id, chosen.fields, quotes=chosen.quotes)
 
+    def unanswered(
+        self, restaurants: Iterable[Sequence[ReviewInput]], again: Collection[str] = ()
+    ) -> Iterator[Question]:
+        """Yield the questions that the store has no answer to, or whose keys are in `again`.
 
-class StoredExtractor(SyncExtractor):
-    """Extracts from the store alone. `failures` has the reason for each question without an answer, by its key.
+        In the order of the reviews; the same text twice is the same question twice.
+        """
+        for reviews in restaurants:
+            for review in reviews:
+                for question in self.spec.questions(review):
+                    if question.key in again or self.find(question) is None:
+                        yield question
 
-    `asked` are the keys that this run has asked: any other answer was saved.
+
+def estimate(answers: AnswerCache, restaurants: Iterable[Sequence[ReviewInput]], prices: Prices) -> list[str]:
+    """Count the questions of every review, each once and in a few bytes; return the estimate for people.
+
+    Calls are counted exactly; tokens and costs are ranges. The constant part of the prompt costs least where every call but
+    the first reads it from the API's cache.
     """
-
-    def __init__(
-        self,
-        answers: AnswerCache,
-        asked: Collection[str] = (),
-        failures: Mapping[str, str] = MappingProxyType({}),
-    ) -> None:
-        self.name = answers.spec.extractor
-        self.prompt_sha256 = answers.spec.prompt_sha256
-        self._answers = answers
-        self._asked = asked
-        self._failures = failures
-
-    def extract(self, reviews: Sequence[ReviewInput]) -> list[Extraction]:
-        return [self._one(review) for review in reviews]
-
-    def _one(self, review: ReviewInput) -> Extraction:
-        passes = []
-        for question in self._answers.spec.questions(review):
-            stored = self._answers.find(question)
-            if stored is not None and question.key not in self._asked:
-                self._answers.count_stored(stored)
-            reason = self._failures.get(question.key, NOT_ASKED)
-            passes.append(stored or StoredAnswer(None, reason, Usage()))
-        return self._answers.extraction(review, passes)
-
-
-def unanswered(
-    answers: AnswerCache, restaurants: Iterable[Sequence[ReviewInput]], again: Collection[str] = ()
-) -> Iterator[Question]:
-    """Yield the questions that the store has no answer to, or whose keys are in `again`.
-
-    In the order of the reviews; the same text twice is the same question twice.
-    """
+    spec = answers.spec
+    places = extracted = calls = message_bytes = 0
+    seen: set[int] = set()
     for reviews in restaurants:
-        for review in reviews:
-            for question in answers.spec.questions(review):
-                if question.key in again or answers.find(question) is None:
-                    yield question
+        places, extracted = places + 1, extracted + len(reviews)
+        for question in (question for review in reviews for question in spec.questions(review)):
+            known = int(question.key[:15], 16)
+            if known not in seen:
+                seen.add(known)
+                if answers.find(question) is None:
+                    calls, message_bytes = calls + 1, message_bytes + len(question.user.encode())
+    least, most = _usages(spec, calls, message_bytes)
+    shown = [
+        f"{number_of(places, 'restaurant')} with {number_of(extracted, 'review')} to extract in {spec.passes} "
+        f"pass{'es' if spec.passes > 1 else ''}: {number_of(len(seen), 'different question')}, "
+        f"{len(seen) - calls:,} of them in the store",
+        f"calls to make: {calls:,}",
+        f"tokens in: {least.prompt:,} to {most.prompt:,}; out: {least.output:,} to {most.output:,}",
+    ]
+    for what, is_batch in (("live", False), ("with --batch", True)):
+        low, high = (prices.cost(spec.model, usage, is_batch=is_batch, calls=calls) for usage in (least, most))
+        if low is None or high is None:
+            return [*shown, f"cost: unknown, as there is no price for {spec.model} (--prices FILE gives one)"]
+        shown.append(f"cost {what}: {cost_text(low)} to {cost_text(high)} (prices of {prices.as_of})")
+    return shown
+
+
+def _usages(spec: PromptSpec, calls: int, message_bytes: int) -> tuple[Usage, Usage]:
+    """The least and the most tokens."""
+    if not calls:
+        return Usage(), Usage()
+    few, many = BYTES_A_TOKEN
+    constant = len(spec.system.encode()) + len(json.dumps(spec.schema).encode())
+    short, long = _answer_bytes(spec.fields)
+    once = round(constant / few)
+    return (
+        Usage(round(message_bytes / few), once, once * (calls - 1), round(calls * short / few)),
+        Usage(
+            cache_write=round((message_bytes + constant * calls) / many),
+            output=min(calls * spec.max_tokens, round(calls * long / many)),
+        ),
+    )
+
+
+def _answer_bytes(fields: Sequence[Field]) -> tuple[int, int]:
+    """The shortest and the longest answer to expect."""
+    short = long = 2
+    for each in fields:
+        others = {"string": [2, 300], "boolean": [4, 5]}.get(each.type, [1, 10])
+        lengths = [len(name.encode()) + 2 for name, _ in each.values] or others
+        key = len(each.name.encode()) + 6
+        short += key + min(lengths)
+        long += key + max(lengths) + (300 if each.evidence else 0)
+    return short, long

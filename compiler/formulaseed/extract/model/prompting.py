@@ -17,8 +17,8 @@ from typing import Any
 
 from formulaseed.data.results import FieldValue, Quote, ReviewInput
 from formulaseed.errors import DataError
-from formulaseed.extract.fields import Field, legal
-from formulaseed.llm.calls import Answer, Call, Effort, UnusableAnswer, prompt
+from formulaseed.extract.base import Field, legal
+from formulaseed.llm.calls import Answer, Call, Effort, ModelCapabilities, UnusableAnswer, prompt
 from formulaseed.source.json_reader import refuse_constant
 from formulaseed.source.text import one_line
 
@@ -28,12 +28,8 @@ _KEY_LENGTH = 48
 _PLACEHOLDER = re.compile(r"\{\{|\}\}|\{(review_text|review_date|review_stars|review_useful)\}")
 _THINKING = 4_000
 """Tokens for a model whose thinking cannot be turned off."""
-_KINDS = {
-    "boolean": "true or false.",
-    "integer": "A whole number.",
-    "number": "A number.",
-    "string": "A short text.",
-}
+_KINDS = {"boolean": "true or false.", "integer": "A whole number.", "number": "A number.", "string": "A short text."}
+_CURRENT = ModelCapabilities()
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,42 +73,37 @@ class PromptSpec:
         self.schema = self._schema()
         head = [_VERSION, [_hashed(field) for field in self.fields], self.system, model, effort]
         self._head = hashlib.sha256(json.dumps(head, sort_keys=True).encode())
-        self.max_tokens = self._max_tokens()
-
-    @property
-    def id(self) -> str:
+        self.id = self._head.hexdigest()[:_KEY_LENGTH]
         """Identifies the specification: the same for the same fields, prompt, model and effort."""
-        return self._head.hexdigest()[:_KEY_LENGTH]
-
-    @property
-    def extractor(self) -> str:
+        self.extractor = f"anthropic:{model}"
         """The extractor's name in results."""
-        return f"anthropic:{self.model}"
-
-    @property
-    def prompt_sha256(self) -> str:
+        sent = {"system": self.system, "schema": self.schema, "user": own_prompt}
+        self.prompt_sha256 = hashlib.sha256(_json(sent).encode()).hexdigest()
         """The hash, in hex, of all that is sent beside a review: the prompts and the answer's schema."""
-        sent = {"system": self.system, "schema": self.schema, "user": self._own_prompt}
-        return hashlib.sha256(_json(sent).encode()).hexdigest()
+        self.max_tokens = self._max_tokens()
 
     def questions(self, review: ReviewInput) -> list[Question]:
         """Return one question for each pass; none where the seed has no fields."""
         if not self.fields:
             return []
-        user = self._user(review)
-        return [Question(self._key(user, index), user) for index in range(self.passes)]
+        user, found = self._user(review), []
+        for index in range(self.passes):
+            digest = self._head.copy()
+            digest.update(f"\n{index}\n{user}".encode())
+            found.append(Question(digest.hexdigest()[:_KEY_LENGTH], user))
+        return found
 
-    def call(self, question: Question, *, effort: bool = True, thinking_off: bool = False, times: int = 1) -> Call:
-        """Return the question as a call. `effort` and `thinking_off`: what the model supports; `times` multiplies the length."""
+    def call(self, question: Question, able: ModelCapabilities = _CURRENT, times: int = 1) -> Call:
+        """Return the question as a call to a model that is able to do so much; `times` multiplies the longest answer."""
         return Call(
             key=question.key,
             model=self.model,
             system=self.system,
             user=question.user,
             schema=self.schema,
-            max_tokens=(self.max_tokens + (0 if thinking_off else _THINKING)) * times,
-            effort=self.effort if effort else None,
-            thinking="disabled" if thinking_off else None,
+            max_tokens=(self.max_tokens + (0 if able.thinking_off else _THINKING)) * times,
+            effort=self.effort if able.effort else None,
+            thinking="disabled" if able.thinking_off else None,
         )
 
     def read(self, answer: Answer) -> dict[str, Any]:
@@ -169,12 +160,7 @@ class PromptSpec:
             }
         for name, field_name in self._quotes.items():
             properties[name] = {"type": "string", "description": f"The words that {field_name} rests on, or empty"}
-        return {
-            "type": "object",
-            "properties": properties,
-            "required": list(properties),
-            "additionalProperties": False,
-        }
+        return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
 
     def _user(self, review: ReviewInput) -> str:
         """The message that shows a review. Whatever comes from the review is inserted as JSON, in one pass."""
@@ -186,56 +172,35 @@ class PromptSpec:
             lambda match: match[0] if match[1] is None else _json(shown[match[1]]), self._own_prompt
         )
 
-    def _key(self, user: str, index: int) -> str:
-        digest = self._head.copy()
-        digest.update(f"\n{index}\n{user}".encode())
-        return digest.hexdigest()[:_KEY_LENGTH]
-
     def _max_tokens(self) -> int:
         """Generous: an answer that is cut off is paid for and unusable."""
-        longest = sum(
-            len(field.name)
-            + max([24, *(len(name) for name, _ in field.values)])
-            + (600 if field.type == "string" else 0)
-            for field in self.fields
-        )
+        values = [max([24, *(len(name) for name, _ in field.values)]) for field in self.fields]
+        longest = sum(len(field.name) + (600 if field.type == "string" else 0) for field in self.fields) + sum(values)
         return min(16_000, max(512, longest) + 400 * len(self._quotes))  # three times this is what models allow
 
 
 def find_quote(quote: str, text: str) -> Quote:
     """Return where the quote occurs in the text, with runs of white space as one space; verified only if it does."""
-    wanted = one_line(quote)
-    at = one_line(text).find(wanted) if wanted else -1
+    wanted, folded = one_line(quote), one_line(text)
+    at = folded.find(wanted) if wanted else -1
     if at < 0:
         return Quote(quote, None, None)
-    start, last = _places(text, at, at + len(wanted) - 1)
+    words = [word.start() for word in re.finditer(r"\S+", text)]
+    start, last = (
+        words[folded.count(" ", 0, place)] + place - folded.rfind(" ", 0, place) - 1
+        for place in (at, at + len(wanted) - 1)
+    )
     return Quote(quote, start, last + 1)
-
-
-def _places(text: str, *folded: int) -> list[int]:
-    """Map offsets in `one_line(text)`, none of which is at a space, to offsets in the text."""
-    found: list[int] = []
-    before = 0
-    for word in re.finditer(r"\S+", text):
-        length = word.end() - word.start()
-        while len(found) < len(folded) and folded[len(found)] < before + length:
-            found.append(word.start() + folded[len(found)] - before)
-        before += length + 1
-    return found
 
 
 def majority(passes: Sequence[Values]) -> Values:
     """Return each field's most frequent value, the earliest pass deciding a tie, with the first such pass's quote."""
-    fields: dict[str, FieldValue] = {}
-    quotes: dict[str, Quote] = {}
+    chosen: dict[str, Values] = {}
     for name in passes[0].fields:
         given = [exact(each.fields[name]) for each in passes]
-        counts = Counter(given)
-        chosen = passes[given.index(max(given, key=counts.__getitem__))]
-        fields[name] = chosen.fields[name]
-        if name in chosen.quotes:
-            quotes[name] = chosen.quotes[name]
-    return Values(fields, quotes)
+        chosen[name] = passes[given.index(max(given, key=Counter(given).__getitem__))]
+    quotes = {name: each.quotes[name] for name, each in chosen.items() if name in each.quotes}
+    return Values({name: each.fields[name] for name, each in chosen.items()}, quotes)
 
 
 def exact(value: FieldValue) -> tuple[type, FieldValue]:

@@ -18,10 +18,8 @@ from pathlib import Path
 from typing import Any
 
 from formulaseed.errors import DataError
-from formulaseed.extract.model.store_file import MIGRATIONS, StoreError, opened_to_read, opened_to_write, transaction
+from formulaseed.extract.model.store_file import StoreError, opened_to_read, opened_to_write, transaction
 from formulaseed.llm.calls import Attempt, Usage
-
-__all__ = ["MIGRATIONS", "Store", "StoreError", "StoredAnswer", "default_path"]
 
 _COLUMNS: dict[str, tuple[type, ...]] = {
     "key": (str,), "model": (str,), "content": (dict, type(None)), "reason": (str,), "batch": (int,), "input": (int,),
@@ -101,14 +99,13 @@ class Store:
             if row is None:
                 return None
             content = json.loads(row[0]) if row[0] is not None else None
-        return StoredAnswer(content, row[1], Usage(*row[2:6]), bool(row[6]), row[7])
+            return StoredAnswer(content, row[1], Usage(*row[2:6]), bool(row[6]), row[7])
 
     def forget(self, key: str) -> None:
         """Delete an answer. A read-only store keeps it."""
-        if self._is_read_only:
-            return
-        with self._guarded():
-            self._db.execute("DELETE FROM answers WHERE key = ?", (key,))
+        if not self._is_read_only:
+            with self._guarded():
+                self._db.execute("DELETE FROM answers WHERE key = ?", (key,))
 
     def put(self, key: str, model: str, stored: StoredAnswer) -> None:
         """Store an answer. A usable one is never replaced."""
@@ -123,13 +120,19 @@ class Store:
     def note(self, attempt: Attempt, *, is_batch: bool = False) -> None:
         """Write an attempt into the ledger."""
         tokens = attempt.usage.to_json().values() if attempt.usage else (None,) * 4
-        values = (attempt.key, attempt.model, attempt.status, int(is_batch), *tokens, attempt.request_id, attempt.ms)
+        values = (
+            attempt.key,
+            attempt.model,
+            attempt.status,
+            is_batch,
+            *tokens,
+            attempt.request_id,
+            attempt.ms,
+            time.time(),
+        )
+        names = "key, model, status, batch, input, cache_write, cache_read, output, request_id, ms, at"
         with self._guarded():
-            self._db.execute(
-                "INSERT INTO attempts (key, model, status, batch, input, cache_write, cache_read, output, request_id, "
-                "ms, at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                (*values, time.time()),
-            )
+            self._db.execute(f"INSERT INTO attempts ({names}) VALUES ({', '.join('?' * len(values))})", values)
 
     # --- batches
 
@@ -147,12 +150,10 @@ class Store:
     def begin_batch(self, batch: str, asked: str, keys: Iterable[str]) -> None:
         """Note a batch of these questions; `asked` is the id of the specification, which alone can read its answers."""
         with self.transaction():
-            self._db.execute(
-                "INSERT OR IGNORE INTO batches (id, asked, at) VALUES (?, ?, ?)", (batch, asked, time.time())
-            )
-            self._db.executemany(
-                "INSERT OR IGNORE INTO batched (key, batch) VALUES (?, ?)", ((key, batch) for key in keys)
-            )
+            values = (batch, asked, time.time())
+            self._db.execute("INSERT OR IGNORE INTO batches (id, asked, at) VALUES (?, ?, ?)", values)
+            pairs = ((key, batch) for key in keys)
+            self._db.executemany("INSERT OR IGNORE INTO batched (key, batch) VALUES (?, ?)", pairs)
 
     @contextmanager
     def result_of(self, key: str, batch: str) -> Iterator[bool]:
@@ -179,10 +180,11 @@ class Store:
             attempts = self._db.execute(
                 "SELECT status, COUNT(*) FROM attempts GROUP BY status ORDER BY COUNT(*) DESC, status"
             ).fetchall()
+        files = [self.path.with_name(self.path.name + end) for end in ("", "-wal", "-shm")]
         return {
             "path": str(self.path),
             "version": self._file.version,
-            "bytes": sum(file.stat().st_size for file in self._files() if file.exists()),
+            "bytes": sum(file.stat().st_size for file in files if file.exists()),
             "answers": [
                 {
                     "model": row[0], "batch": bool(row[1]), "usable": row[2], "unusable": row[3],
@@ -232,9 +234,6 @@ class Store:
         return done.rowcount
 
     # --- the file
-
-    def _files(self) -> list[Path]:
-        return [self.path.with_name(self.path.name + end) for end in ("", "-wal", "-shm")]
 
     @contextmanager
     def transaction(self) -> Iterator[None]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import sqlite3
-import stat
 import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -130,10 +129,7 @@ def transaction(db: sqlite3.Connection, kind: str = "IMMEDIATE") -> Iterator[Non
 
 
 def _refuse_other_files(path: Path) -> None:
-    mode = path.stat().st_mode
-    if stat.S_ISDIR(mode):
-        raise StoreError(f"{path} is a directory, not a store")
-    if not stat.S_ISREG(mode):
+    if not path.is_file():
         raise StoreError(f"{path} is not a regular file, and cannot be a store")
 
 

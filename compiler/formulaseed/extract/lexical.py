@@ -1,0 +1,382 @@
+"""The lexical extractor: typed fields out of a review by its words alone, with no network and no model.
+
+It is a heuristic for a first try. It looks for the phrases quoted in the values' descriptions ('friend told me'), the
+things listed there in parentheses, and their words, sentence by sentence; a denied word ("no hives") or a supposed one
+("if I had hives") weighs nothing. Numbers count near the words of their field, names where a quoted phrase leads to
+one, a review's stars where the seed says `"hint": "stars"`. Where nothing speaks for a field, it is its `default`, else
+the value that says so itself; a field with neither fails the review by name. No value is made up.
+
+It sees no sarcasm, nor anything said in other words, and reads a review's first 20,000 characters, in linear time.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import NamedTuple
+
+from formulaseed.data.results import Extraction, FieldValue, ReviewInput
+from formulaseed.diagnostics.model import number_of
+from formulaseed.errors import DataError
+from formulaseed.extract.base import Field, SyncExtractor
+
+CHARACTERS = 20_000
+"""What is read of a review."""
+SENTENCE, DENIED = 60, 6
+"""Words of a sentence, of which a longer one is read in parts; words that a negator reaches, at most to its clause's end."""
+PAUSE = ","
+"""The stem of commas and colons, which no cue reaches across."""
+
+
+def word_set(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+FUNCTION_WORDS = word_set(
+    """i me the and or but so as at by for from in into of off on onto out over to too up down with about after again all any
+    before if then there here when while until than be have do not no will would can could should just very really what per
+    which who it each even few get got how more most much now only other own same some such where why also still yet might"""
+)
+NEGATORS = word_set("no not never without nobody none nothing neither nor hardly rarely")
+_CONTRASTS = word_set("but although though however yet because then so until except")
+_SUPPOSING = word_set(
+    "if would could might may should afraid scared worry worried fear nervous hope unless wish carry carries"
+)
+_TELLING = word_set("tell hear say read report")
+_TELLERS = word_set("friend sister brother cousin neighbor coworker someon somebody peopl review")
+_SAME = {
+    word: line.split()[0]
+    for line in """i we he she they you|me us him her them|the a an my our your his their this that its one|tell told
+    say said says|hear heard|swell swollen|throw threw thrown|feel felt|break broke broken|take took taken|give gave given
+    eat ate|sit sat|pay paid|leave left|go went gone|come came|bring brought|keep kept|find found|swear swore
+    good better best|mouse mice|fly flies|child children|be was were is are am been being|have has had having
+    do did does|anaphylaxis anaphylactic""".replace("\n", "|").split("|")
+    for word in line.split()
+}
+"""Words that take each other's place, by the first of their line."""
+_ENDINGS = ("ing", "edly", "ed", "ies", "es", "s", "ively", "ive", "ly", "ic", "y", "e")
+_TOKEN = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*|[0-9]+(?:[.,][0-9]+)*|[$.,;:!?()\n]")
+_ENDS = frozenset(".;!?()\n")
+
+
+class Word(NamedTuple):
+    stem: str
+    is_denied: bool
+    is_supposed: bool
+
+
+Sentence = tuple[list[Word], bool]
+"""Its words, and whether somebody else tells it: "my friend told me"."""
+
+
+def stem(word: str) -> str:
+    """The word in lower case, without its ending."""
+    word = word.removesuffix("'s")
+    word = _SAME.get(word, word)
+    if word in FUNCTION_WORDS or word.endswith("ss"):
+        return word
+    word = word.removesuffix(next((end for end in _ENDINGS if word.endswith(end) and len(word) - len(end) >= 3), ""))
+    is_doubled = len(word) > 3 and word[-1] == word[-2] and word[-1] not in "sl"
+    return word[:-1] if is_doubled or (len(word) > 3 and word[-1] == "e") else word
+
+
+def stems(text: str) -> tuple[str, ...]:
+    """The stems of a phrase, without its marks."""
+    return tuple(stem(token) for token in _tokens(text) if token[0].isalnum() or token == "$")
+
+
+def content(text: str) -> tuple[str, ...]:
+    """The stems of a phrase that mean something."""
+    return tuple(each for each in stems(text.replace("_", " ")) if each not in FUNCTION_WORDS and each.isalpha())
+
+
+def sentences(text: str) -> Iterator[Sentence]:
+    """The sentences of a review, as far as it is read."""
+    words: list[Word] = []
+    denied, is_supposed = 0, False
+    for token in _tokens(text[:CHARACTERS] + "\n"):
+        if words and (token in _ENDS or len(words) == SENTENCE):
+            said = {word.stem for word in words}
+            yield words, not (said.isdisjoint(_TELLING) or said.isdisjoint(_TELLERS))
+            words, denied, is_supposed = [], 0, False
+        if token in _ENDS:
+            continue
+        is_break = token in ",:" or token in _CONTRASTS
+        words.append(Word(PAUSE if token in ",:" else stem(token), denied > 0 and not is_break, is_supposed))
+        denied = DENIED if token in NEGATORS else 0 if is_break else max(0, denied - 1)
+        is_supposed = is_supposed or token in _SUPPOSING
+
+
+def _tokens(text: str) -> list[str]:
+    return _TOKEN.findall(text.lower().replace("’", "'").replace("n't", " not").replace("cannot", "can not"))
+
+
+KINDS = word_set("phrases lists words denial supposition hearsay quantities names")
+"""What is heeded: `bench/lexical.py` measures the extractor without each."""
+SPEAKS = 2.0
+"""The weight from which a sentence speaks for a value: a phrase, a listed thing, three words."""
+_WEIGHTS = {"phrases": 3.0, "lists": 2.0, "words": 0.7}
+_TASK = """true false yes mention describe review reviewer author state report say tell name number guest customer someone
+something anything restaurant place visit actual"""
+TASK_WORDS = frozenset(map(stem, word_set(_TASK)))
+"""Words of the seed's author about the task, which speak for no value."""
+QUOTED = re.compile(r"(?<!\w)['\"‘“]([^'\"‘’“”]{1,80}(?:['’]\w[^'\"‘’“”]{0,80}){0,3})['\"’”](?!\w)")
+_LISTED = re.compile(r"\(([^()]*)\)")
+_SEPARATOR = re.compile(r"[,;/]|\band\b|\bor\b")
+Option = tuple[int, int]
+"""The places of a field and of one of its values."""
+
+
+class Cue(NamedTuple):
+    option: Option
+    kind: str
+    stems: tuple[str, ...]
+
+    def end(self, words: list[Word], start: int) -> int | None:
+        """Where the cue ends that begins at `start`; None if its words do not follow, with one other between two."""
+        for wanted in self.stems[1:]:
+            following = [word.stem for word in words[start + 1 : start + 3]]
+            if wanted not in following or PAUSE in following[: following.index(wanted)]:
+                return None
+            start += 1 + following.index(wanted)
+        return start
+
+
+Cues = Mapping[str, Sequence[Cue]]
+"""The cues of all fields, by their first stem."""
+
+
+@dataclass(slots=True)
+class Score:
+    """What a review says for one value: the weight of its best sentence, of all, and of what it denies."""
+
+    best: float = 0.0
+    total: float = 0.0
+    denied: float = 0.0
+    is_hearsay: bool = False
+
+
+def cues_of(place: int, options: Sequence[tuple[str, str]]) -> Iterator[Cue]:
+    """The cues of a field's values, from their names and descriptions; a word of several values speaks for none."""
+    rests = [QUOTED.sub(" ", description) for _, description in options]
+    texts = [f"{name} {_LISTED.sub(' ', rest)}" for (name, _), rest in zip(options, rests, strict=True)]
+    words = [set(content(text)) - TASK_WORDS - NEGATORS for text in texts]
+    values_of = Counter(word for own in words for word in own)
+    for value, (name, description) in enumerate(options):
+        option = (place, value)
+        yield from (Cue(option, "phrases", stems(phrase)) for phrase in QUOTED.findall(description) if content(phrase))
+        items = [item for listed in _LISTED.findall(rests[value]) for item in _SEPARATOR.split(listed)]
+        items += [] if description else [name]
+        yield from (Cue(option, "lists", content(item)) for item in items if content(item))
+        yield from (Cue(option, "words", (word,)) for word in sorted(words[value]) if values_of[word] == 1)
+
+
+def scores_of(cues: Cues, read: Iterable[Sentence], kinds: Collection[str]) -> dict[Option, Score]:
+    """What is said for each value of which anything is said."""
+    scores: dict[Option, Score] = defaultdict(Score)
+    for words, is_hearsay in read:
+        for option, weights in _found(cues, words, kinds).items():
+            score = scores[option]
+            said = sum(weight for weight in weights.values() if weight > 0)
+            if said > score.best:
+                score.best, score.is_hearsay = said, is_hearsay
+            score.total += said
+            score.denied = max(score.denied, -min(weights.values()))
+    return scores
+
+
+def _found(cues: Cues, words: list[Word], kinds: Collection[str]) -> dict[Option, dict[str, float]]:
+    """The weights of each value's cues in a sentence, below 0 if denied, by their last stem: none counts twice."""
+    found: dict[Option, dict[str, float]] = defaultdict(dict)
+    for start, word in enumerate(words):
+        for cue in cues.get(word.stem, ()):
+            end = cue.end(words, start)
+            if end is None or (word.is_supposed and "supposition" in kinds and cue.kind != "phrases"):
+                continue
+            is_denied = words[end].is_denied and "denial" in kinds and NEGATORS.isdisjoint(cue.stems)
+            weight = -_WEIGHTS[cue.kind] if is_denied else _WEIGHTS[cue.kind]
+            found[cue.option][cue.stems[-1]] = max(weight, found[cue.option].get(cue.stems[-1], weight))
+    return found
+
+
+_NEAR = 40
+"""So many characters may be between a number and a word of its field."""
+_UNITS = {
+    "min": ("time", 1.0), "minut": ("time", 1.0), "hr": ("time", 60.0), "hour": ("time", 60.0),
+    "day": ("days", 1.0), "week": ("days", 7.0), "month": ("days", 30.0), "year": ("days", 365.0),
+    "$": ("money", 1.0), "dollar": ("money", 1.0), "buck": ("money", 1.0), "cent": ("money", 0.01),
+}  # fmt: skip
+_ONES = "one|two|three|four|five|six|seven|eight|nine"
+_TEENS = "ten|eleven|twelve|thirteen|fourteen|fifteen|sixteen|seventeen|eighteen|nineteen"
+_TENS = "twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety"
+_WORDS = {"a": 1.0, "an": 1.0, "half": 0.5, "couple": 2.0} | {
+    **{word: float(number) for number, word in enumerate(f"{_ONES}|{_TEENS}".split("|"), 1)},
+    **{word: 10.0 * number for number, word in enumerate(_TENS.split("|"), 2)},
+}
+_QUANTITY = re.compile(
+    rf"""(?<![\w.,])(?P<dollars>\$[ ]?)?
+    (?:(?P<digits>[0-9]{{1,6}}(?:,[0-9]{{3}}){{0,2}}(?:\.[0-9]{{1,2}})?)(?!,?[0-9])
+    |(?P<words>(?:{_TENS})[ -](?:{_ONES})|{_TENS}|{_TEENS}|{_ONES}|half|couple|an?)\b(?:[ ](?:an?|of)\b)?)
+    (?P<half>[ ]and[ ]a[ ]half)?(?:[ -]?(?P<unit>min(?:ute)?|hr|hour|day|week|month|year|dollar|buck|cent)s?\b)?
+    (?P<late_half>[ ]and[ ]a[ ]half)?""",
+    re.IGNORECASE | re.VERBOSE,
+)
+_MOST = frozenset(content("longest largest highest biggest"))
+_NAME = r"[A-Z][\w&]*[a-z](?: [A-Z]\w*[a-z])?"
+_LED = re.compile(rf"(.+?)(?: {_NAME})+")
+_END = re.compile(r"[.!?\n]")
+
+
+def number_in(field: Field, text: str) -> float | None:
+    """The first number that a review gives, or the longest and the like if the field asks for it.
+
+    A unit in the field's name is one of its words: "40 minutes" speaks for `wait_minutes`.
+    """
+    words = content(f"{field.name} {field.description}")
+    unit = next((_UNITS[word] for word in words if word in _UNITS), None)
+    is_named = not _UNITS.keys().isdisjoint(content(field.name))
+    cues = {*words} - _UNITS.keys() - TASK_WORDS
+    found: list[float] = []
+    for match in _QUANTITY.finditer(text[:CHARACTERS]):
+        given = _UNITS.get("$" if match["dollars"] else stem((match["unit"] or "").lower()))
+        if (given and given[0]) != (unit and unit[0]) or (not given and match[0].lower() in ("a", "an")):
+            continue
+        before = stems(_END.split(text[max(0, match.start() - _NEAR) : match.start()])[-1])
+        after = stems(_END.split(text[match.end() : match.end() + _NEAR])[0])
+        is_near = (given and is_named) or not cues.isdisjoint(before + after)
+        number = _number(match) * (given[1] / unit[1] if given and unit else 1.0)
+        if is_near and NEGATORS.isdisjoint(before[-3:]) and field.allows(number):
+            found.append(number)
+    chosen = next(iter(found), None) if _MOST.isdisjoint(words) else max(found, default=None)
+    return round(chosen) if chosen is not None and field.type == "integer" else chosen
+
+
+def _number(match: re.Match[str]) -> float:
+    digits, words = match["digits"], (match["words"] or "").lower()
+    number = float(digits.replace(",", "")) if digits else sum(_WORDS[word] for word in re.split("[ -]", words))
+    return number + (0.5 if match["half"] or match["late_half"] else 0.0)
+
+
+def name_in(field: Field, text: str) -> str | None:
+    """The name that follows what is before a name in a quoted phrase of the field: `ask for Maria`, `our server Tom`."""
+    leads = [re.escape(found[1]) for phrase in QUOTED.findall(field.description) if (found := _LED.fullmatch(phrase))]
+    found = re.search(rf"\b(?i:{'|'.join(leads)})\s+({_NAME})", text[:CHARACTERS]) if leads else None
+    return found[1] if found else None
+
+
+_NOTHING = word_set("none no na null unknown unclear unspecified nothing unmentioned not_mentioned not_stated")
+_OPENINGS = ("no ", "not ", "nothing ", "none ", "unknown", "unclear", "unspecified")
+_PRAISE = frozenset(content("good positive great warm happy satisfied pleased praised liked"))
+_BLAME = frozenset(content("bad negative poor rude unhappy dissatisfied displeased criticized disliked"))
+_NO_FACTS: Mapping[str, object] = MappingProxyType({})
+
+
+class LexicalExtractor(SyncExtractor):
+    """Extracts the given fields by the given kinds of cues. It counts the reviews, and those that it spoke for."""
+
+    name = "lexical"
+
+    def __init__(self, fields: Sequence[Field], kinds: Collection[str] = KINDS) -> None:
+        self._fields = tuple(fields)
+        self._kinds = kinds
+        self._nothing = [nothing_of(field) for field in fields]
+        self._speakers = [self._speaker(place) if "hearsay" in kinds else None for place in range(len(fields))]
+        self._cues: dict[str, list[Cue]] = {}
+        for place, field in enumerate(fields):
+            options = [(field.name, field.description)] if field.type == "boolean" else field.values
+            for cue in dict.fromkeys(cues_of(place, options)):
+                if cue.kind in kinds and options[cue.option[1]][0] != self._nothing[place]:
+                    self._cues.setdefault(cue.stems[0], []).append(cue)
+        self.reviews = self.spoken_for = 0
+
+    def extract(self, review: ReviewInput) -> Extraction:
+        try:
+            return Extraction(review.review_id, self.values(review.text, review.facts))
+        except DataError as error:
+            return Extraction(review.review_id, None, str(error))
+
+    def values(self, text: str, facts: Mapping[str, object] = _NO_FACTS) -> dict[str, FieldValue]:
+        """Every field with a legal value. Raises `DataError` for a field that nothing speaks for."""
+        spoken = self.spoken(text, facts)
+        self.reviews += 1
+        self.spoken_for += bool(spoken)
+        found = {f.name: spoken.get(f.name, nothing) for f, nothing in zip(self._fields, self._nothing, strict=True)}
+        silent = [f"`{name}`" for name, value in found.items() if value is None]
+        if silent:
+            fix = "give it a `default` or a value such as `none`, or use another extractor"
+            raise DataError(f"no word of the review speaks for {', '.join(silent[:5])}; {fix}")
+        return {name: value for name, value in found.items() if value is not None}
+
+    def summary(self) -> list[str]:
+        """For how many reviews words spoke, and what that is worth."""
+        share = f"{self.spoken_for / max(1, self.reviews):.0%} of {number_of(self.reviews, 'review')}"
+        return [
+            f"lexical: spoke for {share}; elsewhere a field is its default, or its value for nothing",
+            "lexical: a heuristic for a first try; `formulaseed agreement` measures how far to trust it",
+        ]
+
+    def spoken(self, text: str, facts: Mapping[str, object] = _NO_FACTS) -> dict[str, FieldValue]:
+        """The fields that the review speaks for."""
+        scores = scores_of(self._cues, sentences(text), self._kinds)
+        best = [self._best(place, scores) for place in range(len(self._fields))]
+        found: dict[str, FieldValue | None] = {}
+        for place, field in enumerate(self._fields):
+            value, speaker = best[place][0], self._speakers[place]
+            if field.type in ("integer", "number") and "quantities" in self._kinds:
+                value = number_in(field, text)
+            elif field.type == "string" and "names" in self._kinds:
+                value = name_in(field, text)
+            elif speaker is not None:
+                value = None if best[speaker[0]][0] is None else speaker[2 if best[speaker[0]][1] else 1]
+            found[field.name] = _by_stars(field, facts.get("stars")) if value is None else value
+        return {name: value for name, value in found.items() if value is not None}
+
+    def _best(self, place: int, scores: Mapping[Option, Score]) -> tuple[FieldValue | None, bool]:
+        """The value that most is said for, and whether by hearsay; None where two are equal."""
+        field = self._fields[place]
+        if field.type == "boolean":
+            score = scores.get((place, 0), Score())
+            return True if score.best >= SPEAKS else False if score.denied >= SPEAKS else None, score.is_hearsay
+        said = [(score, value) for (at, value), score in scores.items() if at == place and score.best >= SPEAKS]
+        ranked = sorted(((score.best, score.total, value) for score, value in said), reverse=True)
+        if not ranked or (len(ranked) > 1 and ranked[0][:2] == ranked[1][:2]):
+            return None, False
+        return field.values[ranked[0][2]][0], scores[place, ranked[0][2]].is_hearsay
+
+    def _speaker(self, place: int) -> tuple[int, str, str] | None:
+        """Of an enum that asks who tells of an event: the event's field, the values for the first person and for hearsay.
+
+        The event's field shares a word with its name or its value for nothing. None for any other field.
+        """
+        told = [(name, stems(" ".join(QUOTED.findall(about)))) for name, about in self._fields[place].values]
+        hearsay = [name for name, phrases in told if {"hear", "tell"} & {*phrases}]
+        own = [name for name, phrases in told if phrases[:1] == ("i",) and name not in hearsay]
+        others = [*range(place), *range(place + 1, len(self._fields))]
+        event = next((other for other in others if self._topic(other) & self._topic(place)), None)
+        return None if event is None or not len(hearsay) == len(own) == 1 else (event, own[0], hearsay[0])
+
+    def _topic(self, place: int) -> set[str]:
+        field = self._fields[place]
+        about = " ".join(about for name, about in field.values if name == self._nothing[place])
+        return set(content(f"{field.name} {about}")) - TASK_WORDS if about else set()
+
+
+def nothing_of(field: Field) -> FieldValue | None:
+    """What a field is where nothing is said: its default, else the one value named or described so; None without."""
+    named = [name for name, _ in field.values if name.lower() in _NOTHING]
+    described = [name for name, about in field.values if about.lower().startswith(_OPENINGS)]
+    found = next((names[0] for names in (named, described) if len(names) == 1), None)
+    return found if field.default is None else field.default
+
+
+def _by_stars(field: Field, stars: object) -> FieldValue | None:
+    """What a review's stars say where the seed has them speak: few are blame, many praise, three neither."""
+    if field.hint != "stars" or not isinstance(stars, int | float) or 2 < stars < 4:
+        return None
+    if field.type == "boolean":
+        return stars >= 4
+    chosen = [n for n, about in field.values if (_PRAISE if stars >= 4 else _BLAME) & {*content(f"{n} {about}")}]
+    return chosen[0] if len(chosen) == 1 else None

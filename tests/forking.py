@@ -16,6 +16,7 @@ import io
 import os
 import pickle
 import pkgutil
+import resource
 import select
 import signal
 import socket
@@ -27,6 +28,7 @@ import traceback
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import NoReturn
 
@@ -44,12 +46,13 @@ FIRST = (
 
 @dataclass(frozen=True)
 class Command:
-    """What a child runs, and how long it may take."""
+    """What a child runs, how long it may take, and how many bytes of memory, the modules that it begins with included."""
 
     arguments: Sequence[str]
     environment: dict[str, str]
     folder: str
     seconds: float
+    memory: int | None
 
 
 def for_the_interpreter(environment: Mapping[str, str]) -> dict[str, str]:
@@ -121,7 +124,13 @@ _lock = threading.Lock()
 
 
 def run(
-    arguments: Sequence[str], *, stdin: bytes, folder: Path, environment: Mapping[str, str], seconds: float
+    arguments: Sequence[str],
+    *,
+    stdin: bytes,
+    folder: Path,
+    environment: Mapping[str, str],
+    seconds: float,
+    memory: int | None = None,
 ) -> subprocess.CompletedProcess[bytes]:
     """Run `formulaseed`, forked unless the environment would make another interpreter of it.
 
@@ -132,11 +141,17 @@ def run(
         if hasattr(os, "pidfd_open") and (_server is None or _server.process.returncode is not None):
             _server = Server()
         if _server is not None and _server.environment == for_the_interpreter(environment):
-            return _server.run(Command(arguments, dict(environment), str(folder), seconds), stdin)
+            return _server.run(Command(arguments, dict(environment), str(folder), seconds, memory), stdin)
     command = [sys.executable, "-m", "formulaseed", *arguments]
     return subprocess.run(
-        command, input=stdin, capture_output=True, cwd=folder, env=environment, timeout=seconds, check=False
-    )
+        command, input=stdin, capture_output=True, cwd=folder, env=environment, timeout=seconds, check=False,
+        preexec_fn=None if memory is None else partial(limit, memory),
+    )  # fmt: skip
+
+
+def limit(memory: int) -> None:
+    """Let this process take so many bytes of memory."""
+    resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
 
 
 # --- in the server
@@ -193,6 +208,8 @@ def become(command: Command, ends: Sequence[int]) -> None:
     os.environ.clear()
     os.environ.update(command.environment)
     time.tzset()
+    if command.memory is not None:
+        limit(command.memory)
     os.chdir(command.folder)
     sys.path.insert(0, command.folder)
     sys.argv = [str(Path(formulaseed.__file__).with_name("__main__.py")), *command.arguments]

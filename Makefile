@@ -1,9 +1,12 @@
-# The verbs of the project. Each one makes the environment first, if it is not there.
+# The verbs of the project. Each one first makes the environment that it needs, if it is not there: for running, or with
+# the tools for development.
 
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV := .venv
 BIN := $(VENV)/bin
-STAMP := $(VENV)/.installed
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable
+INSTALLED := $(VENV)/.installed
+DEVELOPED := $(VENV)/.developed
 SEEDS := $(sort $(wildcard tasks/*/seed.json))
 REQUESTS := examples/requests.jsonl
 RULES := examples/rules.json
@@ -13,23 +16,27 @@ SCHEMA := grammar/formula-seed.schema.json
 
 .PHONY: install demo test test-deep check format generate bench mutants clean
 
-install: $(STAMP)
+install: $(INSTALLED)  ## all commands, in .venv
 
-$(STAMP): pyproject.toml constraints.txt
+$(INSTALLED): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev,llm]'
-	@touch $(STAMP)
+	$(PIP) '.[database,llm]'
+	@touch $@
 
-demo: $(STAMP)  ## compile a task, show the module, run it on restaurants, say why
+$(DEVELOPED): $(INSTALLED)
+	$(PIP) '.[dev]'
+	@touch $@
+
+demo: $(INSTALLED)  ## compile a task, show the module, run it on restaurants, say why
 	@$(BIN)/formulaseed demo
 
-test: $(STAMP)  ## all tests, fast ones first
+test: $(DEVELOPED)  ## all tests, fast ones first
 	$(BIN)/python -m pytest -n auto --dist worksteal
 
-test-deep: $(STAMP)  ## the property tests with many more examples
+test-deep: $(DEVELOPED)  ## the property tests with many more examples
 	FORMULASEED_HYPOTHESIS=deep $(BIN)/python -m pytest -n auto --dist worksteal
 
-check: $(STAMP)  ## lint, layout, types, generated files current
+check: $(DEVELOPED)  ## lint, layout, types, generated files current
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy compiler
@@ -40,22 +47,22 @@ check: $(STAMP)  ## lint, layout, types, generated files current
 	$(BIN)/formulaseed schema --check $(SCHEMA)
 	$(BIN)/python -m formulaseed.language.tables --check
 
-format: $(STAMP)
+format: $(DEVELOPED)
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-generate: $(STAMP)  ## compile every task into generated/, write the examples' reference and the JSON Schema of seeds
+generate: $(INSTALLED)  ## compile every task into generated/, write the examples' reference and the JSON Schema of seeds
 	$(BIN)/python examples/make_listing.py
 	$(BIN)/formulaseed reference --database $(DATABASE) --out $(REFERENCE)
 	$(BIN)/formulaseed compile $(SEEDS) $(REQUESTS) $(RULES)
 	$(BIN)/formulaseed schema --out $(SCHEMA)
 	$(BIN)/python -m formulaseed.language.tables
 
-bench: $(STAMP)  ## ratios, measured in one run
+bench: $(DEVELOPED)  ## ratios, measured in one run
 	$(BIN)/python bench/main.py
 
-mutants: $(STAMP)  ## how many small changes of the checker, the printer and the interpreter the tests notice; takes long
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev,mutation]'
+mutants: $(DEVELOPED)  ## how many small changes of the checker, the printer and the interpreter the tests notice; takes long
+	$(PIP) '.[dev,mutation]'
 	$(BIN)/python bench/mutants.py $(MUTANTS)
 
 clean:

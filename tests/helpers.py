@@ -8,9 +8,11 @@ import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+import forking
 from formulaseed.diagnostics.model import Diagnostic, Problems
 from formulaseed.requests.patterns import parse_pattern
 from formulaseed.source.json_reader import JsonString, read_json
@@ -45,18 +47,19 @@ def formulaseed(
     cwd: Path = ROOT,
     env: Mapping[str, str] | None = None,
     redirect: str = "",
+    memory: int | None = None,
 ) -> Outcome:
-    """Run the command as its own process, `redirect` as in a shell. No run may ever show a traceback."""
-    command = [sys.executable, "-m", "formulaseed", *map(str, arguments)]
-    done = subprocess.run(
-        ["sh", "-c", f'exec "$0" "$@" {redirect}', *command] if redirect else command,
-        input=stdin,
-        capture_output=True,
-        cwd=cwd,
-        env={**os.environ, **(env or {})},
-        timeout=120,
-        check=False,
-    )
+    """Run the command as its own process, `redirect` as in a shell, in so many bytes. No run may ever show a traceback."""
+    given = [*map(str, arguments)]
+    environment = {**os.environ, **(env or {})}
+    if redirect:
+        shell = ["sh", "-c", f'exec "$0" -m formulaseed "$@" {redirect}', sys.executable, *given]
+        done = subprocess.run(
+            shell, input=stdin, capture_output=True, cwd=cwd, env=environment, timeout=120, check=False,
+            preexec_fn=None if memory is None else partial(forking.limit, memory),
+        )  # fmt: skip
+    else:
+        done = forking.run(given, stdin=stdin, folder=cwd, environment=environment, seconds=120, memory=memory)
     outcome = Outcome(done.returncode, done.stdout.decode(), done.stderr.decode())
     assert "Traceback" not in outcome.err, outcome.err
     return outcome

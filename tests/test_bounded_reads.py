@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import os
-import resource
 import subprocess
 import sys
 import tracemalloc
@@ -16,22 +15,16 @@ from formulaseed import DataError, limits, validate_requests
 from formulaseed.data import jsonl
 from formulaseed.data.files import holds, read_bytes, read_whole
 from formulaseed.errors import UnreadableError
-from helpers import ROOT, Outcome, tiny_rows, tiny_seed, write_json, write_lines
+from helpers import ROOT, Outcome, formulaseed, tiny_rows, tiny_seed, write_json, write_lines
 
 G1A = ROOT / "tasks" / "g1a_v2" / "seed.json"
 MEMORY = 1024**3
 """What a command may take in these tests; twice a line at its limit and Python fit in."""
 
 
-def held(*arguments: object, stdin: object = subprocess.DEVNULL) -> Outcome:
+def held(*arguments: object, redirect: str = "") -> Outcome:
     """A command that must end soon, in little memory."""
-    done = subprocess.run(
-        [sys.executable, "-m", "formulaseed", *map(str, arguments)], cwd=ROOT, capture_output=True, timeout=60, check=False,
-        stdin=stdin, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY)),
-    )  # type: ignore[call-overload]  # fmt: skip
-    outcome = Outcome(done.returncode, done.stdout.decode(), done.stderr.decode())
-    assert "Traceback" not in outcome.err
-    return outcome
+    return formulaseed(*arguments, memory=MEMORY, redirect=redirect)
 
 
 @pytest.fixture
@@ -56,8 +49,7 @@ def test_a_line_without_an_end_ends_the_file() -> None:
         done = held(*arguments)
         assert (done.status, done.out) == (2, "")
         assert done.err.endswith(f"formulaseed: cannot read /dev/zero: {reported}\n")
-    with open("/dev/zero", "rb") as zeros:
-        assert f"cannot read <stdin>: {reported}" in held("evaluate", G1A, "--rows", "-", stdin=zeros).err
+    assert f"cannot read <stdin>: {reported}" in held("evaluate", G1A, "--rows", "-", redirect="< /dev/zero").err
 
 
 def test_a_packed_line_is_bounded_as_it_is_unpacked(tmp_path: Path) -> None:

@@ -162,9 +162,9 @@ def without(seed: Json, names: Sequence[str]) -> Json:
 
 
 def exact(tree: Any) -> Any:
-    """A checked tree without what is known of it, in which 1, 1.0 and True differ."""
+    """A tree without places and what is known of it, in which 1, 1.0 and True differ."""
     if hasattr(tree, "__dataclass_fields__"):
-        names = [name for name in tree.__dataclass_fields__ if name != "info"]
+        names = [name for name in tree.__dataclass_fields__ if name not in ("info", "span")]
         return (type(tree).__name__, *(exact(getattr(tree, name)) for name in names))
     if isinstance(tree, tuple):
         return tuple(exact(item) for item in tree)

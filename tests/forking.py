@@ -1,0 +1,254 @@
+"""Runs the command in processes that are forked from one that has imported everything, which saves each a third of a second.
+
+`run` starts that process, the server, at its first call, and sends it what each command needs: arguments, environment,
+working directory, and the ends of three pipes. The server forks; the child leads a session of its own, has the pipes as
+standard streams, runs `main` and ends as Python does. No command finds what another one has left in memory. A test of
+what happens while Python starts (its variables, the locale, streams that are closed) starts a process of its own.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import gc
+import importlib
+import io
+import os
+import pickle
+import pkgutil
+import resource
+import select
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+import traceback
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import NoReturn
+
+import formulaseed
+from formulaseed.cli.main import main
+
+ROOT = Path(__file__).resolve().parents[1]
+FIRST = (
+    ("compile", "tasks/g1a_v2/seed.json", "--stdout"),
+    ("compile", "examples/requests.jsonl", "--stdout"),
+    ("formula", "examples/rules.json"),
+)
+"""Commands that the server runs before it forks: grammars and templates are read, and what is imported late is there."""
+
+
+@dataclass(frozen=True)
+class Command:
+    """What a child runs, how long it may take, and how many bytes of memory, the modules that it begins with included."""
+
+    arguments: Sequence[str]
+    environment: dict[str, str]
+    folder: str
+    seconds: float
+    memory: int | None
+
+
+def for_the_interpreter(environment: Mapping[str, str]) -> dict[str, str]:
+    """The variables that Python reads when it starts."""
+    return {name: value for name, value in environment.items() if name.startswith(("PYTHON", "LC_", "LANG"))}
+
+
+# --- in the process of the tests
+
+
+class Server:
+    """The process that forks, one command at a time; it ends with this process."""
+
+    def __init__(self) -> None:
+        self.environment = for_the_interpreter(os.environ)
+        self.connection, its = socket.socketpair()
+        self.stream = self.connection.makefile("rwb")
+        command = [sys.executable, "-P", __file__, str(its.fileno())]
+        with its:
+            self.process = subprocess.Popen(
+                command,
+                pass_fds=[its.fileno()],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                start_new_session=True,
+            )
+        atexit.register(self.close)
+
+    def close(self) -> None:
+        """End the server, and the command that it may be running."""
+        with contextlib.suppress(OSError):  # what could not be sent
+            self.stream.close()
+        self.connection.close()
+        self.process.wait()
+
+    def run(self, command: Command, stdin: bytes) -> subprocess.CompletedProcess[bytes]:
+        pipes = [os.pipe() for _ in range(3)]
+        its, ours = [pipes[0][0], pipes[1][1], pipes[2][1]], [pipes[0][1], pipes[1][0], pipes[2][0]]
+        with ThreadPoolExecutor(3) as pool:
+            pool.submit(_write, ours[0], stdin)
+            out, err = (pool.submit(_read, end) for end in ours[1:])
+            try:
+                socket.send_fds(self.connection, [b"\n"], its)
+                for end in its:
+                    os.close(end)
+                pickle.dump(command, self.stream)
+                self.stream.flush()
+                status = pickle.load(self.stream)
+            except BaseException:  # nobody knows where the conversation stopped
+                self.close()
+                raise
+        if status is None:
+            raise subprocess.TimeoutExpired(command.arguments, command.seconds, out.result(), err.result())
+        return subprocess.CompletedProcess(command.arguments, status, out.result(), err.result())
+
+
+def _write(end: int, data: bytes) -> None:
+    with contextlib.suppress(BrokenPipeError), open(end, "wb") as pipe:
+        pipe.write(data)
+
+
+def _read(end: int) -> bytes:
+    with open(end, "rb") as pipe:
+        return pipe.read()
+
+
+_server: Server | None = None
+_lock = threading.Lock()
+
+
+def run(
+    arguments: Sequence[str],
+    *,
+    stdin: bytes,
+    folder: Path,
+    environment: Mapping[str, str],
+    seconds: float,
+    memory: int | None = None,
+) -> subprocess.CompletedProcess[bytes]:
+    """Run `formulaseed`, forked unless the environment would make another interpreter of it.
+
+    Raises `subprocess.TimeoutExpired` after so many seconds, when it and all that it has started are killed.
+    """
+    global _server
+    with _lock:
+        if hasattr(os, "pidfd_open") and (_server is None or _server.process.returncode is not None):
+            _server = Server()
+        if _server is not None and _server.environment == for_the_interpreter(environment):
+            return _server.run(Command(arguments, dict(environment), str(folder), seconds, memory), stdin)
+    command = [sys.executable, "-m", "formulaseed", *arguments]
+    return subprocess.run(
+        command, input=stdin, capture_output=True, cwd=folder, env=environment, timeout=seconds, check=False,
+        preexec_fn=None if memory is None else partial(limit, memory),
+    )  # fmt: skip
+
+
+def limit(memory: int) -> None:
+    """Let this process take so many bytes of memory."""
+    resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
+
+
+# --- in the server
+
+
+def prepare() -> None:
+    """Import all that a command may need."""
+    for module in pkgutil.walk_packages(formulaseed.__path__, "formulaseed."):
+        if not module.name.startswith(("formulaseed.testing", "formulaseed.__main__")):
+            importlib.import_module(module.name)
+    for name in ("anthropic", "black", "rich.progress", "rich.table", "sqlalchemy"):
+        with contextlib.suppress(ImportError):
+            importlib.import_module(name)
+    os.chdir(ROOT)
+    for arguments in FIRST:
+        sys.argv = ["formulaseed", *arguments]
+        out, err = contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO())
+        with out, err, contextlib.suppress(SystemExit):
+            main()
+    gc.collect()
+    gc.freeze()
+
+
+def serve(connection: socket.socket) -> bool:
+    """Fork a child for every command; return in each of them as True, and as False when the tests have ended."""
+    stream = connection.makefile("rwb")
+    while ends := socket.recv_fds(connection, 1, 3)[1]:
+        command = pickle.load(stream)
+        child = os.fork()
+        if child == 0:
+            stream.close()
+            connection.close()
+            become(command, ends)
+            return True
+        for end in ends:
+            os.close(end)
+        status = status_of(child, command.seconds, connection)
+        with contextlib.suppress(BrokenPipeError):
+            pickle.dump(status, stream)
+            stream.flush()
+    return False
+
+
+def become(command: Command, ends: Sequence[int]) -> None:
+    """Make this child what `python -m formulaseed` would be."""
+    os.setsid()
+    for number, end in enumerate(ends):
+        os.dup2(end, number)
+        os.close(end)
+    sys.stdin, sys.stdout, sys.stderr = (
+        open(number, mode, buffering, encoding=old.encoding, errors=old.errors, closefd=False)
+        for number, mode, buffering, old in ((0, "r", -1, sys.stdin), (1, "w", -1, sys.stdout), (2, "w", 1, sys.stderr))
+    )
+    os.environ.clear()
+    os.environ.update(command.environment)
+    time.tzset()
+    if command.memory is not None:
+        limit(command.memory)
+    os.chdir(command.folder)
+    sys.path.insert(0, command.folder)
+    sys.argv = [str(Path(formulaseed.__file__).with_name("__main__.py")), *command.arguments]
+
+
+def status_of(child: int, seconds: float, connection: socket.socket) -> int | None:
+    """How the child has ended; None where its time was over. It is killed too when the tests have ended."""
+    watched = os.pidfd_open(child)
+    ready, _, _ = select.select([watched, connection], [], [], seconds)
+    os.close(watched)
+    if not ready or ready == [connection]:
+        os.killpg(child, signal.SIGKILL)
+    status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    return status if ready else None
+
+
+def end_as_python_does() -> NoReturn:
+    """Run the command and end, without the tenth of a second that it takes to remove all modules from memory."""
+    status: object = 1
+    try:
+        main()
+        status = 0
+    except SystemExit as end:
+        status = end.code
+    except BaseException:
+        traceback.print_exc()
+    threading._shutdown()  # type: ignore[attr-defined]  # waits for threads, as Python does
+    atexit._run_exitfuncs()
+    try:
+        sys.stdout.flush()
+        sys.stderr.flush()
+    except OSError:
+        status = 120
+    os._exit(status if isinstance(status, int) else 1 if status else 0)
+
+
+if __name__ == "__main__":
+    sys.modules["forking"] = sys.modules["__main__"]  # where `pickle` looks for `Command`
+    tests = socket.socket(fileno=int(sys.argv[1]))
+    prepare()
+    if serve(tests):
+        end_as_python_does()

@@ -1,0 +1,45 @@
+"""Modules are printed as black writes them, though it is only asked where a line has to be split."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from formulaseed import compile_seed
+from formulaseed.testing import seeds
+from helpers import ROOT
+from hypothesis import given, settings
+
+MODULES = sorted((ROOT / "generated").glob("*.py"))
+CASES = sorted((ROOT / "tests" / "cases" / "good").glob("*.md"))
+_SEED = re.compile(r"^```json seed\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+def assert_unchanged(source: str) -> None:
+    """Black has nothing to change, with the project's line length."""
+    import black
+
+    mode = black.Mode(line_length=120, target_versions={black.TargetVersion.PY311})
+    assert source == black.format_str(source, mode=mode)
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: path.stem)
+def test_a_committed_module(path: Path) -> None:
+    assert_unchanged(path.read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("path", CASES, ids=lambda path: path.stem)
+def test_the_module_of_a_case(path: Path, tmp_path: Path) -> None:
+    seed = _SEED.search(path.read_text(encoding="utf-8"))
+    assert seed is not None
+    written = tmp_path / "seed.json"
+    written.write_text(seed[1], encoding="utf-8")
+    assert_unchanged(compile_seed(written))
+
+
+@given(seeds())
+@settings(max_examples=20)
+def test_the_module_of_any_seed(seed: Any) -> None:
+    assert_unchanged(compile_seed(seed))

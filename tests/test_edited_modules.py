@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from formulaseed import SeedError, compile_seed, load_evaluator, load_seed
-from formulaseed.backends.python.seal import sealed
+from formulaseed.backends.python.identity import sealed
 from helpers import ROOT, Outcome, formulaseed, tiny_row, tiny_rows, tiny_seed, write_json, write_lines
 
 LINE = re.compile(r'^BODY_SHA256: Final = "([0-9a-f]{64})"\n', re.MULTILINE)

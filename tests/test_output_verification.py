@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner
 from formulaseed.backends.python import expressions, names, plan, render, statements
 from formulaseed.backends.python.code import Code
-from formulaseed.backends.python.seal import sealed
+from formulaseed.backends.python.identity import sealed
 from formulaseed.backends.python.verify import verify, verify_source
 from formulaseed.cli.seeds import compile as command
 from formulaseed.errors import SeedError

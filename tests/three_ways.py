@@ -85,7 +85,7 @@ class Ways:
     def source(self) -> str:
         """What `compile_seed` gives, but for the verifier's look at it, which takes as long as all the rest."""
         plan, _ = plan_module(self.loaded.program, path="", sha256=self.loaded.sha256)
-        return render(SEED_TEMPLATE, plan, plan)[0].source(formatted=False)
+        return render(SEED_TEMPLATE, plan, plan)[0]
 
     @cached_property
     def module(self) -> Evaluator:

@@ -146,7 +146,7 @@ def _seed_of(module: GeneratedModule, path: Path) -> FormulaSeed | None:
 
 
 def _fault(source: str, seed: FormulaSeed | None) -> str:
-    from formulaseed.backends.python.seal import body_sha256, stated_sha256
+    from formulaseed.backends.python.identity import body_sha256, stated_sha256
     from formulaseed.backends.python.verify import has_code_of
 
     if stated_sha256(source) != body_sha256(source):

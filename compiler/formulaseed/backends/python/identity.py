@@ -7,6 +7,7 @@ generated. Knows the headers of every style of module.
 from __future__ import annotations
 
 import ast
+import hashlib
 import re
 import warnings
 from dataclasses import dataclass
@@ -27,6 +28,10 @@ _HEADERS = tuple(
     )
 )
 """A line of the docstring, as one style after the other has it."""
+
+HASH = "BODY_SHA256"
+"""The constant that states the SHA-256 of the module's UTF-8 text without its own line, line ends as `\\n`."""
+_HASH_LINE = re.compile(rf'^{HASH}: Final = "([^"\n]*)"\n', re.MULTILINE)
 
 _KINDS = {"SEED_SHA256": "TASK_NAME", "REQUESTS_SHA256": "NAME", "RULES_SHA256": "NAME"}
 """The constant that holds the hash of what a module was made from, and the one that holds its name."""
@@ -85,3 +90,19 @@ def _string_constants(tree: ast.Module) -> dict[str, str]:
         if isinstance(value, ast.Constant) and isinstance(value.value, str):
             found |= {target.id: value.value for target in targets if isinstance(target, ast.Name)}
     return found
+
+
+def sealed(source: str) -> str:
+    """The module with its hash in the place that the template keeps for it."""
+    return _HASH_LINE.sub(f'{HASH}: Final = "{body_sha256(source)}"\n', source, count=1)
+
+
+def body_sha256(source: str) -> str:
+    """The hash of a module's text, whatever it states."""
+    return hashlib.sha256(_HASH_LINE.sub("", source, count=1).encode()).hexdigest()
+
+
+def stated_sha256(source: str) -> str:
+    """The hash that a module states; empty where it states none."""
+    found = _HASH_LINE.search(source)
+    return found[1] if found is not None else ""

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING
 from formulaseed.backends.python import prelude
 from formulaseed.backends.python.code import LINE_LENGTH, Code
 from formulaseed.backends.python.functions import helper_sources
+from formulaseed.backends.python.identity import sealed
 from formulaseed.backends.python.plan import Variables
-from formulaseed.backends.python.seal import sealed
 from formulaseed.ir import attributes
 from formulaseed.language import inputs, json_values
 from formulaseed.requests import evaluation
@@ -50,26 +50,19 @@ class RawTextError(TypeError):
     """A template was about to place text that no printer made. A bug of ours, never of a seed."""
 
 
-@dataclass(frozen=True, slots=True)
-class RenderedModule:
-    """A module's source in two parts: what the template made, and the helpers, which are laid out already."""
-
-    body: str
-    helpers: str
-
-    def source(self, *, formatted: bool) -> str:
-        body = format_body(self.body) if formatted and needs_black(self.body) else self.body
-        return sealed(f"{body.rstrip()}\n\n\n{self.helpers}\n")
-
-
-def render(template: Template, plan: Variables, comment_free: Variables) -> tuple[RenderedModule, RenderedModule]:
-    """Return a module and its comment-free build.
+def render(template: Template, plan: Variables, comment_free: Variables, *, formatted: bool = False) -> tuple[str, str]:
+    """Return a module's source, in which lines that are too long are split if `formatted`, and its comment-free build.
 
     The helpers and imports in use are found in the latter, so that no description has a say in them.
     """
     helpers, imports = _needed(_rendered(comment_free, (), template), template)
-    made = [RenderedModule(_rendered(each, imports, template), helpers) for each in (plan, comment_free)]
-    return made[0], made[1]
+    body, bare = (_rendered(each, imports, template) for each in (plan, comment_free))
+    body = format_body(body) if formatted and needs_black(body) else body
+    return _whole(body, helpers), _whole(bare, helpers)
+
+
+def _whole(body: str, helpers: str) -> str:
+    return sealed(f"{body.rstrip()}\n\n\n{helpers}\n")
 
 
 def _rendered(variables: Variables, imports: tuple[Code, ...], template: Template) -> str:

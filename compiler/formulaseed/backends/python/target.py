@@ -45,9 +45,8 @@ class PythonBackend:
         """Return the module's source, and what the verification finds wrong with it."""
         module = _MODULES[unit.kind]
         plans = module.plan(unit.program, path=unit.path, sha256=unit.sha256)
-        rendered, comment_free = render(module.template, *plans)
-        source = rendered.source(formatted=formatted)
-        return source, verify(source, comment_free.source(formatted=False), module.dialect)
+        source, comment_free = render(module.template, *plans, formatted=formatted)
+        return source, verify(source, comment_free, module.dialect)
 
 
 BACKEND = PythonBackend()

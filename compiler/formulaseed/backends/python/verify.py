@@ -13,7 +13,7 @@ import re
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
-from formulaseed.backends.python import seal
+from formulaseed.backends.python import identity
 from formulaseed.backends.python.dialects import SEEDS, Dialect
 from formulaseed.backends.python.names import FRAME_NAMES, PYTHON_NAMES
 
@@ -56,7 +56,7 @@ def verify(source: str, bare: str, dialect: Dialect = SEEDS) -> str | None:
     fault = foreign(tree, dialect)
     if fault:
         return fault
-    if seal.stated_sha256(source) != seal.body_sha256(source):
+    if identity.stated_sha256(source) != identity.body_sha256(source):
         return "it does not state the hash of its own text"
     if not _same(_code(tree), _code(bare_tree)):
         return "its code depends on a description or a comment"
@@ -375,7 +375,7 @@ def _code(tree: ast.Module) -> ast.Module:
 
 def _is_seal(statement: ast.stmt) -> bool:
     match statement:
-        case ast.AnnAssign(ast.Name(seal.NAME), ast.Name("Final"), ast.Constant(str())):
+        case ast.AnnAssign(ast.Name(identity.HASH), ast.Name("Final"), ast.Constant(str())):
             return True
         case _:
             return False

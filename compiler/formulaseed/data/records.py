@@ -99,7 +99,15 @@ class RowsLine(Record):
 
     business_id: str = Field(min_length=1)
     context: dict[str, Any] = Field(default_factory=dict)
-    rows: list[dict[str, Any]]
+    rows: list[Any]
+    """Objects, which are not copied: modules read them."""
+
+    @model_validator(mode="after")
+    def _has_objects(self) -> RowsLine:
+        for place, row in enumerate(self.rows):
+            if type(row) is not dict:
+                raise ValueError(f"`rows[{place}]` must be an object")
+        return self
 
 
 class RatedReview(ReviewRecord):

@@ -113,13 +113,19 @@ class Evaluator:
 
     def _run(self, function: Any, rows: Iterable[JsonRow], context: JsonRow, given: Mapping[str, Any] | None) -> Any:
         module = self.module
-        parsed_rows = []
-        for index, row in enumerate(rows_of(rows)):
-            try:
-                self._refuse_unknown(object_of(row, "a row"))
-                parsed_rows.append(_parsed(module, module.parse_row, row))
-            except DataError as error:
-                raise DataError(str(error), _row_place(row, index)) from None
+        listed = list(rows_of(rows))
+        try:
+            parsed_rows = None if self._strict else [module.parse_row(row) for row in listed]
+        except Exception:
+            parsed_rows = None
+        if parsed_rows is None:  # one by one, so that the error names the row
+            parsed_rows = []
+            for index, row in enumerate(listed):
+                try:
+                    self._refuse_unknown(object_of(row, "a row"))
+                    parsed_rows.append(_parsed(module, module.parse_row, row))
+                except DataError as error:
+                    raise DataError(str(error), _row_place(row, index)) from None
         arguments = [_parsed(module, module.parse_context, object_of(context, "the context"))]
         if given is not None and object_of(given, "the parameters"):
             arguments.append(self.parse_parameters(given))

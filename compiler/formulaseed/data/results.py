@@ -7,7 +7,7 @@ import json
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol, TextIO, cast
 
@@ -72,7 +72,7 @@ class Result:
             for review, found in (self.quotes or {}).items()
         }
         optional = {
-            "reviews": self.reviews and asdict(self.reviews),
+            "reviews": self.reviews and {name: getattr(self.reviews, name) for name in ReviewCounts.__slots__},
             "steps": self.steps,
             "evidence": self.evidence,
             "quotes": self.quotes and quotes,

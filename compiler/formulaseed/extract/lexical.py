@@ -351,9 +351,9 @@ class LexicalExtractor(SyncExtractor):
 
         The event's field shares a word with its name or its value for nothing. None for any other field.
         """
-        told = [(name, stems(" ".join(QUOTED.findall(about)))) for name, about in self._fields[place].values]
-        hearsay = [name for name, phrases in told if {"hear", "tell"} & {*phrases}]
-        own = [name for name, phrases in told if phrases[:1] == ("i",) and name not in hearsay]
+        quoted = [(name, stems(" ".join(QUOTED.findall(about)))) for name, about in self._fields[place].values]
+        hearsay = [name for name, phrases in quoted if {"hear", "tell"} & {*phrases}]
+        own = [name for name, phrases in quoted if phrases[:1] == ("i",) and name not in hearsay]
         others = [*range(place), *range(place + 1, len(self._fields))]
         event = next((other for other in others if self._topic(other) & self._topic(place)), None)
         return None if event is None or not len(hearsay) == len(own) == 1 else (event, own[0], hearsay[0])

@@ -283,11 +283,11 @@ class ExpressionPrinter:
     def _logical(self, node: typed.Logical, *, as_float: bool = False) -> Printed:
         """`and` and `or`; a value behind a test whether an entity is there as `value if entity else None`."""
         precedence = operators.AND if node.operator == "and" else operators.OR
-        decided = node.operator == "or"
+        deciding = node.operator == "or"
         for place, operand in enumerate(node.operands):
-            if isinstance(operand, typed.Literal) and operand.value is decided and node.info.ty == BOOLEAN:
+            if isinstance(operand, typed.Literal) and operand.value is deciding and node.info.ty == BOOLEAN:
                 before = [self.finished(each) for each in node.operands[:place]]
-                return _after_all([_joined(node.operator, precedence, before)] if before else [], decided)
+                return _after_all([_joined(node.operator, precedence, before)] if before else [], deciding)
         parts: list[Printed] = []
         for operand in reversed(node.operands):
             printed = self.finished(operand, as_float=as_float and operand.info.ty.is_numeric)

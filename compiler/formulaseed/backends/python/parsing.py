@@ -94,11 +94,15 @@ def parse_lines(fields: Sequence[Field], tables: Mapping[tuple[str, ...], Code],
 
 
 def condition(tests: Sequence[str], margin: int) -> Code:
-    """Return a condition of `and` as black writes it: on one line if that fits, else a line for each test."""
+    """Return a condition of `and` as black writes it: on one line if that fits, else a line for each test.
+
+    Two tests are left to black, which may split the last one instead.
+    """
     if len(tests) == 1:
-        return Code(tests[0].removeprefix("(").removesuffix(")") if tests[0].count("(") == 1 else tests[0])
+        return Code(tests[0])
+    tests = [f"({test})" if " and " in test or " or " in test else test for test in tests]
     line = " and ".join(tests)
-    if len(line) + margin + len("if :") <= LINE_LENGTH:
+    if len(line) + margin + len("if :") <= LINE_LENGTH or len(tests) == 2:
         return Code(line)
     indent = " " * (margin + 4)
     return Code(f"(\n{indent}" + f"\n{indent}and ".join(tests) + f"\n{indent[4:]})")
@@ -137,9 +141,7 @@ def _test(field: Field, local: Code) -> str:
     elif field.ty.base is Base.NUMBER:
         tests.append(f"-1e100 <= {local} <= 1e100")
     is_valid = " and ".join(tests)
-    if field.ty.nullable:
-        return f"({local} is None or {is_valid})"
-    return f"({is_valid})" if len(tests) > 1 else is_valid
+    return f"{local} is None or {is_valid}" if field.ty.nullable else is_valid
 
 
 def _returned(values: Sequence[str], margin: int) -> list[Code]:

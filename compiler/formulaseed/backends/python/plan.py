@@ -160,7 +160,7 @@ class _Planner:
         objects = ", ".join(f'_object(row, "{name}")' for name in sections)
         return {
             "header": header(path),
-            "about": Code("" if bare else docstring_text(about)),
+            "about": Code("") if bare else docstring_text(about),
             "task_name": literal(program.task_name),
             "version": literal(program.version or None),
             "sha256": literal(sha256),

@@ -64,7 +64,7 @@ def _variables(program: Requests, path: str, sha256: str, *, bare: bool) -> Vari
     title = f"{program.name}: {number_of(len(program.requests), 'request')}"
     gold = [f"{literal(request.id)}: {literal(request.gold_restaurant)}" for request in program.requests]
     return {
-        "about": Code("" if bare else docstring_text(title)),
+        "about": Code("") if bare else docstring_text(title),
         "header": header(path),
         "name": literal(program.name),
         "sha256": literal(sha256),

@@ -69,7 +69,7 @@ class _Planner:
             )
         values = zip(program.steps, self.functions, strict=True)
         return {
-            "about": Code("" if bare else docstring_text(". ".join(filter(None, (title, program.description))))),
+            "about": Code("") if bare else docstring_text(". ".join(filter(None, (title, program.description)))),
             "header": header(path),
             "names": listed("RULES: Final = ", [literal(step.name) for step in program.steps]),
             "name": literal(program.task_name),

@@ -15,8 +15,8 @@ import pytest
 from formulaseed import limits, load_requests
 from formulaseed.data.documents import dumped
 from formulaseed.diagnostics.model import Problems
-from formulaseed.language import parser
 from formulaseed.language.sizes import extent, too_many
+from formulaseed.language.tables import Parser
 from formulaseed.loading import analyse, analyse_file, analyse_requests, compile_seed
 from formulaseed.seed.check.program import _ProgramChecker
 from formulaseed.source.text import Source
@@ -55,7 +55,7 @@ def no_parser(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     def refused(*_: object) -> None:
         raise AssertionError("this was to be refused before it is read")
 
-    monkeypatch.setattr(parser, "_read", refused)
+    monkeypatch.setattr(Parser, "read", refused)
     monkeypatch.setattr("formulaseed.data.documents.read_json", refused)
     return
 
@@ -232,8 +232,8 @@ def test_prose_is_no_term() -> None:
 def test_formulas_over_their_limit_are_refused_unparsed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where the file is within its limit each says what is too much, and the parser sees none of them."""
     parsed: list[str] = []
-    known = parser._read
-    monkeypatch.setattr(parser, "_read", lambda text, *rest: parsed.append(text) or known(text, *rest))
+    known = Parser.read
+    monkeypatch.setattr(Parser, "read", lambda self, text, *rest: parsed.append(text) or known(self, text, *rest))
     steps = [*formulas(100, 700), formula("N" * (limits.FORMULA_CHARACTERS + 1), "LONG"), formula("(" * 61, "DEEP")]
     codes = [d.code for d in analyse(seed(*steps)).diagnostics if d.severity == "error"]
     assert (codes, parsed) == (["FS104"] * 102, [])

@@ -154,22 +154,9 @@ class Invalid:
     span: Span
 
 
-LoopSyntax = Comprehension | Subscript | Keyword
-Expr = (
-    Literal
-    | Name
-    | FilterName
-    | Unary
-    | Binary
-    | Comparison
-    | Logical
-    | Not
-    | Conditional
-    | Call
-    | List
-    | LoopSyntax
-    | Invalid
-)
+_Operation = Unary | Binary | Comparison | Logical | Not | Conditional | Call
+_LoopSyntax = Comprehension | Subscript | Keyword
+Expr = Literal | Name | FilterName | List | _Operation | _LoopSyntax | Invalid
 
 
 def walk(*nodes: object) -> Iterator[Expr]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import reduce
 from operator import add
@@ -14,15 +14,13 @@ from formulaseed.language.intervals import Range
 from formulaseed.language.operators import (
     OPERATORS,
     Failure,
-    Number,
     Operation,
     Spelling,
     a_number,
     outside_domain,
     widest,
 )
-from formulaseed.language.typed import Info
-from formulaseed.language.types import INTEGER, Base, Type, Value
+from formulaseed.language.types import INTEGER, Base, Value
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,17 +92,6 @@ def function_table() -> str:
     return "\n".join(["| function | | example |", "|---|---|---|", *rows]) + "\n"
 
 
-# --- types of results
-
-
-def _an_integer(_: Sequence[Info]) -> Type:
-    return INTEGER
-
-
-def _rounded(operands: Sequence[Info]) -> Type:
-    return INTEGER if len(operands) == 1 else operands[0].ty.present()
-
-
 # --- ranges of results
 
 
@@ -126,17 +113,9 @@ def _log_range(a: Range) -> Range:
     return Range(low, _widen(math.log(a.high), 1) if a.high > 0 else 710.0)
 
 
-def _sqrt_range(a: Range) -> Range:
-    return Range(math.sqrt(max(a.low, 0.0)), math.sqrt(max(a.high, 0.0)))
-
-
 def _whole_range(a: Range) -> Range:
     """Between the next integers outside."""
     return Range(float(math.floor(a.low)), float(math.ceil(a.high)))
-
-
-def _truncated_range(a: Range) -> Range:
-    return Range(float(math.trunc(a.low)), float(math.trunc(a.high)))
 
 
 def _decimals_range(a: Range, digits: Range | None = None) -> Range:
@@ -146,20 +125,8 @@ def _decimals_range(a: Range, digits: Range | None = None) -> Range:
     return intervals.add(a, Range(-step, step))
 
 
-def _clamp_range(value: Range, low: Range, high: Range) -> Range:
-    return _max_range(low, _min_range(high, value))
-
-
-def _sum_range(*args: Range) -> Range:
-    return reduce(intervals.add, args, intervals.exactly(0))
-
-
 def _widen(value: float, direction: int) -> float:
     return value + direction * 1e-9 * max(1.0, abs(value))
-
-
-def _clamp(value: Number, low: Number, high: Number) -> Number:
-    return max(low, min(high, value))
 
 
 _EXCHANGED = Failure(
@@ -208,7 +175,8 @@ FUNCTIONS: dict[str, Function] = {
         ),
         Function(
             name="sqrt", parameters=("value",), description="The square root of a number of 0 or more",
-            examples=(("sqrt(16)", 4.0),), result=a_number, is_float=True, range=_sqrt_range, apply=math.sqrt,
+            examples=(("sqrt(16)", 4.0),), result=a_number, is_float=True,
+            range=lambda a: Range(math.sqrt(max(a.low, 0.0)), math.sqrt(max(a.high, 0.0))), apply=math.sqrt,
             failures=(outside_domain("<", 0, "the square root needs a number of 0 or more", instead="sqrt(max({}, 0))"),),
             spellings={
                 "python": Spelling("math.sqrt({0})", doc="The square root; of a negative number it is an error", is_refused=True)
@@ -218,18 +186,21 @@ FUNCTIONS: dict[str, Function] = {
             name="round", parameters=("value", "digits"), optional=1, literal=(-15, 15),
             description="The value rounded to a number of decimal places, halves to even",
             examples=(("round(2.675, 1)", 2.7), ("round(2.5)", 2)),
-            result=_rounded, range=_decimals_range, apply=round, is_rounding=True,
+            result=lambda operands: INTEGER if len(operands) == 1 else operands[0].ty.present(),
+            range=_decimals_range, apply=round, is_rounding=True,
         ),
         Function(
             name="int", parameters=("value",), description="The value as an integer, decimals cut off; true is 1, false is 0",
             examples=(("int(7.9)", 7), ("int(true)", 1)), returns="integer", takes=_NUMBER_OR_BOOLEAN,
-            result=_an_integer, range=_truncated_range, apply=int, is_rounding=True, is_conversion=True,
+            result=lambda _: INTEGER, apply=int, is_rounding=True, is_conversion=True,
+            range=lambda a: Range(float(math.trunc(a.low)), float(math.trunc(a.high))),
         ),
         TO_FLOAT,
         Function(
             name="sum", parameters=("a", "b", "..."), description="The sum of the values of a list; of an empty one 0",
             examples=(("sum([1, 2, 3.5])", 6.5), ("sum([])", 0)), list_argument="must", folds="+", of_none=0,
-            result=widest, range=_sum_range, apply=lambda *values: reduce(add, values, 0),
+            result=widest, apply=lambda *values: reduce(add, values, 0),
+            range=lambda *args: reduce(intervals.add, args, intervals.exactly(0)),
         ),
         Function(
             name="pow", parameters=("base", "exponent"), description="The base raised to the exponent",
@@ -238,24 +209,25 @@ FUNCTIONS: dict[str, Function] = {
         ),
         Function(
             name="floor", parameters=("value",), description="The next integer below", examples=(("floor(2.9)", 2),),
-            returns="integer", result=_an_integer, range=_whole_range, apply=math.floor, is_rounding=True,
+            returns="integer", result=lambda _: INTEGER, range=_whole_range, apply=math.floor, is_rounding=True,
             spellings={"python": Spelling("math.floor({0})")},
         ),
         Function(
             name="ceil", parameters=("value",), description="The next integer above", examples=(("ceil(2.1)", 3),),
-            returns="integer", result=_an_integer, range=_whole_range, apply=math.ceil, is_rounding=True,
+            returns="integer", result=lambda _: INTEGER, range=_whole_range, apply=math.ceil, is_rounding=True,
             spellings={"python": Spelling("math.ceil({0})")},
         ),
         Function(
             name="clamp", parameters=("value", "low", "high"), description="The value, kept between low and high",
-            examples=(("clamp(7.5, 0, 5)", 5),), result=widest, range=_clamp_range, apply=_clamp, selects=True,
-            failures=(_EXCHANGED,),
+            examples=(("clamp(7.5, 0, 5)", 5),), result=widest, selects=True, failures=(_EXCHANGED,),
+            range=lambda value, low, high: _max_range(low, _min_range(high, value)),
+            apply=lambda value, low, high: max(low, min(high, value)),
             spellings={"python": Spelling("max({1}, min({2}, {0}))", in_order="_clamp({0}, {1}, {2})")},
         ),
         Function(
             name="len", parameters=("text",), description="The number of characters of a text",
             examples=(("len('Thai')", 4),), returns="integer", takes=frozenset({Base.STRING}),
-            result=_an_integer, range=lambda a: intervals.COUNT, apply=len,
+            result=lambda _: INTEGER, range=lambda a: intervals.COUNT, apply=len,
         ),
     )
 }  # fmt: skip

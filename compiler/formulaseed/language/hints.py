@@ -26,7 +26,7 @@ class Hint:
     first group. `instead` is read in its place, so that the rest is checked; without one nothing more is reported of the formula.
     """
 
-    pattern: re.Pattern[str]
+    pattern: str
     message: str
     help: str
     example: str
@@ -36,19 +36,6 @@ class Hint:
     """The only kind of formula that it is for."""
     is_security: bool = False
     """Whether it is what formulas must not do, rather than another spelling of what they can."""
-
-
-def _hint(
-    pattern: str,
-    message: str,
-    help: str,
-    example: str,
-    instead: str | Callable[[re.Match[str]], str] | None = None,
-    code: str = "FS103",
-    used_in: Kind | None = None,
-    is_security: bool = False,
-) -> Hint:
-    return Hint(re.compile(pattern), message, help, example, instead, code, used_in, is_security)
 
 
 _NO_OPERATOR = "`{0}` is not an operator"
@@ -63,81 +50,81 @@ _TYPED = {
 
 HINTS = (
     # --- operators of other languages
-    _hint(r"!==|<>|~=", _NO_OPERATOR, "write `!=`", "1 if N !== 3 else 0", "!="),
-    _hint(r"===", _NO_OPERATOR, "write `==` to compare", "1 if N === 3 else 0", "=="),
-    _hint(r"={1,2}>=?|>==", _NO_OPERATOR, "write `>=`", "1 if N => 3 else 0", ">="),
-    _hint(r"={1,2}<=?|<==", _NO_OPERATOR, "write `<=`", "1 if N =< 3 else 0", "<="),
-    _hint(r"\?\?", _NO_OPERATOR, "write `(x or 0)`", "(context.tier ?? 0) * 2", " or "),
-    _hint(r"&&?", _NO_OPERATOR, "write `and`", "1 if N > 1 && N < 5 else 0", " and "),
-    _hint(r"\|\|?", _NO_OPERATOR, "write `or`", "1 if N > 1 || M > 1 else 0", " or "),
-    _hint(r"\^", _NO_OPERATOR, "write `**` for a power", "N ^ 2", "**"),
-    _hint(r"!(?!=)(?!\s*=)", _NO_OPERATOR, "write `not`", "1 if !(N > 1) else 0", " not "),
-    _hint(r"(?P<at>([!=<>])\s+=)(?!=)", "the operator is split by a space", "write `{2}=`", "1 if N ! = 3 else 0", "{2}="),
-    _hint(r"(?i:\bmod\b)", _NO_OPERATOR, "write `%` for the remainder", "N mod 2", "%"),
-    _hint(r"(?i:\bis(?:\s+(not))?(?:\s+(none|null))?)\b", _NO_OPERATOR, "write `{instead}`", "1 if N is not None else 0",
+    Hint(r"!==|<>|~=", _NO_OPERATOR, "write `!=`", "1 if N !== 3 else 0", "!="),
+    Hint(r"===", _NO_OPERATOR, "write `==` to compare", "1 if N === 3 else 0", "=="),
+    Hint(r"={1,2}>=?|>==", _NO_OPERATOR, "write `>=`", "1 if N => 3 else 0", ">="),
+    Hint(r"={1,2}<=?|<==", _NO_OPERATOR, "write `<=`", "1 if N =< 3 else 0", "<="),
+    Hint(r"\?\?", _NO_OPERATOR, "write `(x or 0)`", "(context.tier ?? 0) * 2", " or "),
+    Hint(r"&&?", _NO_OPERATOR, "write `and`", "1 if N > 1 && N < 5 else 0", " and "),
+    Hint(r"\|\|?", _NO_OPERATOR, "write `or`", "1 if N > 1 || M > 1 else 0", " or "),
+    Hint(r"\^", _NO_OPERATOR, "write `**` for a power", "N ^ 2", "**"),
+    Hint(r"!(?!=)(?!\s*=)", _NO_OPERATOR, "write `not`", "1 if !(N > 1) else 0", " not "),
+    Hint(r"(?P<at>([!=<>])\s+=)(?!=)", "the operator is split by a space", "write `{2}=`", "1 if N ! = 3 else 0", "{2}="),
+    Hint(r"(?i:\bmod\b)", _NO_OPERATOR, "write `%` for the remainder", "N mod 2", "%"),
+    Hint(r"(?i:\bis(?:\s+(not))?(?:\s+(none|null))?)\b", _NO_OPERATOR, "write `{instead}`", "1 if N is not None else 0",
           lambda match: ("!=" if match[1] else "==") + (" None" if match[2] else "")),
-    _hint(r"\b(?!(?:and|or|not|in|if|else)\b)(?i:and|or|not|in|if|else)\b", "`{0}` is written in lower case",
+    Hint(r"\b(?!(?:and|or|not|in|if|else)\b)(?i:and|or|not|in|if|else)\b", "`{0}` is written in lower case",
           "write `{instead}`", "1 if N > 1 AND M > 1 else 0", lambda match: match[0].lower()),
     # --- assignments
-    _hint(r"^\s*(?P<at>=)(?!\s*[=<>])", "a formula does not begin with `=`", "remove it", "= N * 2", ""),
-    _hint(r"[(,]\s*[A-Za-z_]\w*\s*(?P<at>=)(?!=)", "arguments have no names here",
+    Hint(r"^\s*(?P<at>=)(?!\s*[=<>])", "a formula does not begin with `=`", "remove it", "= N * 2", ""),
+    Hint(r"[(,]\s*[A-Za-z_]\w*\s*(?P<at>=)(?!=)", "arguments have no names here",
           "give them by position, such as `round(x, 2)`", "round(value=N)"),
-    _hint(r"(?<![<>!=])=(?!=)", "`=` does not compare", "write `==`", "N = 5", "==", used_in="condition"),
-    _hint(r"^\s*([A-Za-z_]\w*)\s*(?P<at>=)(?!=)|[-+*/]=|:=", "`{0}` assigns; a formula is one expression",
+    Hint(r"(?<![<>!=])=(?!=)", "`=` does not compare", "write `==`", "N = 5", "==", used_in="condition"),
+    Hint(r"^\s*([A-Za-z_]\w*)\s*(?P<at>=)(?!=)|[-+*/]=|:=", "`{0}` assigns; a formula is one expression",
           "write the value alone; to compare write `==`", "SCORE = N + 1"),
-    _hint(r"(?<![<>!=])=(?!=)", "`=` assigns; a formula is one expression", "write `==` to compare", "1 if N = 3 else 0", "=="),
+    Hint(r"(?<![<>!=])=(?!=)", "`=` assigns; a formula is one expression", "write `==` to compare", "1 if N = 3 else 0", "=="),
     # --- SQL, JavaScript, spreadsheets
-    _hint(r"(?i:\bbetween)\b", _NO_SYNTAX, "write `1 <= x <= 2`", "1 if N BETWEEN 1 AND 2 else 0"),
-    _hint(r"(?i:\b(?:i?like|contains)\b)", _NO_SYNTAX, "write `'part' in text`", "1 if context.name LIKE 'Thai' else 0"),
-    _hint(r"(?i:\bselect\b)", _NO_STATEMENT, "counting and summing are operations: a formula uses their results by name",
+    Hint(r"(?i:\bbetween)\b", _NO_SYNTAX, "write `1 <= x <= 2`", "1 if N BETWEEN 1 AND 2 else 0"),
+    Hint(r"(?i:\b(?:i?like|contains)\b)", _NO_SYNTAX, "write `'part' in text`", "1 if context.name LIKE 'Thai' else 0"),
+    Hint(r"(?i:\bselect\b)", _NO_STATEMENT, "counting and summing are operations: a formula uses their results by name",
           "SELECT COUNT(*) FROM reviews", is_security=True),
-    _hint(r"(?P<at>\b(?i:count)\s*\(\s*\*\s*\))", "there is no function `count`",
+    Hint(r"(?P<at>\b(?i:count)\s*\(\s*\*\s*\))", "there is no function `count`",
           _OPERATION.format("count"), "count(*) + 1", code="FS207"),
-    _hint(r"(?i)^\s*(?P<at>if)\b(?!\s*\()", "a formula does not begin with `if`",
+    Hint(r"(?i)^\s*(?P<at>if)\b(?!\s*\()", "a formula does not begin with `if`",
           "the value comes first: `a if condition else b`", "if N > 1: 2", code="FS101"),
-    _hint(r"\$?\{\{?\s*([A-Za-z_][\w.]*)\s*\}\}?", _NO_SYNTAX, "write `{1}`, without braces", "{N} * 2", "{1}"),
-    _hint(r"[0-9]\s*(?P<at>%)\s*(?=[-+*/),]|$|(?:if|else|and|or)\b)", "`%` is the remainder of a division, not per cent",
+    Hint(r"\$?\{\{?\s*([A-Za-z_][\w.]*)\s*\}\}?", _NO_SYNTAX, "write `{1}`, without braces", "{N} * 2", "{1}"),
+    Hint(r"[0-9]\s*(?P<at>%)\s*(?=[-+*/),]|$|(?:if|else|and|or)\b)", "`%` is the remainder of a division, not per cent",
           "write 0.1 for 10 %", "N * 10%"),
     # --- Python
-    _hint(r"\bfor\b", "a second loop cannot be inside the first", "write one `for`, with conditions behind `if`",
+    Hint(r"\bfor\b", "a second loop cannot be inside the first", "write one `for`, with conditions behind `if`",
           "sum(1 for e in extractions for f in extractions)", used_in="v1"),
-    _hint(r"(?P<at>\.(?:lower|upper|casefold|strip|trim|toLowerCase|toUpperCase)\(\s*\))\s*\.",
+    Hint(r"(?P<at>\.(?:lower|upper|casefold|strip|trim|toLowerCase|toUpperCase)\(\s*\))\s*\.",
           "values have no methods such as `{0}`", "remove it; case matters", "1 if context.name.lower().count('bar') else 0", "",
           is_security=True),
-    _hint(r"(?<=[\])])(?P<at>\.\s*[A-Za-z_]\w*)", "values have no methods or attributes",
+    Hint(r"(?<=[\])])(?P<at>\.\s*[A-Za-z_]\w*)", "values have no methods or attributes",
           "compare the value itself; a review's field is `e['field']`",
           "sum(1 for e in extractions if e['note'].lower() == 'x')", used_in="v1"),
-    _hint(r"\[[^\]]*(?P<at>:)", "values cannot be cut into parts", "use the whole value",
+    Hint(r"\[[^\]]*(?P<at>:)", "values cannot be cut into parts", "use the whole value",
           "sum(1 for e in extractions if e['note'][:3] == 'abc')", used_in="v1"),
-    _hint(r"\b(?:datetime|date|time)\b[\w.]*\([^()]*\)\s*\.\s*\w+|\b(?i:now|today)\(\)\s*\.\s*\w+",
+    Hint(r"\b(?:datetime|date|time)\b[\w.]*\([^()]*\)\s*\.\s*\w+|\b(?i:now|today)\(\)\s*\.\s*\w+",
           "a formula does not know what day it is", _YEAR, "datetime.now().year - 5", is_security=True),
-    _hint(r"\b(?:lambda|for|while|def|import|return|class|yield|await|with|del|try)\b", _NO_STATEMENT,
+    Hint(r"\b(?:lambda|for|while|def|import|return|class|yield|await|with|del|try)\b", _NO_STATEMENT,
           "use the operators and functions of formulas", "sum(1 for r in reviews)", is_security=True),
-    _hint(r"\b[fF](?:'_*'|\"_*\")", "formatted strings are not in the language", "compare strings as they are", "f'{N}'",
+    Hint(r"\b[fF](?:'_*'|\"_*\")", "formatted strings are not in the language", "compare strings as they are", "f'{N}'",
           code="FS101", is_security=True),
-    _hint(r"\bin\s*\([^()]*(?P<at>,)", "a list is in square brackets", "write it like `in [1, 2]`", "1 if N in (1, 2) else 0",
+    Hint(r"\bin\s*\([^()]*(?P<at>,)", "a list is in square brackets", "write it like `in [1, 2]`", "1 if N in (1, 2) else 0",
           code="FS101"),
-    _hint(r"#.*", "a formula has no comments", "remove it", "N # all of them", ""),
+    Hint(r"#.*", "a formula has no comments", "remove it", "N # all of them", ""),
     # --- numbers
-    _hint(r"(?<![\w.])(?P<at>[0-9]{1,3}(?:,[0-9]{3})+|[0-9]+(?:_[0-9]+)+)(?![\w,])", _NO_NUMBER, "write {instead}", "1,000 * N",
+    Hint(r"(?<![\w.])(?P<at>[0-9]{1,3}(?:,[0-9]{3})+|[0-9]+(?:_[0-9]+)+)(?![\w,])", _NO_NUMBER, "write {instead}", "1,000 * N",
           lambda match: re.sub("[,_]", "", match["at"]), "FS101"),
-    _hint(r"(?<![\w.])(?P<at>[0-9]+,[0-9]+)(?![\w.]|\s*,)", _NO_NUMBER, "write {instead}", "N * 5,5",
+    Hint(r"(?<![\w.])(?P<at>[0-9]+,[0-9]+)(?![\w.]|\s*,)", _NO_NUMBER, "write {instead}", "N * 5,5",
           lambda match: match["at"].replace(",", "."), "FS101"),
     # --- strings and characters
-    _hint(r"[‘“«]([^'\"\\‘’“”«»\n]{0,200})[’”»]", "`{0}` is in typographic quotes", "write `'{1}'`",
+    Hint(r"[‘“«]([^'\"\\‘’“”«»\n]{0,200})[’”»]", "`{0}` is in typographic quotes", "write `'{1}'`",
           "1 if context.name == “Thai” else 0", "'{1}'"),
-    _hint(f"[{''.join(_TYPED)}]", _NO_SYNTAX, "write `{instead}`", "2 × N", lambda match: f" {_TYPED[match.group()]} "),
-    _hint(r"[^\S ](?<![\t\r\n])", "there is an unusual space", "write a plain space", "N\u00a0+ 2", " "),
-    _hint(r"\.?\s*(?P<at>[^\W\x00-\x7f]\w*)", _NO_SYNTAX, "names use the letters a to z, digits and `_`", "qualité + 3"),
+    Hint(f"[{''.join(_TYPED)}]", _NO_SYNTAX, "write `{instead}`", "2 × N", lambda match: f" {_TYPED[match.group()]} "),
+    Hint(r"[^\S ](?<![\t\r\n])", "there is an unusual space", "write a plain space", "N\u00a0+ 2", " "),
+    Hint(r"\.?\s*(?P<at>[^\W\x00-\x7f]\w*)", _NO_SYNTAX, "names use the letters a to z, digits and `_`", "qualité + 3"),
     # --- signs without a place
-    _hint(r"\[", "values cannot be indexed", "name the field with a dot, such as `extraction.severity`", "context['stars'] * 2",
+    Hint(r"\[", "values cannot be indexed", "name the field with a dot, such as `extraction.severity`", "context['stars'] * 2",
           is_security=True),
-    _hint(r"[{}]", _NO_SYNTAX, "a list is written ['a', 'b']", "{'a': 1}", is_security=True),
-    _hint(r"\?|:|(?i:\b(?:case\s+when|then|elif|else\s+if)\b)", _NO_SYNTAX, _CHOICE, "N > 1 ? 2 : 3"),
-    _hint(r"<<|>>", _NO_OPERATOR, "write `* 2 ** n` or `// 2 ** n`", "N << 1"),
-    _hint(r"\.(?!\s*\w)", "a dot may only join a namespace and a field", "write `meta.stars`", "meta."),
-    _hint(r"\$", "`$` is only used before the name of a filter", "write `$NAME`", "$ + 1"),
-    _hint(r";", "a formula is one expression", "give every value a formula of its own", "N + 1; N + 2", is_security=True),
+    Hint(r"[{}]", _NO_SYNTAX, "a list is written ['a', 'b']", "{'a': 1}", is_security=True),
+    Hint(r"\?|:|(?i:\b(?:case\s+when|then|elif|else\s+if)\b)", _NO_SYNTAX, _CHOICE, "N > 1 ? 2 : 3"),
+    Hint(r"<<|>>", _NO_OPERATOR, "write `* 2 ** n` or `// 2 ** n`", "N << 1"),
+    Hint(r"\.(?!\s*\w)", "a dot may only join a namespace and a field", "write `meta.stars`", "meta."),
+    Hint(r"\$", "`$` is only used before the name of a filter", "write `$NAME`", "$ + 1"),
+    Hint(r";", "a formula is one expression", "give every value a formula of its own", "N + 1; N + 2", is_security=True),
 )  # fmt: skip
 """The first row that matches around the place is used."""
 

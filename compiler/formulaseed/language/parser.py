@@ -7,7 +7,7 @@ Limits are checked before the text is read. Shorthands have a parser of their ow
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
@@ -81,7 +81,7 @@ def _parse(text: JsonString, kind: Kind, subject: ast.Expr | None, problems: Pro
     for _ in range(limits.SYNTAX_FAULTS):
         builder = _Builder(reading, subject)
         try:
-            expression, depth = _read(reading.value, start, builder)
+            expression, depth = parser("v1" if kind == "v1" else "formula").read(reading.value, start, builder.build)
             break
         except SyntaxFault as error:
             from formulaseed.language.syntax_errors import explain  # most formulas have no such faults
@@ -106,10 +106,6 @@ def _parse(text: JsonString, kind: Kind, subject: ast.Expr | None, problems: Pro
     return None if builder.faults else expression
 
 
-def _read(text: str, start: str, builder: _Builder) -> tuple[ast.Expr, int]:
-    return parser("v1" if start == "v1" else "formula").read(text, start, builder.build)
-
-
 def _over_limit(text: str) -> str | None:
     """Why the text is over a limit, or None; without recursion."""
     if len(text) > limits.FORMULA_CHARACTERS:
@@ -124,15 +120,40 @@ def _over_limit(text: str) -> str | None:
     return catalogue.too_deep("brackets", deepest, limits.FORMULA_NESTING) if deepest > limits.FORMULA_NESTING else None
 
 
-_PLAIN = frozenset(("formula", "continuation", "v1", "group"))
-"""The rules that are what their only part is."""
 _CONSTANTS = {"true": True, "false": False}
 _STRING_ESCAPE = re.compile(r"\\(.)")
 _STRING_ESCAPES = {"n": "\n", "t": "\t"}
 
 
+def _string(span: Span, parts: list[str]) -> ast.Expr:
+    return ast.Literal(span, _STRING_ESCAPE.sub(lambda match: _STRING_ESCAPES.get(match[1], match[1]), parts[0][1:-1]))
+
+
+_NODES: dict[str, Callable[[Span, list[Any]], Any]] = {
+    **dict.fromkeys(("formula", "continuation", "v1", "group"), lambda span, parts: parts[0]),
+    "conditional": lambda span, parts: ast.Conditional(span, parts[1], parts[0], parts[2]),
+    "or_test": lambda span, parts: parts[0] if len(parts) == 1 else ast.Logical(span, "or", tuple(parts)),
+    "and_test": lambda span, parts: parts[0] if len(parts) == 1 else ast.Logical(span, "and", tuple(parts)),
+    "negation": lambda span, parts: ast.Not(span, parts[0]),
+    "comparison_operator": lambda span, parts: " ".join(parts),
+    "comparison": lambda span, parts: ast.Comparison(span, parts[0], tuple(parts[1::2]), tuple(parts[2::2])),
+    "binary": lambda span, parts: ast.Binary(span, parts[1], parts[0], parts[2]),
+    "unary": lambda span, parts: ast.Unary(span, parts[0], parts[1]),
+    "string": _string,
+    "constant": lambda span, parts: ast.Literal(span, _CONSTANTS.get(parts[0].lower())),
+    "name": lambda span, parts: ast.Name(span, parts[0]),
+    "filter": lambda span, parts: ast.FilterName(span, parts[0][1:]),
+    "arguments": lambda span, parts: [part for part in parts if part is not None],
+    "list_literal": lambda span, parts: ast.List(span, tuple(parts[0] or ())),
+    "list_comprehension": lambda span, parts: replace(parts[0], span=span, is_list=True),
+    "comprehension": lambda span, parts: ast.Comprehension(span, parts[0], parts[1], parts[2], tuple(parts[3:])),
+    "subscript": lambda span, parts: ast.Subscript(span, parts[0], parts[1]),
+}
+"""What the rules of the grammar make of their parts; the others are methods of the builder."""
+
+
 class _Builder:
-    """What the rules of the grammar make. Every method but `build` is named for one, and takes its place and its parts."""
+    """What the rules of the grammar make of one text. Every method but `build` is named for a rule."""
 
     def __init__(self, text: _RewrittenText, subject: ast.Expr | None) -> None:
         self.text = text
@@ -141,89 +162,27 @@ class _Builder:
         self.faults: list[Diagnostic] = []
 
     def build(self, rule: str, start: int, end: int, parts: list[Any]) -> Any:
-        if rule in _PLAIN:
-            return parts[0]
-        return getattr(self, rule)(start, end, parts)
+        span, node = self.written.inside(start, end), _NODES.get(rule)
+        return node(span, parts) if node else getattr(self, rule)(span, start, parts)
 
-    def span(self, start: int, end: int) -> Span:
-        return self.written.inside(start, end)
-
-    def conditional(self, start: int, end: int, parts: list[ast.Expr]) -> ast.Expr:
-        then, condition, otherwise = parts
-        return ast.Conditional(self.span(start, end), condition, then, otherwise)
-
-    def or_test(self, start: int, end: int, parts: list[ast.Expr]) -> ast.Expr:
-        return parts[0] if len(parts) == 1 else ast.Logical(self.span(start, end), "or", tuple(parts))
-
-    def and_test(self, start: int, end: int, parts: list[ast.Expr]) -> ast.Expr:
-        return parts[0] if len(parts) == 1 else ast.Logical(self.span(start, end), "and", tuple(parts))
-
-    def negation(self, start: int, end: int, parts: list[ast.Expr]) -> ast.Expr:
-        return ast.Not(self.span(start, end), parts[0])
-
-    def comparison_operator(self, start: int, end: int, parts: list[str]) -> str:
-        return " ".join(parts)
-
-    def comparison(self, start: int, end: int, parts: list[Any]) -> ast.Expr:
-        return ast.Comparison(self.span(start, end), parts[0], tuple(parts[1::2]), tuple(parts[2::2]))
-
-    def continued_comparison(self, start: int, end: int, parts: list[Any]) -> ast.Expr:
+    def continued_comparison(self, span: Span, start: int, parts: list[Any]) -> ast.Expr:
         assert self.subject is not None
-        return ast.Comparison(self.span(start, end), self.subject, tuple(parts[0::2]), tuple(parts[1::2]))
+        return ast.Comparison(span, self.subject, tuple(parts[0::2]), tuple(parts[1::2]))
 
-    def binary(self, start: int, end: int, parts: list[Any]) -> ast.Expr:
-        left, operator, right = parts
-        return ast.Binary(self.span(start, end), operator, left, right)
-
-    def unary(self, start: int, end: int, parts: list[Any]) -> ast.Expr:
-        operator, operand = parts
-        return ast.Unary(self.span(start, end), operator, operand)
-
-    def number(self, start: int, end: int, parts: list[str]) -> ast.Expr:
+    def number(self, span: Span, start: int, parts: list[str]) -> ast.Expr:
         text = parts[0]
         is_long = len(text) > limits.NUMBER_CHARACTERS
         value = int(text) if text.isdigit() and not is_long else float(text)
         if value > (limits.INTEGER_MAX if text.isdigit() else limits.NUMBER_MAX):
-            self.faults.append(catalogue.number_out_of_range(self.span(start, end), text))
-        return ast.Literal(self.span(start, end), value)
+            self.faults.append(catalogue.number_out_of_range(span, text))
+        return ast.Literal(span, value)
 
-    def string(self, start: int, end: int, parts: list[str]) -> ast.Expr:
-        value = _STRING_ESCAPE.sub(lambda m: _STRING_ESCAPES.get(m[1], m[1]), parts[0][1:-1])
-        return ast.Literal(self.span(start, end), value)
-
-    def constant(self, start: int, end: int, parts: list[str]) -> ast.Expr:
-        return ast.Literal(self.span(start, end), _CONSTANTS.get(parts[0].lower()))
-
-    def name(self, start: int, end: int, parts: list[str]) -> ast.Expr:
-        return ast.Name(self.span(start, end), parts[0])
-
-    def filter(self, start: int, end: int, parts: list[str]) -> ast.Expr:
-        return ast.FilterName(self.span(start, end), parts[0][1:])
-
-    def arguments(self, start: int, end: int, parts: list[ast.Expr]) -> list[ast.Expr]:
-        return [child for child in parts if child is not None]
-
-    def list_literal(self, start: int, end: int, parts: list[Any]) -> ast.Expr:
-        return ast.List(self.span(start, end), tuple(parts[0] or ()))
-
-    def list_comprehension(self, start: int, end: int, parts: list[ast.Comprehension]) -> ast.Expr:
-        return replace(parts[0], span=self.span(start, end), is_list=True)
-
-    def comprehension(self, start: int, end: int, parts: list[Any]) -> ast.Expr:
-        element, variable, source, *conditions = parts
-        return ast.Comprehension(self.span(start, end), element, variable, source, tuple(conditions))
-
-    def subscript(self, start: int, end: int, parts: list[ast.Expr]) -> ast.Expr:
-        value, index = parts
-        return ast.Subscript(self.span(start, end), value, index)
-
-    def keyword(self, start: int, end: int, parts: list[Any]) -> ast.Expr:
+    def keyword(self, span: Span, start: int, parts: list[Any]) -> ast.Expr:
         word, value = parts
-        name = ast.Name(self.span(start, start + len(word)), word)
-        return ast.Keyword(self.span(start, end), name, value)
+        return ast.Keyword(span, ast.Name(self.written.inside(start, start + len(word)), word), value)
 
-    def call(self, start: int, end: int, parts: list[Any]) -> ast.Expr:
+    def call(self, span: Span, start: int, parts: list[Any]) -> ast.Expr:
         word, arguments = parts
         behind = start + len(word)
-        name = ast.Name(self.span(start, behind), word, written=self.text.original(start, behind))
-        return ast.Call(self.span(start, end), name, tuple(arguments or ()))
+        name = ast.Name(self.written.inside(start, behind), word, written=self.text.original(start, behind))
+        return ast.Call(span, name, tuple(arguments or ()))

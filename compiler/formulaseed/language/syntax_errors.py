@@ -57,7 +57,7 @@ def explain(text: str, position: int, expected: set[str], kind: Kind, subject: s
 
 def _place(hint: Hint, text: str, position: int) -> re.Match[str] | None:
     """Where the hint matches around the place at which the parser stops; the word before may have been read as a name."""
-    for match in hint.pattern.finditer(text):
+    for match in re.finditer(hint.pattern, text):
         if match.start() > position:
             break
         last = match.group().rstrip()[-1:]

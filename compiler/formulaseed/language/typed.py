@@ -189,16 +189,12 @@ def children(expression: Expr) -> tuple[Expr, ...]:
             return (operand,)
         case Binary(_, left, right):
             return (left, right)
-        case Call(_, arguments):
-            return arguments
+        case Call(_, operands) | Logical(_, operands) | List(operands):
+            return operands
         case Comparison(first, _, rest):
             return (first, *rest)
-        case Logical(_, operands):
-            return operands
         case Conditional(condition, then, otherwise):
             return (condition, then, otherwise)
-        case List(items):
-            return items
 
 
 def walk(expression: Expr) -> Iterator[Expr]:

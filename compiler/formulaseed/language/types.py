@@ -29,6 +29,9 @@ class Base(Enum):
     ERROR = "error"
 
 
+_NOUNS = {Base.INTEGER: "an integer", Base.NUMBER: "a number", Base.BOOLEAN: "true or false", Base.STRING: "a string"}
+
+
 @value_node
 class Type:
     """A type. `values` closes a string to an enum; `nullable` lets the value be missing."""
@@ -55,13 +58,7 @@ class Type:
     @property
     def noun(self) -> str:
         """The type in plain words, as messages use it: `a number`, `a string`."""
-        nouns = {
-            Base.INTEGER: "an integer",
-            Base.NUMBER: "a number",
-            Base.BOOLEAN: "true or false",
-            Base.STRING: "a string",
-        }
-        noun = nouns.get(self.base, self.base.value)
+        noun = _NOUNS.get(self.base, self.base.value)
         return f"{noun} or null" if self.nullable and self.base is not Base.NULL else noun
 
     def present(self) -> Type:
@@ -79,6 +76,7 @@ STRING = Type(Base.STRING)
 NULL = Type(Base.NULL, nullable=True)
 ERROR = Type(Base.ERROR)
 """The type of what is wrong already: it fits everywhere, so that one mistake is reported once."""
+_OF_VALUES = {type(None): NULL, bool: BOOLEAN, int: INTEGER, float: NUMBER}
 
 
 def enum_of(values: tuple[str, ...]) -> Type:
@@ -87,15 +85,7 @@ def enum_of(values: tuple[str, ...]) -> Type:
 
 def type_of(value: Value) -> Type:
     """The type of a literal. A string is an enum of itself."""
-    if value is None:
-        return NULL
-    if isinstance(value, bool):
-        return BOOLEAN
-    if isinstance(value, int):
-        return INTEGER
-    if isinstance(value, float):
-        return NUMBER
-    return enum_of((value,))
+    return enum_of((value,)) if isinstance(value, str) else _OF_VALUES[type(value)]
 
 
 def join(left: Type, right: Type) -> Type | None:
@@ -103,28 +93,22 @@ def join(left: Type, right: Type) -> Type | None:
     if left.is_error or right.is_error:
         return ERROR
     nullable = left.nullable or right.nullable
-    if left.base is Base.NULL:
-        return replace(right, nullable=True)
-    if right.base is Base.NULL:
-        return replace(left, nullable=True)
+    if Base.NULL in (left.base, right.base):
+        return (right if left.base is Base.NULL else left).or_null()
     if left.is_numeric and right.is_numeric:
         base = Base.INTEGER if left.base is right.base is Base.INTEGER else Base.NUMBER
         return Type(base, nullable=nullable)
     if left.base is not right.base:
         return None
-    if left.base is Base.STRING:
-        values = None
-        if left.values is not None and right.values is not None:
-            values = tuple(dict.fromkeys(left.values + right.values))
-            if len(values) > ENUM_LIMIT:
-                values = None
-        return Type(Base.STRING, values, nullable)
-    return Type(left.base, nullable=nullable)
+    if left.values is None or right.values is None:
+        return Type(left.base, nullable=nullable)
+    values = tuple(dict.fromkeys(left.values + right.values))
+    return Type(left.base, values if len(values) <= ENUM_LIMIT else None, nullable)
 
 
 def fits(value: Type, target: Type) -> bool:
     """Whether a value of the one type can be used where the other is expected."""
     joined = join(value, target)
-    return joined is not None and (
-        joined.is_error or (joined.base is target.base and joined.nullable == target.nullable)
-    )
+    if joined is None or joined.is_error:
+        return joined is not None
+    return joined.base is target.base and joined.nullable == target.nullable

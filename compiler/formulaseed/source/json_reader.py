@@ -122,10 +122,8 @@ _WORD = re.compile(r"[-+]?[A-Za-z_$][A-Za-z0-9_$]*")
 _KEY_WORD = re.compile(r"""['‘“]?([A-Za-z_$][\w.$]*)['’”]?""")
 _ELLIPSIS = re.compile(r"\.{3}|…")
 _COMMENT = re.compile(r"//|/\*|#")
-_PAIR = r"u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}"
-_ESCAPE = re.compile(rf"\\({_PAIR}|u[0-9a-fA-F]{{4}}|.)")
-_LITERALS: dict[str, bool | None] = {"true": True, "false": False, "null": None}
-_PYTHON = {"true": "true", "false": "false", "null": "null", "none": "null"}
+_ESCAPE = re.compile(r"\\(u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|.)")
+_LITERALS = {"true": ("true", True), "false": ("false", False), "null": ("null", None), "none": ("null", None)}
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -217,15 +215,15 @@ class _Reader:
     def literal(self, word: re.Match[str]) -> JsonValue | None:
         """Read `true`, `false` or `null`, also as Python writes them, or an infinite number; None for another word."""
         text, span = word.group(), self.span(word.start(), word.end())
-        name = _PYTHON.get(text.lower())
+        name, value = _LITERALS.get(text.lower(), ("", None))
         if text.lstrip("+-").lower() in ("nan", "infinity", "inf"):
             self.report("not-finite", span, text)
-        elif name is None:
+        elif not name:
             return None
         elif name != text:
             self.report("python", span, text, name)
         self.position = word.end()
-        return JsonLiteral(span, _LITERALS[name]) if name is not None else JsonNumber(span, 0)
+        return JsonLiteral(span, value) if name else JsonNumber(span, 0)
 
     def no_value(self, start: int, word: re.Match[str] | None) -> _Stop:
         if start >= len(self.text):
@@ -248,12 +246,8 @@ class _Reader:
     def object(self, start: int, pointer: str, depth: int) -> JsonObject:
         members: list[Member] = []
         seen: dict[str, int] = {}
-        at = self.first_item(start, "}")
-        while at >= 0:
-            self.pointer = pointer
-            if not self.ellipsis(at, pointer):
-                members.append(self.member(at, pointer, depth, seen))
-            at = self.next_item(pointer, "}", start)
+        for at in self.items(start, pointer, "}"):
+            members.append(self.member(at, pointer, depth, seen))
         return JsonObject(self.span(start, self.position), tuple(members))
 
     def member(self, at: int, pointer: str, depth: int, seen: dict[str, int]) -> Member:
@@ -274,52 +268,44 @@ class _Reader:
 
     def array(self, start: int, pointer: str, depth: int) -> JsonArray:
         items: list[JsonValue] = []
-        at = self.first_item(start, "]")
-        while at >= 0:
-            if not self.ellipsis(at, f"{pointer}/{len(items)}"):
-                items.append(self.value(at, f"{pointer}/{len(items)}", depth + 1))
-            at = self.next_item(pointer, "]", start)
+        for at in self.items(start, pointer, "]"):
+            items.append(self.value(at, f"{pointer}/{len(items)}", depth + 1))
         return JsonArray(self.span(start, self.position), tuple(items))
 
-    def ellipsis(self, at: int, pointer: str) -> bool:
-        """Report an ellipsis in place of an item, as documents print one, and skip it."""
-        match = _ELLIPSIS.match(self.text, at)
-        if match is None:
-            return False
-        self.pointer, self.position = pointer, match.end()
-        self.report("ellipsis", self.span(at, match.end()), match.group())
-        return True
-
-    def first_item(self, start: int, close: str) -> int:
-        """Return where the first item of a list or object begins, or -1 if it is empty."""
-        at = self.space(start + 1)
-        if self.text[at : at + 1] != close:
-            return at
-        self.position = at + 1
-        return -1
-
-    def next_item(self, pointer: str, close: str, start: int) -> int:
-        """Return where the next item begins, or -1 if the list or object ends here."""
-        self.pointer = pointer
-        at = self.space(self.position)
+    def items(self, start: int, pointer: str, close: str) -> Iterator[int]:
+        """Yield where each item of a list or object begins; whoever reads it leaves `position` at its end."""
+        at, count = self.space(start + 1), 0
         found = self.text[at : at + 1]
-        if found == close:
-            self.position = at + 1
-            return -1
-        what = "list" if close == "]" else "object"
-        if found == ",":
-            comma, at = at, self.space(at + 1)
-            if self.text[at : at + 1] == close:
-                raise self.stop("trailing-comma", comma, comma + 1, what)
-            return at
+        while found != close:
+            self.pointer = pointer
+            if ellipsis := _ELLIPSIS.match(self.text, at):  # in place of an item, as documents print one
+                self.pointer, self.position = f"{pointer}/{count}" if close == "]" else pointer, ellipsis.end()
+                self.report("ellipsis", self.span(at, ellipsis.end()), ellipsis.group())
+            else:
+                yield at
+                count += 1
+            self.pointer = pointer
+            at = self.space(self.position)
+            found = self.text[at : at + 1]
+            if found == ",":
+                comma, at = at, self.space(at + 1)
+                if self.text[at : at + 1] == close:
+                    raise self.stop("trailing-comma", comma, comma + 1, "list" if close == "]" else "object")
+            elif found != close:
+                raise self.no_comma(start, at, close)
+        self.position = at + 1
+
+    def no_comma(self, start: int, at: int, close: str) -> _Stop:
+        found = self.text[at : at + 1]
         if not found:
             line, _ = self.source.position(self.offset + start)
-            raise self.stop("unclosed", max(len(self.text.rstrip()) - 1, 0), at, what, line, close)
+            what = "list" if close == "]" else "object"
+            return self.stop("unclosed", max(len(self.text.rstrip()) - 1, 0), at, what, line, close)
         if (comment := self.comment(at)) is not None:
-            raise comment
+            return comment
         if found in '{["-0123456789' or self.text[at : at + 4] in ("true", "fals", "null"):
-            raise self.stop("missing-comma", at, at + 1)
-        raise self.stop("no-comma", at, at + 1, close)
+            return self.stop("missing-comma", at, at + 1)
+        return self.stop("no-comma", at, at + 1, close)
 
     def string(self, start: int) -> JsonString:
         match = _STRING.match(self.text, start)

@@ -11,10 +11,9 @@ from dataclasses import replace
 
 from formulaseed.diagnostics.catalogue import expressions as catalogue
 from formulaseed.language import ast, intervals, typed
+from formulaseed.language.check import wording
 from formulaseed.language.check.facts import Facts, Narrowing, constant_pair, is_null, items
-from formulaseed.language.check.reasons import ConstantComparison, known_text, listed, only_values, whole_text
 from formulaseed.language.check.scope import Scope, error_at
-from formulaseed.language.check.wording import help_for_order, help_for_pair
 from formulaseed.language.operators import COMPARE
 from formulaseed.language.printer import called
 from formulaseed.language.typed import Expr, Info, SymbolKind
@@ -29,9 +28,9 @@ class ComparisonChecker(ABC):
         self.scope = scope
         self.problems = scope.problems
         self.narrowing = narrowing
-        self.constants: list[ConstantComparison] = []
+        self.constants: list[wording.ConstantComparison] = []
         """Not reported yet: where they make a whole rule or filter constant, that is reported instead."""
-        self.closed: list[ConstantComparison] = []
+        self.closed: list[wording.ConstantComparison] = []
         """The conditions that keep something from being reached that can only fail."""
 
     def report_constants(self) -> None:
@@ -162,7 +161,7 @@ class ComparisonChecker(ABC):
         results = self._results_of(left) if operator in ("==", "!=") and right.info.is_constant else None
         if results is not None and right.info.constant not in results:
             result: bool | None = operator == "!="
-            reason = only_values(left, results)
+            reason = wording.only_values(left, results)
         elif _are_literals(left, right):
             result = COMPARE[operator](left.info.constant, _constant(right))
         else:
@@ -173,9 +172,9 @@ class ComparisonChecker(ABC):
         if _is_null_test(left, right, facts):
             self.constants.append(_needless(items(right)[0] if is_null(left) else left, result, span))
             return
-        parts = [known_text(side, facts) for side in (left, *items(right)) if not side.info.is_constant]
-        reason = reason or whole_text(left, right) or " and ".join(dict.fromkeys(parts)) or catalogue.BOTH_ARE_CONSTANTS
-        self.constants.append(ConstantComparison(span, result, reason))
+        parts = [wording.known_text(side, facts) for side in (left, *items(right)) if not side.info.is_constant]
+        reason = reason or wording.whole_text(left, right) or " and ".join(dict.fromkeys(parts))
+        self.constants.append(wording.ConstantComparison(span, result, reason or catalogue.BOTH_ARE_CONSTANTS))
 
     def _is_constant(self, left: Expr, operator: str, right: Expr, facts: Facts) -> bool:
         """Whether a type checker, too, would see that a comparison is constant."""
@@ -209,7 +208,7 @@ class ComparisonChecker(ABC):
         for operand, other in ((left, right), (right, left)):
             ty = operand.info.ty
             if not (ty.is_numeric or ty.base is Base.NULL):
-                span, help = operand.info.span, help_for_order(operand, other)
+                span, help = operand.info.span, wording.help_for_order(operand, other)
                 found = catalogue.wrong_order(span, operator, called(operand), ty.noun, help)
                 self.scope.report_once(found, f"{span.pointer} {span.start}")
                 return left, error_at(span)
@@ -221,7 +220,7 @@ class ComparisonChecker(ABC):
         if Base.NULL in (a.base, b.base):
             return right
         if join(a, b) is None:
-            help = catalogue.IN_A_CHAIN if in_chain else help_for_pair(left, right)
+            help = catalogue.IN_A_CHAIN if in_chain else wording.help_for_pair(left, right)
             sides = (called(left), a.noun), (called(right), b.noun)
             self.problems.report(catalogue.incomparable(right.info.span, *sides, help))
             return error_at(right.info.span)
@@ -235,7 +234,7 @@ class ComparisonChecker(ABC):
         if is_constant_text(left) and is_constant_text(right):
             return right
         if not isinstance(left, typed.Literal) and not isinstance(right, typed.Literal):
-            sides = (called(left), listed(a.values)), (called(right), listed(b.values))
+            sides = (called(left), wording.listed(a.values)), (called(right), wording.listed(b.values))
             self.problems.report(catalogue.no_common_value(right.info.span, *sides))
             return error_at(right.info.span)
         text, known, culprit = b.values[0], a.values, right
@@ -327,14 +326,14 @@ def is_constant_text(found: Expr) -> bool:
     return all(node.symbol.kind is SymbolKind.STEP for node in typed.walk(found) if isinstance(node, typed.Ref))
 
 
-def _needless(tested: Expr, result: bool, span: Span) -> ConstantComparison:
+def _needless(tested: Expr, result: bool, span: Span) -> wording.ConstantComparison:
     """A test for null of what never is null."""
     if isinstance(tested, typed.Present) or tested.info.ty.nullable:
-        return ConstantComparison(span, result, catalogue.KNOWN_PRESENT.format(called(tested)))
+        return wording.ConstantComparison(span, result, catalogue.KNOWN_PRESENT.format(called(tested)))
     help = catalogue.REMOVE_THE_TEST
     if isinstance(tested, typed.Ref) and tested.symbol.kind in (SymbolKind.META, SymbolKind.CONTEXT):
         help = catalogue.declare_nullable(tested.symbol.name, tested.info.ty.base.value)
-    return ConstantComparison(span, result, catalogue.NEVER_NULL.format(called(tested)), help)
+    return wording.ConstantComparison(span, result, catalogue.NEVER_NULL.format(called(tested)), help)
 
 
 def _pair_span(left: Expr, right: Expr, whole: Span) -> Span:

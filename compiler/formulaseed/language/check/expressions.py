@@ -19,9 +19,8 @@ from formulaseed.language.check.partial_operations import (
     certain_failure,
     report_partial_operation,
 )
-from formulaseed.language.check.reasons import ConstantComparison, reason_of
 from formulaseed.language.check.scope import Scope, error_at
-from formulaseed.language.check.wording import number_in_quotes, tested
+from formulaseed.language.check.wording import ConstantComparison, number_in_quotes, reason_of, tested
 from formulaseed.language.functions import FUNCTIONS, TO_FLOAT, Function
 from formulaseed.language.intervals import Range
 from formulaseed.language.operators import OPERATORS, Operands, Operator
@@ -92,7 +91,11 @@ class ExpressionChecker(ComparisonChecker):
     def _is_refused(self, failure: CertainFailure, span: Span, facts: Facts) -> bool:
         """Report what always fails: as an error where the formula is sure to reach it, not at all where it never does."""
         if facts.impossible:
-            self._never_runs(facts)
+            if facts.closed_by is not None:  # note the condition that keeps this from being reached
+                condition, truth, before = facts.closed_by
+                reason = reason_of(condition, self.constants, before, self.narrowing)
+                noted = ConstantComparison(condition.info.span, truth, reason, catalogue.REMOVE_THE_BRANCH)
+                self.closed.append(noted)
         elif facts.is_certain or failure.is_useless:
             self.problems.report(catalogue.always_fails(span, failure.text, failure.help))
             return True
@@ -100,14 +103,6 @@ class ExpressionChecker(ComparisonChecker):
             found = catalogue.fails_if_reached(failure.kind, span, failure.text, failure.help)
             self.scope.report_once(found, f"{span.start} {span.end}")
         return False
-
-    def _never_runs(self, facts: Facts) -> None:
-        """Note the condition that keeps this from being reached."""
-        if facts.closed_by is not None:
-            condition, truth, before = facts.closed_by
-            reason = reason_of(condition, self.constants, before, self.narrowing)
-            help = catalogue.REMOVE_THE_BRANCH
-            self.closed.append(ConstantComparison(condition.info.span, truth, reason, help))
 
     def needed(self, found: Expr, facts: Facts, wanted: Type = INTEGER) -> Expr:
         """The expression where null has no meaning: checked at run time unless it is known to be present."""
@@ -262,7 +257,8 @@ class ExpressionChecker(ComparisonChecker):
         otherwise = self._guarded(self.check(node.otherwise, when_false), when_false)
         if condition.info.ty.is_error or then.info.ty.is_error or otherwise.info.ty.is_error:
             return error_at(node.span)
-        ty = join(_narrowed(then, when_true), _narrowed(otherwise, when_false))
+        results = ((then, when_true), (otherwise, when_false))
+        ty = join(*(each.info.ty.present() if inner.is_present(each) else each.info.ty for each, inner in results))
         if ty is None:
             self.problems.report(catalogue.mixed_branches(node.span, then.info.ty.noun, otherwise.info.ty.noun))
             return error_at(node.span)
@@ -365,10 +361,7 @@ class ExpressionChecker(ComparisonChecker):
 
 def _known(found: Expr, facts: Facts) -> Range:
     """The range of a number, or of a boolean, which `int` and `float` take; the range of a string is not used."""
-    known = facts.range_of(found)
-    if known is None:
-        known = intervals.ANY_NUMBER if found.info.ty.is_numeric else Range(0.0, 1.0)
-    return known
+    return facts.range_of(found) or (intervals.ANY_NUMBER if found.info.ty.is_numeric else Range(0.0, 1.0))
 
 
 def _range_of_first(operands: Sequence[tuple[Expr, Range | None, bool]], truth: bool) -> Range | None:
@@ -390,7 +383,3 @@ def _folded(made: Expr, value: Value) -> Expr:
     """The expression, made of literals alone, with its value."""
     known = intervals.exactly(value) if isinstance(value, int | float) else None
     return replace(made, info=replace(made.info, range=known, is_constant=True, constant=value))
-
-
-def _narrowed(found: Expr, facts: Facts) -> Type:
-    return found.info.ty.present() if facts.is_present(found) else found.info.ty

@@ -98,8 +98,10 @@ class Scope(ABC):
         """
         if beside is None or beside.base is not Base.STRING:
             return None
-        if isinstance(node, ast.Literal) and node.value is None:
-            return self._unquoted_null(node.span, beside)
+        text = node.span.source.text[node.span.start : node.span.end]
+        if isinstance(node, ast.Literal) and node.value is None and text != "None" and text in (beside.values or ()):
+            self.problems.report(catalogue.unquoted_null(node.span, text))  # `None` is how null is written
+            return error_at(node.span)
         if not isinstance(node, ast.Name) or self.is_known(node.text):
             return None
         found: str | None = node.text
@@ -114,14 +116,6 @@ class Scope(ABC):
         help = suggest(value_text(found), certain=is_certain, more=QUOTED)
         self.report_once(catalogue.unquoted_string(node.span, self.words, node.text, help), node.text)
         return error_at(node.span)
-
-    def _unquoted_null(self, span: Span, beside: Type) -> typed.Expr | None:
-        """Report a `none` or `null` beside an enum that has this value; `None` is how null is written."""
-        text = span.source.text[span.start : span.end]
-        if text == "None" or text not in (beside.values or ()):
-            return None
-        self.problems.report(catalogue.unquoted_null(span, text))
-        return error_at(span)
 
     def _resembles_name(self, text: str) -> bool:
         """Return whether an unknown bare name may be a misspelt one, a word of the language, or lacks its namespace."""

@@ -46,9 +46,11 @@ def report_unknown_function(scope: Scope, name: ast.Name, arguments: Sequence[Ex
     elif module and last in FUNCTIONS:
         help = f"write `{last}`"
     else:
-        help = _help(last.lower(), known, facts) or did_you_mean(
-            "" if _is_elsewhere(last.lower()) else written, FUNCTIONS, what="functions", limit=20
-        )
+        is_elsewhere = hasattr(builtins, last.lower()) or hasattr(
+            math, last.lower()
+        )  # so it is no misspelt one of ours
+        typed_name = "" if is_elsewhere and last.lower() not in FUNCTIONS else written
+        help = _help(last.lower(), known, facts) or did_you_mean(typed_name, FUNCTIONS, what="functions", limit=20)
     found = catalogue.unknown_function(name.span, written, help)
     scope.problems.report(replace(found, is_security=last.lower() in FORBIDDEN or ast.has_inner_name(name.text)))
 
@@ -95,8 +97,3 @@ def help_for_method(value: str, name: str, arguments: Sequence[str]) -> str:
     if not text and name in FUNCTIONS:
         text = f"{name}({', '.join([value, *arguments])})"
     return catalogue.rewritten_method(text, is_number=method in PLACES) if 0 < len(text) <= _SHOWN else ""
-
-
-def _is_elsewhere(name: str) -> bool:
-    """Whether Python has such a function, so that it is no misspelt one of ours."""
-    return name not in FUNCTIONS and (hasattr(builtins, name) or hasattr(math, name))

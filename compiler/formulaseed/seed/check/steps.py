@@ -18,8 +18,8 @@ from formulaseed.language.check.comparisons import ComparisonChecker, is_constan
 from formulaseed.language.check.expressions import ExpressionChecker
 from formulaseed.language.check.facts import Facts, Narrowing
 from formulaseed.language.check.partial_operations import report_large_sum
-from formulaseed.language.check.reasons import reason_of
 from formulaseed.language.check.scope import error_at
+from formulaseed.language.check.wording import reason_of
 from formulaseed.language.functions import FUNCTIONS
 from formulaseed.language.intervals import Range
 from formulaseed.language.printer import expression_text, value_text

@@ -191,15 +191,10 @@ def divide(a: Range, b: Range) -> Range:
 
 
 def floor_divide(a: Range, b: Range) -> Range:
-    exact = divide(a, b)
-    low, high = exact.low, exact.high
-    if math.isfinite(low):
-        low = math.floor(low) - 1.0  # a float's quotient may be rounded up to an integer that it does not reach
-    if math.isfinite(high):
-        high = float(math.ceil(high))
-    if a.low >= 0 and b.low > 0:
-        low = max(low, 0.0)
-    return _outward(Range(low, high))
+    exact = divide(a, b)  # a float's quotient may be rounded up to an integer that it does not reach
+    low = math.floor(exact.low) - 1.0 if math.isfinite(exact.low) else exact.low
+    high = float(math.ceil(exact.high)) if math.isfinite(exact.high) else exact.high
+    return _outward(Range(max(low, 0.0) if a.low >= 0 and b.low > 0 else low, high))
 
 
 def modulo(a: Range, b: Range) -> Range:

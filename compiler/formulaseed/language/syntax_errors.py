@@ -77,9 +77,8 @@ def _hinted(hint: Hint, match: re.Match[str]) -> SyntaxMistake:
     help = hint.help.format(whole, *groups, instead=(instead or "").strip())
     start, end = match.span(at)
     start += len(match.group(at)) - len(match.group(at).lstrip(" "))
-    return SyntaxMistake(
-        hint.code, start, start + len(whole) if whole else end, message, help, instead, hint.is_security
-    )
+    end = start + len(whole) if whole else end
+    return _fault(start, end, (hint.code, message, help), instead, hint.is_security)
 
 
 def _fault(

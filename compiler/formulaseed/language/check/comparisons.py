@@ -215,7 +215,7 @@ class ComparisonChecker(ABC):
         return self.needed(left, facts), self.needed(right, facts)
 
     def _comparable(self, left: Expr, right: Expr, in_chain: bool = False) -> Expr:
-        """The right side, if the two can ever be equal."""
+        """The right side, if the two can ever be equal: strings with known values must have one in common."""
         a, b = left.info.ty, right.info.ty
         if Base.NULL in (a.base, b.base):
             return right
@@ -224,14 +224,9 @@ class ComparisonChecker(ABC):
             sides = (called(left), a.noun), (called(right), b.noun)
             self.problems.report(catalogue.incomparable(right.info.span, *sides, help))
             return error_at(right.info.span)
-        return self._closed(left, right)
-
-    def _closed(self, left: Expr, right: Expr) -> Expr:
-        """Two strings with known values must have one in common, unless both are constants: that is only needless."""
-        a, b = left.info.ty, right.info.ty
         if a.values is None or b.values is None or set(a.values) & set(b.values):
             return right
-        if is_constant_text(left) and is_constant_text(right):
+        if is_constant_text(left) and is_constant_text(right):  # needless only
             return right
         if not isinstance(left, typed.Literal) and not isinstance(right, typed.Literal):
             sides = (called(left), wording.listed(a.values)), (called(right), wording.listed(b.values))
@@ -251,10 +246,8 @@ class ComparisonChecker(ABC):
             if not written:
                 self.problems.report(catalogue.empty_list(node.span, operator))
                 return left, error_at(node.span)
-            if left.info.ty.is_error:
-                return left, error_at(node.span)
-            checked = [item if item.info.ty.is_error else self._comparable(left, item) for item in written]
-            if any(item.info.ty.is_error for item in checked):
+            checked = [self._comparable(left, item) for item in written]
+            if any(item.info.ty.is_error for item in (left, *checked)):
                 return left, error_at(node.span)
             if not left.info.ty.nullable and not all(map(is_null, checked)) and not facts.is_silent:
                 self.constants += [_needless(left, False, item.info.span) for item in checked if is_null(item)]

@@ -84,12 +84,8 @@ def report_partial_operation(
             continue
         named = [_Named(*each) for each in zip(operands, known.ranges, strict=True)]
         varying = [each for each in named if not each.operand.info.is_constant]
-        every = (
-            " and ".join(dict.fromkeys(f"{each} is {each.range}" for each in varying))
-            if "{all}" in failure.message
-            else ""
-        )
-        message = failure.message.format(*named, all=every)
+        every = dict.fromkeys(f"{each} is {each.range}" for each in varying)
+        message = failure.message.format(*named, all=" and ".join(every))
         if scope.is_reported(catalogue.PARTIAL_CODES[failure.kind], message):
             continue  # the help takes time to write
         if failure.guard is not None:

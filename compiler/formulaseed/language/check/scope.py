@@ -109,19 +109,16 @@ class Scope(ABC):
         if beside.values is not None:
             found = closest(node.text, beside.values)
             is_certain = found is not None and is_typo(node.text, found, [*beside.values, *self.names()])
-        elif self._resembles_name(node.text):
-            return None
+        else:  # it may be a misspelt name, a word of the language, or lack its namespace
+            names = (name for name in self.names() if name not in FUNCTIONS)
+            is_word = node.text in FUNCTIONS or node.text.lower() in ("true", "false", "null", "none")
+            if is_word or closest(node.text, names) is not None:
+                return None
         if found is None:
             return None
         help = suggest(value_text(found), certain=is_certain, more=QUOTED)
         self.report_once(catalogue.unquoted_string(node.span, self.words, node.text, help), node.text)
         return error_at(node.span)
-
-    def _resembles_name(self, text: str) -> bool:
-        """Return whether an unknown bare name may be a misspelt one, a word of the language, or lacks its namespace."""
-        is_word = text.lower() in ("true", "false", "null", "none")
-        names = (name for name in self.names() if name not in FUNCTIONS)
-        return is_word or text in FUNCTIONS or closest(text, names) is not None
 
 
 def error_at(span: Span) -> typed.Expr:

@@ -57,7 +57,6 @@ class _RewrittenText(JsonString):
         return self.written.inside(self.origins[start], self.origins[end])
 
     def original(self, start: int, end: int) -> str:
-        """What the author wrote there."""
         return self.written.value[self.origins[start] : self.origins[end]]
 
     def replaced(self, start: int, end: int, instead: str) -> _RewrittenText:

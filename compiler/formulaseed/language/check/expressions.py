@@ -114,10 +114,9 @@ class ExpressionChecker(ComparisonChecker):
             return typed.Present(found, Info(present, info.span, intervals.ANY_NUMBER if present.is_numeric else None))
         if ty.is_error or not facts.may_be_null(found):
             return found
-        is_implied = facts.is_silent or facts.of(found).is_implied  # or never reached
-        if is_implied or self.scope.is_implied(found, facts.is_present):
-            return typed.Present(found, Info(ty.present(), info.span, info.range))
-        if isinstance(found, typed.Ref) and found.symbol.kind is SymbolKind.STEP:
+        if facts.is_silent or facts.of(found).is_implied or self.scope.is_implied(found, facts.is_present):
+            pass  # it is there, or never reached
+        elif isinstance(found, typed.Ref) and found.symbol.kind is SymbolKind.STEP:
             self.scope.report_null_step(found)
         else:
             name = expression_text(found)
@@ -272,8 +271,7 @@ class ExpressionChecker(ComparisonChecker):
             )
         made = typed.Conditional(condition, then, otherwise, Info(ty, node.span, joined))
         taken = then if condition.info.constant else otherwise
-        is_constant = condition.info.is_constant and taken.info.is_constant
-        return _folded(made, taken.info.constant) if is_constant else made
+        return _folded(made, taken.info.constant) if condition.info.is_constant and taken.info.is_constant else made
 
     # --- calls
 

@@ -88,11 +88,8 @@ def report_partial_operation(
         message = failure.message.format(*named, all=" and ".join(every))
         if scope.is_reported(catalogue.PARTIAL_CODES[failure.kind], message):
             continue  # the help takes time to write
-        if failure.guard is not None:
-            index, test = failure.guard(known)
-            guarded, bounded = _guarded(whole, operands, index, test), failure.instead.format("…")
-        else:
-            guarded, bounded = "", failure.instead.format(text_within(varying[-1].operand, _SHOWN))
+        guarded = "" if failure.guard is None else _guarded(whole, operands, *failure.guard(known))
+        bounded = failure.instead.format("…" if guarded else text_within(varying[-1].operand, _SHOWN))
         found = catalogue.may_fail(failure.kind, whole.info.span, message, guarded, bounded)
         scope.report_once(found, message)
 

@@ -121,7 +121,7 @@ class _SeedV2(Sections):
             name = item.get("name") if isinstance(item, JsonObject) else None
             if isinstance(item, JsonObject) and isinstance(name, JsonString):
                 named[name.value] = item
-        words = {"define_filter", *OPERATIONS["define_filter"].also_called}
+        words = {"define_filter", *OPERATIONS["define_filter"].also_called.split()}
         ops = {name: item.get("op") for name, item in named.items()}
         filters = {name for name, op in ops.items() if isinstance(op, JsonString) and op.value.lower() in words}
         strings = {

@@ -187,8 +187,7 @@ class Sections(ABC):
             elif reason is not None and not reason.value.strip():
                 self.problems.report(catalogue.suppression_without_reason(reason.span))
             elif reason is not None:
-                found = surface.Suppression(Named(span, code), reason.value, section.span.pointer)
-                self.suppressions.append(found)
+                self.suppressions.append(surface.Suppression(Named(span, code), reason.value, section.span.pointer))
 
     def version(self) -> str:
         value = self.shape.get(self.document, "version")

@@ -198,16 +198,14 @@ class _SeedV1(Sections):
         text = self.shape.text(self.shape.get(self.document, "extraction_prompt"), "`extraction_prompt`")
         if text is None:
             return ""
-        shows_review = False
-        for match in _PLACEHOLDER.finditer(text.value):
-            name = match.group(1)
-            if name == "review_text":
-                shows_review = True
-            elif name is not None and name not in PLACEHOLDERS:
+        placeholders = list(_PLACEHOLDER.finditer(text.value))
+        for match in placeholders:
+            name = match[1]
+            if name is not None and name not in PLACEHOLDERS:
                 help = did_you_mean(name, [f"{{{known}}}" for known in PLACEHOLDERS], what="placeholders")
                 span = text.inside(match.start(), match.end())
                 self.problems.report(catalogue.unknown_placeholder(span, name, help))
-        if not shows_review:
+        if not any(match[1] == "review_text" for match in placeholders):
             self.problems.report(catalogue.prompt_without_review(text.span))
         return text.value
 

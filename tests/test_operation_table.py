@@ -34,7 +34,7 @@ ANY = OperationSpec(
     (Key("where", "conditions", "Which reviews to look for.", required=True, examples=({"meta.stars": {"<": 3}},)),),
     _any,
     {"name": "HAS_LOW", "op": "any", "where": {"meta.stars": {"<": 3}}},
-    also_called=("exists_one",),
+    also_called="exists_one",
 )
 
 

@@ -38,7 +38,6 @@ _TASK_NAME = "[^/\\\\\"'`$%<>|*?:;{}#]*"
 _LETTER_OR_DIGIT = r"[^\x00-\x2f\x3a-\x40\x5b-\x60\x7b-\x7f]"
 """Of ASCII; beyond it patterns have no words for letters that all validators know, and the compiler checks more closely."""
 _STRING = {"type": "string"}
-_TEST = "A value, for equality, or operators, all of which must hold."
 
 
 def _exactly(known: Iterable[str], properties: Mapping[str, Any], required: Iterable[str] = ()) -> JsonSchema:
@@ -315,6 +314,8 @@ def _rule() -> JsonSchema:
 
 _STANDARD = {"meta": standard_fields.META, "context": standard_fields.CONTEXT}
 """The standard fields are named, so that editors offer them."""
+_TEST = "A value, for equality, or operators, all of which must hold."
+_TESTED = _about(_TEST, _reference("test"))
 
 
 def _conditions() -> JsonSchema:
@@ -325,7 +326,7 @@ def _conditions() -> JsonSchema:
     return {
         "type": "object",
         "properties": _tests(standard),
-        "patternProperties": {f"^({spaces})\\.{NAME.pattern}$": _tested(), f"^\\${NAME.pattern}$": use},
+        "patternProperties": {f"^({spaces})\\.{NAME.pattern}$": _TESTED, f"^\\${NAME.pattern}$": use},
         "additionalProperties": False,
         "maxProperties": limits.CONDITIONS,
     }
@@ -337,17 +338,13 @@ def _bare_conditions(namespace: str) -> JsonSchema:
         "title": f"Conditions on {namespace}",
         "properties": _tests(_STANDARD.get(namespace, {})),
         "propertyNames": {"pattern": _WHOLE_NAME},
-        "additionalProperties": _tested(),
+        "additionalProperties": _TESTED,
         "maxProperties": limits.CONDITIONS,
     }
 
 
 def _tests(standard: Mapping[str, Type]) -> dict[str, JsonSchema]:
-    return {name: _tested(f"{type_.noun.capitalize()}. {_TEST}") for name, type_ in standard.items()}
-
-
-def _tested(description: str = _TEST) -> JsonSchema:
-    return {**_reference("test"), "description": description}
+    return {name: _about(f"{ty.noun.capitalize()}. {_TEST}", _reference("test")) for name, ty in standard.items()}
 
 
 def _test() -> JsonSchema:

@@ -48,7 +48,7 @@ class OperationSpec:
     example: Step
     one_of: tuple[str, ...] = ()
     any_of: tuple[str, ...] = ()
-    also_called: tuple[str, ...] = ()
+    also_called: str = ""
 
 
 COMMON_KEYS = ("name", "op", "sources", "allow")
@@ -69,13 +69,9 @@ def foreign_operations() -> dict[str, Help]:
     steps: dict[str, list[str]] = {}
     for operation in OPERATIONS.values():
         example = json.dumps({key: value for key, value in operation.example.items() if key != "name"})
-        for word in operation.also_called:
+        for word in operation.also_called.split():
             steps.setdefault(word, []).append(example)
     return {word: catalogue.operation_to_write(examples) for word, examples in steps.items()}
-
-
-def _words(text: str) -> tuple[str, ...]:
-    return tuple(text.split())
 
 
 # --- lowering
@@ -89,26 +85,38 @@ def _define_filter(step: Arguments) -> surface.Operation:
     return surface.Filter(condition)
 
 
-def _extreme(function: str, step: Arguments) -> surface.Operation:
-    value = step.expressions.get("field") or step.expression("expr")
-    return surface.Aggregate(function, value, step.where, step.literals.get("default"))
-
-
 # --- the table
 
 _WHERE = Key(
     "where", "conditions", "Which reviews count: all these conditions must hold.", examples=({"meta.stars": {"<": 3}},)
 )
 _REVIEW_FORMULA = Key("expr", "review formula", "A formula over fields of the review", examples=("5 - meta.stars",))
-_EXTREME_KEYS = (
-    Key("field", "name", "One field of the review; a formula goes into `expr`.", examples=("meta.year", "meta.stars")),
-    _REVIEW_FORMULA,
-    _WHERE,
-    Key("default", "number", "The value over no reviews."),
-)
-_OVER_STEPS = "A formula over earlier steps, `context.*` and `param.*`"
 _RULES: tuple[Plain, ...] = ([{"when": "N > 2", "then": "many"}, {"else": "few"}],)
-_OVER_NONE = "over none `default`, which is needed unless every use is guarded by a count of the same reviews."
+
+
+def _extreme(function: str, superlative: str, example: Step, also_called: str) -> OperationSpec:
+    def lower(step: Arguments) -> surface.Operation:
+        value = step.expressions.get("field") or step.expression("expr")
+        return surface.Aggregate(function, value, step.where, step.literals.get("default"))
+
+    field = "One field of the review; a formula goes into `expr`."
+    return OperationSpec(
+        function,
+        f"The {superlative} value over the matching reviews; over none `default`, which is needed unless every use is "
+        "guarded by a count of the same reviews.",
+        "integer or number, as the field or formula",
+        (
+            Key("field", "name", field, examples=("meta.year", "meta.stars")),
+            _REVIEW_FORMULA,
+            _WHERE,
+            Key("default", "number", "The value over no reviews."),
+        ),
+        lower,
+        example,
+        one_of=("field", "expr"),
+        also_called=also_called,
+    )
+
 
 _TABLE = (
     OperationSpec(
@@ -130,7 +138,7 @@ _TABLE = (
         _define_filter,
         {"name": "IS_LOW", "op": "define_filter", "where": {"meta.stars": {"<": 3}}},
         any_of=("extraction", "meta", "context", "where", "expr"),
-        also_called=_words("filter where flag condition predicate select match"),
+        also_called="filter where flag condition predicate select match",
     ),
     OperationSpec(
         "count",
@@ -139,7 +147,7 @@ _TABLE = (
         (_WHERE,),
         lambda step: surface.Aggregate("count", None, step.where),
         {"name": "N_LOW", "op": "count", "where": {"meta.stars": {"<": 3}}},
-        also_called=_words("count_if countif count_where tally number_of group_by groupby distinct unique"),
+        also_called="count_if countif count_where tally number_of group_by groupby distinct unique",
     ),
     OperationSpec(
         "sum",
@@ -148,29 +156,19 @@ _TABLE = (
         (Key("expr", "review formula", _REVIEW_FORMULA.doc, required=True, examples=_REVIEW_FORMULA.examples), _WHERE),
         lambda step: surface.Aggregate("sum", step.expression("expr"), step.where),
         {"name": "USEFUL", "op": "sum", "expr": "meta.useful", "where": {"meta.stars": {"<": 3}}},
-        also_called=_words(
-            "sum_if sumif sum_where sum_of aggregate aggregation agg total accumulate reduce weighted_sum weighted"
-        ),
+        also_called="sum_if sumif sum_where sum_of aggregate aggregation agg total accumulate reduce weighted_sum weighted",
     ),
-    OperationSpec(
+    _extreme(
         "max",
-        f"The largest value over the matching reviews; {_OVER_NONE}",
-        "integer or number, as the field or formula",
-        _EXTREME_KEYS,
-        lambda step: _extreme("max", step),
+        "largest",
         {"name": "LATEST", "op": "max", "field": "meta.year", "default": 2020},
-        one_of=("field", "expr"),
-        also_called=_words("maximum largest highest latest"),
+        "maximum largest highest latest",
     ),
-    OperationSpec(
+    _extreme(
         "min",
-        f"The smallest value over the matching reviews; {_OVER_NONE}",
-        "integer or number, as the field or formula",
-        _EXTREME_KEYS,
-        lambda step: _extreme("min", step),
+        "smallest",
         {"name": "WORST", "op": "min", "expr": "meta.stars - 1", "default": 0},
-        one_of=("field", "expr"),
-        also_called=_words("minimum smallest lowest earliest"),
+        "minimum smallest lowest earliest",
     ),
     OperationSpec(
         "lookup",
@@ -186,11 +184,11 @@ _TABLE = (
         ),
         lambda step: surface.Lookup(step.expression("source"), step.table, step.match, step.literals.get("default")),
         {"name": "FEE", "op": "lookup", "source": "context.city", "match": "exact", "table": {"Rome": 2}, "default": 1},
-        also_called=_words("map mapping table dict vlookup decode translate"),
+        also_called="map mapping table dict vlookup decode translate",
     ),
     OperationSpec(
         "expr",
-        f"{_OVER_STEPS}.",
+        "A formula over earlier steps, `context.*` and `param.*`.",
         "that of the formula",
         (
             Key(
@@ -203,7 +201,7 @@ _TABLE = (
         ),
         lambda step: surface.Formula(step.expression("expr")),
         {"name": "MEAN", "op": "expr", "expr": "(2 * N_MILD + 5 * N_SEVERE) / N if N > 0 else 0"},
-        also_called=_words(
+        also_called=(
             "weighted_sum weighted linear linear_combination score combine blend formula calc calculate "
             "calculation compute arithmetic math expression function evaluate ratio rate share divide division "
             "fraction proportion percent percentage density add addition plus subtract subtraction difference "
@@ -219,7 +217,7 @@ _TABLE = (
         (Key("value", "literal", "A number, a string, true or false.", required=True, examples=(3,)),),
         lambda step: surface.Const(step.literals["value"]),
         {"name": "BASE_RISK", "op": "const", "value": 3},
-        also_called=_words("literal number value set parameter param constant"),
+        also_called="literal number value set parameter param constant",
     ),
     OperationSpec(
         "case",
@@ -228,17 +226,11 @@ _TABLE = (
         "that of the rules' literals",
         (
             Key("source", "name", "What each `when` begins with.", examples=("SCORE",)),
-            Key(
-                "rules",
-                "rules",
-                "The rules in order; the last is `else`.",
-                True,
-                ([{"when": "N > 2", "then": "many"}, {"else": "few"}],),
-            ),
+            Key("rules", "rules", "The rules in order; the last is `else`.", True, _RULES),
         ),
         lambda step: surface.Case(step.rules, step.otherwise or NoLiteral(step.span, None)),
         {"name": "VERDICT", "op": "case", "rules": [{"when": "N > 3", "then": 1}, {"else": 0}]},
-        also_called=_words(
+        also_called=(
             "if switch when rules conditional if_else ifelse if_then_else ternary cond choose classify "
             "classification bucket threshold tier verdict label decision rule"
         ),

@@ -34,20 +34,7 @@ DEPTH = 4
 EDGE_INTEGERS = (2**31, 2**53 - 1, 2**53, 2**53 + 1, 2**62 + 1, limits.INTEGER_MAX)
 EDGE_NUMBERS = (5e-324, 1e-300, 1e-17, 0.1, 9007199254740993.0, 1e16, 1e99, limits.INPUT_MAX)
 
-PLAIN_STRINGS = (
-    "",
-    "none",
-    "mild",
-    "severe",
-    "Thai",
-    "Bars",
-    "Thai, Bars",
-    "x",
-    "X",
-    "ß",
-    "日本",
-    "🍜",
-)
+PLAIN_STRINGS = ("", "none", "mild", "severe", "Thai", "Bars", "Thai, Bars", "x", "X", "ß", "日本", "🍜")
 HOSTILE_STRINGS = (
     "'", '"', "\\", "'''", '"""', "x\ny", "\t", "\r", "\x00", "\u2028", "{{ x }}", "{% raw %}", "# noqa", "# type: ignore",
     "None", "True", "1", "\\N{DIGIT ONE}", "\ufeff", "%s", "$A", " ", "e\u0301", "\\'", "fmt: off",

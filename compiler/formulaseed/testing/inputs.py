@@ -47,7 +47,7 @@ def contexts(seed: SeedLike | FormulaSeed) -> st.SearchStrategy[dict[str, JsonVa
     """Return contexts; their strings are often made of the keys of the seed's tables."""
     program = load_seed(seed).program
     used, hints = program.used(), _hints(program)
-    values = {field.name: _field(field.ty, hints) for field in program.context}
+    values = {field.name: _or_null(_value(field.ty, hints), field.ty.nullable) for field in program.context}
     needed = {f.name for f in program.context if Symbol(SymbolKind.CONTEXT, f.name) in used and not f.ty.nullable}
     return _record(values, needed).flatmap(lambda record: _with_paths(program, record))
 
@@ -133,10 +133,6 @@ def _record(values: Mapping[str, st.SearchStrategy[Any]], needed: set[str]) -> s
     return st.fixed_dictionaries(required, optional={**optional, stranger: st.just(1)})
 
 
-def _field(ty: Type, hints: _Hints) -> st.SearchStrategy[Any]:
-    return _or_null(_value(ty, hints), ty.nullable)
-
-
 def _or_null(value: st.SearchStrategy[Any], may_be_null: bool) -> st.SearchStrategy[Any]:
     return st.one_of(value, value, st.none()) if may_be_null else value
 
@@ -162,7 +158,7 @@ def _metas(program: nodes.Program, used: frozenset[Symbol], hints: _Hints) -> st
     """Metadata. Year, month and date are of one day; the date alone, or the other two alone, may be given."""
     others = [field for field in program.meta if field.name not in ("year", "month", "date")]
     needed = {f.name for f in others if Symbol(SymbolKind.META, f.name) in used and not f.ty.nullable}
-    plain = _record({field.name: _field(field.ty, hints) for field in others}, needed)
+    plain = _record({f.name: _or_null(_value(f.ty, hints), f.ty.nullable) for f in others}, needed)
     date_is_used = Symbol(SymbolKind.META, "date") in used
     kept = [("date", "year", "month"), ("date",), *([] if date_is_used else [("year", "month")])]
     days = st.one_of(st.dates(_FIRST_DAY, _LAST_DAY), st.dates())

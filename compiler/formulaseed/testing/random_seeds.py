@@ -12,16 +12,7 @@ from formulaseed.loading import analyse
 from formulaseed.seed import standard_fields
 from formulaseed.seed.read.sections import STRATEGIES
 from formulaseed.testing import formulas as pieces
-from formulaseed.testing.formulas import (
-    DEPTH,
-    SHORT_STRINGS,
-    STRINGS,
-    Chooser,
-    FormulaWriter,
-    JsonValue,
-    Variable,
-    below,
-)
+from formulaseed.testing.formulas import DEPTH, SHORT_STRINGS, STRINGS, Chooser, FormulaWriter, Variable, below
 
 JsonObject = dict[str, Any]
 
@@ -312,7 +303,7 @@ class StepWriter(Chooser):
         values = found.values if kind == "string" else None
         return Variable(name, "number" if kind == "nullable" else kind, values, nullable=kind == "nullable")
 
-    def _literals(self, least: int, most: int) -> tuple[str, list[JsonValue]]:
+    def _literals(self, least: int, most: int) -> tuple[str, list[pieces.JsonValue]]:
         """Literals of one kind."""
         kind = self.any_of(_KINDS)
         return kind, [self.draw(_LITERALS[kind]) for _ in range(least + self.draw(below(most - least + 1)))]
@@ -362,6 +353,6 @@ class StepWriter(Chooser):
         return f"{text} {self.any_of(['and', 'or'])} ({writer.condition(1).text})" if self.one_in(4) else text
 
 
-def _made(name: str, kind: str, values: Sequence[JsonValue]) -> Variable:
+def _made(name: str, kind: str, values: Sequence[pieces.JsonValue]) -> Variable:
     strings = tuple(value for value in values if isinstance(value, str))
     return Variable(name, kind, tuple(dict.fromkeys(strings)) if kind == "string" else None, nullable=None in values)

@@ -5,7 +5,7 @@ In: `surface.Program`. Out: `nodes.Program`, with the steps that have no error. 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from formulaseed.diagnostics.catalogue import seed as catalogue
 from formulaseed.diagnostics.model import Problems
@@ -155,6 +155,7 @@ class _ProgramChecker:
 
     def _program(self, steps: tuple[nodes.Step, ...]) -> nodes.Program:
         program = self.program
+        used = {symbol.name for step in steps for symbol in step.symbols()}
         return nodes.Program(
             task_name=program.task_name.text,
             version=program.version,
@@ -169,13 +170,9 @@ class _ProgramChecker:
             steps=steps,
             output=tuple(name.text for name in program.output),
             extraction_prompt=program.extraction_prompt,
-            record=program.reference.record(_used(steps)) if program.reference is not None else (),
+            record=program.reference.record(used) if program.reference is not None else (),
             reference=program.reference,
         )
-
-
-def _used(steps: Iterable[nodes.Step]) -> set[str]:
-    return {symbol.name for step in steps for symbol in step.symbols()}
 
 
 def _inputs(standard: Mapping[str, Type], declared: Sequence[nodes.InputField]) -> tuple[nodes.InputField, ...]:

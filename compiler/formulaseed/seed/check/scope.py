@@ -20,7 +20,7 @@ from formulaseed.language.functions import FUNCTIONS
 from formulaseed.language.intervals import Range
 from formulaseed.language.printer import value_text
 from formulaseed.language.typed import Info, Symbol, SymbolKind
-from formulaseed.language.types import BOOLEAN, Base, Type, Value
+from formulaseed.language.types import BOOLEAN, ERROR, Base, Type, Value
 from formulaseed.source.text import Span
 
 _SECTIONS = (
@@ -202,13 +202,10 @@ class SeedScope(Scope):
             return error_at(span)
         kind = kinds[prefix]
         fields = self.inputs[kind]
-        if rest not in fields and prefix in self.incomplete:
-            return error_at(span)
-        if rest not in fields:
+        if rest not in fields and prefix not in self.incomplete:
             help = self._help_for_field(kind, rest, name.implied, per_review)
             self.report_once(catalogue.unknown_field(span, f"`{prefix}`", rest, help), text)
-            return error_at(span)
-        ty = fields[rest]
+        ty = fields.get(rest, ERROR)
         if ty.is_error:
             return error_at(span)
         known = None
@@ -229,11 +226,6 @@ class SeedScope(Scope):
         else:
             found = catalogue.used_too_early(span, name, f"{self.section}[{self.places[name]}]")
         self.report_once(found, name)
-
-    def filter_depth(self, condition: typed.Expr) -> int:
-        """Return how many filters use one another in a row if the condition is a filter's."""
-        used = typed.symbols_in(condition)
-        return 1 + max((self.depths.get(s.name, 0) for s in used if s.kind is SymbolKind.FILTER), default=0)
 
     def filter_size(self, condition: typed.Expr) -> int:
         """Return the number of terms of a condition, those of its filters included."""

@@ -31,6 +31,7 @@ from formulaseed.source.text import Span
 
 _COMPARED_RULES = 40
 """In a longer case a rule is not compared with each one before it: the time grows with their square."""
+_ALL_TAKEN = "the rules before it take every restaurant"
 NARROWING_SIZE = 200
 """With more terms, those of its filters included, a condition is not checked for being constant: it takes time."""
 
@@ -82,7 +83,9 @@ class StepChecker:
         if size > limits.FILTER_SIZE:
             self.problems.report(catalogue.filter_too_large(step.name.span, step.name.text, size))
             return None
-        depth = self.scope.depths[step.name.text] = self.scope.filter_depth(condition)
+        used = [node.symbol.name for node in named if node.symbol.kind is SymbolKind.FILTER]
+        depth = 1 + max((self.scope.depths.get(name, 0) for name in used), default=0)
+        self.scope.depths[step.name.text] = depth
         if depth > limits.FILTER_NESTING:
             self.problems.report(catalogue.filters_nested_too_deeply(step.name.span, depth))
             return None
@@ -100,10 +103,8 @@ class StepChecker:
         self.problems.report(catalogue.constant_condition(span, what, truth, reason, checker.particular_help()))
         checker.forget_constants()
 
-    def _made(
-        self, step: surface.Step, operation: nodes.Operation | None, ty: Type, known: Range | None
-    ) -> nodes.Step | None:
-        if operation is None or ty.is_error:
+    def _made(self, step: surface.Step, operation: nodes.Operation, ty: Type, known: Range | None) -> nodes.Step | None:
+        if ty.is_error:
             return None
         if not (ty.is_numeric or (ty.base is Base.BOOLEAN and known is not None and known.low == known.high)):
             known = None
@@ -118,7 +119,7 @@ class StepChecker:
         if where is None:
             return None, True
         checker = self._checker(True)
-        found = checker.condition(where, _start(step))
+        found = checker.condition(where, Facts(is_certain=not step.part_of))  # a part may not be evaluated at all
         if found.info.ty.is_error:
             return found, False
         if not isinstance(found, typed.Ref):  # a constant filter is reported where it is defined
@@ -127,7 +128,7 @@ class StepChecker:
 
     def _per_review(self, step: surface.Step, expression: ast.Expr, where: Expr | None, what: str) -> Expr:
         """Check the formula of a number for each review that matches."""
-        facts = _start(step)
+        facts = Facts(is_certain=not step.part_of)
         if where is not None and where.info.ty.is_error:
             facts = facts.unknown()
         elif where is not None:
@@ -148,7 +149,7 @@ class StepChecker:
         if operation.call is not None:
             self.scope.calls[step.name.text] = operation.call
         if operation.expression is None:
-            return self._made(step, nodes.Aggregate(function, None, where) if sound else None, INTEGER, intervals.COUNT)
+            return self._made(step, nodes.Aggregate(function, None, where), INTEGER, intervals.COUNT) if sound else None
         found = self._per_review(step, operation.expression, where, function)
         if default is not None and _is_no_number(default):
             self.problems.report(catalogue.default_not_numeric(default.span, function))
@@ -263,11 +264,6 @@ class StepChecker:
         return self._made(step, nodes.Case(tuple(rules), operation.otherwise.value), joined, _literal_range(literals))
 
 
-def _start(step: surface.Step) -> Facts:
-    """Return what is known where the formula of an aggregate begins; a part of a formula may not be evaluated at all."""
-    return Facts(is_certain=not step.part_of)
-
-
 # --- the rules of a case
 
 
@@ -285,12 +281,10 @@ class RuleReachability:
 
     def rule(self, condition: Expr, rule: surface.Rule, facts: Facts, checker: ComparisonChecker) -> Facts:
         """Add the next rule, whose condition has just been checked under the facts; return those where it does not hold."""
-        never = self.closed
+        never = self.closed or (_ALL_TAKEN if facts.impossible else "")
         inside, outside = checker.behind(condition, facts)
         truth = None if inside.impossible is outside.impossible else outside.impossible
-        if facts.impossible and not never:
-            never = "the rules before it take every restaurant"
-        elif not never and truth is False:
+        if not never and truth is False:
             never = reason_of(condition, checker.constants, facts, self.narrowing)
         elif not never:
             never = self._taken(inside)
@@ -306,7 +300,7 @@ class RuleReachability:
 
     def report(self, otherwise: ast.Literal, facts: Facts) -> None:
         """Report what is unreachable; the `else` is under the facts that no rule holds."""
-        never = self.closed or ("the rules before it take every restaurant" if facts.impossible else "")
+        never = self.closed or (_ALL_TAKEN if facts.impossible else "")
         rules = [*self.rules, (otherwise.span, otherwise.value, never)]
         given = [value for _, value, never in rules if not never]
         for number, (span, value, never) in enumerate(rules):

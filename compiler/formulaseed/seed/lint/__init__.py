@@ -12,8 +12,7 @@ from formulaseed.diagnostics.model import Diagnostic, Problems
 from formulaseed.ir import nodes
 from formulaseed.seed import surface
 from formulaseed.seed.lint.keywords import lint_keywords
-from formulaseed.seed.lint.outcomes import lint_outcomes, lint_years
-from formulaseed.seed.lint.usage import lint_lookups, lint_usage
+from formulaseed.seed.lint.program import lint_lookups, lint_outcomes, lint_usage, lint_years
 from formulaseed.seed.surface import Suppression
 
 

@@ -49,18 +49,14 @@ def lint_keywords(keywords: tuple[Named, ...], problems: Problems) -> None:
             problems.report(catalogue.keyword_repeated(keyword.span, keyword.text, seen[text]))
             continue
         seen[text] = keyword.text
-        never = _never_matches(keyword)
-        if never is not None:
+        if (never := _never_matches(keyword)) is not None:
             problems.report(never)
-            continue
-        if len(text) > _LONGEST_LINTED:
-            continue
-        shorter = _found_by(text, folded - {text})
-        if shorter is not None:
-            problems.report(catalogue.keyword_covered(keyword.span, keyword.text, shorter))
-            continue
-        _inside_words(keyword, text, folded, problems)
-        _inflections(keyword, text, folded, problems)
+        elif len(text) <= _LONGEST_LINTED:
+            if shorter := _found_by(text, folded - {text}):
+                problems.report(catalogue.keyword_covered(keyword.span, keyword.text, shorter))
+                continue
+            _inside_words(keyword, text, folded, problems)
+            _inflections(keyword, text, folded, problems)
 
 
 def _never_matches(keyword: Named) -> Diagnostic | None:
@@ -89,9 +85,8 @@ def _inside_words(keyword: Named, text: str, folded: set[str], problems: Problem
         return
     found = [word for word in _containing(text) if not _is_form(word, text, folded)]
     found.sort(key=lambda word: (word.startswith(text), len(word)))  # short words are the common ones
-    if not found:
-        return
-    problems.report(catalogue.keyword_inside_words(keyword.span, keyword.text, found))
+    if found:
+        problems.report(catalogue.keyword_inside_words(keyword.span, keyword.text, found))
 
 
 def _is_form(word: str, text: str, folded: set[str]) -> bool:
@@ -102,7 +97,7 @@ def _is_form(word: str, text: str, folded: set[str]) -> bool:
     ends = not rest or rest in _ENDINGS or (rest[0] == text[-1] and rest[1:] in _ENDINGS)
     if not start:
         return ends or len(text) > _SHORT
-    return ends and (start in _PREFIXES or start in _words_known())
+    return ends and (start in _PREFIXES or start in _known("words"))
 
 
 def _inflections(keyword: Named, text: str, folded: set[str], problems: Problems) -> None:
@@ -120,8 +115,8 @@ def _inflections(keyword: Named, text: str, folded: set[str], problems: Problems
 def _forms(word: str) -> list[str]:
     """Other forms of a noun or adjective that do not contain it, as far as they are in use."""
     forms = _irregular(word, "nouns")
-    known = _words_known()
-    if word in _adjectives():
+    known = _known("words")
+    if word in _known("adjectives"):
         forms += [f"{word[:-1]}ier", f"{word[:-1]}iest"]
     elif word.endswith("y") and len(word) > 3 and word[-2] not in "aeiou" and not word.endswith(("ary", "ory", "ly")):
         forms.append(f"{word[:-1]}ied" if f"{word[:-1]}ied" in known else f"{word[:-1]}ies")
@@ -142,7 +137,7 @@ def _found_by(text: str, keywords: Set[str]) -> str | None:
 
 def _containing(text: str) -> list[str]:
     """The common words that contain a text, in the order of the alphabet; not more than make the point."""
-    words, found = _words(), list[str]()
+    words, found = _listed("words"), list[str]()
     at = words.find(text)
     while at != -1 and len(found) < _MOST_WORDS:
         end = words.index("\n", at)
@@ -152,28 +147,16 @@ def _containing(text: str) -> list[str]:
 
 
 def _irregular(word: str, kind: str) -> list[str]:
-    """The other form of an irregular noun or verb."""
-    pairs = [line.split() for line in _listed(kind).splitlines()]
+    pairs = [line.split() for line in _listed(kind).split("\n") if line]
     return [form for pair in pairs for one, form in (pair, pair[::-1]) if word == one]
 
 
 @cache
 def _listed(what: str) -> str:
-    return (Path(__file__).parent / f"{what}.txt").read_text(encoding="ascii")
+    """Return common words of reviews, adjectives in -y, or irregular words: each line between two line breaks."""
+    return "\n" + (Path(__file__).parent / f"{what}.txt").read_text(encoding="ascii")
 
 
 @cache
-def _words() -> str:
-    """Common words of reviews, in the order of the alphabet, each between two line breaks."""
-    return "\n" + _listed("words")
-
-
-@cache
-def _words_known() -> frozenset[str]:
-    return frozenset(_words().split())
-
-
-@cache
-def _adjectives() -> frozenset[str]:
-    """Common adjectives in -y: they have other forms than nouns in -y."""
-    return frozenset(_listed("adjectives").split())
+def _known(what: str) -> frozenset[str]:
+    return frozenset(_listed(what).split())

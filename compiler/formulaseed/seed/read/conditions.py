@@ -22,16 +22,7 @@ from formulaseed.language.printer import expression_text, value_text
 from formulaseed.language.types import BOOLEAN, Type
 from formulaseed.seed.read.shape import Shape, short_text
 from formulaseed.seed.surface import mapped
-from formulaseed.source.json_reader import (
-    JsonArray,
-    JsonLiteral,
-    JsonNumber,
-    JsonObject,
-    JsonString,
-    JsonValue,
-    Member,
-    Plain,
-)
+from formulaseed.source.json_reader import JsonArray, JsonLiteral, JsonObject, JsonString, JsonValue, Member, Plain
 from formulaseed.source.text import Span, value_node
 
 OPERATORS = {
@@ -251,7 +242,7 @@ class _Reader:
 def _foreign_operator_help(subject: str, operator: str, value: JsonValue) -> Help:
     word = operator.strip().lower()
     items = value.items if isinstance(value, JsonArray) else (value,)
-    literals = [value_text(item.value) for item in items if isinstance(item, JsonString | JsonNumber | JsonLiteral)]
+    literals = [value_text(item.value) for item in items if not isinstance(item, JsonObject | JsonArray)]
     if word in _NOT_IN and len(items) == 1:
         return f'write {{"!=": {short_text(items[0]) or "…"}}}'
     if word in _NOT_IN:

@@ -187,8 +187,7 @@ class Sections(ABC):
             elif reason is not None and not reason.value.strip():
                 self.problems.report(catalogue.suppression_without_reason(reason.span))
             elif reason is not None:
-                found = surface.Suppression(Named(span, code), reason.value, section.span.pointer)
-                self.suppressions.append(found)
+                self.suppressions.append(surface.Suppression(Named(span, code), reason.value, section.span.pointer))
 
     def version(self) -> str:
         value = self.shape.get(self.document, "version")
@@ -251,8 +250,7 @@ class Sections(ABC):
             shape.sources(section)
             bounds = self.bounded_default(section, ty)
             evidence = shape.boolean(shape.get(section, "evidence"), "`evidence`")
-            given = shape.text(shape.get(section, "hint"), "`hint`")
-            hint = shape.choice(given, "hint", HINTS) if given else None
+            hint = shape.choice(shape.text(shape.get(section, "hint"), "`hint`"), "hint", HINTS)
             field = nodes.ExtractionField(name.text, ty, about, values, bounds[0], evidence, *bounds[1:], hint)
             self.declare("extraction", name, field, found)
         return found
@@ -306,7 +304,7 @@ class Sections(ABC):
             chosen: str | None = "enum"
         else:
             kind = shape.text(shape.need(section, "type", f"the {noun.split()[-1]}", '"type": "number"'), "`type`")
-            chosen = shape.choice(kind, "type", FIELD_TYPES if "values" in keys else SCALARS) if kind else None
+            chosen = shape.choice(kind, "type", FIELD_TYPES if "values" in keys else SCALARS)
         if chosen == "enum":
             values = self.enum_values(shape.need(section, "values", "the enum field", '"values": {"none": "…"}'))
             return (enum_of(tuple(value.name for value in values)) if values else ERROR), values
@@ -404,8 +402,7 @@ class Sections(ABC):
         shape.keys(section, REVIEW_HANDLING_KEYS, "`review_handling`")
         length = shape.need(section, "max_length", "`review_handling`", '"max_length": 2000')
         word = shape.need(section, "strategy", "`review_handling`", '"strategy": "truncate_head"')
-        strategy = shape.text(word, "`strategy`")
-        chosen = shape.choice(strategy, "strategy", STRATEGIES) if strategy else None
+        chosen = shape.choice(shape.text(word, "`strategy`"), "strategy", STRATEGIES)
         most = shape.whole(length, "`max_length`", 1, limits.REVIEW_CHARACTERS)
         return nodes.ReviewHandling(most, chosen) if most and chosen else None
 

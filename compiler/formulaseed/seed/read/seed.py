@@ -19,23 +19,16 @@ from formulaseed.language.parser import parse_v1_formula
 from formulaseed.language.types import enum_of
 from formulaseed.seed import standard_fields, surface
 from formulaseed.seed.operations import OPERATIONS, Key, OperationSpec, all_step_keys, foreign_operations, step_keys
+from formulaseed.seed.read import sections
 from formulaseed.seed.read.conditions import Names
-from formulaseed.seed.read.sections import (
-    EXTRACT_KEYS,
-    FILTER_KEYS,
-    V1_KEYS,
-    V1_STEP_KEYS,
-    V2_KEYS,
-    Sections,
-    Types,
-    is_v1,
-)
+from formulaseed.seed.read.sections import Sections, Types, is_v1
 from formulaseed.seed.read.shape import first_character
 from formulaseed.seed.read.steps import READERS, Arguments
 from formulaseed.seed.surface import Named
 from formulaseed.source.json_reader import JsonArray, JsonObject, JsonString, JsonValue, json_lines
 from formulaseed.source.text import Source
 
+_KEYS = {*sections.V1_KEYS, *sections.V2_KEYS}
 _REQUEST = {"gold_restaurant", "structure", "shorthand", "scenario"}
 _SEED = {"task_name", "compute", "extract", "output", "compute_dag"}
 _ENDINGS = (".jsonl", ".jsonl.gz", ".ndjson")
@@ -45,14 +38,12 @@ _PLACEHOLDER = re.compile(r"\{\{|\}\}|\{([A-Za-z_][A-Za-z0-9_]*)\}")
 
 def lower_document(document: JsonValue, problems: Problems) -> surface.Program | None:
     """Lower a seed of either version; None if the document is none, or so little of it that nothing more can be said."""
-    if isinstance(document, JsonArray) and len(document.items) == 1 and _is_seed(document.items[0]):
-        problems.report(catalogue.no_seed(document.span, "`[` and `]`"))
-        return None
     if not isinstance(document, JsonObject):
-        problems.report(catalogue.no_seed(document.span, ""))
+        items = document.items if isinstance(document, JsonArray) else ()
+        problems.report(catalogue.no_seed(document.span, "`[` and `]`" if [*map(_is_seed, items)] == [True] else ""))
         return None
     wrapper = document.members[0] if len(document.members) == 1 else None
-    if wrapper is not None and _is_seed(wrapper.value) and wrapper.key.value not in {*V1_KEYS, *V2_KEYS}:
+    if wrapper is not None and _is_seed(wrapper.value) and wrapper.key.value not in _KEYS:
         problems.report(catalogue.wrapped_seed(wrapper.key.span, wrapper.key.value))
         return None
     reader = _SeedV1 if is_v1([key.value for key in document.names()]) else _SeedV2
@@ -61,7 +52,7 @@ def lower_document(document: JsonValue, problems: Problems) -> surface.Program |
 
 def _is_seed(value: JsonValue) -> bool:
     """Return whether a value has the keys of a seed."""
-    return isinstance(value, JsonObject) and len({key.value for key in value.names()} & {*V1_KEYS, *V2_KEYS}) >= 2
+    return isinstance(value, JsonObject) and len({key.value for key in value.names()} & _KEYS) >= 2
 
 
 def holds_requests(source: Source) -> bool:
@@ -87,7 +78,7 @@ class _SeedV2(Sections):
         section = shape.object(shape.get(document, "filter"), "`filter`", '{"keywords": ["waiter"]}')
         keywords: tuple[Named, ...] = ()
         if section is not None:
-            shape.keys(section, FILTER_KEYS, "`filter`")
+            shape.keys(section, sections.FILTER_KEYS, "`filter`")
             self.allow(section)
             keywords = self.keyword_list(shape.get(section, "keywords"), "`keywords`")
         value = shape.need(document, "extract", "the seed", '"extract": {"fields": […]}')
@@ -99,7 +90,7 @@ class _SeedV2(Sections):
         if extract is None:
             self.incomplete |= {"extraction", "meta"}
             return surface.Program(task_name, keywords=keywords)
-        shape.keys(extract, EXTRACT_KEYS, "`extract`")
+        shape.keys(extract, sections.EXTRACT_KEYS, "`extract`")
         fields = self.fields(shape.need(extract, "fields", "`extract`", '"fields": […]'), "`fields`")
         validity = shape.get(extract, "validity")
         if validity is not None and shape.boolean(validity, "`validity`"):
@@ -121,7 +112,7 @@ class _SeedV2(Sections):
             name = item.get("name") if isinstance(item, JsonObject) else None
             if isinstance(item, JsonObject) and isinstance(name, JsonString):
                 named[name.value] = item
-        words = {"define_filter", *OPERATIONS["define_filter"].also_called}
+        words = {"define_filter", *OPERATIONS["define_filter"].also_called.split()}
         ops = {name: item.get("op") for name, item in named.items()}
         filters = {name for name, op in ops.items() if isinstance(op, JsonString) and op.value.lower() in words}
         strings = {
@@ -141,7 +132,7 @@ class _SeedV2(Sections):
         if section.get("op") is None:  # another key may resemble it
             shape.keys(section, all_step_keys(), "a step")
         op = shape.text(shape.need(section, "op", "the step", '"op": such as "count"'), "`op`")
-        chosen = shape.choice(op, "operation", OPERATIONS, "FS504", foreign_operations()) if op else None
+        chosen = shape.choice(op, "operation", OPERATIONS, "FS504", foreign_operations())
         operation = OPERATIONS[chosen] if chosen is not None else None
         if operation is not None and section.get("op") is not None:
             shape.keys(section, step_keys(operation), f"the operation `{chosen}`")
@@ -207,16 +198,14 @@ class _SeedV1(Sections):
         text = self.shape.text(self.shape.get(self.document, "extraction_prompt"), "`extraction_prompt`")
         if text is None:
             return ""
-        shows_review = False
-        for match in _PLACEHOLDER.finditer(text.value):
-            name = match.group(1)
-            if name == "review_text":
-                shows_review = True
-            elif name is not None and name not in PLACEHOLDERS:
+        placeholders = list(_PLACEHOLDER.finditer(text.value))
+        for match in placeholders:
+            name = match[1]
+            if name is not None and name not in PLACEHOLDERS:
                 help = did_you_mean(name, [f"{{{known}}}" for known in PLACEHOLDERS], what="placeholders")
                 span = text.inside(match.start(), match.end())
                 self.problems.report(catalogue.unknown_placeholder(span, name, help))
-        if not shows_review:
+        if not any(match[1] == "review_text" for match in placeholders):
             self.problems.report(catalogue.prompt_without_review(text.span))
         return text.value
 
@@ -233,7 +222,7 @@ class _SeedV1(Sections):
         if section is None:
             self.incomplete.add("compute")
             return None
-        shape.keys(section, V1_STEP_KEYS, "a step")
+        shape.keys(section, sections.V1_STEP_KEYS, "a step")
         self.allow(section)
         name = shape.step_name(shape.need(section, "name", "the step", '"name": such as "n_mild"'))
         shape.text(shape.get(section, "description"), "`description`")

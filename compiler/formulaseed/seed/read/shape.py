@@ -128,7 +128,7 @@ class Shape:
 
     def choice(
         self,
-        value: JsonString,
+        value: JsonString | None,
         what: str,
         allowed: Collection[str],
         code: str = "FS509",
@@ -138,8 +138,8 @@ class Shape:
 
         `elsewhere` has the help for words of other formats, by their small letters.
         """
-        if value.value in allowed:
-            return value.value
+        if value is None or value.value in allowed:
+            return value.value if value is not None else None
         word = value.value.strip().lower().replace("-", "_").replace(" ", "_")
         elsewhere = FOREIGN_TYPES if what.endswith("type") else elsewhere or {}
         help = elsewhere.get(word) or did_you_mean(value.value, allowed, what=f"known {what}s", limit=20)

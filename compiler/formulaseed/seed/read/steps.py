@@ -98,8 +98,7 @@ class Arguments:
         return found is not None
 
     def read_match(self, key: str, value: JsonValue) -> bool:
-        text = self.shape.text(value, f"`{key}`")
-        chosen = self.shape.choice(text, "match mode", MATCH_MODES) if text else None
+        chosen = self.shape.choice(self.shape.text(value, f"`{key}`"), "match mode", MATCH_MODES)
         self.match = chosen or self.match
         return chosen is not None
 
@@ -115,21 +114,18 @@ class Arguments:
             return False
         entries: dict[str, surface.Entry] = {}
         for member in table.members:
-            found = self._table_value(member.value)
-            if not member.key.value:
-                self.problems.report(catalogue.invalid_table(member.key.span, "empty key"))
-                found = NoLiteral(member.value.span, None)
-            entry = surface.Entry(surface.Named(member.key.span, member.key.value), found)
-            entries.setdefault(member.key.value, entry)  # duplicate keys have been reported
+            word, span = member.key, member.value.span
+            found = self.shape.literal(member.value, "a table's value")
+            if found is not None and found.value is None:
+                self.problems.report(catalogue.invalid_table(span, "null"))
+                found = None
+            if not word.value:
+                self.problems.report(catalogue.invalid_table(word.span, "empty key"))
+                found = None
+            entry = surface.Entry(surface.Named(word.span, word.value), found or NoLiteral(span, None))
+            entries.setdefault(word.value, entry)  # duplicate keys have been reported
         self.table = tuple(entries.values())
         return True
-
-    def _table_value(self, value: JsonValue) -> ast.Literal:
-        found = self.shape.literal(value, "a table's value")
-        if found is not None and found.value is None:
-            self.problems.report(catalogue.invalid_table(value.span, "null"))
-            found = None
-        return found or NoLiteral(value.span, None)
 
     # --- the rules of a case
 
@@ -143,7 +139,8 @@ class Arguments:
             rule = self.shape.object(item, "a rule", catalogue.RULE)
             if rule is None:
                 is_sound = False
-            elif rule.get("when") is None and self._is_else(rule):
+            elif rule.get("when") is None and any(rule.get(key) for key in ("else", "otherwise", "default")):
+                self.shape.keys(rule, ("else",), "the `else` rule")
                 if self.otherwise is not None:
                     self.problems.report(catalogue.second_else(rule.span))
                 self.otherwise = self._then(rule, "else")
@@ -158,12 +155,6 @@ class Arguments:
             self.problems.report(catalogue.no_else(value.span))
         self.rules = tuple(rules)
         return is_sound
-
-    def _is_else(self, rule: JsonObject) -> bool:
-        is_else = any(rule.get(key) is not None for key in ("else", "otherwise", "default"))
-        if is_else:
-            self.shape.keys(rule, ("else",), "the `else` rule")
-        return is_else
 
     def _rule(self, rule: JsonObject) -> surface.Rule | None:
         shape, otherwise, source = self.shape, rule.get("else"), self.expressions.get("source")

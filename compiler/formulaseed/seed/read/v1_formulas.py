@@ -58,7 +58,7 @@ class _FormulaReader:
         """Lower an expression inside a loop, given by its variable. A list as a condition is true that is not empty."""
         match node:
             case ast.Name(span, text) if is_condition and text == EXTRACTIONS != loop:
-                return _compared(Aggregate("count", None, None), span, "len(extractions)")
+                return _there_are([], span, "len(extractions)")
             case ast.Name():
                 return self._name(node, loop)
             case ast.FilterName(span):
@@ -88,12 +88,8 @@ class _FormulaReader:
         name, arguments = node.name.text, node.arguments
         if name in catalogue.LOOPS and arguments:
             first = arguments[0]
-            if (
-                name == "len"
-                and len(arguments) == 1
-                and isinstance(first, ast.Name)
-                and first.text == EXTRACTIONS != loop
-            ):
+            is_all = isinstance(first, ast.Name) and first.text == EXTRACTIONS != loop
+            if is_all and name == "len" and len(arguments) == 1:
                 return AggregateCall(node.span, Aggregate("count", None, None), enclosed(node))
             over, default = _over_and_default(first)
             if over is not None:
@@ -111,13 +107,11 @@ class _FormulaReader:
         name = node.name.text
         refused = [default] if default is not None and name in ("len", "any", "all") else []
         for argument in node.arguments[1:]:
-            is_default = (
-                isinstance(argument, ast.Keyword) and argument.name.text == "default" and name in ("max", "min")
-            )
-            if isinstance(argument, ast.Keyword) and is_default and default is None:
-                default = argument.value
-            else:
-                refused.append(argument)
+            match argument:
+                case ast.Keyword(_, ast.Name(_, "default"), value) if name in ("max", "min") and default is None:
+                    default = value
+                case _:
+                    refused.append(argument)
         default = folded(self.lower(default, loop)) if default is not None else None
         if name == "sum" and default is not None and not (isinstance(default, ast.Literal) and default.value == 0):
             refused.append(default)
@@ -260,18 +254,15 @@ class _FormulaReader:
 
 def _there_are(conditions: list[ast.Expr], span: Span, written: str, operator: str = ">") -> ast.Expr:
     """Return the condition that some reviews match, or with `==` that none does; `written` is how to count them."""
-    return _compared(Aggregate("count", None, surface.all_of(conditions)), span, written, operator)
-
-
-def _compared(counted: Aggregate, span: Span, written: str, operator: str = ">") -> ast.Expr:
-    return ast.Comparison(span, AggregateCall(span, counted, written), (operator,), (ast.Literal(span, 0),))
+    counted = AggregateCall(span, Aggregate("count", None, surface.all_of(conditions)), written)
+    return ast.Comparison(span, counted, (operator,), (ast.Literal(span, 0),))
 
 
 def _over_and_default(argument: ast.Expr | None) -> tuple[ast.Comprehension | None, ast.Expr | None]:
     """Return the loop of an argument, and the value over no reviews in `[… for …] or [0]`."""
-    if isinstance(argument, ast.Comprehension):
-        return argument, None
     match argument:
+        case ast.Comprehension():
+            return argument, None
         case ast.Logical(_, "or", (ast.Comprehension(is_list=True) as loop, ast.List(_, (single,)))):
             return loop, single
         case _:

@@ -70,11 +70,8 @@ class Parts:
                     guards = (*guards, *self._test(done[-1], operator == "and"))
                 return replace(node, operands=tuple(done))
             case ast.Comparison(span, first, operators, rest):
-                first, done = (
-                    self._hoisted(first, guards),
-                    [],
-                )  # what is behind the first pair is evaluated if that holds
-                for operand in rest:
+                first, done = self._hoisted(first, guards), []
+                for operand in rest:  # what is behind the first pair is evaluated if that holds
                     before = ast.Comparison(span, first, operators[: len(done)], tuple(done))
                     done.append(self._hoisted(operand, (*guards, before) if done else guards))
                 return ast.Comparison(span, first, operators, tuple(done))
@@ -96,7 +93,9 @@ class Parts:
                 and found.operation.default is None
                 and isinstance(default, ast.Literal)
                 and not isinstance(default.value, bool | str)
-                and any(self._asks_for(test, found.operation.where, guards) for test in tests)
+                and any(
+                    self._asked(test) == _keys(found.operation.where) - _keys(surface.all_of(guards)) for test in tests
+                )
             ):
                 return AggregateCall(node.span, replace(found.operation, default=default), enclosed(node))
         return ast.Conditional(node.span, condition, self._named(then), self._named(otherwise))
@@ -121,7 +120,8 @@ class Parts:
             return found
         operation, span = found.operation, found.span
         key = _key(operation)
-        if key not in self._names:
+        name = self._names.get(key)
+        if name is None:
             self._number += 1
             if self._number > limits.STEPS:
                 if self._number == limits.STEPS + 1:
@@ -130,8 +130,6 @@ class Parts:
             name = self._free(operation)
             self._note(name, operation)
             self.steps.append(surface.Step(Named(span, name), span, operation, part_of=self._owner))
-        else:
-            name = self._names[key]
         return ast.Name(span, name, written=found.written)
 
     def used_steps(self) -> tuple[surface.Step, ...]:
@@ -184,19 +182,14 @@ class Parts:
                 self._counted[name] = _keys(operation.where)
             nodes = ast.walk(operation.expression, operation.where)
             if all("." in node.text or node.text in self.types for node in nodes if isinstance(node, ast.Name)):
-                self._names.setdefault(
-                    _key(operation), name
-                )  # else each use of an unknown name is reported in its step
+                # else each use of an unknown name is reported in its step
+                self._names.setdefault(_key(operation), name)
 
     def _free(self, operation: surface.Aggregate) -> str:
         """Return a name that nothing else has, and that no formula mentions."""
-        owner = self._owner
-        name = f"{owner[:_NAME_CHARACTERS]}_{operation.function}"
-        if operation.function == "count" and operation.where is None:
-            name = "n_extractions"
-        if owner.isupper():
-            name = name.upper()
-        return surface.free_name(name, self._taken)
+        is_all = operation.function == "count" and operation.where is None
+        name = "n_extractions" if is_all else f"{self._owner[:_NAME_CHARACTERS]}_{operation.function}"
+        return surface.free_name(name.upper() if self._owner.isupper() else name, self._taken)
 
     def _may_fail(self, expression: ast.Expr) -> bool:
         for node in ast.walk(expression):
@@ -208,10 +201,6 @@ class Parts:
                 case ast.Name(_, text) if (ty := self.types.get(text)) is None or ty.nullable:
                     return True
         return False
-
-    def _asks_for(self, guard: ast.Expr, where: ast.Expr | None, known: Sequence[ast.Expr]) -> bool:
-        """Return whether the guard says exactly that some reviews match, apart from what is known already."""
-        return self._asked(guard) == _keys(where) - _keys(surface.all_of(known))
 
     def _is_needless(self, guard: ast.Expr, conditions: Sequence[ast.Expr]) -> bool:
         """Return whether the guard only says that some reviews match: without any, nothing can fail."""

@@ -62,9 +62,8 @@ def migrate(seed: Mapping[str, Any], program: surface.Program) -> Migration:
         migration.left_out.append("`extraction_prompt`: the descriptions of fields and values say what to extract")
     described = [str(name) for name, step in written.items() if step.get("description")]
     if described:
-        migration.left_out.append(
-            f"the descriptions of {', '.join(f'`{name}`' for name in described)}: steps have none"
-        )
+        names = ", ".join(f"`{name}`" for name in described)
+        migration.left_out.append(f"the descriptions of {names}: steps have none")
     return migration
 
 

@@ -1,0 +1,279 @@
+"""What a program shows of likely mistakes: parts without effect, constant results, scores bounded on one side, old years."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from formulaseed.diagnostics.catalogue import lint as catalogue
+from formulaseed.diagnostics.model import Problems
+from formulaseed.ir import nodes
+from formulaseed.language import typed
+from formulaseed.language.functions import FUNCTIONS
+from formulaseed.language.intervals import described, is_open
+from formulaseed.language.operators import MIRRORED
+from formulaseed.language.printer import expression_text, literal_text, value_text
+from formulaseed.language.typed import Expr, Symbol, SymbolKind
+from formulaseed.language.types import Base, Value
+from formulaseed.seed import standard_fields, surface
+from formulaseed.source.text import Span
+
+_INPUTS = (SymbolKind.EXTRACTION, SymbolKind.META, SymbolKind.CONTEXT, SymbolKind.PARAMETER)
+_FIRST, _LAST = 1990, 2100
+_PRESENT = 2020
+"""An earlier year that is subtracted from one of the data is where a count of years begins, not the present."""
+
+_COMPARED_KEYS = 1_000
+"""In a larger table keys are not compared with one another: the time grows with their square."""
+_REST = (
+    "none", "no", "na", "nothing", "unknown", "unclear", "undetermined", "unspecified", "unmentioned", "other", "others",
+    "absent", "neutral", "irrelevant", "false", "never", "mixed_or_none",
+)  # fmt: skip
+"""Values that mean the absence of the others; a seed need not test for them."""
+
+
+# --- results that are constant, and scores that are bounded on one side only
+
+
+def lint_outcomes(program: nodes.Program, problems: Problems) -> None:
+    varying: set[str] = set()
+    cases = [step for step in program.steps if isinstance(step.operation, nodes.Case)]
+    tested = {symbol.name for case in cases for symbol in case.symbols() if symbol.kind is SymbolKind.STEP}
+    for step in program.steps:
+        if isinstance(step.operation, nodes.Filter):
+            continue
+        depends = step.is_aggregate or any(s.kind in _INPUTS or s.name in varying for s in step.symbols())
+        only = _only_value(step)
+        if depends and only is None:
+            varying.add(step.name)
+        elif (depends or step.name in program.output) and not step.part_of:
+            value = value_text(only) if only is not None else ""
+            problems.report(catalogue.constant_result(step.span, step.name, value, depends))
+        if step.name in tested or step.name in program.output:
+            _missing_bound(step, problems)
+
+
+def _only_value(step: nodes.Step) -> Value:
+    """Return the one value that the step can have; None if there may be more."""
+    match step.operation:
+        case nodes.Const(value):
+            return value
+        case nodes.Case(rules, otherwise):
+            return _common([*(then for _, then in rules), otherwise])
+        case nodes.Lookup(_, table, _, has_default, default):
+            return _common([*(value for _, value in table), *([default] if has_default else [])])
+        case nodes.Formula(expression) if expression.info.is_constant:
+            return expression.info.constant
+    known = step.range
+    if step.ty.nullable or known is None or known.low != known.high or not known.is_bounded:
+        return None  # a range that ends at the largest number was cut off there
+    if step.ty.base is Base.BOOLEAN:
+        return bool(known.low)
+    return int(known.low) if known.low.is_integer() else known.low
+
+
+def _common(values: list[Value]) -> Value:
+    return values[0] if len({(type(value), value) for value in values}) == 1 else None
+
+
+def _missing_bound(step: nodes.Step, problems: Problems) -> None:
+    """Warn of a score that `max` or `min` bounds on one side while the other is open."""
+    if not isinstance(step.operation, nodes.Formula) or step.range is None:
+        return
+    call = step.operation.expression
+    while isinstance(call, typed.Call) and FUNCTIONS[call.function].is_rounding:
+        call = call.arguments[0]
+    if not isinstance(call, typed.Call) or not FUNCTIONS[call.function].bounds:
+        return
+    bounds = [argument for argument in call.arguments if argument.info.is_constant]
+    known, below = step.range, FUNCTIONS[call.function].bounds == "below"
+    if bounds and is_open(known.low) != is_open(known.high):
+        bound = expression_text(bounds[0])
+        problems.report(catalogue.missing_bound(step.span, step.name, described(known), bound, is_above=below))
+
+
+# --- hard-coded years that are the present: the results mean something else every year
+
+
+def lint_years(program: nodes.Program, problems: Problems) -> None:
+    """Warn of a year that a year of the data is subtracted from or must reach.
+
+    A year that closes a period, as in `meta.year < 2023`, stays what it is.
+    """
+    years = {Symbol(SymbolKind.META, "year")}
+    constants: dict[Symbol, tuple[int, Span]] = {}
+    for step in program.steps:
+        symbol = Symbol(SymbolKind.STEP, step.name)
+        match step.operation:
+            case nodes.Const(int(value)) if _FIRST <= value <= _LAST:
+                constants[symbol] = value, step.span
+            case nodes.Aggregate("max" | "min", typed.Ref(ref)) | nodes.Formula(typed.Ref(ref)) if ref in years:
+                years.add(symbol)
+        for expression in step.expressions():
+            for year, span, use in _ageing(expression, years, constants):
+                problems.report(catalogue.hard_coded_year(span, year, use))
+
+
+def _ageing(
+    expression: Expr, years: set[Symbol], constants: dict[Symbol, tuple[int, Span]]
+) -> Iterator[tuple[int, Span, str]]:
+    everything = list(typed.walk(expression))
+    mentioning = _mentioning(everything, years)
+    if not mentioning:
+        return
+    pairs = [pair for node in everything if isinstance(node, typed.Comparison) for pair in _pairs(node)]
+    closed = {one for one, sign, _ in pairs if sign in ("<", "<=")}  # the period does not move
+    for one, sign, other in pairs:
+        is_year = isinstance(one, typed.Ref) and one.symbol in years
+        if is_year and sign in (">", ">=") and one not in closed:
+            use = f"{expression_text(one)} {sign} {expression_text(other)}"
+            yield from ((year, span, use) for year, span in _year(other, constants))
+    for node in everything:
+        if isinstance(node, typed.Binary) and node.operator == "-":
+            found = _year(node.left, constants) if id(node.right) in mentioning else []
+            if id(node.left) in mentioning and id(node.right) not in mentioning:
+                found = [each for each in _year(node.right, constants) if each[0] >= _PRESENT]
+            yield from ((year, span, expression_text(node)) for year, span in found)
+
+
+def _pairs(node: typed.Comparison) -> Iterator[tuple[Expr, str, Expr]]:
+    """What is compared with what, from either side."""
+    for left, operator, right in zip((node.first, *node.rest), node.operators, node.rest, strict=False):
+        yield left, operator, right
+        yield right, MIRRORED.get(operator, ""), left
+
+
+def _mentioning(everything: Sequence[Expr], years: set[Symbol]) -> set[int]:
+    """The ids of the nodes in which a year occurs; of `everything` each comes before its parts."""
+    found: set[int] = set()
+    for node in reversed(everything):
+        is_year = isinstance(node, typed.Ref) and node.symbol in years
+        if is_year or any(id(part) in found for part in typed.children(node)):
+            found.add(id(node))
+    return found
+
+
+def _year(found: Expr, constants: dict[Symbol, tuple[int, Span]]) -> list[tuple[int, Span]]:
+    """The year that is written here, or in the constant that is named here."""
+    if isinstance(found, typed.Literal) and isinstance(found.value, int) and _FIRST <= found.value <= _LAST:
+        return [(found.value, found.info.span)]
+    if isinstance(found, typed.Ref) and found.symbol in constants:
+        return [constants[found.symbol]]
+    return []
+
+
+# --- steps, fields and values that nothing uses
+
+
+def lint_usage(program: nodes.Program, written: surface.Program, problems: Problems) -> None:
+    used = program.used()
+    for step in program.steps:
+        is_filter = isinstance(step.operation, nodes.Filter)
+        symbol = Symbol(SymbolKind.FILTER if is_filter else SymbolKind.STEP, step.name)
+        if symbol not in used and step.name not in program.output and not step.part_of:
+            problems.report(catalogue.unused_step(step.span, step.name, is_filter))
+    for full_name, span in written.declared_at.items():
+        space, _, name = full_name.partition(".")
+        if Symbol(SymbolKind(space), name) not in used:
+            problems.report(catalogue.unused_input(span, full_name, space == "extraction"))
+    asked = _Asked(program)
+    for field in written.fields:
+        name, values = field.name, [value.name for value in field.values]
+        missing = [value for value in values if (name, value) not in asked.values and not _is_rest(value)]
+        is_whole = name in asked.as_a_whole or name == standard_fields.VALIDITY_FIELD
+        # of two values, one is the absence of the other
+        if missing and len(values) > 2 and not is_whole and Symbol(SymbolKind.EXTRACTION, name) in used:
+            span, unused = written.declared_at[f"extraction.{name}"], " or ".join(map(literal_text, missing[:4]))
+            problems.report(catalogue.unused_value(span, name, unused))
+
+
+def _is_rest(value: str) -> bool:
+    folded = value.casefold().replace(" ", "_").replace("-", "_")
+    return folded in _REST or folded.startswith(("no_", "not_", "none_", "without_"))
+
+
+class _Asked:
+    """Which values of extraction fields the conditions of a program ask for.
+
+    A condition that asks for the opposite, and a choice whose other branch is not 0, ask for all values that
+    they do not name: such a field is asked as a whole, as is one that is used other than in a comparison with texts.
+    """
+
+    def __init__(self, program: nodes.Program) -> None:
+        self.values: set[tuple[str, str]] = set()
+        self.as_a_whole: set[str] = set()
+        self.filters = {s.name: s.operation.condition for s in program.steps if isinstance(s.operation, nodes.Filter)}
+        for step in program.steps:
+            for node in (node for expression in step.expressions() for node in typed.walk(expression)):
+                match node:
+                    case typed.Comparison(first, operators, rest):
+                        self._comparison((first, *rest), operators)
+                    case typed.Not(operand):
+                        self.as_a_whole.update(self._fields(operand))
+                    case typed.Conditional(condition, _, otherwise):
+                        if not (isinstance(otherwise, typed.Literal) and not otherwise.value):
+                            self.as_a_whole.update(self._fields(condition))
+                    case typed.Call(_, arguments):
+                        self.as_a_whole.update(name for argument in arguments for name in _field(argument))
+
+    def _comparison(self, operands: tuple[Expr, ...], operators: tuple[str, ...]) -> None:
+        for left, operator, right in zip(operands, operators, operands[1:], strict=False):
+            for one, other in ((left, right), (right, left)):
+                for name in _field(one):
+                    items = other.items if isinstance(other, typed.List) else (other,)
+                    texts = [item.value for item in items if isinstance(item, typed.Literal)]
+                    self.values.update((name, text) for text in texts if isinstance(text, str))
+                    in_text = operator in ("in", "not in") and not isinstance(other, typed.List)
+                    if operator in ("!=", "not in") or in_text or len(texts) < len(items):
+                        self.as_a_whole.add(name)
+
+    def _fields(self, condition: Expr) -> Iterator[str]:
+        """The extraction fields that a condition tests, also through filters."""
+        stack, seen = [condition], set[str]()
+        while stack:
+            for node in typed.walk(stack.pop()):
+                yield from _field(node)
+                symbol = node.symbol if isinstance(node, typed.Ref) else None
+                if symbol is not None and symbol.kind is SymbolKind.FILTER and symbol.name not in seen:
+                    seen.add(symbol.name)
+                    stack.append(self.filters[symbol.name])
+
+
+def _field(expression: Expr) -> Iterator[str]:
+    if isinstance(expression, typed.Ref) and expression.symbol.kind is SymbolKind.EXTRACTION:
+        yield expression.symbol.name
+
+
+# --- tables of lookups: entries that others hide, and entries whose value is the default
+
+
+def lint_lookups(written: surface.Program, problems: Problems) -> None:
+    for step in written.steps:
+        if isinstance(step.operation, surface.Lookup):
+            _overlaps(step.operation, problems)
+            _defaults(step.operation, problems)
+
+
+def _overlaps(lookup: surface.Lookup, problems: Problems) -> None:
+    if lookup.match == "exact" or len(lookup.table) > _COMPARED_KEYS:
+        return
+    is_first = lookup.match == "substring_first"
+    for index, entry in enumerate(lookup.table):
+        key, low = entry.key.text, entry.value.value
+        for other in lookup.table[:index] if is_first else lookup.table:
+            shorter, high = other.key.text, other.value.value
+            if other is entry or not shorter or shorter not in key:
+                continue
+            if is_first or (isinstance(high, int | float) and isinstance(low, int | float) and high >= low):
+                problems.report(
+                    catalogue.hidden_key(entry.key.span, key, shorter, "" if is_first else value_text(high))
+                )
+                break
+
+
+def _defaults(lookup: surface.Lookup, problems: Problems) -> None:
+    default = lookup.default.value if lookup.default is not None else None
+    is_exact = lookup.match == "exact"
+    for entry in lookup.table if default is not None else ():
+        value = entry.value.value
+        if value == default and isinstance(value, bool) is isinstance(default, bool):
+            problems.report(catalogue.entry_is_default(entry.key.span, entry.key.text, value_text(value), is_exact))

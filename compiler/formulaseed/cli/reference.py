@@ -12,16 +12,7 @@ from typing import Any
 
 import click
 
-from formulaseed.cli.output import (
-    check_current,
-    emit_json,
-    finish,
-    format_option,
-    say,
-    show,
-    strict_option,
-    write_out,
-)
+from formulaseed.cli.output import check_current, emit_json, finish, format_option, say, show, strict_option, write_out
 from formulaseed.data.files import json_value, read_bytes, replace_file
 from formulaseed.diagnostics.model import Problems, strictly
 from formulaseed.diagnostics.render import render_text, summary

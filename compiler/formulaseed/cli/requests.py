@@ -37,14 +37,7 @@ from formulaseed.requests.explain import explanation, reasons, suggestions
 from formulaseed.requests.groups import CHECKLIST, GROUPS, GUIDELINES, request_template
 from formulaseed.requests.model import InvalidRequest, ItemMeta, Line, Request, Sentiment
 from formulaseed.requests.shorthand import Junction, Name, Shorthand, parse_shorthand, print_shorthand, shorthand_of
-from formulaseed.requests.validate import (
-    EvidenceCache,
-    RequestResult,
-    chosen,
-    condition_matrix,
-    results_of,
-    valid,
-)
+from formulaseed.requests.validate import EvidenceCache, RequestResult, chosen, condition_matrix, results_of, valid
 from formulaseed.source.json_reader import Plain
 from formulaseed.source.text import Source
 

@@ -49,9 +49,7 @@ def estimate(task: Task, settings: Settings, prices: Prices) -> list[str]:
     costs = [prices.cost(settings.model, usage) for usage in usages]
     plain = sum(not sentence.is_frame for sentence in task.sentences)
     answered, likely = 0, []
-    for stage, tokens in [*zip(stages, own, strict=True)][
-        : len(STAGES) + 1
-    ]:  # each answer is part of the later prompts
+    for stage, tokens in zip(stages[: len(STAGES) + 1], own, strict=False):  # later prompts contain each answer
         output = round(EXAMPLE_OUTPUT[stage.name] * plain / EXAMPLE_SENTENCES)
         prompt = tokens * _BYTES_A_TOKEN // _USUAL_BYTES_A_TOKEN + answered
         likely.append(prices.cost(settings.model, Usage(cache_write=prompt, output=output)))

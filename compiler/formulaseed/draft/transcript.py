@@ -83,16 +83,8 @@ class Exchange:
 def exchange_of(given: Json) -> Exchange:
     """Return the exchange in the JSON of a file. Raises `DataError` where it is not one."""
     try:
-        names = {
-            "step": str,
-            "model": str,
-            "system": list,
-            "user": list,
-            "schema": dict,
-            "max_tokens": int,
-            "usage": dict,
-        }
-        step, model, system, user, schema, most, usage = _values(given, names)
+        step, model, system, user = _values(given, {"step": str, "model": str, "system": list, "user": list})
+        schema, most, usage = _values(given, {"schema": dict, "max_tokens": int, "usage": dict})
         call = Call(step, model, "\n".join(system), "\n".join(user), schema, most, _effort(given))
         if "answer_text" in given:
             text = "\n".join(*_values(given, {"answer_text": list}))

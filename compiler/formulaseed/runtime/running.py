@@ -51,8 +51,8 @@ class _Prepared:
     place: str
     restaurant: RestaurantRecord | DataError
     business_id: str
-    relevant: Sequence[ReviewRecord] = ()
-    texts: Sequence[str | None] = ()
+    relevant: Sequence[ReviewRecord]
+    texts: Sequence[str | None]
 
     def asked(self) -> list[ReviewInput]:
         """Return what the extractor gets."""
@@ -116,20 +116,17 @@ def asked_reviews(
     evaluator: Evaluator, restaurants: Iterable[LocatedRestaurant], options: RunOptions
 ) -> Iterator[list[ReviewInput]]:
     """Yield the reviews that `run` would have extracted, a list for each restaurant."""
-    for prepared in _prepared(evaluator, restaurants, options):
-        yield prepared.asked()
+    return (prepared.asked() for prepared in _prepared(evaluator, restaurants, options))
 
 
 def _prepared(
     evaluator: Evaluator, restaurants: Iterable[LocatedRestaurant], options: RunOptions
 ) -> Iterator[_Prepared]:
     for place, restaurant, business_id in islice(restaurants, options.limit):
-        if isinstance(restaurant, RestaurantRecord):
-            relevant = [review for review in restaurant.reviews if evaluator.is_relevant(review.text)]
-            texts = [handled(review.text, options.review_handling) for review in relevant]
-            yield _Prepared(place, restaurant, business_id, relevant, texts)
-        else:
-            yield _Prepared(place, restaurant, business_id)
+        reviews = restaurant.reviews if isinstance(restaurant, RestaurantRecord) else ()
+        relevant = [review for review in reviews if evaluator.is_relevant(review.text)]
+        texts = [handled(review.text, options.review_handling) for review in relevant]
+        yield _Prepared(place, restaurant, business_id, relevant, texts)
 
 
 def _result(
@@ -140,12 +137,11 @@ def _result(
     if not isinstance(restaurant, RestaurantRecord):
         return _unusable(evaluator, place, prepared.business_id, restaurant, failures)
     answers, handling = iter(extracted), options.review_handling
-    most = handling.max_length if handling is not None else 0
-    too_long = "it has {} characters, and the seed rejects reviews over {}"
+    most = f"the seed rejects reviews over {handling.max_length if handling is not None else 0}"
     extractions = [
-        next(answers)
-        if text is not None
-        else Extraction(review.review_id, None, too_long.format(len(review.text), most))
+        Extraction(review.review_id, None, f"it has {len(review.text)} characters, and {most}")
+        if text is None
+        else next(answers)
         for review, text in zip(relevant, prepared.texts, strict=True)
     ]
     failed = [extraction for extraction in extractions if extraction.fields is None]

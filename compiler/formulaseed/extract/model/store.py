@@ -120,16 +120,8 @@ class Store:
     def note(self, attempt: Attempt, *, is_batch: bool = False) -> None:
         """Write an attempt into the ledger."""
         tokens = attempt.usage.to_json().values() if attempt.usage else (None,) * 4
-        values = (
-            attempt.key,
-            attempt.model,
-            attempt.status,
-            is_batch,
-            *tokens,
-            attempt.request_id,
-            attempt.ms,
-            time.time(),
-        )
+        about = (attempt.key, attempt.model, attempt.status, is_batch)
+        values = (*about, *tokens, attempt.request_id, attempt.ms, time.time())
         names = "key, model, status, batch, input, cache_write, cache_read, output, request_id, ms, at"
         with self._guarded():
             self._db.execute(f"INSERT INTO attempts ({names}) VALUES ({', '.join('?' * len(values))})", values)

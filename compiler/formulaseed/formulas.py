@@ -36,23 +36,17 @@ def load_reference(given: ReferenceLike) -> Reference:
     if isinstance(given, Reference):
         return given
     problems = Problems()
-    document = read_reference(given, problems)
+    document = read_given(given, "reference", problems)
     reference = lower_reference(document.tree, problems)
     if reference is None or problems.has_errors:
         raise SeedError(problems.sorted())
     return reference
 
 
-def read_reference(given: str | os.PathLike[str] | Mapping[str, Any], problems: Problems) -> Document:
-    """Read the JSON of a reference or a schema file."""
-    return read_given(given, "reference", problems)
-
-
 def domain_of(reference: ReferenceLike | None, variables: Variables | None) -> Reference:
     """Return what a formula's names mean: a reference, variables or both; with neither the restaurant's fields."""
-    if variables is not None:
-        return with_variables(load_reference(reference) if reference is not None else None, variables)
-    return load_reference(reference) if reference is not None else restaurant_reference()
+    loaded = load_reference(reference) if reference is not None else None
+    return with_variables(loaded, variables) if variables is not None else loaded or restaurant_reference()
 
 
 def _check(document: Document, program: surface.Program, problems: Problems) -> nodes.Program:

@@ -84,8 +84,7 @@ def analyse_rules(given: str | os.PathLike[str], reference: ReferenceLike | None
     from formulaseed.formulas import rules_kind
 
     problems = Problems()
-    document = read_given(given, "file of rules", problems)
-    return run(rules_kind(reference), document, problems)
+    return run(rules_kind(reference), read_given(given, "file of rules", problems), problems)
 
 
 def analyse_formula(text: str, reference: Reference) -> SeedAnalysis:
@@ -126,7 +125,10 @@ def load_requests(given: RequestsLike | RequestsFile, *, strict: bool = False) -
     Raises `SeedError` where a request has errors, with every problem in its `.diagnostics`, and `DataError`
     for a file that cannot be opened. `validate_requests` takes a file in which some requests have errors.
     """
-    return given if isinstance(given, RequestsFile) else _requests(checked(analyse_requests(given), strict=strict))
+    if isinstance(given, RequestsFile):
+        return given
+    found: Compilable[Requests] = checked(analyse_requests(given), strict=strict)
+    return RequestsFile(found.kind, found.document, found.program, found.diagnostics)
 
 
 def read_requests(given: RequestsLike | RequestsFile) -> RequestsAnalysis:
@@ -152,10 +154,6 @@ def load_file(
 
 def _seed(found: Compilable[nodes.Program]) -> FormulaSeed:
     return FormulaSeed(found.kind, found.document, found.program, found.diagnostics)
-
-
-def _requests(found: Compilable[Requests]) -> RequestsFile:
-    return RequestsFile(found.kind, found.document, found.program, found.diagnostics)
 
 
 def compile_seed(seed: SeedLike | FormulaSeed, *, target: str = "python", formatted: bool = True) -> str:

@@ -17,8 +17,9 @@ from formulaseed.data.files import json_value, read_bytes, replace_file
 from formulaseed.diagnostics.model import Problems, strictly
 from formulaseed.diagnostics.render import render_text, summary
 from formulaseed.errors import DataError, EvaluationError, SeedError
-from formulaseed.formulas import domain_of, read_reference
+from formulaseed.formulas import domain_of
 from formulaseed.ir import nodes
+from formulaseed.kinds import read_given
 from formulaseed.language.types import Value
 from formulaseed.loading import SeedAnalysis, analyse_formula, analyse_rules
 from formulaseed.pipeline import Compilable, compile
@@ -132,7 +133,7 @@ def _json(reference: Reference, out: str | None, check: bool) -> int:
 def _read(path: str) -> tuple[Reference, DatabaseLayout, dict[str, Any]]:
     """The reference in a file, what it says of a database, and its JSON. Raises `SeedError` for any other file."""
     problems = Problems()
-    document = read_reference(path, problems)
+    document = read_given(path, "reference", problems)
     reference, layout = lower_reference(document.tree, problems), lower_layout(document.tree, problems)
     if problems.has_errors or reference is None:
         raise SeedError(problems.sorted())
@@ -185,8 +186,7 @@ class _Outcome:
         self.faults: dict[str, str] = {}
         self.failed = any(d.severity == "error" for d in self.diagnostics)
         self.is_checked_only = False
-        self.is_refused = False
-        """Whether the values are refused as a whole, for the same reason for each formula."""
+        self.is_refused = False  # as a whole, for the same reason for each formula
         if self.failed or analysis.program is None:
             return
         program = analysis.program

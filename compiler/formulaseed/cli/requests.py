@@ -241,11 +241,8 @@ def _notes(cache: EvidenceCache) -> Iterator[str]:
 
 
 def _keys_beside(path: Sequence[str], places: Iterable[Any]) -> list[str]:
-    found: dict[str, None] = {}
-    for business in places:
-        above = _attribute_at(business, tuple(path[:-1])) if len(path) > 1 else business
-        found.update(dict.fromkeys(above if isinstance(above, dict) else ()))
-    return list(found)
+    parents = (_attribute_at(business, tuple(path[:-1])) if len(path) > 1 else business for business in places)
+    return list({key: None for found in parents if isinstance(found, dict) for key in found})
 
 
 _CODES = ("FS814", "FS821", "FS822", "FS823")

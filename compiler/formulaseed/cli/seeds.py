@@ -123,9 +123,8 @@ def dump(seed: str, after: Literal["read", "parse", "check", "plan"]) -> None:
 
 def _placed(value: object) -> str:
     """What a template places, a line for each line of code."""
-    return "".join(
-        f"  {line}\n" for part in (value if isinstance(value, list) else [value]) for line in str(part).split("\n")
-    )
+    parts = value if isinstance(value, list) else [value]
+    return "".join(f"  {line}\n" for part in parts for line in str(part).split("\n"))
 
 
 @click.command("fmt")

@@ -87,14 +87,8 @@ class Session:
                 answers.append(answer)
             else:
                 rejected = answer, tried
-        return DraftResult(
-            self.task,
-            graph,
-            best,
-            tuple(rounds),
-            tuple(note for answer in answers for note in answer["assumptions"]),
-            tuple(note for answer in answers for note in answer["questions"]),
-        )
+        notes = (tuple(note for answer in answers for note in answer[key]) for key in ("assumptions", "questions"))
+        return DraftResult(self.task, graph, best, tuple(rounds), *notes)
 
     def _step(self, stage: Stage, values: Mapping[str, Json]) -> Json:
         """Return the answer to a stage. Raises `UnusableAnswer` where it is not what was asked for."""
@@ -174,10 +168,9 @@ class CheckedDraft:
 def check(draft: Part, task: Task) -> CheckedDraft:
     """Convert a draft, and run the compiler's phases on it."""
     text, faults = seed_text(draft, task)
-    unsourced = tuple(
-        f"{kind} {part['name']}" for kind, part in parts_of(draft) if not any(map(task.text, part["sources"]))
-    )
-    return CheckedDraft(draft, text, faults, analyse_text(Source("seed.json", text)), unsourced)
+    unsourced = [(kind, part) for kind, part in parts_of(draft) if not any(map(task.text, part["sources"]))]
+    names = tuple(f"{kind} {part['name']}" for kind, part in unsourced)
+    return CheckedDraft(draft, text, faults, analyse_text(Source("seed.json", text)), names)
 
 
 def prompt_values(best: CheckedDraft, task: Task, rejected: tuple[Json, CheckedDraft] | None) -> dict[str, Json]:

@@ -130,11 +130,6 @@ class Transcript:
         except (KeyError, TypeError, AttributeError) as error:
             raise DataError(f"not a session of a draft: {error}", str(path)) from None
 
-    def begin(self, settings: Settings) -> None:
-        """Write the settings of the session."""
-        given = {name: getattr(settings, name) for name in ("note", "model", "effort", "max_repairs")}
-        self.write(_SESSION, {name: value for name, value in given.items() if name != "note" or value})
-
     def exchange(self, name: str) -> Exchange | None:
         """Return the call of this name with its answer, if there is one."""
         path = self.folder / f"{name}.json"
@@ -246,7 +241,9 @@ def recording(inner: Ask, transcript: Transcript, settings: Settings) -> Ask:
             if found.answer.stop_reason == "max_tokens":
                 call = replace(call, max_tokens=min(MOST_TOKENS, 2 * found.call.max_tokens))
         exchange = inner(name, call)
-        transcript.begin(settings)
+        about = {"note": settings.note} if settings.note else {}
+        started = {name: getattr(settings, name) for name in ("model", "effort", "max_repairs")}
+        transcript.write(_SESSION, about | started)
         transcript.write(f"{name}.json", exchange.to_json())
         return exchange
 

@@ -14,7 +14,7 @@ from formulaseed.diagnostics.catalogue import reading as catalogue
 from formulaseed.diagnostics.model import Problems
 from formulaseed.errors import SeedError, UnreadableError
 from formulaseed.ir import nodes
-from formulaseed.kinds import Kind, document_name, read_given, unread
+from formulaseed.kinds import SEED, Kind, document_name, read_given, unread
 from formulaseed.reference.model import Reference
 from formulaseed.reference.read import lower_layout, lower_reference
 from formulaseed.reference.restaurant import restaurant_reference
@@ -49,13 +49,9 @@ def domain_of(reference: ReferenceLike | None, variables: Variables | None) -> R
     return with_variables(loaded, variables) if variables is not None else loaded or restaurant_reference()
 
 
-def _check(document: Document, program: surface.Program, problems: Problems) -> nodes.Program:
-    return check_program(program, problems)
-
-
 def formula_kind(reference: Reference) -> Kind[surface.Program, nodes.Program]:
     """Return how one formula over this reference is parsed and checked."""
-    return Kind("formula", partial(_parse_formula, reference), _check, read=unread)
+    return Kind("formula", partial(_parse_formula, reference), SEED.check, read=unread)
 
 
 def _parse_formula(reference: Reference, document: Document, problems: Problems) -> surface.Program | None:
@@ -68,7 +64,7 @@ def _parse_formula(reference: Reference, document: Document, problems: Problems)
 
 def rules_kind(reference: ReferenceLike | None = None) -> Kind[surface.Program, nodes.Program]:
     """Return how a file of rules is parsed and checked; without a reference over the one that it names or lies beside."""
-    return Kind("rules", partial(_parse_rules, reference), _check)
+    return Kind("rules", partial(_parse_rules, reference), SEED.check)
 
 
 def _parse_rules(given: ReferenceLike | None, document: Document, problems: Problems) -> surface.Program | None:

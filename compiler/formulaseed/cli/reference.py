@@ -260,7 +260,6 @@ def _evaluated(analysis: SeedAnalysis, program: nodes.Program, given: Mapping[st
 
 
 def _values(text: str | None) -> Mapping[str, Any] | None:
-    """The values of `--vars`; None where the option is not given."""
     if text is None:
         return None
     if text.startswith("@"):

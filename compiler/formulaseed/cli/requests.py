@@ -159,7 +159,6 @@ def validate(
 
 
 def _write_lines(path: str, inputs: Iterable[str | None], first: str, entries: Iterable[str], last: str) -> None:
-    """Write JSON with an entry on each line."""
     with text_writer(path, *inputs) as file:
         file.write(f"{first}\n" + ",\n".join(entries) + f"\n{last}\n")
 
@@ -186,7 +185,6 @@ def _picked(ids: Sequence[str], lines: Sequence[Line]) -> list[int]:
 def _report(
     lines: Sequence[Line], results: Sequence[RequestResult], cache: EvidenceCache, on_error: bool, *, suggest: bool
 ) -> None:
-    """A table for each group, with the reasons of those that are not ok; those of no known group are the last."""
     groups = dict.fromkeys(line.group for line in lines)
     for group in sorted(groups, key=lambda group: group is None):
         pairs = [pair for pair in zip(lines, results, strict=True) if pair[0].group == group]
@@ -299,10 +297,7 @@ def plain_tree(tree: Shorthand) -> Plain:
 
 
 def _check(path: str, form: str) -> None:
-    """What is wrong with the shorthands, as errors.
-
-    Errors of other parts are counted, since a structure that has some is not compared.
-    """
+    """Print errors of shorthands; those of other parts are counted, since a structure that has some is not compared."""
     analysis = analyse_requests(path)
     found = strictly(d for d in analysis.diagnostics if d.code in _CODES)
     if form == "json":

@@ -80,10 +80,7 @@ def check(seeds: tuple[str, ...], form: str, fix: bool, reference: str | None, s
 
 
 def _fixed(analysis: Analysis[Any, Any]) -> Analysis[Any, Any]:
-    """Fix the file, and say so on standard error; return the analysis of what it holds now.
-
-    What has no file to be written to stays as it is.
-    """
+    """Fix the file, if it is one, and say so on standard error; return the analysis of what it holds now."""
     path = analysis.document.path
     found = fixed(analysis) if path is not None else analysis
     if path is not None and found is not analysis:

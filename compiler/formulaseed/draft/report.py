@@ -168,7 +168,6 @@ def trace(drafted: DraftResult) -> Trace:
 
 
 def _not_made(drafted: DraftResult) -> Iterator[str]:
-    """What earlier stages planned and the seed lacks."""
     draft = drafted.checked.draft
     steps = {step["name"] for step in draft["steps"]}
     yield from (f"step {step['name']} of the graph" for step in drafted.graph["steps"] if step["name"] not in steps)
@@ -179,7 +178,6 @@ def _not_made(drafted: DraftResult) -> Iterator[str]:
 def _lost(
     sentences: Iterable[Sentence], parts: dict[int, list[str]], cited: dict[str, tuple[list[int], Json]]
 ) -> Iterator[tuple[Sentence, str]]:
-    """Numbers of a sentence that are in none of its parts."""
     for sentence in sentences:
         names = [name for name in parts.get(sentence.number, ()) if name in cited]
         if not names or names == ["output"]:
@@ -191,7 +189,6 @@ def _lost(
 
 
 def _added(drafted: DraftResult, cited: dict[str, tuple[list[int], Json]]) -> Iterator[tuple[str, str]]:
-    """Numbers of a part that are in none of its sentences."""
     for name, (sources, said) in cited.items():
         texts = [drafted.task.text(number) or "" for number in sources]
         known = {value for _, values in _numbers(texts) for value in values} | _LOGIC

@@ -108,7 +108,6 @@ class Session:
             raise UnusableAnswer(error.message, f"step {name}") from None
 
     def _checked(self, draft: Part) -> CheckedDraft:
-        """Check the draft of the last answer, and record its problems."""
         name, found = [*self.calls][-1], check(draft, self.task)
         self.keep(name, [*found.faults, *(d.to_json() for d in found.analysis.diagnostics)])
         self.notify(f"{name}: {found.defects}")
@@ -208,7 +207,6 @@ def _shown(checked: CheckedDraft) -> Iterator[dict[str, Json]]:
 
 
 def _part(draft: Part, diagnostic: Diagnostic) -> tuple[str, Part] | None:
-    """The kind and the part that a diagnostic's pointer leads into."""
     match diagnostic.pointer.split("/")[1:]:
         case ["compute", index, *_]:
             return "step", draft["steps"][int(index)]

@@ -60,7 +60,6 @@ def read_task(data: bytes) -> Task:
 
 
 def _sentences(text: str) -> Iterator[tuple[str, int, bool]]:
-    """Each sentence with its line, and whether it is a frame."""
     paragraph: list[str] = []
     start = 0
     is_code = False

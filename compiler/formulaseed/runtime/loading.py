@@ -72,7 +72,6 @@ def verified_module(source: str, path: Path) -> GeneratedModule:
 
 
 def _names_agree(module: GeneratedModule) -> bool:
-    """Whether the lists of names match the records that they name."""
     records = ((module.OUTPUT, getattr(module, "Result", ())), (module.STEPS, getattr(module, "Steps", ())))
     fields = [(names, getattr(record, "_fields", ())) for names, record in records]
     return all(len(names) == len(found) and all(isinstance(n, str) for n in names) for names, found in fields)

@@ -176,7 +176,6 @@ def _unusable(
 
 
 def _empty(evaluator: Evaluator, business_id: str, context: Mapping[str, Any], counts: ReviewCounts) -> Result:
-    """A restaurant's line without its values."""
     name = context.get("name")
     return Result(business_id, name if isinstance(name, str) else None, evaluator.task_name, counts)
 
@@ -190,7 +189,6 @@ def _evaluated(
     options: RunOptions,
     failures: Failures,
 ) -> Result:
-    """The line with its values, or with its error where it failed."""
     given = (rows, context, options.parameters)
     try:
         if not options.trace:

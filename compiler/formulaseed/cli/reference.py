@@ -209,12 +209,8 @@ class _Outcome:
             for steps in (program.steps[:middle], program.steps[middle:]) if middle else ():
                 self._evaluate(analysis, part_of(program, steps), given)
             if not middle:
-                fault = (
-                    f"{error.kind}: {error.message} ({error.place})"
-                    if isinstance(error, EvaluationError)
-                    else str(error)
-                )
-                self.faults[program.output[0]] = fault
+                found = str(error) if isinstance(error, DataError) else f"{error.kind}: {error.message} ({error.place})"
+                self.faults[program.output[0]] = found
 
     def stages(self) -> dict[str, str]:
         return stages(self.diagnostics, is_evaluated=bool(self.values), has_failed=bool(self.faults))

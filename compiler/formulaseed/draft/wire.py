@@ -76,9 +76,8 @@ def step_schema() -> Schema:
         keys = {key.name: key for key in operation.keys}
         values = {name: _value(keys[name]) if name in keys else _LITERAL for name in step_keys(operation)}
         alike.setdefault(json.dumps(values), (values, []))[1].append(name)
-    return {
-        "anyOf": [_object(name=_TEXT, op=_enum(*names), **values, sources=_SOURCES) for values, names in alike.values()]
-    }
+    found = [_object(name=_TEXT, op=_enum(*names), **values, sources=_SOURCES) for values, names in alike.values()]
+    return {"anyOf": found}
 
 
 def step_keys(operation: OperationSpec) -> tuple[str, ...]:

@@ -33,6 +33,8 @@ from formulaseed.ir.nodes import ReviewHandling
 from formulaseed.runtime.evaluator import Evaluator
 
 OnError = Literal["fail", "skip"]
+_Given = tuple[list[dict[str, Any]], Mapping[str, Any], Mapping[str, Any] | None]
+"""Rows, context and parameters."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,11 +58,8 @@ class _Prepared:
 
     def asked(self) -> list[ReviewInput]:
         """Return what the extractor gets."""
-        return [
-            ReviewInput(self.business_id, review.review_id, text, review.facts())
-            for review, text in zip(self.relevant, self.texts, strict=True)
-            if text is not None
-        ]
+        texts = [(review, text) for review, text in zip(self.relevant, self.texts, strict=True) if text is not None]
+        return [ReviewInput(self.business_id, review.review_id, text, review.facts()) for review, text in texts]
 
 
 def evaluate_lines(
@@ -73,14 +72,14 @@ def evaluate_lines(
 ) -> Iterator[Result]:
     """Yield a result for every line of rows that names its restaurant; everything that failed is in `failures`."""
     made_with = evaluator.provenance(parameters)
-    options = RunOptions(trace=trace, parameters=parameters)
     for line, record in parsed(lines, RowsLine.read):
         if isinstance(record, DataError):
             result = _unusable(evaluator, line.place, line.business_id, record, failures)
         else:
             count = len(record.rows)
             empty = _empty(evaluator, record.business_id, record.context, ReviewCounts(count, count, count, 0))
-            result = _evaluated(evaluator, empty, line.place, record.rows, record.context, options, failures)
+            given = (record.rows, record.context, parameters)
+            result = _evaluated(evaluator, empty, line.place, given, trace, failures)
         if result is not None:
             yield replace(result, run=made_with)
 
@@ -159,7 +158,7 @@ def _result(
         for review, extraction in zip(relevant, extractions, strict=True)
         if extraction.fields is not None
     ]
-    result = _evaluated(evaluator, empty, place, rows, context, options, failures)
+    result = _evaluated(evaluator, empty, place, (rows, context, options.parameters), options.trace, failures)
     quotes = {each.review_id: each.quotes for each in extractions if each.quotes}
     return replace(result, quotes=quotes) if options.trace and quotes and result.error is None else result
 
@@ -181,17 +180,10 @@ def _empty(evaluator: Evaluator, business_id: str, context: Mapping[str, Any], c
 
 
 def _evaluated(
-    evaluator: Evaluator,
-    empty: Result,
-    place: str,
-    rows: list[dict[str, Any]],
-    context: Mapping[str, Any],
-    options: RunOptions,
-    failures: Failures,
+    evaluator: Evaluator, empty: Result, place: str, given: _Given, trace: bool, failures: Failures
 ) -> Result:
-    given = (rows, context, options.parameters)
     try:
-        if not options.trace:
+        if not trace:
             return replace(empty, output=evaluator.evaluate(*given))
         steps, evidence = evaluator.trace(*given), evaluator.evidence(*given)
     except (EvaluationError, DataError) as error:

@@ -91,11 +91,11 @@ class Store:
     # --- answers
 
     def get(self, key: str) -> StoredAnswer | None:
+        query = (
+            "SELECT content, reason, input, cache_write, cache_read, output, batch, tries FROM answers WHERE key = ?"
+        )
         with self._guarded():
-            row = self._db.execute(
-                "SELECT content, reason, input, cache_write, cache_read, output, batch, tries FROM answers WHERE key = ?",
-                (key,),
-            ).fetchone()
+            row = self._db.execute(query, (key,)).fetchone()
             if row is None:
                 return None
             content = json.loads(row[0]) if row[0] is not None else None

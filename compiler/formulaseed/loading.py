@@ -12,7 +12,7 @@ from formulaseed.diagnostics.model import Problems
 from formulaseed.errors import FormulaSeedError, SeedError
 from formulaseed.ir import nodes
 from formulaseed.ir.places import place_of
-from formulaseed.kinds import REQUESTS, SEED, holds_reference, holds_rules, read_given
+from formulaseed.kinds import REQUESTS, SEED, Kind, holds_reference, holds_rules, read_given
 from formulaseed.pipeline import Analysis, Compilable, checked, compile, run
 from formulaseed.seed import surface
 from formulaseed.source.text import Source
@@ -68,15 +68,12 @@ def analyse_file(given: str | os.PathLike[str], reference: ReferenceLike | None 
     if holds_requests(source):
         return run(REQUESTS, Document(source, None, path), problems)
     document = read_text(source, path, problems)
-    if holds_rules(document.tree):
-        from formulaseed.formulas import rules_kind
+    kind: Kind[Any, Any] = SEED
+    if (are_rules := holds_rules(document.tree)) or holds_reference(document.tree):
+        from formulaseed.formulas import REFERENCE, rules_kind
 
-        return run(rules_kind(reference), document, problems)
-    if holds_reference(document.tree):
-        from formulaseed.formulas import REFERENCE
-
-        return run(REFERENCE, document, problems)
-    return run(SEED, document, problems)
+        kind = rules_kind(reference) if are_rules else REFERENCE
+    return run(kind, document, problems)
 
 
 def analyse_rules(given: str | os.PathLike[str], reference: ReferenceLike | None = None) -> SeedAnalysis:

@@ -98,12 +98,8 @@ def dump(seed: str, after: Literal["read", "parse", "check", "plan"]) -> None:
     from formulaseed.ir.text import dump_program, dump_tree
 
     analysis = analyse(seed)
-    tree: object = None
-    if after == "read":
-        tree = analysis.document.tree
-    elif after == "parse":
-        tree = analysis.parsed
-    elif analysis.program is not None and not analysis.has_errors:
+    tree: object = {"read": analysis.document.tree, "parse": analysis.parsed}.get(after)
+    if after in ("check", "plan") and analysis.program is not None:
         if after == "check":
             show(dump_program(analysis.program), nl=False)
             return

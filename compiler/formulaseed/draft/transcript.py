@@ -142,7 +142,8 @@ class Transcript:
             raise error.at(str(path)) from None
 
     def write(self, file: str, value: Json) -> None:
-        self.write_text(file, layout(value))
+        """Write a file atomically. Raises `UnreadableError` where it cannot be written."""
+        replace_file(self.folder / file, layout(value))
 
     def keep(self, name: str, diagnostics: list[dict[str, Json]]) -> None:
         """Write the diagnostics of the draft that an answer makes."""
@@ -154,10 +155,6 @@ class Transcript:
         while (aside := self.folder / f"{name}.unused-{number}.json").exists():
             number += 1
         (self.folder / f"{name}.json").rename(aside)
-
-    def write_text(self, file: str, text: str) -> None:
-        """Write a file atomically. Raises `UnreadableError` where it cannot be written."""
-        replace_file(self.folder / file, text)
 
 
 LIMITS = Limits(concurrency=1, retries=4, timeout=180.0, deadline=1800.0)

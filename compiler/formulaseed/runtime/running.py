@@ -32,14 +32,13 @@ from formulaseed.errors import DataError, EvaluationError
 from formulaseed.ir.nodes import ReviewHandling
 from formulaseed.runtime.evaluator import Evaluator
 
-OnError = Literal["fail", "skip"]
 _Given = tuple[list[dict[str, Any]], Mapping[str, Any], Mapping[str, Any] | None]
 """Rows, context and parameters."""
 
 
 @dataclass(frozen=True, slots=True)
 class RunOptions:
-    on_error: OnError = "fail"
+    on_error: Literal["fail", "skip"] = "fail"
     trace: bool = False
     limit: int | None = None
     parameters: Mapping[str, Any] | None = None

@@ -164,14 +164,13 @@ class Store:
 
     def info(self) -> dict[str, Any]:
         """Return what is in the store, by model."""
+        by_status = "SELECT status, COUNT(*) FROM attempts GROUP BY status ORDER BY COUNT(*) DESC, status"
         with self._guarded():
             answers = self._db.execute(
                 "SELECT model, batch, COUNT(content), COUNT(*) - COUNT(content), SUM(input), SUM(cache_write), "
                 "SUM(cache_read), SUM(output), MIN(at), MAX(at) FROM answers GROUP BY model, batch ORDER BY model, batch"
             ).fetchall()
-            attempts = self._db.execute(
-                "SELECT status, COUNT(*) FROM attempts GROUP BY status ORDER BY COUNT(*) DESC, status"
-            ).fetchall()
+            attempts = dict(self._db.execute(by_status).fetchall())
         files = [self.path.with_name(self.path.name + end) for end in ("", "-wal", "-shm")]
         return {
             "path": str(self.path),
@@ -184,7 +183,7 @@ class Store:
                 }
                 for row in answers
             ],
-            "attempts": dict(attempts),
+            "attempts": attempts,
             "open_batches": self.open_batches(),
         }  # fmt: skip
 

@@ -14,7 +14,7 @@ from formulaseed.diagnostics.catalogue import reading as catalogue
 from formulaseed.diagnostics.model import Problems
 from formulaseed.errors import SeedError, UnreadableError
 from formulaseed.ir import nodes
-from formulaseed.kinds import Kind, document_name, read_given, unread
+from formulaseed.kinds import SEED, Kind, document_name, read_given, unread
 from formulaseed.reference.model import Reference
 from formulaseed.reference.read import lower_layout, lower_reference
 from formulaseed.reference.restaurant import restaurant_reference
@@ -36,32 +36,22 @@ def load_reference(given: ReferenceLike) -> Reference:
     if isinstance(given, Reference):
         return given
     problems = Problems()
-    document = read_reference(given, problems)
+    document = read_given(given, "reference", problems)
     reference = lower_reference(document.tree, problems)
     if reference is None or problems.has_errors:
         raise SeedError(problems.sorted())
     return reference
 
 
-def read_reference(given: str | os.PathLike[str] | Mapping[str, Any], problems: Problems) -> Document:
-    """Read the JSON of a reference or a schema file."""
-    return read_given(given, "reference", problems)
-
-
 def domain_of(reference: ReferenceLike | None, variables: Variables | None) -> Reference:
     """Return what a formula's names mean: a reference, variables or both; with neither the restaurant's fields."""
-    if variables is not None:
-        return with_variables(load_reference(reference) if reference is not None else None, variables)
-    return load_reference(reference) if reference is not None else restaurant_reference()
-
-
-def _check(document: Document, program: surface.Program, problems: Problems) -> nodes.Program:
-    return check_program(program, problems)
+    loaded = load_reference(reference) if reference is not None else None
+    return with_variables(loaded, variables) if variables is not None else loaded or restaurant_reference()
 
 
 def formula_kind(reference: Reference) -> Kind[surface.Program, nodes.Program]:
     """Return how one formula over this reference is parsed and checked."""
-    return Kind("formula", partial(_parse_formula, reference), _check, read=unread)
+    return Kind("formula", partial(_parse_formula, reference), SEED.check, read=unread)
 
 
 def _parse_formula(reference: Reference, document: Document, problems: Problems) -> surface.Program | None:
@@ -74,7 +64,7 @@ def _parse_formula(reference: Reference, document: Document, problems: Problems)
 
 def rules_kind(reference: ReferenceLike | None = None) -> Kind[surface.Program, nodes.Program]:
     """Return how a file of rules is parsed and checked; without a reference over the one that it names or lies beside."""
-    return Kind("rules", partial(_parse_rules, reference), _check)
+    return Kind("rules", partial(_parse_rules, reference), SEED.check)
 
 
 def _parse_rules(given: ReferenceLike | None, document: Document, problems: Problems) -> surface.Program | None:

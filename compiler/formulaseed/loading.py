@@ -12,7 +12,7 @@ from formulaseed.diagnostics.model import Problems
 from formulaseed.errors import FormulaSeedError, SeedError
 from formulaseed.ir import nodes
 from formulaseed.ir.places import place_of
-from formulaseed.kinds import REQUESTS, SEED, holds_reference, holds_rules, read_given
+from formulaseed.kinds import REQUESTS, SEED, Kind, holds_reference, holds_rules, read_given
 from formulaseed.pipeline import Analysis, Compilable, checked, compile, run
 from formulaseed.seed import surface
 from formulaseed.source.text import Source
@@ -68,15 +68,12 @@ def analyse_file(given: str | os.PathLike[str], reference: ReferenceLike | None 
     if holds_requests(source):
         return run(REQUESTS, Document(source, None, path), problems)
     document = read_text(source, path, problems)
-    if holds_rules(document.tree):
-        from formulaseed.formulas import rules_kind
+    kind: Kind[Any, Any] = SEED
+    if (are_rules := holds_rules(document.tree)) or holds_reference(document.tree):
+        from formulaseed.formulas import REFERENCE, rules_kind
 
-        return run(rules_kind(reference), document, problems)
-    if holds_reference(document.tree):
-        from formulaseed.formulas import REFERENCE
-
-        return run(REFERENCE, document, problems)
-    return run(SEED, document, problems)
+        kind = rules_kind(reference) if are_rules else REFERENCE
+    return run(kind, document, problems)
 
 
 def analyse_rules(given: str | os.PathLike[str], reference: ReferenceLike | None = None) -> SeedAnalysis:
@@ -84,8 +81,7 @@ def analyse_rules(given: str | os.PathLike[str], reference: ReferenceLike | None
     from formulaseed.formulas import rules_kind
 
     problems = Problems()
-    document = read_given(given, "file of rules", problems)
-    return run(rules_kind(reference), document, problems)
+    return run(rules_kind(reference), read_given(given, "file of rules", problems), problems)
 
 
 def analyse_formula(text: str, reference: Reference) -> SeedAnalysis:
@@ -126,7 +122,10 @@ def load_requests(given: RequestsLike | RequestsFile, *, strict: bool = False) -
     Raises `SeedError` where a request has errors, with every problem in its `.diagnostics`, and `DataError`
     for a file that cannot be opened. `validate_requests` takes a file in which some requests have errors.
     """
-    return given if isinstance(given, RequestsFile) else _requests(checked(analyse_requests(given), strict=strict))
+    if isinstance(given, RequestsFile):
+        return given
+    found: Compilable[Requests] = checked(analyse_requests(given), strict=strict)
+    return RequestsFile(found.kind, found.document, found.program, found.diagnostics)
 
 
 def read_requests(given: RequestsLike | RequestsFile) -> RequestsAnalysis:
@@ -152,10 +151,6 @@ def load_file(
 
 def _seed(found: Compilable[nodes.Program]) -> FormulaSeed:
     return FormulaSeed(found.kind, found.document, found.program, found.diagnostics)
-
-
-def _requests(found: Compilable[Requests]) -> RequestsFile:
-    return RequestsFile(found.kind, found.document, found.program, found.diagnostics)
 
 
 def compile_seed(seed: SeedLike | FormulaSeed, *, target: str = "python", formatted: bool = True) -> str:

@@ -59,7 +59,6 @@ def _short(path: Path) -> str:
 
 
 def _excerpt(source: str) -> str:
-    """The pass over the reviews, and the steps up to the trust score."""
     lines = source.splitlines()
     first = next(i for i, line in enumerate(lines) if line.lstrip().startswith("for incident_severity"))
     last = next(i for i, line in enumerate(lines) if line.lstrip().startswith("mild_weight ="))

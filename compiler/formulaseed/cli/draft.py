@@ -90,7 +90,7 @@ def draft(task: str, out: str | None, force: bool, **given: Any) -> None:
         live.close()
     text_of_report = report(drafted, session.calls, prices)
     if kept is not None:
-        kept.write_text("report.md", text_of_report)
+        replace_file(kept.folder / "report.md", text_of_report)
     show(f"\n{text_of_report}", err=True)
     if drafted.checked.errors:
         _write_draft(drafted, target, kept)

@@ -12,22 +12,14 @@ from typing import Any
 
 import click
 
-from formulaseed.cli.output import (
-    check_current,
-    emit_json,
-    finish,
-    format_option,
-    say,
-    show,
-    strict_option,
-    write_out,
-)
+from formulaseed.cli.output import check_current, emit_json, finish, format_option, say, show, strict_option, write_out
 from formulaseed.data.files import json_value, read_bytes, replace_file
 from formulaseed.diagnostics.model import Problems, strictly
 from formulaseed.diagnostics.render import render_text, summary
 from formulaseed.errors import DataError, EvaluationError, SeedError
-from formulaseed.formulas import domain_of, read_reference
+from formulaseed.formulas import domain_of
 from formulaseed.ir import nodes
+from formulaseed.kinds import read_given
 from formulaseed.language.types import Value
 from formulaseed.loading import SeedAnalysis, analyse_formula, analyse_rules
 from formulaseed.pipeline import Compilable, compile
@@ -141,7 +133,7 @@ def _json(reference: Reference, out: str | None, check: bool) -> int:
 def _read(path: str) -> tuple[Reference, DatabaseLayout, dict[str, Any]]:
     """The reference in a file, what it says of a database, and its JSON. Raises `SeedError` for any other file."""
     problems = Problems()
-    document = read_reference(path, problems)
+    document = read_given(path, "reference", problems)
     reference, layout = lower_reference(document.tree, problems), lower_layout(document.tree, problems)
     if problems.has_errors or reference is None:
         raise SeedError(problems.sorted())
@@ -194,8 +186,7 @@ class _Outcome:
         self.faults: dict[str, str] = {}
         self.failed = any(d.severity == "error" for d in self.diagnostics)
         self.is_checked_only = False
-        self.is_refused = False
-        """Whether the values are refused as a whole, for the same reason for each formula."""
+        self.is_refused = False  # as a whole, for the same reason for each formula
         if self.failed or analysis.program is None:
             return
         program = analysis.program
@@ -218,12 +209,8 @@ class _Outcome:
             for steps in (program.steps[:middle], program.steps[middle:]) if middle else ():
                 self._evaluate(analysis, part_of(program, steps), given)
             if not middle:
-                fault = (
-                    f"{error.kind}: {error.message} ({error.place})"
-                    if isinstance(error, EvaluationError)
-                    else str(error)
-                )
-                self.faults[program.output[0]] = fault
+                found = str(error) if isinstance(error, DataError) else f"{error.kind}: {error.message} ({error.place})"
+                self.faults[program.output[0]] = found
 
     def stages(self) -> dict[str, str]:
         return stages(self.diagnostics, is_evaluated=bool(self.values), has_failed=bool(self.faults))
@@ -269,7 +256,6 @@ def _evaluated(analysis: SeedAnalysis, program: nodes.Program, given: Mapping[st
 
 
 def _values(text: str | None) -> Mapping[str, Any] | None:
-    """The values of `--vars`; None where the option is not given."""
     if text is None:
         return None
     if text.startswith("@"):

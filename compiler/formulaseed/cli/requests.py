@@ -37,14 +37,7 @@ from formulaseed.requests.explain import explanation, reasons, suggestions
 from formulaseed.requests.groups import CHECKLIST, GROUPS, GUIDELINES, request_template
 from formulaseed.requests.model import InvalidRequest, ItemMeta, Line, Request, Sentiment
 from formulaseed.requests.shorthand import Junction, Name, Shorthand, parse_shorthand, print_shorthand, shorthand_of
-from formulaseed.requests.validate import (
-    EvidenceCache,
-    RequestResult,
-    chosen,
-    condition_matrix,
-    results_of,
-    valid,
-)
+from formulaseed.requests.validate import EvidenceCache, RequestResult, chosen, condition_matrix, results_of, valid
 from formulaseed.source.json_reader import Plain
 from formulaseed.source.text import Source
 
@@ -166,7 +159,6 @@ def validate(
 
 
 def _write_lines(path: str, inputs: Iterable[str | None], first: str, entries: Iterable[str], last: str) -> None:
-    """Write JSON with an entry on each line."""
     with text_writer(path, *inputs) as file:
         file.write(f"{first}\n" + ",\n".join(entries) + f"\n{last}\n")
 
@@ -193,7 +185,6 @@ def _picked(ids: Sequence[str], lines: Sequence[Line]) -> list[int]:
 def _report(
     lines: Sequence[Line], results: Sequence[RequestResult], cache: EvidenceCache, on_error: bool, *, suggest: bool
 ) -> None:
-    """A table for each group, with the reasons of those that are not ok; those of no known group are the last."""
     groups = dict.fromkeys(line.group for line in lines)
     for group in sorted(groups, key=lambda group: group is None):
         pairs = [pair for pair in zip(lines, results, strict=True) if pair[0].group == group]
@@ -248,11 +239,8 @@ def _notes(cache: EvidenceCache) -> Iterator[str]:
 
 
 def _keys_beside(path: Sequence[str], places: Iterable[Any]) -> list[str]:
-    found: dict[str, None] = {}
-    for business in places:
-        above = _attribute_at(business, tuple(path[:-1])) if len(path) > 1 else business
-        found.update(dict.fromkeys(above if isinstance(above, dict) else ()))
-    return list(found)
+    parents = (_attribute_at(business, tuple(path[:-1])) if len(path) > 1 else business for business in places)
+    return list({key: None for found in parents if isinstance(found, dict) for key in found})
 
 
 _CODES = ("FS814", "FS821", "FS822", "FS823")
@@ -309,10 +297,7 @@ def plain_tree(tree: Shorthand) -> Plain:
 
 
 def _check(path: str, form: str) -> None:
-    """What is wrong with the shorthands, as errors.
-
-    Errors of other parts are counted, since a structure that has some is not compared.
-    """
+    """Print errors of shorthands; those of other parts are counted, since a structure that has some is not compared."""
     analysis = analyse_requests(path)
     found = strictly(d for d in analysis.diagnostics if d.code in _CODES)
     if form == "json":

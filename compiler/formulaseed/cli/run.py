@@ -75,7 +75,6 @@ _trace_option = click.option(
 
 
 def _model_option(name: str, help: str, **attributes: Any) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """An option of the anthropic extractor."""
     return click.option(name, help=f"anthropic: {help}", show_default="default" in attributes, **attributes)
 
 

@@ -80,10 +80,7 @@ def check(seeds: tuple[str, ...], form: str, fix: bool, reference: str | None, s
 
 
 def _fixed(analysis: Analysis[Any, Any]) -> Analysis[Any, Any]:
-    """Fix the file, and say so on standard error; return the analysis of what it holds now.
-
-    What has no file to be written to stays as it is.
-    """
+    """Fix the file, if it is one, and say so on standard error; return the analysis of what it holds now."""
     path = analysis.document.path
     found = fixed(analysis) if path is not None else analysis
     if path is not None and found is not analysis:
@@ -101,12 +98,8 @@ def dump(seed: str, after: Literal["read", "parse", "check", "plan"]) -> None:
     from formulaseed.ir.text import dump_program, dump_tree
 
     analysis = analyse(seed)
-    tree: object = None
-    if after == "read":
-        tree = analysis.document.tree
-    elif after == "parse":
-        tree = analysis.parsed
-    elif analysis.program is not None and not analysis.has_errors:
+    tree: object = {"read": analysis.document.tree, "parse": analysis.parsed}.get(after)
+    if after in ("check", "plan") and analysis.program is not None:
         if after == "check":
             show(dump_program(analysis.program), nl=False)
             return
@@ -123,9 +116,8 @@ def dump(seed: str, after: Literal["read", "parse", "check", "plan"]) -> None:
 
 def _placed(value: object) -> str:
     """What a template places, a line for each line of code."""
-    return "".join(
-        f"  {line}\n" for part in (value if isinstance(value, list) else [value]) for line in str(part).split("\n")
-    )
+    parts = value if isinstance(value, list) else [value]
+    return "".join(f"  {line}\n" for part in parts for line in str(part).split("\n"))
 
 
 @click.command("fmt")

@@ -98,7 +98,6 @@ def refused_module(source: Source, what: str, found: Exception | str) -> SeedErr
 
 
 def _trace(error: Exception) -> None:
-    """Print the traceback of an internal error under `FORMULASEED_DEBUG=1`."""
     if os.environ.get("FORMULASEED_DEBUG") == "1":
         traceback.print_exception(error)
 

@@ -67,10 +67,8 @@ class Result:
     run: Provenance | None = None
 
     def to_json(self) -> dict[str, Any]:
-        quotes = {
-            review: {name: quote.to_json() for name, quote in found.items()}
-            for review, found in (self.quotes or {}).items()
-        }
+        by_review = (self.quotes or {}).items()
+        quotes = {review: {name: quote.to_json() for name, quote in found.items()} for review, found in by_review}
         optional = {
             "reviews": self.reviews and {name: getattr(self.reviews, name) for name in ReviewCounts.__slots__},
             "steps": self.steps,

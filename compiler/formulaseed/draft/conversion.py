@@ -143,7 +143,6 @@ class _Conversion:
         return {**step, **self.sources(part)}
 
     def value(self, step: str, key: Key, part: Part) -> Part:
-        """A key of a step with its value."""
         value = part[key.name]
         match key.kind:
             case "conditions":
@@ -175,5 +174,4 @@ class _Conversion:
 
 
 def _present(section: Part) -> Part:
-    """The section without what is empty or false."""
     return {key: value for key, value in section.items() if value}

@@ -6,7 +6,7 @@ The templates are filled from the compiler's own tables: inputs, operators and f
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -69,14 +69,10 @@ def _inputs(types: Mapping[str, Type]) -> str:
     return ", ".join(f"`{name}` ({type_})" for name, type_ in types.items())
 
 
-def sentences(task: Task, numbers: Iterable[int] | None = None) -> dict[str, str]:
+def sentences(task: Task, numbers: Collection[int] | None = None) -> dict[str, str]:
     """Return all sentences by number, or those with these numbers."""
-    chosen = None if numbers is None else set(numbers)
-    return {
-        str(one.number): f"# {one.text}" if one.is_frame else one.text
-        for one in task.sentences
-        if chosen is None or one.number in chosen
-    }
+    chosen = (one for one in task.sentences if numbers is None or one.number in numbers)
+    return {str(one.number): f"# {one.text}" if one.is_frame else one.text for one in chosen}
 
 
 def shown(values: Mapping[str, Json]) -> str:

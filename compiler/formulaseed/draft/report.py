@@ -49,9 +49,7 @@ def estimate(task: Task, settings: Settings, prices: Prices) -> list[str]:
     costs = [prices.cost(settings.model, usage) for usage in usages]
     plain = sum(not sentence.is_frame for sentence in task.sentences)
     answered, likely = 0, []
-    for stage, tokens in [*zip(stages, own, strict=True)][
-        : len(STAGES) + 1
-    ]:  # each answer is part of the later prompts
+    for stage, tokens in zip(stages[: len(STAGES) + 1], own, strict=False):  # later prompts contain each answer
         output = round(EXAMPLE_OUTPUT[stage.name] * plain / EXAMPLE_SENTENCES)
         prompt = tokens * _BYTES_A_TOKEN // _USUAL_BYTES_A_TOKEN + answered
         likely.append(prices.cost(settings.model, Usage(cache_write=prompt, output=output)))
@@ -170,7 +168,6 @@ def trace(drafted: DraftResult) -> Trace:
 
 
 def _not_made(drafted: DraftResult) -> Iterator[str]:
-    """What earlier stages planned and the seed lacks."""
     draft = drafted.checked.draft
     steps = {step["name"] for step in draft["steps"]}
     yield from (f"step {step['name']} of the graph" for step in drafted.graph["steps"] if step["name"] not in steps)
@@ -181,7 +178,6 @@ def _not_made(drafted: DraftResult) -> Iterator[str]:
 def _lost(
     sentences: Iterable[Sentence], parts: dict[int, list[str]], cited: dict[str, tuple[list[int], Json]]
 ) -> Iterator[tuple[Sentence, str]]:
-    """Numbers of a sentence that are in none of its parts."""
     for sentence in sentences:
         names = [name for name in parts.get(sentence.number, ()) if name in cited]
         if not names or names == ["output"]:
@@ -193,7 +189,6 @@ def _lost(
 
 
 def _added(drafted: DraftResult, cited: dict[str, tuple[list[int], Json]]) -> Iterator[tuple[str, str]]:
-    """Numbers of a part that are in none of its sentences."""
     for name, (sources, said) in cited.items():
         texts = [drafted.task.text(number) or "" for number in sources]
         known = {value for _, values in _numbers(texts) for value in values} | _LOGIC

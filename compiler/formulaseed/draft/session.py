@@ -87,14 +87,8 @@ class Session:
                 answers.append(answer)
             else:
                 rejected = answer, tried
-        return DraftResult(
-            self.task,
-            graph,
-            best,
-            tuple(rounds),
-            tuple(note for answer in answers for note in answer["assumptions"]),
-            tuple(note for answer in answers for note in answer["questions"]),
-        )
+        notes = (tuple(note for answer in answers for note in answer[key]) for key in ("assumptions", "questions"))
+        return DraftResult(self.task, graph, best, tuple(rounds), *notes)
 
     def _step(self, stage: Stage, values: Mapping[str, Json]) -> Json:
         """Return the answer to a stage. Raises `UnusableAnswer` where it is not what was asked for."""
@@ -114,7 +108,6 @@ class Session:
             raise UnusableAnswer(error.message, f"step {name}") from None
 
     def _checked(self, draft: Part) -> CheckedDraft:
-        """Check the draft of the last answer, and record its problems."""
         name, found = [*self.calls][-1], check(draft, self.task)
         self.keep(name, [*found.faults, *(d.to_json() for d in found.analysis.diagnostics)])
         self.notify(f"{name}: {found.defects}")
@@ -174,10 +167,9 @@ class CheckedDraft:
 def check(draft: Part, task: Task) -> CheckedDraft:
     """Convert a draft, and run the compiler's phases on it."""
     text, faults = seed_text(draft, task)
-    unsourced = tuple(
-        f"{kind} {part['name']}" for kind, part in parts_of(draft) if not any(map(task.text, part["sources"]))
-    )
-    return CheckedDraft(draft, text, faults, analyse_text(Source("seed.json", text)), unsourced)
+    unsourced = [(kind, part) for kind, part in parts_of(draft) if not any(map(task.text, part["sources"]))]
+    names = tuple(f"{kind} {part['name']}" for kind, part in unsourced)
+    return CheckedDraft(draft, text, faults, analyse_text(Source("seed.json", text)), names)
 
 
 def prompt_values(best: CheckedDraft, task: Task, rejected: tuple[Json, CheckedDraft] | None) -> dict[str, Json]:
@@ -215,7 +207,6 @@ def _shown(checked: CheckedDraft) -> Iterator[dict[str, Json]]:
 
 
 def _part(draft: Part, diagnostic: Diagnostic) -> tuple[str, Part] | None:
-    """The kind and the part that a diagnostic's pointer leads into."""
     match diagnostic.pointer.split("/")[1:]:
         case ["compute", index, *_]:
             return "step", draft["steps"][int(index)]

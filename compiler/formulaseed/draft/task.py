@@ -53,16 +53,13 @@ def read_task(data: bytes) -> Task:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise DataError(f"byte {error.start} of the task text is not UTF-8") from None
-    found = tuple(
-        Sentence(number, text, line, is_frame) for number, (text, line, is_frame) in enumerate(_sentences(text), 1)
-    )
+    found = tuple(Sentence(number, *sentence) for number, sentence in enumerate(_sentences(text), 1))
     if all(sentence.is_frame for sentence in found):
         raise DataError("the task text says nothing: there is no policy to make a seed of")
     return Task(found)
 
 
 def _sentences(text: str) -> Iterator[tuple[str, int, bool]]:
-    """Each sentence with its line, and whether it is a frame."""
     paragraph: list[str] = []
     start = 0
     is_code = False

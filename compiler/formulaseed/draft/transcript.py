@@ -83,16 +83,8 @@ class Exchange:
 def exchange_of(given: Json) -> Exchange:
     """Return the exchange in the JSON of a file. Raises `DataError` where it is not one."""
     try:
-        names = {
-            "step": str,
-            "model": str,
-            "system": list,
-            "user": list,
-            "schema": dict,
-            "max_tokens": int,
-            "usage": dict,
-        }
-        step, model, system, user, schema, most, usage = _values(given, names)
+        step, model, system, user = _values(given, {"step": str, "model": str, "system": list, "user": list})
+        schema, most, usage = _values(given, {"schema": dict, "max_tokens": int, "usage": dict})
         call = Call(step, model, "\n".join(system), "\n".join(user), schema, most, _effort(given))
         if "answer_text" in given:
             text = "\n".join(*_values(given, {"answer_text": list}))
@@ -138,11 +130,6 @@ class Transcript:
         except (KeyError, TypeError, AttributeError) as error:
             raise DataError(f"not a session of a draft: {error}", str(path)) from None
 
-    def begin(self, settings: Settings) -> None:
-        """Write the settings of the session."""
-        given = {name: getattr(settings, name) for name in ("note", "model", "effort", "max_repairs")}
-        self.write(_SESSION, {name: value for name, value in given.items() if name != "note" or value})
-
     def exchange(self, name: str) -> Exchange | None:
         """Return the call of this name with its answer, if there is one."""
         path = self.folder / f"{name}.json"
@@ -155,7 +142,8 @@ class Transcript:
             raise error.at(str(path)) from None
 
     def write(self, file: str, value: Json) -> None:
-        self.write_text(file, layout(value))
+        """Write a file atomically. Raises `UnreadableError` where it cannot be written."""
+        replace_file(self.folder / file, layout(value))
 
     def keep(self, name: str, diagnostics: list[dict[str, Json]]) -> None:
         """Write the diagnostics of the draft that an answer makes."""
@@ -167,10 +155,6 @@ class Transcript:
         while (aside := self.folder / f"{name}.unused-{number}.json").exists():
             number += 1
         (self.folder / f"{name}.json").rename(aside)
-
-    def write_text(self, file: str, text: str) -> None:
-        """Write a file atomically. Raises `UnreadableError` where it cannot be written."""
-        replace_file(self.folder / file, text)
 
 
 LIMITS = Limits(concurrency=1, retries=4, timeout=180.0, deadline=1800.0)
@@ -254,7 +238,9 @@ def recording(inner: Ask, transcript: Transcript, settings: Settings) -> Ask:
             if found.answer.stop_reason == "max_tokens":
                 call = replace(call, max_tokens=min(MOST_TOKENS, 2 * found.call.max_tokens))
         exchange = inner(name, call)
-        transcript.begin(settings)
+        about = {"note": settings.note} if settings.note else {}
+        started = {name: getattr(settings, name) for name in ("model", "effort", "max_repairs")}
+        transcript.write(_SESSION, about | started)
         transcript.write(f"{name}.json", exchange.to_json())
         return exchange
 

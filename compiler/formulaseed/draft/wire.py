@@ -76,9 +76,8 @@ def step_schema() -> Schema:
         keys = {key.name: key for key in operation.keys}
         values = {name: _value(keys[name]) if name in keys else _LITERAL for name in step_keys(operation)}
         alike.setdefault(json.dumps(values), (values, []))[1].append(name)
-    return {
-        "anyOf": [_object(name=_TEXT, op=_enum(*names), **values, sources=_SOURCES) for values, names in alike.values()]
-    }
+    found = [_object(name=_TEXT, op=_enum(*names), **values, sources=_SOURCES) for values, names in alike.values()]
+    return {"anyOf": found}
 
 
 def step_keys(operation: OperationSpec) -> tuple[str, ...]:
@@ -133,8 +132,9 @@ _NOTES = {
 }
 
 
-def _with_definitions(schema: Schema) -> Schema:
-    """The schema with those definitions that it uses; a definition uses earlier ones alone."""
+def _answer(**properties: Schema) -> Schema:
+    """The schema of an answer, with those definitions that it uses; a definition uses earlier ones alone."""
+    schema = _object(**properties, **_NOTES)
     used: dict[str, Schema] = {}
     for name, definition in reversed(_DEFINITIONS.items()):
         if json.dumps(_named(name)) in json.dumps([schema, used]):
@@ -142,56 +142,43 @@ def _with_definitions(schema: Schema) -> Schema:
     return {**schema, "$defs": used}
 
 
-CONDITIONS = _with_definitions(
-    _object(
-        task_name=_TEXT,
-        description=_TEXT,
-        keywords=_object(words=_TEXTS, sources=_SOURCES),
-        reading=_named("reading"),
-        fields=_list(_named("field")),
-        inputs=_about(_list(_named("input")), "Inputs that are not listed in the instructions; usually none"),
-        parameters=_list(_named("parameter")),
-        definitions=_about(_list(_object(name=_TEXT, meaning=_TEXT, sources=_SOURCES)), "Terms that the text defines"),
-        thresholds=_about(
-            _list(_object(quantity=_TEXT, value=_LITERAL, sources=_SOURCES)),
-            "Every number and bound that the text sets",
-        ),
-        outputs=_object(names=_TEXTS, sources=_SOURCES),
-        background=_about(_list({"type": "integer"}), "Numbers of the sentences that state no rule"),
-        **_NOTES,
-    )
+_DEFINITION = _object(name=_TEXT, meaning=_TEXT, sources=_SOURCES)
+_THRESHOLD = _object(quantity=_TEXT, value=_LITERAL, sources=_SOURCES)
+_PLANNED = _object(
+    name=_TEXT,
+    op=_enum(*OPERATIONS),
+    does=_TEXT,
+    uses=_about(_TEXTS, "Names of steps, fields and inputs"),
+    functions=_list(_enum(*FUNCTIONS)),
+    sources=_SOURCES,
 )
-GRAPH = _with_definitions(
-    _object(
-        steps=_list(
-            _object(
-                name=_TEXT,
-                op=_enum(*OPERATIONS),
-                does=_TEXT,
-                uses=_about(_TEXTS, "Names of steps, fields and inputs"),
-                functions=_list(_enum(*FUNCTIONS)),
-                sources=_SOURCES,
-            )
-        ),
-        **_NOTES,
-    )
+_CHANGE = _object(before=_about(_TEXT, "The step that it goes in front of; empty to stay"), step=_named("step"))
+
+CONDITIONS = _answer(
+    task_name=_TEXT,
+    description=_TEXT,
+    keywords=_object(words=_TEXTS, sources=_SOURCES),
+    reading=_named("reading"),
+    fields=_list(_named("field")),
+    inputs=_about(_list(_named("input")), "Inputs that are not listed in the instructions; usually none"),
+    parameters=_list(_named("parameter")),
+    definitions=_about(_list(_DEFINITION), "Terms that the text defines"),
+    thresholds=_about(_list(_THRESHOLD), "Every number and bound that the text sets"),
+    outputs=_object(names=_TEXTS, sources=_SOURCES),
+    background=_about(_list({"type": "integer"}), "Numbers of the sentences that state no rule"),
 )
-SEED = _with_definitions(_object(steps=_list(_named("step")), output=_TEXTS, **_NOTES))
-REPAIR = _with_definitions(
-    _object(
-        changes=_about(_TEXTS, "What is changed and why, a line each"),
-        keywords=_about(_TEXTS, "All of them, or empty for no change"),
-        reading=_about(_list(_named("reading")), "One, or empty for no change"),
-        fields=_list(_named("field")),
-        inputs=_list(_named("input")),
-        parameters=_list(_named("parameter")),
-        steps=_list(
-            _object(before=_about(_TEXT, "The step that it goes in front of; empty to stay"), step=_named("step"))
-        ),
-        removed=_about(_TEXTS, "Names of fields, inputs, parameters and steps to take out"),
-        output=_about(_TEXTS, "All of them, or empty for no change"),
-        **_NOTES,
-    )
+GRAPH = _answer(steps=_list(_PLANNED))
+SEED = _answer(steps=_list(_named("step")), output=_TEXTS)
+REPAIR = _answer(
+    changes=_about(_TEXTS, "What is changed and why, a line each"),
+    keywords=_about(_TEXTS, "All of them, or empty for no change"),
+    reading=_about(_list(_named("reading")), "One, or empty for no change"),
+    fields=_list(_named("field")),
+    inputs=_list(_named("input")),
+    parameters=_list(_named("parameter")),
+    steps=_list(_CHANGE),
+    removed=_about(_TEXTS, "Names of fields, inputs, parameters and steps to take out"),
+    output=_about(_TEXTS, "All of them, or empty for no change"),
 )
 
 

@@ -13,7 +13,7 @@ one of 90.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from formulaseed.data.results import FieldValue
@@ -42,21 +42,19 @@ class FieldAgreement:
     than enum and boolean."""
 
 
-def measure(fields: Sequence[Field], pairs: Iterable[Pair]) -> tuple[FieldAgreement, ...]:
+def measure(fields: Sequence[Field], pairs: Sequence[Pair]) -> tuple[FieldAgreement, ...]:
     """Return the agreement on each field, in the fields' order; pairs without the field on either side do not count."""
-    listed = list(pairs)
-    return tuple(_measure_field(field, listed) for field in fields)
+    return tuple(_measure_field(field, pairs) for field in fields)
 
 
-def render(agreements: Iterable[FieldAgreement]) -> str:
+def render(agreements: Sequence[FieldAgreement]) -> str:
     """Return a plain text table, a line a field, and below it the confusions of each enum and boolean."""
-    listed = list(agreements)
     rows = [("field", "n", "equal", "accuracy", "kappa", "baseline")]
-    for one in listed:
+    for one in agreements:
         shares = ("-" if value is None else f"{value:.3f}" for value in (one.accuracy, one.kappa, one.baseline))
         rows.append((one.field, str(one.n), str(one.equal), *shares))  # type: ignore[arg-type]
     tables = [_aligned(rows)]
-    tables += [_confusion_text(one.field, one.confusion) for one in listed if one.confusion]
+    tables += [_confusion_text(one.field, one.confusion) for one in agreements if one.confusion]
     return "\n\n".join(tables) + "\n"
 
 

@@ -147,9 +147,8 @@ class Client:
         try:
             async with asyncio.timeout(min(_SECONDS_FOR_A_COURTESY, self.limits.deadline)):
                 found: Any = (await self.sdk.with_options(max_retries=2).models.retrieve(model)).capabilities
-            return ModelCapabilities(
-                found.effort.supported, found.thinking.types.disabled.supported, found.structured_outputs.supported
-            )
+            able = (found.effort, found.thinking.types.disabled, found.structured_outputs)
+            return ModelCapabilities(*(each.supported for each in able))
         except Exception:  # the endpoint and its data are optional: whatever is wrong, the calls themselves will report
             return ModelCapabilities()
 

@@ -177,10 +177,8 @@ def run_interruptibly(runner: asyncio.Runner, work: Coroutine[Any, Any, _Result]
         is_interrupted = True
         loop.call_soon_threadsafe(task.cancel)
 
-    listens = (
-        threading.current_thread() is threading.main_thread()
-        and signal.getsignal(signal.SIGINT) is signal.default_int_handler
-    )
+    is_main = threading.current_thread() is threading.main_thread()
+    listens = is_main and signal.getsignal(signal.SIGINT) is signal.default_int_handler
     if listens:
         signal.signal(signal.SIGINT, interrupt)
     try:

@@ -1,1 +1,1 @@
-"""Running what was compiled. Meets a generated module only through `contract`."""
+"""Running what was compiled. Meets a generated module only as a `GeneratedModule`."""

@@ -102,17 +102,11 @@ class Evaluator:
         """Return what results are made with; parameters that are not given have their defaults."""
         values = self.parse_parameters(parameters or {}) if hasattr(self.module, "parse_parameters") else ()
         names = self._inputs.get("param", ())
-        return Provenance(
-            self.seed_sha256,
-            getattr(self.module, "SEED_VERSION", None),
-            dict(zip(names, values, strict=True)),
-            extractor,
-            prompt_sha256,
-            self._is_edited,
-        )
+        version, given = getattr(self.module, "SEED_VERSION", None), dict(zip(names, values, strict=True))
+        return Provenance(self.seed_sha256, version, given, extractor, prompt_sha256, self._is_edited)
 
     def _run(self, function: Any, rows: Iterable[JsonRow], context: JsonRow, given: Mapping[str, Any] | None) -> Any:
-        module = self.module
+        module: Any = self.module
         listed = list(rows_of(rows))
         try:
             parsed_rows = None if self._strict else [module.parse_row(row) for row in listed]
@@ -132,7 +126,8 @@ class Evaluator:
         try:
             return function(parsed_rows, *arguments)
         except module.EvaluationError as error:
-            raise self._located(error) from None
+            place = self._locate(error.step, error.kind) if self._locate is not None else ""
+            raise EvaluationError(error.step, error.kind, error.message, error.operands, place) from None
         except Exception as error:  # only a module that was edited by hand raises another
             message = f"the module failed with {type(error).__name__}: {error}"
             raise EvaluationError(self.task_name, "type", message) from None
@@ -147,14 +142,8 @@ class Evaluator:
                     known = ", ".join(names) or "none"
                     raise DataError(f"the seed has no field `{section}.{str(key)[:80]}`; there are: {known}")
 
-    def _located(self, error: Any) -> EvaluationError:
-        """A module's error as ours, with its place in the seed where that is available."""
-        place = self._locate(error.step, error.kind) if self._locate is not None else ""
-        return EvaluationError(error.step, error.kind, error.message, error.operands, place)
-
 
 def _parsed(module: GeneratedModule, parse: Callable[[JsonRow], tuple[Any, ...]], value: JsonRow) -> tuple[Any, ...]:
-    """A row or a context as the module takes it."""
     try:
         return parse(value)
     except module.DataError as error:

@@ -5,12 +5,10 @@ What the compiler never writes is refused here; whether an edited module may be 
 
 from __future__ import annotations
 
-import importlib.abc
-import importlib.util
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from types import FunctionType
+from types import FunctionType, ModuleType
 from typing import cast
 
 from formulaseed.data.files import read_whole
@@ -30,21 +28,10 @@ _OFFERS: dict[str, type] = {
 }
 
 
-class _SourceLoader(importlib.abc.InspectLoader):
-    def __init__(self, source: str) -> None:
-        self._source = source
-
-    def get_source(self, fullname: str) -> str:
-        return self._source
-
-
 def module_from_source(source: str, name: str) -> GeneratedModule:
     """Import source that the compiler has just generated and verified."""
-    loader = _SourceLoader(source)
-    spec = importlib.util.spec_from_loader(f"formulaseed_generated.{name}", loader)
-    assert spec is not None
-    module = importlib.util.module_from_spec(spec)
-    loader.exec_module(module)
+    module = ModuleType(f"formulaseed_generated.{name}")
+    exec(compile(source, "<string>", "exec", dont_inherit=True), module.__dict__)
     return cast(GeneratedModule, module)
 
 
@@ -85,12 +72,9 @@ def verified_module(source: str, path: Path) -> GeneratedModule:
 
 
 def _names_agree(module: GeneratedModule) -> bool:
-    """Whether the lists of names match the records that they name."""
     records = ((module.OUTPUT, getattr(module, "Result", ())), (module.STEPS, getattr(module, "Steps", ())))
-    return all(
-        len(names) == len(getattr(record, "_fields", ())) and all(isinstance(name, str) for name in names)
-        for names, record in records
-    )
+    fields = [(names, getattr(record, "_fields", ())) for names, record in records]
+    return all(len(names) == len(found) and all(isinstance(n, str) for n in names) for names, found in fields)
 
 
 def seed_path_of(module: GeneratedModule, path: Path) -> Path | None:

@@ -32,12 +32,13 @@ from formulaseed.errors import DataError, EvaluationError
 from formulaseed.ir.nodes import ReviewHandling
 from formulaseed.runtime.evaluator import Evaluator
 
-OnError = Literal["fail", "skip"]
+_Given = tuple[list[dict[str, Any]], Mapping[str, Any], Mapping[str, Any] | None]
+"""Rows, context and parameters."""
 
 
 @dataclass(frozen=True, slots=True)
 class RunOptions:
-    on_error: OnError = "fail"
+    on_error: Literal["fail", "skip"] = "fail"
     trace: bool = False
     limit: int | None = None
     parameters: Mapping[str, Any] | None = None
@@ -51,16 +52,13 @@ class _Prepared:
     place: str
     restaurant: RestaurantRecord | DataError
     business_id: str
-    relevant: Sequence[ReviewRecord] = ()
-    texts: Sequence[str | None] = ()
+    relevant: Sequence[ReviewRecord]
+    texts: Sequence[str | None]
 
     def asked(self) -> list[ReviewInput]:
         """Return what the extractor gets."""
-        return [
-            ReviewInput(self.business_id, review.review_id, text, review.facts())
-            for review, text in zip(self.relevant, self.texts, strict=True)
-            if text is not None
-        ]
+        texts = [(review, text) for review, text in zip(self.relevant, self.texts, strict=True) if text is not None]
+        return [ReviewInput(self.business_id, review.review_id, text, review.facts()) for review, text in texts]
 
 
 def evaluate_lines(
@@ -73,14 +71,14 @@ def evaluate_lines(
 ) -> Iterator[Result]:
     """Yield a result for every line of rows that names its restaurant; everything that failed is in `failures`."""
     made_with = evaluator.provenance(parameters)
-    options = RunOptions(trace=trace, parameters=parameters)
     for line, record in parsed(lines, RowsLine.read):
         if isinstance(record, DataError):
             result = _unusable(evaluator, line.place, line.business_id, record, failures)
         else:
             count = len(record.rows)
             empty = _empty(evaluator, record.business_id, record.context, ReviewCounts(count, count, count, 0))
-            result = _evaluated(evaluator, empty, line.place, record.rows, record.context, options, failures)
+            given = (record.rows, record.context, parameters)
+            result = _evaluated(evaluator, empty, line.place, given, trace, failures)
         if result is not None:
             yield replace(result, run=made_with)
 
@@ -116,20 +114,17 @@ def asked_reviews(
     evaluator: Evaluator, restaurants: Iterable[LocatedRestaurant], options: RunOptions
 ) -> Iterator[list[ReviewInput]]:
     """Yield the reviews that `run` would have extracted, a list for each restaurant."""
-    for prepared in _prepared(evaluator, restaurants, options):
-        yield prepared.asked()
+    return (prepared.asked() for prepared in _prepared(evaluator, restaurants, options))
 
 
 def _prepared(
     evaluator: Evaluator, restaurants: Iterable[LocatedRestaurant], options: RunOptions
 ) -> Iterator[_Prepared]:
     for place, restaurant, business_id in islice(restaurants, options.limit):
-        if isinstance(restaurant, RestaurantRecord):
-            relevant = [review for review in restaurant.reviews if evaluator.is_relevant(review.text)]
-            texts = [handled(review.text, options.review_handling) for review in relevant]
-            yield _Prepared(place, restaurant, business_id, relevant, texts)
-        else:
-            yield _Prepared(place, restaurant, business_id)
+        reviews = restaurant.reviews if isinstance(restaurant, RestaurantRecord) else ()
+        relevant = [review for review in reviews if evaluator.is_relevant(review.text)]
+        texts = [handled(review.text, options.review_handling) for review in relevant]
+        yield _Prepared(place, restaurant, business_id, relevant, texts)
 
 
 def _result(
@@ -140,12 +135,11 @@ def _result(
     if not isinstance(restaurant, RestaurantRecord):
         return _unusable(evaluator, place, prepared.business_id, restaurant, failures)
     answers, handling = iter(extracted), options.review_handling
-    most = handling.max_length if handling is not None else 0
-    too_long = "it has {} characters, and the seed rejects reviews over {}"
+    most = f"the seed rejects reviews over {handling.max_length if handling is not None else 0}"
     extractions = [
-        next(answers)
-        if text is not None
-        else Extraction(review.review_id, None, too_long.format(len(review.text), most))
+        Extraction(review.review_id, None, f"it has {len(review.text)} characters, and {most}")
+        if text is None
+        else next(answers)
         for review, text in zip(relevant, prepared.texts, strict=True)
     ]
     failed = [extraction for extraction in extractions if extraction.fields is None]
@@ -163,7 +157,7 @@ def _result(
         for review, extraction in zip(relevant, extractions, strict=True)
         if extraction.fields is not None
     ]
-    result = _evaluated(evaluator, empty, place, rows, context, options, failures)
+    result = _evaluated(evaluator, empty, place, (rows, context, options.parameters), options.trace, failures)
     quotes = {each.review_id: each.quotes for each in extractions if each.quotes}
     return replace(result, quotes=quotes) if options.trace and quotes and result.error is None else result
 
@@ -180,24 +174,15 @@ def _unusable(
 
 
 def _empty(evaluator: Evaluator, business_id: str, context: Mapping[str, Any], counts: ReviewCounts) -> Result:
-    """A restaurant's line without its values."""
     name = context.get("name")
     return Result(business_id, name if isinstance(name, str) else None, evaluator.task_name, counts)
 
 
 def _evaluated(
-    evaluator: Evaluator,
-    empty: Result,
-    place: str,
-    rows: list[dict[str, Any]],
-    context: Mapping[str, Any],
-    options: RunOptions,
-    failures: Failures,
+    evaluator: Evaluator, empty: Result, place: str, given: _Given, trace: bool, failures: Failures
 ) -> Result:
-    """The line with its values, or with its error where it failed."""
-    given = (rows, context, options.parameters)
     try:
-        if not options.trace:
+        if not trace:
             return replace(empty, output=evaluator.evaluate(*given))
         steps, evidence = evaluator.trace(*given), evaluator.evidence(*given)
     except (EvaluationError, DataError) as error:

@@ -75,12 +75,11 @@ class UsageStats:
         paid += f" ({usage.prompt:,} tokens in, {usage.cache_read:,} of them cached, {usage.output:,} out)"
         saved = f"the store saved {number_of(self.stored, 'call')}, {cost_text(self.saved)}"
         shares = ", ".join(f"{name} {n / self.compared:.0%}" for name, n in self.agreed.items())
+        broken = f"{number_of(self.broken, 'attempt')} ended without an answer"
         found = {
             f"{paid}; {saved}; {number_of(self.failed, 'review')} failed": True,
             f"{number_of(self.attempts, 'attempt')} in all": self.attempts > self.asked,
-            f"{number_of(self.broken, 'attempt')} ended without an answer: whether the API charges for that is unknown": (
-                self.broken
-            ),
+            f"{broken}: whether the API charges for that is unknown": self.broken,
             f"{self.quotes - self.unverified:,} of {number_of(self.quotes, 'quote')} found in their reviews": self.quotes,
             f"all passes agree on: {shares} of {number_of(self.compared, 'review')}": self.compared,
         }
@@ -203,20 +202,15 @@ def estimate(answers: AnswerCache, restaurants: Iterable[Sequence[ReviewInput]],
 
 
 def _usages(spec: PromptSpec, calls: int, message_bytes: int) -> tuple[Usage, Usage]:
-    """The least and the most tokens."""
     if not calls:
         return Usage(), Usage()
     few, many = BYTES_A_TOKEN
     constant = len(spec.system.encode()) + len(json.dumps(spec.schema).encode())
     short, long = _answer_bytes(spec.fields)
     once = round(constant / few)
-    return (
-        Usage(round(message_bytes / few), once, once * (calls - 1), round(calls * short / few)),
-        Usage(
-            cache_write=round((message_bytes + constant * calls) / many),
-            output=min(calls * spec.max_tokens, round(calls * long / many)),
-        ),
-    )
+    least = Usage(round(message_bytes / few), once, once * (calls - 1), round(calls * short / few))
+    output = min(calls * spec.max_tokens, round(calls * long / many))
+    return least, Usage(cache_write=round((message_bytes + constant * calls) / many), output=output)
 
 
 def _answer_bytes(fields: Sequence[Field]) -> tuple[int, int]:

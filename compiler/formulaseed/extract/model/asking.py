@@ -263,9 +263,8 @@ class BatchRun(SyncExtractor):
             if not is_anything and not self._answers.store.open_batches(self._answers.spec.id):
                 return
             try:
-                async with contextlib.aclosing(
-                    BatchClient(self._limits, Budget(self._answers.usage.prices, None))
-                ) as client:
+                budget = Budget(self._answers.usage.prices, None)
+                async with contextlib.aclosing(BatchClient(self._limits, budget)) as client:
                     self._capabilities = await client.capabilities(self._answers.spec.model)
                     await self._round(client, self._missing(source, again))
             except CallFailed as error:
@@ -283,13 +282,11 @@ class BatchRun(SyncExtractor):
                 await asyncio.sleep(self._poll)
 
     def _missing(self, source: Source, again: Collection[str]) -> Iterator[Call]:
-        """Yield a call for every question that has to be sent, each once."""
         self._bound = self._answers.usage.paid or 0.0
         seen: set[str] = set()
         for question in self._answers.unanswered(source(), again):
             key = question.key
-            is_given_up = key in self._failures and key not in again
-            if key in seen or is_given_up:
+            if key in seen or (key in self._failures and key not in again):  # sent or given up
                 continue
             seen.add(key)
             call = self._answers.call(question, self._capabilities)

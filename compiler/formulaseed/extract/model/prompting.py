@@ -130,10 +130,8 @@ class PromptSpec:
         except DataError as error:
             raise UnusableAnswer(f"in the answer {error}") from None
         said = {field: given.get(name) for name, field in self._quotes.items()}
-        quotes = {
-            field: find_quote(quote, text) for field, quote in said.items() if isinstance(quote, str) and quote.strip()
-        }
-        return Values(values, quotes)
+        given = {field: quote for field, quote in said.items() if isinstance(quote, str) and quote.strip()}
+        return Values(values, {field: find_quote(quote, text) for field, quote in given.items()})
 
     def _system(self) -> str:
         shown = [
@@ -168,9 +166,7 @@ class PromptSpec:
             return _json({"review": review.text})
         shown = {f"review_{name}": review.facts.get(name) for name in ("date", "stars", "useful")}
         shown["review_text"] = review.text
-        return _PLACEHOLDER.sub(
-            lambda match: match[0] if match[1] is None else _json(shown[match[1]]), self._own_prompt
-        )
+        return _PLACEHOLDER.sub(lambda found: _json(shown[found[1]]) if found[1] else found[0], self._own_prompt)
 
     def _max_tokens(self) -> int:
         """Generous: an answer that is cut off is paid for and unusable."""

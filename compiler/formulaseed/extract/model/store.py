@@ -91,11 +91,11 @@ class Store:
     # --- answers
 
     def get(self, key: str) -> StoredAnswer | None:
+        query = (
+            "SELECT content, reason, input, cache_write, cache_read, output, batch, tries FROM answers WHERE key = ?"
+        )
         with self._guarded():
-            row = self._db.execute(
-                "SELECT content, reason, input, cache_write, cache_read, output, batch, tries FROM answers WHERE key = ?",
-                (key,),
-            ).fetchone()
+            row = self._db.execute(query, (key,)).fetchone()
             if row is None:
                 return None
             content = json.loads(row[0]) if row[0] is not None else None
@@ -120,16 +120,8 @@ class Store:
     def note(self, attempt: Attempt, *, is_batch: bool = False) -> None:
         """Write an attempt into the ledger."""
         tokens = attempt.usage.to_json().values() if attempt.usage else (None,) * 4
-        values = (
-            attempt.key,
-            attempt.model,
-            attempt.status,
-            is_batch,
-            *tokens,
-            attempt.request_id,
-            attempt.ms,
-            time.time(),
-        )
+        about = (attempt.key, attempt.model, attempt.status, is_batch)
+        values = (*about, *tokens, attempt.request_id, attempt.ms, time.time())
         names = "key, model, status, batch, input, cache_write, cache_read, output, request_id, ms, at"
         with self._guarded():
             self._db.execute(f"INSERT INTO attempts ({names}) VALUES ({', '.join('?' * len(values))})", values)
@@ -172,14 +164,13 @@ class Store:
 
     def info(self) -> dict[str, Any]:
         """Return what is in the store, by model."""
+        by_status = "SELECT status, COUNT(*) FROM attempts GROUP BY status ORDER BY COUNT(*) DESC, status"
         with self._guarded():
             answers = self._db.execute(
                 "SELECT model, batch, COUNT(content), COUNT(*) - COUNT(content), SUM(input), SUM(cache_write), "
                 "SUM(cache_read), SUM(output), MIN(at), MAX(at) FROM answers GROUP BY model, batch ORDER BY model, batch"
             ).fetchall()
-            attempts = self._db.execute(
-                "SELECT status, COUNT(*) FROM attempts GROUP BY status ORDER BY COUNT(*) DESC, status"
-            ).fetchall()
+            attempts = dict(self._db.execute(by_status).fetchall())
         files = [self.path.with_name(self.path.name + end) for end in ("", "-wal", "-shm")]
         return {
             "path": str(self.path),
@@ -192,7 +183,7 @@ class Store:
                 }
                 for row in answers
             ],
-            "attempts": dict(attempts),
+            "attempts": attempts,
             "open_batches": self.open_batches(),
         }  # fmt: skip
 

@@ -200,7 +200,6 @@ def _in_memory(version: int) -> sqlite3.Connection:
 
 @cache
 def _shape_of(version: int) -> Shape:
-    """The shape of a store of this version."""
     if not 0 <= version <= len(MIGRATIONS):
         return frozenset()
     with closing(_in_memory(version)) as db:

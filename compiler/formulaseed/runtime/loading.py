@@ -5,10 +5,12 @@ What the compiler never writes is refused here; whether an edited module may be 
 
 from __future__ import annotations
 
+import importlib.abc
+import importlib.util
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from types import FunctionType, ModuleType
+from types import FunctionType
 from typing import cast
 
 from formulaseed.data.files import read_whole
@@ -28,10 +30,21 @@ _OFFERS: dict[str, type] = {
 }
 
 
+class _SourceLoader(importlib.abc.InspectLoader):
+    def __init__(self, source: str) -> None:
+        self._source = source
+
+    def get_source(self, fullname: str) -> str:
+        return self._source
+
+
 def module_from_source(source: str, name: str) -> GeneratedModule:
     """Import source that the compiler has just generated and verified."""
-    module = ModuleType(f"formulaseed_generated.{name}")
-    exec(compile(source, "<string>", "exec", dont_inherit=True), module.__dict__)
+    loader = _SourceLoader(source)
+    spec = importlib.util.spec_from_loader(f"formulaseed_generated.{name}", loader)
+    assert spec is not None
+    module = importlib.util.module_from_spec(spec)
+    loader.exec_module(module)
     return cast(GeneratedModule, module)
 
 

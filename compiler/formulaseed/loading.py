@@ -11,7 +11,6 @@ from formulaseed.diagnostics.catalogue import reading as catalogue
 from formulaseed.diagnostics.model import Problems
 from formulaseed.errors import FormulaSeedError, SeedError
 from formulaseed.ir import nodes
-from formulaseed.ir.places import place_of
 from formulaseed.kinds import REQUESTS, SEED, holds_reference, holds_rules, read_given
 from formulaseed.pipeline import Analysis, Compilable, checked, compile, run
 from formulaseed.seed import surface
@@ -165,6 +164,8 @@ def compile_seed(seed: SeedLike | FormulaSeed, *, target: str = "python", format
 
 def locate(seed: FormulaSeed, step: str, kind: str) -> str:
     """Return the place in the seed of an evaluation error as `file:line:column`; empty if there is none."""
+    from formulaseed.ir.interpret import place_of
+
     span = place_of(seed.program, step, kind)
     if span is None:
         return ""

@@ -188,19 +188,15 @@ class Domain(Protocol):
     @property
     def root(self) -> str:
         """The entity whose fields need no prefix; empty if there is none."""
-        ...
 
     def spelled(self, full_name: str) -> str:
         """Return a full name as formulas write it: a field of the root without its prefix, if that is unambiguous."""
-        ...
 
     def direct_path(self, full_name: str) -> tuple[str, ...]:
         """Return where values hold a field of the root outside its object; empty if an entity has that name."""
-        ...
 
     def similar(self, full_name: str) -> tuple[str, ...]:
         """Return the names of other fields and entities that read like a typo of a part of this one."""
-        ...
 
 
 @tree_node

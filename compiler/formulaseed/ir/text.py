@@ -8,7 +8,6 @@ from formulaseed.diagnostics.model import number_of
 from formulaseed.ir import nodes
 from formulaseed.language import typed
 from formulaseed.language.printer import expression_text, literal_text
-from formulaseed.language.typed import Expr
 from formulaseed.source.text import Source, Span
 
 
@@ -32,10 +31,6 @@ def step_text(step: nodes.Step) -> str:
         case nodes.Case(rules, otherwise):
             parts = [f"{literal_text(then)} if {expression_text(condition)}" for condition, then in rules]
             return "; ".join([*parts, f"else {literal_text(otherwise)}"])
-
-
-def _where(where: Expr | None) -> str:
-    return f" where {expression_text(where)}" if where is not None else ""
 
 
 def dump_program(program: nodes.Program) -> str:

@@ -1,4 +1,4 @@
-"""A live database as a reference: tables reflected, foreign keys of the root table as entities.
+"""A live database as a reference: tables reflected, foreign keys of the root as entities, custom fields from their table.
 
 In: a URL, and what is known of the layout. Out: a reference, and what had to be left out. Reads only; the one place that
 knows SQLAlchemy, which is imported when a database is asked for.
@@ -6,8 +6,9 @@ knows SQLAlchemy, which is imported when a database is asked for.
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 from formulaseed.diagnostics.model import printable
 from formulaseed.errors import DataError, UnreadableError
 from formulaseed.language.ast import RESERVED_WORDS, is_name
-from formulaseed.reference.custom_definitions import custom_fields, definition_columns, find_definitions
-from formulaseed.reference.model import DatabaseLayout, Entity, EnumType, Field, Json, Reference
+from formulaseed.reference.model import CUSTOM_TYPES, DatabaseLayout, Entity, EnumType, Field, Json, Reference
+from formulaseed.source.json_reader import refuse_constant
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection, Inspector
@@ -281,37 +282,97 @@ def _camel(name: str) -> str:
     return "".join(part[:1].upper() + part[1:] for part in re.split(r"\W+|_", name) if part)
 
 
-def overlaid(base: Reference, overlay: Reference) -> Reference:
-    """The base with everything that the overlay states; what it leaves empty stays as it is."""
-    entities = {entity.name: entity for entity in base.entities}
-    for entity in overlay.entities:
-        known = entities.get(entity.name)
-        entities[entity.name] = entity if known is None else _overlaid_entity(known, entity)
-    enums = {enum.name: enum for enum in base.enums} | {enum.name: enum for enum in overlay.enums}
-    return replace(
-        base,
-        entities=tuple(entities.values()),
-        description=overlay.description or base.description,
-        enums=tuple(enums.values()),
-        patterns=overlay.patterns or base.patterns,
-        examples=overlay.examples or base.examples,
-        notes=overlay.notes or base.notes,
-        version=overlay.version,
+# --- custom fields, from the rows that define them
+
+_TABLES = (
+    "custom_field_definition", "custom_field_definitions", "custom_field", "custom_fields", "field_definition",
+    "field_definitions",
+)  # fmt: skip
+_COLUMNS = {
+    "entity": ("entity", "entity_type", "entity_name", "model", "table_name"),
+    "key": ("field_key", "key", "field_name", "name"),
+    "type": ("field_type", "data_type", "type"),
+    "description": ("description", "help_text", "label"),
+    "required": ("required", "is_required"),
+    "options": ("options", "choices", "allowed_values"),
+    "default": ("default_value", "default"),
+    "active": ("is_active", "active"),
+}
+_ALIASES = {
+    "int": "integer", "bigint": "integer", "decimal": "number", "numeric": "number", "double": "number", "bool": "boolean",
+    "checkbox": "boolean", "str": "string", "varchar": "string", "select": "enum", "dropdown": "enum", "choice": "enum",
+    "multi_select": "multiselect", "timestamp": "datetime",
+}  # fmt: skip
+
+
+def find_definitions(tables: Sequence[str], columns_of: Callable[[str], Iterable[str]], layout: DatabaseLayout) -> str:
+    """The table that defines custom fields: the one that the layout names, else one that is called so; or none."""
+    if layout.custom_table:
+        if layout.custom_table not in tables:
+            raise DataError(f"there is no table `{layout.custom_table}`; there are: {', '.join(tables[:20])}")
+        return layout.custom_table
+    for name in _TABLES:
+        if name in tables and {"entity", "key", "type"} <= definition_columns(list(columns_of(name)), layout).keys():
+            return name
+    return ""
+
+
+def definition_columns(columns: Sequence[str], layout: DatabaseLayout) -> dict[str, str]:
+    """What each column of a table of definitions means, as far as it is mapped or called so."""
+    found = {meaning: next((n for n in names if n in columns), "") for meaning, names in _COLUMNS.items()}
+    found |= dict(layout.custom_columns)
+    return {meaning: column for meaning, column in found.items() if column}
+
+
+def custom_fields(
+    entities: Sequence[Entity],
+    rows: Sequence[Mapping[str, Any]],
+    places: Mapping[str, Sequence[str]],
+    left_out: list[str],
+) -> list[Entity]:
+    """The entities with the custom fields that the rows define, for an entity or for a table and all of its `places`."""
+    defined: dict[str, dict[str, Field]] = {entity.name: {} for entity in entities}
+    for row in rows:
+        entity, key = str(row["entity"]), str(row["key"])
+        if row.get("active", True) in (False, 0):
+            continue
+        named = [entity] if entity in defined else places.get(entity, ())
+        if not named or not is_name(key):
+            left_out.append(f"{entity}.custom_fields.{key}, which no formula can name")
+            continue
+        for each in named:
+            if key in defined[each]:
+                left_out.append(f"the second definition of {each}.custom_fields.{key}")
+            defined[each].setdefault(key, _custom_field(key, row))
+    return [replace(entity, custom_fields=tuple(defined[entity.name].values())) for entity in entities]
+
+
+def _custom_field(key: str, row: Mapping[str, Any]) -> Field:
+    kind = str(row["type"]).strip().lower()
+    kind = _ALIASES.get(kind, kind)
+    options = _read(row.get("options"))
+    return Field(
+        key,
+        kind if kind in CUSTOM_TYPES else "json",
+        str(row.get("description") or key.replace("_", " ").capitalize()),
+        nullable=row.get("required") not in (True, 1),
+        values=tuple(dict.fromkeys(map(_option, options))) if isinstance(options, list) else (),
+        default=_read(row.get("default")),
     )
 
 
-def _overlaid_entity(known: Entity, stated: Entity) -> Entity:
-    """The entity with what is stated of it; a field that is stated without a description has the database's."""
-    fields, own = {each.name: each for each in known.fields}, {each.name: each for each in stated.fields}
-    for name in fields.keys() & own.keys():
-        described = own[name].description or fields[name].description
-        own[name] = replace(own[name], description=described, nullable=fields[name].nullable or own[name].nullable)
-    custom = {each.name: each for each in (*known.custom_fields, *stated.custom_fields)}
-    return replace(
-        known,
-        description=stated.description or known.description,
-        nullable=known.nullable or stated.nullable,
-        note=stated.note or known.note,
-        fields=tuple({**fields, **own}.values()),
-        custom_fields=tuple(custom.values()),
-    )
+def _option(option: Json) -> str:
+    """An option's value, where it has a label too."""
+    value = option.get("value", option) if isinstance(option, dict) else option
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def _read(value: Any) -> Json:
+    """A value of a JSON column, which some databases give as text."""
+    if not isinstance(value, str):
+        return value if value is None or isinstance(value, bool | int | float | list | dict) else str(value)
+    try:
+        found: Json = json.loads(value, parse_constant=refuse_constant)
+    except (ValueError, RecursionError):
+        return value
+    return found

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 from formulaseed.diagnostics.suggestions import closest, did_you_mean, suggest
 from formulaseed.errors import DataError, EvaluationError
 from formulaseed.ir import nodes
-from formulaseed.ir.interpret import interpret, object_of
-from formulaseed.ir.places import place_of
+from formulaseed.ir.interpret import interpret, object_of, place_of
 from formulaseed.language.json_values import _shown
 from formulaseed.language.types import Value
 from formulaseed.reference.model import CUSTOM, KnownNames, Reference

@@ -81,11 +81,11 @@ def object_of(value: Any, what: str) -> Mapping[str, Any]:
 
 def _row(program: nodes.Program, row: Mapping[str, Any], used: frozenset[Symbol]) -> Values:
     values: Values = {}
-    if any(Symbol(SymbolKind.EXTRACTION, field.name) in used for field in program.fields):
-        values |= _inputs(program, SymbolKind.EXTRACTION, program.fields, _section(row, "extraction"), used)
-    if any(Symbol(SymbolKind.META, field.name) in used for field in program.meta):
-        meta = _dated(_section(row, "meta"), used)
-        values |= _inputs(program, SymbolKind.META, program.meta, meta, used)
+    for kind, fields in ((SymbolKind.EXTRACTION, program.fields), (SymbolKind.META, program.meta)):
+        if any(Symbol(kind, field.name) in used for field in fields):
+            section = _section(row, kind.value)
+            given = _dated(section, used) if kind is SymbolKind.META else section
+            values |= _inputs(program, kind, fields, given, used)
     return values
 
 

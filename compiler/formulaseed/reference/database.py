@@ -22,7 +22,6 @@ from formulaseed.source.json_reader import refuse_constant
 if TYPE_CHECKING:
     from sqlalchemy import Connection, Inspector
 
-_INSTALL = "reading a database needs SQLAlchemy: pip install 'formulaseed[database]'"
 _LISTED = r"\s*'(?:[^']|'')*'(?:::[\w ]+)?\s*"
 _COLUMN = r"""\(*["`\[]?(\w+)["`\]]?\)*(?:::[\w ]+)?\)*"""
 _IN = re.compile(rf"{_COLUMN}\s+IN\s*\(({_LISTED}(?:,{_LISTED})*)\)\)*", re.IGNORECASE)
@@ -48,7 +47,7 @@ def database_reference(url: str, layout: DatabaseLayout) -> tuple[Reference, tup
         import sqlalchemy
         from sqlalchemy.exc import ArgumentError, NoSuchModuleError, SQLAlchemyError
     except ModuleNotFoundError:
-        raise DataError(_INSTALL) from None
+        raise DataError("reading a database needs SQLAlchemy: pip install 'formulaseed[database]'") from None
     if not url.isprintable():
         raise UnreadableError(f"cannot read {printable(url)}: its name holds what cannot be printed")
     try:
@@ -117,8 +116,7 @@ class _Reflection:
             raise DataError("the database has no tables")
         named = self.layout.root
         if named:
-            if named not in (*tables, *views):
-                raise DataError(f"there is no table `{named}`; there are: {', '.join([*tables, *views][:20])}")
+            _refuse_unknown_table(named, [*tables, *views])
         else:
             keys = {table: len(self.inspector.get_foreign_keys(table, self.schema)) for table in tables}
             most = [table for table in tables if keys[table] == max(keys.values())]
@@ -126,9 +124,8 @@ class _Reflection:
                 raise DataError(f"which table is the root? name it with --root: {', '.join(most[:20])}")
             named = most[0]
         if not _names_an_entity(named):
-            raise DataError(
-                f"formulas cannot name the table `{named}`: use letters, digits and `_`, and no word of theirs"
-            )
+            message = f"formulas cannot name the table `{named}`: use letters, digits and `_`, and no word of theirs"
+            raise DataError(message)
         return named
 
     def related(self, root: str, columns: Mapping[str, Any]) -> Iterator[tuple[str, str, bool]]:
@@ -239,6 +236,11 @@ class _Reflection:
         return sorted((dict(row) for row in rows), key=lambda row: (str(row["entity"]), str(row["key"])))
 
 
+def _refuse_unknown_table(name: str, tables: Sequence[str]) -> None:
+    if name not in tables:
+        raise DataError(f"there is no table `{name}`; there are: {', '.join(tables[:20])}")
+
+
 def _names_an_entity(name: str) -> bool:
     return is_name(name) and name not in RESERVED_WORDS
 
@@ -308,8 +310,7 @@ _ALIASES = {
 def find_definitions(tables: Sequence[str], columns_of: Callable[[str], Iterable[str]], layout: DatabaseLayout) -> str:
     """The table that defines custom fields: the one that the layout names, else one that is called so; or none."""
     if layout.custom_table:
-        if layout.custom_table not in tables:
-            raise DataError(f"there is no table `{layout.custom_table}`; there are: {', '.join(tables[:20])}")
+        _refuse_unknown_table(layout.custom_table, tables)
         return layout.custom_table
     for name in _TABLES:
         if name in tables and {"entity", "key", "type"} <= definition_columns(list(columns_of(name)), layout).keys():

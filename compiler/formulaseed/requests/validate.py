@@ -93,13 +93,9 @@ class RequestResult:
 
     def to_json(self) -> dict[str, Any]:
         """A line of `--out`."""
-        line = {
-            "request_id": self.request_id,
-            "gold_restaurant": self.gold_restaurant,
-            "matches": list(self.matches),
-            "status": self.status,
-        }
-        return line | {"errors": list(self.errors)} if self.status == "invalid" else line
+        line = {"request_id": self.request_id, "gold_restaurant": self.gold_restaurant, "matches": list(self.matches)}
+        errors = {"errors": list(self.errors)} if self.status == "invalid" else {}
+        return {**line, "status": self.status, **errors}
 
 
 @dataclass(frozen=True, slots=True)

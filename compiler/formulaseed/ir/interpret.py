@@ -232,10 +232,8 @@ class _Evaluator:
 
     def lookup(self, operation: nodes.Lookup) -> Value:
         source = self.value(operation.source, {})
-        if operation.match == "exact":
-            found: list[Any] = [value for key, value in operation.table if key == source]
-        else:
-            found = [value for key, value in operation.table if key in source]
+        is_exact = operation.match == "exact"
+        found: list[Any] = [v for key, v in operation.table if (key == source if is_exact else key in source)]
         if not found:
             if operation.has_default:
                 return operation.default

@@ -43,9 +43,8 @@ def dump_program(program: nodes.Program) -> str:
     lines += [f"param {p.name}: {p.ty} = {p.default!r}" for p in program.parameters]
     for step in program.steps:
         sign = "$" if isinstance(step.operation, nodes.Filter) else ""
-        known = (
-            f" in [{step.range.low:g}, {step.range.high:g}]" if step.range is not None and step.ty.is_numeric else ""
-        )
+        bounds = step.range if step.ty.is_numeric else None
+        known = f" in [{bounds.low:g}, {bounds.high:g}]" if bounds is not None else ""
         part = f" (part of {step.part_of})" if step.part_of else ""
         lines.append(f"{sign}{step.name}{part}: {step.ty}{known} = {step_text(step)}")
     lines.append(f"output {', '.join(program.output)}")

@@ -193,7 +193,6 @@ def _default_examples(reference: Reference) -> tuple[Example, ...]:
 
 
 def _default_notes(reference: Reference) -> tuple[tuple[str, str], ...]:
-    """How formulas of this reference are read and evaluated."""
     root, direct = reference.root, next((name for name in _typed(reference) if "." not in name), "")
     access = "Fields are reached by dotted names: entity.field."
     if root and direct:

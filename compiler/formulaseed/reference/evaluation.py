@@ -150,7 +150,6 @@ def _inner(section: Mapping[str, Any] | None, path: list[str], place: str) -> An
 
 
 def _section(given: Mapping[str, Any], name: str, place: str) -> Mapping[str, Any] | None:
-    """An object inside another; None where there is none."""
     section = given.get(name)
     if section is None or isinstance(section, Mapping):
         return section

@@ -172,10 +172,7 @@ class Reference:
 
     @cached_property
     def _names(self) -> dict[str, list[str]]:
-        names: dict[str, list[str]] = {}
-        for name in self.types:
-            names.setdefault(name.partition(".")[0], []).append(name)
-        return names
+        return {entity.name: [name for name, _ in entity.named_fields()] for entity in self.entities}
 
     def full_name(self, text: str) -> str | None:
         """The full name of what a formula calls so: a field, or a whole entity that may be missing."""

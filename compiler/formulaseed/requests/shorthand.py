@@ -277,16 +277,13 @@ def disagreements(structure: model.Node, shorthand: Shorthand) -> list[Diagnosti
 
 def _hop(condition: model.Condition) -> Hop | None:
     evidence = condition.evidence
-    if isinstance(evidence, model.SocialRating):
-        return Hop(condition.span, evidence.social_filter.hops, evidence.social_filter.friends, None)
-    if isinstance(evidence, model.ReviewText | model.Sentiment) and evidence.social_filter is not None:
-        said = evidence.pattern if isinstance(evidence, model.ReviewText) else evidence.topic
-        return Hop(condition.span, evidence.social_filter.hops, evidence.social_filter.friends, said)
-    return None
+    if not isinstance(evidence, model.ReviewText | model.Sentiment | model.SocialRating) or not evidence.social_filter:
+        return None
+    said = getattr(evidence, "pattern" if isinstance(evidence, model.ReviewText) else "topic", None)
+    return Hop(condition.span, evidence.social_filter.hops, evidence.social_filter.friends, said)
 
 
 def _without_single(tree: Shorthand) -> Shorthand:
-    """The tree without junctions of one argument."""
     if not isinstance(tree, Junction):
         return tree
     args = tuple(map(_without_single, tree.args))

@@ -109,14 +109,10 @@ class Step:
     def expressions(self) -> tuple[Expr, ...]:
         """Every expression of the step, in the order of evaluation."""
         match self.operation:
-            case Filter(condition):
-                return (condition,)
+            case Filter(only) | Lookup(only) | Formula(only):
+                return (only,)
             case Aggregate(_, expression, where):
                 return tuple(part for part in (where, expression) if part is not None)
-            case Lookup(source):
-                return (source,)
-            case Formula(expression):
-                return (expression,)
             case Const():
                 return ()
             case Case(rules):

@@ -14,8 +14,8 @@ from formulaseed.source.text import Source, Span
 def step_text(step: nodes.Step) -> str:
     """What the step does, such as `count where $IS_INCIDENT and meta.year >= 2023`."""
     match step.operation:
-        case nodes.Filter(condition):
-            return expression_text(condition)
+        case nodes.Filter(expression) | nodes.Formula(expression):
+            return expression_text(expression)
         case nodes.Aggregate(function, expression, where, default):
             of = f" of {expression_text(expression)}" if expression is not None else ""
             matching = f" where {expression_text(where)}" if where is not None else ""
@@ -24,8 +24,6 @@ def step_text(step: nodes.Step) -> str:
         case nodes.Lookup(source, table, match, has_default, default):
             tail = f", default {literal_text(default)}" if has_default else ""
             return f"lookup of {expression_text(source)} in {number_of(len(table), 'key')}, {match}{tail}"
-        case nodes.Formula(expression):
-            return expression_text(expression)
         case nodes.Const(value):
             return f"constant {literal_text(value)}"
         case nodes.Case(rules, otherwise):

@@ -249,14 +249,10 @@ def _kind(ty: object) -> str:
     from sqlalchemy import types
 
     kinds: tuple[tuple[type | tuple[type, ...], str], ...] = (
-        (types.Boolean, "boolean"),
-        (types.Enum, "enum"),
-        (types.Integer, "integer"),
-        ((types.Numeric, types.Float), "float"),
-        ((types.DateTime, types.Date, types.Time), "datetime"),
-        (types.JSON, "json"),
+        (types.Boolean, "boolean"), (types.Enum, "enum"), (types.Integer, "integer"), (types.JSON, "json"),
+        ((types.Numeric, types.Float), "float"), ((types.DateTime, types.Date, types.Time), "datetime"),
         ((types.String, types.Uuid), "string"),
-    )
+    )  # fmt: skip
     return next((kind for known, kind in kinds if isinstance(ty, known)), "json")
 
 

@@ -15,7 +15,6 @@ from formulaseed.language import functions, operators
 from formulaseed.language.types import Base, Type
 from formulaseed.reference.model import CUSTOM, Entity, EnumType, Example, Field, Reference, SyntaxPattern
 
-_RETURNS = {"number": "float"}
 PREFIXED = "; only with its prefix: "
 """What is put before the fields of the root whose names alone mean something else."""
 
@@ -146,7 +145,7 @@ def _with_usage(enum: EnumType, reference: Reference) -> EnumType:
 
 def _function(function: functions.Function) -> dict[str, str]:
     said = {key: getattr(function, key) for key in ("signature", "description", "example")}
-    return {**said, "returns": _RETURNS.get(function.returns, function.returns)}
+    return {**said, "returns": "float" if function.returns == "number" else function.returns}
 
 
 # --- what its source leaves open

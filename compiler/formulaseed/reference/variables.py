@@ -18,7 +18,6 @@ from formulaseed.language.json_values import _shown
 from formulaseed.reference.model import CUSTOM, FIELD_TYPES, Entity, Field, Reference
 
 _ROOT = "variables"
-_NUMBER = {"number": "float"}
 _DOTS = 3
 """A full name has so many parts at most, such as `listing.custom_fields.warranty_months`."""
 
@@ -103,7 +102,7 @@ def _field(name: str, value: Any, is_value: bool = False) -> Field:
         field = _field(name, value["type"])
         return replace(field, nullable=nullable, values=known, description=description)
     if isinstance(value, str):
-        kind = _NUMBER.get(value, value)
+        kind = "float" if value == "number" else value
         if kind not in FIELD_TYPES:
             raise DataError(f"`{name}` has the type {value[:80]!r}; types are number, {', '.join(FIELD_TYPES)}")
         return Field(name, kind)

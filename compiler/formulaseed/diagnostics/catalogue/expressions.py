@@ -354,10 +354,6 @@ def number_out_of_range(span: Span, text: str) -> Diagnostic:
     return diagnostic("FS006", span, f"the number {text[:50]} is out of range", help)
 
 
-def too_many_entries(span: Span, key: str, number: int, most: int) -> Diagnostic:
-    return diagnostic("FS510", span, f"`{key}` has {number} entries, more than {most}", "split it, or leave some out")
-
-
 def file_too_large(span: Span, what: str, total: int, most: int, name: str, largest: int) -> Diagnostic:
     message = f"the file has {total:,} {what}s in all, more than {most:,}; most of them, {largest:,}, in `{name}`"
     return diagnostic("FS510", span, message, "split the file, or compute in fewer steps")

@@ -127,6 +127,3 @@ def entity_without_value(span: Span, entity: str, example: str, hidden: str) -> 
     if hidden:
         help += f"; the field of `{hidden.partition('.')[0]}` is `{hidden}`"
     return diagnostic("FS204", span, f"`{entity}` is an entity that is always there, and has no value", help)
-
-
-FIX_FIRST = "fix the unknown names above first"

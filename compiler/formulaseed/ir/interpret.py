@@ -47,18 +47,17 @@ def interpret(
     used = program.used()
     shared: Values = {Symbol(SymbolKind.PARAMETER, p.name): p.default for p in program.parameters}
     known = {p.name: p for p in program.parameters}
-    given_parameters = object_of(parameters, "the parameters") if parameters is not None else {}
-    for name, value in given_parameters.items():
+    for name, value in object_of({} if parameters is None else parameters, "the parameters").items():
         if name not in known:
             raise DataError(f"there is no parameter `{name}`")
         parameter, place = known[name], f"param.{name}"
         shared[Symbol(SymbolKind.PARAMETER, name)] = _within(_read(value, parameter.ty, place), parameter, place)
     shared.update(_inputs(program, SymbolKind.CONTEXT, program.context, object_of(context, "the context"), used))
     for given in program.record:
-        value = (record or {}).get(given.name)
+        value, spelled = (record or {}).get(given.name), program.spelled(given.name)
         if value is None and not given.ty.nullable:
-            raise DataError(f"`{program.spelled(given.name)}` is missing; it must be {given.ty.noun}")
-        shared[Symbol(SymbolKind.FIELD, given.name)] = _read(value, given.ty, program.spelled(given.name))
+            raise DataError(f"`{spelled}` is missing; it must be {given.ty.noun}")
+        shared[Symbol(SymbolKind.FIELD, given.name)] = _read(value, given.ty, spelled)
     evaluator = _Evaluator(shared, [_row(program, object_of(row, "a row"), used) for row in rows_of(rows)])
     for step in program.steps:
         evaluator.step(step)

@@ -62,7 +62,8 @@ def database_reference(url: str, layout: DatabaseLayout) -> tuple[Reference, tup
         engine = sqlalchemy.create_engine(parsed)
         try:
             with engine.connect() as connection:
-                return _Reflection(connection, sqlalchemy.inspect(connection), layout).reflected()
+                inspector, schema = sqlalchemy.inspect(connection), layout.schema or None
+                return _Reflection(connection, inspector, layout, schema).reflected()
         finally:
             engine.dispose()
     except (ModuleNotFoundError, NoSuchModuleError) as error:
@@ -82,12 +83,9 @@ class _Reflection:
     connection: Connection
     inspector: Inspector
     layout: DatabaseLayout
+    schema: str | None
     left_out: list[str] = field(default_factory=list)
     enums: dict[str, EnumType] = field(default_factory=dict)
-
-    @property
-    def schema(self) -> str | None:
-        return self.layout.schema or None
 
     def reflected(self) -> tuple[Reference, tuple[str, ...]]:
         tables = sorted(self.inspector.get_table_names(self.schema))

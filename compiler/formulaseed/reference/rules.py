@@ -24,9 +24,6 @@ if TYPE_CHECKING:
 NAME = "formula"
 """What a formula without a name of its own is called in errors."""
 
-_RULE_KEYS = ("name", "formula", "description")
-_FILE_KEYS = ("reference", "description", "rules")
-
 
 def lower_formula(text: JsonString, reference: Reference, problems: Problems) -> surface.Program:
     """Lower one formula; its value may be a string, too."""
@@ -57,7 +54,7 @@ def lower_rules(document: JsonValue, name: str, reference: Reference, problems: 
     shape, description = Shape(problems), ""
     listed: JsonValue | None = document
     if isinstance(document, JsonObject):
-        shape.keys(document, _FILE_KEYS, "a file of rules")
+        shape.keys(document, ("reference", "description", "rules"), "a file of rules")
         shape.text(document.get("reference"), "`reference`")
         description = shape.string(document.get("description"), "`description`")
         listed = document.get("rules")
@@ -85,7 +82,7 @@ def lower_rules(document: JsonValue, name: str, reference: Reference, problems: 
 
 
 def _step(section: JsonObject, shape: Shape, places: Mapping[str, int]) -> surface.Step | None:
-    shape.keys(section, _RULE_KEYS, "a rule")
+    shape.keys(section, ("name", "formula", "description"), "a rule")
     name = shape.text(shape.need(section, "name", "the rule", '"name": such as "ram"'), "`name`")
     is_name = name is not None and _is_new_name(name, shape.problems, places)
     formula = shape.need(section, "formula", "the rule", '"formula": such as "ram_gb * 2.5"')

@@ -79,8 +79,7 @@ class DomainScope(SeedScope):
         elif known is not None:
             found = unknown_field(span, f"`{entity}`", rest, self._help_for_own(entity, rest))
         elif rest:
-            help = self._help_for_entity(entity, rest)
-            found = catalogue.unknown_name(span, "no entity is called", entity, help)
+            found = catalogue.unknown_name(span, "no entity is called", entity, self._help_for_entity(entity, rest))
         else:
             found = catalogue.unknown_name(span, self.words.unknown, text, self._help_for_direct(text))
         self.report_once(replace(found, is_security=ast.has_inner_name(text)), text)

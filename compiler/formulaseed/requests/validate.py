@@ -44,8 +44,7 @@ class Dataset:
 
     def name(self, business_id: str) -> str:
         """A restaurant's name, or its id if it has none."""
-        found = self.candidates.get(business_id)
-        name = found.business.get("name") if found is not None else None
+        name = self.candidates[business_id].business.get("name") if business_id in self.candidates else None
         return name if isinstance(name, str) and name else business_id
 
     def label(self, business_id: str) -> str:

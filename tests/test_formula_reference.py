@@ -21,12 +21,11 @@ from formulaseed.language.operators import OPERATORS
 from formulaseed.loading import analyse_formula, analyse_rules
 from formulaseed.pipeline import checked
 from formulaseed.reference.database import database_reference
-from formulaseed.reference.document import document_text, reference_json
+from formulaseed.reference.document import bumped, change, document_text, reference_json
 from formulaseed.reference.model import DatabaseLayout
 from formulaseed.reference.read import lower_layout, lower_reference
 from formulaseed.reference.rendering import BudgetError, estimated_tokens, reference_markdown, reference_prompt
 from formulaseed.reference.restaurant import restaurant_reference
-from formulaseed.reference.versions import bumped, change
 from formulaseed.runtime.loading import module_from_source
 from formulaseed.source.json_reader import read_json
 from formulaseed.source.text import Source

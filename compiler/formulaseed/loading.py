@@ -11,8 +11,12 @@ from formulaseed.diagnostics.catalogue import reading as catalogue
 from formulaseed.diagnostics.model import Problems
 from formulaseed.errors import FormulaSeedError, SeedError
 from formulaseed.ir import nodes
+<<<<<<< HEAD
 from formulaseed.ir.places import place_of
 from formulaseed.kinds import REQUESTS, SEED, Kind, holds_reference, holds_rules, read_given
+=======
+from formulaseed.kinds import REQUESTS, SEED, holds_reference, holds_rules, read_given
+>>>>>>> s3
 from formulaseed.pipeline import Analysis, Compilable, checked, compile, run
 from formulaseed.seed import surface
 from formulaseed.source.text import Source
@@ -160,6 +164,8 @@ def compile_seed(seed: SeedLike | FormulaSeed, *, target: str = "python", format
 
 def locate(seed: FormulaSeed, step: str, kind: str) -> str:
     """Return the place in the seed of an evaluation error as `file:line:column`; empty if there is none."""
+    from formulaseed.ir.interpret import place_of
+
     span = place_of(seed.program, step, kind)
     if span is None:
         return ""

@@ -23,14 +23,13 @@ from formulaseed.kinds import read_given
 from formulaseed.language.types import Value
 from formulaseed.loading import SeedAnalysis, analyse_formula, analyse_rules
 from formulaseed.pipeline import Compilable, compile
-from formulaseed.reference.document import document_text, reference_json
+from formulaseed.reference.document import bumped, change, document_text, reference_json
 from formulaseed.reference.evaluation import STAGES, evaluate_steps, known_values, located, part_of, stage_of, stages
-from formulaseed.reference.model import DatabaseLayout, Reference
+from formulaseed.reference.model import DatabaseLayout, Reference, overlaid
 from formulaseed.reference.read import lower_layout, lower_reference
 from formulaseed.reference.rendering import BudgetError, estimated_tokens, reference_markdown, reference_prompt
 from formulaseed.reference.restaurant import restaurant_reference
 from formulaseed.reference.variables import with_variables
-from formulaseed.reference.versions import bumped, change
 from formulaseed.runtime.loading import module_from_source
 
 
@@ -90,7 +89,7 @@ def _reference(
     if schema is not None:
         stated, layout, _ = _read(schema)
     if database is not None:
-        from formulaseed.reference.database import database_reference, overlaid
+        from formulaseed.reference.database import database_reference
 
         layout = replace(layout, root=root or layout.root, custom_table=custom_fields or layout.custom_table)
         found, left_out = database_reference(database, layout)

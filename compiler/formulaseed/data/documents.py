@@ -94,7 +94,7 @@ def refused_module(source: Source, what: str, found: Exception | str) -> SeedErr
     if isinstance(found, Exception):
         _trace(found)
         found = catalogue.failure_of(found)
-    return SeedError([catalogue.internal_error(source, catalogue.refusal_of(what, found))])
+    return SeedError([catalogue.internal_error(source, catalogue.WAS_REFUSED.format(what, found))])
 
 
 def _trace(error: Exception) -> None:

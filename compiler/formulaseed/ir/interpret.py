@@ -1,13 +1,13 @@
 """The reference evaluator: a plain walk over the checked tree, slow and obviously right.
 
-In: a checked program, JSON rows and a JSON context. Out: every step's value. What every backend is compared
-with; shares nothing with them but the tree and the table of operators and functions.
+In: a checked program, JSON rows and a JSON context. Out: every step's value, and where in the seed an evaluation failed.
+What every backend is compared with; shares nothing with them but the tree and the table of operators and functions.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,16 +19,12 @@ from formulaseed.language import typed
 from formulaseed.language.functions import FUNCTIONS
 from formulaseed.language.inputs import _iso_date, _similar, _typo_of
 from formulaseed.language.json_values import _shown
-from formulaseed.language.operators import COMPARE, OPERATORS, Fault, finite
+from formulaseed.language.operators import COMPARE, OPERATORS, Fault, Operation, finite
 from formulaseed.language.typed import Expr, Symbol, SymbolKind
 from formulaseed.language.types import Base, Type, Value
+from formulaseed.source.text import Span
 
-_KINDS = {
-    Base.INTEGER: (int,),
-    Base.NUMBER: (int, float),
-    Base.BOOLEAN: (bool,),
-    Base.STRING: (str,),
-}
+_KINDS = {Base.INTEGER: (int,), Base.NUMBER: (int, float), Base.BOOLEAN: (bool,), Base.STRING: (str,)}
 _NUMERAL = re.compile(r"-?[0-9]{1,15}(\.[0-9]{1,15})?")
 """A number as Yelp's attributes write it, in a string."""
 Values = dict[Symbol, Any]
@@ -51,17 +47,17 @@ def interpret(
     used = program.used()
     shared: Values = {Symbol(SymbolKind.PARAMETER, p.name): p.default for p in program.parameters}
     known = {p.name: p for p in program.parameters}
-    given_parameters = object_of(parameters, "the parameters") if parameters is not None else {}
-    for name, value in given_parameters.items():
+    for name, value in object_of({} if parameters is None else parameters, "the parameters").items():
         if name not in known:
             raise DataError(f"there is no parameter `{name}`")
-        shared[Symbol(SymbolKind.PARAMETER, name)] = _parameter(known[name], value)
+        parameter, place = known[name], f"param.{name}"
+        shared[Symbol(SymbolKind.PARAMETER, name)] = _within(_read(value, parameter.ty, place), parameter, place)
     shared.update(_inputs(program, SymbolKind.CONTEXT, program.context, object_of(context, "the context"), used))
     for given in program.record:
-        value = (record or {}).get(given.name)
+        value, spelled = (record or {}).get(given.name), program.spelled(given.name)
         if value is None and not given.ty.nullable:
-            raise DataError(f"`{program.spelled(given.name)}` is missing; it must be {given.ty.noun}")
-        shared[Symbol(SymbolKind.FIELD, given.name)] = _read(value, given.ty, program.spelled(given.name))
+            raise DataError(f"`{spelled}` is missing; it must be {given.ty.noun}")
+        shared[Symbol(SymbolKind.FIELD, given.name)] = _read(value, given.ty, spelled)
     evaluator = _Evaluator(shared, [_row(program, object_of(row, "a row"), used) for row in rows_of(rows)])
     for step in program.steps:
         evaluator.step(step)
@@ -84,11 +80,11 @@ def object_of(value: Any, what: str) -> Mapping[str, Any]:
 
 def _row(program: nodes.Program, row: Mapping[str, Any], used: frozenset[Symbol]) -> Values:
     values: Values = {}
-    if any(Symbol(SymbolKind.EXTRACTION, field.name) in used for field in program.fields):
-        values |= _inputs(program, SymbolKind.EXTRACTION, program.fields, _section(row, "extraction"), used)
-    if any(Symbol(SymbolKind.META, field.name) in used for field in program.meta):
-        meta = _dated(_section(row, "meta"), used)
-        values |= _inputs(program, SymbolKind.META, program.meta, meta, used)
+    for kind, fields in ((SymbolKind.EXTRACTION, program.fields), (SymbolKind.META, program.meta)):
+        if any(Symbol(kind, field.name) in used for field in fields):
+            section = _section(row, kind.value)
+            given = _dated(section, used) if kind is SymbolKind.META else section
+            values |= _inputs(program, kind, fields, given, used)
     return values
 
 
@@ -130,10 +126,7 @@ def _inputs(
 
 
 def _input(
-    given: Mapping[str, Any],
-    kind: SymbolKind,
-    field: nodes.InputField | nodes.ExtractionField,
-    known: tuple[str, ...],
+    given: Mapping[str, Any], kind: SymbolKind, field: nodes.InputField | nodes.ExtractionField, known: tuple[str, ...]
 ) -> Any:
     value, place = given.get(field.name), f"{kind.value}.{field.name}"
     if isinstance(field, nodes.InputField) and value is None and field.path:
@@ -169,19 +162,13 @@ def _read(value: Any, ty: Type, place: str) -> Any:
         return None
     if isinstance(value, float) and ty.base is Base.INTEGER and value.is_integer():
         value = int(value)
-    if not isinstance(value, _KINDS[ty.base]) or (isinstance(value, bool) and ty.base is not Base.BOOLEAN):
-        raise DataError(f"`{place}` must be of type {ty}, not {_shown(value)}")
-    if ty.values is not None and value not in ty.values:
+    is_kind = isinstance(value, _KINDS[ty.base]) and isinstance(value, bool) is (ty.base is Base.BOOLEAN)
+    if not is_kind or (ty.values is not None and value not in ty.values):
         raise DataError(f"`{place}` must be of type {ty}, not {_shown(value)}")
     most = limits.INPUT_MAX if ty.base is Base.NUMBER else limits.INTEGER_MAX
     if isinstance(value, int | float) and not abs(value) <= most:  # NaN is not
         raise DataError(f"`{place}` is out of range: {_shown(value)}")
     return float(value) if ty.base is Base.NUMBER else value
-
-
-def _parameter(parameter: nodes.Parameter, value: Any) -> Any:
-    place = f"param.{parameter.name}"
-    return _within(_read(value, parameter.ty, place), parameter, place)
 
 
 def _within(value: Any, field: nodes.ExtractionField | nodes.Parameter, place: str) -> Any:
@@ -244,10 +231,8 @@ class _Evaluator:
 
     def lookup(self, operation: nodes.Lookup) -> Value:
         source = self.value(operation.source, {})
-        if operation.match == "exact":
-            found: list[Any] = [value for key, value in operation.table if key == source]
-        else:
-            found = [value for key, value in operation.table if key in source]
+        is_exact = operation.match == "exact"
+        found: list[Any] = [v for key, v in operation.table if (key == source if is_exact else key in source)]
         if not found:
             if operation.has_default:
                 return operation.default
@@ -297,3 +282,42 @@ class _Evaluator:
                 return self.value(then if self.value(condition, row) else otherwise, row)
             case typed.List(items):
                 return [self.value(item, row) for item in items]
+
+
+def place_of(program: nodes.Program, name: str, kind: str) -> Span | None:
+    """The span of the operation that failed, or of its step where several could have; None for an unknown step."""
+    step = next((step for step in program.steps if step.name == name), None)
+    if step is None:
+        return None
+    whole = [step, *(part for part in program.steps if part.part_of == name)]
+    found = [node for part in whole for node in _reached(program, part) if _may_raise(node, kind)]
+    sums = any(isinstance(part.operation, nodes.Aggregate) and part.operation.may_overflow for part in whole)
+    return found[0].info.span if len(found) == 1 and not (kind == "overflow" and sums) else step.span
+
+
+def _reached(program: nodes.Program, step: nodes.Step) -> Iterator[Expr]:
+    """Every expression that is evaluated for the step, those of its filters too."""
+    filters = {s.name: s.operation.condition for s in program.steps if isinstance(s.operation, nodes.Filter)}
+    stack, seen = list(step.expressions()), set[str]()
+    while stack:
+        for node in typed.walk(stack.pop()):
+            yield node
+            if isinstance(node, typed.Ref) and node.symbol.kind is SymbolKind.FILTER and node.symbol.name not in seen:
+                seen.add(node.symbol.name)
+                stack.append(filters[node.symbol.name])
+
+
+def _may_raise(node: Expr, kind: str) -> bool:
+    match node:
+        case typed.Present():
+            return kind == "null"
+        case typed.Binary(symbol, is_safe=is_safe, may_overflow=may_overflow):
+            return _fails(OPERATORS[symbol], kind, is_safe) or (kind == "overflow" and may_overflow)
+        case typed.Call(function, is_safe=is_safe):
+            return _fails(FUNCTIONS[function], kind, is_safe)
+        case _:
+            return False
+
+
+def _fails(operation: Operation, kind: str, is_safe: bool) -> bool:
+    return not is_safe and any(failure.kind == kind for failure in operation.failures)

@@ -109,14 +109,10 @@ class Step:
     def expressions(self) -> tuple[Expr, ...]:
         """Every expression of the step, in the order of evaluation."""
         match self.operation:
-            case Filter(condition):
-                return (condition,)
+            case Filter(only) | Lookup(only) | Formula(only):
+                return (only,)
             case Aggregate(_, expression, where):
                 return tuple(part for part in (where, expression) if part is not None)
-            case Lookup(source):
-                return (source,)
-            case Formula(expression):
-                return (expression,)
             case Const():
                 return ()
             case Case(rules):
@@ -188,19 +184,15 @@ class Domain(Protocol):
     @property
     def root(self) -> str:
         """The entity whose fields need no prefix; empty if there is none."""
-        ...
 
     def spelled(self, full_name: str) -> str:
         """Return a full name as formulas write it: a field of the root without its prefix, if that is unambiguous."""
-        ...
 
     def direct_path(self, full_name: str) -> tuple[str, ...]:
         """Return where values hold a field of the root outside its object; empty if an entity has that name."""
-        ...
 
     def similar(self, full_name: str) -> tuple[str, ...]:
         """Return the names of other fields and entities that read like a typo of a part of this one."""
-        ...
 
 
 @tree_node

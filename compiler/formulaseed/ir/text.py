@@ -8,15 +8,14 @@ from formulaseed.diagnostics.model import number_of
 from formulaseed.ir import nodes
 from formulaseed.language import typed
 from formulaseed.language.printer import expression_text, literal_text
-from formulaseed.language.typed import Expr
 from formulaseed.source.text import Source, Span
 
 
 def step_text(step: nodes.Step) -> str:
     """What the step does, such as `count where $IS_INCIDENT and meta.year >= 2023`."""
     match step.operation:
-        case nodes.Filter(condition):
-            return expression_text(condition)
+        case nodes.Filter(expression) | nodes.Formula(expression):
+            return expression_text(expression)
         case nodes.Aggregate(function, expression, where, default):
             of = f" of {expression_text(expression)}" if expression is not None else ""
             matching = f" where {expression_text(where)}" if where is not None else ""
@@ -25,17 +24,11 @@ def step_text(step: nodes.Step) -> str:
         case nodes.Lookup(source, table, match, has_default, default):
             tail = f", default {literal_text(default)}" if has_default else ""
             return f"lookup of {expression_text(source)} in {number_of(len(table), 'key')}, {match}{tail}"
-        case nodes.Formula(expression):
-            return expression_text(expression)
         case nodes.Const(value):
             return f"constant {literal_text(value)}"
         case nodes.Case(rules, otherwise):
             parts = [f"{literal_text(then)} if {expression_text(condition)}" for condition, then in rules]
             return "; ".join([*parts, f"else {literal_text(otherwise)}"])
-
-
-def _where(where: Expr | None) -> str:
-    return f" where {expression_text(where)}" if where is not None else ""
 
 
 def dump_program(program: nodes.Program) -> str:
@@ -48,9 +41,8 @@ def dump_program(program: nodes.Program) -> str:
     lines += [f"param {p.name}: {p.ty} = {p.default!r}" for p in program.parameters]
     for step in program.steps:
         sign = "$" if isinstance(step.operation, nodes.Filter) else ""
-        known = (
-            f" in [{step.range.low:g}, {step.range.high:g}]" if step.range is not None and step.ty.is_numeric else ""
-        )
+        bounds = step.range if step.ty.is_numeric else None
+        known = f" in [{bounds.low:g}, {bounds.high:g}]" if bounds is not None else ""
         part = f" (part of {step.part_of})" if step.part_of else ""
         lines.append(f"{sign}{step.name}{part}: {step.ty}{known} = {step_text(step)}")
     lines.append(f"output {', '.join(program.output)}")

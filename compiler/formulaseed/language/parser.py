@@ -13,7 +13,7 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 from formulaseed import limits
-from formulaseed.diagnostics.catalogue import syntax as catalogue
+from formulaseed.diagnostics.catalogue import expressions as catalogue
 from formulaseed.diagnostics.model import Diagnostic, Problems, diagnostic
 from formulaseed.language import ast
 from formulaseed.language.sizes import extent
@@ -97,7 +97,7 @@ def _parse(text: JsonString, kind: Kind, subject: ast.Expr | None, problems: Pro
     else:
         return None
     if depth > limits.TREE_DEPTH:
-        too_deep = catalogue.too_deep("operations", depth, limits.TREE_DEPTH)
+        too_deep = catalogue.TOO_DEEP.format("operations", depth, limits.TREE_DEPTH)
         problems.report(catalogue.too_large(text.span, too_deep))
         return None
     for found in builder.faults:
@@ -116,7 +116,8 @@ def _over_limit(text: str) -> str | None:
     if size.symbols > limits.FORMULA_TOKENS + 2 * listed:
         return catalogue.too_many(size.symbols, "symbol", limits.FORMULA_TOKENS)
     deepest = max(accumulate(_BRACKETS.get(character, 0) for character in _STRING.sub("", text)), default=0)
-    return catalogue.too_deep("brackets", deepest, limits.FORMULA_NESTING) if deepest > limits.FORMULA_NESTING else None
+    most = limits.FORMULA_NESTING
+    return catalogue.TOO_DEEP.format("brackets", deepest, most) if deepest > most else None
 
 
 _CONSTANTS = {"true": True, "false": False}

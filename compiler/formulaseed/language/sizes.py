@@ -13,8 +13,8 @@ from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from formulaseed import limits
+from formulaseed.diagnostics.catalogue import expressions as catalogue
 from formulaseed.diagnostics.catalogue import seed as seed_catalogue
-from formulaseed.diagnostics.catalogue import syntax as catalogue
 from formulaseed.diagnostics.model import Diagnostic
 from formulaseed.source.text import Source, Span
 
@@ -89,7 +89,7 @@ def too_many(source: Source) -> Diagnostic | None:
     for key, value, most in _sections(document):
         if isinstance(value, list | dict) and len(value) > most:
             span = _place(source, re.escape(f'"{key}"'))
-            return catalogue.too_many_entries(span, key, len(value), most)
+            return seed_catalogue.too_many(span, f"`{key}`", len(value), most)
     return _large_filter(document, source) or (_too_large(document, source) if len(text) > limits.FILE_TERMS else None)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from formulaseed.diagnostics.catalogue import syntax as catalogue
+from formulaseed.diagnostics.catalogue import expressions as catalogue
 from formulaseed.language.hints import HINTS, Hint, Kind
 from formulaseed.source.text import value_node
 

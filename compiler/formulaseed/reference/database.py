@@ -1,4 +1,4 @@
-"""A live database as a reference: tables reflected, foreign keys of the root table as entities.
+"""A live database as a reference: tables reflected, foreign keys of the root as entities, custom fields from their table.
 
 In: a URL, and what is known of the layout. Out: a reference, and what had to be left out. Reads only; the one place that
 knows SQLAlchemy, which is imported when a database is asked for.
@@ -6,8 +6,9 @@ knows SQLAlchemy, which is imported when a database is asked for.
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,13 +16,12 @@ from typing import TYPE_CHECKING, Any
 from formulaseed.diagnostics.model import printable
 from formulaseed.errors import DataError, UnreadableError
 from formulaseed.language.ast import RESERVED_WORDS, is_name
-from formulaseed.reference.custom_definitions import custom_fields, definition_columns, find_definitions
-from formulaseed.reference.model import DatabaseLayout, Entity, EnumType, Field, Json, Reference
+from formulaseed.reference.model import CUSTOM_TYPES, DatabaseLayout, Entity, EnumType, Field, Json, Reference
+from formulaseed.source.json_reader import refuse_constant
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection, Inspector
 
-_INSTALL = "reading a database needs SQLAlchemy: pip install 'formulaseed[database]'"
 _LISTED = r"\s*'(?:[^']|'')*'(?:::[\w ]+)?\s*"
 _COLUMN = r"""\(*["`\[]?(\w+)["`\]]?\)*(?:::[\w ]+)?\)*"""
 _IN = re.compile(rf"{_COLUMN}\s+IN\s*\(({_LISTED}(?:,{_LISTED})*)\)\)*", re.IGNORECASE)
@@ -47,7 +47,7 @@ def database_reference(url: str, layout: DatabaseLayout) -> tuple[Reference, tup
         import sqlalchemy
         from sqlalchemy.exc import ArgumentError, NoSuchModuleError, SQLAlchemyError
     except ModuleNotFoundError:
-        raise DataError(_INSTALL) from None
+        raise DataError("reading a database needs SQLAlchemy: pip install 'formulaseed[database]'") from None
     if not url.isprintable():
         raise UnreadableError(f"cannot read {printable(url)}: its name holds what cannot be printed")
     try:
@@ -62,7 +62,8 @@ def database_reference(url: str, layout: DatabaseLayout) -> tuple[Reference, tup
         engine = sqlalchemy.create_engine(parsed)
         try:
             with engine.connect() as connection:
-                return _Reflection(connection, sqlalchemy.inspect(connection), layout).reflected()
+                inspector, schema = sqlalchemy.inspect(connection), layout.schema or None
+                return _Reflection(connection, inspector, layout, schema).reflected()
         finally:
             engine.dispose()
     except (ModuleNotFoundError, NoSuchModuleError) as error:
@@ -82,12 +83,9 @@ class _Reflection:
     connection: Connection
     inspector: Inspector
     layout: DatabaseLayout
+    schema: str | None
     left_out: list[str] = field(default_factory=list)
     enums: dict[str, EnumType] = field(default_factory=dict)
-
-    @property
-    def schema(self) -> str | None:
-        return self.layout.schema or None
 
     def reflected(self) -> tuple[Reference, tuple[str, ...]]:
         tables = sorted(self.inspector.get_table_names(self.schema))
@@ -116,8 +114,7 @@ class _Reflection:
             raise DataError("the database has no tables")
         named = self.layout.root
         if named:
-            if named not in (*tables, *views):
-                raise DataError(f"there is no table `{named}`; there are: {', '.join([*tables, *views][:20])}")
+            _refuse_unknown_table(named, [*tables, *views])
         else:
             keys = {table: len(self.inspector.get_foreign_keys(table, self.schema)) for table in tables}
             most = [table for table in tables if keys[table] == max(keys.values())]
@@ -125,9 +122,8 @@ class _Reflection:
                 raise DataError(f"which table is the root? name it with --root: {', '.join(most[:20])}")
             named = most[0]
         if not _names_an_entity(named):
-            raise DataError(
-                f"formulas cannot name the table `{named}`: use letters, digits and `_`, and no word of theirs"
-            )
+            message = f"formulas cannot name the table `{named}`: use letters, digits and `_`, and no word of theirs"
+            raise DataError(message)
         return named
 
     def related(self, root: str, columns: Mapping[str, Any]) -> Iterator[tuple[str, str, bool]]:
@@ -238,6 +234,11 @@ class _Reflection:
         return sorted((dict(row) for row in rows), key=lambda row: (str(row["entity"]), str(row["key"])))
 
 
+def _refuse_unknown_table(name: str, tables: Sequence[str]) -> None:
+    if name not in tables:
+        raise DataError(f"there is no table `{name}`; there are: {', '.join(tables[:20])}")
+
+
 def _names_an_entity(name: str) -> bool:
     return is_name(name) and name not in RESERVED_WORDS
 
@@ -246,14 +247,10 @@ def _kind(ty: object) -> str:
     from sqlalchemy import types
 
     kinds: tuple[tuple[type | tuple[type, ...], str], ...] = (
-        (types.Boolean, "boolean"),
-        (types.Enum, "enum"),
-        (types.Integer, "integer"),
-        ((types.Numeric, types.Float), "float"),
-        ((types.DateTime, types.Date, types.Time), "datetime"),
-        (types.JSON, "json"),
+        (types.Boolean, "boolean"), (types.Enum, "enum"), (types.Integer, "integer"), (types.JSON, "json"),
+        ((types.Numeric, types.Float), "float"), ((types.DateTime, types.Date, types.Time), "datetime"),
         ((types.String, types.Uuid), "string"),
-    )
+    )  # fmt: skip
     return next((kind for known, kind in kinds if isinstance(ty, known)), "json")
 
 
@@ -281,37 +278,96 @@ def _camel(name: str) -> str:
     return "".join(part[:1].upper() + part[1:] for part in re.split(r"\W+|_", name) if part)
 
 
-def overlaid(base: Reference, overlay: Reference) -> Reference:
-    """The base with everything that the overlay states; what it leaves empty stays as it is."""
-    entities = {entity.name: entity for entity in base.entities}
-    for entity in overlay.entities:
-        known = entities.get(entity.name)
-        entities[entity.name] = entity if known is None else _overlaid_entity(known, entity)
-    enums = {enum.name: enum for enum in base.enums} | {enum.name: enum for enum in overlay.enums}
-    return replace(
-        base,
-        entities=tuple(entities.values()),
-        description=overlay.description or base.description,
-        enums=tuple(enums.values()),
-        patterns=overlay.patterns or base.patterns,
-        examples=overlay.examples or base.examples,
-        notes=overlay.notes or base.notes,
-        version=overlay.version,
+# --- custom fields, from the rows that define them
+
+_TABLES = (
+    "custom_field_definition", "custom_field_definitions", "custom_field", "custom_fields", "field_definition",
+    "field_definitions",
+)  # fmt: skip
+_COLUMNS = {
+    "entity": ("entity", "entity_type", "entity_name", "model", "table_name"),
+    "key": ("field_key", "key", "field_name", "name"),
+    "type": ("field_type", "data_type", "type"),
+    "description": ("description", "help_text", "label"),
+    "required": ("required", "is_required"),
+    "options": ("options", "choices", "allowed_values"),
+    "default": ("default_value", "default"),
+    "active": ("is_active", "active"),
+}
+_ALIASES = {
+    "int": "integer", "bigint": "integer", "decimal": "number", "numeric": "number", "double": "number", "bool": "boolean",
+    "checkbox": "boolean", "str": "string", "varchar": "string", "select": "enum", "dropdown": "enum", "choice": "enum",
+    "multi_select": "multiselect", "timestamp": "datetime",
+}  # fmt: skip
+
+
+def find_definitions(tables: Sequence[str], columns_of: Callable[[str], Iterable[str]], layout: DatabaseLayout) -> str:
+    """The table that defines custom fields: the one that the layout names, else one that is called so; or none."""
+    if layout.custom_table:
+        _refuse_unknown_table(layout.custom_table, tables)
+        return layout.custom_table
+    for name in _TABLES:
+        if name in tables and {"entity", "key", "type"} <= definition_columns(list(columns_of(name)), layout).keys():
+            return name
+    return ""
+
+
+def definition_columns(columns: Sequence[str], layout: DatabaseLayout) -> dict[str, str]:
+    """What each column of a table of definitions means, as far as it is mapped or called so."""
+    found = {meaning: next((n for n in names if n in columns), "") for meaning, names in _COLUMNS.items()}
+    found |= dict(layout.custom_columns)
+    return {meaning: column for meaning, column in found.items() if column}
+
+
+def custom_fields(
+    entities: Sequence[Entity],
+    rows: Sequence[Mapping[str, Any]],
+    places: Mapping[str, Sequence[str]],
+    left_out: list[str],
+) -> list[Entity]:
+    """The entities with the custom fields that the rows define, for an entity or for a table and all of its `places`."""
+    defined: dict[str, dict[str, Field]] = {entity.name: {} for entity in entities}
+    for row in rows:
+        entity, key = str(row["entity"]), str(row["key"])
+        if row.get("active", True) in (False, 0):
+            continue
+        named = [entity] if entity in defined else places.get(entity, ())
+        if not named or not is_name(key):
+            left_out.append(f"{entity}.custom_fields.{key}, which no formula can name")
+            continue
+        for each in named:
+            if key in defined[each]:
+                left_out.append(f"the second definition of {each}.custom_fields.{key}")
+            defined[each].setdefault(key, _custom_field(key, row))
+    return [replace(entity, custom_fields=tuple(defined[entity.name].values())) for entity in entities]
+
+
+def _custom_field(key: str, row: Mapping[str, Any]) -> Field:
+    kind = str(row["type"]).strip().lower()
+    kind = _ALIASES.get(kind, kind)
+    options = _read(row.get("options"))
+    return Field(
+        key,
+        kind if kind in CUSTOM_TYPES else "json",
+        str(row.get("description") or key.replace("_", " ").capitalize()),
+        nullable=row.get("required") not in (True, 1),
+        values=tuple(dict.fromkeys(map(_option, options))) if isinstance(options, list) else (),
+        default=_read(row.get("default")),
     )
 
 
-def _overlaid_entity(known: Entity, stated: Entity) -> Entity:
-    """The entity with what is stated of it; a field that is stated without a description has the database's."""
-    fields, own = {each.name: each for each in known.fields}, {each.name: each for each in stated.fields}
-    for name in fields.keys() & own.keys():
-        described = own[name].description or fields[name].description
-        own[name] = replace(own[name], description=described, nullable=fields[name].nullable or own[name].nullable)
-    custom = {each.name: each for each in (*known.custom_fields, *stated.custom_fields)}
-    return replace(
-        known,
-        description=stated.description or known.description,
-        nullable=known.nullable or stated.nullable,
-        note=stated.note or known.note,
-        fields=tuple({**fields, **own}.values()),
-        custom_fields=tuple(custom.values()),
-    )
+def _option(option: Json) -> str:
+    """An option's value, where it has a label too."""
+    value = option.get("value", option) if isinstance(option, dict) else option
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def _read(value: Any) -> Json:
+    """A value of a JSON column, which some databases give as text."""
+    if not isinstance(value, str):
+        return value if value is None or isinstance(value, bool | int | float | list | dict) else str(value)
+    try:
+        found: Json = json.loads(value, parse_constant=refuse_constant)
+    except (ValueError, RecursionError):
+        return value
+    return found

@@ -7,15 +7,14 @@ the reference leaves open (patterns, notes, what an entity's absence means) is f
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from dataclasses import asdict, replace
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Literal
 
 from formulaseed.language import functions, operators
 from formulaseed.language.types import Base, Type
 from formulaseed.reference.model import CUSTOM, Entity, EnumType, Example, Field, Reference, SyntaxPattern
 
-_RETURNS = {"number": "float"}
 PREFIXED = "; only with its prefix: "
 """What is put before the fields of the root whose names alone mean something else."""
 
@@ -146,7 +145,7 @@ def _with_usage(enum: EnumType, reference: Reference) -> EnumType:
 
 def _function(function: functions.Function) -> dict[str, str]:
     said = {key: getattr(function, key) for key in ("signature", "description", "example")}
-    return {**said, "returns": _RETURNS.get(function.returns, function.returns)}
+    return {**said, "returns": "float" if function.returns == "number" else function.returns}
 
 
 # --- what its source leaves open
@@ -193,7 +192,6 @@ def _default_examples(reference: Reference) -> tuple[Example, ...]:
 
 
 def _default_notes(reference: Reference) -> tuple[tuple[str, str], ...]:
-    """How formulas of this reference are read and evaluated."""
     root, direct = reference.root, next((name for name in _typed(reference) if "." not in name), "")
     access = "Fields are reached by dotted names: entity.field."
     if root and direct:
@@ -213,3 +211,76 @@ def _typed(reference: Reference) -> dict[str, Type]:
     entities = sorted(reference.entities, key=lambda entity: entity.name != reference.root)
     names = [name for entity in entities for name in reference.names_of(entity.name)]
     return {reference.spelled(name): ty for name in names if (ty := reference.types[name]) is not None}
+
+
+# --- the version of a reference that has changed: what kind of change it is, and the number that follows
+
+Kind = Literal["none", "patch", "minor", "major"]
+Facts = dict[tuple[str, str], str]
+_UNVERSIONED = ("version", "generated_at")
+_SHOWN = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What has changed from one reference to another, in words, the gravest first."""
+
+    kind: Kind
+    reasons: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        shown = ", ".join(self.reasons[:_SHOWN])
+        more = f" and {len(self.reasons) - _SHOWN} more" if len(self.reasons) > _SHOWN else ""
+        return f"{self.kind}: {shown}{more}" if shown else self.kind
+
+
+def change(before: Reference, written: dict[str, Any], after: Reference, document: dict[str, Any]) -> Change:
+    """The change from a reference as it was `written` in a file to another with its `document`.
+
+    It is major if it can break a formula: something is gone, has another type, or may now be null. It is minor if
+    something is new, and else, such as for a description, a patch.
+    """
+    operators = operators_by_kind()
+    old = _facts(before, written.get("functions", functions.FUNCTIONS), written.get("operators", operators))
+    new = _facts(after, functions.FUNCTIONS, operators)
+    major = [f"{name} removed" for _, name in old.keys() - new.keys()]
+    changed = {
+        key: f"{key[1]} is {new[key]}, was {old[key]}" for key in old.keys() & new.keys() if old[key] != new[key]
+    }
+    major += [said for key, said in changed.items() if new[key] != old[key].removesuffix(" or null")]
+    hidden = [name for name in after.hidden if name in before.types and name not in before.hidden]
+    major += [f"{name} needs its prefix" for name in hidden]
+    if major:
+        return Change("major", tuple(sorted(major)))
+    minor = [f"{name} added" for _, name in new.keys() - old.keys()]
+    minor += changed.values()
+    if minor:
+        return Change("minor", tuple(sorted(minor)))
+    sections = [key for key in document.keys() | written.keys() if key not in _UNVERSIONED]
+    differing = sorted(key for key in sections if document.get(key) != written.get(key))
+    return Change("patch", tuple(f"{key} reworded" for key in differing)) if differing else Change("none")
+
+
+def bumped(version: str, kind: Kind) -> str:
+    """The version that follows a change of this kind."""
+    major, minor, patch = map(int, version.split("."))
+    if kind == "major":
+        return f"{major + 1}.0.0"
+    if kind == "minor":
+        return f"{major}.{minor + 1}.0"
+    return f"{major}.{minor}.{patch + 1}" if kind == "patch" else version
+
+
+def _facts(reference: Reference, functions: Iterable[str], operators: Mapping[str, Iterable[str]]) -> Facts:
+    """What formulas rely on: functions, operators, names with their types, values of enums, the root."""
+    facts: Facts = {("entity", entity.name): "" for entity in reference.entities}
+    facts |= {("function", name): "" for name in functions}
+    facts |= {("operator", symbol): "" for group in operators.values() for symbol in group}
+    if reference.root:
+        facts["root", f"direct access to {reference.root}"] = ""
+    for name, ty in reference.types.items():
+        base = "unreadable" if ty is None else f"enum {ty.base.value}" if ty.values is not None else ty.base.value
+        facts["field", name] = f"{base} or null" if ty is not None and ty.nullable else base
+        for value in (ty.values if ty is not None else None) or ():
+            facts["value", f"{name} value {value!r}"] = ""
+    return facts

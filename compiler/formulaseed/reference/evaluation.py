@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 from formulaseed.diagnostics.suggestions import closest, did_you_mean, suggest
 from formulaseed.errors import DataError, EvaluationError
 from formulaseed.ir import nodes
-from formulaseed.ir.interpret import interpret, object_of
-from formulaseed.ir.places import place_of
+from formulaseed.ir.interpret import interpret, object_of, place_of
 from formulaseed.language.json_values import _shown
 from formulaseed.language.types import Value
 from formulaseed.reference.model import CUSTOM, KnownNames, Reference
@@ -151,7 +150,6 @@ def _inner(section: Mapping[str, Any] | None, path: list[str], place: str) -> An
 
 
 def _section(given: Mapping[str, Any], name: str, place: str) -> Mapping[str, Any] | None:
-    """An object inside another; None where there is none."""
     section = given.get(name)
     if section is None or isinstance(section, Mapping):
         return section

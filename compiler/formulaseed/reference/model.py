@@ -7,7 +7,7 @@ of the root entity are also known by their name alone.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -172,10 +172,7 @@ class Reference:
 
     @cached_property
     def _names(self) -> dict[str, list[str]]:
-        names: dict[str, list[str]] = {}
-        for name in self.types:
-            names.setdefault(name.partition(".")[0], []).append(name)
-        return names
+        return {entity.name: [name for name, _ in entity.named_fields()] for entity in self.entities}
 
     def full_name(self, text: str) -> str | None:
         """The full name of what a formula calls so: a field, or a whole entity that may be missing."""
@@ -253,3 +250,39 @@ def _known_names(entity: Entity) -> KnownNames:
 
     fields = names(entity.fields)
     return {**fields, CUSTOM: names(entity.custom_fields) or fields.get(CUSTOM, {})}
+
+
+def overlaid(base: Reference, overlay: Reference) -> Reference:
+    """The base with everything that the overlay states; what it leaves empty stays as it is."""
+    entities = {entity.name: entity for entity in base.entities}
+    for entity in overlay.entities:
+        known = entities.get(entity.name)
+        entities[entity.name] = entity if known is None else _overlaid_entity(known, entity)
+    enums = {enum.name: enum for enum in base.enums} | {enum.name: enum for enum in overlay.enums}
+    return replace(
+        base,
+        entities=tuple(entities.values()),
+        description=overlay.description or base.description,
+        enums=tuple(enums.values()),
+        patterns=overlay.patterns or base.patterns,
+        examples=overlay.examples or base.examples,
+        notes=overlay.notes or base.notes,
+        version=overlay.version,
+    )
+
+
+def _overlaid_entity(known: Entity, stated: Entity) -> Entity:
+    """The entity with what is stated of it; a field that is stated without a description has the database's."""
+    fields, own = {each.name: each for each in known.fields}, {each.name: each for each in stated.fields}
+    for name in fields.keys() & own.keys():
+        described = own[name].description or fields[name].description
+        own[name] = replace(own[name], description=described, nullable=fields[name].nullable or own[name].nullable)
+    custom = {each.name: each for each in (*known.custom_fields, *stated.custom_fields)}
+    return replace(
+        known,
+        description=stated.description or known.description,
+        nullable=known.nullable or stated.nullable,
+        note=stated.note or known.note,
+        fields=tuple({**fields, **own}.values()),
+        custom_fields=tuple(custom.values()),
+    )

@@ -7,9 +7,9 @@ access patterns and examples of fields are not read: they follow from the rest.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
-from typing import TypeVar
+from collections.abc import Iterator, Sequence
+from dataclasses import fields, replace
+from typing import Any, TypeVar
 
 from formulaseed import limits
 from formulaseed.diagnostics.catalogue import reading as catalogue
@@ -26,14 +26,11 @@ _TOP_KEYS = (
 _ENTITY_KEYS = ("description", "access_pattern", "nullable", "note", "fields")
 _FIELD_KEYS = ("type", "description", "nullable", "example", "enum_type", "values", "default")
 _CUSTOM_KEYS = ("field_key", "field_type", "description", "access_pattern", "required", "options", "default_value")
-_ENUM_KEYS = ("description", "values", "usage")
-_PATTERN_KEYS = ("syntax", "description", "examples")
-_EXAMPLE_KEYS = ("formula", "description", "use_case")
 _DATABASE_KEYS = ("root", "schema", "entities", "exclude", "custom_fields")
 _LISTS = {"values": limits.ENUM_VALUES, "examples": limits.EXAMPLES}
 _VERSION = re.compile(r"(0|[1-9][0-9]{0,8})\.(0|[1-9][0-9]{0,8})\.(0|[1-9][0-9]{0,8})")
 _USED_IN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\.[A-Za-z_][A-Za-z0-9_]*")
-_Record = TypeVar("_Record")
+_Record = TypeVar("_Record", model.EnumType, model.SyntaxPattern, model.Example)
 
 
 def lower_reference(document: JsonValue | None, problems: Problems) -> model.Reference | None:
@@ -79,7 +76,7 @@ class _Reader:
             if found is None:
                 return None
             entities = [self.entity(member) for member in self.members(found, "`entities`", limits.ENTITIES)]
-        enums = self.records(model.EnumType, "enums", _ENUM_KEYS, "an enum", "values")
+        enums = self.records(model.EnumType, "enums", "an enum", "values")
         closed = [_closed(entity, enums) for entity in self.with_custom_fields(entities)]
         is_complete = reported.issuperset(shape.problems.sorted())
         return model.Reference(
@@ -88,8 +85,8 @@ class _Reader:
             version=self.version(),
             description=self.text(document, "description"),
             enums=enums,
-            patterns=self.records(model.SyntaxPattern, "syntax_patterns", _PATTERN_KEYS, "a syntax pattern"),
-            examples=self.records(model.Example, "examples", _EXAMPLE_KEYS, "an example", "formula"),
+            patterns=self.records(model.SyntaxPattern, "syntax_patterns", "a syntax pattern"),
+            examples=self.records(model.Example, "examples", "an example", "formula"),
             notes=self.texts(self.inner(document, "notes"), "a note"),
             is_complete=is_complete,
         )
@@ -120,10 +117,8 @@ class _Reader:
         return tuple((member.key.value, self.shape.string(member.value, what)) for member in section.members)
 
     def strings(self, section: JsonObject, key: str, most: int) -> tuple[str, ...]:
-        found = [
-            self.shape.text(item, f"an entry of `{key}`")
-            for item in self.shape.list(section.get(key), f"`{key}`", most)
-        ]
+        items = self.shape.list(section.get(key), f"`{key}`", most)
+        found = [self.shape.text(item, f"an entry of `{key}`") for item in items]
         return tuple(dict.fromkeys(text.value for text in found if text is not None))
 
     def version(self) -> str:
@@ -162,7 +157,7 @@ class _Reader:
         name, shape, value = member.key, self.shape, member.value
         shape.name(name, "a field")
         if isinstance(value, JsonString):
-            return model.Field(name.value, self.type(value, model.FIELD_TYPES))
+            return model.Field(name.value, self.field_type(value, model.FIELD_TYPES))
         section = shape.object(value, f"the field `{name.value}`", 'an object such as {"type": "integer"}')
         if section is None:
             return model.Field(name.value, "json")
@@ -179,13 +174,13 @@ class _Reader:
         found = shape.text(shape.need(section, kind, "the field", f'"{kind}": such as "integer"'), f"`{kind}`")
         return model.Field(
             name,
-            self.type(found, known),
+            self.field_type(found, known),
             self.text(section, "description"),
             values=self.strings(section, values, limits.ENUM_VALUES),
             default=plain(value) if value is not None else None,
         )
 
-    def type(self, value: JsonString | None, known: tuple[str, ...]) -> str:
+    def field_type(self, value: JsonString | None, known: tuple[str, ...]) -> str:
         """The type's name; of an unknown one, which is reported, nothing can be read."""
         return (self.shape.choice(value, "field type", known) if value is not None else None) or "json"
 
@@ -239,11 +234,9 @@ class _Reader:
 
     # --- the rest
 
-    def records(
-        self, make: Callable[..., _Record], key: str, keys: tuple[str, ...], what: str, needed: str = ""
-    ) -> tuple[_Record, ...]:
+    def records(self, make: type[_Record], key: str, what: str, needed: str = "") -> tuple[_Record, ...]:
         """What is made of the objects of a section: strings by key, `values` and `examples` lists of them."""
-        made = []
+        made, keys = [], [each.name for each in fields(make) if each.name != "name"]
         for member in self.inner(self.document, key).members:
             section = self.shape.object(member.value, f"{what} `{member.key.value}`")
             if section is None:
@@ -251,9 +244,11 @@ class _Reader:
             self.shape.keys(section, keys, what)
             if needed:
                 self.shape.need(section, needed, what, f'"{needed}"')
-            texts: dict[str, object] = {key: self.text(section, key) for key in keys if key not in _LISTS}
-            lists = {key: self.strings(section, key, _LISTS[key]) for key in keys if key in _LISTS}
-            made.append(make(member.key.value, **texts, **lists))
+            said: dict[str, Any] = {
+                key: self.strings(section, key, _LISTS[key]) if key in _LISTS else self.text(section, key)
+                for key in keys
+            }
+            made.append(make(member.key.value, **said))
         return tuple(made)
 
 

@@ -6,7 +6,7 @@ formula; every deviation from the format is a diagnostic. Names are not looked u
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from formulaseed import limits
@@ -23,9 +23,6 @@ if TYPE_CHECKING:
 
 NAME = "formula"
 """What a formula without a name of its own is called in errors."""
-
-_RULE_KEYS = ("name", "formula", "description")
-_FILE_KEYS = ("reference", "description", "rules")
 
 
 def lower_formula(text: JsonString, reference: Reference, problems: Problems) -> surface.Program:
@@ -54,66 +51,57 @@ def reference_named(document: JsonValue) -> JsonString | None:
 
 def lower_rules(document: JsonValue, name: str, reference: Reference, problems: Problems) -> surface.Program | None:
     """Lower a file of rules; None where it holds no list of them."""
-    return _Rules(reference, Shape(problems)).program(document, name)
+    shape, description = Shape(problems), ""
+    listed: JsonValue | None = document
+    if isinstance(document, JsonObject):
+        shape.keys(document, ("reference", "description", "rules"), "a file of rules")
+        shape.text(document.get("reference"), "`reference`")
+        description = shape.string(document.get("description"), "`description`")
+        listed = document.get("rules")
+    items = shape.list(listed, "`rules`", limits.RULES)
+    if isinstance(listed, JsonArray) and not listed.items:
+        problems.report(catalogue.no_rules(listed.span))
+    steps: list[surface.Step] = []
+    places: dict[str, int] = {}
+    for place, item in enumerate(items):
+        section = shape.object(item, "a rule", 'an object such as {"name": "ram", "formula": "ram_gb * 2.5"}')
+        step = _step(section, shape, places) if section is not None else None
+        if step is not None:
+            places[step.name.text] = place
+            steps.append(step)
+    return surface.Program(
+        Named(document.span, name),
+        description=description,
+        steps=tuple(steps),
+        steps_key="rules",
+        output=tuple(step.name for step in steps),
+        reference=reference,
+        gives_numbers=True,
+        span=document.span,
+    )
 
 
-class _Rules:
-    def __init__(self, reference: Reference, shape: Shape) -> None:
-        self.reference = reference
-        self.shape = shape
-        self.places: dict[str, int] = {}
+def _step(section: JsonObject, shape: Shape, places: Mapping[str, int]) -> surface.Step | None:
+    shape.keys(section, ("name", "formula", "description"), "a rule")
+    name = shape.text(shape.need(section, "name", "the rule", '"name": such as "ram"'), "`name`")
+    is_name = name is not None and _is_new_name(name, shape.problems, places)
+    formula = shape.need(section, "formula", "the rule", '"formula": such as "ram_gb * 2.5"')
+    text = shape.text(formula, "`formula`")
+    description = shape.string(section.get("description"), "`description`")
+    expression = parse_formula(text, shape.problems) if text is not None else None
+    if name is None or not is_name:
+        return None
+    operation = surface.Formula(expression) if expression is not None else surface.Broken()
+    place = first_character(section.span)
+    return surface.Step(Named(name.span, name.value), place, operation, description=description)
 
-    def program(self, document: JsonValue, name: str) -> surface.Program | None:
-        description = ""
-        if isinstance(document, JsonObject):
-            self.shape.keys(document, _FILE_KEYS, "a file of rules")
-            self.shape.text(document.get("reference"), "`reference`")
-            description = self.shape.string(document.get("description"), "`description`")
-            listed = document.get("rules")
-        else:
-            listed = document
-        items = self.shape.list(listed, "`rules`", limits.RULES)
-        if isinstance(listed, JsonArray) and not listed.items:
-            self.shape.problems.report(catalogue.no_rules(listed.span))
-        steps = []
-        for place, item in enumerate(items):
-            section = self.shape.object(item, "a rule", 'an object such as {"name": "ram", "formula": "ram_gb * 2.5"}')
-            if section is not None and (step := self.step(section, place)) is not None:
-                steps.append(step)
-        return surface.Program(
-            Named(document.span, name),
-            description=description,
-            steps=tuple(steps),
-            steps_key="rules",
-            output=tuple(step.name for step in steps),
-            reference=self.reference,
-            gives_numbers=True,
-            span=document.span,
-        )
 
-    def step(self, section: JsonObject, place: int) -> surface.Step | None:
-        shape = self.shape
-        shape.keys(section, _RULE_KEYS, "a rule")
-        name = self.name(shape.text(shape.need(section, "name", "the rule", '"name": such as "ram"'), "`name`"), place)
-        example = '"formula": such as "ram_gb * 2.5"'
-        formula = shape.text(shape.need(section, "formula", "the rule", example), "`formula`")
-        description = shape.string(section.get("description"), "`description`")
-        expression = parse_formula(formula, shape.problems) if formula is not None else None
-        if name is None:
-            return None
-        operation = surface.Formula(expression) if expression is not None else surface.Broken()
-        return surface.Step(name, first_character(section.span), operation, description=description)
-
-    def name(self, text: JsonString | None, place: int) -> Named | None:
-        """A rule's name: printable, on one line, and no other's."""
-        if text is None:
-            return None
-        name, problems = text.value, self.shape.problems
-        if not (0 < len(name) <= limits.NAME_CHARACTERS and name.isprintable() and name == name.strip()):
-            problems.report(catalogue.invalid_rule_name(text.span, limits.NAME_CHARACTERS))
-            return None
-        if name in self.places:
-            problems.report(catalogue.duplicate_rule(text.span, name, self.places[name]))
-            return None
-        self.places[name] = place
-        return Named(text.span, name)
+def _is_new_name(text: JsonString, problems: Problems, places: Mapping[str, int]) -> bool:
+    """Whether a rule's name is printable, on one line, and no other's."""
+    name = text.value
+    if not (0 < len(name) <= limits.NAME_CHARACTERS and name.isprintable() and name == name.strip()):
+        problems.report(catalogue.invalid_rule_name(text.span, limits.NAME_CHARACTERS))
+        return False
+    if name in places:
+        problems.report(catalogue.duplicate_rule(text.span, name, places[name]))
+    return name not in places

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from formulaseed import limits
 from formulaseed.diagnostics.catalogue import reading as catalogue
 from formulaseed.diagnostics.catalogue.expressions import OF_DOMAINS, Words
+from formulaseed.diagnostics.catalogue.seed import FIX_OTHERS_FIRST, unknown_field
 from formulaseed.diagnostics.model import Help
 from formulaseed.diagnostics.suggestions import COMPARED_LETTERS, closest, did_you_mean, is_typo, suggest, suggest_any
 from formulaseed.language import ast, intervals, typed
@@ -67,7 +68,7 @@ class DomainScope(SeedScope):
         text, span, reference = name.text, name.span, self.reference
         self._suggestions -= 1
         if self._suggestions < 0 or not COMPARED_LETTERS.take(0):
-            self.report_once(catalogue.unknown_name(span, self.words.unknown, text, catalogue.FIX_FIRST), text)
+            self.report_once(catalogue.unknown_name(span, self.words.unknown, text, FIX_OTHERS_FIRST), text)
             return
         entity, _, rest = text.partition(".")
         known = reference.entity(entity)
@@ -76,10 +77,9 @@ class DomainScope(SeedScope):
             hidden = f"{reference.root}.{text}" if f"{reference.root}.{text}" in reference.hidden else ""
             found = catalogue.entity_without_value(span, text, example, hidden)
         elif known is not None:
-            found = catalogue.unknown_field(span, entity, rest, self._help_for_own(entity, rest))
+            found = unknown_field(span, f"`{entity}`", rest, self._help_for_own(entity, rest))
         elif rest:
-            help = self._help_for_entity(entity, rest)
-            found = catalogue.unknown_name(span, "no entity is called", entity, help)
+            found = catalogue.unknown_name(span, "no entity is called", entity, self._help_for_entity(entity, rest))
         else:
             found = catalogue.unknown_name(span, self.words.unknown, text, self._help_for_direct(text))
         self.report_once(replace(found, is_security=ast.has_inner_name(text)), text)

@@ -18,7 +18,6 @@ from formulaseed.language.json_values import _shown
 from formulaseed.reference.model import CUSTOM, FIELD_TYPES, Entity, Field, Reference
 
 _ROOT = "variables"
-_NUMBER = {"number": "float"}
 _DOTS = 3
 """A full name has so many parts at most, such as `listing.custom_fields.warranty_months`."""
 
@@ -44,7 +43,11 @@ def with_variables(
     if len(given) > limits.REFERENCE_FIELDS:
         raise DataError(f"there are {len(given)} variables, more than {limits.REFERENCE_FIELDS}")
     entities = {entity.name: entity for entity in reference.entities} if reference is not None else {}
-    root = reference.root if reference is not None and reference.root else _free_name(given, entities)
+    root = reference.root if reference is not None else ""
+    if not root:  # a name that no variable has
+        root = _ROOT
+        while root in given or root in entities:
+            root += "_"
     entities.setdefault(root, Entity(root))
     direct: dict[str, Any] = {}
     for name, value in given.items():
@@ -61,14 +64,6 @@ def with_variables(
             direct[name] = value
     entities[root] = _with_fields(entities[root], direct, are_values)
     return replace(reference or Reference(()), entities=tuple(entities.values()), root=root)
-
-
-def _free_name(given: Mapping[str, Any], entities: Mapping[str, Entity]) -> str:
-    """Return a name for the entity of the variables that none of them has."""
-    name = _ROOT
-    while name in given or name in entities:
-        name += "_"
-    return name
 
 
 def _with_fields(entity: Entity, given: Mapping[str, Any], are_values: bool) -> Entity:
@@ -107,7 +102,7 @@ def _field(name: str, value: Any, is_value: bool = False) -> Field:
         field = _field(name, value["type"])
         return replace(field, nullable=nullable, values=known, description=description)
     if isinstance(value, str):
-        kind = _NUMBER.get(value, value)
+        kind = "float" if value == "number" else value
         if kind not in FIELD_TYPES:
             raise DataError(f"`{name}` has the type {value[:80]!r}; types are number, {', '.join(FIELD_TYPES)}")
         return Field(name, kind)

@@ -308,15 +308,12 @@ def _group_rating(decoder: EvidenceDecoder) -> ir.GroupRating | None:
 
 def _not_only_easy_raters(decoder: EvidenceDecoder) -> ir.NotOnlyEasyRaters | None:
     inner = decoder.inner("condition")
-    if inner is None:
-        return None
-    return ir.NotOnlyEasyRaters(inner.number("generous_avg_gte"), inner.number("harsh_avg_lt"))
+    return ir.NotOnlyEasyRaters(*map(inner.number, _SECTIONS["condition"].needed)) if inner is not None else None
 
 
 def _sentiment(decoder: EvidenceDecoder) -> ir.Sentiment:
     topic = decoder.string("topic")
-    feeling: Literal["positive", "negative"]
-    feeling = decoder.choice("sentiment", ("positive", "negative"), "positive")
+    feeling: Literal["positive", "negative"] = decoder.choice("sentiment", ("positive", "negative"), "positive")
     least = {name: decoder.whole(f"min_{name}", 1) for name in ("positive", "negative")}
     decoder.unused(f"min_{'negative' if feeling == 'positive' else 'positive'}", f"the sentiment is {feeling}")
     return ir.Sentiment(topic, feeling, least[feeling], decoder.social_filter())

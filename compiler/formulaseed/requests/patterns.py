@@ -165,7 +165,6 @@ def _refuse_ambiguous(node: Node, text: JsonString) -> None:
 
 
 def _unbounded(node: Node) -> Node | None:
-    """The first unbounded repeat of a part."""
     return node if node.is_unbounded else next((found for part in node.parts if (found := _unbounded(part))), None)
 
 

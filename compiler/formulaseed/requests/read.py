@@ -48,7 +48,7 @@ def lower_requests(source: Source, problems: Problems) -> tuple[ir.Line, ...]:
         number = sum(bool(line.strip(" \t\r")) for line in source.text.split("\n"))
         Shape(problems).too_many(whole, "the file", number, limits.REQUESTS)
         return ()
-    if _laid_out(lines):
+    if len(lines) > 1 and source.text[lines[0].start : lines[0].end].strip() in ("{", "["):
         problems.report(catalogue.request_over_lines(whole))
         return ()
     first_lines: dict[str, int] = {}
@@ -80,11 +80,6 @@ def _string_of(document: JsonObject | None, key: str) -> str | None:
     return value.value if isinstance(value, JsonString) and value.value.strip() else None
 
 
-def _laid_out(lines: list[Span]) -> bool:
-    """Whether the file is one object over several lines, as people print it."""
-    return len(lines) > 1 and lines[0].source.text[lines[0].start : lines[0].end].strip() in ("{", "[")
-
-
 class _Line:
     """Lowers one line. `first_lines` are the lines on which the ids before it first occur, and get this one's."""
 
@@ -113,9 +108,8 @@ class _Line:
         if id is not None and group is not None and is_id and is_group and group_of(id.value) != group.value:
             expected = group_of(id.value)
             self.problems.report(catalogue.id_and_group_disagree(group.span, id.value, expected, group.value))
-        structure = self.node(
-            self.shape.need(document, "structure", "a request", _EXAMPLES["structure"]), "`structure`"
-        )
+        value = self.shape.need(document, "structure", "a request", _EXAMPLES["structure"])
+        structure = self.node(value, "`structure`")
         shorthand = parse_shorthand(text, self.problems) if text is not None else None
         if structure is None:
             return None

@@ -93,13 +93,9 @@ def as_name(text: str) -> str:
     """The text as a name: itself if it is one, else with `_` for each character that no name holds, and `_` before it
     where it begins like none, is empty, or is a word of the notation."""
     text = "".join(c if c.isprintable() and c not in " ,[]" else "_" for c in text)
-    if not _is_name(text):
+    if not _name().fullmatch(text):
         text = text.replace("(", "_").replace(")", "_")
-    return text if _is_name(text) else f"_{text}"
-
-
-def _is_name(text: str) -> bool:
-    return _name().fullmatch(text) is not None
+    return text if _name().fullmatch(text) else f"_{text}"
 
 
 @cache
@@ -138,15 +134,10 @@ def _parse(string: JsonString) -> Shorthand | Diagnostic:
         accepted: set[str] = parser.accepts()  # type: ignore[no-untyped-call]
         return _unexpected(text, tokens, error, accepted, place)
     for token in tokens:
-        if token.type in ("HOP", "STARS") and _digits(token) not in HOPS:
+        if token.type in ("HOP", "STARS") and token[: token.index("H")] not in HOPS:
             return catalogue.hops_too_far(place(*_ends(token)), token[:20], token.lstrip("0123456789"))
     shorthand: Shorthand = _Builder(place).transform(tree)
     return shorthand
-
-
-def _digits(word: Token) -> str:
-    """How many hops a word such as `2HOP` counts, as it is written."""
-    return word[: word.index("H")]
 
 
 _SIGN = re.compile(r"&&|\|\||[A-Za-z]+(?![^\s,()\[\]])|.", re.DOTALL)
@@ -243,7 +234,7 @@ class _Builder(Transformer_NonRecursive[Token, Shorthand]):
 
     def hop(self, meta: Meta, children: list[Any]) -> Shorthand:
         word, friends, *pattern = children
-        return Hop(self.span(meta), int(_digits(word)), friends, _text(pattern[0]) if pattern else None)
+        return Hop(self.span(meta), int(word[0]), friends, _text(pattern[0]) if pattern else None)
 
     stars = hop
 
@@ -277,16 +268,13 @@ def disagreements(structure: model.Node, shorthand: Shorthand) -> list[Diagnosti
 
 def _hop(condition: model.Condition) -> Hop | None:
     evidence = condition.evidence
-    if isinstance(evidence, model.SocialRating):
-        return Hop(condition.span, evidence.social_filter.hops, evidence.social_filter.friends, None)
-    if isinstance(evidence, model.ReviewText | model.Sentiment) and evidence.social_filter is not None:
-        said = evidence.pattern if isinstance(evidence, model.ReviewText) else evidence.topic
-        return Hop(condition.span, evidence.social_filter.hops, evidence.social_filter.friends, said)
-    return None
+    if not isinstance(evidence, model.ReviewText | model.Sentiment | model.SocialRating) or not evidence.social_filter:
+        return None
+    said = getattr(evidence, "pattern" if isinstance(evidence, model.ReviewText) else "topic", None)
+    return Hop(condition.span, evidence.social_filter.hops, evidence.social_filter.friends, said)
 
 
 def _without_single(tree: Shorthand) -> Shorthand:
-    """The tree without junctions of one argument."""
     if not isinstance(tree, Junction):
         return tree
     args = tuple(map(_without_single, tree.args))

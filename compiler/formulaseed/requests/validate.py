@@ -44,8 +44,7 @@ class Dataset:
 
     def name(self, business_id: str) -> str:
         """A restaurant's name, or its id if it has none."""
-        found = self.candidates.get(business_id)
-        name = found.business.get("name") if found is not None else None
+        name = self.candidates[business_id].business.get("name") if business_id in self.candidates else None
         return name if isinstance(name, str) and name else business_id
 
     def label(self, business_id: str) -> str:
@@ -93,13 +92,9 @@ class RequestResult:
 
     def to_json(self) -> dict[str, Any]:
         """A line of `--out`."""
-        line = {
-            "request_id": self.request_id,
-            "gold_restaurant": self.gold_restaurant,
-            "matches": list(self.matches),
-            "status": self.status,
-        }
-        return line | {"errors": list(self.errors)} if self.status == "invalid" else line
+        line = {"request_id": self.request_id, "gold_restaurant": self.gold_restaurant, "matches": list(self.matches)}
+        errors = {"errors": list(self.errors)} if self.status == "invalid" else {}
+        return {**line, "status": self.status, **errors}
 
 
 @dataclass(frozen=True, slots=True)

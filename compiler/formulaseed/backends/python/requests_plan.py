@@ -20,6 +20,7 @@ from formulaseed.backends.python.code import (
 from formulaseed.backends.python.names import FRAME_NAMES, Names
 from formulaseed.backends.python.plan import Variables, header
 from formulaseed.diagnostics.model import number_of
+from formulaseed.requests.explain import evidence_text
 from formulaseed.requests.model import (
     Condition,
     Evidence,
@@ -36,7 +37,6 @@ from formulaseed.requests.model import (
     SocialRating,
     conditions,
 )
-from formulaseed.requests.text import evidence_text
 
 
 def plan_requests(program: Requests, *, path: str, sha256: str) -> tuple[Variables, Variables]:

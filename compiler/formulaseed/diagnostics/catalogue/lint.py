@@ -23,9 +23,7 @@ keyword_too_long = of_one(
 )
 keyword_repeated = of_two("FS617", "`{0}` adds nothing: case is ignored, and `{1}` is there", "remove it")
 keyword_covered = of_two(
-    "FS617",
-    "`{0}` adds nothing: every review that contains it contains `{1}`",
-    "remove it, or make `{1}` more precise",
+    "FS617", "`{0}` adds nothing: every review that contains it contains `{1}`", "remove it, or make `{1}` more precise"
 )
 unused_suppression = of_one("FS620", "there is no warning `{0}` to suppress here", "remove it from `allow`")
 

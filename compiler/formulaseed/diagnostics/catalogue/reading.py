@@ -79,15 +79,12 @@ module_too_deep = _of_file(
     "the module generated from {0} nests deeper than Python can read",
     "split the longest formulas into several",
 )
+WAS_REFUSED = "the module generated from {} was refused: {}"
 internal_error = _of_file("FS901", "{0}", "this is a bug of formulaseed: please report it")
 
 
 def failure_of(error: Exception) -> str:
     return f"the compiler failed with {type(error).__name__}: {error}"
-
-
-def refusal_of(what: str, fault: str) -> str:
-    return f"the module generated from {what} was refused: {fault}"
 
 
 # --- references
@@ -124,16 +121,9 @@ def unknown_name(span: Span, what: str, name: str, help: Help) -> Diagnostic:
     return diagnostic("FS204", span, f"{what} `{name}`", help)
 
 
-def unknown_field(span: Span, entity: str, field: str, help: Help) -> Diagnostic:
-    return diagnostic("FS204", span, f"`{entity}` has no field `{field}`", help)
-
-
 def entity_without_value(span: Span, entity: str, example: str, hidden: str) -> Diagnostic:
     """`hidden` is the full name of the root's field that is called like the entity, or empty."""
     help = f"name one of its fields, such as `{example}`" if example else "it has no fields"
     if hidden:
         help += f"; the field of `{hidden.partition('.')[0]}` is `{hidden}`"
     return diagnostic("FS204", span, f"`{entity}` is an entity that is always there, and has no value", help)
-
-
-FIX_FIRST = "fix the unknown names above first"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import Literal
 
 from formulaseed import limits
 from formulaseed.diagnostics.catalogue import fixed, of_one, of_three, of_two, suggesting
@@ -56,6 +55,16 @@ empty_list = fixed("FS509", "`in` has an empty list, so it never holds", "list t
 ordered_date = fixed("FS505", "`meta.date` is a string, and strings have no order", "use `meta.year` and `meta.month`")
 lookup_always_fails = fixed("FS306", "this always fails: no key of the table is ever found", 'give it a "default"')
 rule_not_numeric = fixed("FS301", "a rule gives a number, and this is a string", "compare it: `10 if x == 'a' else 0`")
+empty_table = fixed("FS508", "the table is empty", 'write entries such as "Thai": 2.0')
+empty_table_key = fixed(
+    "FS508", "the table has an empty key", "every string contains it; remove the entry, or use `default`"
+)
+null_in_table = fixed("FS508", "a table's value cannot be null", "write a number or a string")
+table_not_numeric = fixed(
+    "FS508",
+    "`substring_max` takes the highest value, so every value must be a number",
+    "use `substring_first`, or numbers",
+)
 list_as_value = fixed(
     "FS103", "`extractions` is a list, and a value is needed", "write `len(extractions)`, or loop over it"
 )
@@ -188,10 +197,9 @@ def exclusive_keys(span: Span, operation: str, keys: Sequence[str]) -> Diagnosti
 
 def invalid_name(span: Span, name: str, what: str, plain: str) -> Diagnostic:
     """`plain` is the usable name that resembles it; empty if there is none."""
-    help = (
-        f"use the letters A to Z and a to z, digits and `_`, at most {limits.NAME_CHARACTERS}, and begin with no digit"
-    )
-    return diagnostic("FS206", span, f"`{name}` cannot be the name of {what}", f"{help}: `{plain}`" if plain else help)
+    help = "use the letters A to Z and a to z, digits and `_`, at most "
+    help += f"{limits.NAME_CHARACTERS}, and begin with no digit{f': `{plain}`' if plain else ''}"
+    return diagnostic("FS206", span, f"`{name}` cannot be the name of {what}", help)
 
 
 def reserved_name(span: Span, name: str) -> Diagnostic:
@@ -219,21 +227,6 @@ def no_single_name(span: Span, key: str) -> Diagnostic:
     if key == "field":
         help = "write a field such as `meta.year`; a formula goes into `expr`"
     return diagnostic("FS509", span, f"`{key}` must be one name", help)
-
-
-_TABLE_FAULTS = {
-    "empty": ("the table is empty", 'write entries such as "Thai": 2.0'),
-    "empty key": ("the table has an empty key", "every string contains it; remove the entry, or use `default`"),
-    "null": ("a table's value cannot be null", "write a number or a string"),
-    "no number": (
-        "`substring_max` takes the highest value, so every value must be a number",
-        "use `substring_first`, or numbers",
-    ),
-}
-
-
-def invalid_table(span: Span, fault: Literal["empty", "empty key", "null", "no number"]) -> Diagnostic:
-    return diagnostic("FS508", span, *_TABLE_FAULTS[fault])
 
 
 def mixed_literals(span: Span, what: str, expected: str, found: str) -> Diagnostic:
@@ -346,11 +339,9 @@ def aggregate_of_constant(span: Span, what: str, text: str) -> Diagnostic:
 
 
 def not_numeric(span: Span, what: str, text: str, noun: str, is_boolean: bool) -> Diagnostic:
-    help = (
-        f'write "expr": "int({text})", or count the reviews for which it is true'
-        if is_boolean
-        else "name a numeric field"
-    )
+    help = "name a numeric field"
+    if is_boolean:
+        help = f'write "expr": "int({text})", or count the reviews for which it is true'
     return diagnostic("FS301", span, f"`{what}` takes numbers, and `{text}` is {noun}", help)
 
 
@@ -373,12 +364,8 @@ def unreachable_rule(span: Span, is_else: bool, lost: str, reason: str) -> Diagn
 # --- seed v1
 
 
-def loop_help(variable: str) -> str:
-    return f"count or sum it in a loop, such as `sum(… for {variable} in extractions)`"
-
-
-def field_help(field: str) -> str:
-    return f"write `e['{field}']` inside a loop, such as `sum(… for e in extractions)`"
+LOOP_HELP = "count or sum it in a loop, such as `sum(… for {} in extractions)`"
+FIELD_HELP = "write `e['{}']` inside a loop, such as `sum(… for e in extractions)`"
 
 
 def loop_arguments(span: Span, function: str) -> Diagnostic:

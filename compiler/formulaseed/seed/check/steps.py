@@ -185,7 +185,7 @@ class StepChecker:
         literals = [entry.value for entry in operation.table]
         wrong = [value for value in literals if operation.match == "substring_max" and _is_no_number(value)]
         for value in wrong:
-            self.problems.report(catalogue.invalid_table(value.span, "no number"))
+            self.problems.report(catalogue.table_not_numeric(value.span))
         if operation.default is not None:
             literals.append(operation.default)
         can_match = source.info.ty.values is None or self._keys_can_match(operation, source)

@@ -216,7 +216,7 @@ class _FormulaReader:
         if name == loop and key is not None:
             return self._field(node, key, name)
         if key is not None and name and name not in ("context", "param", EXTRACTIONS):
-            help = f"write `{loop}['{key}']`" if loop is not None else catalogue.loop_help(name)
+            help = f"write `{loop}['{key}']`" if loop is not None else catalogue.LOOP_HELP.format(name)
             return self._report(catalogue.no_loop_variable(node.value.span, name, help), name)
         instead = f"{name}.{key or 'name'}" if name in ("context", "param") else "e['field']"
         return self._report(catalogue.not_indexable(node.span, instead))
@@ -242,7 +242,7 @@ class _FormulaReader:
         return self._report(catalogue.method_of_review(node.name.span, method, f"{head}['{field}']"))
 
     def _field_help(self, name: str, loop: str | None) -> Help:
-        return f"write `{loop}['{name}']`" if loop is not None else catalogue.field_help(name)
+        return f"write `{loop}['{name}']`" if loop is not None else catalogue.FIELD_HELP.format(name)
 
     def _report(self, found: Diagnostic, name: str = "") -> ast.Invalid:
         """Report a problem; of a name once in a step, however often the step mentions it."""

@@ -11,12 +11,7 @@ from formulaseed.diagnostics.catalogue import reading as catalogue
 from formulaseed.diagnostics.model import Problems
 from formulaseed.errors import FormulaSeedError, SeedError
 from formulaseed.ir import nodes
-<<<<<<< HEAD
-from formulaseed.ir.places import place_of
 from formulaseed.kinds import REQUESTS, SEED, Kind, holds_reference, holds_rules, read_given
-=======
-from formulaseed.kinds import REQUESTS, SEED, holds_reference, holds_rules, read_given
->>>>>>> s3
 from formulaseed.pipeline import Analysis, Compilable, checked, compile, run
 from formulaseed.seed import surface
 from formulaseed.source.text import Source

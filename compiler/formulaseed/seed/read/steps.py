@@ -114,38 +114,19 @@ class Arguments:
             return False
         entries: dict[str, surface.Entry] = {}
         for member in table.members:
-<<<<<<< HEAD
             word, span = member.key, member.value.span
             found = self.shape.literal(member.value, "a table's value")
             if found is not None and found.value is None:
-                self.problems.report(catalogue.invalid_table(span, "null"))
+                self.problems.report(catalogue.null_in_table(span))
                 found = None
             if not word.value:
-                self.problems.report(catalogue.invalid_table(word.span, "empty key"))
+                self.problems.report(catalogue.empty_table_key(word.span))
                 found = None
             entry = surface.Entry(surface.Named(word.span, word.value), found or NoLiteral(span, None))
             entries.setdefault(word.value, entry)  # duplicate keys have been reported
         self.table = tuple(entries.values())
         return True
 
-=======
-            found = self._table_value(member.value)
-            if not member.key.value:
-                self.problems.report(catalogue.empty_table_key(member.key.span))
-                found = NoLiteral(member.value.span, None)
-            entry = surface.Entry(surface.Named(member.key.span, member.key.value), found)
-            entries.setdefault(member.key.value, entry)  # duplicate keys have been reported
-        self.table = tuple(entries.values())
-        return True
-
-    def _table_value(self, value: JsonValue) -> ast.Literal:
-        found = self.shape.literal(value, "a table's value")
-        if found is not None and found.value is None:
-            self.problems.report(catalogue.null_in_table(value.span))
-            found = None
-        return found or NoLiteral(value.span, None)
-
->>>>>>> s3
     # --- the rules of a case
 
     def read_rules(self, key: str, value: JsonValue) -> bool:

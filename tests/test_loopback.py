@@ -15,11 +15,12 @@ from typing import Any
 
 import loopback_routes
 import pytest
+from helpers import needs_anthropic
 from loopback import Loopback, loopback
 from loopback_routes import BATCHES
 from loopback_script import ERRORS, Ask, Reply, Script, model
 
-anthropic = pytest.importorskip("anthropic", reason="the extra `llm` is not installed")
+needs_anthropic()
 
 SCHEMA = {
     "type": "object",
@@ -60,6 +61,13 @@ def values(answer: Any) -> dict[str, Any]:
 def running() -> Iterator[Loopback]:
     with loopback() as server:
         yield server
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _sdk() -> None:
+    """Import the package when the first test runs: it takes a second."""
+    global anthropic
+    import anthropic
 
 
 @pytest.fixture

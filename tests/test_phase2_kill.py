@@ -12,13 +12,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
-pytest.importorskip("anthropic", reason="the extra `llm` is not installed")
-
 from asking import Kitchen, command, restaurants
+from helpers import needs_anthropic
 from loopback import loopback
 from loopback_routes import BATCHES
 from loopback_script import MESSAGES, Script
+
+needs_anthropic()
 
 KILLS = 20
 CALLS_AT_A_TIME = 8

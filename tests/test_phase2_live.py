@@ -14,13 +14,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
-pytest.importorskip("anthropic", reason="the extra `llm` is not installed")
-
 from asking import MODEL, Kitchen, command, restaurant, restaurants, seed, sent
 from formulaseed.llm.limiter import AdaptiveLimiter
+from helpers import needs_anthropic
 from loopback import Loopback, loopback
 from loopback_script import MESSAGES, Ask, Reply, Script, model
+
+needs_anthropic()
 
 
 @pytest.fixture(scope="module")

@@ -21,7 +21,7 @@ from formulaseed.extract.model.store import Store, StoredAnswer, default_path
 from formulaseed.extract.model.store_file import MIGRATIONS, StoreError
 from formulaseed.llm.calls import Answer, Attempt, Usage
 from formulaseed.llm.prices import read_prices
-from helpers import read_lines, write_lines
+from helpers import needs_anthropic, read_lines, write_lines
 from loopback import loopback
 from loopback_script import MESSAGES, Script
 
@@ -121,7 +121,7 @@ def test_a_store_that_may_not_be_written_is_one_message(tmp_path: Path) -> None:
 
 def test_a_disk_that_is_full_ends_the_run_at_once(tmp_path: Path) -> None:
     """What cannot be kept is not asked for: the first failure to write ends it, with what was spent."""
-    pytest.importorskip("anthropic", reason="the extra `llm` is not installed")
+    needs_anthropic()
     with loopback(Script(delay=0.01)) as server:
         kitchen = Kitchen(tmp_path, server).prepare(restaurants(300, 10))  # more answers than would fit
         done = subprocess.run(

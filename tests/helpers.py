@@ -9,10 +9,12 @@ import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import forking
+import pytest
 from formulaseed.diagnostics.model import Diagnostic, Problems
 from formulaseed.requests.patterns import parse_pattern
 from formulaseed.source.json_reader import JsonString, read_json
@@ -63,6 +65,12 @@ def formulaseed(
     outcome = Outcome(done.returncode, done.stdout.decode(), done.stderr.decode())
     assert "Traceback" not in outcome.err, outcome.err
     return outcome
+
+
+def needs_anthropic() -> None:
+    """Skip the test or the module if the package is not installed; importing it takes a second."""
+    if find_spec("anthropic") is None:
+        pytest.skip("the extra `llm` is not installed", allow_module_level=True)
 
 
 def parsed(pattern: str) -> tuple[str | None, tuple[Diagnostic, ...]]:

@@ -26,11 +26,11 @@ from drafts import (
     step_of,
     steps_of,
 )
-from helpers import EXAMPLES, TASKS, formulaseed
+from helpers import EXAMPLES, TASKS, formulaseed, needs_anthropic
 from loopback import Loopback, loopback
 from loopback_script import Ask, Reply, Script, model
 
-pytest.importorskip("anthropic", reason="the extra `llm` is not installed")
+needs_anthropic()
 
 OWN = TASKS / "g1a_v2" / "seed.json"
 

@@ -26,10 +26,10 @@ from formulaseed.draft.report import EXAMPLE, EXAMPLE_OUTPUT, EXAMPLE_SENTENCES,
 from formulaseed.draft.task import read_task
 from formulaseed.draft.transcript import Settings, Transcript
 from formulaseed.llm.prices import read_prices
-from helpers import EXAMPLES, formulaseed
+from helpers import EXAMPLES, formulaseed, needs_anthropic
 from loopback import Loopback, loopback
 
-pytest.importorskip("anthropic", reason="the extra `llm` is not installed")
+needs_anthropic()
 
 
 @pytest.fixture(scope="module")

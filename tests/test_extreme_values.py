@@ -15,6 +15,7 @@ from formulaseed import (
     DataError,
     EvaluationError,
     FormulaSeedError,
+    api,
     compile_formula,
     limits,
     load_evaluator,
@@ -26,7 +27,7 @@ from formulaseed import (
 from formulaseed.errors import UnreadableError
 from formulaseed.extract.base import Field, legal
 from formulaseed.language.json_values import _shown, _unreadable
-from formulaseed.loading import analyse_rules
+from formulaseed.loading import analyse_rules, read_requests
 from formulaseed.pipeline import checked
 from formulaseed.requests.evaluation import parse_background, parse_restaurant
 from formulaseed.runtime.loading import module_from_source
@@ -191,9 +192,11 @@ def test_records_of_rules() -> None:
 # --- requests
 
 
-def test_restaurants_reviews_and_judgements() -> None:
+def test_restaurants_reviews_and_judgements(monkeypatch: pytest.MonkeyPatch) -> None:
     """The module of requests and the validator refuse what no text can be compared with, and compute the rest."""
     requests = load_requests(EXAMPLES / "requests.jsonl")
+    evaluator = api.requests_evaluator(read_requests(requests), requests.program.requests)
+    monkeypatch.setattr(api, "requests_evaluator", lambda *_: evaluator)  # which would be compiled anew each time
     module: Any = module_from_source(pipeline.compile(load_requests(requests), formatted=False), "extreme_requests")
     (restaurant,) = read_lines(EXAMPLES / "contexts.jsonl")[:1]
     review = {

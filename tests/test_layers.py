@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -109,7 +110,11 @@ def full_name(module: str, name: str) -> str:
 
 
 FILES = sorted(PACKAGE.rglob("*.py"))
-IMPORTS = [found for file in FILES for found in imports_of(file)]
+
+
+@cache
+def all_imports() -> tuple[Import, ...]:
+    return tuple(found for file in FILES for found in imports_of(file))
 
 
 def layer_of_import(name: str) -> str | None:
@@ -131,7 +136,7 @@ def test_a_layer_imports_only_those_before_it(layer: str) -> None:
     allowed = ORDER[: ORDER.index(layer) + 1]
     wrong = [
         f"{found.place} imports {found.name}"
-        for found in IMPORTS
+        for found in all_imports()
         if layer_of(found.file) == layer
         and (target := layer_of_import(found.name)) is not None
         and target not in allowed
@@ -142,7 +147,7 @@ def test_a_layer_imports_only_those_before_it(layer: str) -> None:
 def test_each_distribution_is_imported_in_one_place() -> None:
     """The parser generator, the templates, the formatter, the models and the command line each have one owner."""
     wrong = []
-    for found in IMPORTS:
+    for found in all_imports():
         top = found.name.split(".")[0]
         if top == "formulaseed" or top in sys.stdlib_module_names:
             continue

@@ -8,9 +8,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-
-pytest.importorskip("anthropic", reason="the extra `llm` is not installed")
-
 from asking import MODEL, Kitchen, command, questionnaire, restaurant, restaurants, seed
 from formulaseed.data.results import ReviewInput
 from formulaseed.extract.model.answers import AnswerCache, UsageStats
@@ -18,9 +15,12 @@ from formulaseed.extract.model.asking import BatchRun
 from formulaseed.extract.model.store import Store
 from formulaseed.llm.client import Limits
 from formulaseed.llm.prices import read_prices
+from helpers import needs_anthropic
 from loopback import Loopback, loopback
 from loopback_routes import BATCHES
 from loopback_script import Ask, Script, model
+
+needs_anthropic()
 
 OPTIONS = ("--batch", "--poll", 0.02)
 

@@ -13,14 +13,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
-pytest.importorskip("anthropic", reason="the extra `llm` is not installed")
-
 from asking import FIELDS, MODEL, Kitchen, command, questionnaire, restaurant, restaurants, seed
 from formulaseed.cli import output
-from helpers import write_json, write_lines
+from helpers import needs_anthropic, write_json, write_lines
 from loopback import Loopback, loopback
 from loopback_script import MESSAGES, Script
+
+needs_anthropic()
 
 MOOD = seed()["extract"]["fields"][0]
 

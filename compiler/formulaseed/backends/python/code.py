@@ -25,7 +25,7 @@ class Code(str):
 
 def literal(value: Value) -> Code:
     """A Python literal that evaluates to the value, on one line, in the quotes that black prefers."""
-    text = repr(value)
+    text = repr(value).replace("e+", "e") if isinstance(value, float) else repr(value)
     if text.startswith("'"):
         double = text[1:-1].replace("\\'", "'").replace('"', '\\"')
         return Code(f'"{double}"' if double.count("\\") <= text.count("\\") else text)

@@ -7,13 +7,13 @@ from dataclasses import asdict
 
 import pytest
 from formulaseed.extract.agreement import measure, render
-from formulaseed.extract.base import Field
+from formulaseed.extract.base import AskedField
 from hypothesis import given
 from hypothesis import strategies as st
 
-MOOD = Field("mood", "enum", values=(("none", ""), ("good", ""), ("bad", "")))
-LOUD = Field("loud", "boolean")
-MINUTES = Field("minutes", "integer")
+MOOD = AskedField("mood", "enum", values=(("none", ""), ("good", ""), ("bad", "")))
+LOUD = AskedField("loud", "boolean")
+MINUTES = AskedField("minutes", "integer")
 
 
 def test_kappa_is_cohens() -> None:
@@ -68,7 +68,7 @@ def test_the_confusions_stand_in_the_order_of_the_values() -> None:
 
 def test_true_is_not_one_and_a_whole_float_is_its_integer() -> None:
     """Equal means the same value of the field's type, however it was written."""
-    field = Field("x", "number")
+    field = AskedField("x", "number")
     (found,) = measure((field,), [({"x": 1}, {"x": 1.0}), ({"x": 1}, {"x": True}), ({"x": 1.5}, {"x": 1.5})])
     assert found.equal == 2
 

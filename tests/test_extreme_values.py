@@ -25,7 +25,7 @@ from formulaseed import (
     validate_requests,
 )
 from formulaseed.errors import UnreadableError
-from formulaseed.extract.base import Field, legal
+from formulaseed.extract.base import AskedField, legal
 from formulaseed.language.json_values import _shown, _unreadable
 from formulaseed.loading import analyse_rules, read_requests
 from formulaseed.pipeline import checked
@@ -145,7 +145,7 @@ def test_recorded_answers() -> None:
     for kind in ("integer", "number"):
         for value in (HUGE, -HUGE, 10**400, float("inf"), float("nan"), [HUGE], deep(100_000)):
             with pytest.raises(DataError, match="`n` must be"):
-                legal(Field("n", kind), value)  # type: ignore[arg-type]
+                legal(AskedField("n", kind), value)  # type: ignore[arg-type]
 
 
 # --- formulas

@@ -12,13 +12,13 @@ import pytest
 from formulaseed import load_seed
 from formulaseed.data.results import FieldValue, ReviewInput
 from formulaseed.errors import DataError
-from formulaseed.extract.base import Field, FieldType, fields_of, legal
+from formulaseed.extract.base import AskedField, FieldType, fields_of, legal
 from formulaseed.extract.lexical import LexicalExtractor, nothing_of
 from helpers import EXAMPLES, TASKS, formulaseed, read_lines, write_json, write_lines
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-SEVERITY = Field(
+SEVERITY = AskedField(
     "incident_severity",
     "enum",
     values=(
@@ -28,7 +28,7 @@ SEVERITY = Field(
         ("severe", "Life-threatening (anaphylaxis, EpiPen, ER visit)"),
     ),
 )
-ACCOUNT = Field(
+ACCOUNT = AskedField(
     "account_type",
     "enum",
     values=(
@@ -38,7 +38,7 @@ ACCOUNT = Field(
         ("hypothetical", "Concern without actual incident"),
     ),
 )
-INTERACTION = Field(
+INTERACTION = AskedField(
     "safety_interaction",
     "enum",
     values=(
@@ -50,13 +50,13 @@ INTERACTION = Field(
 )
 ALLERGY = LexicalExtractor((SEVERITY, ACCOUNT, INTERACTION))
 
-MINUTES = Field("wait_minutes", "integer", "Minutes that the guests waited, the longest of several", default=0)
-COST = Field("cost", "number", "Price of the meal in dollars", default=-1.0)
-SERVER = Field("server", "string", "First name of the server ('our waiter Tom', 'ask for Maria')", default="")
-SHORT_STAFFED = Field("short_staffed", "boolean", "True if staff were too few ('only one server', 'understaffed')")
+MINUTES = AskedField("wait_minutes", "integer", "Minutes that the guests waited, the longest of several", default=0)
+COST = AskedField("cost", "number", "Price of the meal in dollars", default=-1.0)
+SERVER = AskedField("server", "string", "First name of the server ('our waiter Tom', 'ask for Maria')", default="")
+SHORT_STAFFED = AskedField("short_staffed", "boolean", "True if staff were too few ('only one server', 'understaffed')")
 
 
-def spoken(field: Field, text: str, facts: Mapping[str, object] | None = None) -> FieldValue | None:
+def spoken(field: AskedField, text: str, facts: Mapping[str, object] | None = None) -> FieldValue | None:
     """What words say of one field; None where it abstains."""
     return LexicalExtractor((field,)).spoken(text, facts or {}).get(field.name)
 
@@ -93,12 +93,12 @@ def test_things_listed_in_a_description_speak(text: str, severity: str | None) -
 def test_a_quoted_phrase_speaks(text: str, value: str | None) -> None:
     """In its order, with at most one other word between two, and within a clause."""
     loud = ("loud", "Guests had to shout ('could not hear a thing', 'could hear a thing')")
-    assert spoken(Field("noise", "enum", values=(loud, ("calm", "('so relaxed')"))), text) == value
+    assert spoken(AskedField("noise", "enum", values=(loud, ("calm", "('so relaxed')"))), text) == value
 
 
 def test_a_phrase_weighs_more_than_a_listed_thing() -> None:
     """Of two values in one sentence, the one with more weight."""
-    field = Field(
+    field = AskedField(
         "outcome", "enum", values=(("stayed", "Enjoyed it (dinner)"), ("left", "Gave up ('walked right out')"))
     )
     assert spoken(field, "After dinner we walked right out.") == "left"
@@ -106,7 +106,7 @@ def test_a_phrase_weighs_more_than_a_listed_thing() -> None:
 
 def test_equal_weights_speak_for_neither() -> None:
     """Where nothing decides, nothing is guessed."""
-    field = Field("color", "enum", values=(("red", ""), ("blue", "")))
+    field = AskedField("color", "enum", values=(("red", ""), ("blue", "")))
     assert spoken(field, "Red walls.") == "red"
     assert spoken(field, "Red and blue walls.") is None
     assert spoken(field, "Red and blue walls. A red door.") == "red"
@@ -114,7 +114,7 @@ def test_equal_weights_speak_for_neither() -> None:
 
 def test_words_of_a_description_speak_three_together() -> None:
     """One word is too little, and a word of several values speaks for none of them."""
-    field = Field(
+    field = AskedField(
         "noise", "enum", values=(("calm", "Quiet room with soft music"), ("loud", "Noisy room with harsh music"))
     )
     assert spoken(field, "A quiet table.") is None
@@ -124,7 +124,9 @@ def test_words_of_a_description_speak_three_together() -> None:
 
 def test_values_without_descriptions_speak_by_their_names() -> None:
     """A list of values is enough."""
-    assert spoken(Field("color", "enum", values=(("red", ""), ("dark_blue", ""))), "Dark blue walls.") == "dark_blue"
+    assert (
+        spoken(AskedField("color", "enum", values=(("red", ""), ("dark_blue", ""))), "Dark blue walls.") == "dark_blue"
+    )
 
 
 # --- what does not speak
@@ -156,7 +158,7 @@ def test_a_denial_ends_with_its_clause(text: str) -> None:
 
 def test_a_phrase_with_a_negator_is_not_denied_by_it() -> None:
     """`not worth it` means what it says; a denied phrase says no of a boolean, and overrules a default."""
-    price = Field(
+    price = AskedField(
         "price", "enum", values=(("fair", "('worth it')"), ("high", "('not worth it', 'not worth the price')"))
     )
     assert spoken(price, "It was not worth it.") == "high"
@@ -218,13 +220,17 @@ def test_durations_are_read_in_the_unit_asked_for(text: str, minutes: int | None
         (COST, "Twenty bucks for the meal.", 20.0),
         (COST, "Parking was $8.", None),
         (COST, "The meal took 50 minutes.", None),
-        (Field("party", "integer", "Size of the party"), "We were a party of six.", 6),
-        (Field("party", "integer", "Size of the party"), "Room 6 was cold.", None),
-        (Field("party", "integer", "Size of the party", minimum=2, maximum=8), "A party of 90, then a party of 4.", 4),
-        (Field("party", "integer", "Size of the party"), "A party!", None),
+        (AskedField("party", "integer", "Size of the party"), "We were a party of six.", 6),
+        (AskedField("party", "integer", "Size of the party"), "Room 6 was cold.", None),
+        (
+            AskedField("party", "integer", "Size of the party", minimum=2, maximum=8),
+            "A party of 90, then a party of 4.",
+            4,
+        ),
+        (AskedField("party", "integer", "Size of the party"), "A party!", None),
     ],
 )
-def test_other_numbers_are_near_a_word_of_their_field(field: Field, text: str, value: float | None) -> None:
+def test_other_numbers_are_near_a_word_of_their_field(field: AskedField, text: str, value: float | None) -> None:
     """With the unit that the field asks for, or none; one out of bounds is not taken."""
     found = spoken(field, text)
     assert (found, type(found)) == (value, type(value))
@@ -251,11 +257,11 @@ def test_a_name_follows_what_is_before_a_name_in_a_quoted_phrase(text: str, name
 def test_stars_speak_only_where_the_seed_says_so(stars: object, value: str | None) -> None:
     """With the hint, and after the words; without it never."""
     values = (("none", ""), ("good", "Liked it ('so tasty')"), ("bad", "Disliked it ('so stale')"))
-    assert spoken(Field("mood", "enum", values=values, hint="stars"), "Soup.", {"stars": stars}) == value
-    assert spoken(Field("mood", "enum", values=values, hint="stars"), "So stale.", {"stars": 5}) == "bad"
-    assert spoken(Field("mood", "enum", values=values), "Soup.", {"stars": stars}) is None
+    assert spoken(AskedField("mood", "enum", values=values, hint="stars"), "Soup.", {"stars": stars}) == value
+    assert spoken(AskedField("mood", "enum", values=values, hint="stars"), "So stale.", {"stars": 5}) == "bad"
+    assert spoken(AskedField("mood", "enum", values=values), "Soup.", {"stars": stars}) is None
     liked = {5.0: True, 4: True, 1.0: False}.get(stars) if isinstance(stars, int | float) else None
-    assert spoken(Field("liked", "boolean", hint="stars"), "Soup.", {"stars": stars}) is liked
+    assert spoken(AskedField("liked", "boolean", hint="stars"), "Soup.", {"stars": stars}) is liked
 
 
 # --- it abstains
@@ -264,25 +270,25 @@ def test_stars_speak_only_where_the_seed_says_so(stars: object, value: str | Non
 @pytest.mark.parametrize(
     ("field", "value"),
     [
-        (Field("a", "enum", values=(("red", ""), ("blue", "")), default="blue"), "blue"),
-        (Field("a", "enum", values=(("red", "Red walls"), ("none", "")), default="red"), "red"),
-        (Field("a", "enum", values=(("red", "Red walls"), ("none", "Bare walls"))), "none"),
-        (Field("a", "enum", values=(("red", ""), ("Not_Mentioned", ""))), "Not_Mentioned"),
-        (Field("a", "enum", values=(("red", "Red walls"), ("other", "No color mentioned"))), "other"),
-        (Field("a", "enum", values=(("high", "Not worth it"), ("unknown", "Not said"))), "unknown"),
-        (Field("a", "boolean", default=True), True),
-        (Field("a", "integer", default=7), 7),
-        (Field("a", "number", default=2.5), 2.5),
-        (Field("a", "string", default="nobody"), "nobody"),
-        (Field("a", "enum", values=(("red", ""), ("blue", ""))), None),
-        (Field("a", "enum", values=(("low", "Not much"), ("high", "Not little"))), None),
-        (Field("a", "enum"), None),
-        (Field("a", "boolean"), None),
-        (Field("a", "integer"), None),
-        (Field("a", "string"), None),
+        (AskedField("a", "enum", values=(("red", ""), ("blue", "")), default="blue"), "blue"),
+        (AskedField("a", "enum", values=(("red", "Red walls"), ("none", "")), default="red"), "red"),
+        (AskedField("a", "enum", values=(("red", "Red walls"), ("none", "Bare walls"))), "none"),
+        (AskedField("a", "enum", values=(("red", ""), ("Not_Mentioned", ""))), "Not_Mentioned"),
+        (AskedField("a", "enum", values=(("red", "Red walls"), ("other", "No color mentioned"))), "other"),
+        (AskedField("a", "enum", values=(("high", "Not worth it"), ("unknown", "Not said"))), "unknown"),
+        (AskedField("a", "boolean", default=True), True),
+        (AskedField("a", "integer", default=7), 7),
+        (AskedField("a", "number", default=2.5), 2.5),
+        (AskedField("a", "string", default="nobody"), "nobody"),
+        (AskedField("a", "enum", values=(("red", ""), ("blue", ""))), None),
+        (AskedField("a", "enum", values=(("low", "Not much"), ("high", "Not little"))), None),
+        (AskedField("a", "enum"), None),
+        (AskedField("a", "boolean"), None),
+        (AskedField("a", "integer"), None),
+        (AskedField("a", "string"), None),
     ],
 )
-def test_where_nothing_speaks_nothing_is_made_up(field: Field, value: FieldValue | None) -> None:
+def test_where_nothing_speaks_nothing_is_made_up(field: AskedField, value: FieldValue | None) -> None:
     """The field's default, else the one value that says so by its name or description, else the review fails by name."""
     assert nothing_of(field) == value
     if value is None:
@@ -294,7 +300,7 @@ def test_where_nothing_speaks_nothing_is_made_up(field: Field, value: FieldValue
 
 def test_a_review_that_nothing_speaks_for_is_a_failed_extraction() -> None:
     """It has no fields and names those that are missing; the others are extracted."""
-    lexical = LexicalExtractor((SHORT_STAFFED, Field("kind", "enum", values=(("red", ""), ("blue", ""))), MINUTES))
+    lexical = LexicalExtractor((SHORT_STAFFED, AskedField("kind", "enum", values=(("red", ""), ("blue", ""))), MINUTES))
     reviews = [ReviewInput("b", "1", "Understaffed, with red walls."), ReviewInput("b", "2", "Soup.")]
     first, second = map(lexical.extract, reviews)
     assert first.fields == {"short_staffed": True, "kind": "red", "wait_minutes": 0}
@@ -380,7 +386,7 @@ EVERYTHING = (
     MINUTES,
     COST,
     SERVER,
-    Field("a", "boolean", SHORT_STAFFED.description, default=False),
+    AskedField("a", "boolean", SHORT_STAFFED.description, default=False),
 )
 HOSTILE = (
     "i had hives ", "hives ", "'", "(((", "not ", "$1,1,1,1", "a\x00\x1b[31m\u202e", "\n", "n't", "𝕳ives ", "1.2.3.4.", "-" * 7,
@@ -434,16 +440,16 @@ VALUES = st.lists(st.tuples(NAMES, TEXTS), min_size=1, max_size=5, unique_by=lam
 
 
 @st.composite
-def any_field(draw: st.DrawFn) -> Field:
+def any_field(draw: st.DrawFn) -> AskedField:
     kinds: tuple[FieldType, ...] = ("enum", "boolean", "integer", "number", "string")
     kind = draw(st.sampled_from(kinds))
     values = tuple(draw(VALUES)) if kind == "enum" else ()
-    return Field(draw(NAMES), kind, draw(TEXTS), values, hint=draw(st.sampled_from((None, "stars"))))
+    return AskedField(draw(NAMES), kind, draw(TEXTS), values, hint=draw(st.sampled_from((None, "stars"))))
 
 
 @settings(max_examples=150, deadline=None)
 @given(st.lists(any_field(), min_size=1, max_size=4, unique_by=lambda field: field.name), TEXTS, st.integers(0, 5))
-def test_any_field_and_text_give_legal_values_or_none(fields: list[Field], text: str, stars: int) -> None:
+def test_any_field_and_text_give_legal_values_or_none(fields: list[AskedField], text: str, stars: int) -> None:
     """Whatever the descriptions and the review say, what is spoken is legal for its field, and the rest is not made up."""
     extractor = LexicalExtractor(fields)
     found = extractor.spoken(text, {"stars": stars})

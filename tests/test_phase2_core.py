@@ -13,7 +13,7 @@ from asking import FIELDS, MODEL, questionnaire, seed
 from formulaseed.data.results import Quote, ReviewInput
 from formulaseed.errors import DataError, UnreadableError
 from formulaseed.extract.model.answers import UsageStats
-from formulaseed.extract.model.prompting import PromptSpec, Values, find_quote, majority
+from formulaseed.extract.model.prompting import PassValues, PromptSpec, find_quote, majority
 from formulaseed.llm.calls import (
     Answer,
     Attempt,
@@ -25,7 +25,7 @@ from formulaseed.llm.calls import (
     cost_text,
     params,
 )
-from formulaseed.llm.limiter import AdaptiveLimiter, Budget, RateLimiter
+from formulaseed.llm.limiter import AdaptiveLimiter, CostBudget, RateLimiter
 from formulaseed.llm.prices import Price, Prices, read_prices
 from helpers import write_json
 from hypothesis import given
@@ -172,7 +172,7 @@ def test_a_quote_has_a_key_that_no_field_has() -> None:
     asked = questionnaire(seed(extract={"fields": fields}, compute=steps, output=["N"]))
     assert asked.schema["required"] == ["mood", "mood_quote", "mood_quote_"]
     values = asked.values({"mood": "a", "mood_quote": "b", "mood_quote_": "soup"}, "my soup")
-    assert values == Values({"mood": "a", "mood_quote": "b"}, {"mood": Quote("soup", 3, 7)})
+    assert values == PassValues({"mood": "a", "mood_quote": "b"}, {"mood": Quote("soup", 3, 7)})
 
 
 # --- what an answer means
@@ -279,7 +279,7 @@ VALUE = st.sampled_from(["good", "bad", 1, 1.0, True, 0, False, ""])
 @given(st.lists(st.tuples(VALUE, VALUE), min_size=1, max_size=9))
 def test_the_majority_decides_each_field_and_the_earliest_pass_a_tie(given: Sequence[tuple[Any, Any]]) -> None:
     """1, 1.0 and True are three values; the quote comes from the first pass that gave the value."""
-    passes = [Values({"a": a, "b": b}, {"a": Quote(str(n), 0, 1)}) for n, (a, b) in enumerate(given)]
+    passes = [PassValues({"a": a, "b": b}, {"a": Quote(str(n), 0, 1)}) for n, (a, b) in enumerate(given)]
     chosen = majority(passes)
     for index, name in enumerate("ab"):
         values = [(type(one[index]), one[index]) for one in given]
@@ -352,7 +352,7 @@ def test_a_budget_waits_for_calls_under_way_and_never_for_ever() -> None:
     bound = prices.at_most(call()) or 0.0
 
     async def scenario() -> list[str]:
-        budget, log = Budget(prices, 2.5 * bound), []
+        budget, log = CostBudget(prices, 2.5 * bound), []
 
         async def one(name: str, cost: int) -> None:
             if not await budget.reserve(call(name)):
@@ -378,7 +378,7 @@ def test_an_attempt_without_an_answer_counts_with_all_it_may_have_cost() -> None
     bound = prices.at_most(call()) or 0.0
 
     async def scenario() -> None:
-        budget = Budget(prices, 1.5 * bound)
+        budget = CostBudget(prices, 1.5 * bound)
         assert await budget.reserve(call())
         budget.attempted(Attempt("k", MODEL, "429", 1))
         assert budget.may_retry()
@@ -386,11 +386,11 @@ def test_an_attempt_without_an_answer_counts_with_all_it_may_have_cost() -> None
         assert not budget.may_retry()
         budget.settle(call())
         assert not await budget.reserve(call())
-        unknown = Budget(prices, 1.0)
+        unknown = CostBudget(prices, 1.0)
         other = Call("k", "unlisted", "", "", {}, 1)
         assert not await unknown.reserve(other)
         assert "unknown" in unknown.refusal(other)
-        assert await Budget(prices, None).reserve(other)
+        assert await CostBudget(prices, None).reserve(other)
 
     asyncio.run(scenario())
 

@@ -19,7 +19,7 @@ from formulaseed.requests import model
 from formulaseed.requests.groups import GROUPS
 from formulaseed.requests.shorthand import (
     Hop,
-    Junction,
+    JoinedNames,
     Name,
     Shorthand,
     as_name,
@@ -55,7 +55,7 @@ def parsed(text: str) -> Shorthand:
 
 def structure(tree: Shorthand) -> model.Node:
     """A structure that the shorthand could be of."""
-    if isinstance(tree, Junction):
+    if isinstance(tree, JoinedNames):
         return model.Junction(tree.op, tuple(map(structure, tree.args)), NOWHERE)
     if isinstance(tree, Name):
         return model.Condition(tree.text, model.ItemMeta(("attributes", tree.text), ()), NOWHERE)
@@ -95,7 +95,7 @@ HOPS = st.builds(
 
 def junctions(children: st.SearchStrategy[Any], least: int = 1) -> st.SearchStrategy[Any]:
     arguments = st.lists(children, min_size=least, max_size=4).map(tuple)
-    return st.builds(Junction, st.just(NOWHERE), st.sampled_from(["AND", "OR"]), arguments)
+    return st.builds(JoinedNames, st.just(NOWHERE), st.sampled_from(["AND", "OR"]), arguments)
 
 
 TREES = st.recursive(NAMES | HOPS, junctions, max_leaves=12)
@@ -160,10 +160,10 @@ def test_the_tree_of_a_shorthand() -> None:
     """Names, operators and circles, each with its place in the text."""
     text = "AND(wifi_'free', OR(cat_american_(traditional), 2HOP(['Bob', \"D'Angelo\"], 'boba')), 1HOP_STARS(['Kim']))"
     tree = parsed(text)
-    assert isinstance(tree, Junction)
+    assert isinstance(tree, JoinedNames)
     wifi, either, stars = tree.args
     assert (tree.op, wifi, stars) == ("AND", Name(NOWHERE, "wifi_'free'"), Hop(NOWHERE, 1, ("Kim",), None))
-    assert isinstance(either, Junction)
+    assert isinstance(either, JoinedNames)
     assert either.args[1] == Hop(NOWHERE, 2, ("Bob", "D'Angelo"), "boba")
     places = [text[part.span.start : part.span.end] for part in (tree, wifi, *either.args, stars)]
     assert places[:3] == [text, "wifi_'free'", "cat_american_(traditional)"]
@@ -203,7 +203,7 @@ def test_escapes_are_those_of_python_or_stand_for_themselves(written: str, value
 
 
 @given(TREES)
-@example(Junction(NOWHERE, "AND", (Name(NOWHERE, "_"),)))
+@example(JoinedNames(NOWHERE, "AND", (Name(NOWHERE, "_"),)))
 def test_what_is_printed_is_read_back(tree: Shorthand) -> None:
     """Printing then parsing gives the tree."""
     assert parsed(print_shorthand(tree)) == tree
@@ -219,7 +219,7 @@ def test_what_is_read_is_printed_alike_but_for_white_space_and_quotes(tree: Shor
         gap = lambda: data.draw(space)  # noqa: E731
         if isinstance(part, Name):
             return f"{gap()}{part.text}{gap()}"
-        if isinstance(part, Junction):
+        if isinstance(part, JoinedNames):
             return f"{gap()}{part.op}{gap()}({','.join(map(spaced, part.args))}){gap()}"
         quoted = [f"{gap()}{_quoted(text)}{gap()}" for text in part.friends]
         word, last = (
@@ -369,8 +369,8 @@ def test_order_and_names_are_free(tree: Shorthand, random: Any) -> None:
     """With arguments and friends shuffled and conditions renamed, circles too where no circle is named, it agrees."""
 
     def changed(part: Shorthand) -> Shorthand:
-        if isinstance(part, Junction):
-            return Junction(NOWHERE, part.op, tuple(map(changed, random.sample(part.args, len(part.args)))))
+        if isinstance(part, JoinedNames):
+            return JoinedNames(NOWHERE, part.op, tuple(map(changed, random.sample(part.args, len(part.args)))))
         if isinstance(part, Hop) and random.random() < 0.7:
             return Hop(NOWHERE, part.hops, tuple(random.sample(part.friends, len(part.friends))), part.pattern)
         return Name(NOWHERE, random.choice("abc"))
@@ -389,8 +389,8 @@ def test_agreement_is_that_of_some_order_for_close_trees(meant: Shorthand, data:
     """The same where the two have one shape, and differ at most in where the circles stand."""
 
     def changed(part: Shorthand) -> Shorthand:
-        if isinstance(part, Junction):
-            return Junction(NOWHERE, part.op, tuple(map(changed, data.draw(st.permutations(part.args)))))
+        if isinstance(part, JoinedNames):
+            return JoinedNames(NOWHERE, part.op, tuple(map(changed, data.draw(st.permutations(part.args)))))
         return data.draw(SHORT_NAMES | SHORT_HOPS)
 
     said = changed(meant)
@@ -399,8 +399,8 @@ def test_agreement_is_that_of_some_order_for_close_trees(meant: Shorthand, data:
 
 def _alike(meant: Shorthand, said: Shorthand) -> bool:
     """By trying all orders."""
-    if isinstance(meant, Junction) or isinstance(said, Junction):
-        if not (isinstance(meant, Junction) and isinstance(said, Junction) and meant.op == said.op):
+    if isinstance(meant, JoinedNames) or isinstance(said, JoinedNames):
+        if not (isinstance(meant, JoinedNames) and isinstance(said, JoinedNames) and meant.op == said.op):
             return False
         return len(meant.args) == len(said.args) and any(
             all(map(_alike, order, said.args)) for order in itertools.permutations(meant.args)

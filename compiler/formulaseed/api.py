@@ -100,7 +100,7 @@ def validate_requests(
 def requests_evaluator(analysis: RequestsAnalysis, requests: Sequence[Request]) -> Evaluate:
     """Compile some valid requests of a file in memory, and return what their module finds for a restaurant."""
     from formulaseed.requests.model import Requests
-    from formulaseed.requests.validate import Values
+    from formulaseed.requests.validate import RequestValues
 
     whole, program = analysis.document.source, Requests("requests", tuple(requests))
     text = "\n".join(whole.text[request.span.start : request.span.end] for request in requests)
@@ -109,8 +109,8 @@ def requests_evaluator(analysis: RequestsAnalysis, requests: Sequence[Request]) 
     module: Any = module_from_source(compiled, "requests")
     pieces = program.evidence()
 
-    def evaluate(place: Restaurant, known: Background) -> Values:
+    def evaluate(place: Restaurant, known: Background) -> RequestValues:
         found = module.conditions(place, known)
-        return Values(module.requests(found), dict(zip(pieces, found.values(), strict=True)))
+        return RequestValues(module.requests(found), dict(zip(pieces, found.values(), strict=True)))
 
     return evaluate

@@ -24,7 +24,7 @@ from formulaseed.draft.transcript import LiveTransport, Settings, Transcript, re
 from formulaseed.errors import DataError, FormulaSeedError
 from formulaseed.llm.calls import EFFORTS
 from formulaseed.llm.client import must_be_ready
-from formulaseed.llm.limiter import Budget
+from formulaseed.llm.limiter import CostBudget
 from formulaseed.loading import analyse_text
 from formulaseed.source.text import Source
 
@@ -71,7 +71,7 @@ def draft(task: str, out: str | None, force: bool, **given: Any) -> None:
     target = None if to_stdout else Path(out) if out is not None else Path(task).with_name("seed.json")
     if not replayed and not force and target is not None and target.exists():
         raise click.UsageError(f"{target} exists already; --force replaces it, --out FILE writes elsewhere")
-    live = LiveTransport(Budget(prices, given["max_usd"]), _report)
+    live = LiveTransport(CostBudget(prices, given["max_usd"]), _report)
     ask = replaying(replayed) if replayed else live.ask
     session = Session(text, recording(ask, kept, settings) if kept else ask, settings, _report)
     if kept is not None:

@@ -23,7 +23,7 @@ from formulaseed.extract.model.prompting import PromptSpec
 from formulaseed.extract.model.store import Store, default_path
 from formulaseed.llm.calls import cost_text, total
 from formulaseed.llm.client import Limits, NotReady, must_be_ready
-from formulaseed.llm.limiter import Budget
+from formulaseed.llm.limiter import CostBudget
 
 if TYPE_CHECKING:
     from formulaseed.cli.run import Job
@@ -91,7 +91,7 @@ def ask(job: Job, not_ready: NotReady | None, **given: Any) -> int:
                     transport.ask(reviews)
                 else:
                     total = None if job.quiet or not is_reread else sum(1 for _ in answers.unanswered(reviews()))
-                    budget, speed = Budget(prices, given["max_usd"]), _speed(answers.usage, total, shown)
+                    budget, speed = CostBudget(prices, given["max_usd"]), _speed(answers.usage, total, shown)
                     transport = LiveExtractor(answers, limits, budget, speed)
                 job.write(transport, failures, shown, counted)
         except KeyboardInterrupt:

@@ -36,7 +36,7 @@ from formulaseed.loading import RequestsAnalysis, analyse_requests, read_request
 from formulaseed.requests.explain import explanation, reasons, suggestions
 from formulaseed.requests.groups import CHECKLIST, GROUPS, GUIDELINES, request_template
 from formulaseed.requests.model import InvalidRequest, ItemMeta, Line, Request, Sentiment
-from formulaseed.requests.shorthand import Junction, Name, Shorthand, parse_shorthand, print_shorthand, shorthand_of
+from formulaseed.requests.shorthand import JoinedNames, Name, Shorthand, parse_shorthand, print_shorthand, shorthand_of
 from formulaseed.requests.validate import EvidenceCache, RequestResult, chosen, condition_matrix, results_of, valid
 from formulaseed.source.json_reader import Plain
 from formulaseed.source.text import Source
@@ -291,7 +291,7 @@ def plain_tree(tree: Shorthand) -> Plain:
     """A tree as JSON values: a name, friends with hops (no pattern for ratings), or an operator with its arguments."""
     if isinstance(tree, Name):
         return {"name": tree.text}
-    if isinstance(tree, Junction):
+    if isinstance(tree, JoinedNames):
         return {"op": tree.op, "args": [plain_tree(arg) for arg in tree.args]}
     return {"hops": tree.hops, "friends": list(tree.friends), "pattern": tree.pattern}
 

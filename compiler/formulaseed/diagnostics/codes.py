@@ -14,7 +14,7 @@ Severity = Literal["error", "warning"]
 
 
 @dataclass(frozen=True, slots=True)
-class Code:
+class CodeEntry:
     code: str
     name: str
     severity: Severity = "error"
@@ -64,8 +64,8 @@ _WARNINGS = {
     "FS822": "unknown-shorthand-operator", "FS823": "shorthand-too-large",
 }  # fmt: skip
 
-CODES = {code: Code(code, name) for code, name in _ERRORS.items()}
-CODES |= {code: Code(code, name, "warning") for code, name in _WARNINGS.items()}
+CODES = {code: CodeEntry(code, name) for code, name in _ERRORS.items()}
+CODES |= {code: CodeEntry(code, name, "warning") for code, name in _WARNINGS.items()}
 CODES = dict(sorted(CODES.items()))
 
 SEED_WARNINGS = tuple(code for code in sorted(_WARNINGS) if not code.startswith("FS8"))

@@ -22,7 +22,7 @@ from formulaseed.draft.wire import load, read_answer
 from formulaseed.errors import DataError, FormulaSeedError
 from formulaseed.llm.calls import EFFORTS, Answer, Call, Effort, ModelCapabilities, UnusableAnswer, Usage
 from formulaseed.llm.client import CallFailed, Client, Limits, NotAsked
-from formulaseed.llm.limiter import Budget, run_interruptibly
+from formulaseed.llm.limiter import CostBudget, run_interruptibly
 from formulaseed.seed.write.canonical import layout
 
 Json = Any
@@ -168,7 +168,7 @@ Ask = Callable[[str, Call], Exchange]
 class LiveTransport:
     """Asks a model. `notify` is called with notices."""
 
-    def __init__(self, budget: Budget, notify: Callable[[str], None]) -> None:
+    def __init__(self, budget: CostBudget, notify: Callable[[str], None]) -> None:
         self._budget = budget
         self._notify = notify
         self._runner = asyncio.Runner()

@@ -17,7 +17,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from formulaseed.data.results import FieldValue
-from formulaseed.extract.base import Field
+from formulaseed.extract.base import AskedField
 
 Pair = tuple[Mapping[str, FieldValue], Mapping[str, FieldValue]]
 """One review's fields, as recorded and as predicted."""
@@ -42,7 +42,7 @@ class FieldAgreement:
     than enum and boolean."""
 
 
-def measure(fields: Sequence[Field], pairs: Sequence[Pair]) -> tuple[FieldAgreement, ...]:
+def measure(fields: Sequence[AskedField], pairs: Sequence[Pair]) -> tuple[FieldAgreement, ...]:
     """Return the agreement on each field, in the fields' order; pairs without the field on either side do not count."""
     return tuple(_measure_field(field, pairs) for field in fields)
 
@@ -58,7 +58,7 @@ def render(agreements: Sequence[FieldAgreement]) -> str:
     return "\n\n".join(tables) + "\n"
 
 
-def _measure_field(field: Field, pairs: Sequence[Pair]) -> FieldAgreement:
+def _measure_field(field: AskedField, pairs: Sequence[Pair]) -> FieldAgreement:
     name = field.name
     labels = [(_label(a[name]), _label(b[name])) for a, b in pairs if name in a and name in b]
     n, equal = len(labels), sum(recorded == predicted for recorded, predicted in labels)
@@ -84,7 +84,7 @@ def _label(value: FieldValue) -> str:
     return str(value)
 
 
-def _confusion(field: Field, given: Counter[tuple[str, str]]) -> dict[str, dict[str, int]]:
+def _confusion(field: AskedField, given: Counter[tuple[str, str]]) -> dict[str, dict[str, int]]:
     order = {value: place for place, (value, _) in enumerate(field.values)}
     found: dict[str, dict[str, int]] = {}
     for pair in sorted(given, key=lambda pair: [(order.get(value, len(order)), value) for value in pair]):

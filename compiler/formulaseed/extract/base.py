@@ -21,7 +21,7 @@ FieldType = Literal["enum", "boolean", "integer", "number", "string"]
 
 
 @dataclass(frozen=True, slots=True)
-class Field:
+class AskedField:
     """One extraction field of a Formula Seed."""
 
     name: str
@@ -51,21 +51,23 @@ class Field:
         return f"{self.maximum} or less" if self.minimum is None else f"from {self.minimum} to {self.maximum}"
 
 
-def fields_of(program: nodes.Program) -> tuple[Field, ...]:
+def fields_of(program: nodes.Program) -> tuple[AskedField, ...]:
     """Return the seed's fields as extractors use them."""
     found = []
     for each in program.fields:
         kind = cast(FieldType, "enum" if each.ty.values is not None else each.ty.base.value)
         values = tuple((value.name, value.description) for value in each.values)
         bounds = each.minimum, each.maximum
-        found.append(Field(each.name, kind, each.description, values, each.default, each.evidence, *bounds, each.hint))
+        found.append(
+            AskedField(each.name, kind, each.description, values, each.default, each.evidence, *bounds, each.hint)
+        )
     return tuple(found)
 
 
 _KINDS: dict[FieldType, Any] = {"enum": str, "string": str, "boolean": bool, "integer": int, "number": (int, float)}
 
 
-def legal(field: Field, value: Any) -> FieldValue:
+def legal(field: AskedField, value: Any) -> FieldValue:
     """Return the value as the field holds it: 3.0 is the integer 3. Raises `DataError` for an illegal one."""
     if field.type == "integer" and isinstance(value, float) and value.is_integer():
         value = int(value)

@@ -21,7 +21,7 @@ from typing import NamedTuple
 from formulaseed.data.results import Extraction, FieldValue, ReviewInput
 from formulaseed.diagnostics.model import number_of
 from formulaseed.errors import DataError
-from formulaseed.extract.base import Field, SyncExtractor
+from formulaseed.extract.base import AskedField, SyncExtractor
 
 CHARACTERS = 20_000
 """What is read of a review."""
@@ -230,7 +230,7 @@ _LED = re.compile(rf"(.+?)(?: {_NAME})+")
 _END = re.compile(r"[.!?\n]")
 
 
-def number_in(field: Field, text: str) -> float | None:
+def number_in(field: AskedField, text: str) -> float | None:
     """The first number that a review gives, or the longest and the like if the field asks for it.
 
     A unit in the field's name is one of its words: "40 minutes" speaks for `wait_minutes`.
@@ -260,7 +260,7 @@ def _number(match: re.Match[str]) -> float:
     return number + (0.5 if match["half"] or match["late_half"] else 0.0)
 
 
-def name_in(field: Field, text: str) -> str | None:
+def name_in(field: AskedField, text: str) -> str | None:
     """The name that follows what is before a name in a quoted phrase of the field: `ask for Maria`, `our server Tom`."""
     leads = [re.escape(found[1]) for phrase in QUOTED.findall(field.description) if (found := _LED.fullmatch(phrase))]
     found = re.search(rf"\b(?i:{'|'.join(leads)})\s+({_NAME})", text[:CHARACTERS]) if leads else None
@@ -279,7 +279,7 @@ class LexicalExtractor(SyncExtractor):
 
     name = "lexical"
 
-    def __init__(self, fields: Sequence[Field], kinds: Collection[str] = KINDS) -> None:
+    def __init__(self, fields: Sequence[AskedField], kinds: Collection[str] = KINDS) -> None:
         self._fields = tuple(fields)
         self._kinds = kinds
         self._nothing = [nothing_of(field) for field in fields]
@@ -364,7 +364,7 @@ class LexicalExtractor(SyncExtractor):
         return set(content(f"{field.name} {about}")) - TASK_WORDS if about else set()
 
 
-def nothing_of(field: Field) -> FieldValue | None:
+def nothing_of(field: AskedField) -> FieldValue | None:
     """What a field is where nothing is said: its default, else the one value named or described so; None without."""
     named = [name for name, _ in field.values if name.lower() in _NOTHING]
     described = [name for name, about in field.values if about.lower().startswith(_OPENINGS)]
@@ -372,7 +372,7 @@ def nothing_of(field: Field) -> FieldValue | None:
     return found if field.default is None else field.default
 
 
-def _by_stars(field: Field, stars: object) -> FieldValue | None:
+def _by_stars(field: AskedField, stars: object) -> FieldValue | None:
     """What a review's stars say where the seed has them speak: few are blame, many praise, three neither."""
     if field.hint != "stars" or not isinstance(stars, int | float) or 2 < stars < 4:
         return None

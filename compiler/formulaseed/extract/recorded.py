@@ -13,7 +13,7 @@ from formulaseed.data.jsonl import Line, parsed
 from formulaseed.data.records import ExtractionLine
 from formulaseed.data.results import Extraction, FieldValue, ReviewInput
 from formulaseed.errors import DataError
-from formulaseed.extract.base import Field, SyncExtractor, legal
+from formulaseed.extract.base import AskedField, SyncExtractor, legal
 from formulaseed.language.inputs import _typo_of
 
 
@@ -25,7 +25,7 @@ class RecordedExtractor(SyncExtractor):
 
     name = "recorded"
 
-    def __init__(self, fields: Sequence[Field], lines: Iterable[Line], *, strict: bool = False) -> None:
+    def __init__(self, fields: Sequence[AskedField], lines: Iterable[Line], *, strict: bool = False) -> None:
         self.fields = tuple(fields)
         self._names = tuple(field.name for field in self.fields)
         self._strict = strict
@@ -57,7 +57,7 @@ class RecordedExtractor(SyncExtractor):
             self._known[key] = Extraction(record.review_id, None, f"its recorded extraction is unusable: {error}")
             return str(error)
 
-    def _value(self, field: Field, given: Mapping[str, Any]) -> FieldValue | None:
+    def _value(self, field: AskedField, given: Mapping[str, Any]) -> FieldValue | None:
         """The field's value, None where it is absent: the evaluation reports a value that it needs."""
         typo = _typo_of(field.name, given, self._names) if field.name not in given else None
         if typo is not None:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from formulaseed.data.results import NOT_ASKED
 from formulaseed.errors import FormulaSeedError, UnreadableError
 from formulaseed.llm.calls import Answer, Attempt, Call, ModelCapabilities, answer_of, params
-from formulaseed.llm.limiter import AdaptiveLimiter, Budget, RateLimiter
+from formulaseed.llm.limiter import AdaptiveLimiter, CostBudget, RateLimiter
 from formulaseed.source.text import one_line
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ class Client:
     def __init__(
         self,
         limits: Limits,
-        budget: Budget,
+        budget: CostBudget,
         on_attempt: Callable[[Attempt], None] = lambda _: None,
         is_over: Callable[[], bool] = lambda: False,
     ) -> None:

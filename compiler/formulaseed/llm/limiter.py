@@ -103,7 +103,7 @@ class RateLimiter:
             await asyncio.sleep(min(left, _SECONDS_BETWEEN_LOOKS))
 
 
-class Budget:
+class CostBudget:
     """Limits what calls may cost to `most` US dollars; None for no limit.
 
     Each call reserves an upper bound until its answer states its usage. An attempt that ended without an answer counts

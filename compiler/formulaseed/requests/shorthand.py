@@ -51,7 +51,7 @@ class Hop:
 
 
 @dataclass(frozen=True, slots=True)
-class Junction:
+class JoinedNames:
     """`AND` or `OR` over one or more arguments."""
 
     span: Span = field(compare=False)
@@ -59,7 +59,7 @@ class Junction:
     args: tuple[Shorthand, ...]
 
 
-Shorthand = Name | Hop | Junction
+Shorthand = Name | Hop | JoinedNames
 
 OF_FILE = limits.Budget("shorthand terms")
 """The names and strings of all shorthands of a file."""
@@ -81,7 +81,7 @@ def print_shorthand(tree: Shorthand) -> str:
     """The canonical text of a tree: one space after each comma, strings quoted as Python quotes them."""
     if isinstance(tree, Name):
         return tree.text
-    if isinstance(tree, Junction):
+    if isinstance(tree, JoinedNames):
         return f"{tree.op}({', '.join(map(print_shorthand, tree.args))})"
     friends = f"[{', '.join(map(repr, tree.friends))}]"
     if tree.pattern is None:
@@ -227,7 +227,7 @@ class _Builder(Transformer_NonRecursive[Token, Shorthand]):
 
     def junction(self, meta: Meta, children: list[Any]) -> Shorthand:
         operator, *args = children
-        return Junction(self.span(meta), "AND" if operator == "AND" else "OR", tuple(args))
+        return JoinedNames(self.span(meta), "AND" if operator == "AND" else "OR", tuple(args))
 
     def friends(self, meta: Meta, children: list[Token]) -> tuple[str, ...]:
         return tuple(map(_text, children))
@@ -258,7 +258,7 @@ def shorthand_tree(node: model.Node) -> Shorthand:
         return _hop(node) or Name(node.span, as_name(node.aspect))
     if len(node.args) == 1:
         return shorthand_tree(node.args[0])
-    return Junction(node.span, node.op, tuple(map(shorthand_tree, node.args)))
+    return JoinedNames(node.span, node.op, tuple(map(shorthand_tree, node.args)))
 
 
 def disagreements(structure: model.Node, shorthand: Shorthand) -> list[Diagnostic]:
@@ -275,10 +275,10 @@ def _hop(condition: model.Condition) -> Hop | None:
 
 
 def _without_single(tree: Shorthand) -> Shorthand:
-    if not isinstance(tree, Junction):
+    if not isinstance(tree, JoinedNames):
         return tree
     args = tuple(map(_without_single, tree.args))
-    return args[0] if len(args) == 1 else Junction(tree.span, tree.op, args)
+    return args[0] if len(args) == 1 else JoinedNames(tree.span, tree.op, args)
 
 
 class _Comparison:
@@ -294,12 +294,12 @@ class _Comparison:
         return self.known[key]
 
     def _agree(self, wanted: Shorthand, said: Shorthand) -> bool:
-        if isinstance(wanted, Junction) and isinstance(said, Junction):
+        if isinstance(wanted, JoinedNames) and isinstance(said, JoinedNames):
             same = wanted.op == said.op and len(wanted.args) == len(said.args)
             return same and len(self.pairs(wanted.args, said.args)) == len(said.args)
         if isinstance(said, Hop):
             return _key(wanted) == _key(said)
-        return isinstance(said, Name) and not isinstance(wanted, Junction)
+        return isinstance(said, Name) and not isinstance(wanted, JoinedNames)
 
     def pairs(self, wanted: Sequence[Shorthand], said: Sequence[Shorthand]) -> dict[int, int]:
         """Which of `wanted` each of `said` is, by index, for as many as can be."""
@@ -309,9 +309,9 @@ class _Comparison:
         taken = {places[_key(tree)].pop(): j for j, tree in enumerate(said) if places.get(_key(tree))}
         # A name may be that of any condition; those with a social filter come last, so that a wrong `HOP` finds its own.
         names = [j for j, tree in enumerate(said) if isinstance(tree, Name) and j not in taken.values()]
-        leaves = [i for i, tree in enumerate(wanted) if not isinstance(tree, Junction) and i not in taken]
+        leaves = [i for i, tree in enumerate(wanted) if not isinstance(tree, JoinedNames) and i not in taken]
         taken.update(zip(sorted(leaves, key=lambda i: isinstance(wanted[i], Hop)), names, strict=False))
-        left = [j for j, tree in enumerate(said) if isinstance(tree, Junction) and j not in taken.values()]
+        left = [j for j, tree in enumerate(said) if isinstance(tree, JoinedNames) and j not in taken.values()]
         fitting: dict[int, list[int]] = {}
 
         def place(j: int, tried: set[int]) -> bool:
@@ -333,7 +333,7 @@ class _Comparison:
     def differences(self, wanted: Shorthand, said: Shorthand, where: str) -> list[Diagnostic]:
         if self.agree(wanted, said):
             return []
-        if not (isinstance(wanted, Junction) and isinstance(said, Junction) and wanted.op == said.op):
+        if not (isinstance(wanted, JoinedNames) and isinstance(said, JoinedNames) and wanted.op == said.op):
             return [catalogue.disagreement(said.span, where, _part(said), _part(wanted))]
         if len(wanted.args) != len(said.args):
             counts = len(said.args), len(wanted.args)
@@ -356,9 +356,11 @@ def _key(tree: Shorthand) -> object:
 
 def _unlike(wanted: Shorthand, said: Shorthand) -> tuple[bool, bool]:
     """How little two parts that differ look like one another, so that those which do are reported together."""
-    if isinstance(wanted, Junction) and isinstance(said, Junction):
+    if isinstance(wanted, JoinedNames) and isinstance(said, JoinedNames):
         return False, wanted.op != said.op
-    return isinstance(wanted, Junction) or isinstance(said, Junction), isinstance(wanted, Hop) != isinstance(said, Hop)
+    return isinstance(wanted, JoinedNames) or isinstance(said, JoinedNames), isinstance(wanted, Hop) != isinstance(
+        said, Hop
+    )
 
 
 def _part(tree: Shorthand) -> tuple[str, bool]:

@@ -20,14 +20,14 @@ Matrix = Mapping[str, Mapping[str, Truth]]
 
 
 @dataclass(frozen=True, slots=True)
-class Values:
+class RequestValues:
     """What a module finds for one restaurant: the value of each request, by its id, and of each piece of evidence."""
 
     requests: Mapping[str, Truth]
     evidence: Mapping[ir.Evidence, Truth]
 
 
-Evaluate = Callable[[Restaurant, Background], Values]
+Evaluate = Callable[[Restaurant, Background], RequestValues]
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +123,7 @@ class EvidenceCache:
             for condition in ir.conditions(request.structure):
                 self.conditions.setdefault(condition.evidence, condition)
         self._evaluate = evaluate
-        self._known: dict[str, Values] = {}
+        self._known: dict[str, RequestValues] = {}
 
     def fill(self) -> Iterator[str]:
         """Evaluate restaurant after restaurant; yields the id of each that is done."""
@@ -146,7 +146,7 @@ class EvidenceCache:
         """A tree's value for every restaurant."""
         return {business_id: self.trace(node, business_id).truth for business_id in self.dataset.candidates}
 
-    def _of(self, business_id: str) -> Values:
+    def _of(self, business_id: str) -> RequestValues:
         if business_id not in self._known:
             self._known[business_id] = self._evaluate(self.dataset.candidates[business_id], self.dataset.background)
         return self._known[business_id]

@@ -133,7 +133,7 @@ class Suppression:
     scope: str
 
 
-class Domain(nodes.Domain, Protocol):
+class CheckingDomain(nodes.Domain, Protocol):
     """What names mean in formulas over the entities of a domain."""
 
     def scope(self, problems: Problems, places: Mapping[str, int]) -> SeedScope:
@@ -169,7 +169,7 @@ class Program:
     """Steps without a usable name, which has been reported; named by their places."""
     output: tuple[Named, ...] = ()
     suppressions: tuple[Suppression, ...] = ()
-    reference: Domain | None = None
+    reference: CheckingDomain | None = None
     """What names mean where the steps are formulas over the entities of a domain; then there are no reviews."""
     gives_numbers: bool = False
     """Whether every step must be a number, as rules are."""

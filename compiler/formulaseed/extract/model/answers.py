@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 
 from formulaseed.data.results import Extraction, ReviewInput
 from formulaseed.diagnostics.model import number_of
-from formulaseed.extract.base import Field
-from formulaseed.extract.model.prompting import PromptSpec, Question, Values, exact, majority
+from formulaseed.extract.base import AskedField
+from formulaseed.extract.model.prompting import PassValues, PromptSpec, Question, exact, majority
 from formulaseed.extract.model.store import Store, StoredAnswer
 from formulaseed.llm.calls import Answer, Attempt, Call, ModelCapabilities, UnusableAnswer, Usage, cost_text, total
 
@@ -60,7 +60,7 @@ class UsageStats:
         elif not attempt.status.isdecimal() and not is_batch:
             self.broken += 1
 
-    def add_values(self, passes: Sequence[Values], chosen: Values) -> None:
+    def add_values(self, passes: Sequence[PassValues], chosen: PassValues) -> None:
         """Count the quotes of a review's values, and the agreement of its passes."""
         self.compared += len(passes) > 1
         for name in chosen.fields if len(passes) > 1 else ():
@@ -213,7 +213,7 @@ def _usages(spec: PromptSpec, calls: int, message_bytes: int) -> tuple[Usage, Us
     return least, Usage(cache_write=round((message_bytes + constant * calls) / many), output=output)
 
 
-def _answer_bytes(fields: Sequence[Field]) -> tuple[int, int]:
+def _answer_bytes(fields: Sequence[AskedField]) -> tuple[int, int]:
     """The shortest and the longest answer to expect."""
     short = long = 2
     for each in fields:

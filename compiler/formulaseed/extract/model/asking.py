@@ -23,7 +23,7 @@ from formulaseed.extract.model.prompting import Question
 from formulaseed.extract.model.store import StoredAnswer
 from formulaseed.llm.calls import Attempt, Call, ModelCapabilities, Usage, params
 from formulaseed.llm.client import BatchClient, BatchResult, CallFailed, Client, Limits, NotAsked
-from formulaseed.llm.limiter import Budget, run_interruptibly
+from formulaseed.llm.limiter import CostBudget, run_interruptibly
 
 REFUSED_AT_FIRST, REFUSED_IN_A_ROW = 5, 50
 """The run stops after so many consecutive calls that the API rejects with the same message, before and after the first answer."""
@@ -48,7 +48,7 @@ class LiveExtractor:
     """Asks a model. `budget` limits what the calls of this run may cost; `on_answer` is called with every answer."""
 
     def __init__(
-        self, answers: AnswerCache, limits: Limits, budget: Budget, on_answer: Callable[[], None] = lambda: None
+        self, answers: AnswerCache, limits: Limits, budget: CostBudget, on_answer: Callable[[], None] = lambda: None
     ) -> None:
         self.name = answers.spec.extractor
         self.prompt_sha256: str | None = answers.spec.prompt_sha256
@@ -263,7 +263,7 @@ class BatchRun(SyncExtractor):
             if not is_anything and not self._answers.store.open_batches(self._answers.spec.id):
                 return
             try:
-                budget = Budget(self._answers.usage.prices, None)
+                budget = CostBudget(self._answers.usage.prices, None)
                 async with contextlib.aclosing(BatchClient(self._limits, budget)) as client:
                     self._capabilities = await client.capabilities(self._answers.spec.model)
                     await self._round(client, self._missing(source, again))

@@ -17,7 +17,7 @@ from typing import Any
 
 from formulaseed.data.results import FieldValue, Quote, ReviewInput
 from formulaseed.errors import DataError
-from formulaseed.extract.base import Field, legal
+from formulaseed.extract.base import AskedField, legal
 from formulaseed.llm.calls import Answer, Call, Effort, ModelCapabilities, UnusableAnswer, prompt
 from formulaseed.source.json_reader import refuse_constant
 from formulaseed.source.text import one_line
@@ -41,7 +41,7 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True)
-class Values:
+class PassValues:
     """An answer's content: a value for every field, and the quotes that were asked for."""
 
     fields: dict[str, FieldValue]
@@ -56,7 +56,7 @@ class PromptSpec:
 
     def __init__(
         self,
-        fields: Sequence[Field],
+        fields: Sequence[AskedField],
         *,
         model: str,
         effort: Effort | None = "low",
@@ -118,7 +118,7 @@ class PromptSpec:
         known = [*(field.name for field in self.fields), *self._quotes]
         return {name: given[name] for name in known if name in given}
 
-    def values(self, given: Any, text: str) -> Values:
+    def values(self, given: Any, text: str) -> PassValues:
         """Return the values and quotes in an answer's object about this text. Raises `UnusableAnswer`."""
         if not isinstance(given, dict):
             raise UnusableAnswer("the answer is not a JSON object")
@@ -131,7 +131,7 @@ class PromptSpec:
             raise UnusableAnswer(f"in the answer {error}") from None
         said = {field: given.get(name) for name, field in self._quotes.items()}
         given = {field: quote for field, quote in said.items() if isinstance(quote, str) and quote.strip()}
-        return Values(values, {field: find_quote(quote, text) for field, quote in given.items()})
+        return PassValues(values, {field: find_quote(quote, text) for field, quote in given.items()})
 
     def _system(self) -> str:
         shown = [
@@ -189,14 +189,14 @@ def find_quote(quote: str, text: str) -> Quote:
     return Quote(quote, start, last + 1)
 
 
-def majority(passes: Sequence[Values]) -> Values:
+def majority(passes: Sequence[PassValues]) -> PassValues:
     """Return each field's most frequent value, the earliest pass deciding a tie, with the first such pass's quote."""
-    chosen: dict[str, Values] = {}
+    chosen: dict[str, PassValues] = {}
     for name in passes[0].fields:
         given = [exact(each.fields[name]) for each in passes]
         chosen[name] = passes[given.index(max(given, key=Counter(given).__getitem__))]
     quotes = {name: each.quotes[name] for name, each in chosen.items() if name in each.quotes}
-    return Values({name: each.fields[name] for name, each in chosen.items()}, quotes)
+    return PassValues({name: each.fields[name] for name, each in chosen.items()}, quotes)
 
 
 def exact(value: FieldValue) -> tuple[type, FieldValue]:
@@ -204,7 +204,7 @@ def exact(value: FieldValue) -> tuple[type, FieldValue]:
     return type(value), value
 
 
-def _quote_names(fields: Sequence[Field]) -> dict[str, str]:
+def _quote_names(fields: Sequence[AskedField]) -> dict[str, str]:
     """The answer's key for each quote, distinct from every field's, with the field it is for."""
     taken = {field.name for field in fields}
     names: dict[str, str] = {}
@@ -218,7 +218,7 @@ def _quote_names(fields: Sequence[Field]) -> dict[str, str]:
     return names
 
 
-def _hashed(field: Field) -> dict[str, Any]:
+def _hashed(field: AskedField) -> dict[str, Any]:
     """What of a field an answer depends on: not its default or hint, and bounds only where it has some."""
     hashed = {**asdict(field), "default": None, "hint": None}
     optional = ("minimum", "maximum", "hint")

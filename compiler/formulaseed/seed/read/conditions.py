@@ -68,7 +68,7 @@ _SHOWN = 200
 
 
 @dataclass(frozen=True)
-class Names:
+class DeclaredNames:
     """What the names of a seed's conditions may be. `types` are those of fields and parameters, with their namespaces."""
 
     types: Mapping[str, Type] = field(default_factory=dict)
@@ -99,7 +99,7 @@ class Names:
 
 
 def lower_conditions(
-    value: JsonValue, what: str, names: Names, shape: Shape, namespace: str | None = None
+    value: JsonValue, what: str, names: DeclaredNames, shape: Shape, namespace: str | None = None
 ) -> list[ast.Expr] | None:
     """Return the conditions of an object, all of which must hold; None for any other value, which is reported.
 
@@ -119,7 +119,7 @@ def lower_conditions(
 class _Reader:
     """Reads the entries of one condition object. What is malformed is reported, and its condition is invalid."""
 
-    names: Names
+    names: DeclaredNames
     shape: Shape
     namespace: str | None
 
@@ -254,7 +254,7 @@ def _foreign_operator_help(subject: str, operator: str, value: JsonValue) -> Hel
     return _FOREIGN_OPERATORS.get(word) or did_you_mean(operator, OPERATORS, what="operators")
 
 
-def _as_object(value: JsonValue, names: Names, namespace: str | None) -> str:
+def _as_object(value: JsonValue, names: DeclaredNames, namespace: str | None) -> str:
     """Return the object to write for the condition in a string; empty if an example says more."""
     if not isinstance(value, JsonString) or len(value.value) > limits.WORDED_CONDITIONS:
         return ""
@@ -273,7 +273,7 @@ def _as_object(value: JsonValue, names: Names, namespace: str | None) -> str:
     return catalogue.object_or_filter(value.value) if is_alternative else ""
 
 
-def _with_full_names(node: ast.Expr, names: Names, namespace: str | None) -> ast.Expr:
+def _with_full_names(node: ast.Expr, names: DeclaredNames, namespace: str | None) -> ast.Expr:
     """Return an expression with the namespaces and signs that its names leave out, if there is only one reading."""
     if isinstance(node, ast.Name):
         spelled = names.spelled.get(node.text, ())

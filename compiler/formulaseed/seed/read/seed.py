@@ -20,7 +20,7 @@ from formulaseed.language.types import enum_of
 from formulaseed.seed import standard_fields, surface
 from formulaseed.seed.operations import OPERATIONS, Key, OperationSpec, all_step_keys, foreign_operations, step_keys
 from formulaseed.seed.read import sections
-from formulaseed.seed.read.conditions import Names
+from formulaseed.seed.read.conditions import DeclaredNames
 from formulaseed.seed.read.sections import Sections, Types, is_v1
 from formulaseed.seed.read.shape import first_character
 from formulaseed.seed.read.steps import READERS, Arguments
@@ -119,10 +119,10 @@ class _SeedV2(Sections):
             name: {text for key in ("rules", "table", "value", "default") for text in _strings_in(item.get(key))}
             for name, item in named.items()
         }
-        names = Names(types, filters, named.keys() - filters, strings)
+        names = DeclaredNames(types, filters, named.keys() - filters, strings)
         return tuple([step for index, item in enumerate(items) if (step := self.step(item, index, names)) is not None])
 
-    def step(self, item: JsonValue, index: int, names: Names) -> surface.Step | None:
+    def step(self, item: JsonValue, index: int, names: DeclaredNames) -> surface.Step | None:
         """Read a step; None if it is none, or has no name: then it is kept apart."""
         shape = self.shape
         section = shape.object(item, "a step", 'an object such as {"name": "N", "op": "count"}')
@@ -150,7 +150,7 @@ class _SeedV2(Sections):
         self.nameless.append(surface.Step(Named(place, f"compute[{index}]"), place, lowered, is_filter))
         return None
 
-    def operation(self, operation: OperationSpec, section: JsonObject, names: Names) -> surface.Operation:
+    def operation(self, operation: OperationSpec, section: JsonObject, names: DeclaredNames) -> surface.Operation:
         """Lower the operation of a step whose keys were checked; broken if anything in it is malformed."""
         shape, what = self.shape, f"the operation `{operation.name}`"
         given = [value for key in operation.one_of if (value := shape.get(section, key)) is not None]

@@ -16,7 +16,7 @@ from formulaseed.diagnostics.model import Problems
 from formulaseed.language import ast
 from formulaseed.language.parser import parse_continuation, parse_formula
 from formulaseed.seed import surface
-from formulaseed.seed.read.conditions import Names, lower_conditions
+from formulaseed.seed.read.conditions import DeclaredNames, lower_conditions
 from formulaseed.seed.read.shape import Shape
 from formulaseed.seed.surface import NoLiteral
 from formulaseed.source.json_reader import JsonArray, JsonObject, JsonString, JsonValue
@@ -39,7 +39,7 @@ class Arguments:
     """
 
     span: Span
-    names: Names
+    names: DeclaredNames
     shape: Shape
     expressions: dict[str, ast.Expr] = field(default_factory=dict)
     """Formulas, names and conditions; none for a condition object without entries."""

@@ -16,7 +16,7 @@ from formulaseed.diagnostics.suggestions import closest, did_you_mean, suggest
 from formulaseed.language import ast
 from formulaseed.language.types import BOOLEAN, Type
 from formulaseed.seed import surface
-from formulaseed.seed.read.v1_parts import Parts, enclosed, folded
+from formulaseed.seed.read.v1_parts import HoistedParts, enclosed, folded
 from formulaseed.seed.surface import Aggregate, AggregateCall, mapped
 from formulaseed.source.text import Span, value_node
 
@@ -33,7 +33,7 @@ def lower_formulas(
     """
     names = {step.name.text for step in written}
     mentioned = {name for step in written for name in step.mentioned_names()}
-    parts = Parts(types, names | output | mentioned, problems)
+    parts = HoistedParts(types, names | output | mentioned, problems)
     reader = _FormulaReader(types, is_complete, names, parts, problems)
     for step in written:
         reader.reported.clear()
@@ -49,7 +49,7 @@ class _FormulaReader:
     types: Mapping[str, Type]
     is_complete: bool
     steps: set[str]
-    parts: Parts
+    parts: HoistedParts
     problems: Problems
     reported: set[str] = field(default_factory=set)
     """The names with a problem in this step: each is reported once."""

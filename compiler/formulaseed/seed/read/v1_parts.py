@@ -27,7 +27,7 @@ _Guards = tuple[ast.Expr, ...]
 _NAME_CHARACTERS = 80
 
 
-class Parts:
+class HoistedParts:
     """The steps made so far, those of the author and their parts."""
 
     def __init__(self, types: Mapping[str, Type], taken: set[str], problems: Problems) -> None:

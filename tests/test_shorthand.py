@@ -18,9 +18,9 @@ from formulaseed.loading import analyse_requests
 from formulaseed.requests import model
 from formulaseed.requests.groups import GROUPS
 from formulaseed.requests.shorthand import (
+    AspectName,
     Hop,
     JoinedNames,
-    Name,
     Shorthand,
     as_name,
     disagreements,
@@ -57,7 +57,7 @@ def structure(tree: Shorthand) -> model.Node:
     """A structure that the shorthand could be of."""
     if isinstance(tree, JoinedNames):
         return model.Junction(tree.op, tuple(map(structure, tree.args)), NOWHERE)
-    if isinstance(tree, Name):
+    if isinstance(tree, AspectName):
         return model.Condition(tree.text, model.ItemMeta(("attributes", tree.text), ()), NOWHERE)
     circle = model.SocialFilter(tree.friends, tree.hops)
     if tree.pattern is None:
@@ -83,7 +83,7 @@ ASPECTS = st.one_of(
     st.text(),
     st.text("ab_-.&'\"()[], 19", max_size=12),
 )
-NAMES = ASPECTS.map(as_name).map(lambda text: Name(NOWHERE, text))
+NAMES = ASPECTS.map(as_name).map(lambda text: AspectName(NOWHERE, text))
 HOPS = st.builds(
     Hop,
     st.just(NOWHERE),
@@ -99,7 +99,7 @@ def junctions(children: st.SearchStrategy[Any], least: int = 1) -> st.SearchStra
 
 
 TREES = st.recursive(NAMES | HOPS, junctions, max_leaves=12)
-SHORT_NAMES = st.sampled_from("abc").map(lambda text: Name(NOWHERE, text))
+SHORT_NAMES = st.sampled_from("abc").map(lambda text: AspectName(NOWHERE, text))
 SHORT_HOPS = st.sampled_from("xy").map(lambda text: Hop(NOWHERE, 1, ("Jo",), text))
 SMALL_TREES = st.recursive(SHORT_NAMES | SHORT_HOPS, lambda trees: junctions(trees, 2), max_leaves=8)
 PIECES = [
@@ -162,7 +162,7 @@ def test_the_tree_of_a_shorthand() -> None:
     tree = parsed(text)
     assert isinstance(tree, JoinedNames)
     wifi, either, stars = tree.args
-    assert (tree.op, wifi, stars) == ("AND", Name(NOWHERE, "wifi_'free'"), Hop(NOWHERE, 1, ("Kim",), None))
+    assert (tree.op, wifi, stars) == ("AND", AspectName(NOWHERE, "wifi_'free'"), Hop(NOWHERE, 1, ("Kim",), None))
     assert isinstance(either, JoinedNames)
     assert either.args[1] == Hop(NOWHERE, 2, ("Bob", "D'Angelo"), "boba")
     places = [text[part.span.start : part.span.end] for part in (tree, wifi, *either.args, stars)]
@@ -203,7 +203,7 @@ def test_escapes_are_those_of_python_or_stand_for_themselves(written: str, value
 
 
 @given(TREES)
-@example(JoinedNames(NOWHERE, "AND", (Name(NOWHERE, "_"),)))
+@example(JoinedNames(NOWHERE, "AND", (AspectName(NOWHERE, "_"),)))
 def test_what_is_printed_is_read_back(tree: Shorthand) -> None:
     """Printing then parsing gives the tree."""
     assert parsed(print_shorthand(tree)) == tree
@@ -217,7 +217,7 @@ def test_what_is_read_is_printed_alike_but_for_white_space_and_quotes(tree: Shor
 
     def spaced(part: Shorthand) -> str:
         gap = lambda: data.draw(space)  # noqa: E731
-        if isinstance(part, Name):
+        if isinstance(part, AspectName):
             return f"{gap()}{part.text}{gap()}"
         if isinstance(part, JoinedNames):
             return f"{gap()}{part.op}{gap()}({','.join(map(spaced, part.args))}){gap()}"
@@ -239,7 +239,7 @@ def _quoted(text: str) -> str:
 def test_any_aspect_becomes_a_name(aspect: str) -> None:
     """A name stays as it is; whatever else is made one, and that is then a name."""
     name = as_name(aspect)
-    assert parsed(name) == Name(NOWHERE, name)
+    assert parsed(name) == AspectName(NOWHERE, name)
     assert as_name(name) == name
 
 
@@ -332,7 +332,7 @@ def test_what_is_as_large_as_may_be_is_read() -> None:
     wide = parsed(f"AND({','.join('a' * limits.SHORTHAND_TERMS)})")
     assert disagreements(structure(wide), wide) == []
     long = "a" * limits.SHORTHAND_CHARACTERS
-    assert parsed(long) == Name(NOWHERE, long)
+    assert parsed(long) == AspectName(NOWHERE, long)
 
 
 @pytest.mark.parametrize("code", ["FS821", "FS822"])
@@ -373,7 +373,7 @@ def test_order_and_names_are_free(tree: Shorthand, random: Any) -> None:
             return JoinedNames(NOWHERE, part.op, tuple(map(changed, random.sample(part.args, len(part.args)))))
         if isinstance(part, Hop) and random.random() < 0.7:
             return Hop(NOWHERE, part.hops, tuple(random.sample(part.friends, len(part.friends))), part.pattern)
-        return Name(NOWHERE, random.choice("abc"))
+        return AspectName(NOWHERE, random.choice("abc"))
 
     assert disagreements(structure(tree), changed(tree)) == []
 
@@ -405,7 +405,7 @@ def _alike(meant: Shorthand, said: Shorthand) -> bool:
         return len(meant.args) == len(said.args) and any(
             all(map(_alike, order, said.args)) for order in itertools.permutations(meant.args)
         )
-    return isinstance(said, Name) or meant == said
+    return isinstance(said, AspectName) or meant == said
 
 
 @pytest.mark.parametrize(

@@ -36,7 +36,14 @@ from formulaseed.loading import RequestsAnalysis, analyse_requests, read_request
 from formulaseed.requests.explain import explanation, reasons, suggestions
 from formulaseed.requests.groups import CHECKLIST, GROUPS, GUIDELINES, request_template
 from formulaseed.requests.model import InvalidRequest, ItemMeta, Line, Request, Sentiment
-from formulaseed.requests.shorthand import JoinedNames, Name, Shorthand, parse_shorthand, print_shorthand, shorthand_of
+from formulaseed.requests.shorthand import (
+    AspectName,
+    JoinedNames,
+    Shorthand,
+    parse_shorthand,
+    print_shorthand,
+    shorthand_of,
+)
 from formulaseed.requests.validate import EvidenceCache, RequestResult, chosen, condition_matrix, results_of, valid
 from formulaseed.source.json_reader import Plain
 from formulaseed.source.text import Source
@@ -289,7 +296,7 @@ def _print_canonical(text: str, form: str) -> None:
 
 def plain_tree(tree: Shorthand) -> Plain:
     """A tree as JSON values: a name, friends with hops (no pattern for ratings), or an operator with its arguments."""
-    if isinstance(tree, Name):
+    if isinstance(tree, AspectName):
         return {"name": tree.text}
     if isinstance(tree, JoinedNames):
         return {"op": tree.op, "args": [plain_tree(arg) for arg in tree.args]}

@@ -33,7 +33,7 @@ Place = Callable[[int, int], Span]
 
 
 @dataclass(frozen=True, slots=True)
-class Name:
+class AspectName:
     """A condition, by a name that need not be that of the structure."""
 
     span: Span = field(compare=False)
@@ -59,7 +59,7 @@ class JoinedNames:
     args: tuple[Shorthand, ...]
 
 
-Shorthand = Name | Hop | JoinedNames
+Shorthand = AspectName | Hop | JoinedNames
 
 OF_FILE = limits.Budget("shorthand terms")
 """The names and strings of all shorthands of a file."""
@@ -79,7 +79,7 @@ def parse_shorthand(text: JsonString | Source, problems: Problems) -> Shorthand 
 
 def print_shorthand(tree: Shorthand) -> str:
     """The canonical text of a tree: one space after each comma, strings quoted as Python quotes them."""
-    if isinstance(tree, Name):
+    if isinstance(tree, AspectName):
         return tree.text
     if isinstance(tree, JoinedNames):
         return f"{tree.op}({', '.join(map(print_shorthand, tree.args))})"
@@ -223,7 +223,7 @@ class _Builder(Transformer_NonRecursive[Token, Shorthand]):
         return self.place(meta.start_pos, meta.end_pos)
 
     def name(self, meta: Meta, children: list[Token]) -> Shorthand:
-        return Name(self.span(meta), str(children[0]))
+        return AspectName(self.span(meta), str(children[0]))
 
     def junction(self, meta: Meta, children: list[Any]) -> Shorthand:
         operator, *args = children
@@ -255,7 +255,7 @@ def shorthand_of(node: model.Node) -> str:
 def shorthand_tree(node: model.Node) -> Shorthand:
     """The shorthand of a structure, as a tree: conditions by aspect, or by social filter if the evidence has one."""
     if isinstance(node, model.Condition):
-        return _hop(node) or Name(node.span, as_name(node.aspect))
+        return _hop(node) or AspectName(node.span, as_name(node.aspect))
     if len(node.args) == 1:
         return shorthand_tree(node.args[0])
     return JoinedNames(node.span, node.op, tuple(map(shorthand_tree, node.args)))
@@ -299,7 +299,7 @@ class _Comparison:
             return same and len(self.pairs(wanted.args, said.args)) == len(said.args)
         if isinstance(said, Hop):
             return _key(wanted) == _key(said)
-        return isinstance(said, Name) and not isinstance(wanted, JoinedNames)
+        return isinstance(said, AspectName) and not isinstance(wanted, JoinedNames)
 
     def pairs(self, wanted: Sequence[Shorthand], said: Sequence[Shorthand]) -> dict[int, int]:
         """Which of `wanted` each of `said` is, by index, for as many as can be."""
@@ -308,7 +308,7 @@ class _Comparison:
             places.setdefault(_key(wanted[i]), []).append(i)
         taken = {places[_key(tree)].pop(): j for j, tree in enumerate(said) if places.get(_key(tree))}
         # A name may be that of any condition; those with a social filter come last, so that a wrong `HOP` finds its own.
-        names = [j for j, tree in enumerate(said) if isinstance(tree, Name) and j not in taken.values()]
+        names = [j for j, tree in enumerate(said) if isinstance(tree, AspectName) and j not in taken.values()]
         leaves = [i for i, tree in enumerate(wanted) if not isinstance(tree, JoinedNames) and i not in taken]
         taken.update(zip(sorted(leaves, key=lambda i: isinstance(wanted[i], Hop)), names, strict=False))
         left = [j for j, tree in enumerate(said) if isinstance(tree, JoinedNames) and j not in taken.values()]
@@ -364,4 +364,4 @@ def _unlike(wanted: Shorthand, said: Shorthand) -> tuple[bool, bool]:
 
 
 def _part(tree: Shorthand) -> tuple[str, bool]:
-    return print_shorthand(tree), isinstance(tree, Name)
+    return print_shorthand(tree), isinstance(tree, AspectName)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from formulaseed.diagnostics.model import Problems
 from formulaseed.requests import model as ir
-from formulaseed.requests.shorthand import Hop, Name, Shorthand, parse_shorthand, print_shorthand
+from formulaseed.requests.shorthand import AspectName, Hop, Shorthand, parse_shorthand, print_shorthand
 from formulaseed.source.json_reader import Plain
 from formulaseed.source.text import Source
 
@@ -153,7 +153,7 @@ def request_template(group: str) -> dict[str, Plain]:
 
 def _template(tree: Shorthand, *, in_or: bool) -> dict[str, Plain]:
     """The anchor is a fact of the restaurant, alternatives are what reviews say."""
-    if isinstance(tree, Name):
+    if isinstance(tree, AspectName):
         return {"aspect": tree.text, "evidence": _template_evidence(tree.text, in_or)}
     if isinstance(tree, Hop):
         friends: dict[str, Plain] = {"friends": list(tree.friends), "hops": tree.hops}

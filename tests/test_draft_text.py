@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from drafts import CONDITIONS, GRAPH, RECORDED, TASK, changed_seed, files, good_seed, step_of
+from formulaseed.data.files import replace_file
 from formulaseed.draft.conversion import drafted
 from formulaseed.draft.prompts import REPAIR as REPAIR_STAGE
 from formulaseed.draft.prompts import STAGES, sentences, shown, system_prompt
@@ -63,7 +64,7 @@ def test_the_recorded_transcript_is_as_this_version_would_write_it(
     made = Transcript(tmp_path)
     settings = recorded.settings()
     session = Session(G1A, recording(again, made, settings), settings, lambda _: None, made.keep)
-    made.write_text("report.md", report(session.run(), session.calls, read_prices()))
+    replace_file(tmp_path / "report.md", report(session.run(), session.calls, read_prices()))
     assert [*files(tmp_path)] == [name for name in files(RECORDED) if name != "README.md"]
     for name, data in files(tmp_path).items():
         held(RECORDED / name, data.decode(), request)

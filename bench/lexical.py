@@ -15,7 +15,7 @@ from statistics import mean
 from typing import Any
 
 from formulaseed import load_seed
-from formulaseed.extract.base import Field, fields_of
+from formulaseed.extract.base import AskedField, fields_of
 from formulaseed.extract.lexical import KINDS, LexicalExtractor
 from tables import Line, table
 
@@ -28,7 +28,7 @@ FEW = 7
 @dataclass(frozen=True)
 class Labelled:
     name: str
-    fields: Sequence[Field]
+    fields: Sequence[AskedField]
     reviews: Sequence[tuple[str, dict[str, Any]]]
     """Texts, each with the recorded values."""
 
@@ -129,7 +129,7 @@ def _judged() -> Iterator[Labelled]:
         neutral = ("neutral", "Mentioned without praise or blame")
         values = (("not_mentioned", "Not mentioned"), ("positive", liked), neutral, ("negative", disliked))
         if len(judged) >= FEW:
-            yield Labelled("cafes", [Field(aspect, "enum", values=values)], judged)
+            yield Labelled("cafes", [AskedField(aspect, "enum", values=values)], judged)
 
 
 def _lines(path: Path) -> list[dict[str, Any]]:

@@ -8,6 +8,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
+from math import isfinite
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -87,7 +88,10 @@ def _phases() -> str:
             for name, seconds in {**spent, "plan, and the rest": whole - sum(spent.values()), "all": whole}.items():
                 best[name] = min(best[name], seconds)
     names = [name for name, _, _ in PHASES] + ["plan, and the rest", "all"]
-    lines = [Line(name, (_ms(best[name]), f"{best[name] / best['all']:.0%}")) for name in names]
+    lines = [
+        Line(name, (_ms(best[name]), f"{best[name] / best['all']:.0%}") if isfinite(best[name]) else ("-", "-"))
+        for name in names  # nothing is formatted where no line is too long
+    ]
     return table("The phases of compiling G1a-v2", ["ms", "share"], lines)
 
 

@@ -17,7 +17,7 @@ from formulaseed.loading import analyse_formula, analyse_rules
 from formulaseed.pipeline import checked
 from formulaseed.reference.evaluation import evaluate_steps, known_values, part_of
 from formulaseed.runtime.loading import module_from_source
-from helpers import EXAMPLES, write_json
+from helpers import EXAMPLES, formulaseed, write_json
 
 REFERENCE = EXAMPLES / "formula_reference.json"
 BATCH = 400 if os.environ.get("FORMULASEED_HYPOTHESIS") == "deep" else 120
@@ -154,3 +154,18 @@ def outcome(function: Any, *arguments: Any) -> float | str:
     except kinds as error:
         return str(error.kind)
     return value
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        (f'{{"x": {"1" * 5000}}}', "--vars: a number has too many digits"),
+        ('{"x": NaN}', "--vars: not JSON: `NaN` is not a JSON number"),
+        ('{"x": ' + "[" * 3000 + "]" * 3000 + "}", "--vars: objects and lists are nested too deep"),
+        ('{"x": ', "--vars:1:7: not JSON: Expecting value"),
+    ],
+)
+def test_values_that_cannot_be_read_are_refused_in_our_words(values: str, message: str) -> None:
+    """Neither Python's limits nor its settings are what the user can change."""
+    done = formulaseed("formula", "x + 1", "--vars", values)
+    assert (done.status, done.err.splitlines()[-1]) == (1, f"formulaseed: {message}")

@@ -11,7 +11,7 @@ from typing import Any
 
 from formulaseed.errors import DataError, UnreadableError, reason_of
 from formulaseed.limits import FILE_BYTES
-from formulaseed.source.json_reader import refuse_constant
+from formulaseed.source.json_reader import JsonRefusal, refuse_constant
 
 
 def read_bytes(given: str | os.PathLike[str], most: int, *, regular: bool = False) -> tuple[bytes, Path | None]:
@@ -53,8 +53,12 @@ def json_value(text: str | bytes, name: str) -> Any:
         raise DataError(f"not JSON: {error.msg}", f"{name}:{error.lineno}:{error.colno}") from None
     except UnicodeDecodeError as error:
         raise DataError(f"not JSON: byte {error.start} is not UTF-8", name) from None
-    except (ValueError, RecursionError) as error:
+    except JsonRefusal as error:
         raise DataError(f"not JSON: {error}", name) from None
+    except ValueError:  # Python refuses to read integers of thousands of digits
+        raise DataError("a number has too many digits", name) from None
+    except RecursionError:
+        raise DataError("objects and lists are nested too deep", name) from None
 
 
 def holds(path: Path, text: str) -> bool | None:

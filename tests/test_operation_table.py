@@ -24,7 +24,7 @@ from test_draft_wire import CONDITIONS, G1A, good_seed
 def _any(step: Arguments) -> surface.Operation:
     """1 if a review matches, else 0: the largest 1 over the matching reviews."""
     one, zero = ast.Literal(step.span, 1), ast.Literal(step.span, 0)
-    return surface.Aggregate("max", one, step.where, zero)
+    return ast.Aggregate(step.span, "max", one, step.where, zero)
 
 
 ANY = OperationSpec(

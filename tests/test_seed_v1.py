@@ -99,6 +99,17 @@ def test_a_loop_fails_only_where_it_is_asked_for(formula: str) -> None:
     assert outcome(reference_evaluate, one_step(formula, 2), [], {})[0] == "values"
 
 
+@pytest.mark.parametrize("value", [None, 0, 2])
+def test_a_condition_that_may_be_null_guards_a_loop(value: int | None) -> None:
+    """A loop behind a value that is null or 0 is not asked for, and so does not fail."""
+    seed = one_step("sum(1 / e['n'] for e in extractions) if context.p else 5")
+    seed["context"] = [{"name": "p", "type": "integer", "nullable": True}]
+    rows = [{"extraction": {"n": 0}}]
+    expected = ("error", "s") if value else ("values", {"s": 5})
+    for evaluate in (lambda *given: reference_evaluate(seed, *given), load_evaluator(seed).trace):
+        assert outcome(evaluate, rows, {"p": value}) == expected
+
+
 # --- as a seed of the newer shape
 
 
@@ -107,8 +118,8 @@ def test_a_migrated_seed_computes_the_same(seed: Json, data: st.DataObject) -> N
     """Every step of the author has the same value or fails alike; what could not be moved is named."""
     found = analyse(seed)
     assume(not found.has_errors)
-    assert found.parsed is not None
-    migration = migrate(seed, found.parsed)
+    assert found.program is not None
+    migration = migrate(seed, found.program)
     for item in migration.not_moved:
         assert "where" in item.reason
         assert item.span.pointer.startswith("/compute_dag/")
@@ -124,7 +135,7 @@ def test_a_migrated_seed_computes_the_same(seed: Json, data: st.DataObject) -> N
             after = (after[0], {name: after[1][name] for name in before[1]} if after[0] == "values" else after[1])
             assert_same(after, before)
         else:  # the part of a step that fails is a step of its own now
-            owners = {step.name.text: step.part_of or step.name.text for step in found.parsed.steps}
+            owners = {step.name: step.owner for step in found.program.steps}
             assert (after[0], owners.get(after[1])) == before
 
 
@@ -182,9 +193,7 @@ def one_step(formula: str, default: int = 2024) -> Json:
 def test_a_formula_becomes_the_operation_that_says_it(formula: str) -> None:
     """Comparisons with values become `where`, other conditions a filter's formula, a chain of verdicts a case."""
     seed = one_step(formula)
-    lowered = analyse(seed).parsed
-    assert lowered is not None
-    migration = migrate(seed, lowered)
+    migration = migrate(seed, load_seed(seed).program)
     assert migration.seed["compute"] == MIGRATED[formula]
     assert not migration.not_moved
     load_seed(migration.seed)
@@ -367,8 +376,7 @@ def test_damaged_seeds_give_diagnostics_alone(seed: Json) -> None:
     found = assert_only_diagnostics(seed)
     if found.program is not None and not found.has_errors and "compute_dag" in seed and "compute" not in seed:
         compile_seed(seed, formatted=False)
-        assert found.parsed is not None
-        moved = migrate(seed, found.parsed)
+        moved = migrate(seed, found.program)
         assert moved.not_moved or not analyse(moved.seed).has_errors
 
 

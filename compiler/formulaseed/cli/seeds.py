@@ -164,11 +164,11 @@ def migrate(seed: str, out: str | None) -> None:
     from formulaseed.seed.write.migrate import migrate as migrated
 
     loaded = load_seed(seed)
-    data, program = loaded.data, SEED.parse(loaded.document, Problems())
-    if not isinstance(data, dict) or program is None or not is_v1(data):
+    data = loaded.data
+    if not isinstance(data, dict) or not is_v1(data):
         say(f"formulaseed: {seed} is a v2 seed already", err=True)
         sys.exit(1)
-    migration = migrated(data, program)
+    migration = migrated(data, loaded.program)
     for item in migration.not_moved:
         line, column = item.span.source.position(item.span.start)
         say(f"{item.span.source.name}:{line}:{column}: not migrated: {item.reason}", err=True)

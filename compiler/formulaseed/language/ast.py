@@ -148,6 +148,21 @@ class Keyword:
 
 
 @tree_node
+class Aggregate:
+    """`count`, `sum`, `max` or `min` over the reviews that match; `expression` is None for a count.
+
+    `default` is None where none is given. `written` is how a formula of a seed v1 says it; empty for an operation of its own.
+    """
+
+    span: Span
+    function: str
+    expression: Expr | None
+    where: Expr | None
+    default: Literal | None = None
+    written: str = ""
+
+
+@tree_node
 class Invalid:
     """What a front end could not place, and has reported."""
 
@@ -156,7 +171,7 @@ class Invalid:
 
 _Operation = Unary | Binary | Comparison | Logical | Not | Conditional | Call
 _LoopSyntax = Comprehension | Subscript | Keyword
-Expr = Literal | Name | FilterName | List | _Operation | _LoopSyntax | Invalid
+Expr = Literal | Name | FilterName | List | _Operation | _LoopSyntax | Aggregate | Invalid
 
 
 def walk(*nodes: object) -> Iterator[Expr]:

@@ -101,8 +101,8 @@ def _text(expression: ast.Expr | Expr) -> tuple[str, int]:
             return f"[{_listed(items)}]", ATOM
         case ast.Subscript(_, value, index):
             return f"{text_at(value, ATOM)}[{text_at(index, CONDITIONAL)}]", ATOM
-        case ast.Comprehension() | ast.Keyword() | ast.Invalid():
-            raise AssertionError("front ends leave none of these")
+        case ast.Comprehension() | ast.Keyword() | ast.Aggregate() | ast.Invalid():
+            raise AssertionError("formulas to be printed have none of these")
 
 
 def _listed(items: tuple[ast.Expr, ...] | tuple[Expr, ...]) -> str:

@@ -5,8 +5,8 @@ Two expressions are equal if they say the same, wherever they are written; what 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import field
+from collections.abc import Callable, Iterator
+from dataclasses import field, replace
 from enum import Enum
 
 from formulaseed.language.intervals import Range
@@ -204,6 +204,18 @@ def walk(expression: Expr) -> Iterator[Expr]:
         node = stack.pop()
         yield node
         stack.extend(reversed(children(node)))
+
+
+def mapped(expression: Expr, change: Callable[[Expr], Expr]) -> Expr:
+    """The expression with each of its operands changed."""
+    changed: dict[str, object] = {}
+    for name in expression.__dataclass_fields__:
+        part = getattr(expression, name)
+        if isinstance(part, Expr):
+            changed[name] = change(part)
+        elif isinstance(part, tuple) and part and isinstance(part[0], Expr):
+            changed[name] = tuple([change(operand) for operand in part])
+    return replace(expression, **changed) if changed else expression  # type: ignore[arg-type]
 
 
 def symbols_in(expression: Expr) -> Iterator[Symbol]:

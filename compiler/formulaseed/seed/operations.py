@@ -97,7 +97,7 @@ _RULES: tuple[Plain, ...] = ([{"when": "N > 2", "then": "many"}, {"else": "few"}
 def _extreme(function: str, superlative: str, example: Step, also_called: str) -> OperationSpec:
     def lower(step: Arguments) -> surface.Operation:
         value = step.expressions.get("field") or step.expression("expr")
-        return surface.Aggregate(function, value, step.where, step.literals.get("default"))
+        return ast.Aggregate(step.span, function, value, step.where, step.literals.get("default"))
 
     field = "One field of the review; a formula goes into `expr`."
     return OperationSpec(
@@ -145,7 +145,7 @@ _TABLE = (
         "How many reviews match `where`; all of them without it.",
         "integer",
         (_WHERE,),
-        lambda step: surface.Aggregate("count", None, step.where),
+        lambda step: ast.Aggregate(step.span, "count", None, step.where),
         {"name": "N_LOW", "op": "count", "where": {"meta.stars": {"<": 3}}},
         also_called="count_if countif count_where tally number_of group_by groupby distinct unique",
     ),
@@ -154,7 +154,7 @@ _TABLE = (
         "The sum of a formula over the matching reviews; 0 over none.",
         "integer or number, as the formula",
         (Key("expr", "review formula", _REVIEW_FORMULA.doc, required=True, examples=_REVIEW_FORMULA.examples), _WHERE),
-        lambda step: surface.Aggregate("sum", step.expression("expr"), step.where),
+        lambda step: ast.Aggregate(step.span, "sum", step.expression("expr"), step.where),
         {"name": "USEFUL", "op": "sum", "expr": "meta.useful", "where": {"meta.stars": {"<": 3}}},
         also_called="sum_if sumif sum_where sum_of aggregate aggregation agg total accumulate reduce weighted_sum weighted",
     ),

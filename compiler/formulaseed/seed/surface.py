@@ -32,28 +32,6 @@ class Filter:
 
 
 @tree_node
-class Aggregate:
-    """`count`, `sum`, `max` or `min` over the reviews that match; `expression` is None for a count.
-
-    `default` is None where the seed states none. `call` is where a formula calls it; None for an operation of its own.
-    """
-
-    function: str
-    expression: ast.Expr | None
-    where: ast.Expr | None
-    default: ast.Literal | None = None
-    call: Span | None = None
-
-
-@tree_node
-class AggregateCall(ast.Invalid):
-    """An aggregate inside a formula, before it has a step of its own; `written` is how a formula of seed v1 says it."""
-
-    operation: Aggregate
-    written: str
-
-
-@tree_node
 class Entry:
     key: Named
     value: ast.Literal
@@ -99,21 +77,17 @@ class Broken:
     """A step that could not be lowered, which has been reported. Its name is known, so that its uses are no errors too."""
 
 
-Operation = Filter | Aggregate | Lookup | Formula | Const | Case | Broken
+Operation = Filter | ast.Aggregate | Lookup | Formula | Const | Case | Broken
 
 
 @tree_node
 class Step:
-    """A compute step, or a rule. `part_of` names the step in whose formula the author wrote it; empty for one written alone.
-
-    `is_filter` is None where the operation is unknown: the step may be a filter or a value.
-    """
+    """A compute step, or a rule. `is_filter` is None where the operation is unknown: the step may be a filter or a value."""
 
     name: Named
     span: Span
     operation: Operation
     is_filter: bool | None = False
-    part_of: str = ""
     description: str = ""
 
     def mentioned_names(self) -> Iterator[str]:
@@ -176,10 +150,6 @@ class Program:
     incomplete: frozenset[str] = frozenset()
     """Sections and namespaces in which something could not be read, which has been reported: any name may be in there."""
     span: Span | None = field(default=None, compare=False)
-
-    def written_steps(self) -> list[Step]:
-        """Return the steps as the document has them, without parts of formulas."""
-        return [step for step in self.steps if not step.part_of]
 
 
 def all_of(conditions: Sequence[ast.Expr]) -> ast.Expr | None:

@@ -16,7 +16,7 @@ from formulaseed.language.intervals import Range
 from formulaseed.language.operators import MIRRORED, NEGATED
 from formulaseed.language.typed import Expr, Info, Symbol, SymbolKind
 from formulaseed.language.types import Base
-from formulaseed.source.text import value_node
+from formulaseed.source.text import tree_node, value_node
 
 _PAIRS = 100
 """Of strings with more values than these together nothing is concluded: it takes time."""
@@ -55,6 +55,15 @@ class Known(NamedTuple):
 _NOTHING = Known()
 
 
+@tree_node
+class Path:
+    """The conditions on the way to one place of a formula: the last one, with its truth there, and those before it."""
+
+    before: Path | None
+    condition: Expr
+    truth: bool
+
+
 @value_node
 class Facts:
     """What is known at one place of a formula. Facts only ever grow."""
@@ -70,6 +79,8 @@ class Facts:
     """A condition on the way has an error: what it excludes is not known, and nothing is warned of."""
     closed_by: tuple[Expr, bool, Facts] | None = None
     """The condition that made this impossible, with the truth that it always has and the facts where it is asked."""
+    path: Path | None = None
+    """Followed only where formulas can hold aggregates."""
 
     @property
     def is_silent(self) -> bool:

@@ -46,7 +46,7 @@ class _ProgramChecker:
         self.scope.incomplete = program.incomplete
         self.scope.section = program.steps_key
         narrowing = Narrowing(self._condition_to_follow, self._non_empty)
-        self.steps = StepChecker(program, self.scope, narrowing)
+        self.steps = StepChecker(program, self.scope, narrowing, self._add)
 
     def _scope(self) -> SeedScope:
         program = self.program
@@ -54,8 +54,7 @@ class _ProgramChecker:
             return program.reference.scope(self.problems, self._places())
         uses: dict[str, frozenset[str]] = {}
         for step in program.steps:
-            owner = step.part_of or step.name.text
-            uses[owner] = uses.get(owner, frozenset()).union(step.mentioned_names())
+            uses[step.name.text] = uses.get(step.name.text, frozenset()).union(step.mentioned_names())
         return SeedScope(
             self.problems,
             self.inputs,
@@ -69,28 +68,33 @@ class _ProgramChecker:
     def run(self) -> nodes.Program:
         steps = []
         for step in self.program.steps:
-            self.scope.current = step.part_of or step.name.text
+            self.scope.current = step.name.text
             checked = self.steps.check(step)
             self.steps.report_constants()
+            steps += self.steps.hoisting.finish(checked)
             if checked is None:
                 self.scope.broken.add(step.name.text)
                 continue
             steps.append(checked)
-            operation = checked.operation
-            table = self.scope.filters if isinstance(operation, nodes.Filter) else self.scope.steps
-            if checked.name not in table and isinstance(operation, nodes.Aggregate) and operation.is_extreme:
-                self.extremes.append((checked.name, self._expanded(operation.where)))
-            table.setdefault(checked.name, checked)
+            self._add(checked)
         for step in self.program.nameless:  # only to report what is wrong in them
             self.scope.current = step.name.text
             self.steps.check(step)
             self.steps.report_constants()
         self._output()
-        return self._program(tuple(steps))
+        return self._program(_used(steps))
+
+    def _add(self, step: nodes.Step) -> None:
+        """Make a step known to those after it."""
+        operation = step.operation
+        table = self.scope.filters if isinstance(operation, nodes.Filter) else self.scope.steps
+        if step.name not in table and isinstance(operation, nodes.Aggregate) and operation.is_extreme:
+            self.extremes.append((step.name, self._expanded(operation.where)))
+        table.setdefault(step.name, step)
 
     def _places(self) -> dict[str, int]:
         places: dict[str, int] = {}
-        for index, step in enumerate(step for step in self.program.steps if not step.part_of):
+        for index, step in enumerate(self.program.steps):
             name = step.name
             if name.text in places:
                 first = f"{self.program.steps_key}[{places[name.text]}]"
@@ -149,7 +153,7 @@ class _ProgramChecker:
             elif name.text in self.inputs[SymbolKind.EXTRACTION] and name.text not in self.scope.broken:
                 self.problems.report(catalogue.field_returned(name.span, name.text))
             elif name.text not in self.scope.broken and "compute" not in self.program.incomplete:
-                values = [step.name.text for step in self.program.steps if not (step.is_filter or step.part_of)]
+                values = [step.name.text for step in self.program.steps if not step.is_filter]
                 help = did_you_mean(name.text, values, what="steps")
                 self.problems.report(catalogue.unknown_step(name.span, name.text, help))
 
@@ -173,6 +177,19 @@ class _ProgramChecker:
             record=program.reference.record(used) if program.reference is not None else (),
             reference=program.reference,
         )
+
+
+def _used(steps: Sequence[nodes.Step]) -> tuple[nodes.Step, ...]:
+    """Return the steps without the parts that no step uses in the end."""
+    if not any(step.part_of for step in steps):
+        return tuple(steps)
+    used: set[str] = set()
+    kept: list[nodes.Step] = []
+    for step in reversed(steps):
+        if not step.part_of or step.name in used:
+            kept.append(step)
+            used.update(symbol.name for symbol in step.symbols())
+    return tuple(reversed(kept))
 
 
 def _inputs(standard: Mapping[str, Type], declared: Sequence[nodes.InputField]) -> tuple[nodes.InputField, ...]:

@@ -64,7 +64,7 @@ class SeedScope(Scope):
     section: str = "compute"
     unclear: frozenset[str] = frozenset()
     calls: dict[str, Span] = field(default_factory=dict)
-    """The calls of `max` and `min` in formulas of seed v1, by their steps."""
+    """The calls of `max` and `min` that are whole formulas of a seed v1, by their steps."""
     sizes: dict[str, int] = field(default_factory=dict)
     depths: dict[str, int] = field(default_factory=dict)
     _default_needed: set[str] = field(default_factory=set)
@@ -96,8 +96,8 @@ class SeedScope(Scope):
         """Report, once for the step, that an extreme without a default is used unguarded; without a `user` it is returned."""
         if step.name not in self._default_needed:
             self._default_needed.add(step.name)
-            call = self.calls.get(step.name)
             name = step.name if not step.part_of else ""
+            call = self.calls.get(step.name, step.span if step.part_of else None)
             rewritten = with_default(call) if call is not None else ""
             self.problems.report(catalogue.default_needed(call or step.span, name, user, rewritten))
 

@@ -6,7 +6,7 @@ In: `surface.Step`. Out: `nodes.Step`, or None if it has an error. Raises nothin
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import reduce
 
 from formulaseed import limits
@@ -14,7 +14,7 @@ from formulaseed.diagnostics.catalogue import seed as catalogue
 from formulaseed.diagnostics.model import Problems
 from formulaseed.ir import nodes
 from formulaseed.language import ast, intervals, typed
-from formulaseed.language.check.comparisons import ComparisonChecker, is_constant_text
+from formulaseed.language.check.comparisons import ComparisonChecker, is_constant_text, joined_conditions
 from formulaseed.language.check.expressions import ExpressionChecker
 from formulaseed.language.check.facts import Facts, Narrowing
 from formulaseed.language.check.partial_operations import report_large_sum
@@ -23,9 +23,10 @@ from formulaseed.language.check.wording import reason_of
 from formulaseed.language.functions import FUNCTIONS
 from formulaseed.language.intervals import Range
 from formulaseed.language.printer import expression_text, value_text
-from formulaseed.language.typed import Expr, SymbolKind
+from formulaseed.language.typed import Expr, Info, SymbolKind
 from formulaseed.language.types import BOOLEAN, ERROR, INTEGER, STRING, Base, Type, Value, join, type_of
 from formulaseed.seed import surface
+from formulaseed.seed.check.hoisting import Aggregated, FormulaChecker, Hoisting, with_default
 from formulaseed.seed.check.scope import SeedScope
 from formulaseed.source.text import Span
 
@@ -39,12 +40,17 @@ NARROWING_SIZE = 200
 class StepChecker:
     """Checks the steps of one program, one after the other."""
 
-    def __init__(self, program: surface.Program, scope: SeedScope, narrowing: Narrowing) -> None:
+    def __init__(
+        self, program: surface.Program, scope: SeedScope, narrowing: Narrowing, add_part: Callable[[nodes.Step], None]
+    ) -> None:
         self.program = program
         self.scope = scope
         self.narrowing = narrowing
         self.problems = scope.problems
         self.checkers: list[ExpressionChecker] = []
+        taken = {name for step in program.steps for name in (step.name.text, *step.mentioned_names())}
+        taken |= {name.text for name in program.output}
+        self.hoisting = Hoisting(scope, taken, self._aggregated, add_part)
 
     def report_constants(self) -> None:
         """Warn of the comparisons in the steps so far that are always true or false."""
@@ -57,7 +63,7 @@ class StepChecker:
         match step.operation:
             case surface.Filter(condition=condition):
                 return self._filter(step, condition)
-            case surface.Aggregate():
+            case ast.Aggregate():
                 return self._aggregate(step, step.operation)
             case surface.Lookup():
                 return self._lookup(step, step.operation)
@@ -108,71 +114,88 @@ class StepChecker:
             return None
         if not (ty.is_numeric or (ty.base is Base.BOOLEAN and known is not None and known.low == known.high)):
             known = None
-        return nodes.Step(step.name.text, operation, ty, known, step.name.span, step.part_of, step.description)
+        return nodes.Step(step.name.text, operation, ty, known, step.name.span, description=step.description)
 
     def _checker(self, per_review: bool) -> ExpressionChecker:
-        self.checkers.append(ExpressionChecker(self.scope, self.narrowing, per_review=per_review))
+        self.checkers.append(FormulaChecker(self.scope, self.narrowing, self.hoisting, per_review=per_review))
         return self.checkers[-1]
 
-    def _where(self, where: ast.Expr | None, step: surface.Step) -> tuple[Expr | None, bool]:
+    def _where(self, where: ast.Expr | None, facts: Facts) -> tuple[Expr | None, bool]:
         """Return the checked condition, and whether it is sound; a missing one is."""
         if where is None:
             return None, True
         checker = self._checker(True)
-        found = checker.condition(where, Facts(is_certain=not step.part_of))  # a part may not be evaluated at all
+        found = checker.condition(where, facts)
         if found.info.ty.is_error:
             return found, False
         if not isinstance(found, typed.Ref):  # a constant filter is reported where it is defined
             self._report_constant_condition(found, checker, where.span, "`where`")
         return found, True
 
-    def _per_review(self, step: surface.Step, expression: ast.Expr, where: Expr | None, what: str) -> Expr:
-        """Check the formula of a number for each review that matches."""
-        facts = Facts(is_certain=not step.part_of)
-        if where is not None and where.info.ty.is_error:
-            facts = facts.unknown()
-        elif where is not None:
-            facts, _ = self.narrowing.split(where, facts)
-        checker = self._checker(True)
-        found = checker.check(expression, facts)
-        ty = found.info.ty
-        if not (ty.is_error or ty.is_numeric or ty.base is Base.NULL):
-            is_boolean = ty.base is Base.BOOLEAN
-            found_text = expression_text(found)
-            self.problems.report(catalogue.not_numeric(expression.span, what, found_text, ty.noun, is_boolean))
-            return error_at(expression.span)
-        return checker.needed(found, facts)
+    def _aggregate(self, step: surface.Step, operation: ast.Aggregate) -> nodes.Step | None:
+        if operation.written and operation.function in ("max", "min"):
+            self.scope.calls[step.name.text] = operation.span
+        found = self._aggregated(operation, Facts())
+        return self._made_of_reviews(step, *found) if found is not None else None
 
-    def _aggregate(self, step: surface.Step, operation: surface.Aggregate) -> nodes.Step | None:
+    def _made_of_reviews(
+        self, step: surface.Step, operation: nodes.Aggregate, ty: Type, known: Range
+    ) -> nodes.Step | None:
+        expression = operation.expression
+        if expression is not None and not any(symbol.is_per_review for symbol in typed.symbols_in(expression)):
+            text = expression_text(expression)
+            self.problems.report(catalogue.aggregate_of_constant(expression.info.span, operation.function, text))
+        return self._made(step, operation, ty, known)
+
+    def _aggregated(self, operation: ast.Aggregate, facts: Facts) -> Aggregated | None:
+        """Check an aggregate that is evaluated under these facts; None if anything in it is wrong."""
         function, default = operation.function, operation.default
-        where, sound = self._where(operation.where, step)
-        if operation.call is not None:
-            self.scope.calls[step.name.text] = operation.call
+        where, sound = self._where(operation.where, facts)
         if operation.expression is None:
-            return self._made(step, nodes.Aggregate(function, None, where), INTEGER, intervals.COUNT) if sound else None
-        found = self._per_review(step, operation.expression, where, function)
+            return (nodes.Aggregate(function, None, where), INTEGER, intervals.COUNT) if sound else None
+        if where is not None:
+            facts = self.narrowing.split(where, facts)[0] if sound else facts.unknown()
+        checker = self._checker(True)
+        found = checker.check(operation.expression, facts)
+        if found.info.ty == BOOLEAN and operation.written:
+            return self._count_of_true(operation, where, found) if sound else None
+        found = checker.needed(self._number(operation, found), facts)
         if default is not None and _is_no_number(default):
             self.problems.report(catalogue.default_not_numeric(default.span, function))
             return None
         if found.info.ty.is_error or not sound:
             return None
-        if not step.part_of and not any(symbol.is_per_review for symbol in typed.symbols_in(found)):
-            self.problems.report(catalogue.aggregate_of_constant(found.info.span, function, expression_text(found)))
         ty, known = found.info.ty.present(), found.info.range or intervals.ANY_NUMBER
         if function == "sum":
             total = intervals.multiply(known, intervals.COUNT)  # 0 is in it, as a count can be 0
             total = Range(total.low, total.high)
             if not total.is_bounded:
                 report_large_sum(self.scope, found, known, operation.expression.span)
-            made = nodes.Aggregate(function, found, where, may_overflow=not total.is_bounded)
-            return self._made(step, made, ty, total.clipped())
+            return nodes.Aggregate(function, found, where, may_overflow=not total.is_bounded), ty, total.clipped()
+        made = nodes.Aggregate(function, found, where, has_default=default is not None)
         if default is None or default.value is None:
-            made = nodes.Aggregate(function, found, where, has_default=default is not None)
-            return self._made(step, made, ty.or_null(), known)
+            return made, ty.or_null(), known
         assert isinstance(default.value, int | float)
-        made = nodes.Aggregate(function, found, where, default.value, has_default=True)
-        joined = join(ty, type_of(default.value)) or ERROR
-        return self._made(step, made, joined, intervals.union(known, intervals.exactly(default.value)))
+        return with_default(made, ty, known, default.value)
+
+    def _number(self, operation: ast.Aggregate, found: Expr) -> Expr:
+        ty = found.info.ty
+        if ty.is_error or ty.is_numeric or ty.base is Base.NULL:
+            return found
+        span, is_boolean = found.info.span, ty.base is Base.BOOLEAN
+        text = expression_text(found)
+        self.problems.report(catalogue.not_numeric(span, operation.function, text, ty.noun, is_boolean))
+        return error_at(span)
+
+    def _count_of_true(self, operation: ast.Aggregate, where: Expr | None, found: Expr) -> Aggregated | None:
+        """Return the sum of a condition in a formula of a seed v1: how many reviews meet it."""
+        if operation.function != "sum":
+            self.problems.report(catalogue.boolean_extreme(found.info.span, operation.function))
+            return None
+        conditions = [*typed.conjuncts(where), *typed.conjuncts(found)]
+        whole = joined_conditions("and", conditions, Info(BOOLEAN, operation.span))
+        is_all = isinstance(whole, typed.Literal) and whole.value is True
+        return nodes.Aggregate("count", None, None if is_all else whole), INTEGER, intervals.COUNT
 
     def _lookup(self, step: surface.Step, operation: surface.Lookup) -> nodes.Step | None:
         checker = self._checker(False)
@@ -230,6 +253,9 @@ class StepChecker:
                 self.problems.report(catalogue.rule_not_numeric(expression.span))
                 return None
             found = checker.as_float(found)
+        whole = self.hoisting.whole(found)
+        if whole is not None:
+            return self._made_of_reviews(step, *whole)
         return self._made(step, nodes.Formula(found), found.info.ty, found.info.range)
 
     def _const(self, step: surface.Step, literal: ast.Literal) -> nodes.Step | None:

@@ -98,7 +98,7 @@ class Sections(ABC):
         """Read what reviews are filtered by and what is extracted from them: the beginning of the program."""
 
     @abstractmethod
-    def steps(self, items: Sequence[JsonValue], types: Types, output: Sequence[Named]) -> tuple[surface.Step, ...]:
+    def steps(self, items: Sequence[JsonValue], types: Types) -> tuple[surface.Step, ...]:
         """Lower the steps. `types` are those of the fields and parameters, by namespace and name."""
 
     def program(self) -> surface.Program | None:
@@ -134,7 +134,7 @@ class Sections(ABC):
             parameters=parameters,
             declared_at=self.declared_at,
             review_handling=self.review_handling(),
-            steps=self.steps(items, types, output),
+            steps=self.steps(items, types),
             steps_key=steps_key,
             nameless=tuple(self.nameless),
             output=output,

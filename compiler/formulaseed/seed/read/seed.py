@@ -106,7 +106,7 @@ class _SeedV2(Sections):
             passes=shape.whole(shape.get(extract, "passes"), "`passes`", 1, limits.PASSES) or 1,
         )
 
-    def steps(self, items: Sequence[JsonValue], types: Types, output: Sequence[Named]) -> tuple[surface.Step, ...]:
+    def steps(self, items: Sequence[JsonValue], types: Types) -> tuple[surface.Step, ...]:
         named: dict[str, JsonObject] = {}
         for item in items:
             name = item.get("name") if isinstance(item, JsonObject) else None
@@ -209,12 +209,12 @@ class _SeedV1(Sections):
             self.problems.report(catalogue.prompt_without_review(text.span))
         return text.value
 
-    def steps(self, items: Sequence[JsonValue], types: Types, output: Sequence[Named]) -> tuple[surface.Step, ...]:
+    def steps(self, items: Sequence[JsonValue], types: Types) -> tuple[surface.Step, ...]:
         from formulaseed.seed.read.v1_formulas import lower_formulas  # most seeds are v2
 
         written = [step for item in items if (step := self.step(item)) is not None]
         is_complete = "extraction" not in self.incomplete
-        return lower_formulas(written, types, is_complete, {name.text for name in output}, self.problems)
+        return lower_formulas(written, types, is_complete, self.problems)
 
     def step(self, item: JsonValue) -> surface.Step | None:
         shape = self.shape

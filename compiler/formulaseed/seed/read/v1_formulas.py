@@ -1,12 +1,13 @@
 """Formulas of seed v1 as expressions over aggregates.
 
-In: the steps as written, with `extractions`, loops, `e['field']`, `context.x` and `param.X`. Out: surface steps, in which a
+In: the steps as written, with `extractions`, loops, `e['field']`, `context.x` and `param.X`. Out: the same steps, in which a
 loop has become an aggregate. What has no meaning is reported, and the rest of the formula is read on. Bare names that are
 unknown are left to the checker, which knows the near ones.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import field, replace
 
@@ -14,34 +15,31 @@ from formulaseed.diagnostics.catalogue import seed as catalogue
 from formulaseed.diagnostics.model import Diagnostic, Help, Problems
 from formulaseed.diagnostics.suggestions import closest, did_you_mean, suggest
 from formulaseed.language import ast
-from formulaseed.language.types import BOOLEAN, Type
+from formulaseed.language.types import Type
 from formulaseed.seed import surface
-from formulaseed.seed.read.v1_parts import HoistedParts, enclosed, folded
-from formulaseed.seed.surface import Aggregate, AggregateCall, mapped
-from formulaseed.source.text import Span, value_node
+from formulaseed.seed.surface import mapped
+from formulaseed.source.text import Span, one_line, value_node
 
 EXTRACTIONS = "extractions"
 
 
 def lower_formulas(
-    written: Sequence[surface.Step], types: Mapping[str, Type], is_complete: bool, output: set[str], problems: Problems
+    written: Sequence[surface.Step], types: Mapping[str, Type], is_complete: bool, problems: Problems
 ) -> tuple[surface.Step, ...]:
-    """Return the steps as the author wrote them with loops as aggregates, each behind the parts that it has.
+    """Return the steps with loops as aggregates. A formula that is one loop becomes an operation like those of a seed v2.
 
-    `types` are those of fields and parameters; without `is_complete` the name of a field was wrong. `output` are the names
-    returned.
+    `types` are those of fields and parameters; without `is_complete` the name of a field was wrong.
     """
-    names = {step.name.text for step in written}
-    mentioned = {name for step in written for name in step.mentioned_names()}
-    parts = HoistedParts(types, names | output | mentioned, problems)
-    reader = _FormulaReader(types, is_complete, names, parts, problems)
+    reader = _FormulaReader(types, is_complete, {step.name.text for step in written}, problems)
+    steps = []
     for step in written:
         reader.reported.clear()
         operation = step.operation
         if isinstance(operation, surface.Formula):
-            operation = surface.Formula(reader.lower(operation.expression, None))
-        parts.add(replace(step, operation=operation))
-    return parts.used_steps()
+            lowered = reader.lower(operation.expression, None)
+            operation = lowered if isinstance(lowered, ast.Aggregate) else surface.Formula(lowered)
+        steps.append(replace(step, operation=operation))
+    return tuple(steps)
 
 
 @value_node
@@ -49,7 +47,6 @@ class _FormulaReader:
     types: Mapping[str, Type]
     is_complete: bool
     steps: set[str]
-    parts: HoistedParts
     problems: Problems
     reported: set[str] = field(default_factory=set)
     """The names with a problem in this step: each is reported once."""
@@ -90,7 +87,7 @@ class _FormulaReader:
             first = arguments[0]
             is_all = isinstance(first, ast.Name) and first.text == EXTRACTIONS != loop
             if is_all and name == "len" and len(arguments) == 1:
-                return AggregateCall(node.span, Aggregate("count", None, None), enclosed(node))
+                return ast.Aggregate(node.span, "count", None, None, written=_enclosed(node))
             over, default = _over_and_default(first)
             if over is not None:
                 return self._over_loop(node, over, default, loop)
@@ -112,7 +109,7 @@ class _FormulaReader:
                     default = value
                 case _:
                     refused.append(argument)
-        default = folded(self.lower(default, loop)) if default is not None else None
+        default = _folded(self.lower(default, loop)) if default is not None else None
         if name == "sum" and default is not None and not (isinstance(default, ast.Literal) and default.value == 0):
             refused.append(default)
         conditions = self._conditions(over, loop)
@@ -125,25 +122,17 @@ class _FormulaReader:
             return self._length(node, over, conditions)
         element = self.lower(over.element, variable, name in ("any", "all"))
         if name == "any":
-            counted = _counting(over, enclosed(over.element))
+            counted = _counting(over, _enclosed(over.element))
             return _there_are([*conditions, *ast.conjuncts(element)], node.span, counted)
         if name == "all":
-            counted = _counting(over, f"not {enclosed(over.element)}")
+            counted = _counting(over, f"not {_enclosed(over.element)}")
             return _there_are([*conditions, ast.Not(element.span, element)], node.span, counted, "==")
-        where, written = surface.all_of(conditions), enclosed(node)
-        if self.parts.kind(element) == BOOLEAN:
-            if name != "sum":
-                return self._report(catalogue.boolean_extreme(over.element.span, name))
-            is_true = isinstance(element, ast.Literal) and element.value
-            where = where if is_true else surface.all_of([*conditions, element])
-            return AggregateCall(node.span, Aggregate("count", None, where), written)
+        found = ast.Aggregate(node.span, name, element, surface.all_of(conditions), written=_enclosed(node))
         if name == "sum":
             is_count = isinstance(element, ast.Literal) and element.value == 1 and isinstance(element.value, int)
-            operation = Aggregate("count", None, where) if is_count else Aggregate("sum", element, where)
-            return AggregateCall(node.span, operation, written)
+            return replace(found, function="count", expression=None) if is_count else found
         if default is None or isinstance(default, ast.Literal):
-            return AggregateCall(node.span, Aggregate(name, element, where, default, node.span), written)
-        found = AggregateCall(node.span, Aggregate(name, element, where, None, node.span), written)
+            return replace(found, default=default)
         return ast.Conditional(node.span, _there_are(conditions, node.span, _counting(over)), found, default)
 
     def _conditions(self, node: ast.Comprehension, loop: str | None) -> list[ast.Expr] | None:
@@ -164,7 +153,7 @@ class _FormulaReader:
             return self._report(catalogue.takes_loop(over.span, "len"))
         if not (isinstance(over.element, ast.Name) and over.element.text == over.variable.text):
             self.lower(over.element, over.variable.text)
-        return AggregateCall(node.span, Aggregate("count", None, surface.all_of(conditions)), enclosed(node))
+        return ast.Aggregate(node.span, "count", None, surface.all_of(conditions), written=_enclosed(node))
 
     # --- names
 
@@ -254,7 +243,7 @@ class _FormulaReader:
 
 def _there_are(conditions: list[ast.Expr], span: Span, written: str, operator: str = ">") -> ast.Expr:
     """Return the condition that some reviews match, or with `==` that none does; `written` is how to count them."""
-    counted = AggregateCall(span, Aggregate("count", None, surface.all_of(conditions)), written)
+    counted = ast.Aggregate(span, "count", None, surface.all_of(conditions), written=written)
     return ast.Comparison(span, counted, (operator,), (ast.Literal(span, 0),))
 
 
@@ -272,5 +261,21 @@ def _over_and_default(argument: ast.Expr | None) -> tuple[ast.Comprehension | No
 def _counting(node: ast.Comprehension, *tests: str) -> str:
     """A formula that counts the reviews of a loop, with further conditions."""
     variable = node.variable.text
-    conditions = "".join(f" if {test}" for test in (*(enclosed(c) for c in node.conditions), *tests))
+    conditions = "".join(f" if {test}" for test in (*(_enclosed(c) for c in node.conditions), *tests))
     return f"len([{variable} for {variable} in extractions{conditions}])" if conditions else "len(extractions)"
+
+
+def _enclosed(node: ast.Expr) -> str:
+    """Return what the author wrote, as one operand of something else, on one line."""
+    text: str = json.loads(f'"{node.span.source.text[node.span.start : node.span.end]}"')
+    line = one_line(text)
+    return f"({line})" if isinstance(node, ast.Logical | ast.Conditional) else line
+
+
+def _folded(default: ast.Expr) -> ast.Expr:
+    """Return a number with its sign as one literal."""
+    match default:
+        case ast.Unary(span, sign, ast.Literal(_, int() | float() as number)) if not isinstance(number, bool):
+            return ast.Literal(span, -number if sign == "-" else number)
+        case _:
+            return default

@@ -87,7 +87,7 @@ def is_fixed(before: Iterable[Diagnostic], after: Iterable[Diagnostic]) -> bool:
 def with_steps_sorted(text: str, tree: JsonValue, program: surface.Program) -> str:
     """Return the text with the steps in dependency order; unchanged if there is none, or a step could not be read."""
     compute = tree.get(program.steps_key) if isinstance(tree, JsonObject) else None
-    if not isinstance(compute, JsonArray) or len(compute.items) != len(program.written_steps()):
+    if not isinstance(compute, JsonArray) or len(compute.items) != len(program.steps):
         return text
     order, cycle = dependency_order(program)
     if cycle:

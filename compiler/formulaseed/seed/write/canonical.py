@@ -97,12 +97,11 @@ def _layout(value: Plain, indent: int, used: int) -> str:
 
 def dependency_order(program: surface.Program) -> tuple[list[int], list[surface.Step]]:
     """Return the places of the steps, each behind those that it uses, else in the author's order; or a cycle of steps."""
-    steps = program.written_steps()
+    steps = program.steps
     places = {step.name.text: index for index, step in enumerate(steps)}
-    uses: dict[int, set[int]] = {index: set() for index in range(len(steps))}
-    for step in program.steps:
-        place = places[step.part_of or step.name.text]
-        uses[place] |= {places[name] for name in step.mentioned_names() if name in places}
+    uses = {
+        index: {places[name] for name in step.mentioned_names() if name in places} for index, step in enumerate(steps)
+    }
     sorter = TopologicalSorter(uses)
     try:
         sorter.prepare()

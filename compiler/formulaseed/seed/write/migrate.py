@@ -1,25 +1,30 @@
 """A seed v1 as a seed v2 that computes the same.
 
-In: the JSON of the v1, and the program that it was lowered to, without errors. Out: the JSON of the v2, and a list of what it
-cannot express. A loop inside a larger formula becomes a step of its own. Conditions that compare a field with a value become
-`where`, any other condition on a review a filter with `expr`; one that uses a step goes into the formula of a count or sum.
+In: the JSON of the v1, and its checked program, without errors. Out: the JSON of the v2, and a list of what it cannot express. A
+loop inside a larger formula becomes a step of its own. Conditions that compare a field with a value become `where`, any other
+condition on a review a filter with `expr`; one that uses a step goes into the formula of a count or sum.
 """
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from formulaseed.language import ast
+from formulaseed.diagnostics.model import Problems
+from formulaseed.ir import nodes
+from formulaseed.language import typed
 from formulaseed.language.functions import FUNCTIONS
+from formulaseed.language.parser import parse_formula
 from formulaseed.language.printer import expression_text
-from formulaseed.language.types import Value
-from formulaseed.seed import surface
+from formulaseed.language.typed import Expr, Info, SymbolKind
+from formulaseed.language.types import INTEGER, Value
 from formulaseed.seed.read.conditions import Object, Test, as_tests, merge
-from formulaseed.source.json_reader import Plain
-from formulaseed.source.text import Span
+from formulaseed.seed.surface import free_name
+from formulaseed.source.json_reader import JsonString, Plain, read_json
+from formulaseed.source.text import Source, Span
 
 _KEPT = ("task_name", "version", "description", "parameters", "context", "review_handling", "allow")
 
@@ -41,11 +46,11 @@ class Migration:
     left_out: list[str] = field(default_factory=list)
 
 
-def migrate(seed: Mapping[str, Any], program: surface.Program) -> Migration:
+def migrate(seed: Mapping[str, Any], program: nodes.Program) -> Migration:
     """Rewrite a seed v1 as v2."""
     moved: Object = {key: seed[key] for key in _KEPT if key in seed}
     if program.keywords:
-        moved["filter"] = {"keywords": [keyword.text for keyword in program.keywords]}
+        moved["filter"] = {"keywords": list(program.keywords)}
     fields = seed["extraction_fields"]
     moved["extract"] = {"fields": [{"name": field["name"], "type": "enum", **field} for field in fields]}
     migration = Migration(moved)
@@ -53,11 +58,11 @@ def migrate(seed: Mapping[str, Any], program: surface.Program) -> Migration:
     written = {step["name"]: step for step in seed["compute_dag"]}
     for step in program.steps:
         writer.step(step)
-        allowed = written.get(step.name.text, {}).get("allow")
+        allowed = written.get(step.name, {}).get("allow")
         if allowed is not None:
             writer.steps[-1]["allow"] = allowed
     moved["compute"] = list(writer.steps)
-    moved["output"] = [name.text for name in program.output]
+    moved["output"] = list(program.output)
     if program.extraction_prompt:
         migration.left_out.append("`extraction_prompt`: the descriptions of fields and values say what to extract")
     described = [str(name) for name, step in written.items() if step.get("description")]
@@ -70,29 +75,30 @@ def migrate(seed: Mapping[str, Any], program: surface.Program) -> Migration:
 class _Writer:
     """Writes the steps of the seed v2."""
 
-    def __init__(self, program: surface.Program, not_moved: list[NotMoved]) -> None:
+    def __init__(self, program: nodes.Program, not_moved: list[NotMoved]) -> None:
         self.not_moved = not_moved
         self.steps: list[Object] = []
-        self.taken = {step.name.text for step in program.steps}
+        self.taken = {step.name for step in program.steps}
         self.name = ""
 
-    def step(self, step: surface.Step) -> None:
-        self.name = step.name.text
+    def step(self, step: nodes.Step) -> None:
+        self.name = step.name
         match step.operation:
-            case surface.Aggregate("count", _, where):
+            case nodes.Aggregate("count", _, where):
                 tests, rest = self._where(where)
                 if rest is None:
                     self._add("count", **tests)
                 else:
-                    self._add("sum", expr=f"1 if {expression_text(rest)} else 0", **tests)
-            case surface.Aggregate("sum", expression, where) if expression is not None:
+                    self._add("sum", expr=f"1 if {_text(rest)} else 0", **tests)
+            case nodes.Aggregate("sum", expression, where) if expression is not None:
                 tests, rest = self._where(where)
                 if rest is not None:
-                    expression = ast.Conditional(rest.span, rest, expression, ast.Literal(rest.span, 0))
-                self._add("sum", expr=expression_text(expression), **tests)
-            case surface.Aggregate():
+                    zero = typed.Literal(0, Info(INTEGER, rest.info.span))
+                    expression = typed.Conditional(rest, expression, zero, expression.info)
+                self._add("sum", expr=_text(expression), **tests)
+            case nodes.Aggregate():
                 self._extreme(step.operation, step.span)
-            case surface.Formula(expression):
+            case nodes.Formula(expression):
                 self._formula(expression)
             case _:
                 raise AssertionError("seed v1 has no other operations")
@@ -100,29 +106,29 @@ class _Writer:
     def _add(self, op: str, **parts: Plain) -> None:
         self.steps.append({"name": self.name, "op": op, **parts})
 
-    def _extreme(self, operation: surface.Aggregate, span: Span) -> None:
+    def _extreme(self, operation: nodes.Aggregate, span: Span) -> None:
         op = operation.function
         tests, rest = self._where(operation.where)
         if rest is not None:
-            reason = f"`{op}` over reviews where `{expression_text(rest)}`: no condition on reviews can use a step"
+            reason = f"`{op}` over reviews where `{_text(rest)}`: no condition on reviews can use a step"
             self.not_moved.append(NotMoved(span, reason))
         expression = operation.expression
         assert expression is not None
-        is_field = isinstance(expression, ast.Name) and expression.text.startswith(("extraction.", "meta."))
-        value = {"field" if is_field else "expr": expression_text(expression)}
-        default = {"default": operation.default.value} if operation.default is not None else {}
+        is_field = isinstance(expression, typed.Ref) and expression.symbol.is_per_review
+        value = {"field" if is_field else "expr": _text(expression)}
+        default = {"default": operation.default} if operation.has_default else {}
         self._add(op, **value, **tests, **default)
 
-    def _formula(self, expression: ast.Expr) -> None:
+    def _formula(self, expression: Expr) -> None:
         rules = [*_rules(expression)]
         if len(rules) > 1 and all(self._is_plain(value) for _, value in rules):
             *cases, (_, otherwise) = rules
-            written: list[Plain] = [{"when": expression_text(when), "then": value} for when, value in cases if when]
+            written: list[Plain] = [{"when": _text(when), "then": value} for when, value in cases if when]
             self._add("case", rules=[*written, {"else": otherwise}])
-        elif isinstance(expression, ast.Literal) and self._is_plain(expression.value):
+        elif isinstance(expression, typed.Literal) and self._is_plain(expression.value):
             self._add("const", value=expression.value)
         else:
-            self._add("expr", expr=expression_text(expression))
+            self._add("expr", expr=_text(expression))
 
     def _is_plain(self, value: Value) -> bool:
         """Return whether a literal cannot be read as a formula."""
@@ -131,14 +137,15 @@ class _Writer:
 
     # --- conditions
 
-    def _where(self, where: ast.Expr | None) -> tuple[Object, ast.Expr | None]:
+    def _where(self, where: Expr | None) -> tuple[Object, Expr | None]:
         """Return the condition as `where`, as far as it goes, and the rest, which is to be tested after it."""
         tests: list[Test] = []
-        parts = ast.conjuncts(where)
+        parts = typed.conjuncts(where)
         for index, part in enumerate(parts):
-            if any(isinstance(node, ast.Name) and "." not in node.text for node in ast.walk(part)):  # a step
-                return self._object(tests), surface.all_of(parts[index:])
-            tests += as_tests(part) or [(self._filter(expr=expression_text(part)), True)]
+            if any(symbol.kind is SymbolKind.STEP for symbol in typed.symbols_in(part)):
+                rest = parts[index:]
+                return self._object(tests), rest[0] if len(rest) == 1 else typed.Logical("and", rest, part.info)
+            tests += _tests(_text(part)) or [(self._filter(expr=_text(part)), True)]
         return self._object(tests), None
 
     def _object(self, tests: Sequence[Test]) -> Object:
@@ -152,17 +159,35 @@ class _Writer:
     def _filter(self, **parts: Plain) -> str:
         """Add a filter, and return the key that tests it."""
         suffix = "_WHERE" if self.name.isupper() else "_where"
-        name = surface.free_name(f"{self.name[:80]}{suffix}", self.taken)
+        name = free_name(f"{self.name[:80]}{suffix}", self.taken)
         self.steps.append({"name": name, "op": "define_filter", **parts})
         return f"${name}"
 
 
-def _rules(expression: ast.Expr) -> Iterator[tuple[ast.Expr | None, Value]]:
+def _text(expression: Expr) -> str:
+    """Return the expression as a formula of a seed v2, which names fields in full."""
+    return expression_text(_with_full_names(expression))
+
+
+def _with_full_names(expression: Expr) -> Expr:
+    if isinstance(expression, typed.Ref):
+        return replace(expression, written="")
+    return typed.mapped(expression, _with_full_names)
+
+
+def _tests(condition: str) -> list[Test] | None:
+    """Return what `where` says of a condition; None if only a formula can say it."""
+    text, _ = read_json(Source("<condition>", json.dumps(condition)))
+    found = parse_formula(text, Problems()) if isinstance(text, JsonString) else None
+    return as_tests(found) if found is not None else None
+
+
+def _rules(expression: Expr) -> Iterator[tuple[Expr | None, Value]]:
     """Yield the rules of a chain of conditions that chooses among literals, `else` last; nothing for any other formula."""
-    found: list[tuple[ast.Expr | None, Value]] = []
-    while isinstance(expression, ast.Conditional) and isinstance(expression.then, ast.Literal):
+    found: list[tuple[Expr | None, Value]] = []
+    while isinstance(expression, typed.Conditional) and isinstance(expression.then, typed.Literal):
         found.append((expression.condition, expression.then.value))
         expression = expression.otherwise
-    if isinstance(expression, ast.Literal):
+    if isinstance(expression, typed.Literal):
         yield from found
         yield None, expression.value

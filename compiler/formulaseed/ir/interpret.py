@@ -44,6 +44,20 @@ def interpret(
     Raises `EvaluationError` for the first step, in that order, that has no value, and `DataError` for a row
     or context that lacks what the seed uses.
     """
+    evaluation = prepare(program, rows, context, parameters, record)
+    for step in program.steps:
+        evaluation.step(step)
+    return evaluation.results
+
+
+def prepare(
+    program: nodes.Program,
+    rows: Iterable[Mapping[str, Any]],
+    context: Mapping[str, Any],
+    parameters: Mapping[str, Value] | None = None,
+    record: Mapping[str, Any] | None = None,
+) -> Evaluation:
+    """Read the inputs as `interpret` does; no step is evaluated yet. Raises `DataError`."""
     used = program.used()
     shared: Values = {Symbol(SymbolKind.PARAMETER, p.name): p.default for p in program.parameters}
     known = {p.name: p for p in program.parameters}
@@ -58,10 +72,7 @@ def interpret(
         if value is None and not given.ty.nullable:
             raise DataError(f"`{spelled}` is missing; it must be {given.ty.noun}")
         shared[Symbol(SymbolKind.FIELD, given.name)] = _read(value, given.ty, spelled)
-    evaluator = _Evaluator(shared, [_row(program, object_of(row, "a row"), used) for row in rows_of(rows)])
-    for step in program.steps:
-        evaluator.step(step)
-    return evaluator.results
+    return Evaluation(shared, [_row(program, object_of(row, "a row"), used) for row in rows_of(rows)])
 
 
 def rows_of(given: object) -> Iterable[Any]:
@@ -179,13 +190,19 @@ def _within(value: Any, field: nodes.ExtractionField | nodes.Parameter, place: s
 
 
 @dataclass
-class _Evaluator:
+class Evaluation:
+    """The inputs of one restaurant, and the values of the steps evaluated so far.
+
+    `shared` holds what is the same for all reviews, by symbol, parts of steps included; `rows` each review's own values.
+    """
+
     shared: Values
     rows: list[Values]
     filters: dict[str, Expr] = field(default_factory=dict)
     results: dict[str, Value] = field(default_factory=dict)
 
     def step(self, step: nodes.Step) -> None:
+        """Evaluate a step; those that it uses were evaluated before. Raises `EvaluationError`."""
         if isinstance(step.operation, nodes.Filter):
             self.filters[step.name] = step.operation.condition
             return
@@ -241,6 +258,7 @@ class _Evaluator:
         return result
 
     def value(self, expression: Expr, row: Values) -> Any:
+        """Return the value of an expression, for a review of `rows` or, with no row, for the restaurant. Raises `Fault`."""
         match expression:
             case typed.Literal(value):
                 return value

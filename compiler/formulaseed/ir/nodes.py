@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Protocol
 
+from formulaseed.language import typed
 from formulaseed.language.intervals import Range
 from formulaseed.language.typed import Expr, Symbol, SymbolKind, symbols_in
 from formulaseed.language.types import Type, Value
@@ -117,6 +118,20 @@ class Step:
                 return ()
             case Case(rules):
                 return tuple(condition for condition, _ in rules)
+
+    def rules(self) -> tuple[tuple[Expr | None, Value], ...]:
+        """The rules by which the step chooses among literals, the last one, `else`, without a condition; else none.
+
+        A case has them, and a formula that is a chain of conditions, as seeds v1 write it.
+        """
+        operation, found = self.operation, list[tuple[Expr | None, Value]]()
+        if isinstance(operation, Case):
+            return (*operation.rules, (None, operation.otherwise))
+        rest = operation.expression if isinstance(operation, Formula) else None
+        while isinstance(rest, typed.Conditional) and isinstance(rest.then, typed.Literal):
+            found.append((rest.condition, rest.then.value))
+            rest = rest.otherwise
+        return (*found, (None, rest.value)) if found and isinstance(rest, typed.Literal) else ()
 
     def symbols(self) -> Iterator[Symbol]:
         """Every symbol that the step mentions, repeats included."""

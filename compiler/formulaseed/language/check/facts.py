@@ -6,7 +6,7 @@ condition splits them into those where it is true and those where it is false. I
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import field, replace
 from functools import reduce
 from typing import Any, NamedTuple
@@ -91,6 +91,10 @@ class Facts:
         if expression.info.is_constant or not (self.recent or self.older):  # a long expression takes long to look up
             return _NOTHING
         return self.recent.get(expression) or self.older.get(expression, _NOTHING)
+
+    def items(self) -> Iterable[tuple[Expr, Known]]:
+        """Return the expressions of which anything is known beside their types."""
+        return {**self.older, **self.recent}.items()
 
     def range_of(self, expression: Expr) -> Range | None:
         """Return the tightest known range of a number; None for what is no number."""

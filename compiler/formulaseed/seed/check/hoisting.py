@@ -104,7 +104,10 @@ class Hoisting:
         name = self._known(operation) or self._new(node, operation, ty, known, frozenset(conditions))
         if not name:
             return error_at(node.span)
-        return typed.Ref(Symbol(SymbolKind.STEP, name), Info(ty, node.span, known), node.written)
+        found = typed.Ref(Symbol(SymbolKind.STEP, name), Info(ty, node.span, known), node.written)
+        if ty.nullable and not operation.has_default and self._has_reviews(frozenset(conditions), facts):
+            return typed.Present(found, Info(ty.present(), node.span, known))
+        return found
 
     def with_default(self, found: Expr, first: int) -> Expr:
         """Return `max(…) if n > 0 else 0`, where `n` counts the same reviews, as the extreme with a default.
@@ -197,6 +200,19 @@ class Hoisting:
             return False
         others = [node for part in conditions if part not in counted for node in typed.walk(part)]
         return not any(isinstance(node, typed.Binary | typed.Call) or node.info.ty.nullable for node in others)
+
+    def _has_reviews(self, conditions: frozenset[Expr], facts: Facts) -> bool:
+        """Return whether a count of some of these reviews is known to be 1 or more."""
+        for value, known in facts.items():
+            if not isinstance(value, typed.Ref) or value.symbol.kind is not SymbolKind.STEP:
+                continue
+            if known.range is None or not (known.range.low > 0 or known.range.nonzero):
+                continue
+            operation = self.scope.steps[value.symbol.name].operation
+            if isinstance(operation, nodes.Aggregate) and operation.function == "count":
+                if conditions <= set(typed.conjuncts(operation.where)):
+                    return True
+        return False
 
     def _counted(self, condition: Expr, truth: bool) -> frozenset[Expr] | None:
         """Return what the reviews match of which a condition says that there are some; None for one of another kind."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -99,7 +99,7 @@ class _Writer:
             case nodes.Aggregate():
                 self._extreme(step.operation, step.span)
             case nodes.Formula(expression):
-                self._formula(expression)
+                self._formula(expression, step.rules())
             case _:
                 raise AssertionError("seed v1 has no other operations")
 
@@ -119,9 +119,8 @@ class _Writer:
         default = {"default": operation.default} if operation.has_default else {}
         self._add(op, **value, **tests, **default)
 
-    def _formula(self, expression: Expr) -> None:
-        rules = [*_rules(expression)]
-        if len(rules) > 1 and all(self._is_plain(value) for _, value in rules):
+    def _formula(self, expression: Expr, rules: Sequence[tuple[Expr | None, Value]]) -> None:
+        if rules and all(self._is_plain(value) for _, value in rules):
             *cases, (_, otherwise) = rules
             written: list[Plain] = [{"when": _text(when), "then": value} for when, value in cases if when]
             self._add("case", rules=[*written, {"else": otherwise}])
@@ -180,14 +179,3 @@ def _tests(condition: str) -> list[Test] | None:
     text, _ = read_json(Source("<condition>", json.dumps(condition)))
     found = parse_formula(text, Problems()) if isinstance(text, JsonString) else None
     return as_tests(found) if found is not None else None
-
-
-def _rules(expression: Expr) -> Iterator[tuple[Expr | None, Value]]:
-    """Yield the rules of a chain of conditions that chooses among literals, `else` last; nothing for any other formula."""
-    found: list[tuple[Expr | None, Value]] = []
-    while isinstance(expression, typed.Conditional) and isinstance(expression.then, typed.Literal):
-        found.append((expression.condition, expression.then.value))
-        expression = expression.otherwise
-    if isinstance(expression, typed.Literal):
-        yield from found
-        yield None, expression.value

@@ -209,9 +209,10 @@ class Hoisting:
             if known.range is None or not (known.range.low > 0 or known.range.nonzero):
                 continue
             operation = self.scope.steps[value.symbol.name].operation
-            if isinstance(operation, nodes.Aggregate) and operation.function == "count":
-                if conditions <= set(typed.conjuncts(operation.where)):
-                    return True
+            if not isinstance(operation, nodes.Aggregate) or operation.function != "count":
+                continue
+            if conditions <= set(typed.conjuncts(operation.where)):
+                return True
         return False
 
     def _counted(self, condition: Expr, truth: bool) -> frozenset[Expr] | None:

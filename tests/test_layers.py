@@ -36,6 +36,7 @@ ORDER = (
     "llm",
     "extract",
     "draft",
+    "report",
     "api",
     "testing",
     "__init__",
@@ -46,12 +47,12 @@ ORDER = (
 
 OWNERS = {
     "lark": ("language/tables.py", "requests/"),
-    "jinja2": ("backends/python/render.py", "llm/calls.py"),
+    "jinja2": ("backends/python/render.py", "llm/calls.py", "report/pages.py"),
     "anthropic": ("llm/client.py",),
     "black": ("backends/python/render.py",),
     "hypothesis": ("testing/",),
     "pytest": ("testing/plugin.py", "testing/collection.py"),
-    "pydantic": ("data/records.py",),
+    "pydantic": ("data/records.py", "report/explanation.py"),
     "sqlalchemy": ("reference/database.py",),
     "click": ("cli/",),
     "rich": ("cli/",),

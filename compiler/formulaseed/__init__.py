@@ -8,31 +8,33 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from formulaseed.api import check, compile_formula, load_evaluator, validate_requests
+    from formulaseed.api import check, compile_formula, explain, load_evaluator, validate_requests
     from formulaseed.diagnostics.model import Diagnostic
     from formulaseed.errors import DataError, EvaluationError, FormulaSeedError, SeedError
     from formulaseed.loading import FormulaSeed, RequestsFile, compile_seed, load_requests, load_seed
     from formulaseed.reference.evaluation import Formula
+    from formulaseed.report.explanation import Explanation
     from formulaseed.requests.validate import RequestResult, Validation
     from formulaseed.runtime.evaluator import Evaluator
 
 __version__ = "0.1.0"
 
 _HOMES = {
-    "api": ("check", "compile_formula", "load_evaluator", "validate_requests"),
+    "api": ("check", "compile_formula", "explain", "load_evaluator", "validate_requests"),
     "diagnostics.model": ("Diagnostic",),
     "errors": ("DataError", "EvaluationError", "FormulaSeedError", "SeedError"),
     "loading": ("FormulaSeed", "RequestsFile", "compile_seed", "load_requests", "load_seed"),
     "reference.evaluation": ("Formula",),
+    "report.explanation": ("Explanation",),
     "requests.validate": ("RequestResult", "Validation"),
     "runtime.evaluator": ("Evaluator",),
 }  # fmt: skip
 _MODULES = {name: f"formulaseed.{module}" for module, names in _HOMES.items() for name in names}
 
 __all__ = [
-    "DataError", "Diagnostic", "EvaluationError", "Evaluator", "Formula", "FormulaSeed", "FormulaSeedError", "RequestResult",
-    "RequestsFile", "SeedError", "Validation", "__version__", "check", "compile_formula", "compile_seed", "load_evaluator",
-    "load_requests", "load_seed", "validate_requests",
+    "DataError", "Diagnostic", "EvaluationError", "Evaluator", "Explanation", "Formula", "FormulaSeed", "FormulaSeedError",
+    "RequestResult", "RequestsFile", "SeedError", "Validation", "__version__", "check", "compile_formula", "compile_seed",
+    "explain", "load_evaluator", "load_requests", "load_seed", "validate_requests",
 ]  # fmt: skip
 
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from formulaseed.data.candidates import Lines
     from formulaseed.formulas import ReferenceLike, Variables
     from formulaseed.reference.evaluation import Formula
+    from formulaseed.report.explanation import Explanation
     from formulaseed.requests.evaluation import Background, Restaurant
     from formulaseed.requests.model import Request
     from formulaseed.requests.validate import Evaluate, Validation
@@ -70,6 +71,34 @@ def compile_formula(
 
     found = checked(loading.analyse_formula(text, domain_of(reference, variables)))
     return Formula(text, found.program, found.diagnostics)
+
+
+def explain(
+    seed: SeedLike | FormulaSeed,
+    rows: Sequence[Mapping[str, Any]],
+    context: Mapping[str, Any],
+    business_id: str,
+    *,
+    output: str | None = None,
+    parameters: Mapping[str, Any] | None = None,
+    evaluator: Evaluator | None = None,
+) -> Explanation:
+    """Explain why a restaurant got its verdict, and what would change it.
+
+    Rows and context are JSON values as `Evaluator.evaluate` takes them; a row may also have the review's `text` and the
+    extractor's `quotes` by field. `output` is the output to explain, by default the last that chooses by rules.
+    `evaluator` saves compiling the seed again. Raises `SeedError`, and `DataError` for what the seed does not allow; where
+    a step has no value the explanation has an `error`.
+    """
+    from formulaseed.report.explain import Explainer
+    from formulaseed.report.nearest import Search
+
+    loaded = loading.load_seed(seed)
+    evaluator = evaluator or load_evaluator(loaded)
+    explainer = Explainer(loaded.program, output)
+    search = Search(loaded.program, evaluator, explainer.verdict, rows, context, parameters)
+    made_with = evaluator.provenance(parameters).to_json()
+    return explainer.explain(business_id, rows, context, parameters, made_with, search.changes())
 
 
 def validate_requests(

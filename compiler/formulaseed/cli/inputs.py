@@ -35,11 +35,16 @@ class Loaded:
     absence: str = ""
 
     @property
-    def program(self) -> nodes.Program:
-        """The seed's program. Raises `UsageError` for a module without its seed."""
+    def known_seed(self) -> FormulaSeed:
+        """The seed. Raises `UsageError` for a module without it."""
         if self.seed is None:
             raise click.UsageError(self.absence)
-        return self.seed.program
+        return self.seed
+
+    @property
+    def program(self) -> nodes.Program:
+        """The seed's program. Raises `UsageError` for a module without its seed."""
+        return self.known_seed.program
 
 
 def load(path: str, *, strict: bool = False, allow_edited: bool = False) -> Loaded:

@@ -1,0 +1,157 @@
+"""An explanation in words: the verdict, why, what would change it, and how it was computed, down to the reviews."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from formulaseed.diagnostics.model import number_of
+from formulaseed.language.types import Value
+from formulaseed.report.blocks import Block, Heading, Items, Paragraph, Table, as_markdown, as_text
+from formulaseed.report.explain import shown
+from formulaseed.report.explanation import Comparison, Evidence, Explanation, Match, Review, Step
+
+_REVIEWS = 5
+"""So many reviews of a step are shown in words; the JSON has them all."""
+
+
+def text(found: Explanation) -> str:
+    """Return the explanation for a terminal."""
+    return as_text([*blocks(found)])
+
+
+def markdown(found: Explanation) -> str:
+    """Return the explanation as Markdown."""
+    return as_markdown([*blocks(found)])
+
+
+def headline(found: Explanation) -> str:
+    """Return the restaurant and its verdict."""
+    name = f"{found.name} ({found.business_id})" if found.name else found.business_id
+    if found.error is not None:
+        return f"{name}: no result, because {found.error.step} failed"
+    return f"{name}: {plain(found.verdict)}"
+
+
+def plain(value: object) -> str:
+    """Return a verdict without quotes."""
+    return value if isinstance(value, str) else shown(value)  # type: ignore[arg-type]
+
+
+def blocks(found: Explanation) -> Iterator[Block]:
+    """Yield the explanation's parts, the verdict first."""
+    yield Heading(headline(found), 1)
+    if found.error is not None:
+        where = f" ({found.error.place})" if found.error.place else ""
+        yield Paragraph(f"{found.error.step}: {found.error.kind}: {found.error.message}{where}")
+    for sentence in found.because:
+        yield Paragraph(sentence)
+    if found.rules:
+        yield Heading(f"The rules of {found.step}")
+        rows = []
+        for rule in found.rules:
+            near = "; ".join(map(distance, rule.comparisons)) if rule.state != "not reached" else "not reached"
+            rows.append([rule.condition or "otherwise", plain(rule.result), near])
+        taken = next(number for number, rule in enumerate(found.rules) if rule.state == "taken")
+        yield Table(["if", "then", "here"], rows, taken)
+    if found.rules and found.error is None:
+        yield Heading("What would change it")
+        listed = [(0, change_text(change.text, change.verdict, change.effects)) for change in found.changes]
+        yield (
+            Items(listed)
+            if listed
+            else Paragraph("No change of one kind of review or of one parameter was found that does.")
+        )
+    yield Heading("How it was computed")
+    yield Items([*tree(found)])
+    for match in found.lookups:
+        yield Paragraph(match_text(match))
+    behind = [evidence for evidence in found.evidence if evidence.condition is not None]
+    if behind:
+        yield Heading(f"The reviews behind it, of {number_of(found.reviews, 'review')} extracted")
+    if any(review.quoted_by == "words" for evidence in behind for review in evidence.reviews):
+        yield Paragraph("The extractor gave no quotes: the sentences were chosen for their words.")
+    seen: set[str] = set()
+    for evidence in behind:
+        yield Items([*evidence_items(evidence, seen)])
+
+
+def distance(comparison: Comparison) -> str:
+    """Return how near a comparison is: `9.2 is 1.2 above 8.0`."""
+    value = f"{comparison.left} is {shown(comparison.left_value)}"
+    if comparison.distance is None or isinstance(comparison.right_value, list):
+        return value
+    side = "above" if comparison.left_value > comparison.right_value else "below"  # type: ignore[operator]
+    how = (
+        f"{shown(comparison.distance)} {side} {comparison.right}"
+        if comparison.distance
+        else f"exactly {comparison.right}"
+    )
+    return f"{value}, {how}"
+
+
+def change_text(what: str, verdict: object, effects: Mapping[str, tuple[Value, Value]]) -> str:
+    """Return a change in words, with the steps that it moves."""
+    moved = ", ".join(f"{name} {shown(old)} to {shown(new)}" for name, (old, new) in effects.items())
+    return f"{plain(verdict)} {what}" + (f": {moved}" if moved else "")
+
+
+def tree(found: Explanation) -> Iterator[tuple[int, str]]:
+    """Yield the steps from the verdict down, each with its depth; one that is used again is not repeated."""
+    steps = {step.name: step for step in found.steps}
+    seen: set[str] = set()
+    stack = [(found.step, 0)]
+    while stack:
+        name, depth = stack.pop()
+        step = steps[name]
+        yield depth, f"{name} = {shown(step.value)} (see above)" if name in seen else step_line(step)
+        if name not in seen:
+            seen.add(name)
+            stack += [(used, depth + 1) for used in reversed(step.uses)]
+
+
+def step_line(step: Step) -> str:
+    """Return a step with its value, its formula, and the formula with values."""
+    line = f"{step.name} = {shown(step.value)}"
+    if step.kind == "case":
+        return f"{line}: {step.with_values or 'no rule holds'}"
+    line += f": {step.definition}" if step.kind != "constant" else ""
+    return f"{line} = {step.with_values}" if step.with_values else line
+
+
+def match_text(match: Match) -> str:
+    """Return what a lookup found, and where."""
+    if match.key is None:
+        return f"{match.step} is {shown(match.value)}, the default: {match.source} is {match.text!r}, which has none of the keys."
+    others = f"; it also has {', '.join(match.other_keys)}" if match.other_keys else ""
+    return f"{match.step} is {shown(match.value)}: {match.source} is {match.text!r}, which has {match.key}{others}."
+
+
+def evidence_items(evidence: Evidence, seen: set[str]) -> Iterator[tuple[int, str]]:
+    """Yield a step over reviews with the reviews that count, and why others do not; of those `seen` only the ids."""
+    yield (
+        0,
+        f"{evidence.step} = {shown(evidence.value)}: {number_of(evidence.number, 'review')} where {evidence.condition}",
+    )
+    known = [review.review_id for review in evidence.reviews if review.review_id in seen]
+    new = [review for review in evidence.reviews if review.review_id not in seen]
+    seen.update(review.review_id for review in new)
+    for review in new[:_REVIEWS]:
+        yield 1, review_text(review)
+    if len(new) > _REVIEWS:
+        yield 1, f"and {len(new) - _REVIEWS} more"
+    if known:
+        yield 1, f"{', '.join(known[:_REVIEWS])}{' and more' if len(known) > _REVIEWS else ''} (see above)"
+    if evidence.excluded:
+        listed = "; ".join(f"{each.number} for want of {each.condition}" for each in evidence.excluded)
+        yield 1, f"not counted: {listed}"
+
+
+def review_text(review: Review) -> str:
+    """Return a review with its date, stars, what was extracted, and the words that it rests on."""
+    stars = f"{shown(review.stars)} {'star' if review.stars == 1 else 'stars'}" if review.stars is not None else ""
+    about = ", ".join(part for part in (review.date or "", stars) if part)
+    values = ", ".join(f"{name} {plain(value)}" for name, value in review.fields.items())
+    said = f"{review.review_id}" + (f" ({about})" if about else "") + (f": {values}" if values else "")
+    if review.quote is None:
+        return said
+    return f"{said}; “{review.quote}”"

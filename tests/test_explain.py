@@ -1,0 +1,201 @@
+"""Why a restaurant got its verdict: what an explanation says is so, and what it says would change the verdict does."""
+
+from __future__ import annotations
+
+import copy
+import json
+from typing import Any
+
+import pytest
+from formulaseed import DataError, EvaluationError, explain, load_evaluator, load_seed
+from formulaseed.report.explanation import Explanation
+from formulaseed.testing import reference_evaluate
+from formulaseed.testing.inputs import contexts, rows
+from formulaseed.testing.random_seeds import seeds
+from helpers import EXAMPLES, TASKS, formulaseed
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+Json = Any
+G1A = load_seed(TASKS / "g1a_v2" / "seed.json")
+LINES = {
+    line["business_id"]: line for line in map(json.loads, (EXAMPLES / "rows-g1a_v2.jsonl").read_text().splitlines())
+}
+
+
+def explained(name: str) -> Explanation:
+    line = LINES[name]
+    return explain(G1A, line["rows"], line["context"], name)
+
+
+@pytest.mark.parametrize("name", LINES)
+def test_each_part_of_an_explanation_is_so(name: str) -> None:
+    """Values are those of the evaluator, one rule is taken, counts are the numbers of their reviews, nothing is lost."""
+    line, found = LINES[name], explained(name)
+    evaluator = load_evaluator(G1A)
+    steps = evaluator.trace(line["rows"], line["context"])
+    evidence = evaluator.evidence(line["rows"], line["context"])
+    assert {step.name: step.value for step in found.steps} == {step.name: steps[step.name] for step in found.steps}
+    assert (found.verdict, found.step) == (steps["VERDICT"], "VERDICT")
+    assert [rule.result for rule in found.rules if rule.state == "taken"] == [found.verdict]
+    for each in found.evidence:
+        assert each.number + sum(excluded.number for excluded in each.excluded) == len(line["rows"])
+        if each.condition is not None and each.step != "MOST_RECENT_YEAR":
+            assert [review.review_id for review in each.reviews] == evidence[each.step]
+        if each.step.startswith("N_"):
+            assert each.number == each.value
+    for step in found.steps:
+        assert set(step.uses) <= {other.name for other in found.steps}
+
+
+@pytest.mark.parametrize("name", LINES)
+def test_each_change_leads_to_the_verdict_that_it_names(name: str) -> None:
+    """Made by hand and evaluated by the interpreter, a change gives the other verdict; one review fewer or more does not."""
+    line, found = LINES[name], explained(name)
+    assert found.changes
+    for change in found.changes:
+        assert change.verdict != found.verdict
+        steps = reference_evaluate(G1A, changed(line["rows"], change), line["context"])
+        assert steps["VERDICT"] == change.verdict
+        assert all(steps[step] == after for step, (_, after) in change.effects.items())
+        if change.kind == "more reviews" and change.number > 1:
+            assert change.row is not None
+            fewer = [*line["rows"], *[change.row] * int(change.number - 1)]
+            assert reference_evaluate(G1A, fewer, line["context"])["VERDICT"] != change.verdict
+
+
+def changed(given: list[Json], change: Any) -> list[Json]:
+    if change.kind == "more reviews":
+        return [*given, *[change.row] * int(change.number)]
+    assert change.kind == "fewer reviews"
+    return [row for row in given if row["review_id"] not in change.review_ids]
+
+
+def test_the_nearest_value_of_a_parameter_is_found() -> None:
+    """A threshold given as a parameter is moved just as far as the verdict needs, within its bounds."""
+    seed = {
+        "task_name": "Threshold",
+        "parameters": {"LIMIT": {"type": "integer", "default": 10, "minimum": 0, "maximum": 50}},
+        "extract": {"fields": [{"name": "n", "type": "integer", "minimum": 0, "maximum": 9}]},
+        "compute": [
+            {"name": "TOTAL", "op": "sum", "expr": "extraction.n"},
+            {"name": "V", "op": "case", "rules": [{"when": "TOTAL >= param.LIMIT", "then": "high"}, {"else": "low"}]},
+        ],
+        "output": ["V"],
+    }
+    found = explain(seed, [{"review_id": "r", "extraction": {"n": 7}}], {}, "b")
+    (change,) = [change for change in found.changes if change.kind == "parameter"]
+    assert (change.parameter, change.number, change.verdict) == ("LIMIT", 7, "high")
+    seed["parameters"]["LIMIT"]["minimum"] = 8
+    found = explain(seed, [{"review_id": "r", "extraction": {"n": 7}}], {}, "b")
+    assert "parameter" not in {change.kind for change in found.changes}
+
+
+def test_the_story_of_one_restaurant() -> None:
+    """Verdict and reasons come first, then rules, what would change it, the computation, and the reviews."""
+    said = explained("nonna-pia").text
+    assert said.startswith("Trattoria Nonna Pia (nonna-pia): Critical Risk\n")
+    order = [
+        "FINAL_RISK_SCORE is 11.1634",
+        "The rules of VERDICT",
+        "What would change it",
+        "How it was computed",
+        "behind it",
+    ]
+    assert sorted(order, key=said.index) == order
+    assert "Low Risk without 1 review (nonna-pia-07)" in said
+    assert "'Italian, Wine Bars, Restaurants', which has Italian" in said
+    assert all(len(row) <= 100 for row in said.splitlines())
+
+
+def test_a_quote_is_the_extractors_where_it_gave_one() -> None:
+    """Else a sentence that speaks for the value, which the explanation says; a row without a text shows none."""
+    line = copy.deepcopy(LINES["nonna-pia"])
+    row = next(row for row in line["rows"] if row["review_id"] == "nonna-pia-07")
+    row["text"] = "Nice room. My lips swelled and I had hives all over. We left."
+
+    def quote() -> tuple[str | None, str | None]:
+        found = explain(G1A, line["rows"], line["context"], "nonna-pia")
+        (review,) = next(each for each in found.evidence if each.step == "N_MODERATE").reviews
+        return review.quote, review.quoted_by
+
+    assert quote() == ("My lips swelled and I had hives all over.", "words")
+    row["quotes"] = {"incident_severity": {"text": "hives all over", "verified": True, "start": 33, "end": 47}}
+    assert quote() == ("hives all over", "extractor")
+    del row["quotes"], row["text"]
+    assert quote() == (None, None)
+
+
+def test_a_step_that_failed_is_explained() -> None:
+    """The error is shown with the values that led to it, with status 3."""
+    seed = {
+        "task_name": "Ratio",
+        "extract": {"fields": [{"name": "n", "type": "integer"}]},
+        "compute": [
+            {"name": "TOTAL", "op": "sum", "expr": "extraction.n"},
+            {"name": "RATIO", "op": "expr", "expr": "1 / TOTAL"},
+        ],
+        "output": ["RATIO"],
+    }
+    found = explain(seed, [{"review_id": "r", "extraction": {"n": 0}}], {}, "b")
+    assert found.error is not None
+    assert (found.error.step, found.error.kind, found.verdict) == ("RATIO", "division_by_zero", None)
+    assert [(step.name, step.value) for step in found.steps] == [("RATIO", None), ("TOTAL", 0)]
+    assert "RATIO failed" in found.text
+    with pytest.raises(EvaluationError):
+        load_evaluator(seed).evaluate([{"review_id": "r", "extraction": {"n": 0}}], {})
+
+
+@settings(max_examples=30)
+@given(seeds(), st.data())
+def test_any_seed_is_explained(seed: Json, data: st.DataObject) -> None:
+    """For random seeds and rows every value is the interpreter's, in every format, and nothing but data errors is raised."""
+    given_rows, context = data.draw(rows(seed)), data.draw(contexts(seed))
+    try:
+        steps = reference_evaluate(seed, given_rows, context)
+    except (EvaluationError, DataError):
+        assume(False)
+    found = explain(seed, given_rows, context, "b")
+    assert {step.name: step.value for step in found.steps if step.name in steps}.items() <= steps.items()
+    assert Explanation.model_validate_json(found.json) == found
+    assert all((found.text, found.markdown, found.html))
+
+
+def test_what_data_say_is_text_in_every_format(tmp_path: Any) -> None:
+    """Markup and control characters of a seed's and a review's text are shown, not obeyed."""
+    line = copy.deepcopy(LINES["nonna-pia"])
+    nasty = "<script>alert(1)</script> \x1b[31m [x](javascript:1) | `a` hives"
+    line["context"]["name"] = nasty
+    for row in line["rows"]:
+        row["text"] = nasty
+    found = explain(G1A, line["rows"], line["context"], "nonna-pia")
+    assert "<script>" not in found.html
+    assert "&lt;script&gt;" in found.html
+    assert "<script>" not in found._repr_html_()
+    assert "\\<script\\>" in found.markdown
+    path = tmp_path / "rows.jsonl"
+    path.write_text(json.dumps(line), encoding="utf-8")
+    said = formulaseed("explain", TASKS / "g1a_v2" / "seed.json", "--rows", path)
+    assert said.status == 0
+    assert "\x1b" not in said.out
+
+
+def test_the_command(tmp_path: Any) -> None:
+    """It takes a seed or a module, names the restaurant or asks which, and writes each format."""
+    seed, rows_file = TASKS / "g1a_v2" / "seed.json", EXAMPLES / "rows-g1a_v2.jsonl"
+    one = formulaseed("explain", seed, "--rows", rows_file, "--id", "nonna-pia")
+    assert (one.status, one.out) == (0, explained("nonna-pia").text)
+    whole = formulaseed("explain", seed, "--rows", rows_file, "--id", "nonna-pia", "--format", "json")
+    assert json.loads(whole.out)["verdict"] == "Critical Risk"
+    page = tmp_path / "page.html"
+    assert (
+        formulaseed("explain", seed, "--rows", rows_file, "--id", "nonna-pia", "--format", "html", "--out", page).status
+        == 0
+    )
+    assert page.read_text().startswith("<!doctype html>")
+    unclear = formulaseed("explain", seed, "--rows", rows_file)
+    assert (unclear.status, "pass --id" in unclear.err) == (2, True)
+    unknown = formulaseed("explain", seed, "--rows", rows_file, "--id", "nonapia")
+    assert (unknown.status, "did you mean `nonna-pia`" in unknown.err) == (2, True)
+    wrong = formulaseed("explain", seed, "--rows", rows_file, "--id", "nonna-pia", "--output", "SCORE")
+    assert (wrong.status, "no output `SCORE`" in wrong.err) == (1, True)

@@ -52,6 +52,7 @@ OWNERS = {
     "hypothesis": ("testing/",),
     "pytest": ("testing/plugin.py", "testing/collection.py"),
     "pydantic": ("data/records.py",),
+    "msgspec": ("data/decoding.py",),
     "sqlalchemy": ("reference/database.py",),
     "click": ("cli/",),
     "rich": ("cli/",),

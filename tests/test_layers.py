@@ -53,6 +53,7 @@ OWNERS = {
     "hypothesis": ("testing/",),
     "pytest": ("testing/plugin.py", "testing/collection.py"),
     "pydantic": ("data/records.py", "report/explanation.py"),
+    "msgspec": ("data/decoding.py",),
     "sqlalchemy": ("reference/database.py",),
     "click": ("cli/",),
     "rich": ("cli/",),

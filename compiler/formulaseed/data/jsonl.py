@@ -7,25 +7,24 @@ come with their reviews, from a file of contexts or from two files joined by `bu
 from __future__ import annotations
 
 import gzip
-import json
-import re
 import sys
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
+from io import BufferedReader
 from pathlib import Path
 from typing import Any, BinaryIO, TypeVar, cast
 
+from formulaseed.data.decoding import decode_object
 from formulaseed.data.files import shown_bytes
 from formulaseed.data.records import RestaurantRecord, ReviewLine, ReviewRecord
 from formulaseed.data.results import Failures
 from formulaseed.errors import DataError, UnreadableError, reason_of
 from formulaseed.limits import LINE_BYTES
-from formulaseed.source.json_reader import JsonRefusal, refuse_constant, unique_keys
 
-_SURROGATE = re.compile("[\ud800-\udfff]")
-_KINDS = {list: "a list", str: "a string", int: "a number", float: "a number", bool: "a boolean", type(None): "null"}
 _Record = TypeVar("_Record")
+_BUFFER = 256 * 1024
+"""Bytes that are read at once: lines of rows are about as long as Python's own buffer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,31 +85,15 @@ def _lines(name: str, file: BinaryIO) -> Iterator[Line]:
                 raise UnreadableError(f"cannot read {name}: line {number} is longer than {shown_bytes(LINE_BYTES)}")
             if not raw:
                 return
-            if raw.strip():
+            if not raw.isspace():
                 yield _line(name, number, raw)
 
 
 def _line(name: str, number: int, raw: bytes) -> Line:
-    value: Any = {}
-    fault = ""
     try:
-        text = raw.decode("utf-8-sig" if number == 1 else "utf-8")
-        value = json.loads(text, object_pairs_hook=unique_keys, parse_constant=refuse_constant)
-    except UnicodeDecodeError as error:
-        fault = f"byte {error.start} of the line is not UTF-8"
-    except json.JSONDecodeError as error:
-        fault = f"not JSON: {error.msg} at column {error.colno}"
-    except JsonRefusal as error:
-        fault = str(error)
-    except ValueError:  # Python refuses to read integers of thousands of digits
-        fault = "a number has too many digits"
-    except RecursionError:
-        fault = "objects and lists are nested too deep"
-    if not isinstance(value, dict):
-        fault = f"a line must hold an object, not {_KINDS[type(value)]}"
-    elif b"\\ud" in raw.lower() and _SURROGATE.search(json.dumps(value, ensure_ascii=False)):
-        fault = "a string holds half of a character (an unpaired surrogate)"
-    return Line(name, number, {} if fault else value, fault)
+        return Line(name, number, decode_object(raw, "utf-8-sig" if number == 1 else "utf-8"))
+    except DataError as error:
+        return Line(name, number, {}, str(error))
 
 
 def _opened(path: str) -> BinaryIO:
@@ -119,7 +102,8 @@ def _opened(path: str) -> BinaryIO:
             raise UnreadableError("cannot read standard input: it is closed")
         return sys.stdin.buffer
     try:
-        file = Path(path).open("rb")  # once: what comes through a pipe cannot be read again
+        opened = Path(path).open("rb", buffering=_BUFFER)  # once: what comes through a pipe cannot be read again
+        file = cast(BufferedReader, opened)
         if file.peek(2)[:2] != b"\x1f\x8b":
             return file
         if not file.seekable():

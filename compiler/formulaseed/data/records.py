@@ -6,7 +6,7 @@ Fields that are not listed are kept, since a seed may declare them.
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, NamedTuple, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
@@ -108,6 +108,27 @@ class RowsLine(Record):
             if type(row) is not dict:
                 raise ValueError(f"`rows[{place}]` must be an object")
         return self
+
+
+class RestaurantRows(NamedTuple):
+    """What is used of a `RowsLine`."""
+
+    business_id: str
+    context: dict[str, Any]
+    rows: list[Any]
+
+    @classmethod
+    def read(cls, value: dict[str, Any]) -> RestaurantRows:
+        """Return the rows of a line's object. Raises `DataError` that names every field at fault."""
+        business_id, context, rows = value.get("business_id"), value.get("context"), value.get("rows")
+        if (
+            (isinstance(business_id, str) and business_id)
+            and (isinstance(context, dict) and isinstance(rows, list))
+            and set(map(type, rows)) == {dict}
+        ):  # as nearly always; pydantic takes much longer to say so
+            return cls(business_id, context, rows)
+        record = RowsLine.read(value)
+        return cls(record.business_id, record.context, record.rows)
 
 
 class RatedReview(ReviewRecord):

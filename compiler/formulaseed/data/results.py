@@ -14,12 +14,13 @@ from typing import Any, Protocol, TextIO, cast
 from formulaseed.diagnostics.model import number_of
 from formulaseed.errors import DataError, EvaluationError, UnreadableError, reason_of
 from formulaseed.ir import nodes
+from formulaseed.source.text import value_node
 
 FINE, WRONG, USAGE, PARTIAL = 0, 1, 2, 3
 """Exit statuses: fine; the input has errors; wrong usage or an unreadable file; finished, but some failed."""
 
 
-@dataclass(frozen=True, slots=True)
+@value_node
 class ReviewCounts:
     """How many reviews a restaurant has, how many are relevant, and of these how many were extracted or failed."""
 
@@ -50,7 +51,7 @@ class Provenance:
         return {**values, "parameters": dict(self.parameters), **({"edited": True} if self.edited else {})}
 
 
-@dataclass(frozen=True, slots=True)
+@value_node
 class Result:
     """One restaurant's line. `output` is None where it failed; then `error` says why."""
 
@@ -67,22 +68,28 @@ class Result:
     run: Provenance | None = None
 
     def to_json(self) -> dict[str, Any]:
-        by_review = (self.quotes or {}).items()
-        quotes = {review: {name: quote.to_json() for name, quote in found.items()} for review, found in by_review}
-        optional = {
-            "reviews": self.reviews and {name: getattr(self.reviews, name) for name in ReviewCounts.__slots__},
-            "steps": self.steps,
-            "evidence": self.evidence,
-            "quotes": self.quotes and quotes,
-            "run": self.run and self.run.to_json(),
-        }
-        return {
-            "business_id": self.business_id,
-            "name": self.name,
-            "task": self.task,
-            **({"output": self.output} if self.error is None else {"error": self.error}),
-            **{name: value for name, value in optional.items() if value is not None},
-        }
+        line: dict[str, Any] = {"business_id": self.business_id, "name": self.name, "task": self.task}
+        if self.error is None:
+            line["output"] = self.output
+        else:
+            line["error"] = self.error
+        if (counts := self.reviews) is not None:
+            line["reviews"] = {
+                "total": counts.total,
+                "relevant": counts.relevant,
+                "extracted": counts.extracted,
+                "failed": counts.failed,
+            }
+        if self.steps is not None:
+            line["steps"] = self.steps
+        if self.evidence is not None:
+            line["evidence"] = self.evidence
+        if self.quotes is not None:
+            by_review = self.quotes.items()
+            line["quotes"] = {review: {name: q.to_json() for name, q in found.items()} for review, found in by_review}
+        if self.run is not None:
+            line["run"] = self.run.to_json()
+        return line
 
 
 def error_of(error: EvaluationError | DataError) -> dict[str, str | None]:
@@ -145,9 +152,12 @@ class ResultCounts:
         return f"{number_of(self.restaurants, 'restaurant')}, {self.failed} failed"
 
 
+_encode = json.JSONEncoder(ensure_ascii=False).encode
+
+
 def write_line(file: TextIO, line: dict[str, Any]) -> None:
     """Write a line of JSON at once, so that it survives whatever happens next."""
-    file.write(json.dumps(line, ensure_ascii=False) + "\n")
+    file.write(_encode(line) + "\n")
     file.flush()
 
 

@@ -77,14 +77,14 @@ def prepare(
 
 def rows_of(given: object) -> Iterable[Any]:
     """Return the rows as they are given. Raises `DataError` for what holds none."""
-    if isinstance(given, Mapping | str) or not isinstance(given, Iterable):
+    if type(given) is not list and (isinstance(given, Mapping | str) or not isinstance(given, Iterable)):
         raise DataError(f"rows must be a list of objects, not {type(given).__name__}")
     return given
 
 
 def object_of(value: Any, what: str) -> Mapping[str, Any]:
     """Return a JSON object as it is given. Raises `DataError`, which names it as `what`, for any other value."""
-    if isinstance(value, Mapping):
+    if type(value) is dict or isinstance(value, Mapping):  # the first is much faster
         return value
     raise DataError(f"{what} must be an object, not {_shown(value)}")
 

@@ -10,17 +10,18 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import islice
 from typing import Any, Literal
 
 from formulaseed.data.jsonl import Line, LocatedRestaurant, parsed
-from formulaseed.data.records import RestaurantRecord, ReviewRecord, RowsLine
+from formulaseed.data.records import RestaurantRecord, RestaurantRows, ReviewRecord
 from formulaseed.data.results import (
     NOT_ASKED,
     Extraction,
     Extractor,
     Failures,
+    Provenance,
     Result,
     ReviewCounts,
     ReviewInput,
@@ -34,6 +35,9 @@ from formulaseed.runtime.evaluator import Evaluator
 
 _Given = tuple[list[dict[str, Any]], Mapping[str, Any], Mapping[str, Any] | None]
 """Rows, context and parameters."""
+
+_Values = tuple[dict[str, Any] | None, dict[str, Any] | None, dict[str, list[str]] | None, dict[str, str | None] | None]
+"""The output, steps, evidence and error of a result."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,16 +75,17 @@ def evaluate_lines(
 ) -> Iterator[Result]:
     """Yield a result for every line of rows that names its restaurant; everything that failed is in `failures`."""
     made_with = evaluator.provenance(parameters)
-    for line, record in parsed(lines, RowsLine.read):
+    for line, record in parsed(lines, RestaurantRows.read):
         if isinstance(record, DataError):
-            result = _unusable(evaluator, line.place, line.business_id, record, failures)
-        else:
-            count = len(record.rows)
-            empty = _empty(evaluator, record.business_id, record.context, ReviewCounts(count, count, count, 0))
-            given = (record.rows, record.context, parameters)
-            result = _evaluated(evaluator, empty, line.place, given, trace, failures)
-        if result is not None:
-            yield replace(result, run=made_with)
+            result = _unusable(evaluator, line.place, line.business_id, record, made_with, failures)
+            if result is not None:
+                yield result
+            continue
+        business_id, context, rows = record
+        count = len(rows)
+        counts = ReviewCounts(count, count, count, 0)
+        values = _values(evaluator, (rows, context, parameters), trace, failures, line.place, business_id)
+        yield Result(business_id, _name(context), evaluator.task_name, counts, *values, run=made_with)
 
 
 def run(
@@ -102,9 +107,9 @@ def run(
     answers = extractor.extract_all(ahead())
     try:
         for extractions in answers:
-            result = _result(evaluator, pending.popleft(), extractions, options, failures)
+            result = _result(evaluator, pending.popleft(), extractions, options, made_with, failures)
             if result is not None:
-                yield replace(result, run=made_with)
+                yield result
     finally:
         if isinstance(answers, Generator):  # its tasks end here, not when it is collected
             answers.close()
@@ -128,12 +133,17 @@ def _prepared(
 
 
 def _result(
-    evaluator: Evaluator, prepared: _Prepared, extracted: list[Extraction], options: RunOptions, failures: Failures
+    evaluator: Evaluator,
+    prepared: _Prepared,
+    extracted: list[Extraction],
+    options: RunOptions,
+    made_with: Provenance,
+    failures: Failures,
 ) -> Result | None:
     """The restaurant's line; None where its id is unknown."""
     place, restaurant, relevant = prepared.place, prepared.restaurant, prepared.relevant
     if not isinstance(restaurant, RestaurantRecord):
-        return _unusable(evaluator, place, prepared.business_id, restaurant, failures)
+        return _unusable(evaluator, place, prepared.business_id, restaurant, made_with, failures)
     answers, handling = iter(extracted), options.review_handling
     most = f"the seed rejects reviews over {handling.max_length if handling is not None else 0}"
     extractions = [
@@ -143,53 +153,57 @@ def _result(
         for review, text in zip(relevant, prepared.texts, strict=True)
     ]
     failed = [extraction for extraction in extractions if extraction.fields is None]
+    business_id, context = restaurant.business_id, restaurant.context()
     for review, reason in _reported(failed):
-        failures.add(f"{place}: {restaurant.business_id}: {review}", reason)
+        failures.add(f"{place}: {business_id}: {review}", reason)
     counts = ReviewCounts(len(restaurant.reviews), len(relevant), len(extractions) - len(failed), len(failed))
-    context = restaurant.context()
-    empty = _empty(evaluator, restaurant.business_id, context, counts)
+    values: _Values
+    quotes = None
     if failed and options.on_error == "fail":
         ids = [extraction.review_id for extraction in failed]
         what = f"{len(failed)} of {number_of(len(relevant), 'relevant review')} could not be extracted ({_some(ids)})"
-        return replace(empty, error={"step": None, "kind": "extraction", "message": what})
-    rows = [
-        {"review_id": review.review_id, "extraction": extraction.fields, "meta": review.meta()}
-        for review, extraction in zip(relevant, extractions, strict=True)
-        if extraction.fields is not None
-    ]
-    result = _evaluated(evaluator, empty, place, (rows, context, options.parameters), options.trace, failures)
-    quotes = {each.review_id: each.quotes for each in extractions if each.quotes}
-    return replace(result, quotes=quotes) if options.trace and quotes and result.error is None else result
+        values = (None, None, None, {"step": None, "kind": "extraction", "message": what})
+    else:
+        rows = [
+            {"review_id": review.review_id, "extraction": extraction.fields, "meta": review.meta()}
+            for review, extraction in zip(relevant, extractions, strict=True)
+            if extraction.fields is not None
+        ]
+        given = (rows, context, options.parameters)
+        values = output, *_ = _values(evaluator, given, options.trace, failures, place, business_id)
+        if options.trace and output is not None:
+            quotes = {each.review_id: each.quotes for each in extractions if each.quotes}
+    return Result(business_id, _name(context), evaluator.task_name, counts, *values, quotes or None, made_with)
 
 
 def _unusable(
-    evaluator: Evaluator, place: str, business_id: str, error: DataError, failures: Failures
+    evaluator: Evaluator, place: str, business_id: str, error: DataError, made_with: Provenance, failures: Failures
 ) -> Result | None:
     """The line of a restaurant whose data cannot be used; None where its id is unknown."""
     if not business_id:
         failures.add_unreadable(place, str(error))
         return None
     failures.add(place, str(error))
-    return Result(business_id, None, evaluator.task_name, None, error=error_of(error))
+    return Result(business_id, None, evaluator.task_name, None, error=error_of(error), run=made_with)
 
 
-def _empty(evaluator: Evaluator, business_id: str, context: Mapping[str, Any], counts: ReviewCounts) -> Result:
+def _name(context: Mapping[str, Any]) -> str | None:
     name = context.get("name")
-    return Result(business_id, name if isinstance(name, str) else None, evaluator.task_name, counts)
+    return name if isinstance(name, str) else None
 
 
-def _evaluated(
-    evaluator: Evaluator, empty: Result, place: str, given: _Given, trace: bool, failures: Failures
-) -> Result:
+def _values(
+    evaluator: Evaluator, given: _Given, trace: bool, failures: Failures, place: str, business_id: str
+) -> _Values:
     try:
         if not trace:
-            return replace(empty, output=evaluator.evaluate(*given))
+            return evaluator.evaluate(*given), None, None, None
         steps, evidence = evaluator.trace(*given), evaluator.evidence(*given)
     except (EvaluationError, DataError) as error:
         in_seed = f" ({error.place})" if isinstance(error, EvaluationError) and error.place else ""
-        failures.add(f"{place}: {empty.business_id}", f"{error}{in_seed}")
-        return replace(empty, error=error_of(error))
-    return replace(empty, output={name: steps[name] for name in evaluator.output}, steps=steps, evidence=evidence)
+        failures.add(f"{place}: {business_id}", f"{error}{in_seed}")
+        return None, None, None, error_of(error)
+    return {name: steps[name] for name in evaluator.output}, steps, evidence, None
 
 
 def _reported(failed: Sequence[Extraction]) -> Iterator[tuple[str, str]]:

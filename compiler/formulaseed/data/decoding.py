@@ -1,0 +1,98 @@
+"""Decodes a line of JSON: quickly where it can be proved that nothing was lost, strictly everywhere else.
+
+In: a line's bytes. Out: its object; what is none, or could be read in two ways, is a `DataError`. A fast decoder silently
+keeps the last of duplicate keys, and describes errors in words of its own. So its values are compared with the line, and
+what it refuses goes to the strict reader, which alone decides what is wrong with a line.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+from formulaseed.errors import DataError
+from formulaseed.source.json_reader import JsonRefusal, refuse_constant, unique_keys
+
+_KINDS = {list: "a list", str: "a string", int: "a number", float: "a number", bool: "a boolean", type(None): "null"}
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_LISTS = 500
+"""With so few `[`, a line is not nested too deep for any decoder."""
+
+
+def decode_object(line: bytes, encoding: str = "utf-8") -> dict[str, Any]:
+    """Return the object on a line. Raises `DataError` for anything else, duplicate keys, NaN and unpaired surrogates."""
+    try:
+        value = fast_decoder()(line)
+    except Exception:  # the strict reader knows the words for it
+        return _read_strictly(line, encoding)
+    if type(value) is dict and line.count(b"[") <= _LISTS and has_all_keys(line, _entries(value)):
+        return value
+    return _read_strictly(line, encoding)
+
+
+@cache
+def fast_decoder() -> Callable[[bytes], Any]:
+    """Return the fastest decoder that is installed: it raises for all that the strict reader refuses but duplicate keys."""
+    try:
+        from msgspec.json import Decoder
+    except ImportError:
+        return _decode
+    return Decoder().decode
+
+
+_decoder = json.JSONDecoder(parse_constant=refuse_constant)
+
+
+def _decode(line: bytes) -> Any:
+    if b"\\" in line and (b"\\ud" in line or b"\\uD" in line):
+        raise JsonRefusal("there may be an unpaired surrogate")
+    return _decoder.decode(line.decode())
+
+
+def has_all_keys(line: bytes, entries: int) -> bool:
+    """Return whether so many entries surely are all that a line of JSON has; False where strings leave that open.
+
+    Behind each key there is a colon, and directly before that, white space aside, a quote. So a line has at most as many
+    keys as colons, and as quotes before colons. More than `entries` are duplicates, or in objects that were not counted.
+    """
+    return line.count(b":") == entries or line.translate(None, b" \t\r\n").count(b'":') == entries
+
+
+def _entries(value: dict[str, Any]) -> int:
+    """Return how many entries an object has, with those of the objects in it as far down as in contexts and rows."""
+    entries = len(value)
+    for found in value.values():
+        if type(found) is dict:
+            found = (found,)
+        elif type(found) is not list:
+            continue
+        for item in found:
+            if type(item) is dict:
+                entries += len(item)
+                for inner in item.values():
+                    if type(inner) is dict:
+                        entries += len(inner)
+    return entries
+
+
+def _read_strictly(line: bytes, encoding: str) -> dict[str, Any]:
+    try:
+        value = json.loads(line.decode(encoding), object_pairs_hook=unique_keys, parse_constant=refuse_constant)
+    except UnicodeDecodeError as error:
+        raise DataError(f"byte {error.start} of the line is not UTF-8") from None
+    except json.JSONDecodeError as error:
+        raise DataError(f"not JSON: {error.msg} at column {error.colno}") from None
+    except JsonRefusal as error:
+        raise DataError(str(error)) from None
+    except ValueError:  # Python refuses to read integers of thousands of digits
+        raise DataError("a number has too many digits") from None
+    except RecursionError:
+        raise DataError("objects and lists are nested too deep") from None
+    if not isinstance(value, dict):
+        raise DataError(f"a line must hold an object, not {_KINDS[type(value)]}")
+    if b"\\ud" in line.lower() and _SURROGATE.search(json.dumps(value, ensure_ascii=False)):
+        raise DataError("a string holds half of a character (an unpaired surrogate)")
+    return value

@@ -1,0 +1,171 @@
+"""A line of JSON means the same whichever decoder reads it: msgspec's, the standard library's, or the strict reader."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from formulaseed import load_evaluator
+from formulaseed.data import decoding
+from formulaseed.data.decoding import decode_object, fast_decoder
+from formulaseed.data.jsonl import read_lines
+from formulaseed.data.results import Failures
+from formulaseed.errors import DataError
+from formulaseed.runtime.running import evaluate_lines
+from helpers import EXAMPLES, tiny_row, tiny_rows, tiny_seed, write_json, write_lines
+from hypothesis import example, given
+from hypothesis import strategies as st
+from test_bad_input import BAD_ROWS
+
+pytest.importorskip("msgspec")
+
+
+@pytest.fixture(params=["msgspec", "standard library"], scope="module", autouse=True)
+def _decoder(request: pytest.FixtureRequest) -> Iterator[None]:
+    """With msgspec, and as where it is not installed."""
+    with pytest.MonkeyPatch.context() as patch:
+        if request.param != "msgspec":
+            patch.setitem(sys.modules, "msgspec.json", None)
+        fast_decoder.cache_clear()
+        assert (fast_decoder() is decoding._decode) == (request.param != "msgspec")
+        yield
+    fast_decoder.cache_clear()
+
+
+def outcome(read: Callable[[bytes, str], dict[str, Any]], line: bytes) -> str:
+    """The object, to the last bit and in its order, or the error."""
+    try:
+        return repr(read(line, "utf-8"))
+    except DataError as error:
+        return f"DataError: {error}"
+    except RecursionError:  # of `repr`
+        return "an object nested too deep to be shown"
+
+
+def strictly(line: bytes) -> str:
+    return outcome(decoding._read_strictly, line)
+
+
+SPACE = st.sampled_from(["", "", "", " ", "\t", "\r", "\n", "  ", "\x0b", "\xa0"])
+TEXTS = [
+    "a", "b", "c", "", "\\u0061", "\\u0041", ":", '\\":', '\\\\\\":', "\\\\", ' \\" : ', "a:b", "{", "[", "é", "\\u00e9",
+    "\\ud83d\\ude00", "\\uD83D\\uDE00", "\\ud83d", "\\uDE00", "\\uDE00\\ud83d", "\\\\ud83d", "\\u003a", "\\n", "\n", "\x00",
+    "\x7f", "\\x", "\\u12", "\u2028", "2018-04-14 12:18:05",
+]  # fmt: skip
+NUMBERS = [
+    "0", "-0", "-0.0", "1", "01", "+1", "1.", ".5", "1.0", "1E5", "1e-5", "0.1", "2.5e-324", "1e400", "-1e400", "1e-400",
+    "1_0", "0x1", "9007199254740993", "18446744073709551616", "-9223372036854775809", "1" + "0" * 30, "9" * 4300, "9" * 5000,
+    "-" + "9" * 5000, "1" + "0" * 400 + ".0", "1234567890123456789.123456789012345678901234567890", "NaN", "Infinity",
+    "-Infinity", "١",
+]  # fmt: skip
+STRINGS = st.sampled_from(TEXTS).map('"{}"'.format)
+SCALARS = st.one_of(STRINGS, st.sampled_from(NUMBERS), st.sampled_from(["true", "false", "null", "None", "", "'a'"]))
+
+
+@st.composite
+def members(draw: st.DrawFn, values: st.SearchStrategy[str]) -> str:
+    before, behind, last = draw(SPACE), draw(SPACE), draw(SPACE)
+    return f"{draw(STRINGS)}{before}:{behind}{draw(values)}{last}"
+
+
+def nested(values: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
+    objects = st.lists(members(values), max_size=4).map(lambda found: "{" + ",".join(found) + "}")
+    return objects | st.lists(values, max_size=4).map(lambda found: "[" + ",".join(found) + "]")
+
+
+DOCUMENTS = nested(st.recursive(SCALARS, nested, max_leaves=12))
+
+
+@given(
+    document=DOCUMENTS,
+    at=st.integers(0, 200),
+    damage=st.sampled_from([b"", b"", b"\xff", b"\xed\xa0\x80", b",", b'"', b"\\", b"]"]),
+)
+@example(document='{"a": 1, "a": 2}', at=0, damage=b"")
+@example(document='{"a" : 1, "a": 2}', at=0, damage=b"")
+@example(document='{"a": "x", "a": "\\":"}', at=0, damage=b"")
+@example(document='{"a": [[{"b": 1, "b": 2}]], "c": ":"}', at=0, damage=b"")
+@example(document='{"a": {"b": {"c": {"d": 1, "d": 2}}}}', at=0, damage=b"")
+@example(document='{"a": "\\uDE00"}', at=0, damage=b"")
+@example(document='{"a": 1, "\\u0061": 2}', at=0, damage=b"")
+def test_a_line_has_the_value_or_the_error_of_the_strict_reader(document: str, at: int, damage: bytes) -> None:
+    """Duplicate keys, white space, escapes, numbers of any size, constants, nesting, bytes that are not UTF-8."""
+    line = document.encode()
+    line = line[:at] + damage + line[at:] if damage else line
+    assert outcome(decode_object, line) == strictly(line)
+
+
+@given(line=st.binary(max_size=40))
+def test_any_bytes_have_the_value_or_the_error_of_the_strict_reader(line: bytes) -> None:
+    """What is no JSON at all is refused in the same words."""
+    assert outcome(decode_object, line) == strictly(line)
+
+
+@given(
+    number=st.floats()
+    | st.integers()
+    | st.decimals(allow_nan=False, allow_infinity=False)
+    | st.from_regex(r"\A-?[1-9][0-9]{0,30}\.[0-9]{1,30}e-?[0-9]{1,3}\Z")
+)
+def test_a_number_has_the_same_bits(number: object) -> None:
+    """Python's own reading of a number, to the last bit."""
+    line = f'{{"a": {number}}}'.encode()
+    assert outcome(decode_object, line) == strictly(line)
+
+
+@pytest.mark.parametrize("where", ['{"a": %s}', '{"a": [{"b": %s}], "c": ":"}', '{"a": %s, "a": 1}'])
+def test_deep_nesting_has_the_value_or_the_error_of_the_strict_reader(where: str) -> None:
+    """Levels that any decoder reads, those that none does, and those where it depends on the decoder's own calls."""
+    for depth in (*range(1, 1000, 100), *range(880, 1000), 5000):
+        for opened, closed in ("[]", ('{"a":', "}")):
+            line = (where % (opened * depth + "1" + closed * depth)).encode()
+            assert outcome(decode_object, line) == strictly(line)
+
+
+@pytest.mark.parametrize("name", ["rows-g1a_v2", "contexts", "extractions-g1a_v2", "judgements"])
+def test_ordinary_lines_are_read_quickly(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All but the few lines with a quote before a colon in a string never come to the strict reader."""
+    lines = (EXAMPLES / f"{name}.jsonl").read_bytes().splitlines()
+    slow: list[bytes] = []
+    read_strictly = decoding._read_strictly
+
+    def noted(line: bytes, encoding: str) -> dict[str, Any]:
+        slow.append(line)
+        return read_strictly(line, encoding)
+
+    monkeypatch.setattr(decoding, "_read_strictly", noted)
+    assert [decode_object(line) for line in lines] == [json.loads(line) for line in lines]
+    assert all(b'\\":' in line for line in slow)
+    assert len(slow) < len(lines) / 5
+
+
+def test_a_byte_order_mark_is_allowed_on_the_first_line_alone(tmp_path: Path) -> None:
+    """As editors on Windows write one."""
+    path = tmp_path / "lines.jsonl"
+    path.write_bytes(b'\xef\xbb\xbf{"a": 1}\n\xef\xbb\xbf{"a": 1}\n')
+    first, second = read_lines(str(path))
+    assert (first.value, first.fault) == ({"a": 1}, "")
+    assert second.value == {}
+    assert second.fault.startswith("not JSON: Unexpected UTF-8 BOM")
+
+
+def test_evaluation_is_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Results and failures of good lines and bad ones are those that the strict reader alone gives."""
+    seed = write_json(tmp_path / "seed.json", tiny_seed())
+    rows = write_lines(
+        tmp_path / "rows.jsonl", *(bad.line for bad in BAD_ROWS.values()), tiny_rows("good", tiny_row("r"))
+    )
+
+    def evaluated() -> tuple[list[object], list[str]]:
+        failures = Failures()
+        results = evaluate_lines(load_evaluator(seed), read_lines(str(rows)), failures)
+        return [result.to_json() for result in results], failures.lines
+
+    found = evaluated()
+    monkeypatch.setattr(decoding, "fast_decoder", lambda: json.loads(""))
+    assert found == evaluated()
+    assert len(found[0]) > len(BAD_ROWS) / 2

@@ -63,7 +63,8 @@ class Result:
     evidence: dict[str, list[str]] | None = None
     error: dict[str, str | None] | None = None
     quotes: Mapping[str, Mapping[str, Quote]] | None = None
-    """By the review's id and the field."""
+    """By the review's id and the field; so are the reasons."""
+    reasons: Mapping[str, Mapping[str, str]] | None = None
     run: Provenance | None = None
 
     def to_json(self) -> dict[str, Any]:
@@ -74,6 +75,7 @@ class Result:
             "steps": self.steps,
             "evidence": self.evidence,
             "quotes": self.quotes and quotes,
+            "reasons": self.reasons,
             "run": self.run and self.run.to_json(),
         }
         return {
@@ -218,6 +220,7 @@ class Extraction:
     fields: dict[str, FieldValue] | None
     failure: str = ""
     quotes: Mapping[str, Quote] = field(default_factory=dict)
+    reasons: Mapping[str, str] = field(default_factory=dict)
 
 
 class Extractor(Protocol):

@@ -59,9 +59,13 @@ class AskedField:
         """What the field is where nothing is said: its default, else the one value named or described so; None without."""
         return value_for_nothing(self.values, self.default)
 
+    def claims(self, value: FieldValue) -> bool:
+        """Return whether the value says something of the review."""
+        return is_claim(value, self.values, self.default)
+
     def needs_quote(self, value: FieldValue) -> bool:
         """Return whether an answer with this value is invalid without a quote."""
-        return self.evidence == "required" and is_claim(value, self.values, self.default)
+        return self.evidence == "required" and self.claims(value)
 
 
 def fields_of(program: nodes.Program) -> tuple[AskedField, ...]:

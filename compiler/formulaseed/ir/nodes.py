@@ -158,7 +158,7 @@ class ReviewedAnswer:
     """A review with the answer that people gave: what a model is shown. Values, quotes and reasons are by field."""
 
     text: str
-    fields: Mapping[str, Value]
+    fields: Mapping[str, str | int | float | bool]
     quotes: Mapping[str, str]
     reasons: Mapping[str, str]
 

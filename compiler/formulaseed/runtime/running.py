@@ -158,8 +158,11 @@ def _result(
         if extraction.fields is not None
     ]
     result = _evaluated(evaluator, empty, place, (rows, context, options.parameters), options.trace, failures)
+    if not options.trace or result.error is not None:
+        return result
     quotes = {each.review_id: each.quotes for each in extractions if each.quotes}
-    return replace(result, quotes=quotes) if options.trace and quotes and result.error is None else result
+    reasons = {each.review_id: each.reasons for each in extractions if each.reasons}
+    return replace(result, quotes=quotes or None, reasons=reasons or None)
 
 
 def _unusable(

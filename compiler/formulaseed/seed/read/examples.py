@@ -12,7 +12,7 @@ from formulaseed import limits
 from formulaseed.diagnostics.catalogue import seed as catalogue
 from formulaseed.diagnostics.suggestions import did_you_mean
 from formulaseed.ir import nodes
-from formulaseed.language.types import Value, is_within
+from formulaseed.language.types import is_within
 from formulaseed.seed.absence import is_claim
 from formulaseed.seed.read.sections import EXAMPLE_KEYS, Sections
 from formulaseed.seed.read.shape import first_character
@@ -20,6 +20,7 @@ from formulaseed.source.json_reader import JsonObject, JsonString, JsonValue
 from formulaseed.source.text import one_line
 
 Fields = Mapping[str, nodes.ExtractionField]
+_Literal = str | int | float | bool
 _FORM = '[{"text": …, "fields": {…}}, …]'
 
 
@@ -68,9 +69,9 @@ class _Reader:
         texts = ((m.key.value, self.shape.text(m.value, f"`{m.key.value}` in `{key}`")) for m in found.members)
         return {name: text for name, text in texts if text is not None and name in self.fields}
 
-    def values(self, given: JsonObject) -> dict[str, Value]:
+    def values(self, given: JsonObject) -> dict[str, _Literal]:
         """Read a value for every field; its default where the example has none."""
-        found: dict[str, Value] = {}
+        found: dict[str, _Literal] = {}
         self.known_fields(given, "fields", [*self.fields])
         for name, field in self.fields.items():
             written = given.get(name)
@@ -95,7 +96,7 @@ class _Reader:
                 self.report(catalogue.unknown_field(name.span, f"`{key}`", name.value, help))
 
     def check_quotes(
-        self, text: JsonString, values: Mapping[str, Value], quotes: Mapping[str, JsonString], given: JsonObject
+        self, text: JsonString, values: Mapping[str, _Literal], quotes: Mapping[str, JsonString], given: JsonObject
     ) -> None:
         """Report quotes that the text does not have, and those that are missing."""
         folded = one_line(text.value)

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from asking import Kitchen, questionnaire, restaurant, seed
+from asking import Kitchen, command, questionnaire, restaurant, seed
 from formulaseed.extract.base import AskedField
 from formulaseed.extract.model.prompting import PromptSpec, UnverifiedQuote
 from formulaseed.llm.calls import ModelCapabilities, UnusableAnswer, params
-from helpers import needs_anthropic
+from helpers import needs_anthropic, write_lines
 from hypothesis import given
 from hypothesis import strategies as st
 from loopback import Loopback, loopback
@@ -199,6 +199,111 @@ def _review(text: str) -> Any:
     from formulaseed.data.results import ReviewInput
 
     return ReviewInput("b", "r", text)
+
+
+# --- examples
+
+SHOWN = {"text": "Fine  soup, really.", "fields": {"mood": "good"}, "quotes": {"mood": "Fine soup"}}
+
+
+def prompt_of(server: Loopback) -> str:
+    text: str = server.messages[-1].body["system"][0]["text"]
+    return text
+
+
+def test_a_seed_s_examples_are_shown(kitchen: Kitchen, server: Loopback) -> None:
+    """In the constant prompt, each answer in the order of the schema; they are part of the key and of the prompt's hash."""
+    server.reset(answers=lambda text, schema: FOUND)
+    plain = kitchen.run().results[0]["run"]["prompt_sha256"]
+    kitchen.prepare([restaurant("a", "A fine soup.")], seed(extract={"fields": [MOOD], "examples": [SHOWN]}))
+    done = kitchen.run()
+    assert done.status == 0
+    assert '{"review": "Fine  soup, really."}\n{"mood_quote": "Fine soup", "mood": "good"}' in prompt_of(server)
+    assert done.results[0]["run"]["prompt_sha256"] != plain
+    assert server.seen()["paths"][MESSAGES] == 2, "another prompt is another question"
+    assert questionnaire(seed(extract={"fields": [MOOD], "examples": [SHOWN]})).id != questionnaire(REQUIRED).id
+
+
+def test_examples_of_a_file_take_the_place_of_the_seed_s(kitchen: Kitchen, server: Loopback) -> None:
+    """Lines with a text, and lines whose reviews the contexts have; the first twenty are shown."""
+    given_seed = seed(extract={"fields": [MOOD], "examples": [SHOWN]})
+    texts = [f"A fine soup, number {n}." for n in range(30)]
+    kitchen.prepare([restaurant("a", *texts)], given_seed)
+    server.reset(answers=lambda text, schema: FOUND)
+    recorded = [
+        {"business_id": "a", "review_id": f"a-{n}", "fields": {"mood": "good"}, "quotes": {"mood": "fine soup"}}
+        for n in range(25)
+    ]
+    lines = [{"text": "No word of it.", "fields": {"mood": "none"}}, *recorded]
+    write_lines(kitchen.folder / "reviewed.jsonl", *lines)
+    done = kitchen.run("--examples", "reviewed.jsonl")
+    assert done.status == 0, done.err
+    assert "examples: 20 reviewed answers of reviewed.jsonl" in done.err
+    shown = prompt_of(server)
+    assert '{"review": "No word of it."}\n{"mood_quote": "", "mood": "none"}' in shown
+    assert "A fine soup, number 18." in shown
+    assert "A fine soup, number 19." not in shown
+    assert "Fine  soup" not in shown
+    known = kitchen.run("--examples", "reviewed.jsonl")
+    assert (known.status, known.out) == (0, done.out)
+    assert server.seen()["paths"][MESSAGES] == 30
+
+
+def test_what_a_run_wrote_serves_as_examples(kitchen: Kitchen, server: Loopback) -> None:
+    """Extractions with their texts, quotes and reasons, once people have reviewed them."""
+    fields = [{**MOOD, "reason": True}]
+    kitchen.prepare([restaurant("a", "A fine soup.", "Another fine soup.")], seed(extract={"fields": fields}))
+    server.reset(answers=lambda text, schema: {**FOUND, "mood_reason": "It says fine."})
+    assert kitchen.run("--sample", 1, "--extractions-out", "reviewed.jsonl", "--with-text").status == 0
+    [line] = [json.loads(text) for text in (kitchen.folder / "reviewed.jsonl").read_text().splitlines()]
+    assert (line["quotes"], line["reasons"]) == ({"mood": "fine soup"}, {"mood": "It says fine."})
+    assert kitchen.run("--examples", "reviewed.jsonl").status == 0
+    assert f'{{"review": "{line["text"]}"}}\n{{"mood_quote": "fine soup", "mood_reason": "It says fine."' in prompt_of(
+        server
+    )
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        ({"business_id": "a", "review_id": "x", "fields": {"mood": "none"}}, "the contexts do not have its review"),
+        ({"text": "soup", "fields": {"mood": "god"}}, "`mood` must be one of good, none, not 'god'"),
+        ({"text": "soup", "fields": {"moood": "good"}}, "the seed has no field `moood`"),
+        ({"text": "soup", "fields": {}}, "`mood` has no value, and no default"),
+        ({"text": "soup", "fields": {"mood": "good"}}, "there is no quote for `mood`, whose evidence is required"),
+        (
+            {"text": "soup", "fields": {"mood": "good"}, "quotes": {"mood": "tea"}},
+            "does not contain the quote for `mood`",
+        ),
+        ({"text": "soup", "fields": {"mood": "none"}, "quote": {}}, "`quotes` is missing, but there is `quote`"),
+        ({"text": " ", "fields": {"mood": "none"}}, "its review has no words"),
+        ({"text": "s" * 5001, "fields": {"mood": "none"}}, "its review has 5,001 characters"),
+        ({"text": "soup"}, "`fields` is missing"),
+        (b"{", "not JSON"),
+    ],
+)
+def test_an_example_that_the_fields_do_not_allow_ends_the_run(
+    kitchen: Kitchen, server: Loopback, line: object, reason: str
+) -> None:
+    """By its place, before anything is asked: a model learns from no wrong answer."""
+    write_lines(kitchen.folder / "reviewed.jsonl", SHOWN, line)
+    done = kitchen.run("--examples", "reviewed.jsonl")
+    assert (done.status, done.out) == (1, "")
+    assert "formulaseed: reviewed.jsonl:2: " in done.err
+    assert reason in done.err
+    assert server.messages == []
+    (kitchen.folder / "reviewed.jsonl").write_text("\n")
+    assert "reviewed.jsonl has no reviewed answer" in kitchen.run("--examples", "reviewed.jsonl").err
+
+
+def test_examples_need_their_reviews(kitchen: Kitchen) -> None:
+    """Lines without a text need contexts that can be read twice; another extractor is shown nothing."""
+    write_lines(kitchen.folder / "reviewed.jsonl", {"business_id": "a", "review_id": "a-0", "fields": {"mood": "none"}})
+    arguments = ["run", "seed.json", "--contexts", "-", *kitchen.arguments()[4:], "--examples", "reviewed.jsonl"]
+    done = command(*arguments, cwd=kitchen.folder, env=kitchen.environment())
+    assert (done.status, "lines of --examples without a `text` need contexts" in done.err) == (2, True), done.err
+    lexical = ("run", "seed.json", "--contexts", "contexts.jsonl", "--examples", "reviewed.jsonl")
+    assert "--examples goes with --extractor anthropic" in command(*lexical, cwd=kitchen.folder, env={}).err
 
 
 # --- reasons

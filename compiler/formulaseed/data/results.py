@@ -27,6 +27,13 @@ class ReviewCounts:
     relevant: int
     extracted: int
     failed: int
+    sampled: int | None = None
+    """How many of the relevant ones are in the sample; None where there is none."""
+
+    def to_json(self) -> dict[str, int]:
+        """Return it as results have it; `sampled` only where there is a sample."""
+        counts = {name: getattr(self, name) for name in ("total", "relevant", "sampled", "extracted", "failed")}
+        return {name: count for name, count in counts.items() if count is not None}
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +41,8 @@ class Provenance:
     """What a result was made with, so that it can be audited alone.
 
     `extractor` and `prompt_sha256` are None where nothing was extracted, and nothing was asked. `edited` says that the
-    module was not as its seed compiles.
+    module was not as its seed compiles. `sample`: how many of the relevant reviews of all restaurants were drawn, from how
+    many, and by which seed.
     """
 
     seed_sha256: str
@@ -43,11 +51,17 @@ class Provenance:
     extractor: str | None = None
     prompt_sha256: str | None = None
     edited: bool = False
+    sample: Mapping[str, int] | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """Return it as results have it; `edited` only where it is true."""
-        values = {name: getattr(self, name) for name in self.__slots__ if name != "edited"}
-        return {**values, "parameters": dict(self.parameters), **({"edited": True} if self.edited else {})}
+        """Return it as results have it; `edited` only where it is true, `sample` only where there is one."""
+        optional = {"edited": self.edited, "sample": self.sample and dict(self.sample)}
+        values = {name: getattr(self, name) for name in self.__slots__ if name not in optional}
+        return {
+            **values,
+            "parameters": dict(self.parameters),
+            **{name: value for name, value in optional.items() if value},
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +85,7 @@ class Result:
         by_review = (self.quotes or {}).items()
         quotes = {review: {name: quote.to_json() for name, quote in found.items()} for review, found in by_review}
         optional = {
-            "reviews": self.reviews and {name: getattr(self.reviews, name) for name in ReviewCounts.__slots__},
+            "reviews": self.reviews and self.reviews.to_json(),
             "steps": self.steps,
             "evidence": self.evidence,
             "quotes": self.quotes and quotes,

@@ -31,6 +31,7 @@ from formulaseed.diagnostics.model import number_of
 from formulaseed.errors import DataError, EvaluationError
 from formulaseed.ir.nodes import ReviewHandling
 from formulaseed.runtime.evaluator import Evaluator
+from formulaseed.runtime.sampling import Sample
 
 _Given = tuple[list[dict[str, Any]], Mapping[str, Any], Mapping[str, Any] | None]
 """Rows, context and parameters."""
@@ -43,6 +44,8 @@ class RunOptions:
     limit: int | None = None
     parameters: Mapping[str, Any] | None = None
     review_handling: ReviewHandling | None = None
+    sample: Sample | None = None
+    """Which of the relevant reviews are extracted; None for all of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +57,8 @@ class _Prepared:
     business_id: str
     relevant: Sequence[ReviewRecord]
     texts: Sequence[str | None]
+    unsampled: int | None = None
+    """How many relevant reviews are not in the sample; None where there is none."""
 
     def asked(self) -> list[ReviewInput]:
         """Return what the extractor gets."""
@@ -92,6 +97,8 @@ def run(
 ) -> Iterator[Result]:
     """Yield a result for every restaurant with a known id, up to `limit`; everything that failed is in `failures`."""
     made_with = evaluator.provenance(options.parameters, extractor.name, extractor.prompt_sha256)
+    if options.sample is not None:
+        made_with = replace(made_with, sample=options.sample.to_json())
     pending: deque[_Prepared] = deque()
 
     def ahead() -> Iterator[list[ReviewInput]]:
@@ -120,20 +127,30 @@ def asked_reviews(
 def _prepared(
     evaluator: Evaluator, restaurants: Iterable[LocatedRestaurant], options: RunOptions
 ) -> Iterator[_Prepared]:
-    for place, restaurant, business_id in islice(restaurants, options.limit):
+    for number, (place, restaurant, business_id) in enumerate(islice(restaurants, options.limit)):
         reviews = restaurant.reviews if isinstance(restaurant, RestaurantRecord) else ()
         relevant = [review for review in reviews if evaluator.is_relevant(review.text)]
         texts = [handled(review.text, options.review_handling) for review in relevant]
-        yield _Prepared(place, restaurant, business_id, relevant, texts)
+        if options.sample is None:
+            yield _Prepared(place, restaurant, business_id, relevant, texts)
+            continue
+        chosen = options.sample.chosen.get(number, ())
+        pairs = [(review, text) for review, text in zip(relevant, texts, strict=True) if text is not None]
+        pairs = [pair for at, pair in enumerate(pairs) if at in chosen]
+        sampled = [review for review, _ in pairs]
+        texts = [text for _, text in pairs]
+        yield _Prepared(place, restaurant, business_id, sampled, texts, len(relevant) - len(sampled))
 
 
 def _result(
     evaluator: Evaluator, prepared: _Prepared, extracted: list[Extraction], options: RunOptions, failures: Failures
 ) -> Result | None:
-    """The restaurant's line; None where its id is unknown."""
+    """The restaurant's line; None where its id is unknown, or no review of it is in the sample."""
     place, restaurant, relevant = prepared.place, prepared.restaurant, prepared.relevant
     if not isinstance(restaurant, RestaurantRecord):
         return _unusable(evaluator, place, prepared.business_id, restaurant, failures)
+    if prepared.unsampled is not None and not relevant:
+        return None
     answers, handling = iter(extracted), options.review_handling
     most = f"the seed rejects reviews over {handling.max_length if handling is not None else 0}"
     extractions = [
@@ -145,12 +162,15 @@ def _result(
     failed = [extraction for extraction in extractions if extraction.fields is None]
     for review, reason in _reported(failed):
         failures.add(f"{place}: {restaurant.business_id}: {review}", reason)
-    counts = ReviewCounts(len(restaurant.reviews), len(relevant), len(extractions) - len(failed), len(failed))
+    total, all_relevant = len(restaurant.reviews), len(relevant) + (prepared.unsampled or 0)
+    sampled = len(relevant) if prepared.unsampled is not None else None
+    counts = ReviewCounts(total, all_relevant, len(extractions) - len(failed), len(failed), sampled)
     context = restaurant.context()
     empty = _empty(evaluator, restaurant.business_id, context, counts)
     if failed and options.on_error == "fail":
         ids = [extraction.review_id for extraction in failed]
-        what = f"{len(failed)} of {number_of(len(relevant), 'relevant review')} could not be extracted ({_some(ids)})"
+        asked = "relevant review" if prepared.unsampled is None else "sampled review"
+        what = f"{len(failed)} of {number_of(len(relevant), asked)} could not be extracted ({_some(ids)})"
         return replace(empty, error={"step": None, "kind": "extraction", "message": what})
     rows = [
         {"review_id": review.review_id, "extraction": extraction.fields, "meta": review.meta()}

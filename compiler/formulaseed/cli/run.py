@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 from click.core import ParameterSource
 
-from formulaseed.cli.inputs import allow_edited_option, load, param_option, parameters_of
+from formulaseed.cli.inputs import Loaded, allow_edited_option, load, param_option, parameters_of
 from formulaseed.cli.output import Progress, emit_json, finish, format_option, progress, reported, say, show
 from formulaseed.data.jsonl import LocatedRestaurant, join_files, read_contexts, read_lines
 from formulaseed.data.records import RestaurantRecord
@@ -35,7 +35,7 @@ from formulaseed.runtime.running import run as run_restaurants
 from formulaseed.runtime.sampling import draw
 
 if TYPE_CHECKING:
-    from formulaseed.extract.agreement import Pair
+    from formulaseed.extract.verdicts import ComparedRestaurant
 
 _ABOVE_ZERO = click.FloatRange(min=0, min_open=True)
 
@@ -249,41 +249,72 @@ def _extractor(
 @click.argument("seed", metavar="SEED|MODULE")
 @click.option("--contexts", required=True, help="Restaurants with their reviews, JSON Lines.")
 @click.option("--extractions", required=True, help="Recorded extractions to compare with, JSON Lines.")
+@click.option("--predictions", help="Recorded extractions to measure, in place of the lexical extractor's.")
+@click.option("--verdicts", is_flag=True, help="Evaluate both sides, and compare the outputs.")
+@param_option
 @format_option
-def agreement(seed: str, contexts: str, extractions: str, form: str) -> None:
-    """Measure how far the lexical extractor agrees with recorded extractions, field by field.
+def agreement(
+    seed: str,
+    contexts: str,
+    extractions: str,
+    predictions: str | None,
+    verdicts: bool,
+    params: tuple[str, ...],
+    form: str,
+) -> None:
+    """Measure how far an extractor agrees with recorded extractions, field by field, and what that does to verdicts.
 
     Accuracy alone flatters where one value is common: compare it with the baseline, and read Cohen's kappa.
     """
     from formulaseed.extract.agreement import measure, render
+    from formulaseed.extract.verdicts import compare
 
-    program = load(seed, allow_edited=True).program
+    loaded = load(seed, allow_edited=True)
+    if params and not verdicts:
+        raise click.UsageError("--param goes with --verdicts")
+    parameters = parameters_of(loaded.evaluator, params)
     with reported() as failures:
-        pairs = _pairs(program, contexts, extractions, failures)
-    agreements = measure(fields_of(program), pairs)
+        compared = list(_compared(loaded, contexts, extractions, predictions, failures))
+        found = compare(loaded.evaluator, compared, parameters, failures) if verdicts else None
+    pairs = [(review.recorded, review.predicted) for restaurant in compared for review in restaurant.reviews]
+    agreements = measure(fields_of(loaded.program), pairs)
     if form == "json":
-        emit_json([asdict(one) for one in agreements])
+        fields = [asdict(one) for one in agreements]
+        emit_json(fields if found is None else {"fields": fields, "verdicts": asdict(found)})
     else:
-        show(f"{number_of(len(pairs), 'review')} with a recorded extraction\n\n{render(agreements)}")
+        also = "" if predictions is None else " and a prediction"
+        show(f"{number_of(len(pairs), 'review')} with a recorded extraction{also}\n\n{render(agreements)}")
+        show("" if found is None else found.text(), nl=False)
     finish(failures.status)
 
 
-def _pairs(program: nodes.Program, contexts: str, extractions: str, failures: Failures) -> list[Pair]:
-    """For each review with a recorded extraction, that and the lexical extractor's."""
+def _compared(
+    loaded: Loaded, contexts: str, extractions: str, predictions: str | None, failures: Failures
+) -> Iterator[ComparedRestaurant]:
+    """Each restaurant with the reviews that have a recorded extraction, and those of the other side."""
+    from formulaseed.extract.verdicts import ComparedRestaurant, ComparedReview
+
+    program = loaded.program
     recorded = _extractor("recorded", program, extractions, failures, strict=False)
-    extractor = _extractor("lexical", program, None, failures, strict=False)
-    pairs: list[Pair] = []
+    other = "lexical" if predictions is None else "recorded"
+    extractor = _extractor(other, program, predictions, failures, strict=False)
     for place, restaurant, _ in read_contexts(read_lines(contexts)):
         if not isinstance(restaurant, RestaurantRecord):
             failures.add(place, str(restaurant))
             continue
-        texts = [ReviewInput(restaurant.business_id, r.review_id, r.text, r.facts()) for r in restaurant.reviews]
-        for review, known in zip(texts, map(recorded.extract, texts), strict=True):
+        reviews: list[ComparedReview] = []
+        relevant = 0
+        for record in restaurant.reviews:
+            review = ReviewInput(restaurant.business_id, record.review_id, record.text, record.facts())
+            is_relevant = loaded.evaluator.is_relevant(record.text)
+            relevant += is_relevant
+            known = recorded.extract(review)
             text = handled(review.text, program.review_handling)
-            if known.fields is not None and text is not None:
-                found = extractor.extract(replace(review, text=text))
-                if found.fields is None:
-                    failures.add(f"{place}: {review.business_id}: review {review.review_id}", found.failure)
-                else:
-                    pairs.append((known.fields, found.fields))
-    return pairs
+            if known.fields is None or text is None:
+                continue
+            found = extractor.extract(replace(review, text=text))
+            if found.fields is not None:
+                reviews.append(ComparedReview(record.review_id, record.meta(), known.fields, found.fields, is_relevant))
+            elif predictions is None:
+                failures.add(f"{place}: {review.business_id}: review {review.review_id}", found.failure)
+        yield ComparedRestaurant(place, restaurant.business_id, restaurant.context(), reviews, relevant)

@@ -58,7 +58,12 @@ def questionnaire(of: dict[str, Any] | None = None, **options: Any) -> PromptSpe
     """What a seed asks; by default one of a field of each type."""
     program = analyse(of or seed(extract={"fields": FIELDS})).program
     assert program is not None
-    fixed = {"model": MODEL, "passes": program.passes, "own_prompt": program.extraction_prompt}
+    fixed = {
+        "model": MODEL,
+        "passes": program.passes,
+        "own_prompt": program.extraction_prompt,
+        "examples": program.examples,
+    }
     return PromptSpec(fields_of(program), **{**fixed, **options})
 
 

@@ -214,9 +214,10 @@ def texts(content: Json) -> str:
 
 
 def user_text(body: Json) -> str:
-    """The last user message's text; empty where the body has none."""
+    """The last user message's text, of several blocks the first: what is asked; empty where the body has none."""
     messages = body.get("messages") if isinstance(body, dict) else None
-    return next((texts(one.get("content")) for one in reversed(messages or ()) if one.get("role") == "user"), "")
+    content = next((one.get("content") for one in reversed(messages or ()) if one.get("role") == "user"), "")
+    return texts(content[:1] if isinstance(content, list) else content)
 
 
 def tokens(text: str) -> int:

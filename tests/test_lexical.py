@@ -13,7 +13,7 @@ from formulaseed import load_seed
 from formulaseed.data.results import FieldValue, ReviewInput
 from formulaseed.errors import DataError
 from formulaseed.extract.base import AskedField, FieldType, fields_of, legal
-from formulaseed.extract.lexical import LexicalExtractor, nothing_of
+from formulaseed.extract.lexical import LexicalExtractor
 from helpers import EXAMPLES, TASKS, formulaseed, read_lines, write_json, write_lines
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -290,7 +290,7 @@ def test_stars_speak_only_where_the_seed_says_so(stars: object, value: str | Non
 )
 def test_where_nothing_speaks_nothing_is_made_up(field: AskedField, value: FieldValue | None) -> None:
     """The field's default, else the one value that says so by its name or description, else the review fails by name."""
-    assert nothing_of(field) == value
+    assert field.for_nothing == value
     if value is None:
         with pytest.raises(DataError, match="no word of the review speaks for `a`; give it a `default`"):
             LexicalExtractor((field,)).values("Lorem ipsum.")
@@ -459,9 +459,9 @@ def test_any_field_and_text_give_legal_values_or_none(fields: list[AskedField], 
     try:
         values = extractor.values(text, {"stars": stars})
     except DataError:
-        assert any(field.name not in found and nothing_of(field) is None for field in fields)
+        assert any(field.name not in found and field.for_nothing is None for field in fields)
     else:
-        assert values == {field.name: found.get(field.name, nothing_of(field)) for field in fields}
+        assert values == {field.name: found.get(field.name, field.for_nothing) for field in fields}
 
 
 @settings(max_examples=100, deadline=None)

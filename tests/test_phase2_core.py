@@ -51,6 +51,25 @@ def answered(text: str, stop: str = "end_turn") -> Answer:
     return Answer(text, stop, Usage(1, 2, 3, 4))
 
 
+REVIEWED = seed(
+    extract={
+        "fields": [
+            {"name": "mood", "type": "enum", "values": {"good": "Liked it", "bad": "Hated it", "none": "Says nothing"},
+             "evidence": "required", "reason": True},
+            {"name": "spicy", "type": "boolean", "evidence": True},
+            {"name": "late", "type": "boolean", "evidence": "required"},
+            {"name": "dish", "type": "string", "description": "Name of the soup", "evidence": "required"},
+            {"name": "guests", "type": "integer", "reason": True},
+        ],
+        "examples": [
+            {"text": 'Great "tom yum"\nfor two.', "fields": {"mood": "good", "spicy": True, "late": False, "dish": "tom yum",
+                                                             "guests": 2},
+             "quotes": {"mood": "Great", "dish": "tom yum"}, "reasons": {"mood": "It says great."}},
+            {"text": "A soup.", "fields": {"mood": "none", "spicy": False, "late": False, "dish": "soup", "guests": 1},
+             "quotes": {"dish": "soup"}},
+        ],
+    },
+)  # fmt: skip
 GOOD = {
     "mood": "good", "spicy": True, "guests": 2, "price": 9.5, "dish": "tom yum", "cuisine": "thai",
     "mood_quote": "so good", "price_quote": "",
@@ -60,10 +79,10 @@ GOOD = {
 # --- what is sent
 
 
-@pytest.mark.parametrize("name", ["every", "v1"])
+@pytest.mark.parametrize("name", ["every", "v1", "reviewed"])
 def test_the_prompt_and_the_schema_are_as_reviewed(name: str, request: pytest.FixtureRequest) -> None:
-    """One field of each type, with and without quotes; `--update-cases` rewrites the golden file, for review."""
-    of = seed(**EVERY) if name == "every" else SEED_V1
+    """One field of each type, with and without quotes; required quotes, reasons and examples; `--update-cases` rewrites it."""
+    of = {"every": seed(**EVERY), "v1": SEED_V1, "reviewed": REVIEWED}[name]
     asked = questionnaire(of)
     facts = {"date": "2024-05-06", "stars": 4.0, "useful": 2}
     [question] = asked.questions(about('She said "spicy"\n{review_stars}', **facts))
@@ -170,7 +189,7 @@ def test_a_quote_has_a_key_that_no_field_has() -> None:
     fields = [{"name": "mood", "type": "string", "evidence": True}, {"name": "mood_quote", "type": "string"}]
     steps = [{"name": "N", "op": "count"}]
     asked = questionnaire(seed(extract={"fields": fields}, compute=steps, output=["N"]))
-    assert asked.schema["required"] == ["mood", "mood_quote", "mood_quote_"]
+    assert asked.schema["required"] == ["mood_quote_", "mood", "mood_quote"]
     values = asked.values({"mood": "a", "mood_quote": "b", "mood_quote_": "soup"}, "my soup")
     assert values == PassValues({"mood": "a", "mood_quote": "b"}, {"mood": Quote("soup", 3, 7)})
 

@@ -34,6 +34,7 @@ SEED: Json = {
             {"name": "note", "type": "string"},
         ],
         "meta": [{"name": "age", "type": "number", "description": "in years"}],
+        "examples": [{"text": "So calm.", "fields": {"note": "x"}, "quotes": {"mood": "calm"}}],
     },
     "compute": [
         {"name": "N", "op": "count"},
@@ -59,7 +60,10 @@ def test_a_program_carries_what_the_seed_says() -> None:
     assert (mood.name, mood.description, mood.default, mood.evidence) == ("mood", "how", "calm", True)
     assert (mood.ty.base, mood.ty.values) == (Base.STRING, ("calm", "angry"))
     assert [parts(value) for value in mood.values] == [("calm", "at ease"), ("angry", "not")]
-    assert parts(note) == ("note", STRING, "", (), None, False, None, None, None)
+    assert parts(note) == ("note", STRING, "", (), None, False, None, None, None, False)
+    [example] = program.examples
+    assert (example.text, example.fields) == ("So calm.", {"mood": "calm", "note": "x"})
+    assert (example.quotes, example.reasons) == ({"mood": "calm"}, {})
     assert parts(program.parameters[0]) == ("LEAST", INTEGER, 2, 1, 9, "how many")
     assert parts(program.parameters[1]) == ("SHARE", NUMBER, 1, None, 2.5, "")
 

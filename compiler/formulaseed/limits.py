@@ -32,6 +32,10 @@ FIELDS = 500
 ENUM_VALUES = 1_000
 PARAMETERS = 500
 PASSES = 9
+REVIEW_EXAMPLES = 20
+"""Reviewed answers that a model is shown: each call pays for all of them."""
+REVIEW_EXAMPLE_CHARACTERS = 5_000
+"""Of the text of one; Yelp's reviews are no longer."""
 REVIEW_CHARACTERS = 10_000_000
 """The largest `max_length` of a review."""
 STEPS = 2_000

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import fields
 from functools import partial
 from pathlib import Path
@@ -13,12 +13,15 @@ import click
 
 from formulaseed.cli.inputs import prices_for
 from formulaseed.cli.output import INTERRUPTED, Progress, emit_json, finish, format_option, progress, reported, say
+from formulaseed.data.jsonl import read_lines
+from formulaseed.data.records import RestaurantRecord
 from formulaseed.data.results import Failures, ResultCounts, ReviewInput, text_writer, write_line
 from formulaseed.diagnostics.model import number_of
 from formulaseed.errors import DataError
 from formulaseed.extract.base import fields_of
 from formulaseed.extract.model.answers import AnswerCache, UsageStats, estimate
 from formulaseed.extract.model.asking import BatchRun, LiveExtractor
+from formulaseed.extract.model.examples import ReviewKey, reviewed_answers
 from formulaseed.extract.model.prompting import PromptSpec
 from formulaseed.extract.model.store import Store, default_path
 from formulaseed.llm.calls import cost_text, total
@@ -49,11 +52,11 @@ def _store(path: str | None, **mode: bool) -> Store:
 
 def ask(job: Job, not_ready: NotReady | None, **given: Any) -> int:
     """Run with a model and return the exit status. Where no call can be made, the store must have every answer."""
-    from formulaseed.cli.run import closing_line
+    from formulaseed.cli.run import can_be_reread, closing_line
     from formulaseed.runtime.running import asked_reviews
 
     prices = prices_for(given["model"], given["prices"], given["max_usd"])
-    is_reread = all(path is None or Path(path).is_file() for path in job.inputs)
+    is_reread = can_be_reread(job.inputs)
     if given["batch"] and not is_reread:
         raise click.UsageError("--batch reads its input several times: pass files, not - or a pipe")
 
@@ -63,12 +66,21 @@ def ask(job: Job, not_ready: NotReady | None, **given: Any) -> int:
     def cache(store: Store) -> AnswerCache:
         return AnswerCache(spec, store, UsageStats(prices), retry_errors=given["retry_errors"])
 
+    fields_asked = fields_of(job.program)
+    examples = job.program.examples
+    if given["examples"] is not None:
+        lines, handling = read_lines(given["examples"]), job.program.review_handling
+        examples = reviewed_answers(lines, fields_asked, handling, partial(_texts, job, is_reread))
+        if not examples:
+            raise DataError(f"{given['examples']} has no reviewed answer")
+        say(f"examples: {number_of(len(examples), 'reviewed answer')} of {given['examples']}", err=True)
     spec = PromptSpec(
-        fields_of(job.program),
+        fields_asked,
         model=given["model"],
         effort=given["effort"],
         passes=job.program.passes,
         own_prompt=job.program.extraction_prompt,
+        examples=examples,
     )
     if not_ready is not None and is_reread:
         with _store(given["store"], read_only=True) as store:
@@ -103,6 +115,22 @@ def ask(job: Job, not_ready: NotReady | None, **given: Any) -> int:
             for line in (closing_line(counted, failures, f"anthropic, {given['model']}"), *answers.usage.lines()):
                 say(line, err=True)
         return status or failures.status
+
+
+def _texts(job: Job, is_reread: bool, wanted: Collection[ReviewKey]) -> dict[ReviewKey, str]:
+    """The texts of these reviews, as far as the job's restaurants have them."""
+    if not is_reread:
+        raise click.UsageError(
+            "lines of --examples without a `text` need contexts that can be read twice: files, no pipes"
+        )
+    found: dict[ReviewKey, str] = {}
+    for _, restaurant, business_id in job.source(Failures()):
+        for review in restaurant.reviews if isinstance(restaurant, RestaurantRecord) else ():
+            if (key := (business_id, review.review_id)) in wanted:
+                found.setdefault(key, review.text)
+        if len(found) == len(wanted):
+            break
+    return found
 
 
 def _speed(usage: UsageStats, total: int | None, shown: Progress) -> Callable[[], None]:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import click
 from click.core import ParameterSource
 
-from formulaseed.cli.inputs import allow_edited_option, load, param_option, parameters_of
+from formulaseed.cli.inputs import Loaded, allow_edited_option, load, param_option, parameters_of
 from formulaseed.cli.output import Progress, emit_json, finish, format_option, progress, reported, say, show
 from formulaseed.data.jsonl import LocatedRestaurant, join_files, read_contexts, read_lines
 from formulaseed.data.records import RestaurantRecord
@@ -28,11 +30,12 @@ from formulaseed.extract.base import SyncExtractor, fields_of
 from formulaseed.ir import nodes
 from formulaseed.llm.calls import EFFORTS
 from formulaseed.runtime.evaluator import Evaluator
-from formulaseed.runtime.running import RunOptions, evaluate_lines
+from formulaseed.runtime.running import RunOptions, asked_reviews, evaluate_lines
 from formulaseed.runtime.running import run as run_restaurants
+from formulaseed.runtime.sampling import draw
 
 if TYPE_CHECKING:
-    from formulaseed.extract.agreement import Pair
+    from formulaseed.extract.verdicts import ComparedRestaurant
 
 _ABOVE_ZERO = click.FloatRange(min=0, min_open=True)
 
@@ -51,11 +54,19 @@ class Job:
     inputs: tuple[str | None, ...]
     out: str
     quiet: bool
+    extractions_out: str | None
+    with_text: bool
 
     def write(self, extractor: Extractor, failures: Failures, shown: Progress, counted: ResultCounts) -> None:
-        """Evaluate the restaurants, and write each result as it comes."""
-        results = run_restaurants(self.evaluator, extractor, self.source(failures), self.options, failures)
-        _write(results, self.out, self.inputs, shown, counted)
+        """Evaluate the restaurants, and write each result, and its extractions where they are wanted, as they come."""
+        from formulaseed.extract.recorded import ExtractionRecorder
+
+        with contextlib.ExitStack() as stack:
+            if self.extractions_out is not None:
+                file = stack.enter_context(text_writer(self.extractions_out, *self.inputs))
+                extractor = ExtractionRecorder(extractor, file, with_text=self.with_text)
+            results = run_restaurants(self.evaluator, extractor, self.source(failures), self.options, failures)
+            _write(results, self.out, (*self.inputs, self.extractions_out), shown, counted)
 
 
 def _write(
@@ -115,6 +126,15 @@ def evaluate(
 @click.option("--on-error", type=click.Choice(["fail", "skip"]), default="fail", show_default=True,
               help="A review that cannot be extracted fails its restaurant, or is left out and counted.")  # fmt: skip
 @click.option("--limit", type=click.IntRange(min=0), help="Stop after so many restaurants.")
+@click.option(
+    "--sample",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Extract N of the relevant reviews, spread over the restaurants; results say that they rest on them alone.",
+)
+@click.option("--sample-seed", type=int, default=0, show_default=True, help="Another number draws another sample.")
+@click.option("--extractions-out", metavar="FILE", help="Write what is extracted, too, as recorded extractions.")
+@click.option("--with-text", is_flag=True, help="--extractions-out: with the text of each review.")
 @_out_option
 @_trace_option
 @click.option("--quiet", is_flag=True, help="Show no progress.")
@@ -132,6 +152,7 @@ def evaluate(
 @_model_option("--max-usd", "stop before the calls of this run can cost more.", type=_ABOVE_ZERO)
 @_model_option("--prices", "a file of prices, in place of those that come with this version.")
 @_model_option("--store", "where answers are cached; by default in the user's cache folder.")
+@_model_option("--examples", "a file of reviewed answers to show the model, in place of the seed's.")
 @_model_option("--retry-errors", "ask again where a stored answer is unusable.", is_flag=True)
 @_model_option("--timeout", "seconds for one attempt.", type=_ABOVE_ZERO, default=60.0)
 @_model_option("--deadline", "seconds for one call with all of its attempts.", type=_ABOVE_ZERO, default=300.0)
@@ -140,8 +161,9 @@ def evaluate(
 @_model_option("--tokens-per-minute", "about the most prompt tokens a minute.", type=_ABOVE_ZERO)
 def run(
     seed: str, contexts: str | None, restaurants: str | None, reviews: str | None, extractor: str,
-    extractions: str | None, on_error: Literal["fail", "skip"], limit: int | None, out: str, trace: bool,
-    quiet: bool, strict: bool, allow_edited: bool, params: tuple[str, ...], **model_options: Any
+    extractions: str | None, on_error: Literal["fail", "skip"], limit: int | None, sample: int | None,
+    sample_seed: int, extractions_out: str | None, with_text: bool, out: str, trace: bool, quiet: bool, strict: bool,
+    allow_edited: bool, params: tuple[str, ...], **model_options: Any
 ) -> None:  # fmt: skip
     """Filter, extract and evaluate restaurants with their reviews.
 
@@ -160,10 +182,21 @@ def run(
     loaded = load(seed, allow_edited=allow_edited)
     evaluator, program = loaded.evaluator, loaded.program
     options = RunOptions(on_error, trace, limit, parameters_of(evaluator, params), program.review_handling)
-    inputs = (contexts, restaurants, reviews, extractions)
-    job = Job(evaluator, program, options, _source(contexts, restaurants, reviews), inputs, out, quiet)
+    inputs = (contexts, restaurants, reviews, extractions, model_options["examples"])
+    source = _source(contexts, restaurants, reviews)
     if (extractions is not None) > (extractor == "recorded"):
         raise click.UsageError("--extractions goes with --extractor recorded")
+    if with_text and extractions_out is None:
+        raise click.UsageError("--with-text goes with --extractions-out")
+    if extractions_out == out:
+        raise click.UsageError("--extractions-out and --out need two files")
+    if sample is not None:
+        if not can_be_reread(inputs):
+            raise click.UsageError("--sample reads its input twice: pass files, not - or a pipe")
+        drawn = draw(asked_reviews(evaluator, source(Failures()), options), sample, sample_seed)
+        say(drawn.line(), err=True)
+        options = replace(options, sample=drawn)
+    job = Job(evaluator, program, options, source, inputs, out, quiet, extractions_out, with_text)
     if extractor == "anthropic":
         finish(ask(job, not_ready, **model_options))
     counted = ResultCounts()
@@ -174,6 +207,11 @@ def run(
     for line in (*chosen.summary(), closing_line(counted, failures, chosen.name)):
         say(line, err=True)
     finish(failures.status)
+
+
+def can_be_reread(inputs: tuple[str | None, ...]) -> bool:
+    """Return whether all inputs are files, and no pipes."""
+    return all(path is None or Path(path).is_file() for path in inputs)
 
 
 def closing_line(counted: ResultCounts, failures: Failures, extractor: str) -> str:
@@ -211,41 +249,72 @@ def _extractor(
 @click.argument("seed", metavar="SEED|MODULE")
 @click.option("--contexts", required=True, help="Restaurants with their reviews, JSON Lines.")
 @click.option("--extractions", required=True, help="Recorded extractions to compare with, JSON Lines.")
+@click.option("--predictions", help="Recorded extractions to measure, in place of the lexical extractor's.")
+@click.option("--verdicts", is_flag=True, help="Evaluate both sides, and compare the outputs.")
+@param_option
 @format_option
-def agreement(seed: str, contexts: str, extractions: str, form: str) -> None:
-    """Measure how far the lexical extractor agrees with recorded extractions, field by field.
+def agreement(
+    seed: str,
+    contexts: str,
+    extractions: str,
+    predictions: str | None,
+    verdicts: bool,
+    params: tuple[str, ...],
+    form: str,
+) -> None:
+    """Measure how far an extractor agrees with recorded extractions, field by field, and what that does to verdicts.
 
     Accuracy alone flatters where one value is common: compare it with the baseline, and read Cohen's kappa.
     """
     from formulaseed.extract.agreement import measure, render
+    from formulaseed.extract.verdicts import compare
 
-    program = load(seed, allow_edited=True).program
+    loaded = load(seed, allow_edited=True)
+    if params and not verdicts:
+        raise click.UsageError("--param goes with --verdicts")
+    parameters = parameters_of(loaded.evaluator, params)
     with reported() as failures:
-        pairs = _pairs(program, contexts, extractions, failures)
-    agreements = measure(fields_of(program), pairs)
+        compared = list(_compared(loaded, contexts, extractions, predictions, failures))
+        found = compare(loaded.evaluator, compared, parameters, failures) if verdicts else None
+    pairs = [(review.recorded, review.predicted) for restaurant in compared for review in restaurant.reviews]
+    agreements = measure(fields_of(loaded.program), pairs)
     if form == "json":
-        emit_json([asdict(one) for one in agreements])
+        fields = [asdict(one) for one in agreements]
+        emit_json(fields if found is None else {"fields": fields, "verdicts": asdict(found)})
     else:
-        show(f"{number_of(len(pairs), 'review')} with a recorded extraction\n\n{render(agreements)}")
+        also = "" if predictions is None else " and a prediction"
+        show(f"{number_of(len(pairs), 'review')} with a recorded extraction{also}\n\n{render(agreements)}")
+        show("" if found is None else found.text(), nl=False)
     finish(failures.status)
 
 
-def _pairs(program: nodes.Program, contexts: str, extractions: str, failures: Failures) -> list[Pair]:
-    """For each review with a recorded extraction, that and the lexical extractor's."""
+def _compared(
+    loaded: Loaded, contexts: str, extractions: str, predictions: str | None, failures: Failures
+) -> Iterator[ComparedRestaurant]:
+    """Each restaurant with the reviews that have a recorded extraction, and those of the other side."""
+    from formulaseed.extract.verdicts import ComparedRestaurant, ComparedReview
+
+    program = loaded.program
     recorded = _extractor("recorded", program, extractions, failures, strict=False)
-    extractor = _extractor("lexical", program, None, failures, strict=False)
-    pairs: list[Pair] = []
+    other = "lexical" if predictions is None else "recorded"
+    extractor = _extractor(other, program, predictions, failures, strict=False)
     for place, restaurant, _ in read_contexts(read_lines(contexts)):
         if not isinstance(restaurant, RestaurantRecord):
             failures.add(place, str(restaurant))
             continue
-        texts = [ReviewInput(restaurant.business_id, r.review_id, r.text, r.facts()) for r in restaurant.reviews]
-        for review, known in zip(texts, map(recorded.extract, texts), strict=True):
+        reviews: list[ComparedReview] = []
+        relevant = 0
+        for record in restaurant.reviews:
+            review = ReviewInput(restaurant.business_id, record.review_id, record.text, record.facts())
+            is_relevant = loaded.evaluator.is_relevant(record.text)
+            relevant += is_relevant
+            known = recorded.extract(review)
             text = handled(review.text, program.review_handling)
-            if known.fields is not None and text is not None:
-                found = extractor.extract(replace(review, text=text))
-                if found.fields is None:
-                    failures.add(f"{place}: {review.business_id}: review {review.review_id}", found.failure)
-                else:
-                    pairs.append((known.fields, found.fields))
-    return pairs
+            if known.fields is None or text is None:
+                continue
+            found = extractor.extract(replace(review, text=text))
+            if found.fields is not None:
+                reviews.append(ComparedReview(record.review_id, record.meta(), known.fields, found.fields, is_relevant))
+            elif predictions is None:
+                failures.add(f"{place}: {review.business_id}: review {review.review_id}", found.failure)
+        yield ComparedRestaurant(place, restaurant.business_id, restaurant.context(), reviews, relevant)

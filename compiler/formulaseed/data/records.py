@@ -94,6 +94,17 @@ class ExtractionLine(Record):
     fields: dict[str, Any]
 
 
+class ReviewedLine(Record):
+    """A recorded extraction that a model is shown: with the review's text, or the ids by which it is found."""
+
+    business_id: str = ""
+    review_id: str = ""
+    text: str | None = None
+    fields: dict[str, Any]
+    quotes: dict[str, str] = Field(default_factory=dict)
+    reasons: dict[str, str] = Field(default_factory=dict)
+
+
 class RowsLine(Record):
     """A restaurant whose reviews have been extracted already."""
 

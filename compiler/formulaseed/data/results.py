@@ -28,6 +28,13 @@ class ReviewCounts:
     relevant: int
     extracted: int
     failed: int
+    sampled: int | None = None
+    """How many of the relevant ones are in the sample; None where there is none."""
+
+    def to_json(self) -> dict[str, int]:
+        """Return it as results have it; `sampled` only where there is a sample."""
+        counts = {"total": self.total, "relevant": self.relevant, "extracted": self.extracted, "failed": self.failed}
+        return counts if self.sampled is None else {**counts, "sampled": self.sampled}
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +42,8 @@ class Provenance:
     """What a result was made with, so that it can be audited alone.
 
     `extractor` and `prompt_sha256` are None where nothing was extracted, and nothing was asked. `edited` says that the
-    module was not as its seed compiles.
+    module was not as its seed compiles. `sample`: how many of the relevant reviews of all restaurants were drawn, from how
+    many, and by which seed.
     """
 
     seed_sha256: str
@@ -44,11 +52,17 @@ class Provenance:
     extractor: str | None = None
     prompt_sha256: str | None = None
     edited: bool = False
+    sample: Mapping[str, int] | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """Return it as results have it; `edited` only where it is true."""
-        values = {name: getattr(self, name) for name in self.__slots__ if name != "edited"}
-        return {**values, "parameters": dict(self.parameters), **({"edited": True} if self.edited else {})}
+        """Return it as results have it; `edited` only where it is true, `sample` only where there is one."""
+        optional = {"edited": self.edited, "sample": self.sample and dict(self.sample)}
+        values = {name: getattr(self, name) for name in self.__slots__ if name not in optional}
+        return {
+            **values,
+            "parameters": dict(self.parameters),
+            **{name: value for name, value in optional.items() if value},
+        }
 
 
 @value_node
@@ -64,7 +78,8 @@ class Result:
     evidence: dict[str, list[str]] | None = None
     error: dict[str, str | None] | None = None
     quotes: Mapping[str, Mapping[str, Quote]] | None = None
-    """By the review's id and the field."""
+    """By the review's id and the field; so are the reasons."""
+    reasons: Mapping[str, Mapping[str, str]] | None = None
     run: Provenance | None = None
 
     def to_json(self) -> dict[str, Any]:
@@ -74,12 +89,7 @@ class Result:
         else:
             line["error"] = self.error
         if (counts := self.reviews) is not None:
-            line["reviews"] = {
-                "total": counts.total,
-                "relevant": counts.relevant,
-                "extracted": counts.extracted,
-                "failed": counts.failed,
-            }
+            line["reviews"] = counts.to_json()
         if self.steps is not None:
             line["steps"] = self.steps
         if self.evidence is not None:
@@ -87,6 +97,8 @@ class Result:
         if self.quotes is not None:
             by_review = self.quotes.items()
             line["quotes"] = {review: {name: q.to_json() for name, q in found.items()} for review, found in by_review}
+        if self.reasons is not None:
+            line["reasons"] = self.reasons
         if self.run is not None:
             line["run"] = self.run.to_json()
         return line
@@ -228,6 +240,7 @@ class Extraction:
     fields: dict[str, FieldValue] | None
     failure: str = ""
     quotes: Mapping[str, Quote] = field(default_factory=dict)
+    reasons: Mapping[str, str] = field(default_factory=dict)
 
 
 class Extractor(Protocol):

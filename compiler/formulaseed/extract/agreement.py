@@ -53,16 +53,17 @@ def render(agreements: Sequence[FieldAgreement]) -> str:
     for one in agreements:
         shares = ("-" if value is None else f"{value:.3f}" for value in (one.accuracy, one.kappa, one.baseline))
         rows.append((one.field, str(one.n), str(one.equal), *shares))  # type: ignore[arg-type]
-    tables = [_aligned(rows)]
-    tables += [_confusion_text(one.field, one.confusion) for one in agreements if one.confusion]
+    tables = [aligned(rows)]
+    tables += [confusion_text(one.field, one.confusion) for one in agreements if one.confusion]
     return "\n\n".join(tables) + "\n"
 
 
 def _measure_field(field: AskedField, pairs: Sequence[Pair]) -> FieldAgreement:
     name = field.name
-    labels = [(_label(a[name]), _label(b[name])) for a, b in pairs if name in a and name in b]
+    labels = [(label(a[name]), label(b[name])) for a, b in pairs if name in a and name in b]
     n, equal = len(labels), sum(recorded == predicted for recorded, predicted in labels)
     recorded, predicted = (Counter(pair[side] for pair in labels) for side in (0, 1))
+    order = {value: place for place, (value, _) in enumerate(field.values)}
     chance = sum(count * predicted[value] for value, count in recorded.items())
     return FieldAgreement(
         field=name,
@@ -71,12 +72,12 @@ def _measure_field(field: AskedField, pairs: Sequence[Pair]) -> FieldAgreement:
         accuracy=equal / n if n else None,
         kappa=(n * equal - chance) / (n * n - chance) if n * n != chance else None,  # multiplied by n squared: exact
         baseline=max(recorded.values()) / n if n else None,
-        confusion=_confusion(field, Counter(labels)) if field.type in ("enum", "boolean") else None,
+        confusion=counted(Counter(labels), order) if field.type in ("enum", "boolean") else None,
     )
 
 
-def _label(value: FieldValue) -> str:
-    """A value as text, so that True is not 1; 1.0 is the same as 1."""
+def label(value: FieldValue | None) -> str:
+    """Return a value as text, so that True is not 1; 1.0 is the same as 1."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, float) and value.is_integer():
@@ -84,23 +85,23 @@ def _label(value: FieldValue) -> str:
     return str(value)
 
 
-def _confusion(field: AskedField, given: Counter[tuple[str, str]]) -> dict[str, dict[str, int]]:
-    order = {value: place for place, (value, _) in enumerate(field.values)}
+def counted(given: Counter[tuple[str, str]], order: Mapping[str, int]) -> dict[str, dict[str, int]]:
+    """Return how often each pair of a recorded and a predicted value occurs; values without an order come last."""
     found: dict[str, dict[str, int]] = {}
     for pair in sorted(given, key=lambda pair: [(order.get(value, len(order)), value) for value in pair]):
         found.setdefault(pair[0], {})[pair[1]] = given[pair]
     return found
 
 
-def _confusion_text(field: str, confusion: dict[str, dict[str, int]]) -> str:
-    """A square of counts: recorded values down the side, predicted ones across the top."""
+def confusion_text(field: str, confusion: dict[str, dict[str, int]]) -> str:
+    """Return a square of counts: recorded values down the side, predicted ones across the top."""
     seen = dict.fromkeys([*confusion, *(predicted for counts in confusion.values() for predicted in counts)])
     rows = [(recorded, *(str(confusion.get(recorded, {}).get(given, 0)) for given in seen)) for recorded in seen]
-    return f"{field}\n" + _aligned([("recorded \\ predicted", *seen), *rows])
+    return f"{field}\n" + aligned([("recorded \\ predicted", *seen), *rows])
 
 
-def _aligned(rows: Sequence[tuple[str, ...]]) -> str:
-    """Columns of equal width: names to the left, numbers to the right. A line break in a name is escaped."""
+def aligned(rows: Sequence[tuple[str, ...]]) -> str:
+    """Return columns of equal width: names to the left, numbers to the right. A line break in a name is escaped."""
     rows = [tuple(cell.replace("\n", "\\n") for cell in row) for row in rows]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     padded = ([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])] for row in rows)

@@ -15,7 +15,9 @@ from formulaseed.data.results import Extraction, FieldValue, ReviewInput
 from formulaseed.errors import DataError
 from formulaseed.ir import nodes
 from formulaseed.language.json_values import _shown
+from formulaseed.language.types import is_within
 from formulaseed.limits import INPUT_MAX, INTEGER_MAX
+from formulaseed.seed.absence import is_claim, value_for_nothing
 
 FieldType = Literal["enum", "boolean", "integer", "number", "string"]
 
@@ -31,17 +33,19 @@ class AskedField:
     """An enum's values, each with its description, in the seed's order."""
     default: FieldValue | None = None
     """None: the seed states no default."""
-    evidence: bool = False
-    """Whether a quote from the review is asked for."""
+    evidence: nodes.Evidence = False
+    """Whether a quote from the review is asked for; "required": without one that it has, an answer is invalid."""
     minimum: int | float | None = None
     maximum: int | float | None = None
     """The bounds of a number, both inclusive; None where the seed states none."""
     hint: str | None = None
     """`stars`: the lexical extractor may take a review's stars into account."""
+    reason: bool = False
+    """Whether a model says why, before it gives the value."""
 
     def allows(self, number: float) -> bool:
         """Return whether a number is inside the bounds."""
-        return (self.minimum is None or number >= self.minimum) and (self.maximum is None or number <= self.maximum)
+        return is_within(number, self.minimum, self.maximum)
 
     @property
     def bounds(self) -> str:
@@ -49,6 +53,19 @@ class AskedField:
         if self.maximum is None:
             return f"{self.minimum} or more" if self.minimum is not None else ""
         return f"{self.maximum} or less" if self.minimum is None else f"from {self.minimum} to {self.maximum}"
+
+    @property
+    def for_nothing(self) -> FieldValue | None:
+        """What the field is where nothing is said: its default, else the one value named or described so; None without."""
+        return value_for_nothing(self.values, self.default)
+
+    def claims(self, value: FieldValue) -> bool:
+        """Return whether the value says something of the review."""
+        return is_claim(value, self.values, self.default)
+
+    def needs_quote(self, value: FieldValue) -> bool:
+        """Return whether an answer with this value is invalid without a quote."""
+        return self.evidence == "required" and self.claims(value)
 
 
 def fields_of(program: nodes.Program) -> tuple[AskedField, ...]:
@@ -59,7 +76,9 @@ def fields_of(program: nodes.Program) -> tuple[AskedField, ...]:
         values = tuple((value.name, value.description) for value in each.values)
         bounds = each.minimum, each.maximum
         found.append(
-            AskedField(each.name, kind, each.description, values, each.default, each.evidence, *bounds, each.hint)
+            AskedField(
+                each.name, kind, each.description, values, each.default, each.evidence, *bounds, each.hint, each.reason
+            )
         )
     return tuple(found)
 

@@ -267,8 +267,6 @@ def name_in(field: AskedField, text: str) -> str | None:
     return found[1] if found else None
 
 
-_NOTHING = word_set("none no na null unknown unclear unspecified nothing unmentioned not_mentioned not_stated")
-_OPENINGS = ("no ", "not ", "nothing ", "none ", "unknown", "unclear", "unspecified")
 _PRAISE = frozenset(content("good positive great warm happy satisfied pleased praised liked"))
 _BLAME = frozenset(content("bad negative poor rude unhappy dissatisfied displeased criticized disliked"))
 _NO_FACTS: Mapping[str, object] = MappingProxyType({})
@@ -282,7 +280,7 @@ class LexicalExtractor(SyncExtractor):
     def __init__(self, fields: Sequence[AskedField], kinds: Collection[str] = KINDS) -> None:
         self._fields = tuple(fields)
         self._kinds = kinds
-        self._nothing = [nothing_of(field) for field in fields]
+        self._nothing = [field.for_nothing for field in fields]
         self._speakers = [self._speaker(place) if "hearsay" in kinds else None for place in range(len(fields))]
         self._cues: dict[str, list[Cue]] = {}
         for place, field in enumerate(fields):
@@ -362,14 +360,6 @@ class LexicalExtractor(SyncExtractor):
         field = self._fields[place]
         about = " ".join(about for name, about in field.values if name == self._nothing[place])
         return set(content(f"{field.name} {about}")) - TASK_WORDS if about else set()
-
-
-def nothing_of(field: AskedField) -> FieldValue | None:
-    """What a field is where nothing is said: its default, else the one value named or described so; None without."""
-    named = [name for name, _ in field.values if name.lower() in _NOTHING]
-    described = [name for name, about in field.values if about.lower().startswith(_OPENINGS)]
-    found = next((names[0] for names in (named, described) if len(names) == 1), None)
-    return found if field.default is None else field.default
 
 
 def _by_stars(field: AskedField, stars: object) -> FieldValue | None:

@@ -1,4 +1,4 @@
-"""The recorded extractor: values from a file.
+"""Recorded extractions: the extractor that takes values from a file, and the recorder that writes another one's.
 
 In: lines of recorded extractions and the seed's fields. A value that the seed does not allow is refused with its
 line; a review without a line fails.
@@ -6,12 +6,13 @@ line; a review without a line fails.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections import deque
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from typing import Any, TextIO
 
 from formulaseed.data.jsonl import Line, parsed
 from formulaseed.data.records import ExtractionLine
-from formulaseed.data.results import Extraction, FieldValue, ReviewInput
+from formulaseed.data.results import Extraction, Extractor, FieldValue, ReviewInput, write_line
 from formulaseed.errors import DataError
 from formulaseed.extract.base import AskedField, SyncExtractor, legal
 from formulaseed.language.inputs import _typo_of
@@ -50,18 +51,62 @@ class RecordedExtractor(SyncExtractor):
             if unknown is not None:
                 known = ", ".join(self._names) or "none"
                 raise DataError(f"the seed has no field `{unknown[:80]}`; there are: {known}")
-            values = {field.name: self._value(field, record.fields) for field in self.fields}
+            values = {field.name: recorded_value(field, record.fields, self._names) for field in self.fields}
             self._known[key] = Extraction(record.review_id, {k: v for k, v in values.items() if v is not None})
             return ""
         except DataError as error:
             self._known[key] = Extraction(record.review_id, None, f"its recorded extraction is unusable: {error}")
             return str(error)
 
-    def _value(self, field: AskedField, given: Mapping[str, Any]) -> FieldValue | None:
-        """The field's value, None where it is absent: the evaluation reports a value that it needs."""
-        typo = _typo_of(field.name, given, self._names) if field.name not in given else None
-        if typo is not None:
-            fix = f"rename it, or give `{field.name}` as null"
-            raise DataError(f"`{field.name}` is missing, but there is `{typo[:80]}`: {fix}")
-        value = given.get(field.name)
-        return field.default if value is None else legal(field, value)
+
+def recorded_value(field: AskedField, given: Mapping[str, Any], names: Sequence[str]) -> FieldValue | None:
+    """Return a field's recorded value; None where it is absent: the evaluation reports a value that it needs.
+
+    Raises `DataError` for an illegal one, and for a key that is a typo of the field and none of `names`.
+    """
+    typo = _typo_of(field.name, given, names) if field.name not in given else None
+    if typo is not None:
+        fix = f"rename it, or give `{field.name}` as null"
+        raise DataError(f"`{field.name}` is missing, but there is `{typo[:80]}`: {fix}")
+    value = given.get(field.name)
+    return field.default if value is None else legal(field, value)
+
+
+class ExtractionRecorder:
+    """Passes reviews on to an extractor, and writes what it extracts as recorded extractions."""
+
+    def __init__(self, extractor: Extractor, file: TextIO, *, with_text: bool = False) -> None:
+        self.name = extractor.name
+        self.prompt_sha256 = extractor.prompt_sha256
+        self._extractor = extractor
+        self._file = file
+        self._with_text = with_text
+
+    def extract_all(self, restaurants: Iterable[Sequence[ReviewInput]]) -> Iterator[list[Extraction]]:
+        pending: deque[Sequence[ReviewInput]] = deque()
+
+        def ahead() -> Iterator[Sequence[ReviewInput]]:
+            for reviews in restaurants:
+                pending.append(reviews)
+                yield reviews
+
+        answers = self._extractor.extract_all(ahead())
+        try:
+            for extractions in answers:
+                for review, extraction in zip(pending.popleft(), extractions, strict=True):
+                    if extraction.fields is not None:
+                        write_line(self._file, self._line(review, extraction))
+                yield extractions
+        finally:
+            if isinstance(answers, Generator):  # its tasks end here, not when it is collected
+                answers.close()
+
+    def _line(self, review: ReviewInput, extraction: Extraction) -> dict[str, Any]:
+        optional = {
+            "text": review.text if self._with_text else "",
+            "fields": extraction.fields,
+            "quotes": {name: quote.text for name, quote in extraction.quotes.items()},
+            "reasons": dict(extraction.reasons),
+        }
+        found = {name: value for name, value in optional.items() if value or name == "fields"}
+        return {"business_id": review.business_id, "review_id": review.review_id, **found}

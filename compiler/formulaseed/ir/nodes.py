@@ -6,8 +6,8 @@ wherever they are; what is known of them (`info`) does not count.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import Protocol
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Literal, Protocol
 
 from formulaseed.language import typed
 from formulaseed.language.intervals import Range
@@ -139,6 +139,9 @@ class Step:
             yield from symbols_in(expression)
 
 
+Evidence = Literal[False, True, "required"]
+
+
 @tree_node
 class EnumValue:
     name: str
@@ -147,9 +150,10 @@ class EnumValue:
 
 @tree_node
 class ExtractionField:
-    """`evidence`: a quote from the review is asked for. `minimum` and `maximum` bound a number, both inclusive.
+    """`evidence`: a quote from the review is asked for; "required": without one that the review has an answer is invalid.
 
-    `hint`: what else of a review the lexical extractor may read, "stars" or None.
+    `minimum` and `maximum` bound a number, both inclusive. `hint`: what else of a review the lexical extractor may read,
+    "stars" or None. `reason`: a model says why, before it gives the value.
     """
 
     name: str
@@ -157,10 +161,21 @@ class ExtractionField:
     description: str
     values: tuple[EnumValue, ...]
     default: Value
-    evidence: bool = False
+    evidence: Evidence = False
     minimum: int | float | None = None
     maximum: int | float | None = None
     hint: str | None = None
+    reason: bool = False
+
+
+@tree_node
+class ReviewedAnswer:
+    """A review with the answer that people gave: what a model is shown. Values, quotes and reasons are by field."""
+
+    text: str
+    fields: Mapping[str, str | int | float | bool]
+    quotes: Mapping[str, str]
+    reasons: Mapping[str, str]
 
 
 @tree_node
@@ -227,6 +242,7 @@ class Program:
     steps: tuple[Step, ...]
     output: tuple[str, ...]
     extraction_prompt: str = ""
+    examples: tuple[ReviewedAnswer, ...] = ()
     record: tuple[InputField, ...] = ()
     """The fields in use where the steps are formulas over the entities of a domain."""
     reference: Domain | None = None

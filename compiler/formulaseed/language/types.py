@@ -106,6 +106,11 @@ def join(left: Type, right: Type) -> Type | None:
     return Type(left.base, values if len(values) <= ENUM_LIMIT else None, nullable)
 
 
+def is_within(number: float, minimum: float | None, maximum: float | None) -> bool:
+    """Return whether a number is between two bounds, both inclusive, of which each may be absent."""
+    return (minimum is None or number >= minimum) and (maximum is None or number <= maximum)
+
+
 def fits(value: Type, target: Type) -> bool:
     """Whether a value of the one type can be used where the other is expected."""
     joined = join(value, target)

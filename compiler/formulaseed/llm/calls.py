@@ -35,9 +35,9 @@ class ModelCapabilities:
 class Call:
     """One question to a model, whose answer is a JSON object of the given schema.
 
-    `system` is the constant part, which the API caches; `user` is what differs. `key` names the call, in batches too, where it
-    must be under 64 letters and digits. `effort` and `thinking` are None where the model does not support them, and `schema`
-    is empty where the prompt contains it.
+    `system` is the constant part, which the API caches; `user` is what differs, and `remark` follows it as a text of its own.
+    `key` names the call, in batches too, where it must be under 64 letters and digits. `effort` and `thinking` are None where
+    the model does not support them, and `schema` is empty where the prompt contains it.
     """
 
     key: str
@@ -48,22 +48,25 @@ class Call:
     max_tokens: int
     effort: Effort | None = "low"
     thinking: Literal["disabled"] | None = None
+    remark: str = ""
 
     @property
     def bytes(self) -> int:
         """The prompt's length in UTF-8 with the schema and the API's frame: an upper bound of its tokens."""
-        return len(self.system.encode()) + len(self.user.encode()) + len(json.dumps(dict(self.schema))) + _FRAME_BYTES
+        texts = sum(len(text.encode()) for text in (self.system, self.user, self.remark))
+        return texts + len(json.dumps(dict(self.schema))) + _FRAME_BYTES
 
 
 def params(call: Call) -> dict[str, Any]:
     """Return the call as `messages.create` takes it, and as a batch does."""
     schema = {"format": {"type": "json_schema", "schema": dict(call.schema)}} if call.schema else {}
+    said = [{"type": "text", "text": text} for text in (call.user, call.remark)]
     output = {**schema, **({"effort": call.effort} if call.effort is not None else {})}
     return {
         "model": call.model,
         "max_tokens": call.max_tokens,
         "system": [{"type": "text", "text": call.system, "cache_control": {"type": "ephemeral"}}],
-        "messages": [{"role": "user", "content": call.user}],
+        "messages": [{"role": "user", "content": said if call.remark else call.user}],
         **({"output_config": output} if output else {}),
         **({"thinking": {"type": call.thinking}} if call.thinking is not None else {}),
     }

@@ -32,6 +32,7 @@ from formulaseed.diagnostics.model import number_of
 from formulaseed.errors import DataError, EvaluationError
 from formulaseed.ir.nodes import ReviewHandling
 from formulaseed.runtime.evaluator import Evaluator
+from formulaseed.runtime.sampling import Sample
 
 _Given = tuple[list[dict[str, Any]], Mapping[str, Any], Mapping[str, Any] | None]
 """Rows, context and parameters."""
@@ -47,6 +48,8 @@ class RunOptions:
     limit: int | None = None
     parameters: Mapping[str, Any] | None = None
     review_handling: ReviewHandling | None = None
+    sample: Sample | None = None
+    """Which of the relevant reviews are extracted; None for all of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +61,8 @@ class _Prepared:
     business_id: str
     relevant: Sequence[ReviewRecord]
     texts: Sequence[str | None]
+    unsampled: int | None = None
+    """How many relevant reviews are not in the sample; None where there is none."""
 
     def asked(self) -> list[ReviewInput]:
         """Return what the extractor gets."""
@@ -97,6 +102,8 @@ def run(
 ) -> Iterator[Result]:
     """Yield a result for every restaurant with a known id, up to `limit`; everything that failed is in `failures`."""
     made_with = evaluator.provenance(options.parameters, extractor.name, extractor.prompt_sha256)
+    if options.sample is not None:
+        made_with = replace(made_with, sample=options.sample.to_json())
     pending: deque[_Prepared] = deque()
 
     def ahead() -> Iterator[list[ReviewInput]]:
@@ -125,11 +132,19 @@ def asked_reviews(
 def _prepared(
     evaluator: Evaluator, restaurants: Iterable[LocatedRestaurant], options: RunOptions
 ) -> Iterator[_Prepared]:
-    for place, restaurant, business_id in islice(restaurants, options.limit):
+    for number, (place, restaurant, business_id) in enumerate(islice(restaurants, options.limit)):
         reviews = restaurant.reviews if isinstance(restaurant, RestaurantRecord) else ()
         relevant = [review for review in reviews if evaluator.is_relevant(review.text)]
         texts = [handled(review.text, options.review_handling) for review in relevant]
-        yield _Prepared(place, restaurant, business_id, relevant, texts)
+        if options.sample is None:
+            yield _Prepared(place, restaurant, business_id, relevant, texts)
+            continue
+        chosen = options.sample.chosen.get(number, ())
+        pairs = [(review, text) for review, text in zip(relevant, texts, strict=True) if text is not None]
+        pairs = [pair for at, pair in enumerate(pairs) if at in chosen]
+        sampled = [review for review, _ in pairs]
+        texts = [text for _, text in pairs]
+        yield _Prepared(place, restaurant, business_id, sampled, texts, len(relevant) - len(sampled))
 
 
 def _result(
@@ -140,10 +155,12 @@ def _result(
     made_with: Provenance,
     failures: Failures,
 ) -> Result | None:
-    """The restaurant's line; None where its id is unknown."""
+    """The restaurant's line; None where its id is unknown, or no review of it is in the sample."""
     place, restaurant, relevant = prepared.place, prepared.restaurant, prepared.relevant
     if not isinstance(restaurant, RestaurantRecord):
         return _unusable(evaluator, place, prepared.business_id, restaurant, made_with, failures)
+    if prepared.unsampled is not None and not relevant:
+        return None
     answers, handling = iter(extracted), options.review_handling
     most = f"the seed rejects reviews over {handling.max_length if handling is not None else 0}"
     extractions = [
@@ -156,12 +173,15 @@ def _result(
     business_id, context = restaurant.business_id, restaurant.context()
     for review, reason in _reported(failed):
         failures.add(f"{place}: {business_id}: {review}", reason)
-    counts = ReviewCounts(len(restaurant.reviews), len(relevant), len(extractions) - len(failed), len(failed))
+    total, all_relevant = len(restaurant.reviews), len(relevant) + (prepared.unsampled or 0)
+    sampled = len(relevant) if prepared.unsampled is not None else None
+    counts = ReviewCounts(total, all_relevant, len(extractions) - len(failed), len(failed), sampled)
     values: _Values
-    quotes = None
+    quotes, reasons = None, None
     if failed and options.on_error == "fail":
         ids = [extraction.review_id for extraction in failed]
-        what = f"{len(failed)} of {number_of(len(relevant), 'relevant review')} could not be extracted ({_some(ids)})"
+        asked = "relevant review" if prepared.unsampled is None else "sampled review"
+        what = f"{len(failed)} of {number_of(len(relevant), asked)} could not be extracted ({_some(ids)})"
         values = (None, None, None, {"step": None, "kind": "extraction", "message": what})
     else:
         rows = [
@@ -173,7 +193,9 @@ def _result(
         values = output, *_ = _values(evaluator, given, options.trace, failures, place, business_id)
         if options.trace and output is not None:
             quotes = {each.review_id: each.quotes for each in extractions if each.quotes}
-    return Result(business_id, _name(context), evaluator.task_name, counts, *values, quotes or None, made_with)
+            reasons = {each.review_id: each.reasons for each in extractions if each.reasons}
+    name = _name(context)
+    return Result(business_id, name, evaluator.task_name, counts, *values, quotes or None, reasons or None, made_with)
 
 
 def _unusable(

@@ -94,6 +94,7 @@ def seed_schema() -> JsonSchema:
             "field": _typed("Field", sections.FIELD_KEYS, ("name", "type")),
             "declared": _typed("Declared field", sections.DECLARED_KEYS, ("name", "type")),
             "context_field": _typed("Declared field", sections.CONTEXT_FIELD_KEYS, ("name", "type")),
+            "example": _example(),
             "parameter": _typed("Parameter", sections.PARAMETER_KEYS, ("type", "default")),
             "allow": _allow(),
             "sources": _about(
@@ -161,6 +162,33 @@ def _extract() -> dict[str, JsonSchema]:
         "meta": _about(further, declared, [{"name": "age_years", "type": "number"}]),
         "passes": _about("How often to extract; the majority counts.", _whole(limits.PASSES)),
         "validity": _about(f"Add the field `{standard_fields.VALIDITY_FIELD}`: {validity}.", {"type": "boolean"}),
+        "examples": _about(
+            "Reviewed answers, which a model is shown.",
+            _list_of(_reference("example"), limits.REVIEW_EXAMPLES),
+            [{"text": "My throat closed up.", "fields": {"incident_severity": "severe"}}],
+        ),
+    }
+
+
+def _example() -> JsonSchema:
+    text = {"type": "string", "pattern": "\\S", "maxLength": limits.REVIEW_EXAMPLE_CHARACTERS}
+    properties = {
+        "text": _about("The review.", text),
+        "fields": _about("The right value of each field; one with a default may be missing.", _by_field(_LITERAL[:3])),
+        "quotes": _about(
+            "For fields with evidence, the words of the text that the value rests on.", _by_field(["string"])
+        ),
+        "reasons": _about("For fields with a reason, why the value is right.", _by_field(["string"])),
+    }
+    return {"title": "Example", **_exactly(sections.EXAMPLE_KEYS, properties, ("text", "fields"))}
+
+
+def _by_field(types: Sequence[str]) -> JsonSchema:
+    return {
+        "type": "object",
+        "propertyNames": {"pattern": _WHOLE_NAME},
+        "additionalProperties": {"type": list(types)},
+        "maxProperties": limits.FIELDS + 1,
     }
 
 
@@ -197,7 +225,11 @@ def _typed(title: str, known: Sequence[str], required: Sequence[str]) -> JsonSch
         "default": _about("The value if none is given.", {}),
         "minimum": _about("The smallest value that may be given.", {}),
         "maximum": _about("The largest value that may be given.", {}),
-        "evidence": _about("Ask for a quote from the review, which is checked against it.", {"type": "boolean"}),
+        "evidence": _about(
+            "Ask for a quote from the review, which is checked against it; `required`: without one an answer is invalid.",
+            {"enum": [True, False, "required"]},
+        ),
+        "reason": _about("Ask a model for the reason, before the value.", {"type": "boolean"}),
         "hint": _choice(sections.HINTS, "What else of a review may speak for an enum or a boolean: its stars."),
         "sources": _reference("sources"),
         "allow": _reference("allow"),

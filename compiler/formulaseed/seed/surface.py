@@ -136,6 +136,7 @@ class Program:
     passes: int = 1
     extraction_prompt: str = ""
     """The extractor's prompt, with placeholders such as `{review_text}`; empty if the seed has none."""
+    examples: tuple[nodes.ReviewedAnswer, ...] = ()
     steps: tuple[Step, ...] = ()
     steps_key: str = "compute"
     """The key of the steps in the document."""

@@ -80,6 +80,7 @@ def _seeds(draw: st.DrawFn, max_steps: int, formulas: type[FormulaWriter]) -> Js
     seed["extract"] = {"fields": fields, "meta": metas, "validity": validity}
     if chooser.one_in(6):
         seed["version"], seed["extract"]["passes"] = draw(STRINGS), draw(st.integers(1, 9))
+        seed["extract"]["examples"] = [_example(chooser, fields)]
         seed["review_handling"] = {"max_length": 100, "strategy": chooser.any_of([*STRATEGIES])}
     writer = StepWriter(draw, formulas, [*reviews, *metas_named], [*inputs, *parameters], parameters)
     wanted = draw(st.integers(1, max_steps))
@@ -140,8 +141,22 @@ def _extracted(chooser: Chooser, kind: str, values: list[str] | None) -> JsonObj
     if kind in ("integer", "number") and chooser.one_in(3):
         found.update(_bounds(chooser, kind, "default" in found))
     if chooser.one_in(4):
-        found.update(evidence=chooser.one_in(2), sources=draw(_SOURCES))
+        found.update(evidence=chooser.any_of([False, True, "required"]), sources=draw(_SOURCES))
+        found.update({"reason": True} if found["evidence"] else {})
     return found
+
+
+def _example(chooser: Chooser, fields: Sequence[JsonObject]) -> JsonObject:
+    """A reviewed answer with a value for each field, and the quotes that some require."""
+    values = {
+        field["name"]: chooser.any_of([*field["values"]])
+        if "values" in field
+        else next((field[key] for key in ("default", "minimum", "maximum") if key in field), None)
+        for field in fields
+    }
+    values |= {field["name"]: chooser.draw(_ANY[field["type"]]) for field in fields if values[field["name"]] is None}
+    quotes = {field["name"]: "good  soup" for field in fields if field.get("evidence")}
+    return {"text": f"{chooser.draw(STRINGS)} good soup", "fields": values, "quotes": quotes}
 
 
 def _parameters(chooser: Chooser) -> tuple[JsonObject, list[Variable]]:

@@ -47,6 +47,7 @@ invalid_path = fixed(
 empty_filter = fixed(
     "FS502", "the filter has no conditions", 'add "extraction", "meta", "context" or "where": {…}, or "expr": a formula'
 )
+empty_example = fixed("FS509", "the example has no text", "show the review that was judged, or remove the example")
 no_else = fixed("FS506", "the case has no `else`", 'add {"else": …} as the last rule, for all other restaurants')
 second_else = fixed("FS506", "duplicate `else` in the case", "remove one of them")
 rule_after_else = fixed("FS506", "rules after `else` are unreachable", "move `else` to the end")
@@ -122,6 +123,21 @@ key_of_other_version = of_three(
 missing_key = of_three("FS502", "{1} has no `{0}`", "add {2}")
 duplicate_step = of_two("FS203", "duplicate step `{0}`: the first is {1}", "rename one of them")
 default_outside = of_one("FS509", "the default {0} is outside the bounds", "widen the bounds, or change the default")
+example_outside = of_one(
+    "FS509", "the example's `{0}` is outside the bounds of its field", "widen the bounds, or change the example"
+)
+long_example = of_one(
+    "FS510",
+    f"the example's text has {{0}} characters, more than {limits.REVIEW_EXAMPLE_CHARACTERS:,}",
+    "choose a shorter review: a model reads the examples with every call",
+)
+quote_not_in_text = of_one(
+    "FS509", "the quote for `{0}` is not in the example's text", "copy it from the text, letter by letter"
+)
+quote_missing = of_one(
+    "FS509", "the example has no quote for `{0}`, whose evidence is required", 'add "quotes": {{"{0}": "…"}}'
+)
+value_missing = of_one("FS509", "the example has no value for `{0}`, which has no default", 'add "{0}": …')
 wrong_literal = of_two("FS301", "{0} must be {1}", "write {1}")
 formula_as_literal = of_two(
     "FS509",

@@ -9,13 +9,13 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from formulaseed.data.results import Extraction, ReviewInput
 from formulaseed.diagnostics.model import number_of
 from formulaseed.extract.base import AskedField
-from formulaseed.extract.model.prompting import PassValues, PromptSpec, Question, exact, majority
+from formulaseed.extract.model.prompting import PassValues, PromptSpec, Question, UnverifiedQuote, exact, majority
 from formulaseed.extract.model.store import Store, StoredAnswer
 from formulaseed.llm.calls import Answer, Attempt, Call, ModelCapabilities, UnusableAnswer, Usage, cost_text, total
 
@@ -102,18 +102,24 @@ class AnswerCache:
     def find(self, question: Question) -> StoredAnswer | None:
         """Return the stored answer to a question; None where it has to be asked."""
         stored = self.store.get(question.key)
-        if stored is None or stored.content is None:
-            return stored if self._tries(question.key, stored) >= MAX_TRIES else None
-        try:
-            self.spec.values(stored.content, "")
-        except UnusableAnswer:  # from elsewhere: a call's answer is validated before it is stored
-            self.store.forget(question.key)
-            return None
-        return stored
+        if stored is not None and stored.content is not None:
+            try:
+                self.spec.values(stored.content, question.text)
+                return stored
+            except UnverifiedQuote as error:  # of a batch, whose results come without the reviews
+                self.store.reject(question.key, str(error))
+                self._retried.add(question.key)
+                stored = replace(stored, content=None, reason=str(error))
+            except UnusableAnswer:  # from elsewhere: a call's answer is validated before it is stored
+                self.store.forget(question.key)
+                return None
+        return stored if self._tries(question.key, stored) >= MAX_TRIES else None
 
     def call(self, question: Question, able: ModelCapabilities) -> Call:
-        """Return the question as a call, with more room after each answer that was unusable."""
-        return self.spec.call(question, able, times=self._tries(question.key, self.store.get(question.key)) + 1)
+        """Return the question as a call; after an answer that was unusable with more room, and with what was wrong."""
+        last = self.store.get(question.key)
+        rejected = last.reason if last is not None and last.content is None else ""
+        return self.spec.call(question, able, self._tries(question.key, last) + 1, rejected)
 
     def _tries(self, key: str, stored: StoredAnswer | None) -> int:
         return 0 if stored is None or (self._retry_errors and key not in self._retried) else stored.tries
@@ -124,11 +130,14 @@ class AnswerCache:
         cost = self.usage.prices.cost(self.spec.model, stored.usage, is_batch=stored.is_batch)
         self.usage.saved = total([self.usage.saved, cost])
 
-    def read(self, key: str, answer: Answer, *, is_batch: bool = False) -> StoredAnswer:
-        """Store an answer's content, or why it is unusable. A refusal is not asked about again."""
+    def read(self, key: str, answer: Answer, text: str | None = None, *, is_batch: bool = False) -> StoredAnswer:
+        """Store an answer's content, or why it is unusable. A refusal is not asked about again.
+
+        Quotes are verified in the review's text; without it, when the answer is found.
+        """
         tries = self._tries(key, self.store.get(key)) + 1
         try:
-            stored = StoredAnswer(self.spec.read(answer), "", answer.usage, is_batch, tries)
+            stored = StoredAnswer(self.spec.read(answer, text), "", answer.usage, is_batch, tries)
         except UnusableAnswer as error:
             tries = MAX_TRIES if answer.stop_reason == "refusal" else tries
             stored = StoredAnswer(None, str(error), answer.usage, is_batch, tries)
@@ -152,7 +161,7 @@ class AnswerCache:
         values = [self.spec.values(each.content, review.text) for each in passes]
         chosen = majority(values)
         self.usage.add_values(values, chosen)
-        return Extraction(review.review_id, chosen.fields, quotes=chosen.quotes)
+        return Extraction(review.review_id, chosen.fields, quotes=chosen.quotes, reasons=chosen.reasons)
 
     def unanswered(
         self, restaurants: Iterable[Sequence[ReviewInput]], again: Collection[str] = ()
@@ -221,5 +230,5 @@ def _answer_bytes(fields: Sequence[AskedField]) -> tuple[int, int]:
         lengths = [len(name.encode()) + 2 for name, _ in each.values] or others
         key = len(each.name.encode()) + 6
         short += key + min(lengths)
-        long += key + max(lengths) + (300 if each.evidence else 0)
+        long += key + max(lengths) + 300 * (bool(each.evidence) + each.reason)
     return short, long

@@ -172,7 +172,7 @@ class LiveExtractor:
             self._streak.ended()
             with self._answers.store.transaction():
                 self._answers.attempted(attempt)
-                stored = self._answers.read(question.key, answer)
+                stored = self._answers.read(question.key, answer, question.text)
         return stored
 
     async def _connected(self) -> Client:

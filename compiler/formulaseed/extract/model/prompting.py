@@ -11,13 +11,16 @@ import hashlib
 import json
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import field as dataclass_field
+from typing import Any, Literal
 
 from formulaseed.data.results import FieldValue, Quote, ReviewInput
 from formulaseed.errors import DataError
 from formulaseed.extract.base import AskedField, legal
+from formulaseed.ir.nodes import ReviewedAnswer
+from formulaseed.language.json_values import _shown
 from formulaseed.llm.calls import Answer, Call, Effort, ModelCapabilities, UnusableAnswer, prompt
 from formulaseed.source.json_reader import refuse_constant
 from formulaseed.source.text import one_line
@@ -30,28 +33,46 @@ _THINKING = 4_000
 """Tokens for a model whose thinking cannot be turned off."""
 _KINDS = {"boolean": "true or false.", "integer": "A whole number.", "number": "A number.", "string": "A short text."}
 _CURRENT = ModelCapabilities()
+_REJECTED = "Your last answer to this was rejected: {}. Answer again, so that this is right."
+"""Beside a question that is asked again; the reason is JSON, since it may quote the answer."""
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """One pass over one review. `user` is the message that shows it."""
+    """One pass over one review. `user` is the message that shows it, `text` what of the review is in it."""
 
     key: str
     user: str
+    text: str
 
 
 @dataclass(frozen=True, slots=True)
 class PassValues:
-    """An answer's content: a value for every field, and the quotes that were asked for."""
+    """An answer's content: a value for every field, and by field the quotes and reasons that were asked for."""
 
     fields: dict[str, FieldValue]
     quotes: dict[str, Quote]
+    reasons: dict[str, str] = dataclass_field(default_factory=dict)
+
+
+class UnverifiedQuote(UnusableAnswer):
+    """Raised for an answer whose required quote is missing, or not in the review."""
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerKey:
+    """A key of the answer's object: a field's value, or its quote or its reason."""
+
+    name: str
+    kind: Literal["quote", "reason", "value"]
+    field: AskedField
 
 
 class PromptSpec:
-    """What one seed asks of one model about each review.
+    """What one seed asks of one model about each review. `examples` are reviewed answers that it is shown.
 
-    `own_prompt` is the `extraction_prompt` of a v1 seed, with its placeholders; empty for the usual message.
+    A model writes the keys of its answer in the schema's order: of each field the quote, the reason, then the value that
+    rests on them. `own_prompt` is the `extraction_prompt` of a v1 seed, with its placeholders; empty for the usual message.
     """
 
     def __init__(
@@ -62,13 +83,15 @@ class PromptSpec:
         effort: Effort | None = "low",
         passes: int = 1,
         own_prompt: str = "",
+        examples: Sequence[ReviewedAnswer] = (),
     ) -> None:
         self.fields = tuple(fields)
+        self.examples = tuple(examples)
         self.model = model
         self.effort = effort
         self.passes = passes
         self._own_prompt = own_prompt
-        self._quotes = _quote_names(self.fields)
+        self.keys = _answer_keys(self.fields)
         self.system = self._system()
         self.schema = self._schema()
         head = [_VERSION, [_hashed(field) for field in self.fields], self.system, model, effort]
@@ -90,11 +113,14 @@ class PromptSpec:
         for index in range(self.passes):
             digest = self._head.copy()
             digest.update(f"\n{index}\n{user}".encode())
-            found.append(Question(digest.hexdigest()[:_KEY_LENGTH], user))
+            found.append(Question(digest.hexdigest()[:_KEY_LENGTH], user, review.text))
         return found
 
-    def call(self, question: Question, able: ModelCapabilities = _CURRENT, times: int = 1) -> Call:
-        """Return the question as a call to a model that is able to do so much; `times` multiplies the longest answer."""
+    def call(self, question: Question, able: ModelCapabilities = _CURRENT, times: int = 1, rejected: str = "") -> Call:
+        """Return the question as a call to a model that is able to do so much.
+
+        `times` multiplies the longest answer; `rejected` is why the last answer is unusable, if there was one.
+        """
         return Call(
             key=question.key,
             model=self.model,
@@ -104,22 +130,28 @@ class PromptSpec:
             max_tokens=(self.max_tokens + (0 if able.thinking_off else _THINKING)) * times,
             effort=self.effort if able.effort else None,
             thinking="disabled" if able.thinking_off else None,
+            remark=_REJECTED.format(_json(rejected)) if rejected else "",
         )
 
-    def read(self, answer: Answer) -> dict[str, Any]:
-        """Return the answer's object, with a legal value for every field. Raises `UnusableAnswer`."""
+    def read(self, answer: Answer, text: str | None = None) -> dict[str, Any]:
+        """Return the answer's object, with a legal value for every field. Raises `UnusableAnswer`.
+
+        Without the review's text required quotes are not verified.
+        """
         if answer.fault:
             raise UnusableAnswer(answer.fault)
         try:
             given = json.loads(answer.text, parse_constant=refuse_constant)
         except (ValueError, RecursionError) as error:
             raise UnusableAnswer(f"the answer is not JSON: {error}") from None
-        self.values(given, "")
-        known = [*(field.name for field in self.fields), *self._quotes]
-        return {name: given[name] for name in known if name in given}
+        self.values(given, text)
+        return {key.name: given[key.name] for key in self.keys if key.name in given}
 
-    def values(self, given: Any, text: str) -> PassValues:
-        """Return the values and quotes in an answer's object about this text. Raises `UnusableAnswer`."""
+    def values(self, given: Any, text: str | None) -> PassValues:
+        """Return what an answer's object says about this text. Raises `UnusableAnswer`, and for a quote `UnverifiedQuote`.
+
+        Without a text no quote is verified.
+        """
         if not isinstance(given, dict):
             raise UnusableAnswer("the answer is not a JSON object")
         missing = [field.name for field in self.fields if given.get(field.name) is None]
@@ -129,35 +161,72 @@ class PromptSpec:
             values = {field.name: legal(field, given[field.name]) for field in self.fields}
         except DataError as error:
             raise UnusableAnswer(f"in the answer {error}") from None
-        said = {field: given.get(name) for name, field in self._quotes.items()}
-        given = {field: quote for field, quote in said.items() if isinstance(quote, str) and quote.strip()}
-        return PassValues(values, {field: find_quote(quote, text) for field, quote in given.items()})
+        strings = [(key, given.get(key.name)) for key in self.keys if key.kind != "value"]
+        said = [(key, string) for key, string in strings if isinstance(string, str) and string.strip()]
+        quotes = {key.field.name: find_quote(string, text or "") for key, string in said if key.kind == "quote"}
+        if text is not None:
+            self._verify(values, quotes)
+        return PassValues(values, quotes, {key.field.name: string for key, string in said if key.kind == "reason"})
+
+    def _verify(self, values: Mapping[str, FieldValue], quotes: Mapping[str, Quote]) -> None:
+        for field in self.fields:
+            quote = quotes.get(field.name)
+            if field.evidence == "required" and quote is not None and not quote.is_verified:
+                words = f"the review does not contain the quote for `{field.name}`: {_shown(quote.text)}"
+                raise UnverifiedQuote(f"in the answer {words}")
+            if quote is None and field.needs_quote(values[field.name]):
+                value = _shown(values[field.name])
+                raise UnverifiedQuote(f"the answer has no quote for `{field.name}`, and {value} needs one")
 
     def _system(self) -> str:
         shown = [
             {
-                "name": field.name,
-                "type": field.type,
-                "description": one_line(field.description).rstrip("."),
-                "choices": [(name, one_line(description)) for name, description in field.values],
-                "kind": " ".join([_KINDS.get(field.type, ""), *([f"It is {field.bounds}."] if field.bounds else [])]),
+                "name": key.name,
+                "asks": key.kind,
+                "field": key.field.name,
+                "required": key.field.evidence == "required",
+                "may_be_empty": _unquoted(key.field),
+                "description": one_line(key.field.description).rstrip("."),
+                "choices": [(name, one_line(description)) for name, description in key.field.values],
+                "kind": " ".join(
+                    [_KINDS.get(key.field.type, ""), *([f"It is {b}."] if (b := key.field.bounds) else [])]
+                ),
             }
-            for field in self.fields
+            for key in self.keys
         ]
-        return prompt("extract", fields=shown, quotes=self._quotes, shows_facts=bool(self._own_prompt))
+        examples = [
+            (_json({"review": each.text}), json.dumps(self._answer(each), ensure_ascii=False)) for each in self.examples
+        ]
+        return prompt("extract", keys=shown, examples=examples, shows_facts=bool(self._own_prompt))
+
+    def _answer(self, example: ReviewedAnswer) -> dict[str, Any]:
+        """The answer that an example shows; a quote that nobody gave is left out where the value claims something."""
+        found: dict[str, Any] = {}
+        for key in self.keys:
+            name, value = key.field.name, example.fields[key.field.name]
+            if key.kind == "value":
+                found[key.name] = value
+            elif key.kind == "reason" and name in example.reasons:
+                found[key.name] = example.reasons[name]
+            elif key.kind == "quote" and (name in example.quotes or not key.field.claims(value)):
+                found[key.name] = example.quotes.get(name, "")
+        return found
 
     def _schema(self) -> dict[str, Any]:
         properties: dict[str, Any] = {}
-        for field in self.fields:
-            about = one_line(field.description)
-            about = ", ".join(filter(None, [about.rstrip("."), field.bounds])) if field.bounds else about
-            properties[field.name] = {
-                "type": "string" if field.type == "enum" else field.type,
-                **({"enum": [name for name, _ in field.values]} if field.type == "enum" else {}),
-                **({"description": about} if about else {}),
-            }
-        for name, field_name in self._quotes.items():
-            properties[name] = {"type": "string", "description": f"The words that {field_name} rests on, or empty"}
+        for key in self.keys:
+            field, about = key.field, one_line(key.field.description)
+            if key.kind == "quote":
+                properties[key.name] = _string(f"The words that {field.name} rests on, or empty")
+            elif key.kind == "reason":
+                properties[key.name] = _string(f"Why {field.name} is what follows, in one sentence")
+            else:
+                about = ", ".join(filter(None, [about.rstrip("."), field.bounds])) if field.bounds else about
+                properties[key.name] = {
+                    "type": "string" if field.type == "enum" else field.type,
+                    **({"enum": [name for name, _ in field.values]} if field.type == "enum" else {}),
+                    **({"description": about} if about else {}),
+                }
         return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
 
     def _user(self, review: ReviewInput) -> str:
@@ -172,7 +241,9 @@ class PromptSpec:
         """Generous: an answer that is cut off is paid for and unusable."""
         values = [max([24, *(len(name) for name, _ in field.values)]) for field in self.fields]
         longest = sum(len(field.name) + (600 if field.type == "string" else 0) for field in self.fields) + sum(values)
-        return min(16_000, max(512, longest) + 400 * len(self._quotes))  # three times this is what models allow
+        return min(
+            16_000, max(512, longest) + 400 * (len(self.keys) - len(self.fields))
+        )  # three times this is what models allow
 
 
 def find_quote(quote: str, text: str) -> Quote:
@@ -190,13 +261,16 @@ def find_quote(quote: str, text: str) -> Quote:
 
 
 def majority(passes: Sequence[PassValues]) -> PassValues:
-    """Return each field's most frequent value, the earliest pass deciding a tie, with the first such pass's quote."""
+    """Return each field's most frequent value, the earliest pass deciding a tie, with the first such pass's quote and reason."""
     chosen: dict[str, PassValues] = {}
     for name in passes[0].fields:
         given = [exact(each.fields[name]) for each in passes]
         chosen[name] = passes[given.index(max(given, key=Counter(given).__getitem__))]
-    quotes = {name: each.quotes[name] for name, each in chosen.items() if name in each.quotes}
-    return PassValues({name: each.fields[name] for name, each in chosen.items()}, quotes)
+    return PassValues(
+        {name: each.fields[name] for name, each in chosen.items()},
+        {name: each.quotes[name] for name, each in chosen.items() if name in each.quotes},
+        {name: each.reasons[name] for name, each in chosen.items() if name in each.reasons},
+    )
 
 
 def exact(value: FieldValue) -> tuple[type, FieldValue]:
@@ -204,24 +278,41 @@ def exact(value: FieldValue) -> tuple[type, FieldValue]:
     return type(value), value
 
 
-def _quote_names(fields: Sequence[AskedField]) -> dict[str, str]:
-    """The answer's key for each quote, distinct from every field's, with the field it is for."""
+def _answer_keys(fields: Sequence[AskedField]) -> list[AnswerKey]:
+    """Return the answer's keys in their order; those of quotes and reasons are distinct from every field's name."""
     taken = {field.name for field in fields}
-    names: dict[str, str] = {}
+    keys: list[AnswerKey] = []
+
+    def add(field: AskedField, kind: Literal["quote", "reason"]) -> None:
+        name = f"{field.name}_{kind}"
+        while name in taken:
+            name += "_"
+        taken.add(name)
+        keys.append(AnswerKey(name, kind, field))
+
     for field in fields:
         if field.evidence:
-            name = f"{field.name}_quote"
-            while name in taken:
-                name += "_"
-            taken.add(name)
-            names[name] = field.name
-    return names
+            add(field, "quote")
+        if field.reason:
+            add(field, "reason")
+        keys.append(AnswerKey(field.name, "value", field))
+    return keys
+
+
+def _unquoted(field: AskedField) -> str:
+    """The value that needs no quote, as JSON; empty where each does."""
+    value = False if field.type == "boolean" and field.default is None else field.for_nothing
+    return "" if value is None else _json(value)
+
+
+def _string(about: str) -> dict[str, Any]:
+    return {"type": "string", "description": about}
 
 
 def _hashed(field: AskedField) -> dict[str, Any]:
     """What of a field an answer depends on: not its default or hint, and bounds only where it has some."""
-    hashed = {**asdict(field), "default": None, "hint": None}
-    optional = ("minimum", "maximum", "hint")
+    hashed = {**asdict(field), "default": None, "hint": None, "reason": field.reason or None}
+    optional = ("minimum", "maximum", "hint", "reason")
     return {name: value for name, value in hashed.items() if value is not None or name not in optional}
 
 

@@ -107,6 +107,12 @@ class Store:
             with self._guarded():
                 self._db.execute("DELETE FROM answers WHERE key = ?", (key,))
 
+    def reject(self, key: str, reason: str) -> None:
+        """Make a usable answer an unusable one. A read-only store keeps it."""
+        if not self._is_read_only:
+            with self._guarded():
+                self._db.execute("UPDATE answers SET content = NULL, reason = ? WHERE key = ?", (reason, key))
+
     def put(self, key: str, model: str, stored: StoredAnswer) -> None:
         """Store an answer. A usable one is never replaced."""
         content = json.dumps(stored.content, ensure_ascii=False) if stored.content is not None else None

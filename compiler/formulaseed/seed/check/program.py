@@ -174,6 +174,7 @@ class _ProgramChecker:
             steps=steps,
             output=tuple(name.text for name in program.output),
             extraction_prompt=program.extraction_prompt,
+            examples=program.examples,
             record=program.reference.record(used) if program.reference is not None else (),
             reference=program.reference,
         )

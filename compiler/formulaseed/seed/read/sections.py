@@ -10,7 +10,6 @@ import json
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from math import inf
 from typing import ClassVar, TypeVar
 
 from formulaseed import limits
@@ -19,7 +18,19 @@ from formulaseed.diagnostics.codes import CODES, SEED_WARNINGS
 from formulaseed.diagnostics.model import Problems
 from formulaseed.diagnostics.suggestions import did_you_mean, suggest
 from formulaseed.ir import nodes
-from formulaseed.language.types import BOOLEAN, ERROR, INTEGER, NUMBER, STRING, Type, Value, enum_of, fits, type_of
+from formulaseed.language.types import (
+    BOOLEAN,
+    ERROR,
+    INTEGER,
+    NUMBER,
+    STRING,
+    Type,
+    Value,
+    enum_of,
+    fits,
+    is_within,
+    type_of,
+)
 from formulaseed.seed import standard_fields, surface
 from formulaseed.seed.read.shape import Shape
 from formulaseed.seed.surface import Named
@@ -45,9 +56,11 @@ _FORMS = {
     "filter_keywords": '"filter_keywords": […]', "extraction_fields": '"extraction_fields": […]',
 }  # fmt: skip
 FILTER_KEYS = ("keywords", "allow")
-EXTRACT_KEYS = ("fields", "meta", "passes", "validity")
+EXTRACT_KEYS = ("fields", "meta", "passes", "validity", "examples")
+EXAMPLE_KEYS = ("text", "fields", "quotes", "reasons")
 FIELD_KEYS = (
-    "name", "type", "values", "description", "default", "minimum", "maximum", "evidence", "hint", "sources", "allow",
+    "name", "type", "values", "description", "default", "minimum", "maximum", "evidence", "reason", "hint", "sources",
+    "allow",
 )  # fmt: skip
 DECLARED_KEYS = ("name", "type", "values", "nullable", "description", "allow")
 CONTEXT_FIELD_KEYS = (*DECLARED_KEYS, "path")
@@ -249,11 +262,17 @@ class Sections(ABC):
             assert section is not None  # it has the name
             shape.sources(section)
             bounds = self.bounded_default(section, ty)
-            evidence = shape.boolean(shape.get(section, "evidence"), "`evidence`")
+            evidence = self.evidence(shape.get(section, "evidence"))
+            reason = shape.boolean(shape.get(section, "reason"), "`reason`")
             hint = shape.choice(shape.text(shape.get(section, "hint"), "`hint`"), "hint", HINTS)
-            field = nodes.ExtractionField(name.text, ty, about, values, bounds[0], evidence, *bounds[1:], hint)
+            field = nodes.ExtractionField(name.text, ty, about, values, bounds[0], evidence, *bounds[1:], hint, reason)
             self.declare("extraction", name, field, found)
         return found
+
+    def evidence(self, value: JsonValue | None) -> nodes.Evidence:
+        if isinstance(value, JsonString) and value.value == "required":
+            return "required"
+        return self.shape.boolean(value, "`evidence`", 'true, false or "required"')
 
     def inputs(
         self, value: JsonValue | None, what: str, namespace: str, standard: Mapping[str, Type]
@@ -326,10 +345,8 @@ class Sections(ABC):
         default = self.typed_literal(given, ty, "`default`")
         if minimum is not None and maximum is not None and minimum > maximum:
             self.problems.report(catalogue.bounds_exchanged(section.span))
-        elif given is not None and isinstance(default, int | float):
-            low, high = (-inf if minimum is None else minimum), (inf if maximum is None else maximum)
-            if not low <= default <= high:
-                self.problems.report(catalogue.default_outside(given.span, default))
+        elif given is not None and isinstance(default, int | float) and not is_within(default, minimum, maximum):
+            self.problems.report(catalogue.default_outside(given.span, default))
         return default, minimum, maximum
 
     def enum_values(self, value: JsonValue | None) -> tuple[nodes.EnumValue, ...]:

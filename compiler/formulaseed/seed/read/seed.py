@@ -21,6 +21,7 @@ from formulaseed.seed import standard_fields, surface
 from formulaseed.seed.operations import OPERATIONS, Key, OperationSpec, all_step_keys, foreign_operations, step_keys
 from formulaseed.seed.read import sections
 from formulaseed.seed.read.conditions import DeclaredNames
+from formulaseed.seed.read.examples import read_examples
 from formulaseed.seed.read.sections import Sections, Types, is_v1
 from formulaseed.seed.read.shape import first_character
 from formulaseed.seed.read.steps import READERS, Arguments
@@ -104,6 +105,7 @@ class _SeedV2(Sections):
             fields=tuple(fields.values()),
             meta=self.inputs(shape.get(extract, "meta"), "`extract.meta`", "meta", standard_fields.META),
             passes=shape.whole(shape.get(extract, "passes"), "`passes`", 1, limits.PASSES) or 1,
+            examples=read_examples(shape.get(extract, "examples"), fields, self),
         )
 
     def steps(self, items: Sequence[JsonValue], types: Types) -> tuple[surface.Step, ...]:

@@ -94,12 +94,12 @@ class Shape:
         text = self.text(value, what)
         return text.value if text is not None else ""
 
-    def boolean(self, value: JsonValue | None, what: str) -> bool:
+    def boolean(self, value: JsonValue | None, what: str, expected: str = "true or false") -> bool:
         if value is None:
             return False
         if isinstance(value, JsonLiteral) and value.value is not None:
             return value.value
-        self.wrong_type(value, what, "true or false")
+        self.wrong_type(value, what, expected)
         return False
 
     def whole(self, value: JsonValue | None, what: str, least: int, most: int) -> int | None:

@@ -15,12 +15,12 @@ from heapq import heappop, heappush
 from formulaseed.diagnostics.catalogue import seed as catalogue
 from formulaseed.diagnostics.model import Problems
 from formulaseed.seed import surface
-from formulaseed.seed.read.sections import EXTRACT_KEYS, V1_KEYS, V1_STEP_KEYS, V2_KEYS, is_v1
+from formulaseed.seed.read.sections import EXAMPLE_KEYS, EXTRACT_KEYS, V1_KEYS, V1_STEP_KEYS, V2_KEYS, is_v1
 from formulaseed.source.json_reader import Plain
 
 WIDTH = 120
 _FIELD = (
-    "name", "type", "nullable", "description", "values", "path", "default", "evidence", "hint", "minimum", "maximum",
+    "name", "type", "nullable", "description", "values", "path", "default", "evidence", "reason", "hint", "minimum", "maximum",
     "sources", "allow",
 )  # fmt: skip
 _STEP = (
@@ -35,6 +35,7 @@ _V2 = {
     "/extract": EXTRACT_KEYS,
     "/extract/fields": _FIELD,
     "/extract/meta": _FIELD,
+    "/extract/examples": EXAMPLE_KEYS,
     "/compute": _STEP,
     "/compute/rules": ("when", "then", "else"),
 }

@@ -1,0 +1,324 @@
+"""What a model is shown, and what of its answers counts: keys in order, quotes, reasons, examples, repeated questions."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from asking import Kitchen, command, questionnaire, restaurant, seed
+from formulaseed.extract.base import AskedField
+from formulaseed.extract.model.prompting import PromptSpec, UnverifiedQuote
+from formulaseed.llm.calls import ModelCapabilities, UnusableAnswer, params
+from helpers import needs_anthropic, write_lines
+from hypothesis import given
+from hypothesis import strategies as st
+from loopback import Loopback, loopback
+from loopback_script import MESSAGES, Script
+
+needs_anthropic()
+
+MOOD: dict[str, Any] = {
+    "name": "mood",
+    "type": "enum",
+    "values": {"good": "Liked it", "none": "Says nothing"},
+    "evidence": "required",
+}
+REQUIRED = seed(extract={"fields": [MOOD]})
+FOUND = {"mood": "good", "mood_quote": "fine soup"}
+INVENTED = {"mood": "good", "mood_quote": "a splendid soup"}
+
+
+@pytest.fixture(scope="module")
+def running() -> Iterator[Loopback]:
+    with loopback(Script()) as server:
+        yield server
+
+
+@pytest.fixture
+def server(running: Loopback) -> Loopback:
+    running.reset(**vars(Script(retry_after=0.01, retry_after_ms=True)))
+    return running
+
+
+@pytest.fixture
+def kitchen(server: Loopback, tmp_path: Path) -> Kitchen:
+    return Kitchen(tmp_path, server).prepare([restaurant("a", "A fine soup.")], REQUIRED)
+
+
+# --- the order of the keys
+
+NAMES = st.sampled_from(["mood", "mood_quote", "mood_reason", "mood_quote_", "a"])
+FIELDS = st.lists(
+    st.builds(AskedField, NAMES, st.just("boolean"), evidence=st.sampled_from([False, True, "required"]), reason=st.booleans()),
+    max_size=4, unique_by=lambda field: field.name,
+)  # fmt: skip
+
+
+@given(FIELDS)
+def test_a_value_follows_its_quote_and_its_reason(fields: list[AskedField]) -> None:
+    """Decoding follows the schema: a quote is there where one is asked for, then the reason, then the value."""
+    spec = PromptSpec(fields, model="m")
+    assert [*spec.schema["properties"]] == spec.schema["required"] == [key.name for key in spec.keys]
+    assert len({key.name for key in spec.keys}) == len(spec.keys)
+    wanted = [
+        (field.name, kind)
+        for field in fields
+        for kind, is_asked in (("quote", field.evidence), ("reason", field.reason), ("value", True))
+        if is_asked
+    ]
+    assert [(key.field.name, key.kind) for key in spec.keys] == wanted
+    assert [key.name for key in spec.keys if key.kind == "value"] == [field.name for field in fields]
+    headings = [line.removeprefix("## ") for line in spec.system.splitlines() if line.startswith("## ")]
+    assert headings == spec.schema["required"]
+
+
+# --- required quotes
+
+
+@pytest.mark.parametrize(
+    ("answer", "reason"),
+    [
+        (INVENTED, "the review does not contain the quote for `mood`: 'a splendid soup'"),
+        ({"mood": "good", "mood_quote": " "}, "the answer has no quote for `mood`, and 'good' needs one"),
+        ({"mood": "good"}, "the answer has no quote for `mood`"),
+        ({"mood": "none", "mood_quote": "never there"}, "the review does not contain the quote"),
+    ],
+)
+def test_a_required_quote_must_be_in_the_review(answer: dict[str, str], reason: str) -> None:
+    """Missing or invented, it makes the answer unusable; white space is folded; without a text nothing is verified."""
+    spec = questionnaire(REQUIRED)
+    with pytest.raises(UnverifiedQuote, match=reason):
+        spec.values(answer, "A fine soup.")
+    assert spec.values(answer, None).fields == {"mood": answer["mood"]}
+    assert spec.values(FOUND, "A fine \n soup.").quotes["mood"].is_verified
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "is_needed"),
+    [
+        (AskedField("x", "enum", values=(("none", ""), ("good", ""))), "none", False),
+        (AskedField("x", "enum", values=(("calm", "Nothing said"), ("good", ""))), "calm", False),
+        (AskedField("x", "enum", values=(("none", ""), ("good", "")), default="good"), "none", True),
+        (AskedField("x", "enum", values=(("none", ""), ("good", "")), default="good"), "good", False),
+        (AskedField("x", "enum", values=(("bad", ""), ("good", ""))), "bad", True),
+        (AskedField("x", "boolean"), False, False),
+        (AskedField("x", "boolean"), True, True),
+        (AskedField("x", "boolean", default=True), False, True),
+        (AskedField("x", "integer"), 0, True),
+        (AskedField("x", "integer", default=0), 0, False),
+        (AskedField("x", "string"), "", True),
+    ],
+)
+def test_a_value_that_claims_nothing_needs_no_quote(field: AskedField, value: Any, is_needed: bool) -> None:
+    """A review that says nothing has no words for it; any other value needs some."""
+    spec = PromptSpec([AskedField(**{**_parts(field), "evidence": "required"})], model="m")
+    if is_needed:
+        with pytest.raises(UnverifiedQuote, match="needs one"):
+            spec.values({"x": value, "x_quote": ""}, "A soup.")
+    else:
+        assert spec.values({"x": value, "x_quote": ""}, "A soup.").fields == {"x": value}
+    assert spec.values({"x": value, "x_quote": "soup"}, "A soup.").fields == {"x": value}
+    optional = PromptSpec([AskedField(**{**_parts(field), "evidence": True})], model="m")
+    assert optional.values({"x": value, "x_quote": "invented"}, "A soup.").quotes["x"].is_verified is False
+
+
+def _parts(field: AskedField) -> dict[str, Any]:
+    return {name: getattr(field, name) for name in AskedField.__slots__}
+
+
+@pytest.mark.parametrize("how", [(), ("--batch", "--poll", 0.01)])
+def test_an_invented_quote_is_asked_about_again(kitchen: Kitchen, server: Loopback, how: tuple[object, ...]) -> None:
+    """Live and in batches; the second answer counts, and both were paid for."""
+    answers = iter([INVENTED, FOUND])
+    server.reset(answers=lambda text, schema: next(answers))
+    done = kitchen.run("--trace", *how)
+    assert (done.status, done.results[0]["output"]["N_GOOD"]) == (0, 1), done.err
+    assert done.results[0]["quotes"]["a-0"]["mood"]["verified"] is True
+    assert "1 of 1 quote found" in done.err
+    assert [tries for _, tries in kitchen.answers().values()] == [2]
+    assert sum(server.seen()["answered"].values()) == 2
+    assert (kitchen.run(*how).status, next(answers, None)) == (0, None), "the rerun asks nothing"
+
+
+@pytest.mark.parametrize("how", [(), ("--batch", "--poll", 0.01)])
+def test_a_review_without_a_verified_quote_fails_by_name(
+    kitchen: Kitchen, server: Loopback, how: tuple[object, ...]
+) -> None:
+    """After three answers; the failure is remembered, and asked about again only if told to."""
+    server.reset(answers=lambda text, schema: INVENTED)
+    done = kitchen.run(*how)
+    assert done.status == 3
+    assert "review a-0: in the answer the review does not contain the quote for `mood`: 'a splendid soup'" in done.err
+    assert sum(server.seen()["answered"].values()) == 3
+    again = kitchen.run(*how)
+    assert (again.status, "does not contain the quote" in again.err) == (3, True)
+    assert sum(server.seen()["answered"].values()) == 3
+    assert kitchen.run("--retry-errors", *how).status == 3
+    assert sum(server.seen()["answered"].values()) == 6
+
+
+# --- repeated questions
+
+
+@pytest.mark.parametrize("fault", ["missing_field", "unlisted", "max_tokens", "not_json"])
+def test_a_repeated_question_says_what_was_wrong(kitchen: Kitchen, server: Loopback, fault: str) -> None:
+    """In a block of its own behind the review, as JSON; the review, the prompt and the schema stay as they were."""
+    server.reset(queue=[fault], answers=lambda text, schema: FOUND)
+    assert kitchen.run().status == 0
+    first, second = (one.body for one in server.messages)
+    assert first["messages"][0]["content"] == json.dumps({"review": "A fine soup."})
+    shown, remark = second["messages"][0]["content"]
+    assert shown == {"type": "text", "text": first["messages"][0]["content"]}
+    assert remark["text"].startswith('Your last answer to this was rejected: "')
+    assert (first["system"], first["output_config"]) == (second["system"], second["output_config"])
+    [(stored, tries)] = kitchen.answers().values()
+    assert (json.loads(stored or ""), tries) == ({"mood_quote": "fine soup", "mood": "good"}, 2)
+
+
+@given(st.text(max_size=60))
+def test_what_was_wrong_is_one_json_string(words: str) -> None:
+    """An answer that is quoted in the reason, with whatever a review made the model say, ends nothing."""
+    spec = questionnaire(REQUIRED)
+    [question] = spec.questions(_review("A soup."))
+    try:
+        spec.values({"mood": "good", "mood_quote": words}, "")
+        reason = ""
+    except UnusableAnswer as error:
+        reason = str(error)
+    sent = params(spec.call(question, ModelCapabilities(), 2, reason))
+    _, remark = sent["messages"][0]["content"]
+    quoted = remark["text"].removeprefix("Your last answer to this was rejected: ")
+    assert json.JSONDecoder().raw_decode(quoted)[0] == reason
+    assert params(spec.call(question))["messages"][0]["content"] == question.user
+
+
+def _review(text: str) -> Any:
+    from formulaseed.data.results import ReviewInput
+
+    return ReviewInput("b", "r", text)
+
+
+# --- examples
+
+SHOWN = {"text": "Fine  soup, really.", "fields": {"mood": "good"}, "quotes": {"mood": "Fine soup"}}
+
+
+def prompt_of(server: Loopback) -> str:
+    text: str = server.messages[-1].body["system"][0]["text"]
+    return text
+
+
+def test_a_seed_s_examples_are_shown(kitchen: Kitchen, server: Loopback) -> None:
+    """In the constant prompt, each answer in the order of the schema; they are part of the key and of the prompt's hash."""
+    server.reset(answers=lambda text, schema: FOUND)
+    plain = kitchen.run().results[0]["run"]["prompt_sha256"]
+    kitchen.prepare([restaurant("a", "A fine soup.")], seed(extract={"fields": [MOOD], "examples": [SHOWN]}))
+    done = kitchen.run()
+    assert done.status == 0
+    assert '{"review": "Fine  soup, really."}\n{"mood_quote": "Fine soup", "mood": "good"}' in prompt_of(server)
+    assert done.results[0]["run"]["prompt_sha256"] != plain
+    assert server.seen()["paths"][MESSAGES] == 2, "another prompt is another question"
+    assert questionnaire(seed(extract={"fields": [MOOD], "examples": [SHOWN]})).id != questionnaire(REQUIRED).id
+
+
+def test_examples_of_a_file_take_the_place_of_the_seed_s(kitchen: Kitchen, server: Loopback) -> None:
+    """Lines with a text, and lines whose reviews the contexts have; the first twenty are shown."""
+    given_seed = seed(extract={"fields": [MOOD], "examples": [SHOWN]})
+    texts = [f"A fine soup, number {n}." for n in range(30)]
+    kitchen.prepare([restaurant("a", *texts)], given_seed)
+    server.reset(answers=lambda text, schema: FOUND)
+    recorded = [
+        {"business_id": "a", "review_id": f"a-{n}", "fields": {"mood": "good"}, "quotes": {"mood": "fine soup"}}
+        for n in range(25)
+    ]
+    lines = [{"text": "No word of it.", "fields": {"mood": "none"}}, *recorded]
+    write_lines(kitchen.folder / "reviewed.jsonl", *lines)
+    done = kitchen.run("--examples", "reviewed.jsonl")
+    assert done.status == 0, done.err
+    assert "examples: 20 reviewed answers of reviewed.jsonl" in done.err
+    shown = prompt_of(server)
+    assert '{"review": "No word of it."}\n{"mood_quote": "", "mood": "none"}' in shown
+    assert "A fine soup, number 18." in shown
+    assert "A fine soup, number 19." not in shown
+    assert "Fine  soup" not in shown
+    known = kitchen.run("--examples", "reviewed.jsonl")
+    assert (known.status, known.out) == (0, done.out)
+    assert server.seen()["paths"][MESSAGES] == 30
+
+
+def test_what_a_run_wrote_serves_as_examples(kitchen: Kitchen, server: Loopback) -> None:
+    """Extractions with their texts, quotes and reasons, once people have reviewed them."""
+    fields = [{**MOOD, "reason": True}]
+    kitchen.prepare([restaurant("a", "A fine soup.", "Another fine soup.")], seed(extract={"fields": fields}))
+    server.reset(answers=lambda text, schema: {**FOUND, "mood_reason": "It says fine."})
+    assert kitchen.run("--sample", 1, "--extractions-out", "reviewed.jsonl", "--with-text").status == 0
+    [line] = [json.loads(text) for text in (kitchen.folder / "reviewed.jsonl").read_text().splitlines()]
+    assert (line["quotes"], line["reasons"]) == ({"mood": "fine soup"}, {"mood": "It says fine."})
+    assert kitchen.run("--examples", "reviewed.jsonl").status == 0
+    assert f'{{"review": "{line["text"]}"}}\n{{"mood_quote": "fine soup", "mood_reason": "It says fine."' in prompt_of(
+        server
+    )
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        ({"business_id": "a", "review_id": "x", "fields": {"mood": "none"}}, "the contexts do not have its review"),
+        ({"text": "soup", "fields": {"mood": "god"}}, "`mood` must be one of good, none, not 'god'"),
+        ({"text": "soup", "fields": {"moood": "good"}}, "the seed has no field `moood`"),
+        ({"text": "soup", "fields": {}}, "`mood` has no value, and no default"),
+        ({"text": "soup", "fields": {"mood": "good"}}, "there is no quote for `mood`, whose evidence is required"),
+        (
+            {"text": "soup", "fields": {"mood": "good"}, "quotes": {"mood": "tea"}},
+            "does not contain the quote for `mood`",
+        ),
+        ({"text": "soup", "fields": {"mood": "none"}, "quote": {}}, "`quotes` is missing, but there is `quote`"),
+        ({"text": " ", "fields": {"mood": "none"}}, "its review has no words"),
+        ({"text": "s" * 5001, "fields": {"mood": "none"}}, "its review has 5,001 characters"),
+        ({"text": "soup"}, "`fields` is missing"),
+        (b"{", "not JSON"),
+    ],
+)
+def test_an_example_that_the_fields_do_not_allow_ends_the_run(
+    kitchen: Kitchen, server: Loopback, line: object, reason: str
+) -> None:
+    """By its place, before anything is asked: a model learns from no wrong answer."""
+    write_lines(kitchen.folder / "reviewed.jsonl", SHOWN, line)
+    done = kitchen.run("--examples", "reviewed.jsonl")
+    assert (done.status, done.out) == (1, "")
+    assert "formulaseed: reviewed.jsonl:2: " in done.err
+    assert reason in done.err
+    assert server.messages == []
+    (kitchen.folder / "reviewed.jsonl").write_text("\n")
+    assert "reviewed.jsonl has no reviewed answer" in kitchen.run("--examples", "reviewed.jsonl").err
+
+
+def test_examples_need_their_reviews(kitchen: Kitchen) -> None:
+    """Lines without a text need contexts that can be read twice; another extractor is shown nothing."""
+    write_lines(kitchen.folder / "reviewed.jsonl", {"business_id": "a", "review_id": "a-0", "fields": {"mood": "none"}})
+    arguments = ["run", "seed.json", "--contexts", "-", *kitchen.arguments()[4:], "--examples", "reviewed.jsonl"]
+    done = command(*arguments, cwd=kitchen.folder, env=kitchen.environment())
+    assert (done.status, "lines of --examples without a `text` need contexts" in done.err) == (2, True), done.err
+    lexical = ("run", "seed.json", "--contexts", "contexts.jsonl", "--examples", "reviewed.jsonl")
+    assert "--examples goes with --extractor anthropic" in command(*lexical, cwd=kitchen.folder, env={}).err
+
+
+# --- reasons
+
+
+def test_reasons_are_asked_for_and_shown(kitchen: Kitchen, server: Loopback) -> None:
+    """Only where the field wants one; with --trace results hold them, by review and field."""
+    fields = [{**MOOD, "reason": True}, {"name": "spicy", "type": "boolean"}]
+    kitchen.prepare([restaurant("a", "A fine soup.")], seed(extract={"fields": fields}))
+    server.reset(answers=lambda text, schema: {**FOUND, "mood_reason": "It says fine.", "spicy": True})
+    done = kitchen.run("--trace")
+    assert done.results[0]["reasons"] == {"a-0": {"mood": "It says fine."}}
+    [asked] = server.messages
+    assert [*asked.body["output_config"]["format"]["schema"]["properties"]] == [
+        "mood_quote", "mood_reason", "mood", "spicy",
+    ]  # fmt: skip
+    assert "reasons" not in kitchen.run().results[0]
+    assert server.seen()["paths"][MESSAGES] == 1

@@ -203,6 +203,15 @@ class Parameter:
 
 
 @tree_node
+class Property:
+    """A claim that generated tests check: `step` does not fall (`increasing`) or rise (`decreasing`) as `variable` grows."""
+
+    direction: str
+    step: str
+    variable: str
+
+
+@tree_node
 class ReviewHandling:
     max_length: int
     strategy: str
@@ -241,6 +250,7 @@ class Program:
     passes: int
     steps: tuple[Step, ...]
     output: tuple[str, ...]
+    properties: tuple[Property, ...] = ()
     extraction_prompt: str = ""
     examples: tuple[ReviewedAnswer, ...] = ()
     record: tuple[InputField, ...] = ()
@@ -261,6 +271,17 @@ class Program:
     def spelled(self, field: str) -> str:
         """The full name of a record's field as formulas rather write it: one of the root without its prefix."""
         return self.reference.spelled(field) if self.reference is not None else field
+
+    def dependencies(self, name: str) -> frozenset[str]:
+        """The steps and filters that a step uses, directly or through others."""
+        steps = {step.name: step for step in self.steps}
+        found: set[str] = set()
+        stack = [name]
+        while stack:
+            used = {s.name for s in steps[stack.pop()].symbols() if s.kind in (SymbolKind.STEP, SymbolKind.FILTER)}
+            stack += used - found
+            found |= used
+        return frozenset(found)
 
     def used(self) -> frozenset[Symbol]:
         """Every symbol that some step mentions."""

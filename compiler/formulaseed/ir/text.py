@@ -46,6 +46,7 @@ def dump_program(program: nodes.Program) -> str:
         part = f" (part of {step.part_of})" if step.part_of else ""
         lines.append(f"{sign}{step.name}{part}: {step.ty}{known} = {step_text(step)}")
     lines.append(f"output {', '.join(program.output)}")
+    lines += [f"property {claim.step} {claim.direction} in {claim.variable}" for claim in program.properties]
     return "\n".join(lines) + "\n"
 
 

@@ -70,6 +70,7 @@ _PROSE = frozenset(("name", "op", "description", "use_case", "sources", "allow")
 _MOST = {
     "compute": limits.STEPS, "compute_dag": limits.STEPS, "output": limits.OUTPUTS, "output_fields": limits.OUTPUTS,
     "filter_keywords": limits.KEYWORDS, "extraction_fields": limits.FIELDS, "parameters": limits.PARAMETERS,
+    "properties": limits.PROPERTIES,
 }  # fmt: skip
 _MOST_INSIDE = {
     "keywords": limits.KEYWORDS, "fields": limits.FIELDS, "table": limits.TABLE_ENTRIES, "rules": limits.CASE_RULES,

@@ -18,6 +18,7 @@ from formulaseed.seed import standard_fields
 from formulaseed.seed.operations import COMMON_KEYS, OPERATIONS, Key, OperationSpec, step_keys
 from formulaseed.seed.read import sections
 from formulaseed.seed.read.conditions import OPERATORS
+from formulaseed.seed.read.properties import DIRECTIONS, PROPERTY_KEYS
 from formulaseed.seed.read.shape import NAME
 from formulaseed.seed.read.steps import MATCH_MODES, RULE_KEYS
 
@@ -149,8 +150,23 @@ def _top() -> dict[str, JsonSchema]:
         "review_handling": _about("What to do with long reviews.", handling_schema),
         "compute": _about("The steps, each after those that it uses.", steps),
         "output": _about("The names of the steps to return.", output),
+        "properties": _about(
+            "Claims that generated tests check: the one step does not fall, or rise, as the other grows.",
+            _list_of(_property(), limits.PROPERTIES),
+            [{"increasing": "SCORE", "in": "N_SEVERE"}],
+        ),
         "allow": _reference("allow"),
     }
+
+
+def _property() -> JsonSchema:
+    properties = {
+        "increasing": _about("The step that does not fall.", _A_NAME),
+        "decreasing": _about("The step that does not rise.", _A_NAME),
+        "in": _about("The step whose value grows.", _A_NAME),
+    }
+    either = [{"required": [direction]} for direction in DIRECTIONS]
+    return {"title": "Property", **_exactly(PROPERTY_KEYS, properties, ("in",)), "oneOf": either}
 
 
 def _extract() -> dict[str, JsonSchema]:

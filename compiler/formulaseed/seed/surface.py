@@ -99,6 +99,15 @@ class Step:
 
 
 @tree_node
+class Property:
+    """A claim: `step` is `increasing` or `decreasing` in `variable`, another step."""
+
+    direction: str
+    step: Named
+    variable: Named
+
+
+@tree_node
 class Suppression:
     """A warning that the seed's author allows, with the reason. `scope` is the JSON Pointer of the object that it covers."""
 
@@ -143,6 +152,7 @@ class Program:
     nameless: tuple[Step, ...] = ()
     """Steps without a usable name, which has been reported; named by their places."""
     output: tuple[Named, ...] = ()
+    properties: tuple[Property, ...] = ()
     suppressions: tuple[Suppression, ...] = ()
     reference: CheckingDomain | None = None
     """What names mean where the steps are formulas over the entities of a domain; then there are no reviews."""

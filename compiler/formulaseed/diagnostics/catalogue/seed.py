@@ -100,10 +100,14 @@ empty_test = of_one(
 tested_with_list = of_one("FS503", "`{0}` is compared with a list", 'write {{"in": […]}} for one of several values')
 filter_not_tested = of_one("FS503", "the filter `${0}` must be true or false", "write true, or false for its opposite")
 value_as_filter = of_one("FS205", "`{0}` is a value, not a filter", "use `$` for a `define_filter` step only")
-filter_returned = of_one(
-    "FS205", "`{0}` is a filter, and has no value to return", "count the reviews that match it, and return that"
+field_as_step = of_one("FS401", "`{0}` is a field of each review", "name a step that counts or sums it")
+two_directions = fixed("FS511", "a property is `increasing` or `decreasing`, not both", "write two properties")
+without_order = of_two("FS301", "`{0}` is {1}, which neither rises nor falls", "name a step that is a number")
+independent = of_two(
+    "FS509",
+    "the property always holds: `{0}` does not depend on `{1}`",
+    "name a step that it uses, or remove the property",
 )
-field_returned = of_one("FS401", "`{0}` is a field of each review", "return a step that counts or sums it")
 uses_itself = of_one("FS202", "the step `{0}` uses itself", "use another step's value")
 nullable_step = of_one("FS305", "`{0}` may be null here", "write `({0} or 0)`, or `… if {0} != None else …`")
 default_not_numeric = of_one("FS301", "`default` of `{0}` must be a number", "write the number for no reviews")

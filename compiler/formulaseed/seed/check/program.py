@@ -6,6 +6,7 @@ In: `surface.Program`. Out: `nodes.Program`, with the steps that have no error. 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from formulaseed.diagnostics.catalogue import seed as catalogue
 from formulaseed.diagnostics.model import Problems
@@ -82,7 +83,7 @@ class _ProgramChecker:
             self.steps.check(step)
             self.steps.report_constants()
         self._output()
-        return self._program(_used(steps))
+        return self._properties(self._program(_used(steps)))
 
     def _add(self, step: nodes.Step) -> None:
         """Make a step known to those after it."""
@@ -145,17 +146,38 @@ class _ProgramChecker:
 
     def _output(self) -> None:
         for name in self.program.output:
-            if name.text in self.scope.filter_names:
-                self.problems.report(catalogue.filter_returned(name.span, name.text))
-            elif name.text in self.scope.steps:
-                if self.scope.steps[name.text].needs_default:
-                    self.scope.report_default_needed(self.scope.steps[name.text])
-            elif name.text in self.inputs[SymbolKind.EXTRACTION] and name.text not in self.scope.broken:
-                self.problems.report(catalogue.field_returned(name.span, name.text))
-            elif name.text not in self.scope.broken and "compute" not in self.program.incomplete:
-                values = [step.name.text for step in self.program.steps if not step.is_filter]
-                help = did_you_mean(name.text, values, what="steps")
-                self.problems.report(catalogue.unknown_step(name.span, name.text, help))
+            step = self._step_called(name)
+            if step is not None and step.needs_default:
+                self.scope.report_default_needed(step)
+
+    def _step_called(self, name: surface.Named) -> nodes.Step | None:
+        """Return the step with a value that is named outside of formulas; None where there is none, which is reported."""
+        if name.text in self.scope.filter_names:
+            self.problems.report(catalogue.filter_as_value(name.span, name.text, per_review=False))
+        elif name.text in self.scope.steps and not self.scope.steps[name.text].part_of:
+            return self.scope.steps[name.text]
+        elif name.text in self.inputs[SymbolKind.EXTRACTION] and name.text not in self.scope.broken:
+            self.problems.report(catalogue.field_as_step(name.span, name.text))
+        elif name.text not in self.scope.broken and "compute" not in self.program.incomplete:
+            values = [step.name.text for step in self.program.steps if not step.is_filter]
+            help = did_you_mean(name.text, values, what="steps")
+            self.problems.report(catalogue.unknown_step(name.span, name.text, help))
+        return None
+
+    def _properties(self, program: nodes.Program) -> nodes.Program:
+        """Return the program with the properties whose names are those of numbers, the one of which depends on the other."""
+        found = []
+        for claim in self.program.properties:
+            steps = [self._step_called(name) for name in (claim.step, claim.variable)]
+            for name, step in zip((claim.step, claim.variable), steps, strict=True):
+                if step is not None and not step.ty.is_numeric:
+                    self.problems.report(catalogue.without_order(name.span, name.text, step.ty.noun))
+            if None in steps or self.scope.broken:  # a step that has errors may depend on anything
+                continue
+            if claim.variable.text not in program.dependencies(claim.step.text):
+                self.problems.report(catalogue.independent(claim.variable.span, claim.step.text, claim.variable.text))
+            found.append(nodes.Property(claim.direction, claim.step.text, claim.variable.text))
+        return replace(program, properties=tuple(found))
 
     def _program(self, steps: tuple[nodes.Step, ...]) -> nodes.Program:
         program = self.program

@@ -32,6 +32,7 @@ from formulaseed.language.types import (
     type_of,
 )
 from formulaseed.seed import standard_fields, surface
+from formulaseed.seed.read.properties import read_properties
 from formulaseed.seed.read.shape import Shape
 from formulaseed.seed.surface import Named
 from formulaseed.source.json_reader import JsonArray, JsonNumber, JsonObject, JsonString, JsonValue
@@ -39,11 +40,11 @@ from formulaseed.source.text import Span
 
 V2_KEYS = (
     "$schema", "task_name", "version", "description", "parameters", "context", "filter", "extract", "review_handling",
-    "compute", "output", "allow",
+    "compute", "output", "properties", "allow",
 )  # fmt: skip
 V1_KEYS = (
     "$schema", "task_name", "version", "description", "parameters", "context", "filter_keywords", "extraction_fields",
-    "extraction_prompt", "review_handling", "compute_dag", "output_fields", "allow",
+    "extraction_prompt", "review_handling", "compute_dag", "output_fields", "properties", "allow",
 )  # fmt: skip
 V1_STEP_KEYS = ("name", "formula", "description", "allow")
 _PAIRS = (
@@ -151,6 +152,7 @@ class Sections(ABC):
             steps_key=steps_key,
             nameless=tuple(self.nameless),
             output=output,
+            properties=read_properties(shape.get(document, "properties"), shape),
             suppressions=tuple(self.suppressions),
             incomplete=frozenset(self.incomplete),
             span=document.span,

@@ -15,6 +15,7 @@ from heapq import heappop, heappush
 from formulaseed.diagnostics.catalogue import seed as catalogue
 from formulaseed.diagnostics.model import Problems
 from formulaseed.seed import surface
+from formulaseed.seed.read.properties import PROPERTY_KEYS
 from formulaseed.seed.read.sections import EXAMPLE_KEYS, EXTRACT_KEYS, V1_KEYS, V1_STEP_KEYS, V2_KEYS, is_v1
 from formulaseed.source.json_reader import Plain
 
@@ -27,11 +28,11 @@ _STEP = (
     "name", "op", "extraction", "meta", "context", "source", "field", "expr", "value", "table", "match", "where",
     "rules", "default", "sources", "allow",
 )  # fmt: skip
-_INPUTS = {"/context": _FIELD, "/parameters/*": _FIELD}
-_V1 = {"": V1_KEYS, **_INPUTS, "/extraction_fields": _FIELD, "/compute_dag": V1_STEP_KEYS}
+_COMMON = {"/context": _FIELD, "/parameters/*": _FIELD, "/properties": PROPERTY_KEYS}
+_V1 = {"": V1_KEYS, **_COMMON, "/extraction_fields": _FIELD, "/compute_dag": V1_STEP_KEYS}
 _V2 = {
     "": V2_KEYS,
-    **_INPUTS,
+    **_COMMON,
     "/extract": EXTRACT_KEYS,
     "/extract/fields": _FIELD,
     "/extract/meta": _FIELD,

@@ -26,7 +26,7 @@ from formulaseed.seed.surface import free_name
 from formulaseed.source.json_reader import JsonString, Plain, read_json
 from formulaseed.source.text import Source, Span
 
-_KEPT = ("task_name", "version", "description", "parameters", "context", "review_handling", "allow")
+_KEPT = ("task_name", "version", "description", "parameters", "context", "review_handling", "properties", "allow")
 
 
 @dataclass(frozen=True, slots=True)

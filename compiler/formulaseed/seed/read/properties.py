@@ -1,0 +1,51 @@
+"""The claims of a seed, `[{"increasing": "SCORE", "in": "N_SEVERE"}]`, which generated tests check.
+
+In: the value of the key `properties`. Out: surface properties; the names in them are not looked up yet.
+"""
+
+from __future__ import annotations
+
+from formulaseed import limits
+from formulaseed.diagnostics.catalogue import seed as catalogue
+from formulaseed.seed import surface
+from formulaseed.seed.read.shape import Shape, first_character
+from formulaseed.seed.surface import Named
+from formulaseed.source.json_reader import JsonObject, JsonValue
+
+DIRECTIONS = ("increasing", "decreasing")
+PROPERTY_KEYS = (*DIRECTIONS, "in")
+_EXAMPLE = '{"increasing": "SCORE", "in": "N_SEVERE"}'
+
+
+def read_properties(value: JsonValue | None, shape: Shape) -> tuple[surface.Property, ...]:
+    """Return the well-formed properties, each once; report the others."""
+    found: dict[tuple[str, str, str], surface.Property] = {}
+    for item in shape.list(value, "`properties`", limits.PROPERTIES, f"[{_EXAMPLE}]"):
+        section = shape.object(item, "a property", f"an object such as {_EXAMPLE}")
+        claim = _property(section, shape) if section is not None else None
+        if claim is None:
+            continue
+        key = (claim.direction, claim.step.text, claim.variable.text)
+        if key in found:
+            span = first_character(item.span)
+            shape.problems.report(catalogue.duplicate(span, "property", f"{claim.step.text} in {claim.variable.text}"))
+        found.setdefault(key, claim)
+    return tuple(found.values())
+
+
+def _property(section: JsonObject, shape: Shape) -> surface.Property | None:
+    shape.keys(section, PROPERTY_KEYS, "a property")
+    given = [direction for direction in DIRECTIONS if shape.get(section, direction) is not None]
+    if len(given) > 1:
+        shape.problems.report(catalogue.two_directions(first_character(section.span)))
+    direction = given[0] if given else DIRECTIONS[0]
+    step = _name(section, direction, '"increasing": "SCORE", or "decreasing"', shape)
+    variable = _name(section, "in", '"in": "N_SEVERE"', shape)
+    if step is None or variable is None or len(given) > 1:
+        return None
+    return surface.Property(direction, step, variable)
+
+
+def _name(section: JsonObject, key: str, example: str, shape: Shape) -> Named | None:
+    text = shape.text(shape.need(section, key, "the property", example), f"`{key}`")
+    return Named(text.span, text.value) if text is not None else None

@@ -15,8 +15,8 @@ from statistics import mean
 from typing import Any
 
 from formulaseed import load_seed
-from formulaseed.extract.base import AskedField, fields_of
-from formulaseed.extract.lexical import KINDS, LexicalExtractor
+from formulaseed.extractors.base import AskedField, fields_of
+from formulaseed.extractors.lexical import KINDS, LexicalExtractor
 from tables import Line, table
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -10,8 +10,8 @@ from pathlib import Path
 from formulaseed import load_evaluator, load_seed
 from formulaseed.data.jsonl import read_contexts, read_lines
 from formulaseed.data.results import Failures, Result
-from formulaseed.extract.base import fields_of
-from formulaseed.extract.lexical import LexicalExtractor
+from formulaseed.extractors.base import fields_of
+from formulaseed.extractors.lexical import LexicalExtractor
 from formulaseed.runtime.running import RunOptions, evaluate_lines, run
 from measure import Call, shortest
 from tables import Line, table

@@ -15,8 +15,8 @@ from typing import Any
 from unittest import mock
 
 from formulaseed.cli.main import main
-from formulaseed.extract.base import fields_of
-from formulaseed.extract.model.prompting import PromptSpec
+from formulaseed.extractors.base import fields_of
+from formulaseed.extractors.model.prompting import PromptSpec
 from formulaseed.loading import analyse
 from helpers import Outcome, write_json, write_lines
 from loopback import Loopback

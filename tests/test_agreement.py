@@ -6,8 +6,8 @@ import json
 from dataclasses import asdict
 
 import pytest
-from formulaseed.extract.agreement import measure, render
-from formulaseed.extract.base import AskedField
+from formulaseed.extractors.agreement import measure, render
+from formulaseed.extractors.base import AskedField
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -25,7 +25,7 @@ from formulaseed import (
     validate_requests,
 )
 from formulaseed.errors import UnreadableError
-from formulaseed.extract.base import AskedField, legal
+from formulaseed.extractors.base import AskedField, legal
 from formulaseed.language.json_values import _shown, _unreadable
 from formulaseed.loading import analyse_rules, read_requests
 from formulaseed.pipeline import checked

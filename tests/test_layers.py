@@ -34,7 +34,7 @@ ORDER = (
     "loading",
     "runtime",
     "llm",
-    "extract",
+    "extractors",
     "draft",
     "report",
     "api",

@@ -12,8 +12,8 @@ import pytest
 from formulaseed import load_seed
 from formulaseed.data.results import FieldValue, ReviewInput
 from formulaseed.errors import DataError
-from formulaseed.extract.base import AskedField, FieldType, fields_of, legal
-from formulaseed.extract.lexical import LexicalExtractor
+from formulaseed.extractors.base import AskedField, FieldType, fields_of, legal
+from formulaseed.extractors.lexical import LexicalExtractor
 from helpers import EXAMPLES, TASKS, formulaseed, read_lines, write_json, write_lines
 from hypothesis import given, settings
 from hypothesis import strategies as st

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from asking import MODEL, Kitchen, command, questionnaire, restaurant, restaurants, seed
 from formulaseed.data.results import ReviewInput
-from formulaseed.extract.model.answers import AnswerCache, UsageStats
-from formulaseed.extract.model.asking import BatchRun
-from formulaseed.extract.model.store import Store
+from formulaseed.extractors.model.answers import AnswerCache, UsageStats
+from formulaseed.extractors.model.asking import BatchRun
+from formulaseed.extractors.model.store import Store
 from formulaseed.llm.client import Limits
 from formulaseed.llm.prices import read_prices
 from helpers import needs_anthropic
@@ -101,7 +101,7 @@ def run_of(
     kitchen: Kitchen, texts: list[str], monkeypatch: pytest.MonkeyPatch, **limits: int
 ) -> tuple[BatchRun, AnswerCache]:
     for name, most in limits.items():
-        monkeypatch.setattr(f"formulaseed.extract.model.asking.{name}", most)
+        monkeypatch.setattr(f"formulaseed.extractors.model.asking.{name}", most)
     for name, value in kitchen.environment().items():
         monkeypatch.setenv(name, value)
     answers = AnswerCache(questionnaire(seed()), Store(kitchen.store), UsageStats(read_prices()))

@@ -12,8 +12,8 @@ import pytest
 from asking import FIELDS, MODEL, questionnaire, seed
 from formulaseed.data.results import Quote, ReviewInput
 from formulaseed.errors import DataError, UnreadableError
-from formulaseed.extract.model.answers import UsageStats
-from formulaseed.extract.model.prompting import PassValues, PromptSpec, find_quote, majority
+from formulaseed.extractors.model.answers import UsageStats
+from formulaseed.extractors.model.prompting import PassValues, PromptSpec, find_quote, majority
 from formulaseed.llm.calls import (
     Answer,
     Attempt,

@@ -16,9 +16,9 @@ from typing import Any
 import pytest
 from asking import MODEL, Kitchen, command, questionnaire, restaurant, restaurants, seed
 from formulaseed.data.results import ReviewInput
-from formulaseed.extract.model.answers import AnswerCache, UsageStats
-from formulaseed.extract.model.store import Store, StoredAnswer, default_path
-from formulaseed.extract.model.store_file import MIGRATIONS, StoreError
+from formulaseed.extractors.model.answers import AnswerCache, UsageStats
+from formulaseed.extractors.model.store import Store, StoredAnswer, default_path
+from formulaseed.extractors.model.store_file import MIGRATIONS, StoreError
 from formulaseed.llm.calls import Answer, Attempt, Usage
 from formulaseed.llm.prices import read_prices
 from helpers import needs_anthropic, read_lines, write_lines
@@ -239,7 +239,7 @@ def test_content_that_is_no_json_is_reported_as_a_broken_store(tmp_path: Path) -
 def test_stores_that_are_opened_at_the_same_time_wait_for_one_another(tmp_path: Path) -> None:
     """Making the file, turning on its journal and bringing it up to date are safe beside others who do the same."""
     source = (
-        "import sys, pathlib\nfrom formulaseed.extract.model.store import Store, StoredAnswer\n"
+        "import sys, pathlib\nfrom formulaseed.extractors.model.store import Store, StoredAnswer\n"
         "from formulaseed.llm.calls import Usage\n"
         "name = sys.argv[1]\nsys.stdin.read()\n"
         "with Store(pathlib.Path('s.sqlite')) as store:\n"

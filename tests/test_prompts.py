@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 from asking import Kitchen, command, questionnaire, restaurant, seed
-from formulaseed.extract.base import AskedField
-from formulaseed.extract.model.prompting import PromptSpec, UnverifiedQuote
+from formulaseed.extractors.base import AskedField
+from formulaseed.extractors.model.prompting import PromptSpec, UnverifiedQuote
 from formulaseed.llm.calls import ModelCapabilities, UnusableAnswer, params
 from helpers import needs_anthropic, write_lines
 from hypothesis import given

@@ -15,8 +15,8 @@ from pathlib import Path
 
 import pytest
 from asking import MODEL, Kitchen, restaurant
-from formulaseed.extract.model.store import Store, StoredAnswer
-from formulaseed.extract.model.store_file import APPLICATION_ID, MIGRATIONS, StoreError
+from formulaseed.extractors.model.store import Store, StoredAnswer
+from formulaseed.extractors.model.store_file import APPLICATION_ID, MIGRATIONS, StoreError
 from formulaseed.llm.calls import Usage
 from helpers import formulaseed, needs_anthropic, write_lines
 
@@ -165,7 +165,7 @@ def test_a_store_that_may_not_be_written_can_be_looked_at() -> None:
     """The file and its folder belong to somebody else, and may only be read."""
     source = (
         "import sys, pathlib, json, os\nsys.path[:0] = json.loads(sys.argv[2])\n"
-        "from formulaseed.extract.model.store import Store\n"
+        "from formulaseed.extractors.model.store import Store\n"
         "if os.geteuid() == 0:\n    os.setgid(65534)\n    os.setuid(65534)\n"
         "with Store(pathlib.Path(sys.argv[1]), must_exist=True, read_only=True) as store:\n"
         "    print(len(list(store.export())), store.info()['answers'][0]['usable'])\n"

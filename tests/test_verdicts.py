@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from asking import restaurant
-from formulaseed.extract.verdicts import bootstrap, wilson
+from formulaseed.extractors.verdicts import bootstrap, wilson
 from helpers import EXAMPLES, TASKS, Outcome, formulaseed, write_json, write_lines
 from hypothesis import given
 from hypothesis import strategies as st

@@ -13,8 +13,8 @@ from formulaseed.data.jsonl import read_contexts, read_lines
 from formulaseed.data.records import RestaurantRecord
 from formulaseed.data.results import Result
 from formulaseed.diagnostics.render import summary
-from formulaseed.extract.base import fields_of
-from formulaseed.extract.recorded import RecordedExtractor
+from formulaseed.extractors.base import fields_of
+from formulaseed.extractors.recorded import RecordedExtractor
 from formulaseed.loading import FormulaSeed, compile_seed, load_seed
 from formulaseed.resources import resource_folder
 from formulaseed.runtime.evaluator import Evaluator

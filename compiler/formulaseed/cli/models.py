@@ -18,12 +18,12 @@ from formulaseed.data.records import RestaurantRecord
 from formulaseed.data.results import Failures, ResultCounts, ReviewInput, text_writer, write_line
 from formulaseed.diagnostics.model import number_of
 from formulaseed.errors import DataError
-from formulaseed.extract.base import fields_of
-from formulaseed.extract.model.answers import AnswerCache, UsageStats, estimate
-from formulaseed.extract.model.asking import BatchRun, LiveExtractor
-from formulaseed.extract.model.examples import ReviewKey, reviewed_answers
-from formulaseed.extract.model.prompting import PromptSpec
-from formulaseed.extract.model.store import Store, default_path
+from formulaseed.extractors.base import fields_of
+from formulaseed.extractors.model.answers import AnswerCache, UsageStats, estimate
+from formulaseed.extractors.model.asking import BatchRun, LiveExtractor
+from formulaseed.extractors.model.examples import ReviewKey, reviewed_answers
+from formulaseed.extractors.model.prompting import PromptSpec
+from formulaseed.extractors.model.store import Store, default_path
 from formulaseed.llm.calls import cost_text, total
 from formulaseed.llm.client import Limits, NotReady, must_be_ready
 from formulaseed.llm.limiter import CostBudget

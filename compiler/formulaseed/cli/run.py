@@ -26,7 +26,7 @@ from formulaseed.data.results import (
     write_line,
 )
 from formulaseed.diagnostics.model import number_of
-from formulaseed.extract.base import SyncExtractor, fields_of
+from formulaseed.extractors.base import SyncExtractor, fields_of
 from formulaseed.ir import nodes
 from formulaseed.llm.calls import EFFORTS
 from formulaseed.runtime.evaluator import Evaluator
@@ -35,7 +35,7 @@ from formulaseed.runtime.running import run as run_restaurants
 from formulaseed.runtime.sampling import draw
 
 if TYPE_CHECKING:
-    from formulaseed.extract.verdicts import ComparedRestaurant
+    from formulaseed.extractors.verdicts import ComparedRestaurant
 
 _ABOVE_ZERO = click.FloatRange(min=0, min_open=True)
 
@@ -59,7 +59,7 @@ class Job:
 
     def write(self, extractor: Extractor, failures: Failures, shown: Progress, counted: ResultCounts) -> None:
         """Evaluate the restaurants, and write each result, and its extractions where they are wanted, as they come."""
-        from formulaseed.extract.recorded import ExtractionRecorder
+        from formulaseed.extractors.recorded import ExtractionRecorder
 
         with contextlib.ExitStack() as stack:
             if self.extractions_out is not None:
@@ -231,8 +231,8 @@ def _source(contexts: str | None, restaurants: str | None, reviews: str | None) 
 def _extractor(
     name: str, program: nodes.Program, extractions: str | None, failures: Failures, strict: bool
 ) -> SyncExtractor:
-    from formulaseed.extract.lexical import LexicalExtractor
-    from formulaseed.extract.recorded import RecordedExtractor
+    from formulaseed.extractors.lexical import LexicalExtractor
+    from formulaseed.extractors.recorded import RecordedExtractor
 
     fields = fields_of(program)
     if name == "lexical":
@@ -266,8 +266,8 @@ def agreement(
 
     Accuracy alone flatters where one value is common: compare it with the baseline, and read Cohen's kappa.
     """
-    from formulaseed.extract.agreement import measure, render
-    from formulaseed.extract.verdicts import compare
+    from formulaseed.extractors.agreement import measure, render
+    from formulaseed.extractors.verdicts import compare
 
     loaded = load(seed, allow_edited=True)
     if params and not verdicts:
@@ -292,7 +292,7 @@ def _compared(
     loaded: Loaded, contexts: str, extractions: str, predictions: str | None, failures: Failures
 ) -> Iterator[ComparedRestaurant]:
     """Each restaurant with the reviews that have a recorded extraction, and those of the other side."""
-    from formulaseed.extract.verdicts import ComparedRestaurant, ComparedReview
+    from formulaseed.extractors.verdicts import ComparedRestaurant, ComparedReview
 
     program = loaded.program
     recorded = _extractor("recorded", program, extractions, failures, strict=False)

@@ -10,8 +10,8 @@ import re
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from formulaseed.extract.base import fields_of
-from formulaseed.extract.lexical import LexicalExtractor
+from formulaseed.extractors.base import fields_of
+from formulaseed.extractors.lexical import LexicalExtractor
 from formulaseed.ir import nodes
 from formulaseed.source.text import one_line
 

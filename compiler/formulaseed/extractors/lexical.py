@@ -21,7 +21,7 @@ from typing import NamedTuple
 from formulaseed.data.results import Extraction, FieldValue, ReviewInput
 from formulaseed.diagnostics.model import number_of
 from formulaseed.errors import DataError
-from formulaseed.extract.base import AskedField, SyncExtractor
+from formulaseed.extractors.base import AskedField, SyncExtractor
 
 CHARACTERS = 20_000
 """What is read of a review."""

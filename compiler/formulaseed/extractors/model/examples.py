@@ -14,9 +14,9 @@ from formulaseed.data.jsonl import Line
 from formulaseed.data.records import ReviewedLine
 from formulaseed.data.results import FieldValue, handled
 from formulaseed.errors import DataError
-from formulaseed.extract.base import AskedField
-from formulaseed.extract.model.prompting import find_quote
-from formulaseed.extract.recorded import recorded_value
+from formulaseed.extractors.base import AskedField
+from formulaseed.extractors.model.prompting import find_quote
+from formulaseed.extractors.recorded import recorded_value
 from formulaseed.ir.nodes import ReviewedAnswer, ReviewHandling
 
 ReviewKey = tuple[str, str]

@@ -22,7 +22,7 @@ from typing import Any
 from formulaseed.data.results import Failures, FieldValue
 from formulaseed.diagnostics.model import number_of
 from formulaseed.errors import DataError, EvaluationError
-from formulaseed.extract.agreement import aligned, confusion_text, counted, label
+from formulaseed.extractors.agreement import aligned, confusion_text, counted, label
 from formulaseed.limits import NUMBER_MAX
 from formulaseed.runtime.evaluator import Evaluator
 

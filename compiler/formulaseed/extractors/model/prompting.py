@@ -18,7 +18,7 @@ from typing import Any, Literal
 
 from formulaseed.data.results import FieldValue, Quote, ReviewInput
 from formulaseed.errors import DataError
-from formulaseed.extract.base import AskedField, legal
+from formulaseed.extractors.base import AskedField, legal
 from formulaseed.ir.nodes import ReviewedAnswer
 from formulaseed.language.json_values import _shown
 from formulaseed.llm.calls import Answer, Call, Effort, ModelCapabilities, UnusableAnswer, prompt

@@ -17,7 +17,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from formulaseed.data.results import FieldValue
-from formulaseed.extract.base import AskedField
+from formulaseed.extractors.base import AskedField
 
 Pair = tuple[Mapping[str, FieldValue], Mapping[str, FieldValue]]
 """One review's fields, as recorded and as predicted."""

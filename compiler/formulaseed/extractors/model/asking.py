@@ -17,10 +17,10 @@ from typing import Any
 
 from formulaseed.data.results import NOT_ASKED, Extraction, ReviewInput
 from formulaseed.errors import FormulaSeedError
-from formulaseed.extract.base import SyncExtractor
-from formulaseed.extract.model.answers import MAX_TRIES, AnswerCache
-from formulaseed.extract.model.prompting import Question
-from formulaseed.extract.model.store import StoredAnswer
+from formulaseed.extractors.base import SyncExtractor
+from formulaseed.extractors.model.answers import MAX_TRIES, AnswerCache
+from formulaseed.extractors.model.prompting import Question
+from formulaseed.extractors.model.store import StoredAnswer
 from formulaseed.llm.calls import Attempt, Call, ModelCapabilities, Usage, params
 from formulaseed.llm.client import BatchClient, BatchResult, CallFailed, Client, Limits, NotAsked
 from formulaseed.llm.limiter import CostBudget, run_interruptibly

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from formulaseed.errors import DataError
-from formulaseed.extract.model.store_file import StoreError, opened_to_read, opened_to_write, transaction
+from formulaseed.extractors.model.store_file import StoreError, opened_to_read, opened_to_write, transaction
 from formulaseed.llm.calls import Attempt, Usage
 
 _COLUMNS: dict[str, tuple[type, ...]] = {

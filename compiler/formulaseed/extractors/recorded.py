@@ -14,7 +14,7 @@ from formulaseed.data.jsonl import Line, parsed
 from formulaseed.data.records import ExtractionLine
 from formulaseed.data.results import Extraction, Extractor, FieldValue, ReviewInput, write_line
 from formulaseed.errors import DataError
-from formulaseed.extract.base import AskedField, SyncExtractor, legal
+from formulaseed.extractors.base import AskedField, SyncExtractor, legal
 from formulaseed.language.inputs import _typo_of
 
 

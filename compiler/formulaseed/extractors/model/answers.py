@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 
 from formulaseed.data.results import Extraction, ReviewInput
 from formulaseed.diagnostics.model import number_of
-from formulaseed.extract.base import AskedField
-from formulaseed.extract.model.prompting import PassValues, PromptSpec, Question, UnverifiedQuote, exact, majority
-from formulaseed.extract.model.store import Store, StoredAnswer
+from formulaseed.extractors.base import AskedField
+from formulaseed.extractors.model.prompting import PassValues, PromptSpec, Question, UnverifiedQuote, exact, majority
+from formulaseed.extractors.model.store import Store, StoredAnswer
 from formulaseed.llm.calls import Answer, Attempt, Call, ModelCapabilities, UnusableAnswer, Usage, cost_text, total
 
 if TYPE_CHECKING:

@@ -1,0 +1,1 @@
+"""What an editor shows of a seed as it is written."""

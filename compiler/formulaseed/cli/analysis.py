@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol
 
 import click
 
-from formulaseed.cli.inputs import parameters_of
+from formulaseed.cli.inputs import param_option, parameters_of
 from formulaseed.cli.output import emit, emit_json, finish, report_warnings, reported, show
 from formulaseed.data.jsonl import read_lines
 from formulaseed.data.results import WRONG
-from formulaseed.loading import load_seed
-from formulaseed.report.diff import Check, Difference, difference
+from formulaseed.loading import FormulaSeed, load_seed
+from formulaseed.report.cover import coverage
+from formulaseed.report.diff import Check, difference
 from formulaseed.runtime.loading import evaluator_of
 
 _form_option = click.option(
@@ -28,13 +29,29 @@ def _rows_option(**attributes: Any) -> Callable[[Callable[..., None]], Callable[
     )
 
 
-def _print(found: Difference, form: str) -> None:
+class _Report(Protocol):
+    @property
+    def text(self) -> str: ...
+    @property
+    def markdown(self) -> str: ...
+    @property
+    def json(self) -> dict[str, Any]: ...
+
+
+def _print(found: _Report, form: str) -> None:
     if form == "json":
         emit_json(found.json)
     elif form == "markdown":
         emit(found.markdown)
     else:
         show(found.text, nl=False)
+
+
+def _load(path: str, params: tuple[str, ...]) -> tuple[FormulaSeed, dict[str, Any] | None]:
+    """Return a seed with its parameters; its warnings are reported."""
+    seed = load_seed(path)
+    report_warnings(seed)
+    return seed, parameters_of(evaluator_of(seed), params) if params else None
 
 
 @click.command("diff")
@@ -58,13 +75,30 @@ def diff(
     """
     if "verdicts" in checks and rows is None:
         raise click.UsageError("--fail-on verdicts needs --rows FILE")
-    seeds = load_seed(old), load_seed(new)
-    given = []
-    for seed, params in zip(seeds, (params_old, params_new), strict=True):
-        report_warnings(seed)
-        given.append(parameters_of(evaluator_of(seed), params) if params else None)
+    (first, given_old), (second, given_new) = _load(old, params_old), _load(new, params_new)
     with reported() as failures:
         lines = read_lines(rows) if rows is not None else None
-        found = difference(seeds[0], seeds[1], lines, (given[0], given[1]), output, failures)
+        found = difference(first, second, lines, (given_old, given_new), output, failures)
     _print(found, form)
     finish(WRONG if any(found.fails(check) for check in checks) else failures.status)
+
+
+@click.command("cover")
+@click.argument("seed", metavar="SEED")
+@_rows_option(required=True)
+@param_option
+@click.option(
+    "--fail-under", type=click.FloatRange(0, 100), metavar="PERCENT", help="Exit with 1 where less is reached."
+)
+@_form_option
+def cover(seed: str, rows: str, params: tuple[str, ...], fail_under: float | None, form: str) -> None:
+    """Show which rules, keys, values, conditions and branches some restaurants reach, and how often.
+
+    What is never reached comes first. Exit status 1 where --fail-under asks for more, 3 where some restaurants failed:
+    they are listed, and count as far as they come.
+    """
+    loaded, parameters = _load(seed, params)
+    with reported() as failures:
+        found = coverage(loaded, read_lines(rows), parameters, failures)
+    _print(found, form)
+    finish(WRONG if fail_under is not None and found.percent < fail_under else failures.status)

@@ -8,12 +8,13 @@ from typing import Any, Protocol
 import click
 
 from formulaseed.cli.inputs import param_option, parameters_of
-from formulaseed.cli.output import emit, emit_json, finish, report_warnings, reported, show
+from formulaseed.cli.output import emit, emit_json, finish, progress, report_warnings, reported, show
 from formulaseed.data.jsonl import read_lines
 from formulaseed.data.results import WRONG
 from formulaseed.loading import FormulaSeed, load_seed
 from formulaseed.report.cover import coverage
 from formulaseed.report.diff import Check, difference
+from formulaseed.report.sensitivity import ranked
 from formulaseed.runtime.loading import evaluator_of
 
 _form_option = click.option(
@@ -102,3 +103,50 @@ def cover(seed: str, rows: str, params: tuple[str, ...], fail_under: float | Non
         found = coverage(loaded, read_lines(rows), parameters, failures)
     _print(found, form)
     finish(WRONG if fail_under is not None and found.percent < fail_under else failures.status)
+
+
+class _Percent(click.ParamType[float]):
+    """A share over 0, such as `10%` or `10`."""
+
+    name = "percent"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        try:
+            found = float(str(value).removesuffix("%"))
+        except ValueError:
+            found = 0.0
+        if not 0 < found <= 1000:
+            self.fail(f"`{value}` is no share such as 10%", param, ctx)
+        return found
+
+
+@click.command("sensitivity")
+@click.argument("seed", metavar="SEED")
+@_rows_option(required=True)
+@param_option
+@click.option("--by", type=_Percent(), default="10%", show_default=True, metavar="PERCENT", help="How far to move.")
+@_output_option
+@click.option("--quiet", is_flag=True, help="Show no progress.")
+@_form_option
+def sensitivity(
+    seed: str, rows: str, params: tuple[str, ...], by: float, output: str | None, quiet: bool, form: str
+) -> None:
+    """Rank the numbers of a policy by how many verdicts flip when each is moved, down and up, one at a time.
+
+    Integers move by 1 at least, years by 1. A number whose other value makes the seed invalid is listed as skipped. Exit
+    status 3 where some restaurants could not be read.
+    """
+    loaded, parameters = _load(seed, params)
+    with reported() as failures, progress("variant", quiet=quiet) as shown:
+        lines = read_lines(rows)
+        found = ranked(
+            loaded,
+            lines,
+            by,
+            output,
+            parameters,
+            failures,
+            lambda total, place: shown.advance(f"of {total:,}: {place}"),
+        )
+    _print(found, form)
+    finish(failures.status)

@@ -238,15 +238,26 @@ def pairing_of(old: nodes.Program, new: nodes.Program, names: Mapping[str, str],
     step = verdict_of(new, output)
     if output is not None and output not in outputs:
         raise DataError(f"the old seed has no output `{output}`")
-    steps = {step.name: step for step in new.steps}
-    numbers = [name for name in outputs if steps[name].ty.is_numeric and (step is not None or output in (None, name))]
-    if step is None or step.name not in outputs:
-        return Pairing(_values(new, former), outputs, None, (), tuple(reversed(numbers)), uses_of(new))
+    if step is not None and step.name not in outputs:  # there is nothing to compare it with
+        step = None
+    numbers = numbers_of(new, outputs, step, output)
+    if step is None:
+        return Pairing(_values(new, former), outputs, None, (), numbers, uses_of(new))
     was = next(each for each in old.steps if each.name == former[step.name])
     verdicts = tuple(dict.fromkeys((*(was.ty.values or ()), *(step.ty.values or ()))))
-    tested = {symbol.name for symbol in step.symbols() if symbol.kind is SymbolKind.STEP}
-    ranked = sorted(numbers, key=lambda name: (name not in tested, -numbers.index(name)))
-    return Pairing(_values(new, former), outputs, step.name, verdicts, tuple(ranked), uses_of(new))
+    return Pairing(_values(new, former), outputs, step.name, verdicts, numbers, uses_of(new))
+
+
+def numbers_of(
+    program: nodes.Program, outputs: tuple[str, ...], verdict: nodes.Step | None, named: str | None
+) -> tuple[str, ...]:
+    """Return the numeric outputs, those that the verdict tests first, else the last ones; or the one that is named."""
+    steps = {step.name: step for step in program.steps}
+    numeric = [name for name in outputs if steps[name].ty.is_numeric]
+    if verdict is None:
+        return tuple(name for name in reversed(numeric) if named in (None, name))
+    tested = {symbol.name for symbol in verdict.symbols() if symbol.kind is SymbolKind.STEP}
+    return tuple(sorted(numeric, key=lambda name: (name not in tested, -numeric.index(name))))
 
 
 def _values(new: nodes.Program, former: Mapping[str, str]) -> dict[str, str]:
@@ -291,8 +302,8 @@ def _traced(setting: Setting, record: RowsLine, place: str, failures: Failures) 
 def _moved(record: RowsLine, before: _Traced, after: _Traced, pairing: Pairing) -> Moved:
     both = before.failed_at is None and after.failed_at is None
     values = {name: (before.steps[was], after.steps[name]) for name, was in pairing.steps.items()} if both else {}
-    verdicts = [label(found, name) for found, name in zip((before, after), _verdict_names(pairing), strict=True)]
-    differing = {name for name, pair in values.items() if not _same(*pair)}
+    verdicts = [_label(found, name) for found, name in zip((before, after), _verdict_names(pairing), strict=True)]
+    differing = {name for name, pair in values.items() if not same(*pair)}
     changed = tuple(output for output in pairing.outputs if output in differing)
     first = _first(differing, changed, pairing) if changed else ""
     if before.failed_at != after.failed_at:
@@ -318,17 +329,20 @@ def _verdict_names(pairing: Pairing) -> tuple[str | None, str | None]:
     return (None, None) if pairing.verdict is None else (pairing.steps[pairing.verdict], pairing.verdict)
 
 
-def label(found: _Traced, verdict: str | None) -> str | None:
+def _label(found: _Traced, verdict: str | None) -> str | None:
     """A verdict as the matrix has it; None where the restaurant failed."""
     if found.failed_at is not None:
         return None
-    if verdict is None:
-        return "evaluated"
-    value = found.steps[verdict]
+    return verdict_text(found.steps[verdict]) if verdict is not None else "evaluated"
+
+
+def verdict_text(value: Value) -> str:
+    """Return a verdict as people read it: strings as they are, other values as JSON."""
     return value if isinstance(value, str) else "null" if value is None else str(value).lower()
 
 
-def _same(old: Value, new: Value) -> bool:
+def same(old: Value, new: Value) -> bool:
+    """Return whether two values are equal, numbers but for noise."""
     change = delta(old, new)
     if change is None:
         return type(old) is type(new) and old == new

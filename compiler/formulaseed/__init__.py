@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from formulaseed.errors import DataError, EvaluationError, FormulaSeedError, SeedError
     from formulaseed.loading import FormulaSeed, RequestsFile, compile_seed, load_requests, load_seed
     from formulaseed.reference.evaluation import Formula
+    from formulaseed.report.diff import Difference, diff
     from formulaseed.report.explanation import Explanation
     from formulaseed.requests.validate import RequestResult, Validation
     from formulaseed.runtime.evaluator import Evaluator
@@ -25,6 +26,7 @@ _HOMES = {
     "errors": ("DataError", "EvaluationError", "FormulaSeedError", "SeedError"),
     "loading": ("FormulaSeed", "RequestsFile", "compile_seed", "load_requests", "load_seed"),
     "reference.evaluation": ("Formula",),
+    "report.diff": ("Difference", "diff"),
     "report.explanation": ("Explanation",),
     "requests.validate": ("RequestResult", "Validation"),
     "runtime.evaluator": ("Evaluator",),
@@ -32,9 +34,10 @@ _HOMES = {
 _MODULES = {name: f"formulaseed.{module}" for module, names in _HOMES.items() for name in names}
 
 __all__ = [
-    "DataError", "Diagnostic", "EvaluationError", "Evaluator", "Explanation", "Formula", "FormulaSeed", "FormulaSeedError",
-    "RequestResult", "RequestsFile", "SeedError", "Validation", "__version__", "check", "compile_formula", "compile_seed",
-    "explain", "load_evaluator", "load_requests", "load_seed", "validate_requests",
+    "DataError", "Diagnostic", "Difference", "EvaluationError", "Evaluator", "Explanation", "Formula", "FormulaSeed",
+    "FormulaSeedError", "RequestResult", "RequestsFile", "SeedError", "Validation", "__version__", "check",
+    "compile_formula", "compile_seed", "diff", "explain", "load_evaluator", "load_requests", "load_seed",
+    "validate_requests",
 ]  # fmt: skip
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,11 +14,11 @@ from formulaseed.diagnostics.model import Diagnostic
 from formulaseed.errors import SeedError
 from formulaseed.loading import FormulaSeed, RequestsAnalysis, RequestsFile, RequestsLike, SeedLike
 from formulaseed.runtime.evaluator import Evaluator
-from formulaseed.runtime.loading import load_module, module_from_source
+from formulaseed.runtime.loading import evaluator_of, load_module, module_from_source
 from formulaseed.source.text import Source
 
 if TYPE_CHECKING:
-    from formulaseed.data.candidates import Lines
+    from formulaseed.data.jsonl import Lines
     from formulaseed.formulas import ReferenceLike, Variables
     from formulaseed.reference.evaluation import Formula
     from formulaseed.report.explanation import Explanation
@@ -50,8 +49,7 @@ def load_evaluator(
             raise SeedError([catalogue.edited_module(Source(str(file.path), ""), file.fault)])
         return file.evaluator(strict=strict)
     seed = loading.load_seed(seed_or_path)
-    module = module_from_source(loading.compile_seed(seed, formatted=False), seed.task_name)
-    return Evaluator(module, partial(loading.locate, seed), strict=strict)
+    return evaluator_of(seed, strict=strict)
 
 
 def compile_formula(

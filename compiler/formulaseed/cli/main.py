@@ -28,6 +28,9 @@ _COMMANDS = {
     "draft": "Draft a seed from a policy in words, by a model.",
     "store": "Manage the cached answers of models.",
     "validate": "Validate requests against restaurants: does each match its own, and no other?",
+    "diff": "Compare two seeds, and what they make of the same restaurants.",
+    "sensitivity": "Rank the numbers of a policy by how many verdicts hang on them.",
+    "cover": "Show which rules, keys, values and branches restaurants reach.",
     "agreement": "Measure how far an extractor agrees with recorded extractions.",
     "formula": "Check and evaluate a formula over the entities of a domain, or a file of rules.",
     "reference": "Print the formula reference of a domain: its fields, operators, functions and syntax.",
@@ -43,6 +46,7 @@ _COMMANDS = {
 _MODULES = {
     **dict.fromkeys(("check", "compile", "dump", "fmt", "migrate", "rule", "schema"), "seeds"),
     **dict.fromkeys(("evaluate", "agreement"), "run"),
+    **dict.fromkeys(("diff", "sensitivity", "cover"), "analysis"),
     **dict.fromkeys(("validate", "shorthand"), "requests"),
     "formula": "reference",
     "store": "models",

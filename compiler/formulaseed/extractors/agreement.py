@@ -17,6 +17,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from formulaseed.data.results import FieldValue
+from formulaseed.diagnostics.render import aligned
 from formulaseed.extractors.base import AskedField
 
 Pair = tuple[Mapping[str, FieldValue], Mapping[str, FieldValue]]
@@ -98,11 +99,3 @@ def confusion_text(field: str, confusion: dict[str, dict[str, int]]) -> str:
     seen = dict.fromkeys([*confusion, *(predicted for counts in confusion.values() for predicted in counts)])
     rows = [(recorded, *(str(confusion.get(recorded, {}).get(given, 0)) for given in seen)) for recorded in seen]
     return f"{field}\n" + aligned([("recorded \\ predicted", *seen), *rows])
-
-
-def aligned(rows: Sequence[tuple[str, ...]]) -> str:
-    """Return columns of equal width: names to the left, numbers to the right. A line break in a name is escaped."""
-    rows = [tuple(cell.replace("\n", "\\n") for cell in row) for row in rows]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    padded = ([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])] for row in rows)
-    return "\n".join("  ".join(cells).rstrip() for cells in padded)

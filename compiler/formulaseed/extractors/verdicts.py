@@ -21,8 +21,9 @@ from typing import Any
 
 from formulaseed.data.results import Failures, FieldValue
 from formulaseed.diagnostics.model import number_of
+from formulaseed.diagnostics.render import aligned
 from formulaseed.errors import DataError, EvaluationError
-from formulaseed.extractors.agreement import aligned, confusion_text, counted, label
+from formulaseed.extractors.agreement import confusion_text, counted, label
 from formulaseed.limits import NUMBER_MAX
 from formulaseed.runtime.evaluator import Evaluator
 

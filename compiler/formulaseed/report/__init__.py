@@ -1,1 +1,1 @@
-"""Why a result is what it is, and what would change it."""
+"""Analyses of policies on real restaurants: why a result is what it is, differences, sensitivity, coverage, graphs."""

@@ -48,6 +48,12 @@ def module_from_source(source: str, name: str) -> GeneratedModule:
     return cast(GeneratedModule, module)
 
 
+def evaluator_of(seed: FormulaSeed, *, strict: bool = False) -> Evaluator:
+    """Return the evaluator of a seed, compiled in memory; its errors have places in the seed."""
+    module = module_from_source(compile_seed(seed, formatted=False), seed.task_name)
+    return Evaluator(module, partial(locate, seed), strict=strict)
+
+
 def module_from_file(path: Path) -> GeneratedModule:
     """Import a generated module from its file. Raises `SeedError` where it holds what the compiler never writes."""
     return verified_module(read_module(path), path)

@@ -114,6 +114,18 @@ def plain(value: JsonValue) -> Plain:
     return value.value
 
 
+def value_at(document: JsonValue, pointer: str) -> JsonValue | None:
+    """Return the value that a JSON Pointer (RFC 6901) leads to; None if there is none."""
+    found: JsonValue | None = document
+    for part in pointer.split("/")[1:]:
+        key = part.replace("~1", "/").replace("~0", "~")
+        if isinstance(found, JsonArray):
+            found = found.items[int(key)] if key.isdecimal() and int(key) < len(found.items) else None
+        else:
+            found = found.get(key) if isinstance(found, JsonObject) else None
+    return found
+
+
 _SPACE = re.compile(r"[ \t\n\r]*")
 _STRING = re.compile(r'"((?:[^"\\\x00-\x1f]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*)("?)')
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?")

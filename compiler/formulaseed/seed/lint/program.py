@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import TypeGuard
 
 from formulaseed.diagnostics.catalogue import lint as catalogue
 from formulaseed.diagnostics.model import Problems
@@ -99,18 +100,30 @@ def lint_years(program: nodes.Program, problems: Problems) -> None:
 
     A year that closes a period, as in `meta.year < 2023`, stays what it is.
     """
-    years = {Symbol(SymbolKind.META, "year")}
+    years = years_of(program)
     constants: dict[Symbol, tuple[int, Span]] = {}
     for step in program.steps:
-        symbol = Symbol(SymbolKind.STEP, step.name)
         match step.operation:
-            case nodes.Const(int(value)) if _FIRST <= value <= _LAST:
-                constants[symbol] = value, step.span
-            case nodes.Aggregate("max" | "min", typed.Ref(ref)) | nodes.Formula(typed.Ref(ref)) if ref in years:
-                years.add(symbol)
+            case nodes.Const(int(value)) if is_year(value):
+                constants[Symbol(SymbolKind.STEP, step.name)] = value, step.span
         for expression in step.expressions():
             for year, span, use in _ageing(expression, years, constants):
                 problems.report(catalogue.hard_coded_year(span, year, use))
+
+
+def years_of(program: nodes.Program) -> set[Symbol]:
+    """Return the symbols that are a year of the data: that of a review, and the first or last of some reviews."""
+    years = {Symbol(SymbolKind.META, "year")}
+    for step in program.steps:
+        match step.operation:
+            case nodes.Aggregate("max" | "min", typed.Ref(ref)) | nodes.Formula(typed.Ref(ref)) if ref in years:
+                years.add(Symbol(SymbolKind.STEP, step.name))
+    return years
+
+
+def is_year(value: Value) -> TypeGuard[int]:
+    """Return whether a number may be a year that a policy names."""
+    return type(value) is int and _FIRST <= value <= _LAST
 
 
 def _ageing(
@@ -154,7 +167,7 @@ def _mentioning(everything: Sequence[Expr], years: set[Symbol]) -> set[int]:
 
 def _year(found: Expr, constants: dict[Symbol, tuple[int, Span]]) -> list[tuple[int, Span]]:
     """The year that is written here, or in the constant that is named here."""
-    if isinstance(found, typed.Literal) and isinstance(found.value, int) and _FIRST <= found.value <= _LAST:
+    if isinstance(found, typed.Literal) and is_year(found.value):
         return [(found.value, found.info.span)]
     if isinstance(found, typed.Ref) and found.symbol in constants:
         return [constants[found.symbol]]

@@ -1,0 +1,152 @@
+"""The commands that analyse a policy: `diff`, `sensitivity`, `cover` and `graph`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Protocol
+
+import click
+
+from formulaseed.cli.inputs import param_option, parameters_of
+from formulaseed.cli.output import emit, emit_json, finish, progress, report_warnings, reported, show
+from formulaseed.data.jsonl import read_lines
+from formulaseed.data.results import WRONG
+from formulaseed.loading import FormulaSeed, load_seed
+from formulaseed.report.cover import coverage
+from formulaseed.report.diff import Check, difference
+from formulaseed.report.sensitivity import ranked
+from formulaseed.runtime.loading import evaluator_of
+
+_form_option = click.option(
+    "--format", "form", type=click.Choice(["text", "markdown", "json"]), default="text", show_default=True,
+    help="How to print it.",
+)  # fmt: skip
+_output_option = click.option("--output", metavar="NAME", help="The output to look at, in place of the verdict.")
+
+
+def _rows_option(**attributes: Any) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    return click.option(
+        "--rows", help="Restaurants with extracted rows, JSON Lines; - for standard input.", **attributes
+    )
+
+
+class _Report(Protocol):
+    @property
+    def text(self) -> str: ...
+    @property
+    def markdown(self) -> str: ...
+    @property
+    def json(self) -> dict[str, Any]: ...
+
+
+def _print(found: _Report, form: str) -> None:
+    if form == "json":
+        emit_json(found.json)
+    elif form == "markdown":
+        emit(found.markdown)
+    else:
+        show(found.text, nl=False)
+
+
+def _load(path: str, params: tuple[str, ...]) -> tuple[FormulaSeed, dict[str, Any] | None]:
+    """Return a seed with its parameters; its warnings are reported."""
+    seed = load_seed(path)
+    report_warnings(seed)
+    return seed, parameters_of(evaluator_of(seed), params) if params else None
+
+
+@click.command("diff")
+@click.argument("old", metavar="OLD")
+@click.argument("new", metavar="NEW")
+@_rows_option()
+@click.option("--param-old", "params_old", multiple=True, metavar="NAME=VALUE", help="Give the old seed a parameter.")
+@click.option("--param-new", "params_new", multiple=True, metavar="NAME=VALUE", help="Give the new seed a parameter.")
+@_output_option
+@click.option("--fail-on", "checks", type=click.Choice(["verdicts", "outputs", "extraction"]), multiple=True,
+              help="Exit with 1 where a verdict, an output or what is extracted changes.")  # fmt: skip
+@_form_option
+def diff(
+    old: str, new: str, rows: str | None, params_old: tuple[str, ...], params_new: tuple[str, ...],
+    output: str | None, checks: tuple[Check, ...], form: str
+) -> None:  # fmt: skip
+    """Compare two seeds step by step, and what they make of the same restaurants.
+
+    Pass one seed twice with --param-old and --param-new for two settings of it. Exit status 1 where --fail-on finds
+    something, 3 where some restaurants failed: they are listed, and counted.
+    """
+    if "verdicts" in checks and rows is None:
+        raise click.UsageError("--fail-on verdicts needs --rows FILE")
+    (first, given_old), (second, given_new) = _load(old, params_old), _load(new, params_new)
+    with reported() as failures:
+        lines = read_lines(rows) if rows is not None else None
+        found = difference(first, second, lines, (given_old, given_new), output, failures)
+    _print(found, form)
+    finish(WRONG if any(found.fails(check) for check in checks) else failures.status)
+
+
+@click.command("cover")
+@click.argument("seed", metavar="SEED")
+@_rows_option(required=True)
+@param_option
+@click.option(
+    "--fail-under", type=click.FloatRange(0, 100), metavar="PERCENT", help="Exit with 1 where less is reached."
+)
+@_form_option
+def cover(seed: str, rows: str, params: tuple[str, ...], fail_under: float | None, form: str) -> None:
+    """Show which rules, keys, values, conditions and branches some restaurants reach, and how often.
+
+    What is never reached comes first. Exit status 1 where --fail-under asks for more, 3 where some restaurants failed:
+    they are listed, and count as far as they come.
+    """
+    loaded, parameters = _load(seed, params)
+    with reported() as failures:
+        found = coverage(loaded, read_lines(rows), parameters, failures)
+    _print(found, form)
+    finish(WRONG if fail_under is not None and found.percent < fail_under else failures.status)
+
+
+class _Percent(click.ParamType[float]):
+    """A share over 0, such as `10%` or `10`."""
+
+    name = "percent"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        try:
+            found = float(str(value).removesuffix("%"))
+        except ValueError:
+            found = 0.0
+        if not 0 < found <= 1000:
+            self.fail(f"`{value}` is no share such as 10%", param, ctx)
+        return found
+
+
+@click.command("sensitivity")
+@click.argument("seed", metavar="SEED")
+@_rows_option(required=True)
+@param_option
+@click.option("--by", type=_Percent(), default="10%", show_default=True, metavar="PERCENT", help="How far to move.")
+@_output_option
+@click.option("--quiet", is_flag=True, help="Show no progress.")
+@_form_option
+def sensitivity(
+    seed: str, rows: str, params: tuple[str, ...], by: float, output: str | None, quiet: bool, form: str
+) -> None:
+    """Rank the numbers of a policy by how many verdicts flip when each is moved, down and up, one at a time.
+
+    Integers move by 1 at least, years by 1. A number whose other value makes the seed invalid is listed as skipped. Exit
+    status 3 where some restaurants could not be read.
+    """
+    loaded, parameters = _load(seed, params)
+    with reported() as failures, progress("variant", quiet=quiet) as shown:
+        lines = read_lines(rows)
+        found = ranked(
+            loaded,
+            lines,
+            by,
+            output,
+            parameters,
+            failures,
+            lambda total, place: shown.advance(f"of {total:,}: {place}"),
+        )
+    _print(found, form)
+    finish(failures.status)

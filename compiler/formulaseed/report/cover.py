@@ -1,0 +1,308 @@
+"""Which parts of a policy some restaurants reach: rules, keys, values, conditions and branches, with how often.
+
+In: a seed, and lines of rows, evaluated by the reference evaluator. Out: `Coverage`. What no restaurant reaches is not tested
+by them, or never happens.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Literal
+
+from formulaseed.data.jsonl import Line, Lines, lines_of, parsed
+from formulaseed.data.records import RowsLine
+from formulaseed.data.results import Failures
+from formulaseed.diagnostics.model import Problems, number_of
+from formulaseed.errors import DataError, EvaluationError
+from formulaseed.ir import nodes
+from formulaseed.ir.interpret import Evaluation, Values, prepare
+from formulaseed.kinds import SEED
+from formulaseed.language import typed
+from formulaseed.language.operators import Fault
+from formulaseed.language.printer import literal_text, text_within, value_text
+from formulaseed.language.typed import Expr, Symbol, SymbolKind
+from formulaseed.language.types import Base, Value
+from formulaseed.loading import FormulaSeed, SeedLike, load_seed
+from formulaseed.report.tables import Block, Code, Table, as_html, as_markdown, as_text, sentence
+from formulaseed.seed import surface
+from formulaseed.source.json_reader import JsonArray, JsonObject, value_at
+from formulaseed.source.text import Span
+
+Kind = Literal["rule", "key", "value", "filter", "condition", "branch"]
+_Key = tuple[object, object]
+"""What is counted: an expression's identity with its truth, a table's with the position of a key, a field with a value."""
+_DEFAULT = -1
+"""In place of the position of a key."""
+_LENGTH = 80
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A part that restaurants may reach, and how often they did.
+
+    `rule` and `key` are chosen for a restaurant, `value` is a review's, or a restaurant's, of a field; a `filter`, the
+    `condition` of an aggregate and the `branch` of a formula have two: where it holds and where it does not.
+    """
+
+    kind: Kind
+    name: str
+    text: str
+    span: Span
+    count: int
+
+    @property
+    def place(self) -> str:
+        """Where it is, as `file:line:column`."""
+        line, column = self.span.source.position(self.span.start)
+        return f"{self.span.source.name}:{line}:{column}"
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it as `--format json` has it."""
+        return {"kind": self.kind, "name": self.name, "text": self.text, "count": self.count, "place": self.place}
+
+
+@dataclass(frozen=True)
+class Coverage:
+    """All parts, in the order of the file; `failures` names the restaurants that could not be evaluated to the end."""
+
+    seed: str
+    items: tuple[Item, ...]
+    restaurants: int
+    reviews: int
+    failures: Failures = field(default_factory=Failures)
+
+    @property
+    def reached(self) -> int:
+        """How many of the items some restaurant reaches."""
+        return sum(item.count > 0 for item in self.items)
+
+    @property
+    def percent(self) -> float:
+        """The share of the items that are reached, in percent; 100 of none."""
+        return 100 * self.reached / len(self.items) if self.items else 100.0
+
+    @cached_property
+    def json(self) -> dict[str, Any]:
+        """The coverage as JSON values; docs/analysis.md describes them."""
+        return {
+            "seed": self.seed,
+            "restaurants": self.restaurants,
+            "reviews": self.reviews,
+            "reached": self.reached,
+            "total": len(self.items),
+            "percent": self.percent,
+            "items": [item.to_json() for item in self.items],
+            "failures": self.failures.lines,
+        }
+
+    @cached_property
+    def text(self) -> str:
+        """The coverage for a terminal."""
+        return as_text(list(self._blocks()))
+
+    @cached_property
+    def markdown(self) -> str:
+        """The coverage for a comment on a pull request."""
+        return as_markdown(list(self._blocks()))
+
+    def _repr_html_(self) -> str:
+        return as_html(list(self._blocks()))
+
+    def __str__(self) -> str:
+        return self.text
+
+    def _blocks(self) -> Iterator[Block]:
+        data = f"{number_of(self.restaurants, 'restaurant')} with {number_of(self.reviews, 'review')}"
+        share = f"{self.reached:,} of {number_of(len(self.items), 'part')}, {self.percent:.1f}%"
+        yield sentence(Code(self.seed), f": {data} reach {share}.")
+        missed = [item for item in self.items if not item.count]
+        if missed:
+            rows = ((item.kind, Code(item.name), Code(item.text), Code(item.place)) for item in missed)
+            yield sentence("Never reached:")
+            yield Table(("part", "name", "what", "place"), tuple(rows))
+        found = [item for item in self.items if item.count]
+        if found:
+            counted = ((item.kind, Code(item.name), Code(item.text), f"{item.count:,}") for item in found)
+            yield sentence("Reached:")
+            yield Table(("part", "name", "what", "times"), tuple(counted))
+
+
+def cover(seed: SeedLike | FormulaSeed, rows: Lines, *, parameters: Mapping[str, Value] | None = None) -> Coverage:
+    """Return what restaurants reach of a seed. `rows` is a path to JSON Lines, or the objects that they would hold.
+
+    Raises `SeedError` for a seed with errors, and `DataError` for a file that cannot be opened or a wrong parameter.
+    """
+    return coverage(load_seed(seed), lines_of(rows, "rows"), parameters, Failures())
+
+
+def coverage(
+    seed: FormulaSeed, lines: Iterable[Line], parameters: Mapping[str, Value] | None, failures: Failures
+) -> Coverage:
+    """Return what restaurants reach of a loaded seed; those that fail are in `failures`, and count as far as they come."""
+    program, (parts, watched) = seed.program, _parts(seed)
+    counts: Counter[_Key] = Counter()
+    restaurants = reviews = 0
+    for line, record in parsed(lines, RowsLine.read):
+        if isinstance(record, DataError):
+            failures.add_unreadable(line.place, str(record))
+            continue
+        restaurants, reviews = restaurants + 1, reviews + len(record.rows)
+        try:
+            given = prepare(program, record.rows, record.context, parameters)
+            evaluation = _Counting(given.shared, given.rows, watched=watched, counts=counts)
+            evaluation.count_values(program, record)
+            for step in program.steps:
+                evaluation.step(step)
+        except (EvaluationError, DataError) as error:
+            failures.add(f"{line.place}: {record.business_id}", str(error))
+    items = tuple(Item(kind, name, text, span, counts[key]) for kind, name, text, span, key in parts)
+    return Coverage(seed.document.source.name, items, restaurants, reviews, failures)
+
+
+@dataclass
+class _Counting(Evaluation):
+    """An evaluation that counts how the watched conditions turn out, which keys are found, and which values are given."""
+
+    watched: frozenset[int] = frozenset()
+    counts: Counter[_Key] = field(default_factory=Counter)
+
+    def value(self, expression: Expr, row: Values) -> Any:
+        found = super().value(expression, row)
+        if id(expression) in self.watched:
+            self.counts[id(expression), bool(found)] += 1
+        return found
+
+    def step(self, step: nodes.Step) -> None:
+        super().step(step)
+        if isinstance(step.operation, nodes.Filter):  # for each review once, however many steps use it
+            for row in self.rows:
+                try:
+                    truth = bool(Evaluation(self.shared, [], self.filters).value(step.operation.condition, row))
+                except Fault:  # that is for the steps that use it to report
+                    continue
+                self.counts[step.name, truth] += 1
+
+    def lookup(self, operation: nodes.Lookup) -> Value:
+        result = super().lookup(operation)
+        source = self.value(operation.source, {})
+        for place, (key, value) in enumerate(operation.table):
+            if (key == source if operation.match == "exact" else key in source) and value == result:
+                self.counts[id(operation), place] += 1
+                return result
+        self.counts[id(operation), _DEFAULT] += 1
+        return result
+
+    def count_values(self, program: nodes.Program, record: RowsLine) -> None:
+        """Count the values of fields: as they were read, or of a field that no step uses as they are given."""
+        for each in program.fields:
+            symbol = Symbol(SymbolKind.EXTRACTION, each.name)
+            for given, row in zip(record.rows, self.rows, strict=True):
+                section = given.get("extraction")
+                raw = section.get(each.name) if isinstance(section, dict) else None
+                self._count(symbol, row.get(symbol, each.default if raw is None else raw))
+        for values in (self.shared, *self.rows):
+            for symbol, value in values.items():
+                if symbol.kind in (SymbolKind.META, SymbolKind.CONTEXT):
+                    self._count(symbol, value)
+
+    def _count(self, symbol: Symbol, value: object) -> None:
+        if isinstance(value, str | bool):
+            self.counts[symbol, value] += 1
+
+
+# --- the parts of a seed
+
+
+_Part = tuple[Kind, str, str, Span, _Key]
+
+
+def _parts(seed: FormulaSeed) -> tuple[list[_Part], frozenset[int]]:
+    """Return every part with what is counted for it, in the order of the file, and the identities of conditions."""
+    written = SEED.parse(seed.document, Problems())
+    assert written is not None  # it was checked
+    found = list(_values(seed, written.declared_at))
+    operations = {step.name.text: step.operation for step in written.steps}
+    for step in seed.program.steps:
+        match step.operation, operations.get(step.name):
+            case nodes.Case() as case, surface.Case(otherwise=otherwise):
+                found += _rules(step.name, case, otherwise.span)
+            case nodes.Lookup() as lookup, surface.Lookup() as table:
+                found += _keys(step.name, lookup, table)
+            case nodes.Aggregate(_, _, where), _ if where is not None:
+                found += _both("condition", step.owner, where, id(where))
+            case nodes.Filter(condition), _:
+                found += _both("filter", step.name, condition, step.name)
+        for expression in step.expressions():
+            found += [part for node in typed.walk(expression) for part in _branches(step.owner, node)]
+    watched = frozenset(key[0] for *_, key in found if isinstance(key[0], int))
+    return sorted(found, key=lambda part: part[3].start), watched
+
+
+def _both(kind: Kind, name: str, condition: Expr, counted: object) -> Iterator[_Part]:
+    for text, truth in (("holds", True), ("does not hold", False)):
+        yield kind, name, f"{text_within(condition, _LENGTH)}: {text}", condition.info.span, (counted, truth)
+
+
+def _values(seed: FormulaSeed, declared_at: Mapping[str, Span]) -> Iterator[_Part]:
+    """The values of enums and booleans that the seed declares; of metadata and the restaurant those in use."""
+    program, used = seed.program, seed.program.used()
+    namespaces: tuple[tuple[SymbolKind, Iterable[nodes.ExtractionField | nodes.InputField]], ...] = (
+        (SymbolKind.EXTRACTION, program.fields),
+        (SymbolKind.META, program.meta),
+        (SymbolKind.CONTEXT, program.context),
+    )
+    for symbol, ty in ((Symbol(kind, each.name), each.ty) for kind, declared in namespaces for each in declared):
+        place = declared_at.get(str(symbol))
+        if place is not None and (symbol.kind is SymbolKind.EXTRACTION or symbol in used):
+            spans = _places_of_values(seed, place)
+            for value in ty.values or ((True, False) if ty.base is Base.BOOLEAN else ()):
+                yield "value", str(symbol), value_text(value), spans.get(value, place), (symbol, value)
+
+
+def _places_of_values(seed: FormulaSeed, name: Span) -> dict[Value, Span]:
+    """Where a field lists its values, beside its name."""
+    tree = seed.document.tree
+    values = value_at(tree, f"{name.pointer.rpartition('/')[0]}/values") if tree is not None else None
+    if isinstance(values, JsonObject):
+        return {key.value: key.span for key in values.names()}
+    items = values.items if isinstance(values, JsonArray) else ()
+    return {item.value: item.span for item in items if not isinstance(item, JsonObject | JsonArray)}
+
+
+def _rules(name: str, case: nodes.Case, otherwise: Span) -> Iterator[_Part]:
+    for condition, then in case.rules:
+        text = f"{literal_text(then)} if {text_within(condition, _LENGTH)}"
+        yield "rule", name, text, condition.info.span, (id(condition), True)
+    if case.rules:  # where the last one does not hold
+        yield "rule", name, f"else {literal_text(case.otherwise)}", otherwise, (id(case.rules[-1][0]), False)
+
+
+def _keys(name: str, lookup: nodes.Lookup, written: surface.Lookup) -> Iterator[_Part]:
+    for place, entry in enumerate(written.table):
+        text = f"{literal_text(entry.key.text)}: {literal_text(entry.value.value)}"
+        yield "key", name, text, entry.key.span, (id(lookup), place)
+    if written.default is not None:
+        yield (
+            "key",
+            name,
+            f"default {literal_text(written.default.value)}",
+            written.default.span,
+            (id(lookup), _DEFAULT),
+        )
+
+
+def _branches(name: str, node: Expr) -> Iterator[_Part]:
+    """The two branches of a conditional, and of a null or a zero that `or` replaces."""
+    match node:
+        case typed.Conditional(condition, then, otherwise):
+            tested, parts = condition, (then, otherwise)
+        case typed.Logical(word, (first, *_, last)) if node.info.ty.base is not Base.BOOLEAN:
+            tested, parts = first, (first, last) if word == "or" else (last, first)
+        case _:
+            return
+    for part, sign, truth in zip(parts, ("if", "unless"), (True, False), strict=True):
+        text = f"{text_within(part, _LENGTH)} {sign} {text_within(tested, _LENGTH)}"
+        yield "branch", name, text, part.info.span, (id(tested), truth)

@@ -1,0 +1,117 @@
+"""What the steps of a program say, comparable between two programs: definitions without places, and what uses what."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Iterator, Mapping
+
+from formulaseed.ir import nodes
+from formulaseed.ir.text import step_text
+from formulaseed.language import typed
+from formulaseed.language.printer import expression_text, literal_text
+from formulaseed.language.typed import Expr, Symbol, SymbolKind
+from formulaseed.language.types import Value
+
+_OF_STEPS = (SymbolKind.STEP, SymbolKind.FILTER)
+
+
+class Definitions:
+    """The steps of a program with what each one says: two definitions are equal if they give the same of the same inputs.
+
+    `names` says how the steps are called in the program that this one is compared with. A part that was hoisted out of a
+    formula is what it says, in the place of its use: its name is the compiler's.
+    """
+
+    def __init__(self, program: nodes.Program, names: Mapping[str, str]) -> None:
+        self.program = program
+        self.names = names
+        self.steps = {step.name: step for step in program.steps}
+
+    def of(self, step: nodes.Step) -> Hashable:
+        """Return what the step says."""
+        match step.operation:
+            case nodes.Filter(condition):
+                return "filter", self._key(condition)
+            case nodes.Aggregate(function, expression, where, default, has_default):
+                parts = [part and self._key(part) for part in (expression, where)]
+                return function, *parts, has_default, _literal(default)
+            case nodes.Lookup(source, table, match, has_default, default):
+                entries = tuple((key, _literal(value)) for key, value in table)
+                found = entries if match == "substring_first" else frozenset(entries)
+                return match, self._key(source), found, has_default, _literal(default)
+            case nodes.Formula(expression):
+                return "formula", self._key(expression)
+            case nodes.Const(value):
+                return "formula", _literal(value)
+            case nodes.Case(rules, otherwise):
+                found_rules = tuple((self._key(condition), _literal(then)) for condition, then in rules)
+                return "case", found_rules, _literal(otherwise)
+
+    def _key(self, expression: Expr) -> Hashable:
+        match expression:
+            case typed.Literal(value):
+                return _literal(value)
+            case typed.Ref(symbol) if symbol.kind in _OF_STEPS:
+                step = self.steps[symbol.name]
+                return self.of(step) if step.part_of else (symbol.kind, self.names.get(symbol.name, ("?", symbol.name)))
+            case typed.Ref(symbol):
+                return symbol
+            case typed.Present(operand):  # the checker's own, where the value may be null
+                return self._key(operand)
+            case typed.Unary(operator) | typed.Binary(operator) | typed.Logical(operator) | typed.Call(operator):
+                sign: Hashable = operator
+            case typed.Comparison(_, operators):
+                sign = operators
+            case typed.Not() | typed.Conditional() | typed.List():
+                sign = None
+        return type(expression), sign, tuple(map(self._key, typed.children(expression)))
+
+
+def _literal(value: Value) -> Hashable:
+    return type(value), repr(value)
+
+
+def shown_lines(step: nodes.Step) -> tuple[str, ...]:
+    """Return what the step says, in lines that are compared one by one: a rule or a key on each."""
+    match step.operation:
+        case nodes.Lookup(source, table, match, has_default, default):
+            entries = [f"{literal_text(key)}: {literal_text(value)}" for key, value in table]
+            last = [f"default {literal_text(default)}"] if has_default else ["no default"]
+            return f"lookup of {expression_text(source)}, {match}", *entries, *last
+        case nodes.Case(rules, otherwise):
+            lines = [f"{literal_text(then)} if {expression_text(condition)}" for condition, then in rules]
+            return *lines, f"else {literal_text(otherwise)}"
+        case _:
+            return (step_text(step),)
+
+
+def downstream(program: nodes.Program, changed: Iterable[Symbol]) -> Iterator[nodes.Step]:
+    """Yield the steps that use one of these symbols, themselves or by other steps, in the seed's order."""
+    reached = set(changed)
+    for step in program.steps:
+        if not reached.isdisjoint(step.symbols()):
+            reached.add(symbol_of(step))
+            yield step
+
+
+def uses_of(program: nodes.Program) -> dict[str, tuple[Symbol, ...]]:
+    """Return for each step what it mentions, each symbol once; in place of a hoisted part what that mentions."""
+    parts: dict[Symbol, tuple[Symbol, ...]] = {}
+    found: dict[str, tuple[Symbol, ...]] = {}
+    for step in program.steps:
+        mentioned = tuple(dict.fromkeys(used for symbol in step.symbols() for used in parts.get(symbol, (symbol,))))
+        if step.part_of:
+            parts[symbol_of(step)] = mentioned
+        else:
+            found[step.name] = mentioned
+    return found
+
+
+def symbol_of(step: nodes.Step) -> Symbol:
+    """Return how the program's expressions name the step."""
+    is_filter = isinstance(step.operation, nodes.Filter)
+    return Symbol(SymbolKind.FILTER if is_filter else SymbolKind.STEP, step.name)
+
+
+def names_of(steps: Iterable[nodes.Step]) -> tuple[str, ...]:
+    """Return the names that the author knows the steps by, each once."""
+    return tuple(dict.fromkeys(step.owner for step in steps))

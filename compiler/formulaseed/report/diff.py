@@ -1,0 +1,170 @@
+"""The difference of two seeds, or of two settings of one: what changed in the policy, and what that does to restaurants.
+
+In: two seeds, and lines of rows. Out: a `Difference`, as data, text, Markdown and HTML. Source: the design's section 11.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal
+
+from formulaseed.data.jsonl import Line, Lines, lines_of
+from formulaseed.data.results import Failures
+from formulaseed.language.types import Value
+from formulaseed.loading import FormulaSeed, SeedLike, load_seed
+from formulaseed.report.changes import Category, Changes, changes_between
+from formulaseed.report.outcomes import Outcomes, Setting, compare, pairing_of
+from formulaseed.report.tables import Block, Cell, Code, Details, Sentence, as_html, as_markdown, as_text, sentence
+from formulaseed.runtime.loading import evaluator_of
+
+Check = Literal["verdicts", "outputs", "extraction"]
+"""What `--fail-on` may name."""
+
+
+@dataclass(frozen=True)
+class Side:
+    """One of the two: the file, the seed's hash and task, and the parameters that were given."""
+
+    file: str
+    sha256: str
+    task: str
+    version: str
+    parameters: Mapping[str, Value]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it as `--format json` has it."""
+        return {**vars(self), "parameters": dict(self.parameters), "version": self.version or None}
+
+
+@dataclass(frozen=True)
+class Difference:
+    """What differs between two seeds; `outcomes` is None where no restaurants were given."""
+
+    old: Side
+    new: Side
+    changes: Changes
+    outcomes: Outcomes | None
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing differs: the seeds say the same, cosmetics included, and no restaurant moves."""
+        return not self.changes.found and (self.outcomes is None or not self.outcomes.moved)
+
+    def fails(self, check: Check) -> bool:
+        """Return whether what a pull request must not change has changed.
+
+        `verdicts`: a restaurant has another verdict, or fails on one side only. `outputs`: an output's name or type, or its
+        value for a restaurant. `extraction`: what is extracted.
+        """
+        outcomes = self.outcomes
+        match check:
+            case "verdicts":
+                return outcomes is not None and outcomes.flipped > 0
+            case "outputs":
+                return bool(self.changes.of("outputs")) or (outcomes is not None and bool(outcomes.moved))
+            case "extraction":
+                return bool(self.changes.of("extraction"))
+
+    @cached_property
+    def json(self) -> dict[str, Any]:
+        """The difference as JSON values; docs/analysis.md describes them."""
+        return {
+            "old": self.old.to_json(),
+            "new": self.new.to_json(),
+            "changes": [change.to_json() for change in self.changes.found],
+            "data": self.outcomes and self.outcomes.to_json(),
+        }
+
+    @cached_property
+    def text(self) -> str:
+        """The difference for a terminal."""
+        return as_text(self._blocks())
+
+    @cached_property
+    def markdown(self) -> str:
+        """The difference for a comment on a pull request: short, the long part folded away."""
+        long = (*self.changes.blocks(), *self._restaurants())
+        folded = [Details("every change", long)] if long else []
+        return as_markdown([self._headline(), *self.changes.names_by_category(), *self._effect(), *folded])
+
+    def _repr_html_(self) -> str:
+        return as_html(self._blocks())
+
+    def __str__(self) -> str:
+        return self.text
+
+    def _headline(self) -> Sentence:
+        counts = [f"{len(self.changes.of(category))} {what}" for category, what in _COUNTED.items()]
+        said = ", ".join(count for count in counts if not count.startswith("0 ")) or "they say the same"
+        return sentence(*_side(self.old), " → ", *_side(self.new), f": {said}.")
+
+    def _effect(self) -> tuple[Block, ...]:
+        return tuple(self.outcomes.summary()) if self.outcomes is not None else ()
+
+    def _restaurants(self) -> tuple[Block, ...]:
+        return tuple(self.outcomes.restaurant_table()) if self.outcomes is not None else ()
+
+    def _blocks(self) -> list[Block]:
+        return [self._headline(), *self.changes.blocks(), *self._effect(), *self._restaurants()]
+
+
+_COUNTED: dict[Category, str] = {
+    "values": "may change values",
+    "extraction": "change what is extracted",
+    "outputs": "change outputs",
+    "cosmetic": "cosmetic",
+}
+
+
+def diff(
+    old: SeedLike | FormulaSeed,
+    new: SeedLike | FormulaSeed,
+    rows: Lines | None = None,
+    *,
+    parameters_old: Mapping[str, Value] | None = None,
+    parameters_new: Mapping[str, Value] | None = None,
+    output: str | None = None,
+) -> Difference:
+    """Compare two seeds, or two settings of one, and with rows what they make of the same restaurants.
+
+    `rows` is a path to JSON Lines, or the objects that they would hold. `output` is the verdict; by default the last output
+    that rules choose from strings or booleans. Raises `SeedError` for a seed with errors, and `DataError` for a file
+    that cannot be opened, an unknown output, and a parameter that is unknown or out of bounds.
+    """
+    lines = lines_of(rows, "rows") if rows is not None else None
+    return difference(load_seed(old), load_seed(new), lines, (parameters_old, parameters_new), output)
+
+
+def difference(
+    old: FormulaSeed,
+    new: FormulaSeed,
+    lines: Iterable[Line] | None,
+    parameters: tuple[Mapping[str, Value] | None, Mapping[str, Value] | None] = (None, None),
+    output: str | None = None,
+    failures: Failures | None = None,
+) -> Difference:
+    """Compare two loaded seeds as `diff` does; what fails is in `failures` too."""
+    changes = changes_between(old, new)
+    sides = [
+        Side(seed.document.source.name, seed.sha256, seed.task_name, seed.program.version, dict(given or {}))
+        for seed, given in zip((old, new), parameters, strict=True)
+    ]
+    pairing = pairing_of(old.program, new.program, changes.names, output)
+    outcomes = None
+    if lines is not None:
+        settings = [
+            Setting(what, evaluator_of(seed), given)
+            for what, seed, given in zip(("old", "new"), (old, new), parameters, strict=True)
+        ]
+        for setting in settings:
+            setting.evaluator.provenance(setting.parameters)  # a wrong parameter is no fault of each restaurant
+        outcomes = compare(settings[0], settings[1], pairing, lines, failures or Failures())
+    return Difference(sides[0], sides[1], changes, outcomes)
+
+
+def _side(side: Side) -> list[Cell]:
+    given = ", ".join(f"{name}={json.dumps(value, ensure_ascii=False)}" for name, value in side.parameters.items())
+    return [Code(side.file), *([" with ", Code(given)] if given else [])]

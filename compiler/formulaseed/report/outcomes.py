@@ -1,0 +1,362 @@
+"""What two programs make of the same restaurants: verdicts that change, numbers that move, where the computations part.
+
+In: two evaluators with what their steps are called, and lines of rows. Out: `Outcomes`. A restaurant that fails is counted,
+and named in `failures`.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from formulaseed.data.jsonl import Line, parsed
+from formulaseed.data.records import RowsLine
+from formulaseed.data.results import Failures
+from formulaseed.diagnostics.model import number_of
+from formulaseed.errors import DataError, EvaluationError
+from formulaseed.ir import nodes
+from formulaseed.language.typed import Symbol, SymbolKind
+from formulaseed.language.types import Base, Value
+from formulaseed.report.definitions import uses_of
+from formulaseed.report.tables import Block, Cell, Code, Table, change_cell, sentence, value_cell
+from formulaseed.runtime.evaluator import Evaluator
+
+_NOISE = 1e-12
+"""Numbers that are closer, relative to their size, are equal: sums in another order differ by as much."""
+_SHOWN = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """One of the two: a compiled seed with its parameters. `what` names it where a restaurant fails."""
+
+    what: str
+    evaluator: Evaluator
+    parameters: Mapping[str, Value] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Pairing:
+    """What is compared: each step of the new program with its name in the old one, and the outputs that both have.
+
+    `uses` has what the new program's steps mention.
+    `verdict` is the output whose values are counted, `verdicts` the values that it can have; `numbers` are the numeric
+    outputs, the one that the verdict depends on first.
+    """
+
+    steps: Mapping[str, str]
+    outputs: tuple[str, ...]
+    verdict: str | None
+    verdicts: tuple[str, ...]
+    numbers: tuple[str, ...]
+    uses: Mapping[str, tuple[Symbol, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """A restaurant with another result. A verdict is None where there is none, as the restaurant fails.
+
+    `outputs` has each output's value before and after, none where the restaurant fails, and `changed` names those that
+    differ. `diverges_at` is where these part: the first step, in the new seed's order, that has another value and leads to
+    one of them by such steps; or the one that fails.
+    """
+
+    business_id: str
+    name: str
+    verdicts: tuple[str | None, str | None]
+    outputs: Mapping[str, tuple[Value, Value]]
+    changed: tuple[str, ...]
+    diverges_at: str
+
+    @property
+    def differs(self) -> bool:
+        """Whether the result differs: an output, or whether there is one."""
+        return bool(self.changed) or self.verdicts[0] != self.verdicts[1]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it as `--format json` has it."""
+        return {
+            "business_id": self.business_id,
+            "name": self.name,
+            "verdict": dict(zip(("old", "new"), self.verdicts, strict=True)),
+            "outputs": {name: dict(zip(("old", "new"), self.outputs[name], strict=True)) for name in self.changed},
+            "diverges_at": self.diverges_at,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Outcomes:
+    """What becomes of the restaurants. `matrix` counts them by their two verdicts, those that fail too."""
+
+    pairing: Pairing
+    matrix: Mapping[tuple[str | None, str | None], int]
+    moved: tuple[Moved, ...]
+    failures: Failures
+
+    @property
+    def restaurants(self) -> int:
+        return sum(self.matrix.values())
+
+    @property
+    def flipped(self) -> int:
+        """How many restaurants have another verdict, or fail on one side only."""
+        return sum(count for (old, new), count in self.matrix.items() if old != new)
+
+    def failed(self, side: int) -> int:
+        """Return how many restaurants fail with the old seed (0) or the new one (1)."""
+        return sum(count for verdicts, count in self.matrix.items() if verdicts[side] is None)
+
+    def diverging(self) -> Counter[str]:
+        """Return for each step how many restaurants with other results diverge there first."""
+        return Counter(moved.diverges_at for moved in self.moved)
+
+    def movers(self) -> list[Moved]:
+        """Return the restaurants whose results differ: other verdicts first, then by how far the score moved."""
+        score = self.score
+
+        def rank(moved: Moved) -> tuple[bool, float, str]:
+            change = delta(*moved.outputs[score]) if score is not None and score in moved.outputs else None
+            return moved.verdicts[0] == moved.verdicts[1], -abs(change or 0.0), moved.business_id
+
+        return sorted(self.moved, key=rank)
+
+    @property
+    def score(self) -> str | None:
+        """The numeric output by which restaurants are ranked: the first that moved; None if none did."""
+        moved = {name for each in self.moved for name in each.changed}
+        return next((name for name in self.pairing.numbers if name in moved), None)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return them as `--format json` has them."""
+        return {
+            "restaurants": self.restaurants,
+            "verdict": self.pairing.verdict,
+            "matrix": [{"old": old, "new": new, "restaurants": n} for (old, new), n in self.matrix.items()],
+            "diverging": dict(self.diverging().most_common()),
+            "differing": [moved.to_json() for moved in self.movers()],
+            "failures": self.failures.lines,
+        }
+
+    # --- as parts of a report
+
+    def summary(self) -> Iterator[Block]:
+        """Yield how many change their verdict, from what to what, and how far numbers move."""
+        counts = self.failed(0), self.failed(1)
+        note = f"; {counts[0]} failed before, {counts[1]} after" if any(counts) else ""
+        number = number_of(self.restaurants, "restaurant")
+        if self.pairing.verdict is None:
+            yield sentence(f"{len(self.movers())} of {number} have other outputs{note}; none of these is a verdict.")
+        else:
+            yield sentence(Code(self.pairing.verdict), f" changes for {self.flipped:,} of {number}{note}.")
+            yield self._matrix()
+        rows = [
+            self._number(name) for name in self.pairing.numbers if any(name in moved.changed for moved in self.moved)
+        ]
+        if rows:
+            yield Table(("output", "restaurants", "mean change", "largest rise", "largest fall"), tuple(rows))
+
+    def _matrix(self) -> Table:
+        """The verdicts before down the side, those after across the top."""
+        seen = {verdict for verdicts in self.matrix for verdict in verdicts}
+        known = [*self.pairing.verdicts, *sorted(verdict for verdict in seen if verdict is not None), None]
+        order = [verdict for verdict in dict.fromkeys(known) if verdict in seen]
+        rows = ((_verdict(old), *(str(self.matrix.get((old, new), 0)) for new in order)) for old in order)
+        return Table(("before \\ after", *map(_verdict, order)), tuple(rows))
+
+    def _number(self, name: str) -> tuple[Cell, ...]:
+        pairs = [delta(*moved.outputs[name]) for moved in self.moved if name in moved.changed]
+        changes = [change for change in pairs if change is not None]
+        if not changes:  # null on one side
+            return Code(name), str(len(pairs)), "-", "-", "-"
+        rise, fall = max(changes), min(changes)
+        ends = (change_cell(rise) if rise > 0 else "-", change_cell(fall) if fall < 0 else "-")
+        return Code(name), str(len(pairs)), change_cell(sum(changes) / len(changes)), *ends
+
+    def restaurant_table(self) -> Iterator[Block]:
+        """Yield the restaurants that moved, and where their computations part."""
+        movers, score = self.movers(), self.score
+        if not movers:
+            return
+        more = f", the first {_SHOWN} of {len(movers):,}" if len(movers) > _SHOWN else ""
+        yield sentence(f"Restaurants with other results{more}:")
+        scores = ("before", "after", "change") if score is not None else ()
+        verdicts = ("verdict before", "verdict after") if self.pairing.verdict is not None else ()
+        columns = ("restaurant", *verdicts, *(Code(f"{score} {name}") for name in scores), "first step that differs")
+        rows = [
+            (Code(m.business_id), *self._verdicts(m), *_scores(m, score), Code(m.diverges_at)) for m in movers[:_SHOWN]
+        ]
+        yield Table(columns, tuple(rows))
+        steps = [(Code(step), f"{count:,}") for step, count in self.diverging().most_common()]
+        yield Table(("first step that differs", "restaurants"), tuple(steps))
+
+    def _verdicts(self, moved: Moved) -> tuple[Cell, ...]:
+        return () if self.pairing.verdict is None else tuple(map(_verdict, moved.verdicts))
+
+
+def _verdict(verdict: str | None) -> Cell:
+    return "(failed)" if verdict is None else Code(verdict)
+
+
+def _scores(moved: Moved, score: str | None) -> tuple[Cell, ...]:
+    if score is None:
+        return ()
+    if score not in moved.outputs:
+        return "-", "-", "-"
+    old, new = moved.outputs[score]
+    change = delta(old, new)
+    return value_cell(old), value_cell(new), "-" if change is None else change_cell(change)
+
+
+def verdict_of(program: nodes.Program, named: str | None = None) -> nodes.Step | None:
+    """Return the step of the verdict: the output that is named, else the last one that rules choose from words or booleans.
+
+    Raises `DataError` for a name that is no output.
+    """
+    steps = {step.name: step for step in program.steps}
+    if named is not None and named not in program.output:
+        from formulaseed.diagnostics.suggestions import did_you_mean
+
+        raise DataError(f"there is no output `{named}`; {did_you_mean(named, program.output, what='outputs')}")
+    outputs = [steps[name] for name in (program.output if named is None else (named,))]
+    found = [step for step in outputs if step.ty.base in (Base.STRING, Base.BOOLEAN)]
+    ruled = [step for step in found if step.rules()]
+    chosen = ruled or found
+    return chosen[-1] if chosen else None
+
+
+def pairing_of(old: nodes.Program, new: nodes.Program, names: Mapping[str, str], output: str | None = None) -> Pairing:
+    """Return what to compare. `names` gives each old step's name in the new program; `output` is one of either.
+
+    Raises `DataError` for an output that only one of them has, or none.
+    """
+    former = {now: was for was, now in names.items()}
+    outputs = tuple(name for name in new.output if former.get(name) in old.output)
+    if output is not None and output not in new.output and names.get(output) in outputs:
+        output = names[output]
+    step = verdict_of(new, output)
+    if output is not None and output not in outputs:
+        raise DataError(f"the old seed has no output `{output}`")
+    if step is not None and step.name not in outputs:  # there is nothing to compare it with
+        step = None
+    numbers = numbers_of(new, outputs, step, output)
+    if step is None:
+        return Pairing(_values(new, former), outputs, None, (), numbers, uses_of(new))
+    was = next(each for each in old.steps if each.name == former[step.name])
+    verdicts = tuple(dict.fromkeys((*(was.ty.values or ()), *(step.ty.values or ()))))
+    return Pairing(_values(new, former), outputs, step.name, verdicts, numbers, uses_of(new))
+
+
+def numbers_of(
+    program: nodes.Program, outputs: tuple[str, ...], verdict: nodes.Step | None, named: str | None
+) -> tuple[str, ...]:
+    """Return the numeric outputs, those that the verdict tests first, else the last ones; or the one that is named."""
+    steps = {step.name: step for step in program.steps}
+    numeric = [name for name in outputs if steps[name].ty.is_numeric]
+    if verdict is None:
+        return tuple(name for name in reversed(numeric) if named in (None, name))
+    tested = {symbol.name for symbol in verdict.symbols() if symbol.kind is SymbolKind.STEP}
+    return tuple(sorted(numeric, key=lambda name: (name not in tested, -numeric.index(name))))
+
+
+def _values(new: nodes.Program, former: Mapping[str, str]) -> dict[str, str]:
+    """For each step of the new program that has a value, and that the old one has too, its name there."""
+    steps = (step for step in new.steps if not step.part_of and not isinstance(step.operation, nodes.Filter))
+    return {step.name: former[step.name] for step in steps if step.name in former}
+
+
+def compare(old: Setting, new: Setting, pairing: Pairing, lines: Iterable[Line], failures: Failures) -> Outcomes:
+    """Evaluate every restaurant twice, and compare."""
+    matrix: Counter[tuple[str | None, str | None]] = Counter()
+    moved: list[Moved] = []
+    for line, record in parsed(lines, RowsLine.read):
+        if isinstance(record, DataError):
+            failures.add_unreadable(line.place, str(record))
+            continue
+        place = f"{line.place}: {record.business_id}"
+        before, after = (_traced(setting, record, place, failures) for setting in (old, new))
+        found = _moved(record, before, after, pairing)
+        matrix[found.verdicts] += 1
+        if found.differs:
+            moved.append(found)
+    return Outcomes(pairing, dict(matrix), tuple(moved), failures)
+
+
+@dataclass(frozen=True, slots=True)
+class _Traced:
+    """The values of all steps, or the step that failed."""
+
+    steps: Mapping[str, Value]
+    failed_at: str | None = None
+
+
+def _traced(setting: Setting, record: RowsLine, place: str, failures: Failures) -> _Traced:
+    try:
+        return _Traced(setting.evaluator.trace(record.rows, record.context, setting.parameters))
+    except (EvaluationError, DataError) as error:
+        failures.add(f"{setting.what}: {place}", str(error))
+        return _Traced({}, error.step if isinstance(error, EvaluationError) else "(data)")
+
+
+def _moved(record: RowsLine, before: _Traced, after: _Traced, pairing: Pairing) -> Moved:
+    both = before.failed_at is None and after.failed_at is None
+    values = {name: (before.steps[was], after.steps[name]) for name, was in pairing.steps.items()} if both else {}
+    verdicts = [_label(found, name) for found, name in zip((before, after), _verdict_names(pairing), strict=True)]
+    differing = {name for name, pair in values.items() if not same(*pair)}
+    changed = tuple(output for output in pairing.outputs if output in differing)
+    first = _first(differing, changed, pairing) if changed else ""
+    if before.failed_at != after.failed_at:
+        first = after.failed_at or before.failed_at or ""
+    name = record.context.get("name")
+    outputs = {output: values[output] for output in pairing.outputs} if both else {}
+    shown = name if isinstance(name, str) else ""
+    return Moved(record.business_id, shown, (verdicts[0], verdicts[1]), outputs, changed, first)
+
+
+def _first(differing: set[str], changed: tuple[str, ...], pairing: Pairing) -> str:
+    """The first of the differing steps that lead to a changed output."""
+    stack, leading = list(changed), set(changed)
+    while stack:
+        for symbol in pairing.uses[stack.pop()]:
+            if symbol.kind is SymbolKind.STEP and symbol.name in differing and symbol.name not in leading:
+                leading.add(symbol.name)
+                stack.append(symbol.name)
+    return next(name for name in pairing.steps if name in leading)
+
+
+def _verdict_names(pairing: Pairing) -> tuple[str | None, str | None]:
+    return (None, None) if pairing.verdict is None else (pairing.steps[pairing.verdict], pairing.verdict)
+
+
+def _label(found: _Traced, verdict: str | None) -> str | None:
+    """A verdict as the matrix has it; None where the restaurant failed."""
+    if found.failed_at is not None:
+        return None
+    return verdict_text(found.steps[verdict]) if verdict is not None else "evaluated"
+
+
+def verdict_text(value: Value) -> str:
+    """Return a verdict as people read it: strings as they are, other values as JSON."""
+    return value if isinstance(value, str) else "null" if value is None else str(value).lower()
+
+
+def same(old: Value, new: Value) -> bool:
+    """Return whether two values are equal, numbers but for noise."""
+    change = delta(old, new)
+    if change is None:
+        return type(old) is type(new) and old == new
+    assert isinstance(old, int | float)
+    return abs(change) <= _NOISE * max(1.0, abs(old))
+
+
+def delta(old: Value, new: Value) -> float | None:
+    """Return the difference of two numbers; None for other values."""
+    if (
+        isinstance(old, bool)
+        or isinstance(new, bool)
+        or not isinstance(old, int | float)
+        or not isinstance(new, int | float)
+    ):
+        return None
+    return float(new - old)

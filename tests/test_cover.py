@@ -1,0 +1,145 @@
+"""What rows reach of a seed is what evaluating them one by one shows; what they do not reach comes first."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import formulaseed as library
+import pytest
+from formulaseed.errors import EvaluationError
+from formulaseed.ir import nodes
+from formulaseed.ir.interpret import interpret
+from formulaseed.report.cover import Coverage, _parts, cover
+from formulaseed.testing import contexts, rows, seeds
+from helpers import EXAMPLES, SEEDS, TASKS, formulaseed, tiny_row, tiny_rows, tiny_seed, write_json, write_lines
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+G1A = TASKS / "g1a_v2" / "seed.json"
+ROWS = EXAMPLES / "rows-g1a_v2.jsonl"
+
+
+def counts(found: Coverage, kind: str, name: str) -> dict[str, int]:
+    return {item.text: item.count for item in found.items if (item.kind, item.name) == (kind, name)}
+
+
+def test_the_example_is_covered_as_its_results_say() -> None:
+    """Verdicts, keys, counts and filters occur as often as the interpreter's values say that they do."""
+    lines = [json.loads(line) for line in ROWS.read_text(encoding="utf-8").splitlines()]
+    program = library.load_seed(G1A).program
+    steps = [interpret(program, line["rows"], line["context"]) for line in lines]
+    found = cover(G1A, ROWS)
+    verdicts = Counter(values["VERDICT"] for values in steps)
+    assert list(counts(found, "rule", "VERDICT").values()) == [
+        verdicts[name] for name in ("Low Risk", "High Risk", "Critical Risk")
+    ]
+    for name in ("N_MILD", "N_SEVERE", "N_RECENT", "N_BETRAYAL"):
+        holds, fails = counts(found, "condition", name).values()
+        assert holds == sum(values[name] for values in steps)  # type: ignore[misc]
+        assert holds + fails == found.reviews == 114
+    assert next(iter(counts(found, "filter", "IS_INCIDENT").values())) == sum(v["N_TOTAL_INCIDENTS"] for v in steps)  # type: ignore[misc]
+    modifiers = Counter(values["CUISINE_MODIFIER"] for values in steps)
+    assert counts(found, "key", "CUISINE_MODIFIER")["'Thai': 2.0"] == modifiers[2.0]
+    assert sum(counts(found, "key", "CUISINE_MODIFIER").values()) == len(lines) == found.restaurants
+    given = Counter(row["extraction"]["account_type"] for line in lines for row in line["rows"])
+    assert counts(found, "value", "extraction.account_type") == {f"'{name}'": n for name, n in given.items()} | {
+        "'none'": given["none"]
+    }
+
+
+@settings(max_examples=60)
+@given(st.data())
+def test_counts_add_up(data: st.DataObject) -> None:
+    """Each case that is evaluated takes one way, each lookup one key, each condition of a count is counted by it."""
+    seed = library.load_seed(data.draw(seeds()))
+    one_rows, context = data.draw(rows(seed)), data.draw(contexts(seed))
+    line = {"business_id": "r", "context": context, "rows": one_rows}
+    found = cover(seed, [line])
+    try:
+        values = interpret(seed.program, one_rows, context)
+    except EvaluationError:
+        assert len(found.failures.lines) == 1
+        return
+    assert not found.failures.lines
+    for step in seed.program.steps:
+        if isinstance(step.operation, nodes.Case) and step.operation.rules:
+            assert sum(counts(found, "rule", step.name).values()) == 1
+        if isinstance(step.operation, nodes.Lookup):
+            assert sum(counts(found, "key", step.name).values()) == 1
+        if isinstance(step.operation, nodes.Aggregate) and step.operation.where and not step.part_of:
+            named = [item.count for item in found.items if (item.kind, item.name) == ("condition", step.name)]
+            assert sum(named) == len(one_rows)
+            assert step.operation.function != "count" or values[step.name] == named[0]
+
+
+@pytest.mark.parametrize("path", SEEDS, ids=lambda path: path.parent.name)
+def test_each_part_is_counted_alone(path: Path) -> None:
+    """No two parts share what is counted, and each has its place."""
+    parts, _ = _parts(library.load_seed(path))
+    assert len({key for *_, key in parts}) == len(parts) > 5
+    spans = [span for *_, span, _ in parts]
+    assert all(0 < span.start < span.end for span in spans)
+
+
+def branching() -> dict[str, Any]:
+    seed = tiny_seed(context=[{"name": "tier", "type": "integer", "nullable": True}])
+    seed["compute"][3]["expr"] = "(N_GOOD / N if N > 0 else 0) + (context.tier or 7)"
+    return seed
+
+
+def tiered(business_id: str, tier: int | None, *given: object) -> dict[str, Any]:
+    line = tiny_rows(business_id, *given)
+    return {**line, "context": {**line["context"], "tier": tier}}
+
+
+def test_guards_are_branches() -> None:
+    """`if` and `or` have two branches each, and those that are not evaluated are not counted."""
+    guarded = "N_GOOD / N if N > 0"
+    both = cover(branching(), [tiered("a", 1, tiny_row("a")), tiered("b", None)])
+    assert counts(both, "branch", "SHARE") == {guarded: 1, "0 unless N > 0": 1, "context.tier if context.tier": 1,
+                                               "7 unless context.tier": 1}  # fmt: skip
+    one = cover(branching(), [tiered("a", 1, tiny_row("a")), tiered("b", 2, tiny_row("b", "bad"))])
+    assert counts(one, "branch", "SHARE")["0 unless N > 0"] == 0
+    assert counts(one, "value", "extraction.mood") == {"'good'": 1, "'bad'": 1}
+
+
+def test_what_is_never_reached_comes_first() -> None:
+    """With its place in the file; in text, Markdown and HTML."""
+    found = cover(G1A, ROWS)
+    assert found.reached == len(found.items) - 4
+    for text in (found.text, found.markdown, found._repr_html_()):
+        assert text.index("RECENT_RATIO &gt; 0.7" if text.startswith("<") else "RECENT_RATIO > 0.7") < text.index(
+            "Reached"
+        )
+    assert f"{G1A}:81:19" in found.text
+    missed = [item for item in found.items if item.kind == "rule" and not item.count]
+    assert G1A.read_text(encoding="utf-8")[missed[0].span.start :].startswith("RECENT_RATIO > 0.7")
+
+
+def test_json_is_plain() -> None:
+    values = json.loads(json.dumps(cover(G1A, ROWS).json))
+    assert set(values) == {"seed", "restaurants", "reviews", "reached", "total", "percent", "items", "failures"}
+    assert values["reached"] == sum(item["count"] > 0 for item in values["items"])
+    assert set(values["items"][0]) == {"kind", "name", "text", "count", "place"}
+
+
+def test_no_restaurants() -> None:
+    """Nothing is reached."""
+    assert cover(G1A, []).percent == 0
+
+
+def test_the_command(tmp_path: Path) -> None:
+    """Exit status 1 under the limit, 3 where restaurants fail; these count as far as they come."""
+    seed = write_json(tmp_path / "seed.json", tiny_seed())
+    lines = write_lines(tmp_path / "rows.jsonl", tiny_rows("a", tiny_row("a"), tiny_row("b", "bad")), tiny_rows("b"))
+    done = formulaseed("cover", seed, "--rows", lines, "--format", "json")
+    assert done.status == 3
+    assert "failed:" in done.err
+    assert json.loads(done.out)["restaurants"] == 2
+    assert formulaseed("cover", seed, "--rows", lines, "--fail-under", "100").status == 1
+    assert formulaseed("cover", G1A, "--rows", ROWS, "--fail-under", "90", "--format", "markdown").status == 0
+    assert formulaseed("cover", G1A, "--rows", ROWS, "--fail-under", "101").status == 2
+    assert formulaseed("cover", G1A).status == 2

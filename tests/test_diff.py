@@ -1,0 +1,376 @@
+"""The difference of two seeds: what changed in the policy is found, in the right category, and what it does is counted."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from copy import deepcopy
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import formulaseed as library
+import pytest
+from formulaseed.ir import nodes
+from formulaseed.loading import analyse
+from formulaseed.report import changes
+from formulaseed.report.changes import changes_between
+from formulaseed.report.diff import Difference, diff
+from formulaseed.seed.write.migrate import migrate
+from formulaseed.testing import seeds
+from helpers import (
+    EXAMPLES,
+    SEEDS,
+    TASKS,
+    Outcome,
+    formulaseed,
+    places,
+    tiny_row,
+    tiny_rows,
+    tiny_seed,
+    write_json,
+    write_lines,
+)
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from seed_v1_cases import v1_seeds
+
+G1A = TASKS / "g1a_v2" / "seed.json"
+ROWS = EXAMPLES / "rows-g1a_v2.jsonl"
+
+
+OLD = library.load_seed(G1A)
+
+
+def g1a() -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(G1A.read_text(encoding="utf-8"))
+    return found
+
+
+def step(seed: dict[str, Any], name: str) -> dict[str, Any]:
+    return next(each for each in seed["compute"] if each["name"] == name)
+
+
+def found(old: Any, new: Any) -> list[tuple[str, str, str, str]]:
+    """The changes: category, part, kind, name."""
+    between = changes_between(library.load_seed(old), library.load_seed(new))
+    return [(each.category, each.what, each.kind, each.name) for each in between.found]
+
+
+# --- the seeds
+
+
+@pytest.mark.parametrize("seed", SEEDS, ids=lambda path: path.parent.name)
+def test_a_seed_is_like_itself(seed: Path) -> None:
+    """Nothing differs between a file and its values, whatever the layout."""
+    assert diff(seed, json.loads(seed.read_text(encoding="utf-8"))).is_empty
+
+
+@settings(max_examples=25)
+@given(seeds())
+def test_any_seed_is_like_itself(seed: dict[str, Any]) -> None:
+    assert found(seed, seed) == []
+
+
+@given(st.data())
+def test_a_changed_constant_is_found(data: st.DataObject) -> None:
+    """Another number anywhere in a step changes that step, and it alone."""
+    new = g1a()
+    numbers = [
+        (index, holder, key)
+        for index, each in enumerate(new["compute"])
+        for holder, key in places(each)
+        if type(holder[key]) in (int, float)
+    ]
+    index, holder, key = data.draw(st.sampled_from(numbers))
+    holder[key] += data.draw(st.sampled_from([1, 3, 0.5] if type(holder[key]) is float else [1, 3]))
+    first, *others = found(OLD, new)
+    assert first == ("values", "step", "changed", new["compute"][index]["name"])
+    assert {change[0] for change in others} <= {"outputs"}
+
+
+def test_renamed_steps_are_recognised() -> None:
+    """Each step with another name is renamed, not removed and added; those that use it are as they were."""
+    text = G1A.read_text(encoding="utf-8")
+    for name in (each["name"] for each in g1a()["compute"]):
+        new = json.loads(re.sub(rf"\b{name}\b", f"{name}_2", text))
+        outputs = [("outputs", "output", "renamed", f"{name}_2")] if name in g1a()["output"] else []
+        what = "filter" if name == "IS_INCIDENT" else "step"
+        changed = found(OLD, new)
+        assert [change for change in changed if change[2] == "renamed"] == [
+            ("cosmetic", what, "renamed", f"{name}_2"),
+            *outputs,
+        ]
+        assert {change[0] for change in changed} <= {"cosmetic", "outputs"}, name
+
+
+def test_what_does_not_change_the_meaning_is_cosmetic() -> None:
+    """Descriptions, versions, the order of steps and the spelling of a formula change no value."""
+    new = g1a()
+    new["description"] = "Allergies"
+    new["allow"] = {"FS602": "on purpose"}
+    new["filter"]["keywords"].reverse()
+    step(new, "TRUST_SCORE")["expr"] = "max( 0.1,(min(1.0 , TRUST_RAW)))"
+    step(new, "N_RECENT")["where"] = {"meta.year": {">=": 2023}, "$IS_INCIDENT": True}
+    new["compute"].insert(0, new["compute"].pop(8))
+    assert set(found(OLD, new)) == {
+        ("cosmetic", "description", "added", "description"),
+        ("cosmetic", "allow", "added", "allow"),
+        ("cosmetic", "keywords", "reordered", "keywords"),
+        ("cosmetic", "step", "changed", "TRUST_SCORE"),
+        ("cosmetic", "steps", "reordered", "steps"),
+        ("values", "step", "changed", "N_RECENT"),  # another order of conditions may fail where the first did not
+    }
+
+
+def test_what_is_extracted() -> None:
+    """Everything that makes stored answers those of another question is of one category, with the steps that use it."""
+    new = g1a()
+    mild = new["extract"]["fields"][0]
+    mild["values"]["mild"] = "Minor"
+    mild["default"] = "none"
+    new["extract"]["fields"].append({"name": "note", "type": "string"})
+    new["extract"]["passes"] = 3
+    new["filter"]["keywords"].append("celery")
+    new["review_handling"] = {"max_length": 900, "strategy": "truncate_head"}
+    difference = diff(OLD, new)
+    assert {(each.what, each.kind, each.name) for each in difference.changes.of("extraction")} == {
+        ("field", "changed", "incident_severity"),
+        ("field", "added", "note"),
+        ("keywords", "changed", "keywords"),
+        ("passes", "changed", "passes"),
+        ("review_handling", "added", "review_handling"),
+    }
+    changed = difference.changes.of("extraction")[0]
+    assert "VERDICT" in changed.affects
+    assert "N_POSITIVE" not in changed.affects
+    assert changed.after == ("value 'mild': Minor", "default 'none'")
+    assert difference.fails("extraction")
+    assert not difference.fails("outputs")
+
+
+def test_inputs_and_outputs() -> None:
+    """A parameter that steps use changes values, a verdict that did not exist changes an output."""
+    old = tiny_seed()
+    new = deepcopy(old)
+    new["parameters"]["LEAST"]["default"] = 3
+    new["parameters"]["LEAST"]["description"] = "How many"
+    new["compute"][-1]["rules"][-1]["else"] = "awful"
+    new["output"] = ["TOTAL", "SHARE", "VERDICT", "N"]
+    assert found(old, new) == [
+        ("values", "parameter", "changed", "LEAST"),
+        ("values", "step", "changed", "VERDICT"),
+        ("outputs", "output", "removed", "N_GOOD"),
+        ("outputs", "output", "changed", "VERDICT"),
+        ("outputs", "output", "added", "N"),
+    ]
+    described = deepcopy(old)
+    described["parameters"]["LEAST"]["description"] = "How many"
+    assert found(old, described) == [("cosmetic", "parameter", "changed", "LEAST")]
+
+
+def seed_v1(*formulas: str) -> dict[str, Any]:
+    steps = [{"name": f"s_{number}", "formula": formula} for number, formula in enumerate(formulas)]
+    fields = [{"name": "kind", "values": ["none", "mild"]}]
+    return {"task_name": "T", "extraction_fields": fields, "compute_dag": steps, "output_fields": [steps[0]["name"]]}
+
+
+MILD = "len([e for e in extractions if e['kind'] == 'mild'])"
+
+
+def test_parts_of_formulas_are_what_they_say() -> None:
+    """The compiler's names of them are no difference, also where another formula shares them; their content is one."""
+    old = seed_v1(f"{MILD} / (len(extractions) + 1)")
+    assert found(old, seed_v1(old["compute_dag"][0]["formula"], f"{MILD} + 2")) == [("values", "step", "added", "s_1")]
+    severe = seed_v1(old["compute_dag"][0]["formula"].replace("'mild'", "'none'"))
+    assert found(old, severe) == [("values", "step", "changed", "s_0")]
+
+
+def test_a_migrated_seed_says_the_same() -> None:
+    """A seed v1 and what `migrate` writes of it differ in spelling alone, where no part has to become a step."""
+    old = seed_v1("s_1 * 2 if s_1 > 3 else 0", MILD)
+    old["compute_dag"].reverse()
+    assert {change[0] for change in found(old, migrate(old, library.load_seed(old).program).seed)} == {"cosmetic"}
+
+
+@settings(max_examples=25)
+@given(v1_seeds())
+def test_any_seed_v1_is_like_itself(seed: dict[str, Any]) -> None:
+    assume(not analyse(seed).has_errors)
+    assert found(seed, seed) == []
+
+
+def test_every_part_of_a_program_is_compared() -> None:
+    """Whoever adds a part to programs says in which category its changes are."""
+    compared = {"steps", "output", "fields", "meta", "context", "parameters", *changes._ASKED, *changes._ABOUT}
+    assert {field.name for field in fields(nodes.Program)} - compared == {"record", "reference"}  # type: ignore[arg-type]
+
+
+# --- the restaurants
+
+
+def new_threshold() -> dict[str, Any]:
+    new = g1a()
+    step(new, "VERDICT")["rules"][0]["when"] = "< 5.0"
+    step(new, "MODERATE_WEIGHT")["expr"] = "6 * (1.3 - 0.3 * TRUST_SCORE)"
+    return new
+
+
+def test_the_matrix_counts_every_restaurant() -> None:
+    """What it says of each is what the two seeds say, evaluated one by one."""
+    new = new_threshold()
+    outcomes = diff(OLD, new, ROWS).outcomes
+    lines = [json.loads(line) for line in ROWS.read_text(encoding="utf-8").splitlines()]
+    before, after = (library.load_evaluator(seed) for seed in (G1A, new))
+    pairs = [tuple(seed.evaluate(line["rows"], line["context"]) for seed in (before, after)) for line in lines]
+    assert outcomes is not None
+    assert outcomes.matrix == Counter((old["VERDICT"], new["VERDICT"]) for old, new in pairs)
+    assert sum(outcomes.matrix.values()) == outcomes.restaurants == len(lines)
+    assert {moved.business_id for moved in outcomes.moved} == {
+        line["business_id"] for line, (old, new) in zip(lines, pairs, strict=True) if old != new
+    }
+    scores = [new["FINAL_RISK_SCORE"] - old["FINAL_RISK_SCORE"] for old, new in pairs]
+    top = max(
+        outcomes.moved, key=lambda moved: moved.outputs["FINAL_RISK_SCORE"][1] - moved.outputs["FINAL_RISK_SCORE"][0]
+    )
+    assert top.outputs["FINAL_RISK_SCORE"][1] - top.outputs["FINAL_RISK_SCORE"][0] == max(scores)  # type: ignore[operator]
+
+
+def test_where_computations_part() -> None:
+    """It is the first step that differs and that an output differs by: not a weight that counts for nothing there."""
+    outcomes = diff(OLD, new_threshold(), ROWS).outcomes
+    assert outcomes is not None
+    assert outcomes.diverging() == {"MODERATE_WEIGHT": 6, "VERDICT": 1}
+    assert next(iter(outcomes.movers())).diverges_at == "VERDICT"
+
+
+def rows(*counts: int) -> list[dict[str, Any]]:
+    """Restaurants of the small seed, each with so many good reviews; without any it has no share."""
+    return [tiny_rows(f"r{i}", *(tiny_row(f"{i}-{j}") for j in range(count))) for i, count in enumerate(counts)]
+
+
+def test_two_settings_of_one_seed() -> None:
+    difference = diff(tiny_seed(), tiny_seed(), rows(1, 2, 3), parameters_new={"LEAST": 3})
+    assert difference.outcomes is not None
+    assert difference.outcomes.matrix == {("few", "few"): 1, ("good", "few"): 1, ("good", "good"): 1}
+    assert not difference.is_empty
+    assert difference.fails("verdicts")
+    assert difference.json["new"]["parameters"] == {"LEAST": 3}
+
+
+def test_a_restaurant_that_fails_is_counted() -> None:
+    """It is in the matrix as None, it is named, and to fail on one side only is a change."""
+    new = tiny_seed()
+    new["compute"][3]["expr"] = "N_GOOD / N if N > 0 else 0"
+    outcomes = diff(tiny_seed(), new, rows(0, 2)).outcomes
+    assert outcomes is not None
+    assert outcomes.matrix == {(None, "few"): 1, ("good", "good"): 1}
+    assert outcomes.flipped == outcomes.failed(0) == 1
+    assert [line.split(":")[0] for line in outcomes.failures.lines] == ["old"]
+    assert outcomes.moved[0].diverges_at == "SHARE"
+
+
+def test_the_verdict_can_be_chosen() -> None:
+    """A number is no verdict; an unknown output is refused."""
+    outcomes = diff(tiny_seed(), tiny_seed(), rows(1), output="SHARE").outcomes
+    assert outcomes is not None
+    assert outcomes.to_json()["verdict"] is None
+    with pytest.raises(library.DataError, match=r"there is no output `SHAR`; did you mean `SHARE`\?"):
+        diff(tiny_seed(), tiny_seed(), rows(1), output="SHAR")
+
+
+@pytest.mark.parametrize("parameters", [{"LEAST": 99}, {"MOST": 1}])
+def test_a_wrong_parameter_is_refused(parameters: dict[str, Any]) -> None:
+    """Once, not for every restaurant."""
+    with pytest.raises(library.DataError):
+        diff(tiny_seed(), tiny_seed(), rows(1), parameters_new=parameters)
+
+
+# --- the renderings
+
+
+HOSTILE = "`x` | <script>alert(1)</script> @team \x1b[31m\n# no"
+
+
+def hostile() -> Difference:
+    old = tiny_seed(description="d")
+    new = tiny_seed(description=HOSTILE)
+    new["compute"][-1]["rules"][0]["then"] = HOSTILE
+    lines = [{**line, "business_id": f"{HOSTILE}{line['business_id']}"} for line in rows(1, 2)]
+    return diff(old, new, lines)
+
+
+def test_a_hostile_seed_stays_text() -> None:
+    """Markup of a seed is code in Markdown and HTML, and no line of a terminal's is its own."""
+    difference = hostile()
+    assert "\x1b" not in difference.text + difference.markdown + difference._repr_html_()
+    assert "\n# no" not in difference.text + difference.markdown
+    assert "<script" not in difference._repr_html_()
+    for line in difference.markdown.splitlines():
+        outside = re.sub(r"(`+).*?\1", "", line)
+        assert line.startswith(("- ", "+ ")) or not re.search("<script|@team", outside), line
+
+
+def test_json_is_plain() -> None:
+    """It is what `json.dumps` takes, with the keys that docs/analysis.md describes."""
+    values = json.loads(json.dumps(hostile().json))
+    assert set(values) == {"old", "new", "changes", "data"}
+    assert set(values["old"]) == {"file", "sha256", "task", "version", "parameters"}
+    change = values["changes"][0]
+    assert set(change) == {"category", "what", "kind", "name", "before", "after", "affects", "place"}
+    assert set(values["data"]) == {"restaurants", "verdict", "matrix", "diverging", "differing", "failures"}
+    assert sum(entry["restaurants"] for entry in values["data"]["matrix"]) == values["data"]["restaurants"] == 2
+    assert set(values["data"]["differing"][0]) == {"business_id", "name", "verdict", "outputs", "diverges_at"}
+
+
+def test_a_long_part_is_folded_in_markdown() -> None:
+    """What a reviewer needs is before the fold: the counts, the names, the matrix."""
+    short, _, long = diff(OLD, new_threshold(), ROWS).markdown.partition("<details>")
+    assert "`VERDICT` changes for 1 of 14 restaurants." in short
+    assert "May change values: `MODERATE_WEIGHT`, `VERDICT`." in short
+    assert "+ 6 * (1.3 - 0.3 * TRUST_SCORE)" in long
+
+
+# --- the command
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> tuple[Path, Path, Path]:
+    return (
+        write_json(tmp_path / "old.json", tiny_seed()),
+        write_json(tmp_path / "new.json", tiny_seed(description="new")),
+        write_lines(tmp_path / "rows.jsonl", *rows(1, 2, 3)),
+    )
+
+
+def run(*arguments: object) -> Outcome:
+    return formulaseed("diff", *arguments)
+
+
+def test_the_command_in_continuous_integration(files: tuple[Path, Path, Path]) -> None:
+    """Exit status 1 where what must not change does, else 0."""
+    old, new, lines = files
+    assert run(old, new, "--rows", lines, "--fail-on", "verdicts", "--fail-on", "extraction").status == 0
+    changed = run(old, old, "--rows", lines, "--param-new", "LEAST=3", "--fail-on", "verdicts", "--format", "markdown")
+    assert changed.status == 1
+    assert "| `good` | 1 | 1 |" in changed.out
+    as_json = run(old, new, "--format", "json")
+    assert as_json.status == 0
+    assert json.loads(as_json.out)["data"] is None
+    assert "cosmetic" in run(old, new).out
+
+
+def test_wrong_usage_of_the_command(files: tuple[Path, Path, Path], tmp_path: Path) -> None:
+    """What cannot be compared is refused, and restaurants that fail end with 3."""
+    old, new, lines = files
+    assert run(old, new, "--fail-on", "verdicts").status == 2
+    assert run(old, new, "--param-new", "LEAST=99").status == 2
+    assert run(old, tmp_path / "missing.json").status == 2
+    assert run(old, new, "--rows", lines, "--output", "SHAR").status == 1
+    broken = write_json(tmp_path / "broken.json", tiny_seed(output=["NONE"]))
+    assert run(old, broken).status == 1
+    failing = run(old, new, "--rows", write_lines(tmp_path / "fail.jsonl", *rows(0, 1), b"no"))
+    assert failing.status == 3
+    assert failing.err.count("failed:") == 3
+    assert "1 failed before, 1 after" in failing.out

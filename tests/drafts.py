@@ -39,7 +39,7 @@ def good_seed() -> dict[str, Any]:
     seed = copy.deepcopy(BAD_SEED)
     steps = [FIXED.get(step["name"], step) for step in seed["steps"] if step["name"] != "RECENT_RATIO"]
     at = next(n for n, step in enumerate(steps) if step["name"] == "TRAJECTORY_MULTIPLIER")
-    seed["steps"] = [*steps[:at], FIXED["RECENT_RATIO"], *steps[at:]]
+    seed["steps"] = copy.deepcopy([*steps[:at], FIXED["RECENT_RATIO"], *steps[at:]])
     return seed
 
 
@@ -101,7 +101,6 @@ def on_the_wire(seed: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
 
     conditions = {
         **CONDITIONS,
-        "task_name": seed["task_name"],
         "description": seed.get("description", ""),
         "keywords": {"words": seed.get("filter", {}).get("keywords", []), "sources": none},
         "reading": {"validity": extract.get("validity", False), "passes": extract.get("passes", 1), "sources": none,

@@ -193,13 +193,13 @@ def test_one_round_moves_a_step(server: Loopback, replayed: Path, tmp_path: Path
 
 
 def test_a_model_that_never_fixes_it(server: Loopback, tmp_path: Path) -> None:
-    """After so many rounds the best draft is written as a draft, status 1; a seed that is there already stays."""
+    """After so many rounds the best draft is written as a draft, status 3; a seed that is there already stays."""
     worse = repair(*(step_of(changed_seed(n, expr="NOTHING"), n) for n in ("TRUST_RAW", "MILD_WEIGHT", "RAW_RISK")))
     server.reset(queue=replies(CONDITIONS, GRAPH, BAD_SEED, worse, "refusal", "not_json"))
     out = tmp_path / "seed.json"
     out.write_text("mine")
     found = draft(server, "--out", out, "--force", "--transcript", tmp_path / "t")
-    assert (found.status, found.out, out.read_text()) == (1, "", "mine")
+    assert (found.status, found.out, out.read_text()) == (3, "", "mine")
     path = tmp_path / "seed.draft.json"
     assert "error[FS302]" in found.err
     assert f"--> {path}:" in found.err
@@ -211,8 +211,8 @@ def test_a_model_that_never_fixes_it(server: Loopback, tmp_path: Path) -> None:
     asked = [json.loads(one.text) for one in server.messages[3:]]
     assert [list(one)[-1] for one in asked] == ["output", "rejected", "rejected"]
     assert [d["code"] for d in asked[1]["rejected"]["diagnostics"][:4]] == ["FS302", "FS201", "FS201", "FS202"]
-    for line in ("1: 2 errors; then 5 errors; not accepted: fixed", "2: no result: the model refused",
-                 "3: no result: the answer is not usable JSON"):  # fmt: skip
+    for line in ("1: 2 errors; then 5 errors; refused: it changes TRUST_RAW, which no problem is about; ",
+                 "2: no result: the model refused", "3: no result: the answer is not usable JSON"):  # fmt: skip
         assert f"- {line}" in found.err
 
     server.reset(queue=replies(REPAIR, REPAIR))
@@ -285,9 +285,135 @@ def test_a_model_without_structured_output_is_given_the_schema(is_known: bool, r
     with loopback(Script(models=[model("plain", structured=False)], queue=queue, rule=rule)) as plain:
         found = draft(plain, "--out", "-", "--transcript", tmp_path / "t", "--model", "plain")
         assert found.status == 0, found.err
-        reported = [one for one in plain.messages if '"required": ["task_name"' in one.body["system"][0]["text"]]
+        reported = [one for one in plain.messages if '"required": ["description"' in one.body["system"][0]["text"]]
         assert len(reported) == 1
         assert "format" not in reported[0].body["output_config"]
     assert found.out.encode() == (replayed / "seed.json").read_bytes()
     assert "an unknown cost (plain)" in found.err
     assert ("asked again with the schema in the prompt" in found.err) is not is_known
+
+
+# --- the name of the task, damaged transcripts, what was billed
+
+
+def test_the_task_is_named_by_its_text_or_its_file(server: Loopback, tmp_path: Path) -> None:
+    """By the first heading, else by the file, else by --task-name; never by the model, whose answer may not hold a name."""
+    answers = replies(CONDITIONS, GRAPH, good_seed())
+    names = {}
+    for heading in ("# G1b: another one\n", "", "# $(touch x): no name\n", f"# {'long ' * 20}\n"):
+        folder = tmp_path / f"Night shift {len(names)}"
+        folder.mkdir()
+        (folder / "task.md").write_text(
+            TASK.read_text().replace("# G1a-v2: peanut and tree nut allergy safety\n", heading)
+        )
+        server.reset(queue=answers)
+        found = draft(server, "--out", "-", task=folder / "task.md")
+        assert found.status == 0, found.err
+        names[heading[:5]] = json.loads(found.out)["task_name"]
+        assert f"# Draft of {names[heading[:5]]}\n" in found.err
+    assert [*names.values()] == ["G1b", "Night shift 1", "Night shift 2", "Night shift 3"]
+    server.reset(queue=answers)
+    where = ("--out", "-", "--transcript", tmp_path / "t")
+    found = draft(server, *where, "--task-name", "Mine 1")
+    assert json.loads(found.out)["task_name"] == "Mine 1"
+    assert json.loads((tmp_path / "t" / "session.json").read_text())["task_name"] == "Mine 1"
+    again = draft(None, "--replay", tmp_path / "t", "--out", "-")
+    assert again.out == found.out
+    assert draft(None, *where, "--task-name", "a/b").status == 2
+    server.reset(queue=replies({**CONDITIONS, "task_name": "model's"}))
+    named = draft(server, "--out", "-", "--transcript", tmp_path / "u")
+    assert (named.status, "it has the unknown key `task_name`" in named.err) == (1, True)
+
+
+def test_what_was_discarded_was_billed(server: Loopback, replayed: Path, tmp_path: Path) -> None:
+    """An answer that was cut off, and asked for again, is in the costs of the run, of its report and of each replay."""
+    where = ("--out", tmp_path / "seed.json", "--transcript", tmp_path / "t")
+    server.reset(queue=replies(CONDITIONS, "max_tokens"))
+    first = draft(server, *where)
+    assert first.status == 1
+    server.reset(queue=replies("refusal"))
+    assert draft(server, *where, "--resume").status == 1
+    server.reset(queue=replies(GRAPH, good_seed()))
+    done = draft(server, *where, "--resume")
+    assert done.status == 0, done.err
+    usages = [
+        json.loads(path.read_text())["usage"]
+        for path in sorted((tmp_path / "t").glob("0*.json"))
+        if "diag" not in path.name
+    ]
+    assert len(usages) == 5
+    tokens = sum(usage["input"] + usage["cache_write"] + usage["cache_read"] for usage in usages)
+    output = sum(usage["output"] for usage in usages)
+    assert f"- 5 calls, 2 of them discarded: {tokens:,} tokens in, {output:,} out, $" in done.err
+    assert done.err.count("- 02-graph, discarded: ") == 2
+    again = draft(None, "--replay", tmp_path / "t", "--out", "-", "--transcript", tmp_path / "u")
+    assert again.status == 0, again.err
+    assert (tmp_path / "u" / "report.md").read_text() == (tmp_path / "t" / "report.md").read_text()
+    once_more = draft(None, "--replay", tmp_path / "u", "--out", "-")
+    assert "5 calls, 2 of them discarded" in once_more.err
+
+
+@pytest.mark.parametrize("damage", [b"", b"{", b'{"step": 3}', b"\xff", b"[]", b'{"a": 1'])
+def test_a_damaged_file_of_a_transcript_is_asked_for_again(
+    damage: bytes, server: Loopback, replayed: Path, tmp_path: Path
+) -> None:
+    """Only that one, where the answers after it fit the new one; its cost is unknown, and that is said."""
+    where = ("--out", tmp_path / "seed.json", "--transcript", tmp_path / "t")
+    shutil.copytree(replayed / "transcript", tmp_path / "t")
+    (tmp_path / "t" / "02-graph.json").write_bytes(damage)
+    server.reset(queue=replies(GRAPH))
+    done = draft(server, *where, "--resume")
+    assert done.status == 0, done.err
+    assert len(server.messages) == 1
+    assert (tmp_path / "seed.json").read_bytes() == (replayed / "seed.json").read_bytes()
+    assert "02-graph.json" in done.err
+    assert "; it is asked for again\n" in done.err
+    assert (tmp_path / "t" / "02-graph.unused-1.json").read_bytes() == damage
+    assert "- 02-graph, discarded: its file is damaged, and what it cost is unknown" in done.err
+    assert "- 5 calls, 1 of them discarded: " in done.err
+    replay = draft(None, "--replay", tmp_path / "t", "--out", "-")
+    assert (replay.status, replay.out) == (0, (tmp_path / "seed.json").read_text())
+
+
+def test_answers_after_another_one_are_asked_for_again(server: Loopback, replayed: Path, tmp_path: Path) -> None:
+    """A graph in other words makes another prompt; a transcript of a changed text is refused as ever."""
+    where = ("--out", tmp_path / "seed.json", "--transcript", tmp_path / "t")
+    shutil.copytree(replayed / "transcript", tmp_path / "t")
+    (tmp_path / "t" / "02-graph.json").write_text("{")
+    other = {**GRAPH, "steps": [{**GRAPH["steps"][0], "does": "Something else"}, *GRAPH["steps"][1:]]}
+    server.reset(queue=replies(other, good_seed()))
+    done = draft(server, *where, "--resume")
+    assert done.status == 0, done.err
+    assert len(server.messages) == 2
+    assert "step 03-seed is not the recorded one" in done.err
+    assert (tmp_path / "seed.json").read_bytes() == (replayed / "seed.json").read_bytes()
+
+    shutil.rmtree(tmp_path / "t")
+    shutil.copytree(replayed / "transcript", tmp_path / "t")
+    task = tmp_path / "task.md"
+    task.write_text(TASK.read_text().replace("over 0.7", "over 0.8"))
+    server.reset()
+    changed = draft(server, "--out", "-", "--transcript", tmp_path / "t", "--resume", task=task)
+    assert (changed.status, server.messages) == (1, [])
+
+
+def test_damaged_settings_are_those_of_the_command(server: Loopback, replayed: Path, tmp_path: Path) -> None:
+    """--resume says so, and writes them anew; a replay needs them."""
+    shutil.copytree(replayed / "transcript", tmp_path / "t")
+    (tmp_path / "t" / "session.json").write_text("{")
+    (tmp_path / "t" / "04-repair.json").unlink()
+    assert draft(None, "--replay", tmp_path / "t", "--out", "-").status == 1
+    server.reset(queue=replies(REPAIR))
+    done = draft(server, "--out", "-", "--transcript", tmp_path / "t", "--resume")
+    assert done.status == 0, done.err
+    assert "session.json" in done.err
+    assert "the options of this command are used instead" in done.err
+    assert json.loads((tmp_path / "t" / "session.json").read_text())["model"] == "claude-sonnet-5-5"
+
+
+def test_attempts_without_an_answer_are_counted(server: Loopback, tmp_path: Path) -> None:
+    """A connection that broke may have been charged for; nobody knows, and that is said."""
+    server.reset(queue=["drop_body", *replies(CONDITIONS, GRAPH, good_seed())])
+    broken = draft(server, "--out", "-", "--transcript", tmp_path / "t")
+    assert broken.status in (0, 1)
+    assert "1 attempt ended without an answer: whether the API charges for that is unknown" in broken.err

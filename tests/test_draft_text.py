@@ -11,11 +11,12 @@ from typing import Any
 import pytest
 from drafts import CONDITIONS, GRAPH, RECORDED, TASK, changed_seed, files, good_seed, step_of
 from formulaseed.data.files import replace_file
+from formulaseed.draft.checking import check
 from formulaseed.draft.conversion import drafted
 from formulaseed.draft.prompts import REPAIR as REPAIR_STAGE
 from formulaseed.draft.prompts import STAGES, sentences, shown, system_prompt
 from formulaseed.draft.report import report, trace
-from formulaseed.draft.session import DraftResult, Session, check
+from formulaseed.draft.session import DraftResult, Session
 from formulaseed.draft.task import Task, read_task
 from formulaseed.draft.transcript import Exchange, Transcript, exchange_of, recording
 from formulaseed.errors import DataError
@@ -63,7 +64,7 @@ def test_the_recorded_transcript_is_as_this_version_would_write_it(
 
     made = Transcript(tmp_path)
     settings = recorded.settings()
-    session = Session(G1A, recording(again, made, settings), settings, lambda _: None, made.keep)
+    session = Session(G1A, recording(again, made, settings, print), settings, lambda _: None, made.keep)
     replace_file(tmp_path / "report.md", report(session.run(), session.calls, read_prices()))
     assert [*files(tmp_path)] == [name for name in files(RECORDED) if name != "README.md"]
     for name, data in files(tmp_path).items():
@@ -144,6 +145,26 @@ def test_no_word_of_a_task_is_lost(path: Path) -> None:
 def test_long_texts_take_no_time(piece: str) -> None:
     """Cutting grows with the text alone, whatever it repeats."""
     assert task_of((piece * 200_000)[:400_000] + " x y z").sentences
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("# G1a-v2: peanuts\n\nCount.", "G1a-v2"),
+        ("\n \n# Late night #\nCount.", "Late night"),
+        ("Late night: after dark\n======\n\nCount.", "Late night"),
+        ("## Purpose\n\nCount.", "other"),
+        ("Count.\n\n# Late\n", "other"),
+        ("Count: this.", "other"),
+        ("# ../../x\n\nCount.", "other"),
+        ("# ---\n\nCount.", "other"),
+        (f"# {'Long ' * 13}\n\nCount.", "other"),
+        ("Purpose\n-------\n\nCount.", "other"),
+    ],
+)
+def test_a_task_is_named_by_its_title(text: str, name: str) -> None:
+    """Up to a colon, if a module can be named so; a heading of a section is no title."""
+    assert read_task(text.encode(), "other").name == name
 
 
 # --- traceability

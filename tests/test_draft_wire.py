@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import copy
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from drafts import BAD_SEED, CONDITIONS, GRAPH, REPAIR, TASK, changed_seed, good_seed, on_the_wire, repair, step_of
 from formulaseed.draft import wire
+from formulaseed.draft.acceptance import refusals
+from formulaseed.draft.checking import check
 from formulaseed.draft.conversion import drafted, repaired, seed_text
 from formulaseed.draft.prompts import shown
 from formulaseed.draft.report import report
-from formulaseed.draft.session import DraftResult, check, prompt_values
+from formulaseed.draft.session import Attempt, DraftResult, prompt_values
 from formulaseed.draft.task import read_task
 from formulaseed.ir.text import dump_program
 from formulaseed.llm.calls import UnusableAnswer
@@ -139,7 +142,7 @@ def test_the_wire_can_say_every_seed_of_the_project(path: Path) -> None:
     conditions, seed = on_the_wire(json.loads(path.read_text(encoding="utf-8")))
     for answer, schema in ((conditions, wire.CONDITIONS), (seed, wire.SEED)):
         assert wire.read_answer(json.dumps(answer), schema) == answer
-    checked = check(drafted(conditions, seed), G1A)
+    checked = check(drafted(conditions, seed), replace(G1A, name=loaded.task_name))
     assert checked.errors == 0, checked.faults
     assert checked.analysis.program is not None
     assert dump_program(checked.analysis.program) == dump_program(loaded.program)
@@ -195,7 +198,7 @@ def test_a_repair_replaces_adds_moves_and_removes() -> None:
     answer = repair({**step_of(good_seed(), "BASE_RISK"), "value": 2.5}, new)
     answer["steps"][1]["before"] = "RAW_RISK"
     answer |= {
-        "removed": ["N_OLD", "account_type"],
+        "removed": [{"name": name, "why": "wrong"} for name in ("N_OLD", "account_type")],
         "output": ["VERDICT"],
         "fields": [{**CONDITIONS["fields"][0], "name": "new"}],
     }
@@ -293,7 +296,9 @@ def test_whatever_the_answers_say_it_ends_in_a_seed_or_in_diagnostics(made: dict
     first = check(drafted(made["conditions"], made["seed"]), G1A)
     second = check(repaired(first.draft, made["repair"]), G1A)
     for checked in (first, second):
-        json.loads(shown(prompt_values(checked, G1A, (made["repair"], second))))
+        refused = refusals(first, checked, made["repair"], G1A)
+        assert (checked is second) or not refused, "a draft is no worse than itself"
+        json.loads(shown(prompt_values(checked, G1A, Attempt(made["repair"], second, refused))))
         assert "FS901" not in [d.code for d in checked.analysis.diagnostics]
         assert layout(canonical(json.loads(checked.text))) == checked.text
         if not checked.errors:

@@ -15,6 +15,7 @@ from formulaseed import limits
 from formulaseed.cli.inputs import prices_for
 from formulaseed.cli.output import INTERRUPTED, emit, say, show
 from formulaseed.data.files import holds, read_bytes, replace_file
+from formulaseed.data.results import PARTIAL
 from formulaseed.diagnostics.model import number_of
 from formulaseed.diagnostics.render import render_text, summary
 from formulaseed.draft.report import costs, estimate, report
@@ -26,6 +27,7 @@ from formulaseed.llm.calls import EFFORTS
 from formulaseed.llm.client import must_be_ready
 from formulaseed.llm.limiter import CostBudget
 from formulaseed.loading import analyse_text
+from formulaseed.seed.read.sections import is_task_name
 from formulaseed.source.text import Source
 
 
@@ -40,6 +42,9 @@ from formulaseed.source.text import Source
 @click.option("--transcript", help="The folder for prompts and answers; TASK.transcript by default.")
 @click.option("--resume", is_flag=True, help="Continue the transcript after its last usable answer.")
 @click.option("--replay", help="Take the answers from this transcript: no network, the same bytes.")
+@click.option(
+    "--task-name", default="", help="The name of the task; by default that in the text's first heading, or the file's."
+)
 @click.option("--dry-run", is_flag=True, help="Print how many calls would be made and what they may cost.")
 @click.option("--max-usd", type=click.FloatRange(min=0, min_open=True), help="Stop before the calls can cost more.")
 @click.option("--prices", help="A file of prices, in place of those that come with this version.")
@@ -47,7 +52,7 @@ def draft(task: str, out: str | None, force: bool, **given: Any) -> None:
     """Draft a seed from a policy in words, by a model, in three steps; then compile it, and let the model repair it.
 
     A report at the end lists what of the text was not used, assumptions and open questions. Every answer is written to
-    the transcript as soon as it comes. Exit status 1, and the best draft as *.draft.json, where it ends with errors.
+    the transcript as soon as it comes. Exit status 3, and the best draft as *.draft.json, where it ends with errors.
     """
     for name in (*_SETTINGS, "resume", "dry_run", "max_usd") if given["replay"] else ():
         if _is_given(name):
@@ -56,12 +61,15 @@ def draft(task: str, out: str | None, force: bool, **given: Any) -> None:
         must_be_ready()
     data, _ = read_bytes(task, limits.TASK_BYTES)
     try:
-        text = read_task(data)
+        text = read_task(data, _name_of_file(task))
     except DataError as error:
         raise error.at(task) from None
     replayed = Transcript(Path(given["replay"])) if given["replay"] else None
+    if given["task_name"] and not is_task_name(given["task_name"]):
+        raise click.UsageError("--task-name needs letters or digits, with spaces, -, _ and . between them")
     wanted = replayed.settings() if replayed else Settings(*(given[name] for name in _SETTINGS))
     kept, settings = _transcript(task, given, wanted)
+    text = replace(text, name=settings.task_name or text.name)
     prices = prices_for(settings.model, given["prices"], None if given["dry_run"] else given["max_usd"])
     if given["dry_run"]:
         for line in estimate(text, settings, prices):
@@ -73,13 +81,13 @@ def draft(task: str, out: str | None, force: bool, **given: Any) -> None:
         raise click.UsageError(f"{target} exists already; --force replaces it, --out FILE writes elsewhere")
     live = LiveTransport(CostBudget(prices, given["max_usd"]), _report)
     ask = replaying(replayed) if replayed else live.ask
-    session = Session(text, recording(ask, kept, settings) if kept else ask, settings, _report)
+    session = Session(text, recording(ask, kept, settings, _report) if kept else ask, settings, _report)
     if kept is not None:
         session.keep = kept.keep
     try:
         drafted = session.run()
     except (FormulaSeedError, KeyboardInterrupt) as error:
-        for line in costs(session.calls, prices) if session.calls else ():
+        for line in (*(costs(session.calls, prices) if session.calls else ()), *_broken(live)):
             _report(line)
         if kept is not None and kept.holds_answers:
             _report(f"the answers so far are kept in {kept.folder}; --resume continues from there")
@@ -92,14 +100,28 @@ def draft(task: str, out: str | None, force: bool, **given: Any) -> None:
     if kept is not None:
         replace_file(kept.folder / "report.md", text_of_report)
     show(f"\n{text_of_report}", err=True)
+    for line in _broken(live):
+        _report(line)
     if drafted.checked.errors:
         _write_draft(drafted, target, kept)
-        sys.exit(1)
+        sys.exit(PARTIAL)
     _write_seed(drafted.checked.text, target, force)
 
 
-_SETTINGS = ("model", "effort", "max_repairs")
+_SETTINGS = ("model", "effort", "max_repairs", "task_name")
 _report = partial(say, err=True)
+
+
+def _name_of_file(task: str) -> str:
+    """The name of the file, or of its folder where it is called task.md, as a name of a task."""
+    path = Path(task).absolute()
+    name = path.parent.name if path.stem == "task" else path.stem
+    return name if task != "-" and is_task_name(name) else "task"
+
+
+def _broken(live: LiveTransport) -> list[str]:
+    what = number_of(live.broken, "attempt")
+    return [f"{what} ended without an answer: whether the API charges for that is unknown"] if live.broken else []
 
 
 def _is_given(name: str) -> bool:
@@ -115,7 +137,12 @@ def _transcript(task: str, given: dict[str, Any], wanted: Settings) -> tuple[Tra
     if given["resume"]:
         if not kept.holds_answers:
             raise click.UsageError(f"there is no answer in {kept.folder} to continue from")
-        return kept, replace(kept.settings(), **{name: given[name] for name in _SETTINGS if _is_given(name)})
+        try:
+            started = kept.settings()
+        except DataError as error:
+            _report(f"{error}; the options of this command are used instead")
+            return kept, wanted
+        return kept, replace(started, **{name: given[name] for name in _SETTINGS if _is_given(name)})
     if kept.holds_answers and not given["dry_run"]:
         message = f"{kept.folder} holds a transcript; --resume continues it, --transcript DIR begins another one"
         raise click.UsageError(message)

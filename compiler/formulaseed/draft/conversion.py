@@ -34,7 +34,7 @@ def drafted(conditions: Json, seed: Json) -> Part:
 
 def repaired(draft: Part, repair: Json) -> Part:
     """Return the draft with the parts of a repair in place of those of the same names, or added."""
-    removed = set(repair["removed"])
+    removed = {each["name"] for each in repair["removed"]}
     return {
         **draft,
         **{key: _merged(draft[key], repair[key], removed) for key in ("fields", "inputs", "parameters")},
@@ -96,7 +96,7 @@ class _Conversion:
         extract = {"meta": inputs["meta"], "validity": reading["validity"], "passes": passes}
         return {
             **_present(optional),
-            "task_name": draft["task_name"],
+            "task_name": self.task.name,
             "extract": {"fields": [self.declared("field", part) for part in draft["fields"]], **_present(extract)},
             "compute": [self.step(part) for part in draft["steps"]],
             "output": draft["output"],

@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING, Any
 from formulaseed.diagnostics.model import number_of, printable
 from formulaseed.diagnostics.render import summary
 from formulaseed.draft.conversion import parts_of
+from formulaseed.draft.numbers import LOGIC, numbers
 from formulaseed.draft.prompts import MAX_TOKENS, REPAIR, STAGES, sentences, shown, system_prompt
-from formulaseed.draft.session import DraftResult
+from formulaseed.draft.session import DraftResult, Round
 from formulaseed.draft.task import Sentence, Task
 from formulaseed.draft.transcript import Exchange, Settings
 from formulaseed.llm.calls import Usage, cost_text, total
@@ -30,13 +31,12 @@ Json = Any
 
 _BYTES_A_TOKEN = 3
 _USUAL_BYTES_A_TOKEN = 4
+_DIFF_LINES = 60
+"""Of the changes of a round."""
 EXAMPLE = "examples/draft-g1a_v2"
 EXAMPLE_SENTENCES = 49
 EXAMPLE_OUTPUT = {"conditions": 1_134, "graph": 1_425, "seed": 1_413, "repair": 181}
 """The tokens of its answers, by stage; it needed one repair."""
-_NUMBER = re.compile(r"(?<![\w.$`])(\d{1,3}(?:,\d{3})+|\d+)(\.\d+)?(?:\s?(%|percent))?(?!\w)")
-_LOGIC = frozenset({0.0, 1.0, -1.0})
-"""Numbers that come from guards and counts."""
 
 
 def estimate(task: Task, settings: Settings, prices: Prices) -> list[str]:
@@ -76,7 +76,7 @@ def report(drafted: DraftResult, calls: Mapping[str, Exchange], prices: Prices) 
     plain = [s for s in drafted.task.sentences if not s.is_frame]
     mapped = len(plain) - len(found.unmapped) - len(found.background)
     lines = [
-        f"# Draft of {printable(checked.draft['task_name'])}",
+        f"# Draft of {printable(drafted.task.name)}",
         "",
         f"{number_of(len(checked.draft['steps']), 'step')}, {number_of(len(checked.draft['fields']), 'field')};"
         f" {summary(checked.analysis.diagnostics) or 'no problems'}.",
@@ -95,23 +95,47 @@ def report(drafted: DraftResult, calls: Mapping[str, Exchange], prices: Prices) 
         "Parts that cite no sentence": found.unsourced,
         "Unknown sentences cited": (f"{n} by {name}" for name, n in found.unknown),
         "Sentences that state no rule, as the model says": _quoted(found.background),
-        "Repairs": (f"{n}: {one}" for n, one in enumerate(drafted.rounds, 1)),
-        "Calls": costs(calls, prices),
+        "Given up by repairs": (f"{each['name']}: {each['why']}" for each in drafted.losses),
     }
     for title, items in sections.items():
         listed = [f"- {printable(item)}" for item in items]
         lines += ["", f"## {title}", "", *listed] if listed else []
-    return "\n".join(lines) + "\n"
+    lines += ["", "## Repairs", "", *_repairs(drafted.rounds)] if drafted.rounds else []
+    return "\n".join([*lines, "", "## Calls", "", *(f"- {line}" for line in costs(calls, prices))]) + "\n"
+
+
+def _repairs(rounds: Iterable[Round]) -> Iterator[str]:
+    """Each round with what it changed of the seed, in a block of code that no line of it can close."""
+    for number, one in enumerate(rounds, 1):
+        yield f"- {number}: {printable(one.summary)}"
+        shown = [*map(printable, one.diff[:_DIFF_LINES])]
+        fence = "`" * max(3, *(len(run) + 1 for line in shown for run in re.findall("`+", line)), 3)
+        more = [f"… {len(one.diff) - _DIFF_LINES} more lines"] if len(one.diff) > _DIFF_LINES else []
+        block = ["", f"{fence}diff", *shown, *more, fence] if shown else []
+        yield from (f"  {line}" if line else "" for line in block)
 
 
 def costs(calls: Mapping[str, Exchange], prices: Prices) -> list[str]:
-    """Return a line for each call, and one for all of them."""
-    each = {name: prices.cost(one.call.model, one.answer.usage) for name, one in calls.items()}
-    lines = [f"{name}: {_in_and_out(calls[name].answer.usage)}, {cost_text(cost)}" for name, cost in each.items()]
-    usage = sum((one.answer.usage for one in calls.values()), Usage())
-    models = ", ".join(dict.fromkeys(one.call.model for one in calls.values()))
-    spent = cost_text(total([*each.values()]))
-    return [*lines, f"{number_of(len(calls), 'call')}: {_in_and_out(usage)}, {spent} ({models})"]
+    """Return a line for each call that was billed, those with a discarded answer too, and one for all of them."""
+    billed = [
+        (f"{name}, discarded" if is_discarded else name, one.call.model, usage)
+        for name, one in calls.items()
+        for usage, is_discarded in (*((usage, True) for usage in one.discarded), (one.answer.usage, False))
+    ]
+    known = [(name, model, usage) for name, model, usage in billed if usage is not None]
+    each = [prices.cost(model, usage) for _, model, usage in known]
+    lines = [f"{name}: {_billed(model, usage, prices)}" for name, model, usage in billed]
+    usage = sum((usage for _, _, usage in known), Usage())
+    models = ", ".join(dict.fromkeys(model for _, model, _ in billed))
+    discarded = len(billed) - len(calls)
+    what = number_of(len(billed), "call") + (f", {discarded:,} of them discarded" if discarded else "")
+    return [*lines, f"{what}: {_in_and_out(usage)}, {cost_text(total(each))} ({models})"]
+
+
+def _billed(model: str, usage: Usage | None, prices: Prices) -> str:
+    if usage is None:
+        return "its file is damaged, and what it cost is unknown"
+    return f"{_in_and_out(usage)}, {cost_text(prices.cost(model, usage))}"
 
 
 def _in_and_out(usage: Usage) -> str:
@@ -182,8 +206,8 @@ def _lost(
         names = [name for name in parts.get(sentence.number, ()) if name in cited]
         if not names or names == ["output"]:
             continue
-        known = {value for name in names for _, values in _numbers(cited[name][1]) for value in values}
-        for written, values in _numbers(sentence.text):
+        known = {value for name in names for _, values in numbers(cited[name][1]) for value in values}
+        for written, values in numbers(sentence.text):
             if not known & values:
                 yield sentence, written
 
@@ -191,21 +215,6 @@ def _lost(
 def _added(drafted: DraftResult, cited: dict[str, tuple[list[int], Json]]) -> Iterator[tuple[str, str]]:
     for name, (sources, said) in cited.items():
         texts = [drafted.task.text(number) or "" for number in sources]
-        known = {value for _, values in _numbers(texts) for value in values} | _LOGIC
-        for written in dict.fromkeys(written for written, values in _numbers(said) if not known & values):
+        known = {value for _, values in numbers(texts) for value in values} | LOGIC
+        for written in dict.fromkeys(written for written, values in numbers(said) if not known & values):
             yield name, written
-
-
-def _numbers(value: Json) -> Iterator[tuple[str, set[float]]]:
-    """Every number in a JSON value and its strings: as written, and its possible values: 25% is 25 or 0.25."""
-    if isinstance(value, dict):
-        value = list(value.values())
-    if isinstance(value, list):
-        for item in value:
-            yield from _numbers(item)
-    elif isinstance(value, str):
-        for match in _NUMBER.finditer(value):
-            number = float(match[1].replace(",", "") + (match[2] or ""))
-            yield match[0], {number, number / 100} if match[3] else {number}
-    elif isinstance(value, int | float) and not isinstance(value, bool):
-        yield str(value), {abs(float(value))}

@@ -6,19 +6,23 @@ the same bytes, wherever they come from. Source: the two-phase design, phase 1.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from difflib import unified_diff
+from typing import Any
 
 from formulaseed import limits
-from formulaseed.diagnostics.model import Diagnostic, number_of
-from formulaseed.draft.conversion import Part, drafted, parts_of, repaired, seed_text
+from formulaseed.draft.acceptance import refusals
+from formulaseed.draft.checking import PARTIAL, CheckedDraft, check
+from formulaseed.draft.conversion import Part, drafted, parts_of, repaired
 from formulaseed.draft.prompts import (
     CONDITIONS,
     GRAPH,
     MAX_TOKENS,
     REPAIR,
     SEED,
+    STAGES,
     Stage,
     sentences,
     shown,
@@ -28,22 +32,39 @@ from formulaseed.draft.task import Task
 from formulaseed.draft.transcript import Ask, Exchange, Settings
 from formulaseed.draft.wire import read_answer
 from formulaseed.llm.calls import Call, UnusableAnswer
-from formulaseed.loading import SeedAnalysis, analyse_text
-from formulaseed.source.text import Source
 
 Json = Any
 
 
 @dataclass(frozen=True, slots=True)
+class Round:
+    """What came of a round of repair, and what it changed of the seed's text, as lines of a diff."""
+
+    summary: str
+    diff: tuple[str, ...] = ()
+    verdict: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """A repair, the draft that it makes, and why that may not take the place of the draft before."""
+
+    answer: Json
+    checked: CheckedDraft
+    refusals: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class DraftResult:
-    """The result of a session. `rounds` says of each round of repair what came of it."""
+    """The result of a session. `losses` are what the accepted repairs gave up, each with the reason."""
 
     task: Task
     graph: Json
     checked: CheckedDraft
-    rounds: tuple[str, ...]
+    rounds: tuple[Round, ...]
     assumptions: tuple[Json, ...]
     questions: tuple[Json, ...]
+    losses: tuple[Json, ...] = ()
 
 
 @dataclass
@@ -70,24 +91,32 @@ class Session:
         seed = self._step(SEED, {**text, "graph": graph["steps"]})
         best = self._checked(drafted(conditions, seed))
         answers = [conditions, graph, seed]
-        rounds: list[str] = []
-        rejected: tuple[Json, CheckedDraft] | None = None
+        rounds: list[Round] = []
+        last: Attempt | None = None
         while any(best.defects) and len(rounds) < self.settings.max_repairs:
             try:
-                answer = self._step(REPAIR, prompt_values(best, self.task, rejected))
+                answer = self._step(REPAIR, prompt_values(best, self.task, last))
             except UnusableAnswer as error:
-                rounds.append(f"no result: {error.message}")
+                rounds.append(Round(f"no result: {error.message}"))
                 continue
             tried = self._checked(repaired(best.draft, answer))
-            verdict = "accepted" if tried.defects < best.defects else "not accepted"
-            changes = " ".join(answer["changes"])
-            rounds.append(f"{best.defects}; then {tried.defects}; {verdict}: {changes}".rstrip(": "))
-            if tried.defects < best.defects:
-                best, rejected = tried, None
+            attempt = Attempt(answer, tried, refusals(best, tried, answer, self.task))
+            is_accepted = tried.defects < best.defects and not attempt.refusals
+            is_repeated = last is not None and tried.draft == last.checked.draft
+            rounds.append(_round(best, attempt, is_accepted, is_repeated))
+            self.notify(f"{[*self.calls][-1]}: {rounds[-1].verdict}")
+            if is_accepted:
+                best, last = tried, None
                 answers.append(answer)
+            elif is_repeated:
+                break
             else:
-                rejected = answer, tried
-        notes = (tuple(note for answer in answers for note in answer[key]) for key in ("assumptions", "questions"))
+                last = attempt
+        assumptions, questions = (
+            [n for answer in answers for n in answer[key]] for key in ("assumptions", "questions")
+        )
+        losses = [each for answer in answers[len(STAGES) :] for key in ("removed", "losses") for each in answer[key]]
+        notes = tuple(assumptions), tuple(questions), tuple(losses)
         return DraftResult(self.task, graph, best, tuple(rounds), *notes)
 
     def _step(self, stage: Stage, values: Mapping[str, Json]) -> Json:
@@ -115,73 +144,65 @@ class Session:
 
 
 _FOR_LATER = (
-    "task_name", "reading", "fields", "inputs", "parameters", "definitions", "thresholds", "outputs", "assumptions",
+    "reading", "fields", "inputs", "parameters", "definitions", "thresholds", "outputs", "assumptions",
 )  # fmt: skip
 """The conditions that later stages need, as keys of their own: each entry is on a line of its own."""
 
 
-PARTIAL = ("FS305", "FS604")
-"""Warnings of a step that may have no value for valid data, which a new seed has no reason for. A lookup without a default is
-not one: a policy may want what it does not list to fail."""
 _FOR_PEOPLE = ("FS609", "FS613", "FS614", "FS615", "FS616", "FS617", "FS618", "FS619")
 """Warnings about the policy itself, not about how it was written down."""
 _MOST = 100
 _FRAGMENT = 400
+_REASONS = 5
+"""Reasons to refuse a repair that a summary names."""
 
 
-class Defects(NamedTuple):
-    """Counts the defects of a draft, the worst first: errors, partial operations, parts that cite no sentence."""
-
-    errors: int
-    partial: int
-    unsourced: int
-
-    def __str__(self) -> str:
-        parts = [number_of(self.errors, "error")]
-        parts += [f"{number_of(self.partial, 'place')} that may have no value"] if self.partial else []
-        parts += [f"{number_of(self.unsourced, 'part')} without a sentence"] if self.unsourced else []
-        return ", ".join(parts)
-
-
-@dataclass(frozen=True, slots=True)
-class CheckedDraft:
-    """A draft as a seed, with its problems. `unsourced` are the parts that cite no sentence of the text."""
-
-    draft: Part
-    text: str
-    faults: list[Part]
-    analysis: SeedAnalysis
-    unsourced: tuple[str, ...]
-
-    @property
-    def errors(self) -> int:
-        return len(self.faults) + self.analysis.errors
-
-    @property
-    def defects(self) -> Defects:
-        """Its defects; a draft with fewer of them is better."""
-        partial = sum(d.code in PARTIAL for d in self.analysis.diagnostics)
-        return Defects(self.errors, partial, len(self.unsourced))
+def _round(best: CheckedDraft, attempt: Attempt, is_accepted: bool, is_repeated: bool) -> Round:
+    """Say what came of a repair."""
+    tried, refused = attempt.checked, attempt.refusals
+    verdict = "accepted" if is_accepted else "no improvement"
+    if refused:
+        shown = [*refused[:_REASONS], *([f"and {len(refused) - _REASONS} more"] if len(refused) > _REASONS else [])]
+        verdict = f"refused: {'; '.join(shown)}"
+    verdict += "; the same repair again, so no other is asked for" if is_repeated else ""
+    changes = "".join(f". {change.rstrip('.')}" for change in attempt.answer["changes"])
+    diff = [*unified_diff([*_lines(best)], [*_lines(tried)], lineterm="", n=0)][2:]
+    lines = tuple(line for line in diff if not line.startswith("@@"))
+    return Round(f"{best.defects}; then {tried.defects}; {verdict}{changes}", lines, verdict)
 
 
-def check(draft: Part, task: Task) -> CheckedDraft:
-    """Convert a draft, and run the compiler's phases on it."""
-    text, faults = seed_text(draft, task)
-    unsourced = [(kind, part) for kind, part in parts_of(draft) if not any(map(task.text, part["sources"]))]
-    names = tuple(f"{kind} {part['name']}" for kind, part in unsourced)
-    return CheckedDraft(draft, text, faults, analyse_text(Source("seed.json", text)), names)
+def _lines(checked: CheckedDraft) -> Iterator[str]:
+    """Yield each part of the seed on a line, without the sentences that it comes from."""
+    seed = json.loads(checked.text)
+    for section, value in (*seed.pop("extract").items(), *seed.items()):
+        parts = value if isinstance(value, list) and section != "output" else [{section: value}]
+        for part in parts:
+            part.pop("sources", None)
+            yield json.dumps(part, ensure_ascii=False)
 
 
-def prompt_values(best: CheckedDraft, task: Task, rejected: tuple[Json, CheckedDraft] | None) -> dict[str, Json]:
-    """Return what the prompt of a repair shows; `rejected` is the last answer, if it was no improvement."""
+def prompt_values(best: CheckedDraft, task: Task, last: Attempt | None) -> dict[str, Json]:
+    """Return what the prompt of a repair shows; `last` is the last attempt, if it was not accepted."""
     draft = best.draft
     values: dict[str, Json] = {"sentences": sentences(task, _cited(best)), "diagnostics": list(_shown(best))}
     values |= {name: draft[name] for name in ("keywords", "reading", "fields", "inputs", "parameters", "steps")}
     values |= {"keywords": draft["keywords"]["words"], "output": ", ".join(draft["output"])}
-    if rejected is not None:
-        answer, checked = rejected
-        kept = ("changes", "keywords", "reading", "fields", "inputs", "parameters", "steps", "removed", "output")
-        values["rejected"] = {**{key: answer[key] for key in kept if answer[key]}, "diagnostics": list(_shown(checked))}
+    if last is not None:
+        kept = (
+            "changes",
+            "keywords",
+            "reading",
+            "fields",
+            "inputs",
+            "parameters",
+            "steps",
+            "removed",
+            "losses",
+            "output",
+        )
+        refused = {"refused": [*last.refusals[:_MOST]]} if last.refusals else {}
+        answer = {key: last.answer[key] for key in kept if last.answer[key]}
+        values["rejected"] = {**answer, **refused, "diagnostics": list(_shown(last.checked))}
     return values
 
 
@@ -190,7 +211,7 @@ def _shown(checked: CheckedDraft) -> Iterator[dict[str, Json]]:
     yield from checked.faults[:_MOST]
     ranked = sorted(checked.analysis.diagnostics, key=lambda d: (d.severity != "error", d.code not in PARTIAL))
     for diagnostic in [d for d in ranked if d.code not in _FOR_PEOPLE][:_MOST]:
-        part = _part(checked.draft, diagnostic)
+        part = checked.part(diagnostic)
         written = diagnostic.span.source.text[diagnostic.span.start : diagnostic.span.end]
         yield {
             "code": diagnostic.code,
@@ -206,23 +227,9 @@ def _shown(checked: CheckedDraft) -> Iterator[dict[str, Json]]:
         yield {"severity": "warning", "message": "it cites no sentence of the text", "help": help, "part": name}
 
 
-def _part(draft: Part, diagnostic: Diagnostic) -> tuple[str, Part] | None:
-    match diagnostic.pointer.split("/")[1:]:
-        case ["compute", index, *_]:
-            return "step", draft["steps"][int(index)]
-        case ["extract", "fields", index, *_]:
-            return "field", draft["fields"][int(index)]
-        case ["parameters", name, *_]:
-            return next((("parameter", part) for part in draft["parameters"] if part["name"] == name), None)
-        case ["context" as of, index, *_] | ["extract", "meta" as of, index, *_]:
-            return "input", [part for part in draft["inputs"] if part["of"] == of][int(index)]
-    return None
-
-
 def _cited(checked: CheckedDraft) -> set[int] | None:
     """The sentences of the parts with problems; None for all, where a part cites none."""
-    wrong = [d for d in checked.analysis.diagnostics if d.severity == "error" or d.code in PARTIAL]
-    parts = [_part(checked.draft, d) for d in wrong]
+    parts = [checked.part(d) for d in checked.problems]
     named = {fault["part"] for fault in checked.faults}
     found = [part for part in parts if part] + [p for p in parts_of(checked.draft) if f"{p[0]} {p[1]['name']}" in named]
     sources = [part.get("sources", ()) for _, part in found]

@@ -1,4 +1,4 @@
-"""Splits a task text into numbered sentences, so that every part of a seed can cite its source.
+"""Splits a task text into numbered sentences, so that every part of a seed can cite its source; and names the task.
 
 In: Markdown, or plain text. Out: sentences. A heading and the head of a table are frames: they introduce other sentences
 and need not become part of a seed.
@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from formulaseed import limits
 from formulaseed.errors import DataError
+from formulaseed.seed.read.sections import is_task_name
 from formulaseed.source.text import one_line
 
 _HEADING = re.compile(r"#{1,6}\s")
@@ -19,6 +20,8 @@ _FENCE = re.compile(r"```[^`]*|~~~[^~]*")
 _UNDERLINE = re.compile(r"(=+|-{2,})")
 _RULE = re.compile(r"[-*_](\s*[-*_]){2,}")
 _ITEM = re.compile(r"(?:[-*+]|\d{1,4}[.)])\s+(.*)")
+_NAME_CHARACTERS = 60
+"""A longer title is a sentence."""
 _TABLE_LINE = frozenset("|-: ")
 _SENTENCE_END = re.compile(r"(?:(?<=[.!?])|(?<=[.!?][\"')\]*]))\s+(?=[A-Z\"'`(*_\[\d])")
 _ABBREVIATION = re.compile(r"(?:\b(?:e\.g|i\.e|etc|vs|cf|approx|incl|resp|No|Mr|Mrs|Dr|St)|\b[A-Z])\.$")
@@ -36,17 +39,21 @@ class Sentence:
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """A task text, cut into sentences."""
+    """A task text, cut into sentences. `name` is that of the task, which no model chooses."""
 
     sentences: tuple[Sentence, ...]
+    name: str
 
     def text(self, number: int) -> str | None:
         """Return the sentence with this number, if there is one."""
         return self.sentences[number - 1].text if 1 <= number <= len(self.sentences) else None
 
 
-def read_task(data: bytes) -> Task:
-    """Return the sentences of a task text. Raises `DataError` where there are none, or it cannot be used."""
+def read_task(data: bytes, otherwise: str = "task") -> Task:
+    """Return the sentences of a task text. Raises `DataError` where there are none, or it cannot be used.
+
+    The task is named by the title that the text begins with, up to a colon; where that is no name, it is called `otherwise`.
+    """
     if len(data) > limits.TASK_BYTES:
         raise DataError(f"the task text is larger than {limits.TASK_BYTES:,} bytes; give each policy a text of its own")
     try:
@@ -56,7 +63,15 @@ def read_task(data: bytes) -> Task:
     found = tuple(Sentence(number, *sentence) for number, sentence in enumerate(_sentences(text), 1))
     if all(sentence.is_frame for sentence in found):
         raise DataError("the task text says nothing: there is no policy to make a seed of")
-    return Task(found)
+    name = _title(text)
+    return Task(found, name if is_task_name(name) and len(name) <= _NAME_CHARACTERS else otherwise)
+
+
+def _title(text: str) -> str:
+    """The title that a text begins with, up to a colon; empty where it begins with something else."""
+    first, _, rest = text.lstrip().partition("\n")
+    is_title = first.startswith("# ") or set(rest.partition("\n")[0].strip()) == {"="}
+    return first.partition(":")[0].strip("# \t\r") if is_title else ""
 
 
 def _sentences(text: str) -> Iterator[tuple[str, int, bool]]:

@@ -19,8 +19,8 @@ from typing import Any
 from formulaseed.data.files import read_json, replace_file
 from formulaseed.draft.prompts import MOST_TOKENS
 from formulaseed.draft.wire import load, read_answer
-from formulaseed.errors import DataError, FormulaSeedError
-from formulaseed.llm.calls import EFFORTS, Answer, Call, Effort, ModelCapabilities, UnusableAnswer, Usage
+from formulaseed.errors import DataError, FormulaSeedError, UnreadableError
+from formulaseed.llm.calls import EFFORTS, Answer, Attempt, Call, Effort, ModelCapabilities, UnusableAnswer, Usage
 from formulaseed.llm.client import CallFailed, Client, Limits, NotAsked
 from formulaseed.llm.limiter import CostBudget, run_interruptibly
 from formulaseed.seed.write.canonical import layout
@@ -33,20 +33,27 @@ _OTHER_VERSION = "another version of formulaseed recorded it"
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What a session was started with. `note` is a remark on the transcript."""
+    """What a session was started with. `task_name` is empty where the text names the task; `note` is a remark."""
 
     model: str
     effort: Effort | None
     max_repairs: int
+    task_name: str = ""
     note: str = ""
+
+    def to_json(self) -> dict[str, Json]:
+        optional = {"note": self.note, "task_name": self.task_name}
+        started = {name: getattr(self, name) for name in ("model", "effort", "max_repairs")}
+        return {**{name: value for name, value in optional.items() if value}, **started}
 
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """A call with its answer."""
+    """A call with its answer. `discarded` are the tokens of earlier answers to it, which were billed too; None if unknown."""
 
     call: Call
     answer: Answer
+    discarded: tuple[Usage | None, ...] = ()
 
     def must_be(self, name: str, call: Call) -> None:
         """Raise `DataError` where the recorded call differs from this one."""
@@ -77,6 +84,7 @@ class Exchange:
             **said,
             "stop_reason": answer.stop_reason,
             "usage": answer.usage.to_json(),
+            **({"discarded": [each and each.to_json() for each in self.discarded]} if self.discarded else {}),
         }
 
 
@@ -90,11 +98,15 @@ def exchange_of(given: Json) -> Exchange:
             text = "\n".join(*_values(given, {"answer_text": list}))
         else:
             text = json.dumps(given["answer"], ensure_ascii=False, separators=(",", ":"))
-        tokens = Usage(*_values(usage, dict.fromkeys(Usage().to_json(), int)))
         (stop,) = _values(given, {"stop_reason": str})
-        return Exchange(call, Answer(text, stop, tokens))
+        discarded = tuple(None if each is None else _usage(each) for each in given.get("discarded", ()))
+        return Exchange(call, Answer(text, stop, _usage(usage)), discarded)
     except (KeyError, TypeError, AttributeError, RecursionError) as error:
         raise DataError(f"not a call of a draft: {error}") from None
+
+
+def _usage(given: Json) -> Usage:
+    return Usage(*_values(given, dict.fromkeys(Usage().to_json(), int)))
 
 
 def _values(given: Json, kinds: Mapping[str, type]) -> list[Any]:
@@ -126,7 +138,8 @@ class Transcript:
         given = read_json(path)
         try:
             model, repairs = _values(given, {"model": str, "max_repairs": int})
-            return Settings(model, _effort(given), repairs, given.get("note", ""))
+            named = _values({"task_name": "", "note": "", **given}, {"task_name": str, "note": str})
+            return Settings(model, _effort(given), repairs, *named)
         except (KeyError, TypeError, AttributeError) as error:
             raise DataError(f"not a session of a draft: {error}", str(path)) from None
 
@@ -151,10 +164,17 @@ class Transcript:
 
     def set_aside(self, name: str) -> None:
         """Rename a recorded call, so that it can be made again and nothing is lost."""
-        number = 1
-        while (aside := self.folder / f"{name}.unused-{number}.json").exists():
-            number += 1
-        (self.folder / f"{name}.json").rename(aside)
+        (self.folder / f"{name}.json").rename(self.folder / f"{name}.unused-{len(self.unused(name)) + 1}.json")
+
+    def unused(self, name: str) -> tuple[Usage | None, ...]:
+        """Return the tokens of the calls of this name that were set aside; None for a damaged file."""
+        found: list[Usage | None] = []
+        while (path := self.folder / f"{name}.unused-{len(found) + 1}.json").exists():
+            try:
+                found.append(exchange_of(read_json(path)).answer.usage)
+            except DataError:
+                found.append(None)
+        return tuple(found)
 
 
 LIMITS = Limits(concurrency=1, retries=4, timeout=180.0, deadline=1800.0)
@@ -166,7 +186,7 @@ Ask = Callable[[str, Call], Exchange]
 
 
 class LiveTransport:
-    """Asks a model. `notify` is called with notices."""
+    """Asks a model. `notify` is called with notices; `broken` counts the attempts that ended without an answer."""
 
     def __init__(self, budget: CostBudget, notify: Callable[[str], None]) -> None:
         self._budget = budget
@@ -174,6 +194,7 @@ class LiveTransport:
         self._runner = asyncio.Runner()
         self._client: Client | None = None
         self._able: ModelCapabilities | None = None
+        self.broken = 0
 
     def ask(self, name: str, call: Call) -> Exchange:
         try:
@@ -186,8 +207,11 @@ class LiveTransport:
             run_interruptibly(self._runner, self._client.aclose())
         self._runner.close()
 
+    def _attempted(self, attempt: Attempt) -> None:
+        self.broken += attempt.usage is None and not attempt.status.isdecimal()
+
     async def _ask(self, name: str, call: Call) -> Exchange:
-        client = self._client = self._client or Client(LIMITS, self._budget)
+        client = self._client = self._client or Client(LIMITS, self._budget, self._attempted)
         able = self._able = self._able or await client.capabilities(call.model)
         known = call if able.effort else replace(call, effort=None)
         if able.structured:
@@ -220,16 +244,41 @@ def replaying(transcript: Transcript) -> Ask:
     return ask
 
 
-def recording(inner: Ask, transcript: Transcript, settings: Settings) -> Ask:
+def recording(inner: Ask, transcript: Transcript, settings: Settings, notify: Callable[[str], None]) -> Ask:
     """Return what writes each answer into a transcript as soon as it comes; what is recorded already is not asked again.
 
-    An unusable recorded answer is set aside and asked again: with more room where it was cut off.
+    An unusable recorded answer is set aside and asked again, with more room where it was cut off; so are one in a damaged
+    file, and those after it that rest on another answer than the new one.
     """
+    is_new = False
+
+    def recorded(name: str, call: Call) -> Exchange | None:
+        """The recorded call of this name; None where it is damaged, or rests on another answer than this one."""
+        try:
+            found = transcript.exchange(name)
+        except UnreadableError:
+            raise
+        except DataError as error:
+            aside(name, error)
+            return None
+        try:
+            if found is not None:
+                found.must_be(name, call)
+        except DataError as error:
+            if not is_new:
+                raise
+            aside(name, error)
+            return None
+        return found
+
+    def aside(name: str, error: DataError) -> None:
+        notify(f"{error}; it is asked for again")
+        transcript.set_aside(name)
 
     def ask(name: str, call: Call) -> Exchange:
-        found = transcript.exchange(name)
+        nonlocal is_new
+        found = recorded(name, call)
         if found is not None:
-            found.must_be(name, call)
             with suppress(UnusableAnswer):
                 read_answer(found.answer.text, found.call.schema)
                 if not found.answer.fault:
@@ -238,9 +287,9 @@ def recording(inner: Ask, transcript: Transcript, settings: Settings) -> Ask:
             if found.answer.stop_reason == "max_tokens":
                 call = replace(call, max_tokens=min(MOST_TOKENS, 2 * found.call.max_tokens))
         exchange = inner(name, call)
-        about = {"note": settings.note} if settings.note else {}
-        started = {name: getattr(settings, name) for name in ("model", "effort", "max_repairs")}
-        transcript.write(_SESSION, about | started)
+        is_new = True
+        exchange = replace(exchange, discarded=(*exchange.discarded, *transcript.unused(name)))
+        transcript.write(_SESSION, settings.to_json())
         transcript.write(f"{name}.json", exchange.to_json())
         return exchange
 

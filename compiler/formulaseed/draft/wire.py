@@ -98,6 +98,7 @@ _DEFINITIONS: dict[str, Schema] = {
     "values": _about(_list(_object(value=_TEXT, meaning=_TEXT)), "Of an enum; else empty"),
     "bound": _about(_list({"type": "number"}), "One number, or empty"),
     "note": _object(text=_TEXT, sources=_SOURCES),
+    "loss": _object(name=_TEXT, why=_TEXT),
     "field": _object(
         name=_TEXT, type=_TYPE, description=_TEXT, values=_VALUES, default=_ONE_LITERAL, **_BOUNDS, sources=_SOURCES
     ),
@@ -155,7 +156,6 @@ _PLANNED = _object(
 _CHANGE = _object(before=_about(_TEXT, "The step that it goes in front of; empty to stay"), step=_named("step"))
 
 CONDITIONS = _answer(
-    task_name=_TEXT,
     description=_TEXT,
     keywords=_object(words=_TEXTS, sources=_SOURCES),
     reading=_named("reading"),
@@ -169,16 +169,17 @@ CONDITIONS = _answer(
 )
 GRAPH = _answer(steps=_list(_PLANNED))
 SEED = _answer(steps=_list(_named("step")), output=_TEXTS)
-REPAIR = _answer(
-    changes=_about(_TEXTS, "What is changed and why, a line each"),
-    keywords=_about(_TEXTS, "All of them, or empty for no change"),
-    reading=_about(_list(_named("reading")), "One, or empty for no change"),
+REPAIR = _answer(  # the prompt says what each key is for: a larger schema may be refused
+    changes=_TEXTS,
+    keywords=_TEXTS,
+    reading=_list(_named("reading")),
     fields=_list(_named("field")),
     inputs=_list(_named("input")),
     parameters=_list(_named("parameter")),
     steps=_list(_CHANGE),
-    removed=_about(_TEXTS, "Names of fields, inputs, parameters and steps to take out"),
-    output=_about(_TEXTS, "All of them, or empty for no change"),
+    removed=_list(_named("loss")),
+    losses=_list(_named("loss")),
+    output=_TEXTS,
 )
 
 

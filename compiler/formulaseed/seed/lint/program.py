@@ -36,9 +36,19 @@ _REST = (
 
 
 def lint_outcomes(program: nodes.Program, problems: Problems) -> None:
-    varying: set[str] = set()
     cases = [step for step in program.steps if isinstance(step.operation, nodes.Case)]
     tested = {symbol.name for case in cases for symbol in case.symbols() if symbol.kind is SymbolKind.STEP}
+    for step, depends, only in outcomes(program):
+        if (only is not None or not depends) and (depends or step.name in program.output) and not step.part_of:
+            value = value_text(only) if only is not None else ""
+            problems.report(catalogue.constant_result(step.span, step.name, value, depends))
+        if step.name in tested or step.name in program.output:
+            _missing_bound(step, problems)
+
+
+def outcomes(program: nodes.Program) -> Iterator[tuple[nodes.Step, bool, Value]]:
+    """Yield each step that is no filter, whether it depends on data, and the one value that it can have, None for several."""
+    varying: set[str] = set()
     for step in program.steps:
         if isinstance(step.operation, nodes.Filter):
             continue
@@ -46,11 +56,7 @@ def lint_outcomes(program: nodes.Program, problems: Problems) -> None:
         only = _only_value(step)
         if depends and only is None:
             varying.add(step.name)
-        elif (depends or step.name in program.output) and not step.part_of:
-            value = value_text(only) if only is not None else ""
-            problems.report(catalogue.constant_result(step.span, step.name, value, depends))
-        if step.name in tested or step.name in program.output:
-            _missing_bound(step, problems)
+        yield step, depends, only
 
 
 def _only_value(step: nodes.Step) -> Value:

@@ -87,6 +87,12 @@ def is_v1(keys: Collection[str]) -> bool:
     return "compute" not in keys and any(v1 in keys for v1, _ in _PAIRS)
 
 
+def is_task_name(name: str) -> bool:
+    """Return whether a module can be named after a task of this name."""
+    is_plain = name.isprintable() and name == name.strip() and not set(name) & set("/\\\"'`$%<>|*?:;{}#")
+    return is_plain and any(c.isalnum() for c in name) and len(name) <= limits.TASK_NAME_CHARACTERS
+
+
 def _types(
     space: str, standard: Types, declared: Sequence[nodes.ExtractionField | nodes.InputField | nodes.Parameter]
 ) -> Types:
@@ -179,10 +185,8 @@ class Sections(ABC):
         text = self.shape.text(value, "`task_name`")
         if text is None:
             return Named(self.document.span, "task")
-        name = text.value
-        is_plain = name.isprintable() and name == name.strip() and not set(name) & set("/\\\"'`$%<>|*?:;{}#")
-        if is_plain and any(c.isalnum() for c in name) and len(name) <= limits.TASK_NAME_CHARACTERS:
-            return Named(text.span, name)
+        if is_task_name(text.value):
+            return Named(text.span, text.value)
         self.problems.report(catalogue.invalid_task_name(text.span))
         return Named(text.span, "task")
 

@@ -12,8 +12,8 @@ from typing import Final, Literal, NamedTuple, TypeAlias, TypeVar
 
 TASK_NAME: Final = "Kitchen-hygiene"
 SEED_VERSION: Final = "1.0"
-SEED_SHA256: Final = "8a696dd8f2b2b999adaf3f3e5e2812abae119262f28c93f5b8a6311506dbc108"
-BODY_SHA256: Final = "49f5eba92ebe8c37b4d18d3c4a0fe7ea048db3d75a9cd8d31493c37f3f2fdd88"
+SEED_SHA256: Final = "fbbb8418ed2c54ac10224fcf0544ef8e55c290eaed364c9c0994b9dab5adcd98"
+BODY_SHA256: Final = "067e692f9bd715961fc398cf57c7e60d95a0fa5d8f002a1d3d6357c35a3f3e94"
 KEYWORDS: Final[tuple[str, ...]] = (
     "clean", "dirty", "dirtier", "filthy", "filthier", "hygien", "sanitary", "sticky", "roach", "mouse", "mice", "rats",
     "rodent", "bug", "flies", "mold", "hair in", "food poisoning", "sick", "undercooked", "raw chicken", "glove",

@@ -93,7 +93,9 @@ def test_rows_contexts_and_parameters(path: Any) -> None:
     seed = load_seed(path)
     evaluator = load_evaluator(seed)
     module: Any = evaluator.module
-    drawn = st.tuples(rows(seed, min_size=1, max_size=1), contexts(seed), parameters(seed))
+    drawn = st.tuples(
+        rows(seed, min_size=1, max_size=1, wild=True), contexts(seed, wild=True), parameters(seed, wild=True)
+    )
     given_parameters = {parameter.name: parameter.default for parameter in seed.program.parameters}
     least = find(drawn, lambda _: True, settings=settings(phases=[Phase.generate], database=None))
     sections = {"extraction": {field.name: None for field in seed.program.fields}}

@@ -79,7 +79,7 @@ def outcome(call: Callable[[], object]) -> object:
         return type(error).__name__, str(error)
 
 
-@given(reviews=rows(SEED), restaurant=contexts(SEED))
+@given(reviews=rows(SEED, wild=True), restaurant=contexts(SEED, wild=True))
 def test_values_and_evidence(
     compiled: ModuleType, interpreted: ModuleType, reviews: list[dict[str, Any]], restaurant: dict[str, Any]
 ) -> None:

@@ -27,7 +27,7 @@ from formulaseed.loading import compile_seed
 from formulaseed.runtime.evaluator import Evaluator
 from formulaseed.runtime.loading import module_from_source
 from formulaseed.source.text import Source, Span
-from formulaseed.testing import contexts, parameters, reference_evaluate, rows
+from formulaseed.testing import contexts, parameters, reference_evaluate, restaurants, rows
 from guarded_formulas import guarded_seeds
 from helpers import SEEDS, places
 from hypothesis import assume, given, settings
@@ -76,7 +76,7 @@ def assert_same_outcome(found: tuple[Any, ...], expected: tuple[Any, ...]) -> No
 
 def assert_agrees(seed: FormulaSeed, module: Evaluator, data: st.DataObject, times: int) -> None:
     """The module, the reference and the third evaluator give the same for rows, contexts and parameters that fit."""
-    drawn = st.tuples(rows(seed), contexts(seed), parameters(seed))
+    drawn = restaurants(seed, wild=True)
     for _ in range(times):
         arguments = data.draw(drawn)
         found = outcome(module.trace, *arguments)
@@ -156,7 +156,9 @@ _EDGES = st.sampled_from(
 def test_bad_data_is_refused_as_by_the_reference(seed: Json, data: st.DataObject) -> None:
     loaded = load_seed(seed)
     module = evaluator(compile_seed(loaded, formatted=False))
-    drawn = st.tuples(rows(loaded, min_size=1, max_size=2), contexts(loaded), parameters(loaded))
+    drawn = st.tuples(
+        rows(loaded, min_size=1, max_size=2, wild=True), contexts(loaded, wild=True), parameters(loaded, wild=True)
+    )
     for _ in range(4):
         arguments = data.draw(drawn)
         for argument in arguments:
@@ -198,7 +200,7 @@ def test_same_seed_gives_same_bytes(seed: Json) -> None:
 # --- what the checker knows is so
 
 
-class Watching(interpret._Evaluator):
+class Watching(interpret.Evaluation):
     """The reference evaluator, with a look at every value of every expression."""
 
     def value(self, expression: Expr, row: Any) -> Any:
@@ -232,13 +234,13 @@ def fits(value: Any, ty: Type) -> bool:
 @given(guarded_seeds(), st.data())
 def test_types_and_ranges_hold(seed: Json, data: st.DataObject) -> None:
     loaded = load_seed(seed)
-    drawn = st.tuples(rows(loaded), contexts(loaded), parameters(loaded))
-    with mock.patch.object(interpret, "_Evaluator", Watching):
+    drawn = restaurants(loaded, wild=True)
+    with mock.patch.object(interpret, "Evaluation", Watching):
         for _ in range(4):
             outcome(reference_evaluate, loaded, *data.draw(drawn))
 
 
-class Noting(interpret._Evaluator):
+class Noting(interpret.Evaluation):
     """The reference evaluator, noting what comparisons, filters and cases come to, by their places."""
 
     noted: dict[tuple[int, int], set[bool]]
@@ -274,8 +276,8 @@ def test_what_is_reported_as_impossible_never_happens(seed: Json, data: st.DataO
     risky = {"FS305", "FS507", "FS601", "FS604", "FS605"}
     places = {step["name"]: f"/compute/{index}" for index, step in enumerate(seed["compute"])}
     Noting.noted, Noting.fired = {}, set()
-    drawn = st.tuples(rows(loaded), contexts(loaded), parameters(loaded))
-    with mock.patch.object(interpret, "_Evaluator", Noting):
+    drawn = restaurants(loaded, wild=True)
+    with mock.patch.object(interpret, "Evaluation", Noting):
         for _ in range(4):
             found = outcome(reference_evaluate, loaded, *data.draw(drawn))
             if found[0] == "error" and found[2] != "overflow":

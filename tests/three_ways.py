@@ -41,7 +41,7 @@ def shown(found: object) -> Outcome:
     return ("value", type(found).__name__, repr(found))
 
 
-class _Apart(interpret._Evaluator):
+class _Apart(interpret.Evaluation):
     """The reference evaluator, with an error in the place of a value."""
 
     def step(self, step: nodes.Step) -> None:
@@ -101,7 +101,7 @@ class Ways:
         return frozenset(step.name for step in self.loaded.program.steps if step.ty.base is Base.NUMBER)
 
     def reference(self, arguments: Arguments) -> dict[str, Outcome]:
-        with mock.patch.object(interpret, "_Evaluator", _Apart):
+        with mock.patch.object(interpret, "Evaluation", _Apart):
             return _all_shown(reference_evaluate(self.loaded, *arguments))
 
     def generated(self, arguments: Arguments) -> dict[str, Outcome]:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from formulaseed.data.documents import Document, dumped, read_text, source_of
+from formulaseed.backends.base import Unit
+from formulaseed.data.documents import Document, dumped, read_text, refused_module, shown_path, source_of
 from formulaseed.diagnostics.catalogue import reading as catalogue
 from formulaseed.diagnostics.model import Problems
 from formulaseed.errors import FormulaSeedError, SeedError
@@ -155,6 +157,26 @@ def _seed(found: Compilable[nodes.Program]) -> FormulaSeed:
 def compile_seed(seed: SeedLike | FormulaSeed, *, target: str = "python", formatted: bool = True) -> str:
     """Return the source of the seed's standalone Python module. Raises `SeedError` if the seed has errors."""
     return compile(load_seed(seed), target, formatted=formatted)
+
+
+def compile_tests(seed: FormulaSeed, tests: Path, module: Path) -> str:
+    """Return the source of the seed's tests, for the file `tests` beside a module in the file `module`.
+
+    Both, and the seed, are named relative to the folder of the tests. Raises `SeedError` where no tests can be made.
+    """
+    from formulaseed.backends.python.tests_plan import emit_tests
+
+    document, folder = seed.document, os.path.realpath(tests.parent)
+    assert document.path is not None
+    unit = Unit("seed", seed.program, shown_path(document.path), seed.sha256)
+    try:
+        places = [Path(os.path.relpath(os.path.realpath(path), folder)).as_posix() for path in (document.path, module)]
+        made, fault = emit_tests(unit, *places)
+    except Exception as error:
+        raise refused_module(document.source, "the seed's tests", error) from None
+    if fault is not None:
+        raise refused_module(document.source, "the seed's tests", fault)
+    return made
 
 
 def locate(seed: FormulaSeed, step: str, kind: str) -> str:

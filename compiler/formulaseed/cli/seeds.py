@@ -31,8 +31,17 @@ from formulaseed.diagnostics.model import Diagnostic, Problems, number_of, stric
 from formulaseed.diagnostics.render import render_json, render_text, summary
 from formulaseed.errors import SeedError, UnreadableError, reason_of
 from formulaseed.kinds import SEED
-from formulaseed.loading import analyse, analyse_file, analyse_text, load_file, load_seed, read
-from formulaseed.pipeline import Analysis, fixed
+from formulaseed.loading import (
+    FormulaSeed,
+    analyse,
+    analyse_file,
+    analyse_text,
+    compile_tests,
+    load_file,
+    load_seed,
+    read,
+)
+from formulaseed.pipeline import Analysis, Compilable, fixed
 from formulaseed.seed.read.sections import is_v1
 from formulaseed.seed.write.canonical import canonical, layout, sorted_steps
 from formulaseed.source.json_reader import plain
@@ -223,9 +232,12 @@ def rule(code: str) -> None:
 @click.option("--force", is_flag=True, help="Replace files that formulaseed did not generate from the same file, too.")
 @click.option("--stdout", is_flag=True, help="Print the module instead of writing it.")
 @click.option("--target", type=click.Choice(TARGETS), default="python", show_default=True, help="What to compile to.")
+@click.option("--tests", metavar="DIR", help="Also write property tests of each seed's module, DIR/test_<task>.py.")
 @reference_option
 @strict_option
-def compile(seeds: tuple[str, ...], reference: str | None, strict: bool, target: str, out: str, **how: bool) -> None:
+def compile(
+    seeds: tuple[str, ...], reference: str | None, strict: bool, target: str, out: str, tests: str | None, **how: bool
+) -> None:
     """Compile seeds and files of requests or rules to standalone Python modules, `OUT/<task or file name>.py`.
 
     The same file gives the same bytes on every machine, so the modules can be committed and reviewed. A file that is
@@ -237,6 +249,8 @@ def compile(seeds: tuple[str, ...], reference: str | None, strict: bool, target:
         raise click.UsageError("--check writes nothing and --stdout prints: pass one of the two")
     if how["force"] and (how["check"] or how["stdout"]):
         raise click.UsageError("--force is for writing modules: pass it without --check and --stdout")
+    if tests is not None and how["stdout"]:
+        raise click.UsageError("--tests writes a file beside the module: pass it without --stdout")
     written: dict[Path, str] = {}
 
     def compile_one(seed: str) -> int:
@@ -251,15 +265,29 @@ def compile(seeds: tuple[str, ...], reference: str | None, strict: bool, target:
             say(f"{seed}: {written[path]} has the same module, {path}; rename one of the tasks", err=True)
             return 1
         written[path] = seed
-        obstacle = _obstacle_at(path, source, loaded.document.path)
+        status = place(path, source, loaded, seed, "--out")
+        if tests is None or (status and not how["check"]):
+            return status
+        if not isinstance(loaded, FormulaSeed) or loaded.document.path is None:
+            say(f"{seed}: no tests: they are for seeds in files that are not compressed", err=True)
+            return 2
+        beside = Path(tests) / f"test_{path.name}"
+        return max(
+            status, place(beside, compile_tests(loaded, beside, path), loaded, f"{seed} --tests {tests}", "--tests")
+        )
+
+    def place(path: Path, source: str, made_from: Compilable[Any], arguments: str, option: str) -> int:
+        """Write a file, or with --check say whether it is current; return the exit status."""
+        obstacle = _obstacle_at(path, source, made_from.document.path)
         if how["check"]:
+            stale = f"not what {made_from.document.source.name} compiles to"
             if obstacle is not None:
-                say(f"{path}: not what {seed} compiles to: {obstacle.what}")
+                say(f"{path}: {stale}: {obstacle.what}")
                 return 1
-            return check_current(path, source, f"`formulaseed compile {seed}`", f"not what {seed} compiles to")
+            return check_current(path, source, f"`formulaseed compile {arguments}`", stale)
         if obstacle is not None and not (how["force"] and obstacle.may_be_forced):
             forced = ", or replace it with --force" if obstacle.may_be_forced else ""
-            help = f"{obstacle.help}, write to another folder with --out{forced}"
+            help = f"{obstacle.help}, write to another folder with {option}{forced}"
             say(f"{path}: not overwritten: {obstacle.what}; {help}", err=True)
             return 2
         replace_file(path, source, through_link=False)

@@ -36,17 +36,22 @@ def interpret(
     context: Mapping[str, Any],
     parameters: Mapping[str, Value] | None = None,
     record: Mapping[str, Any] | None = None,
+    fixed: Mapping[str, Value] | None = None,
 ) -> dict[str, Value]:
     """Every step's value by name, in the seed's order; filters and parts of other steps are left out.
 
-    `record` holds the fields of a domain's entities by their full names; an entity itself is true, or null.
+    `record` holds the fields of a domain's entities by their full names; an entity itself is true, or null. `fixed` steps
+    have the values that it gives: they are not computed, and the steps that use them are computed from these values.
 
     Raises `EvaluationError` for the first step, in that order, that has no value, and `DataError` for a row
     or context that lacks what the seed uses.
     """
     evaluation = prepare(program, rows, context, parameters, record)
     for step in program.steps:
-        evaluation.step(step)
+        if fixed is not None and step.name in fixed:
+            evaluation.set(step, fixed[step.name])
+        else:
+            evaluation.step(step)
     return evaluation.results
 
 
@@ -212,6 +217,10 @@ class Evaluation:
             raise EvaluationError(step.owner, fault.kind, fault.message, fault.operands) from None
         if step.ty.base is Base.NUMBER and isinstance(value, int):
             value = float(value)  # an integer where a step is declared a number
+        self.set(step, value)
+
+    def set(self, step: nodes.Step, value: Value) -> None:
+        """Give a step its value, which the steps after it use."""
         if not step.part_of:
             self.results[step.name] = value
         self.shared[Symbol(SymbolKind.STEP, step.name)] = value
@@ -233,11 +242,9 @@ class Evaluation:
                 raise AssertionError("filters have no value")
 
     def aggregate(self, operation: nodes.Aggregate, ty: Type) -> Value:
-        where, expression = operation.where, operation.expression
-        matching = (row for row in self.rows if where is None or self.value(where, row))
-        if expression is None:
-            return sum(1 for _ in matching)
-        values = (self.value(expression, row) for row in matching)
+        values = self.terms(operation)
+        if operation.expression is None:
+            return sum(1 for _ in values)
         if operation.function == "sum":
             total: int | float = 0 if ty.base is Base.INTEGER else 0.0
             for value in values:
@@ -245,6 +252,12 @@ class Evaluation:
             return finite(total)
         best: Value = max(values, default=None) if operation.function == "max" else min(values, default=None)
         return operation.default if best is None else best
+
+    def terms(self, operation: nodes.Aggregate) -> Iterator[Any]:
+        """What each matching review contributes to an aggregate, None to a count."""
+        where, expression = operation.where, operation.expression
+        matching = (row for row in self.rows if where is None or self.value(where, row))
+        return (None if expression is None else self.value(expression, row) for row in matching)
 
     def lookup(self, operation: nodes.Lookup) -> Value:
         source = self.value(operation.source, {})

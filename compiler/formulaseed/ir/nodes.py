@@ -272,16 +272,10 @@ class Program:
         """The full name of a record's field as formulas rather write it: one of the root without its prefix."""
         return self.reference.spelled(field) if self.reference is not None else field
 
-    def dependencies(self, name: str) -> frozenset[str]:
-        """The steps and filters that a step uses, directly or through others."""
-        steps = {step.name: step for step in self.steps}
-        found: set[str] = set()
-        stack = [name]
-        while stack:
-            used = {s.name for s in steps[stack.pop()].symbols() if s.kind in (SymbolKind.STEP, SymbolKind.FILTER)}
-            stack += used - found
-            found |= used
-        return frozenset(found)
+    def uses(self) -> dict[str, frozenset[str]]:
+        """For each step, the steps and filters that it mentions."""
+        kinds = (SymbolKind.STEP, SymbolKind.FILTER)
+        return {step.name: frozenset(s.name for s in step.symbols() if s.kind in kinds) for step in self.steps}
 
     def used(self) -> frozenset[Symbol]:
         """Every symbol that some step mentions."""

@@ -1,4 +1,4 @@
-"""Property tests for seeds: Hypothesis strategies, and the reference evaluator to compare with.
+"""Property tests for seeds: Hypothesis strategies, the reference evaluator to compare with, and what generated tests use.
 
     from hypothesis import given
     from formulaseed.testing import contexts, reference_evaluate, rows
@@ -20,10 +20,22 @@ if TYPE_CHECKING:
 
     from formulaseed.language.types import Value
     from formulaseed.loading import FormulaSeed, SeedLike
-    from formulaseed.testing.inputs import contexts, parameters, rows
+    from formulaseed.testing.comparing import growth, note_steps, outcome, raised, rounding
+    from formulaseed.testing.inputs import Restaurant, contexts, parameters, restaurants, rows
+    from formulaseed.testing.loaded import load_module
     from formulaseed.testing.random_seeds import seeds
 
-__all__ = ["contexts", "parameters", "reference_evaluate", "rows", "seeds"]
+_PLACES = {
+    "comparing": ("growth", "note_steps", "outcome", "raised", "rounding"),
+    "inputs": ("Restaurant", "contexts", "parameters", "restaurants", "rows"),
+    "loaded": ("load_module",),
+    "random_seeds": ("seeds",),
+}
+"""What each module of this package offers, besides `reference_evaluate`."""
+__all__ = [
+    "Restaurant", "contexts", "growth", "load_module", "note_steps", "outcome", "parameters", "raised", "reference_evaluate",
+    "restaurants", "rounding", "rows", "seeds",
+]  # fmt: skip
 
 
 def reference_evaluate(
@@ -31,24 +43,30 @@ def reference_evaluate(
     rows: Iterable[Mapping[str, Any]],
     context: Mapping[str, Any],
     parameters: Mapping[str, Value] | None = None,
+    *,
+    fixed: Mapping[str, Value] | None = None,
 ) -> dict[str, Value]:
     """Return every step's value by name, computed by a plain walk over the checked seed: slow and obviously right.
+
+    A seed that is given as a path is read again only if the file has changed. `fixed` steps have the values that it gives
+    and are not computed; those that use them are.
 
     Raises `SeedError` for a seed with errors, `DataError` for rows, a context or parameters that do not fit the
     seed, and `EvaluationError` for the first step that has no value.
     """
     from formulaseed.ir.interpret import interpret
-    from formulaseed.loading import load_seed
+    from formulaseed.testing.loaded import loaded_seed
 
-    return interpret(load_seed(seed).program, rows, context, parameters)
+    return interpret(loaded_seed(seed).program, rows, context, parameters, fixed=fixed)
 
 
 def __getattr__(name: str) -> Any:
-    if name not in __all__:
-        raise AttributeError(f"module 'formulaseed.testing' has no attribute {name!r}")
-    from formulaseed.testing import inputs, random_seeds
+    from importlib import import_module
 
-    return getattr(random_seeds if name == "seeds" else inputs, name)
+    place = next((place for place, names in _PLACES.items() if name in names), None)
+    if place is None:
+        raise AttributeError(f"module 'formulaseed.testing' has no attribute {name!r}")
+    return getattr(import_module(f"formulaseed.testing.{place}"), name)
 
 
 def __dir__() -> list[str]:

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from formulaseed.data.files import holds
 from formulaseed.diagnostics.render import render_text, summary
-from formulaseed.errors import EvaluationError, FormulaSeedError
+from formulaseed.errors import FormulaSeedError
 from formulaseed.loading import FormulaSeed, SeedAnalysis, analyse, compile_seed, load_seed
 from formulaseed.runtime.evaluator import Evaluator
 from formulaseed.runtime.loading import module_from_file, module_from_source
+
+if TYPE_CHECKING:
+    from formulaseed.testing.inputs import Restaurant
 
 Outcome = dict[str, Any]
 
@@ -101,8 +104,7 @@ def _agreement(seed: SeedFile, test: SeedTest) -> None:
     pytest.importorskip("hypothesis", reason="needs the package hypothesis")
     from hypothesis import HealthCheck, Phase, given, settings
 
-    from formulaseed.testing import reference_evaluate
-    from formulaseed.testing.inputs import contexts, parameters, rows
+    from formulaseed.testing import outcome, reference_evaluate, restaurants
 
     loaded = seed.loaded()
     path = seed.module_path(loaded)
@@ -114,28 +116,19 @@ def _agreement(seed: SeedFile, test: SeedTest) -> None:
     phases = [phase for phase in settings().phases if phase is not Phase.explain]
 
     @settings(deadline=None, phases=phases, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
-    @given(rows(loaded), contexts(loaded), parameters(loaded))
-    def agree(rows: Any, context: Any, parameters: Any) -> None:
-        given = (rows, context, parameters)
-        found = _outcome(evaluator.trace, *given)
-        expected = _outcome(lambda *inputs: reference_evaluate(loaded, *inputs), *given)
+    @given(restaurants(loaded, wild=True))
+    def agree(restaurant: Restaurant) -> None:
+        found = outcome(evaluator.trace, *restaurant)
+        expected = outcome(reference_evaluate, loaded, *restaurant)
         if found != expected:
-            raise Failed(_difference(given, found, expected))
+            raise Failed(_difference(restaurant, found, expected))
 
     agree()
 
 
-def _outcome(evaluate: Callable[..., Mapping[str, Any]], *given: Any) -> Outcome:
-    """Every step's value, or the step that has none."""
-    try:
-        return dict(evaluate(*given))
-    except EvaluationError as error:
-        return {"error": {"step": error.step, "kind": error.kind}}
-
-
-def _difference(given: tuple[Any, ...], found: Outcome, expected: Outcome) -> str:
+def _difference(restaurant: Restaurant, found: Outcome, expected: Outcome) -> str:
     names = [name for name in {**expected, **found} if found.get(name, ...) != expected.get(name, ...)]
-    parts = dict(zip(("rows", "context", "parameters"), given, strict=True))
+    parts: dict[str, Any] = restaurant._asdict()
     for which, outcome in (("module", found), ("reference", expected)):
         parts[which] = {name: outcome[name] for name in names if name in outcome}
     lines = [f"  {name}: {json.dumps(part, ensure_ascii=False)}" for name, part in parts.items()]

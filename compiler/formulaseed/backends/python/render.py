@@ -61,6 +61,11 @@ def render(template: Template, plan: Variables, comment_free: Variables, *, form
     return _whole(body, helpers), _whole(bare, helpers)
 
 
+def render_whole(name: str, variables: Variables) -> str:
+    """Return a file that has no helpers of its own, as black writes it."""
+    return sealed(format_body(_rendered(variables, (), Template(name, (), ()))))
+
+
 def _whole(body: str, helpers: str) -> str:
     return sealed(f"{body.rstrip()}\n\n\n{helpers}\n")
 

@@ -166,7 +166,7 @@ class _ProgramChecker:
 
     def _properties(self, program: nodes.Program) -> nodes.Program:
         """Return the program with the properties whose names are those of numbers, the one of which depends on the other."""
-        found = []
+        found, uses = [], program.uses() if self.program.properties else {}
         for claim in self.program.properties:
             steps = [self._step_called(name) for name in (claim.step, claim.variable)]
             for name, step in zip((claim.step, claim.variable), steps, strict=True):
@@ -174,7 +174,7 @@ class _ProgramChecker:
                     self.problems.report(catalogue.without_order(name.span, name.text, step.ty.noun))
             if None in steps or self.scope.broken:  # a step that has errors may depend on anything
                 continue
-            if claim.variable.text not in program.dependencies(claim.step.text):
+            if claim.variable.text not in _all_used(uses, claim.step.text):
                 self.problems.report(catalogue.independent(claim.variable.span, claim.step.text, claim.variable.text))
             found.append(nodes.Property(claim.direction, claim.step.text, claim.variable.text))
         return replace(program, properties=tuple(found))
@@ -200,6 +200,17 @@ class _ProgramChecker:
             record=program.reference.record(used) if program.reference is not None else (),
             reference=program.reference,
         )
+
+
+def _all_used(uses: Mapping[str, frozenset[str]], name: str) -> set[str]:
+    """Return the steps and filters that a step uses, directly or through others."""
+    found: set[str] = set()
+    stack = [name]
+    while stack:
+        used = uses[stack.pop()] - found
+        stack += used
+        found |= used
+    return found
 
 
 def _used(steps: Sequence[nodes.Step]) -> tuple[nodes.Step, ...]:

@@ -1,0 +1,37 @@
+"""Seeds and modules as tests use them: each file is read and checked once, however often it is named."""
+
+from __future__ import annotations
+
+import os
+from functools import lru_cache
+from pathlib import Path
+
+from formulaseed import limits
+from formulaseed.data.files import read_bytes
+from formulaseed.loading import FormulaSeed, SeedLike, load_seed
+from formulaseed.runtime.evaluator import Evaluator
+from formulaseed.runtime.loading import module_from_file
+
+
+def loaded_seed(seed: SeedLike | FormulaSeed) -> FormulaSeed:
+    """Return the checked seed; that of a path is kept for as long as the file has the same content.
+
+    Raises what `load_seed` raises.
+    """
+    if not isinstance(seed, str | os.PathLike) or os.fspath(seed) == "-":
+        return load_seed(seed)
+    data, _ = read_bytes(seed, limits.SEED_BYTES)
+    return _seed_of(os.fspath(seed), Path.cwd(), data)
+
+
+@lru_cache(maxsize=16)
+def _seed_of(path: str, folder: Path, data: bytes) -> FormulaSeed:
+    return load_seed(path)
+
+
+def load_module(path: str | os.PathLike[str]) -> Evaluator:
+    """Return the evaluator of a generated module as it is: if it was edited, the tests show what that changes.
+
+    Raises `SeedError` for a file that holds what the compiler never writes, `DataError` where none can be read.
+    """
+    return Evaluator(module_from_file(Path(path)))

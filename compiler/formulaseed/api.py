@@ -19,7 +19,7 @@ from formulaseed.runtime.loading import load_module, module_from_source
 from formulaseed.source.text import Source
 
 if TYPE_CHECKING:
-    from formulaseed.data.candidates import Lines
+    from formulaseed.data.jsonl import Lines
     from formulaseed.formulas import ReferenceLike, Variables
     from formulaseed.reference.evaluation import Formula
     from formulaseed.report.explanation import Explanation

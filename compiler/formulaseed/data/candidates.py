@@ -7,19 +7,16 @@ restaurant with an unusable line is left out.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from formulaseed.data.files import read_json
-from formulaseed.data.jsonl import Line, join_files, parsed, read_contexts, read_lines
+from formulaseed.data.jsonl import Line, Lines, join_files, lines_of, parsed, read_contexts
 from formulaseed.data.records import JudgementLine, RatedRestaurant, RatedReviewLine, SocialGraph
 from formulaseed.data.results import Failures
 from formulaseed.errors import DataError
 from formulaseed.requests.evaluation import Background, Restaurant, parse_background
 from formulaseed.requests.validate import Dataset
-
-Lines = str | os.PathLike[str] | Iterable[Mapping[str, Any]]
-"""A file of JSON Lines, or the objects that it would hold."""
 
 
 def read_dataset(
@@ -34,12 +31,12 @@ def read_dataset(
     Raises `UnreadableError` for a file that cannot be opened and `DataError` for a social graph that is none.
     """
     friends = parse_background(None, {"friend_graph": _graph(social)}).friends if social is not None else {}
-    judged = _judgements(_lines(judgements, "judgements"), failures) if judgements is not None else None
-    listed = _lines(restaurants, "restaurants")
+    judged = _judgements(lines_of(judgements, "judgements"), failures) if judgements is not None else None
+    listed = lines_of(restaurants, "restaurants")
     if reviews is None:
         placed = read_contexts(listed, RatedRestaurant)
     else:
-        placed = join_files(listed, _lines(reviews, "reviews"), failures, (RatedRestaurant, RatedReviewLine))
+        placed = join_files(listed, lines_of(reviews, "reviews"), failures, (RatedRestaurant, RatedReviewLine))
     candidates: dict[str, Restaurant] = {}
     unusable: dict[str, str] = {}
     for place, found, business_id in placed:
@@ -53,17 +50,6 @@ def read_dataset(
             if business_id:
                 unusable[business_id] = f"{place}: {found}"
     return Dataset(candidates, unusable, Background(judged, friends), social is not None)
-
-
-def _lines(given: Lines, what: str) -> Iterator[Line]:
-    if isinstance(given, str | os.PathLike):
-        yield from read_lines(os.fspath(given))
-        return
-    if isinstance(given, Mapping) or not isinstance(given, Iterable):
-        raise DataError(f"{what} must be a path or a list of objects, not {type(given).__name__}")
-    for number, value in enumerate(given, 1):
-        fault = "" if isinstance(value, Mapping) else f"it must be an object, not {type(value).__name__}"
-        yield Line(f"<{what}>", number, {} if fault else dict(value), fault)
 
 
 def _judgements(lines: Iterable[Line], failures: Failures) -> dict[tuple[str, str], str]:

@@ -38,6 +38,7 @@ ORDER = (
     "draft",
     "report",
     "api",
+    "phase2",
     "testing",
     "__init__",
     "cli",

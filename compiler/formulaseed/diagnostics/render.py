@@ -1,7 +1,8 @@
-"""Draws diagnostics as text for people and as JSON for tools."""
+"""Draws diagnostics as text for people and as JSON for tools; and tables as text."""
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
@@ -9,6 +10,8 @@ from itertools import pairwise
 from formulaseed.diagnostics.model import Diagnostic, number_of, printable
 
 _WIDTH = 110
+_NUMBER = re.compile(r"[-+]?[0-9][0-9,.]*(e[-+]?[0-9]+)?%?|-?")
+"""What is in a column of numbers; where there is none, nothing or a dash."""
 
 
 def render_text(diagnostics: Iterable[Diagnostic]) -> str:
@@ -52,10 +55,10 @@ def _excerpt(d: Diagnostic) -> tuple[str, int, int]:
     shown = [printable(line[a:b]) for a, b in pairwise(edges)]
     head = "…" if first else ""
     tail = "…" if last < len(line) else ""
-    return f"{head}{''.join(shown)}{tail}", len(head) + _columns(shown[0]), max(1, _columns(shown[1]))
+    return f"{head}{''.join(shown)}{tail}", len(head) + columns(shown[0]), max(1, columns(shown[1]))
 
 
-def _columns(text: str) -> int:
+def columns(text: str) -> int:
     """Return how many columns of a terminal the text takes: wide characters two, combining ones none."""
     if text.isascii():
         return len(text)
@@ -63,3 +66,22 @@ def _columns(text: str) -> int:
 
     wide = sum(unicodedata.east_asian_width(c) in "WF" for c in text)
     return len(text) + wide - sum(unicodedata.combining(c) > 0 for c in text)
+
+
+def aligned(rows: Sequence[Sequence[str]]) -> str:
+    """Return a table, whose first row is its head: columns of equal width, those of numbers to the right."""
+    cells = [[printable(cell) for cell in row] for row in rows]
+    lines = [""] * len(cells)
+    for column in zip(*cells, strict=True):
+        width = max(map(columns, column))
+        is_number = are_numbers(column[1:])
+        for place, cell in enumerate(column):
+            space = " " * (width - columns(cell))
+            lines[place] += f"  {space}{cell}" if is_number else f"  {cell}{space}"
+    return "\n".join(line[2:].rstrip() for line in lines)
+
+
+def are_numbers(column: Iterable[str]) -> bool:
+    """Return whether there is a number in a column, and nothing else."""
+    cells = list(column)
+    return any(cells) and all(_NUMBER.fullmatch(cell) for cell in cells)

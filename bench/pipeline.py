@@ -12,7 +12,8 @@ from formulaseed.data.jsonl import read_contexts, read_lines
 from formulaseed.data.results import Failures, Result
 from formulaseed.extractors.base import fields_of
 from formulaseed.extractors.lexical import LexicalExtractor
-from formulaseed.runtime.running import RunOptions, evaluate_lines, run
+from formulaseed.runtime.extracting import RunOptions
+from formulaseed.runtime.running import evaluate_lines, run
 from measure import Call, shortest
 from tables import Line, table
 

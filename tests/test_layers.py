@@ -39,6 +39,7 @@ ORDER = (
     "report",
     "editor",
     "api",
+    "phase2",
     "testing",
     "__init__",
     "cli",

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from formulaseed.diagnostics.model import Diagnostic
     from formulaseed.errors import DataError, EvaluationError, FormulaSeedError, SeedError
     from formulaseed.loading import FormulaSeed, RequestsFile, compile_seed, load_requests, load_seed
+    from formulaseed.phase2 import Outcome, extract, run
     from formulaseed.reference.evaluation import Formula
     from formulaseed.report.diff import Difference, diff
     from formulaseed.report.explanation import Explanation
@@ -25,6 +26,7 @@ _HOMES = {
     "diagnostics.model": ("Diagnostic",),
     "errors": ("DataError", "EvaluationError", "FormulaSeedError", "SeedError"),
     "loading": ("FormulaSeed", "RequestsFile", "compile_seed", "load_requests", "load_seed"),
+    "phase2": ("Outcome", "extract", "run"),
     "reference.evaluation": ("Formula",),
     "report.diff": ("Difference", "diff"),
     "report.explanation": ("Explanation",),
@@ -35,8 +37,8 @@ _MODULES = {name: f"formulaseed.{module}" for module, names in _HOMES.items() fo
 
 __all__ = [
     "DataError", "Diagnostic", "Difference", "EvaluationError", "Evaluator", "Explanation", "Formula", "FormulaSeed",
-    "FormulaSeedError", "RequestResult", "RequestsFile", "SeedError", "Validation", "__version__", "check",
-    "compile_formula", "compile_seed", "diff", "explain", "load_evaluator", "load_requests", "load_seed",
+    "FormulaSeedError", "Outcome", "RequestResult", "RequestsFile", "SeedError", "Validation", "__version__", "check",
+    "compile_formula", "compile_seed", "diff", "explain", "extract", "load_evaluator", "load_requests", "load_seed", "run",
     "validate_requests",
 ]  # fmt: skip
 

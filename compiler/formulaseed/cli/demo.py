@@ -18,8 +18,9 @@ from formulaseed.extractors.recorded import RecordedExtractor
 from formulaseed.loading import FormulaSeed, compile_seed, load_seed
 from formulaseed.resources import resource_folder
 from formulaseed.runtime.evaluator import Evaluator
+from formulaseed.runtime.extracting import RunOptions
 from formulaseed.runtime.loading import module_from_source
-from formulaseed.runtime.running import RunOptions, run
+from formulaseed.runtime.running import run
 from formulaseed.source.text import one_line
 
 _VERDICT, _SCORE = "VERDICT", "FINAL_RISK_SCORE"

@@ -14,14 +14,13 @@ import click
 from formulaseed.cli.inputs import prices_for
 from formulaseed.cli.output import INTERRUPTED, Progress, emit_json, finish, format_option, progress, reported, say
 from formulaseed.data.jsonl import read_lines
-from formulaseed.data.records import RestaurantRecord
 from formulaseed.data.results import Failures, ResultCounts, ReviewInput, text_writer, write_line
 from formulaseed.diagnostics.model import number_of
 from formulaseed.errors import DataError
 from formulaseed.extractors.base import fields_of
 from formulaseed.extractors.model.answers import AnswerCache, UsageStats, estimate
 from formulaseed.extractors.model.asking import BatchRun, LiveExtractor
-from formulaseed.extractors.model.examples import ReviewKey, reviewed_answers
+from formulaseed.extractors.model.examples import ReviewKey, reviewed_answers, texts_of
 from formulaseed.extractors.model.prompting import PromptSpec
 from formulaseed.extractors.model.store import Store, default_path
 from formulaseed.llm.calls import cost_text, total
@@ -53,7 +52,7 @@ def _store(path: str | None, **mode: bool) -> Store:
 def ask(job: Job, not_ready: NotReady | None, **given: Any) -> int:
     """Run with a model and return the exit status. Where no call can be made, the store must have every answer."""
     from formulaseed.cli.run import can_be_reread, closing_line
-    from formulaseed.runtime.running import asked_reviews
+    from formulaseed.runtime.extracting import asked_reviews
 
     prices = prices_for(given["model"], given["prices"], given["max_usd"])
     is_reread = can_be_reread(job.inputs)
@@ -123,14 +122,7 @@ def _texts(job: Job, is_reread: bool, wanted: Collection[ReviewKey]) -> dict[Rev
         raise click.UsageError(
             "lines of --examples without a `text` need contexts that can be read twice: files, no pipes"
         )
-    found: dict[ReviewKey, str] = {}
-    for _, restaurant, business_id in job.source(Failures()):
-        for review in restaurant.reviews if isinstance(restaurant, RestaurantRecord) else ():
-            if (key := (business_id, review.review_id)) in wanted:
-                found.setdefault(key, review.text)
-        if len(found) == len(wanted):
-            break
-    return found
+    return texts_of(job.source(Failures()), wanted)
 
 
 def _speed(usage: UsageStats, total: int | None, shown: Progress) -> Callable[[], None]:

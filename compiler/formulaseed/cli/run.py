@@ -1,12 +1,12 @@
-"""The commands over restaurants with their reviews or rows: `run`, `evaluate` and `agreement`."""
+"""The commands over restaurants with their reviews or rows: `run`, what `extract` shares with it, `evaluate`, `agreement`."""
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 import click
 from click.core import ParameterSource
@@ -27,10 +27,12 @@ from formulaseed.data.results import (
 )
 from formulaseed.diagnostics.model import number_of
 from formulaseed.extractors.base import SyncExtractor, fields_of
+from formulaseed.extractors.opening import sync_extractor
 from formulaseed.ir import nodes
 from formulaseed.llm.calls import EFFORTS
 from formulaseed.runtime.evaluator import Evaluator
-from formulaseed.runtime.running import RunOptions, asked_reviews, evaluate_lines
+from formulaseed.runtime.extracting import ExtractedRestaurant, RunOptions, asked_reviews, with_line
+from formulaseed.runtime.running import evaluate_lines
 from formulaseed.runtime.running import run as run_restaurants
 from formulaseed.runtime.sampling import draw
 
@@ -43,30 +45,51 @@ Source = Callable[[Failures], Iterator[LocatedRestaurant]]
 """The restaurants from the start, each time it is called; what cannot be read goes into the failures."""
 
 
+Write = Callable[["Job", Extractor, Failures, Progress, ResultCounts], None]
+"""Extracts the restaurants of a job and writes a line for each as it comes."""
+
+
 @dataclass(frozen=True, slots=True)
 class Job:
-    """What `run` works on, and where restaurants come from and results go."""
+    """What `run` and `extract` work on, where restaurants come from, and what writes what comes of them."""
 
     evaluator: Evaluator
     program: nodes.Program
     options: RunOptions
     source: Source
     inputs: tuple[str | None, ...]
-    out: str
     quiet: bool
     extractions_out: str | None
     with_text: bool
+    writer: Write
 
     def write(self, extractor: Extractor, failures: Failures, shown: Progress, counted: ResultCounts) -> None:
-        """Evaluate the restaurants, and write each result, and its extractions where they are wanted, as they come."""
+        """Have the restaurants extracted and written, and the extractions, too, where they are wanted."""
         from formulaseed.extractors.recorded import ExtractionRecorder
 
         with contextlib.ExitStack() as stack:
             if self.extractions_out is not None:
                 file = stack.enter_context(text_writer(self.extractions_out, *self.inputs))
                 extractor = ExtractionRecorder(extractor, file, with_text=self.with_text)
-            results = run_restaurants(self.evaluator, extractor, self.source(failures), self.options, failures)
-            _write(results, self.out, (*self.inputs, self.extractions_out), shown, counted)
+            self.writer(self, extractor, failures, shown, counted)
+
+    @contextlib.contextmanager
+    def rows_writer(
+        self, path: str | None, failures: Failures
+    ) -> Iterator[Callable[[ExtractedRestaurant], ExtractedRestaurant]]:
+        """Open a file of rows, if any, and provide what writes the line of a restaurant, as `with_line` does."""
+        if path is None:
+            yield lambda found: found
+            return
+        with text_writer(path, *self.inputs) as file:
+
+            def keep(found: ExtractedRestaurant) -> ExtractedRestaurant:
+                found, line = with_line(self.evaluator, found, failures, with_text=self.with_text)
+                if line is not None:
+                    write_line(file, line)
+                return found
+
+            yield keep
 
 
 def _write(
@@ -75,8 +98,13 @@ def _write(
     with text_writer(out, *inputs) as file:
         for result in results:
             write_line(file, result.to_json())
-            counted.add(result)
-            shown.advance(number_of(counted.relevant, "relevant review"))
+            count(result, shown, counted)
+
+
+def count(found: Result | ExtractedRestaurant, shown: Progress, counted: ResultCounts) -> None:
+    """Count one more restaurant, and show the progress."""
+    counted.add(found.error, found.reviews)
+    shown.advance(number_of(counted.relevant, "relevant review"))
 
 
 _out_option = click.option("--out", default="-", help="Where to write results; standard output by default.")
@@ -115,61 +143,91 @@ def evaluate(
     finish(failures.status)
 
 
+_EXTRACTION_OPTIONS = (
+    click.option("--contexts", help="Restaurants with their reviews, JSON Lines; - for standard input."),
+    click.option("--restaurants", help="Restaurants, JSON Lines; needs --reviews."),
+    click.option("--reviews", help="Reviews, JSON Lines, joined by business_id; needs --restaurants."),
+    click.option("--extractor", type=click.Choice(["lexical", "recorded", "anthropic"]), default="lexical",
+                 show_default=True, help="What extracts."),
+    click.option("--extractions", help="Recorded extractions, JSON Lines; needs --extractor recorded."),
+    click.option("--on-error", type=click.Choice(["fail", "skip"]), default="fail", show_default=True,
+                 help="A review that cannot be extracted fails its restaurant, or is left out and counted."),
+    click.option("--limit", type=click.IntRange(min=0), help="Stop after so many restaurants."),
+    click.option("--sample", type=click.IntRange(min=1), metavar="N",
+                 help="Extract N of the relevant reviews, spread over the restaurants; "
+                      "results say that they rest on them alone."),
+    click.option("--sample-seed", type=int, default=0, show_default=True, help="Another number draws another sample."),
+    click.option("--extractions-out", metavar="FILE", help="Write what is extracted, too, as recorded extractions."),
+    click.option("--quiet", is_flag=True, help="Show no progress."),
+    click.option("--strict", is_flag=True, help="Refuse recorded extractions with fields that the seed does not have."),
+    allow_edited_option,
+    _model_option("--model", "the model.", default="claude-haiku-5-5"),
+    _model_option("--effort", "the model's effort.", type=click.Choice(EFFORTS), default="low"),
+    _model_option("--concurrency", "concurrent calls; fewer while the API pushes back.", type=click.IntRange(1, 1000),
+                  default=16),
+    _model_option("--batch", "the Message Batches API, at half the price, within a day.", is_flag=True),
+    click.option("--poll", type=_ABOVE_ZERO, default=30.0, show_default=True,
+                 help="--batch: seconds between two polls."),
+    _model_option("--dry-run", "print how many calls would be made and what they may cost.", is_flag=True),
+    _model_option("--max-usd", "stop before the calls of this run can cost more.", type=_ABOVE_ZERO),
+    _model_option("--prices", "a file of prices, in place of those that come with this version."),
+    _model_option("--store", "where answers are cached; by default in the user's cache folder."),
+    _model_option("--examples", "a file of reviewed answers to show the model, in place of the seed's."),
+    _model_option("--retry-errors", "ask again where a stored answer is unusable.", is_flag=True),
+    _model_option("--timeout", "seconds for one attempt.", type=_ABOVE_ZERO, default=60.0),
+    _model_option("--deadline", "seconds for one call with all of its attempts.", type=_ABOVE_ZERO, default=300.0),
+    _model_option("--retries", "attempts after the first, for transient errors.", type=click.IntRange(0, 20), default=8),
+    _model_option("--requests-per-minute", "the most requests a minute.", type=_ABOVE_ZERO),
+    _model_option("--tokens-per-minute", "about the most prompt tokens a minute.", type=_ABOVE_ZERO),
+)  # fmt: skip
+
+
+def extraction_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Add the options that `run` and `extract` share, for `work`: where reviews come from, and what extracts them."""
+    for option in reversed(_EXTRACTION_OPTIONS):
+        command = option(command)
+    return command
+
+
 @click.command("run")
 @click.argument("seed", metavar="SEED|MODULE")
-@click.option("--contexts", help="Restaurants with their reviews, JSON Lines; - for standard input.")
-@click.option("--restaurants", help="Restaurants, JSON Lines; needs --reviews.")
-@click.option("--reviews", help="Reviews, JSON Lines, joined by business_id; needs --restaurants.")
-@click.option("--extractor", type=click.Choice(["lexical", "recorded", "anthropic"]), default="lexical",
-              show_default=True, help="What extracts.")  # fmt: skip
-@click.option("--extractions", help="Recorded extractions, JSON Lines; needs --extractor recorded.")
-@click.option("--on-error", type=click.Choice(["fail", "skip"]), default="fail", show_default=True,
-              help="A review that cannot be extracted fails its restaurant, or is left out and counted.")  # fmt: skip
-@click.option("--limit", type=click.IntRange(min=0), help="Stop after so many restaurants.")
-@click.option(
-    "--sample",
-    type=click.IntRange(min=1),
-    metavar="N",
-    help="Extract N of the relevant reviews, spread over the restaurants; results say that they rest on them alone.",
-)
-@click.option("--sample-seed", type=int, default=0, show_default=True, help="Another number draws another sample.")
-@click.option("--extractions-out", metavar="FILE", help="Write what is extracted, too, as recorded extractions.")
-@click.option("--with-text", is_flag=True, help="--extractions-out: with the text of each review.")
+@extraction_options
 @_out_option
+@click.option("--rows-out", metavar="FILE", help="Write the extracted rows, too, for `evaluate` to read.")
+@click.option("--with-text", is_flag=True, help="--extractions-out, --rows-out: with the text of each review.")
 @_trace_option
-@click.option("--quiet", is_flag=True, help="Show no progress.")
-@click.option("--strict", is_flag=True, help="Refuse recorded extractions with fields that the seed does not have.")
-@allow_edited_option
 @param_option
-@_model_option("--model", "the model.", default="claude-haiku-5-5")
-@_model_option("--effort", "the model's effort.", type=click.Choice(EFFORTS), default="low")
-@_model_option(
-    "--concurrency", "concurrent calls; fewer while the API pushes back.", type=click.IntRange(1, 1000), default=16
-)
-@_model_option("--batch", "the Message Batches API, at half the price, within a day.", is_flag=True)
-@click.option("--poll", type=_ABOVE_ZERO, default=30.0, show_default=True, help="--batch: seconds between two polls.")
-@_model_option("--dry-run", "print how many calls would be made and what they may cost.", is_flag=True)
-@_model_option("--max-usd", "stop before the calls of this run can cost more.", type=_ABOVE_ZERO)
-@_model_option("--prices", "a file of prices, in place of those that come with this version.")
-@_model_option("--store", "where answers are cached; by default in the user's cache folder.")
-@_model_option("--examples", "a file of reviewed answers to show the model, in place of the seed's.")
-@_model_option("--retry-errors", "ask again where a stored answer is unusable.", is_flag=True)
-@_model_option("--timeout", "seconds for one attempt.", type=_ABOVE_ZERO, default=60.0)
-@_model_option("--deadline", "seconds for one call with all of its attempts.", type=_ABOVE_ZERO, default=300.0)
-@_model_option("--retries", "attempts after the first, for transient errors.", type=click.IntRange(0, 20), default=8)
-@_model_option("--requests-per-minute", "the most requests a minute.", type=_ABOVE_ZERO)
-@_model_option("--tokens-per-minute", "about the most prompt tokens a minute.", type=_ABOVE_ZERO)
 def run(
-    seed: str, contexts: str | None, restaurants: str | None, reviews: str | None, extractor: str,
-    extractions: str | None, on_error: Literal["fail", "skip"], limit: int | None, sample: int | None,
-    sample_seed: int, extractions_out: str | None, with_text: bool, out: str, trace: bool, quiet: bool, strict: bool,
-    allow_edited: bool, params: tuple[str, ...], **model_options: Any
-) -> None:  # fmt: skip
+    seed: str, out: str, rows_out: str | None, with_text: bool, trace: bool, params: tuple[str, ...], **shared: Any
+) -> None:
     """Filter, extract and evaluate restaurants with their reviews.
 
     The lexical extractor is embedded and needs no network; it is a heuristic for a first try, which `formulaseed
     agreement` measures. The anthropic extractor asks a model; its answers are cached, so that nothing is paid twice. Exit
     status 3 where some restaurants or reviews failed: they are listed, the others are written.
+    """
+    outputs = {"--out": out, "--rows-out": rows_out, "--extractions-out": shared["extractions_out"]}
+    if with_text and rows_out is None and shared["extractions_out"] is None:
+        raise click.UsageError("--with-text goes with --extractions-out or --rows-out")
+
+    def write(job: Job, extractor: Extractor, failures: Failures, shown: Progress, counted: ResultCounts) -> None:
+        restaurants = job.source(failures)
+        with job.rows_writer(rows_out, failures) as keep:
+            results = run_restaurants(job.evaluator, extractor, restaurants, job.options, failures, keep)
+            _write(results, out, job.inputs, shown, counted)
+
+    work(seed, write, outputs, with_text=with_text, trace=trace, params=params, **shared)
+
+
+def work(
+    seed: str, writer: Write, outputs: Mapping[str, str | None], *, contexts: str | None, restaurants: str | None,
+    reviews: str | None, extractor: str, extractions: str | None, on_error: Literal["fail", "skip"], limit: int | None,
+    sample: int | None, sample_seed: int, extractions_out: str | None, with_text: bool, quiet: bool, strict: bool,
+    allow_edited: bool, trace: bool = False, params: tuple[str, ...] = (), **model_options: Any
+) -> NoReturn:  # fmt: skip
+    """Do what `run` and `extract` do with the options that they share, and end the command.
+
+    `outputs` are the files that are written, by the name of the option.
     """
     not_ready = None
     if extractor == "anthropic":
@@ -186,17 +244,14 @@ def run(
     source = _source(contexts, restaurants, reviews)
     if (extractions is not None) > (extractor == "recorded"):
         raise click.UsageError("--extractions goes with --extractor recorded")
-    if with_text and extractions_out is None:
-        raise click.UsageError("--with-text goes with --extractions-out")
-    if extractions_out == out:
-        raise click.UsageError("--extractions-out and --out need two files")
+    _refuse_shared(outputs)
     if sample is not None:
         if not can_be_reread(inputs):
             raise click.UsageError("--sample reads its input twice: pass files, not - or a pipe")
         drawn = draw(asked_reviews(evaluator, source(Failures()), options), sample, sample_seed)
         say(drawn.line(), err=True)
         options = replace(options, sample=drawn)
-    job = Job(evaluator, program, options, source, inputs, out, quiet, extractions_out, with_text)
+    job = Job(evaluator, program, options, source, inputs, quiet, extractions_out, with_text, writer)
     if extractor == "anthropic":
         finish(ask(job, not_ready, **model_options))
     counted = ResultCounts()
@@ -209,6 +264,16 @@ def run(
     finish(failures.status)
 
 
+def _refuse_shared(outputs: Mapping[str, str | None]) -> None:
+    """Raise `UsageError` where two options name the same file to write."""
+    names: dict[str, str] = {}
+    for option, path in outputs.items():
+        if path is not None:
+            first = names.setdefault(path if path == "-" else str(Path(path).absolute()), option)
+            if first != option:
+                raise click.UsageError(f"{first} and {option} need two files")
+
+
 def can_be_reread(inputs: tuple[str | None, ...]) -> bool:
     """Return whether all inputs are files, and no pipes."""
     return all(path is None or Path(path).is_file() for path in inputs)
@@ -217,6 +282,7 @@ def can_be_reread(inputs: tuple[str | None, ...]) -> bool:
 def closing_line(counted: ResultCounts, failures: Failures, extractor: str) -> str:
     """Return a run's counts on one line."""
     reviews = f"{counted.relevant} of {number_of(counted.total, 'review')} relevant, {counted.extracted} extracted"
+    reviews += f", {counted.lost} failed" if counted.lost else ""
     return f"{counted.summary()}{failures.summary()}; {reviews} ({extractor})"
 
 
@@ -231,18 +297,10 @@ def _source(contexts: str | None, restaurants: str | None, reviews: str | None) 
 def _extractor(
     name: str, program: nodes.Program, extractions: str | None, failures: Failures, strict: bool
 ) -> SyncExtractor:
-    from formulaseed.extractors.lexical import LexicalExtractor
-    from formulaseed.extractors.recorded import RecordedExtractor
-
-    fields = fields_of(program)
-    if name == "lexical":
-        return LexicalExtractor(fields)
-    if extractions is None:
+    if name == "recorded" and extractions is None:
         raise click.UsageError("--extractor recorded needs --extractions FILE")
-    recorded = RecordedExtractor(fields, read_lines(extractions), strict=strict)
-    for place, reason in recorded.faults:
-        failures.add_unreadable(place, reason)
-    return recorded
+    recorded = read_lines(extractions) if extractions is not None else None
+    return sync_extractor(program, recorded, failures, strict=strict)
 
 
 @click.command("agreement")

@@ -7,6 +7,7 @@ come with their reviews, from a file of contexts or from two files joined by `bu
 from __future__ import annotations
 
 import gzip
+import json
 import os
 import sys
 import zlib
@@ -24,6 +25,10 @@ from formulaseed.errors import DataError, UnreadableError, reason_of
 from formulaseed.limits import LINE_BYTES
 
 _Record = TypeVar("_Record")
+
+Lines = str | os.PathLike[str] | Iterable[Mapping[str, Any]]
+"""A file of JSON Lines, or the objects that it would hold."""
+
 _BUFFER = 256 * 1024
 """Bytes that are read at once: lines of rows are about as long as Python's own buffer."""
 
@@ -61,6 +66,28 @@ def parsed(
         except DataError as error:
             found = error
         yield line, found
+
+
+def lines_of(given: Lines, what: str) -> Iterator[Line]:
+    """Return the lines of a file, or objects in memory as if they were read from one.
+
+    Raises `DataError` for anything else, and `UnreadableError` for a file that cannot be opened.
+    """
+    if isinstance(given, str | os.PathLike):
+        return read_lines(os.fsdecode(given))
+    if isinstance(given, Mapping | bytes) or not isinstance(given, Iterable):
+        raise DataError(f"{what} must be a path or a list of objects, not {type(given).__name__}")
+    return (_line_of(value, what, number) for number, value in enumerate(given, 1))
+
+
+def _line_of(value: object, what: str, number: int) -> Line:
+    name = f"<{what}>"
+    if not isinstance(value, Mapping):
+        return Line(name, number, {}, f"it must be an object, not {type(value).__name__}")
+    try:
+        return _line(name, number, json.dumps(dict(value)).encode())
+    except (TypeError, ValueError, RecursionError) as error:
+        return Line(name, number, {}, f"it is not JSON: {error}")
 
 
 def read_lines(path: str) -> Iterator[Line]:

@@ -10,13 +10,15 @@ from typing import Annotated, Any, Literal, NamedTuple, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
+from formulaseed.data.results import ReviewCounts
 from formulaseed.errors import DataError
 from formulaseed.language.inputs import _iso_date, _typo_of
 from formulaseed.language.json_values import _unreadable
-from formulaseed.limits import REVIEW_TEXT_CHARACTERS
+from formulaseed.limits import INTEGER_MAX, REVIEW_TEXT_CHARACTERS
 
 Amount = Annotated[float, Field(ge=0, lt=1e15)]
 PositiveAmount = Annotated[float, Field(gt=0, lt=1e15)]
+Count = Annotated[int, Field(ge=0, le=INTEGER_MAX)]
 
 
 class Record(BaseModel):
@@ -105,7 +107,43 @@ class ReviewedLine(Record):
     reasons: dict[str, str] = Field(default_factory=dict)
 
 
-class RowsLine(Record):
+class RowsReviews(Record):
+    """How many reviews the restaurant of a line of rows has; as in results."""
+
+    total: Count
+    relevant: Count
+    extracted: Count
+    failed: Count
+    sampled: Count | None = None
+
+    def counts(self, rows: int) -> ReviewCounts:
+        """Return the counts. Raises `ValueError` where they do not fit so many rows."""
+        asked, what = (self.relevant, "relevant") if self.sampled is None else (self.sampled, "sampled")
+        if not self.extracted == rows == asked - self.failed:
+            right = f"`extracted` must be the number of rows, {rows}, and `{what}` that of `extracted` and `failed`"
+            raise ValueError(f"`reviews` is wrong: {right}; or leave `reviews` out")
+        if not asked <= self.relevant <= self.total:
+            raise ValueError("`reviews` is wrong: `relevant` must not be over `total`, nor `sampled` over `relevant`")
+        return ReviewCounts(self.total, self.relevant, self.extracted, self.failed, self.sampled)
+
+
+class RowsRun(Record):
+    """What a line of rows was extracted with; as in results."""
+
+    extractor: str | None = None
+    prompt_sha256: str | None = None
+    edited: bool = False
+    sample: dict[str, int] | None = None
+
+
+class RowsOrigin(Record):
+    """What a line says of how its rows came about."""
+
+    reviews: RowsReviews | None = None
+    run: RowsRun | None = None
+
+
+class RowsLine(RowsOrigin):
     """A restaurant whose reviews have been extracted already."""
 
     business_id: str = Field(min_length=1)
@@ -118,28 +156,50 @@ class RowsLine(Record):
         for place, row in enumerate(self.rows):
             if type(row) is not dict:
                 raise ValueError(f"`rows[{place}]` must be an object")
+        if self.reviews is not None:
+            self.reviews.counts(len(self.rows))
         return self
 
 
 class RestaurantRows(NamedTuple):
-    """What is used of a `RowsLine`."""
+    """What is used of a `RowsLine`. Without `reviews`, the rows are all of them."""
 
     business_id: str
     context: dict[str, Any]
     rows: list[Any]
+    reviews: ReviewCounts
+    run: RowsRun | None = None
 
     @classmethod
     def read(cls, value: dict[str, Any]) -> RestaurantRows:
         """Return the rows of a line's object. Raises `DataError` that names every field at fault."""
         business_id, context, rows = value.get("business_id"), value.get("context"), value.get("rows")
-        if (
+        if not (
             (isinstance(business_id, str) and business_id)
             and (isinstance(context, dict) and isinstance(rows, list))
             and set(map(type, rows)) == {dict}
-        ):  # as nearly always; pydantic takes much longer to say so
-            return cls(business_id, context, rows)
-        record = RowsLine.read(value)
-        return cls(record.business_id, record.context, record.rows)
+        ):  # seldom; pydantic takes much longer to say so
+            record = RowsLine.read(value)
+            return cls._with_origin(record.business_id, record.context, record.rows, record)
+        if len(value) == 3:
+            return cls._with_origin(business_id, context, rows, _NO_ORIGIN)
+        others = {name: found for name, found in value.items() if name not in ("business_id", "context", "rows")}
+        return cls._with_origin(business_id, context, rows, RowsOrigin.read(others))
+
+    @classmethod
+    def _with_origin(
+        cls, business_id: str, context: dict[str, Any], rows: list[Any], origin: RowsOrigin
+    ) -> RestaurantRows:
+        count = len(rows)
+        if origin.reviews is None:
+            return cls(business_id, context, rows, ReviewCounts(count, count, count, 0), origin.run)
+        try:
+            return cls(business_id, context, rows, origin.reviews.counts(count), origin.run)
+        except ValueError as error:
+            raise DataError(str(error)) from None
+
+
+_NO_ORIGIN = RowsOrigin()
 
 
 class RatedReview(ReviewRecord):
@@ -200,6 +260,9 @@ def _refuse_unreadable(values: dict[str, Any]) -> None:
 _WORDS = {
     "missing": "is missing",
     "string_type": "must be a string",
+    "int_type": "must be an integer",
+    "bool_type": "must be true or false",
+    "greater_than_equal": "must be 0 or more",
     "string_too_short": "must not be empty",
     "list_type": "must be a list",
     "dict_type": "must be an object",

@@ -77,9 +77,9 @@ class Result:
     steps: dict[str, Any] | None = None
     evidence: dict[str, list[str]] | None = None
     error: dict[str, str | None] | None = None
-    quotes: Mapping[str, Mapping[str, Quote]] | None = None
+    quotes: Mapping[str, Mapping[str, Any]] | None = None
     """By the review's id and the field; so are the reasons."""
-    reasons: Mapping[str, Mapping[str, str]] | None = None
+    reasons: Mapping[str, Mapping[str, Any]] | None = None
     run: Provenance | None = None
 
     def to_json(self) -> dict[str, Any]:
@@ -95,8 +95,7 @@ class Result:
         if self.evidence is not None:
             line["evidence"] = self.evidence
         if self.quotes is not None:
-            by_review = self.quotes.items()
-            line["quotes"] = {review: {name: q.to_json() for name, q in found.items()} for review, found in by_review}
+            line["quotes"] = self.quotes
         if self.reasons is not None:
             line["reasons"] = self.reasons
         if self.run is not None:
@@ -149,15 +148,16 @@ class Failures:
 class ResultCounts:
     """Counts the restaurants with a result, those that failed, and their reviews."""
 
-    restaurants = failed = total = relevant = extracted = 0
+    restaurants = failed = total = relevant = extracted = lost = 0
 
-    def add(self, result: Result) -> None:
+    def add(self, error: Mapping[str, str | None] | None, reviews: ReviewCounts | None) -> None:
         self.restaurants += 1
-        self.failed += result.error is not None
-        if result.reviews is not None:
-            self.total += result.reviews.total
-            self.relevant += result.reviews.relevant
-            self.extracted += result.reviews.extracted
+        self.failed += error is not None
+        if reviews is not None:
+            self.total += reviews.total
+            self.relevant += reviews.relevant
+            self.extracted += reviews.extracted
+            self.lost += reviews.failed
 
     def summary(self) -> str:
         """Return the restaurants, for a closing line."""

@@ -105,7 +105,26 @@ class Evaluator:
         version, given = getattr(self.module, "SEED_VERSION", None), dict(zip(names, values, strict=True))
         return Provenance(self.seed_sha256, version, given, extractor, prompt_sha256, self._is_edited)
 
+    def check(self, rows: Iterable[JsonRow], context: JsonRow) -> None:
+        """Raise the `DataError` that evaluating these rows and this context would raise, if any."""
+        self._parsed(rows, context)
+
     def _run(self, function: Any, rows: Iterable[JsonRow], context: JsonRow, given: Mapping[str, Any] | None) -> Any:
+        arguments = self._parsed(rows, context)
+        if given is not None and object_of(given, "the parameters"):
+            arguments.append(self.parse_parameters(given))
+        module: Any = self.module
+        try:
+            return function(*arguments)
+        except module.EvaluationError as error:
+            place = self._locate(error.step, error.kind) if self._locate is not None else ""
+            raise EvaluationError(error.step, error.kind, error.message, error.operands, place) from None
+        except Exception as error:  # only a module that was edited by hand raises another
+            message = f"the module failed with {type(error).__name__}: {error}"
+            raise EvaluationError(self.task_name, "type", message) from None
+
+    def _parsed(self, rows: Iterable[JsonRow], context: JsonRow) -> list[Any]:
+        """Return the rows and the context as the module takes them."""
         module: Any = self.module
         listed = list(rows_of(rows))
         try:
@@ -120,17 +139,7 @@ class Evaluator:
                     parsed_rows.append(_parsed(module, module.parse_row, row))
                 except DataError as error:
                     raise DataError(str(error), _row_place(row, index)) from None
-        arguments = [_parsed(module, module.parse_context, object_of(context, "the context"))]
-        if given is not None and object_of(given, "the parameters"):
-            arguments.append(self.parse_parameters(given))
-        try:
-            return function(parsed_rows, *arguments)
-        except module.EvaluationError as error:
-            place = self._locate(error.step, error.kind) if self._locate is not None else ""
-            raise EvaluationError(error.step, error.kind, error.message, error.operands, place) from None
-        except Exception as error:  # only a module that was edited by hand raises another
-            message = f"the module failed with {type(error).__name__}: {error}"
-            raise EvaluationError(self.task_name, "type", message) from None
+        return [parsed_rows, _parsed(module, module.parse_context, object_of(context, "the context"))]
 
     def _refuse_unknown(self, row: JsonRow) -> None:
         """With `strict`, refuse the keys of the row's sections that no field has."""

@@ -10,8 +10,8 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from itertools import islice
 
 from formulaseed import limits
-from formulaseed.data.jsonl import Line
-from formulaseed.data.records import ReviewedLine
+from formulaseed.data.jsonl import Line, LocatedRestaurant
+from formulaseed.data.records import RestaurantRecord, ReviewedLine
 from formulaseed.data.results import FieldValue, handled
 from formulaseed.errors import DataError
 from formulaseed.extractors.base import AskedField
@@ -42,6 +42,18 @@ def reviewed_answers(
         except DataError as error:
             raise error.at(place) from None
     return tuple(examples)
+
+
+def texts_of(restaurants: Iterable[LocatedRestaurant], wanted: Collection[ReviewKey]) -> dict[ReviewKey, str]:
+    """Return the texts of these reviews, as far as the restaurants have them."""
+    found: dict[ReviewKey, str] = {}
+    for _, restaurant, business_id in restaurants:
+        for review in restaurant.reviews if isinstance(restaurant, RestaurantRecord) else ():
+            if (key := (business_id, review.review_id)) in wanted:
+                found.setdefault(key, review.text)
+        if len(found) == len(wanted):
+            break
+    return found
 
 
 def _record(line: Line) -> ReviewedLine:

@@ -1,0 +1,34 @@
+"""`formulaseed extract`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from formulaseed.cli.output import Progress
+from formulaseed.cli.run import Job, count, extraction_options, work
+from formulaseed.data.results import Extractor, Failures, ResultCounts
+from formulaseed.runtime.extracting import extract as extract_restaurants
+
+
+@click.command("extract")
+@click.argument("seed", metavar="SEED|MODULE")
+@extraction_options
+@click.option("--out", default="-", help="Where to write rows; standard output by default.")
+@click.option("--with-text", is_flag=True, help="Add each review's text, and the quotes and reasons that a model gave.")
+def extract(seed: str, out: str, **shared: Any) -> None:
+    """Filter and extract restaurants with their reviews, for `evaluate` to read.
+
+    A restaurant is a line with a row for each review that was extracted. Extract once, look at the rows, correct them, and
+    then change formulas as often as you like. A restaurant that failed has no line. Exit status 3 where some restaurants or
+    reviews failed: they are listed, the others are written.
+    """
+
+    def write(job: Job, extractor: Extractor, failures: Failures, shown: Progress, counted: ResultCounts) -> None:
+        restaurants = job.source(failures)
+        with job.rows_writer(out, failures) as keep:
+            for found in extract_restaurants(job.evaluator, extractor, restaurants, job.options, failures):
+                count(keep(found), shown, counted)
+
+    work(seed, write, {"--out": out, "--extractions-out": shared["extractions_out"]}, **shared)

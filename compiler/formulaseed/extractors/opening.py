@@ -1,0 +1,178 @@
+"""Opens an extractor by its name, from plain options: what `formulaseed run` and `formulaseed.run` have in common."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, TypedDict, cast
+
+from formulaseed.data.jsonl import Line, Lines, LocatedRestaurant, lines_of
+from formulaseed.data.results import Extractor, Failures, ReviewInput
+from formulaseed.diagnostics.suggestions import did_you_mean
+from formulaseed.errors import DataError, FormulaSeedError
+from formulaseed.extractors.base import SyncExtractor, fields_of
+from formulaseed.ir import nodes
+from formulaseed.llm.calls import EFFORTS, Effort
+
+Restaurants = Callable[[], Iterator[LocatedRestaurant]]
+Reviews = Callable[[], Iterable[Sequence[ReviewInput]]]
+"""Restaurants, and their reviews to extract, from the start each time they are called."""
+
+
+class ModelOptions(TypedDict, total=False):
+    """The options of the extractor `anthropic`, as `formulaseed run` has them. Times are seconds, costs US dollars."""
+
+    model: str
+    effort: Effort
+    concurrency: int
+    batch: bool
+    poll: float
+    max_usd: float | None
+    prices: str | os.PathLike[str] | None
+    store: str | os.PathLike[str] | None
+    examples: Lines | None
+    retry_errors: bool
+    timeout: float
+    deadline: float
+    retries: int
+    requests_per_minute: float | None
+    tokens_per_minute: float | None
+
+
+DEFAULTS: ModelOptions = {
+    "model": "claude-haiku-5-5", "effort": "low", "concurrency": 16, "batch": False, "poll": 30.0, "max_usd": None,
+    "prices": None, "store": None, "examples": None, "retry_errors": False, "timeout": 60.0, "deadline": 300.0, "retries": 8,
+    "requests_per_minute": None, "tokens_per_minute": None,
+}  # fmt: skip
+"""What is not given; None stands for no limit, and for the file that comes with this package or is in the cache folder."""
+
+
+def _is_path(value: object) -> bool:
+    return isinstance(value, str | os.PathLike)
+
+
+def _is_flag(value: object) -> bool:
+    return isinstance(value, bool)
+
+
+def _is_positive(value: object) -> bool:
+    return isinstance(value, int | float) and not _is_flag(value) and 0 < value < 1e15
+
+
+def _between(low: int, high: int) -> tuple[Callable[[Any], bool], str]:
+    return lambda value: type(value) is int and low <= value <= high, f"an integer from {low} to {high}"
+
+
+_CHECKS: dict[str, tuple[Callable[[Any], bool], str]] = {
+    "model": (lambda value: isinstance(value, str), "a string"),
+    "effort": (lambda value: value in EFFORTS, f"one of {', '.join(EFFORTS)}"),
+    "concurrency": _between(1, 1000),
+    "retries": _between(0, 20),
+    "examples": (lambda value: value is not None, "a path or a list of objects"),
+    **dict.fromkeys(("batch", "retry_errors"), (_is_flag, "true or false")),
+    **dict.fromkeys(("prices", "store"), (_is_path, "a path")),
+    **dict.fromkeys(
+        ("poll", "max_usd", "timeout", "deadline", "requests_per_minute", "tokens_per_minute"),
+        (_is_positive, "a number above 0"),
+    ),
+}
+
+
+def sync_extractor(
+    program: nodes.Program, recorded: Iterable[Line] | None, failures: Failures, *, strict: bool = False
+) -> SyncExtractor:
+    """Return the extractor of recorded extractions, whose invalid lines are failures, or else the lexical one."""
+    from formulaseed.extractors.lexical import LexicalExtractor
+    from formulaseed.extractors.recorded import RecordedExtractor
+
+    fields = fields_of(program)
+    if recorded is None:
+        return LexicalExtractor(fields)
+    found = RecordedExtractor(fields, recorded, strict=strict)
+    for place, reason in found.faults:
+        failures.add_unreadable(place, reason)
+    return found
+
+
+@contextmanager
+def model_extractor(
+    program: nodes.Program, restaurants: Restaurants, reviews: Reviews, failures: Failures, given: Mapping[str, Any]
+) -> Iterator[Extractor]:
+    """Open the store and what asks a model about the reviews, as `given` says; why no more was asked is a failure.
+
+    Raises `FormulaSeedError` for options that are out of range, and where no call can be made although some are needed.
+    """
+    from formulaseed.extractors.model.answers import AnswerCache, UsageStats
+    from formulaseed.extractors.model.asking import BatchRun, LiveExtractor
+    from formulaseed.extractors.model.examples import reviewed_answers, texts_of
+    from formulaseed.extractors.model.prompting import PromptSpec
+    from formulaseed.extractors.model.store import Store, default_path
+    from formulaseed.llm.client import Limits, NotReady, must_be_ready
+    from formulaseed.llm.limiter import CostBudget
+    from formulaseed.llm.prices import read_prices
+
+    options = _checked(given)
+    _refuse_running_loop()
+    prices = read_prices(Path(options["prices"]) if options["prices"] is not None else None)
+    if options["max_usd"] is not None and options["model"] not in prices.models:
+        raise FormulaSeedError(f"`max_usd` needs a price, and there is none for {options['model']}; `prices` gives one")
+    asked, examples = fields_of(program), program.examples
+    if options["examples"] is not None:
+        lines = lines_of(options["examples"], "examples")
+        examples = reviewed_answers(lines, asked, program.review_handling, lambda keys: texts_of(restaurants(), keys))
+        if not examples:
+            raise DataError("there is no reviewed answer in `examples`")
+    spec = PromptSpec(
+        asked,
+        model=options["model"],
+        effort=options["effort"],
+        passes=program.passes,
+        own_prompt=program.extraction_prompt,
+        examples=examples,
+    )
+    path = Path(options["store"]) if options["store"] is not None else default_path()
+
+    def cache(store: Store) -> AnswerCache:
+        return AnswerCache(spec, store, UsageStats(prices), retry_errors=options["retry_errors"])
+
+    try:
+        must_be_ready()
+    except NotReady:
+        with Store(path, read_only=True) as store:
+            if next(cache(store).unanswered(reviews()), None) is not None:
+                raise
+    limits = Limits(**{name: options[name] for name in Limits.__slots__})  # type: ignore[literal-required]
+    with Store(path) as store:
+        transport: BatchRun | LiveExtractor
+        if options["batch"]:
+            transport = BatchRun(cache(store), limits, most_usd=options["max_usd"], poll=options["poll"])
+            transport.ask(reviews)
+        else:
+            transport = LiveExtractor(cache(store), limits, CostBudget(prices, options["max_usd"]))
+        yield transport
+        if transport.stopped:
+            failures.add("stopped", transport.stopped)
+
+
+def _checked(given: Mapping[str, Any]) -> ModelOptions:
+    """The options with the defaults of those that are not given. Raises `FormulaSeedError` for one that cannot be."""
+    defaults: Mapping[str, Any] = DEFAULTS
+    for name, value in given.items():
+        if name not in defaults:
+            raise FormulaSeedError(f"there is no option `{name}`; {did_you_mean(name, defaults, what='options')}")
+        is_right, what = _CHECKS[name]
+        if not (is_right(value) or (value is None and defaults[name] is None)):
+            raise FormulaSeedError(f"`{name}` must be {what}, not {value!r:.80}")
+    return cast(ModelOptions, {**defaults, **given})
+
+
+def _refuse_running_loop() -> None:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return
+    what = "a model cannot be asked from inside a running event loop"
+    raise FormulaSeedError(f"{what}; write `await asyncio.to_thread(formulaseed.run, …)`")

@@ -1,0 +1,195 @@
+"""The whole of phase 2 from Python: what the commands `extract` and `run` do, with values in place of files.
+
+In: a seed, and restaurants with their reviews. Out: a list of objects, one a restaurant, with what failed. Source: the
+two-phase design's section on phase 2 execution.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Literal, NamedTuple, Unpack
+
+from formulaseed.api import load_evaluator
+from formulaseed.data.jsonl import Lines, LocatedRestaurant, join_files, lines_of, read_contexts
+from formulaseed.data.results import Extractor, Failures, ReviewInput
+from formulaseed.errors import FormulaSeedError
+from formulaseed.extractors.opening import ModelOptions, model_extractor, sync_extractor
+from formulaseed.loading import FormulaSeed, SeedLike, load_seed
+from formulaseed.runtime.evaluator import Evaluator
+from formulaseed.runtime.extracting import RunOptions, asked_reviews, with_line
+from formulaseed.runtime.extracting import extract as extract_restaurants
+from formulaseed.runtime.running import run as run_restaurants
+from formulaseed.runtime.sampling import draw
+
+ExtractorName = Literal["lexical", "recorded", "anthropic"]
+EXTRACTORS: tuple[ExtractorName, ...] = ("lexical", "recorded", "anthropic")
+OnError = Literal["fail", "skip"]
+
+
+class Outcome(list[dict[str, Any]]):
+    """What `extract` and `run` return: an object for each restaurant, in their order.
+
+    `failures` says what failed, each with its place and the reason: restaurants, reviews, lines that cannot be used.
+    """
+
+    def __init__(self, lines: Iterable[dict[str, Any]], failures: Sequence[str]) -> None:
+        super().__init__(lines)
+        self.failures = tuple(failures)
+
+
+def extract(
+    seed: SeedLike | FormulaSeed,
+    contexts: Lines,
+    *,
+    reviews: Lines | None = None,
+    extractor: ExtractorName = "lexical",
+    extractions: Lines | None = None,
+    on_error: OnError = "fail",
+    limit: int | None = None,
+    sample: int | None = None,
+    sample_seed: int = 0,
+    with_text: bool = False,
+    strict: bool = False,
+    **model_options: Unpack[ModelOptions],
+) -> Outcome:
+    """Filter and extract restaurants with their reviews: a line of rows for each, as `formulaseed extract` writes it.
+
+    `contexts` are restaurants with their reviews, or, where `reviews` are given, restaurants to which these belong.
+    These and the recorded `extractions` are paths, or the JSON values that the files would hold. With `on_error="skip"` a
+    review that cannot be extracted is left out and counted; else it fails its restaurant, which has no line then.
+    `limit` stops after so many restaurants; `sample` extracts so many of their reviews only, another `sample_seed` other ones;
+    `with_text` adds the texts of reviews, and the quotes and reasons that a model gave; `strict` refuses recorded extractions
+    with fields that the seed does not have. The other options are those of the extractor `anthropic`.
+
+    What failed is in the `failures` of the list. Raises `SeedError` for a seed with errors, `DataError` for a file that
+    cannot be read, `FormulaSeedError` for options that do not fit, and for a model that cannot be asked.
+    """
+    options = RunOptions(on_error, limit=limit)
+    with _opened(
+        seed, contexts, reviews, extractor, extractions, options, sample, sample_seed, strict, model_options
+    ) as job:
+        lines = [
+            with_line(job.evaluator, found, job.failures, with_text=with_text)[1] for found in extract_restaurants(*job)
+        ]
+    return Outcome([line for line in lines if line is not None], job.failures.lines)
+
+
+def run(
+    seed: SeedLike | FormulaSeed,
+    contexts: Lines,
+    *,
+    reviews: Lines | None = None,
+    extractor: ExtractorName = "lexical",
+    extractions: Lines | None = None,
+    on_error: OnError = "fail",
+    limit: int | None = None,
+    sample: int | None = None,
+    sample_seed: int = 0,
+    parameters: Mapping[str, Any] | None = None,
+    trace: bool = False,
+    strict: bool = False,
+    **model_options: Unpack[ModelOptions],
+) -> Outcome:
+    """Filter, extract and evaluate restaurants with their reviews: a result for each, as `formulaseed run` writes it.
+
+    `parameters` are the seed's, by name; with `trace` results have every step's value, and the reviews behind each
+    aggregate. A restaurant that failed has an `error` in place of an `output`. Otherwise as `extract`; raises `DataError`
+    for parameters that the seed does not allow, too.
+    """
+    options = RunOptions(on_error, trace, limit, parameters)
+    with _opened(
+        seed, contexts, reviews, extractor, extractions, options, sample, sample_seed, strict, model_options
+    ) as job:
+        lines = [result.to_json() for result in run_restaurants(*job)]
+    return Outcome(lines, job.failures.lines)
+
+
+class _Job(NamedTuple):
+    """What `extract` and `run` of the runtime take."""
+
+    evaluator: Evaluator
+    extractor: Extractor
+    restaurants: Iterable[LocatedRestaurant]
+    options: RunOptions
+    failures: Failures
+
+
+@contextmanager
+def _opened(
+    seed: SeedLike | FormulaSeed,
+    contexts: Lines,
+    reviews: Lines | None,
+    extractor: ExtractorName,
+    extractions: Lines | None,
+    options: RunOptions,
+    sample: int | None,
+    sample_seed: int,
+    strict: bool,
+    model_options: ModelOptions,
+) -> Iterator[_Job]:
+    """Validate what is given, and open the extractor."""
+    _refuse_options(extractor, extractions is not None, options, sample, sample_seed, model_options)
+    loaded = load_seed(seed)
+    evaluator, program, failures = load_evaluator(loaded), loaded.program, Failures()
+    options = replace(options, review_handling=program.review_handling)
+    if options.parameters:
+        evaluator.parse_parameters(options.parameters)
+
+    def restaurants(failures: Failures) -> Iterator[LocatedRestaurant]:
+        if reviews is None:
+            return read_contexts(lines_of(contexts, "contexts"))
+        return join_files(lines_of(contexts, "restaurants"), lines_of(reviews, "reviews"), failures)
+
+    def asked() -> Iterator[list[ReviewInput]]:
+        return asked_reviews(evaluator, restaurants(Failures()), options)
+
+    if extractor == "anthropic" or sample is not None:
+        contexts, reviews = _rereadable(contexts, "contexts"), reviews and _rereadable(reviews, "reviews")
+    if sample is not None:
+        options = replace(options, sample=draw(asked(), sample, sample_seed))
+    if extractor != "anthropic":
+        recorded = lines_of(extractions, "extractions") if extractions is not None else None
+        chosen = sync_extractor(program, recorded, failures, strict=strict)
+        yield _Job(evaluator, chosen, restaurants(failures), options, failures)
+        return
+    with model_extractor(program, lambda: restaurants(Failures()), asked, failures, model_options) as transport:
+        yield _Job(evaluator, transport, restaurants(failures), options, failures)
+
+
+def _refuse_options(
+    extractor: object,
+    has_extractions: bool,
+    options: RunOptions,
+    sample: int | None,
+    sample_seed: int,
+    model_options: ModelOptions,
+) -> None:
+    """Raise `FormulaSeedError` for options that no command would take."""
+    if extractor not in EXTRACTORS:
+        raise FormulaSeedError(f"`extractor` must be one of {', '.join(EXTRACTORS)}, not {extractor!r:.80}")
+    if options.on_error not in ("fail", "skip"):
+        raise FormulaSeedError(f"`on_error` must be fail or skip, not {options.on_error!r:.80}")
+    for name, value, least in (("limit", options.limit, 0), ("sample", sample, 1), ("sample_seed", sample_seed, None)):
+        if value is not None and (type(value) is not int or (least is not None and value < least)):
+            what = "an integer" if least is None else f"an integer, {least} or more"
+            raise FormulaSeedError(f"`{name}` must be {what}, not {value!r:.80}")
+    if has_extractions != (extractor == "recorded"):
+        raise FormulaSeedError("the extractor `recorded` needs `extractions`, and no other takes them")
+    if model_options and extractor != "anthropic":
+        raise FormulaSeedError(f"`{next(iter(model_options))}` goes with the extractor `anthropic`")
+
+
+def _rereadable(given: Lines, what: str) -> Lines:
+    """What can be read several times. Raises `FormulaSeedError` for standard input and pipes."""
+    if not isinstance(given, str | os.PathLike):
+        return list(given) if isinstance(given, Iterable) else given
+    path = Path(os.fsdecode(given))
+    if str(path) == "-" or (path.exists() and not path.is_file()):
+        raise FormulaSeedError(
+            f"{what} are read several times to draw a sample or to ask a model: pass a file, not {path}"
+        )
+    return given

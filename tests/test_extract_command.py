@@ -1,0 +1,426 @@
+"""`formulaseed extract`, `run --rows-out`, and both from Python: rows are extracted once and evaluated as often as need be."""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+import formulaseed
+import pytest
+from formulaseed import DataError, FormulaSeed, FormulaSeedError, SeedError, load_evaluator, load_seed
+from formulaseed.cli.extract import extract as command
+from formulaseed.data.jsonl import lines_of
+from formulaseed.data.results import Failures
+from formulaseed.extractors.opening import DEFAULTS, ModelOptions
+from formulaseed.runtime import extracting
+from formulaseed.runtime.running import evaluate_lines
+from formulaseed.testing import contexts, parameters, rows, seeds
+from helpers import EXAMPLES, TASKS, read_lines, tiny_row, tiny_rows, tiny_seed, write_json, write_lines
+from helpers import formulaseed as shell
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+G1A = TASKS / "g1a_v2" / "seed.json"
+CONTEXTS = EXAMPLES / "contexts.jsonl"
+RECORDED = EXAMPLES / "extractions-g1a_v2.jsonl"
+AS_RECORDED = ("--extractor", "recorded", "--extractions", RECORDED)
+
+
+def review(review_id: str, text: str = "Good soup", **more: object) -> dict[str, Any]:
+    return {"review_id": review_id, "text": text, "stars": 4, "date": "2020-02-29 12:00:00", **more}
+
+
+def place(business_id: str, *reviews: object, **more: object) -> dict[str, Any]:
+    return {"business_id": business_id, "name": f"The {business_id}", "is_open": 1, **more, "reviews": list(reviews)}
+
+
+def known(business_id: str, *review_ids: str) -> list[dict[str, Any]]:
+    fields = {"mood": "good", "score": 3}
+    return [{"business_id": business_id, "review_id": review_id, "fields": fields} for review_id in review_ids]
+
+
+class Soups:
+    """A folder with the small seed, restaurants and recorded extractions."""
+
+    def __init__(self, folder: Path, lines: list[Any], extractions: list[Any], **seed: object) -> None:
+        self.folder = folder
+        self.seed = write_json(folder / "seed.json", tiny_seed(**seed))
+        self.contexts = write_lines(folder / "contexts.jsonl", *lines)
+        self.recorded = write_lines(folder / "recorded.jsonl", *extractions)
+
+    def __call__(self, verb: str, *options: object) -> Any:
+        given = ("--contexts", self.contexts, "--extractor", "recorded", "--extractions", self.recorded)
+        return shell(verb, self.seed, *given, *options)
+
+
+# --- the file
+
+
+@pytest.mark.parametrize(
+    "options", [AS_RECORDED, (), (*AS_RECORDED, "--sample", 20)], ids=["recorded", "lexical", "a sample"]
+)
+def test_rows_evaluate_to_what_run_writes_to_the_byte(options: tuple[Any, ...], tmp_path: Path) -> None:
+    """With counts and provenance; `run --rows-out` writes the same file, compressed too; so does standard output."""
+    extracted, beside, results = (tmp_path / name for name in ("a.jsonl", "b.jsonl.gz", "results.jsonl"))
+    given = (G1A, "--contexts", CONTEXTS, *options)
+    first = shell("extract", *given, "--out", extracted)
+    ran = shell("run", *given, "--rows-out", beside, "--out", results)
+    assert (first.status, ran.status, first.out, ran.out) == (0, 0, "", "")
+    assert first.err == ran.err
+    assert extracted.read_bytes() == gzip.decompress(beside.read_bytes())
+    assert shell("extract", *given).out.encode() == extracted.read_bytes()
+    evaluated = shell("evaluate", G1A, "--rows", extracted)
+    assert (evaluated.status, evaluated.out.encode()) == (0, results.read_bytes())
+    line = read_lines(extracted)[0]
+    assert list(line) == ["business_id", "context", "rows", "reviews", "run"]
+    assert all(list(row) == ["review_id", "extraction", "meta"] for row in line["rows"])
+    sampled = ["sample"] if "--sample" in options else []
+    assert list(line["run"]) == ["seed_sha256", "seed_version", "extractor", "prompt_sha256", *sampled]
+    assert f"114 of 215 reviews relevant, {20 if sampled else 114} extracted (" in first.err
+
+
+def test_two_files_are_joined_as_run_joins_them(tmp_path: Path) -> None:
+    """`--restaurants` with `--reviews`, `--limit`, and a module in place of the seed."""
+    seed = write_json(tmp_path / "seed.json", tiny_seed())
+    assert shell("compile", seed, "--out", tmp_path).status == 0
+    places = write_lines(tmp_path / "places.jsonl", *[{"business_id": b, "is_open": 1} for b in "abc"])
+    reviews = write_lines(tmp_path / "reviews.jsonl", *[{**review(b), "business_id": b} for b in "cba"])
+    recorded = write_lines(tmp_path / "recorded.jsonl", *(line for b in "abc" for line in known(b, b)))
+    given = ("--restaurants", places, "--reviews", reviews, "--extractor", "recorded", "--extractions", recorded)
+    for what in (seed, tmp_path / "tiny_1.py"):
+        done = shell("extract", what, *given, "--limit", 2, "--quiet")
+        assert (done.status, [line["business_id"] for line in done.results]) == (0, ["a", "b"])
+        assert [row["review_id"] for line in done.results for row in line["rows"]] == ["a", "b"]
+
+
+def test_texts_are_written_if_asked_for(tmp_path: Path) -> None:
+    """The part that was extracted from; the date is among the metadata. Rows without texts are as short as can be."""
+    handling = {"max_length": 9, "strategy": "truncate_tail"}
+    soups = Soups(
+        tmp_path, [place("a", review("r", "Yesterday: good soup"))], known("a", "r"), review_handling=handling
+    )
+    [line] = soups("extract", "--with-text").results
+    [row] = line["rows"]
+    assert (row["text"], row["meta"]["date"]) == ("good soup", "2020-02-29")
+    assert "quotes" not in row
+    rows_file = tmp_path / "rows.jsonl"
+    assert soups("run", "--with-text", "--rows-out", rows_file).status == 0
+    assert read_lines(rows_file) == [line]
+    del row["text"]
+    assert soups("extract").results == [line]
+
+
+def test_what_failed_has_no_line(tmp_path: Path) -> None:
+    """A restaurant with a review that could not be extracted, and each that `evaluate` would refuse; `run` says the same."""
+    soups = Soups(
+        tmp_path,
+        [
+            place("good", review("g")),
+            place("half", review("h"), review("unknown")),
+            b"{",
+            place("nowhere", review("n"), is_open=None),
+            place("starless", review("s", stars=None)),
+            {"business_id": "none"},
+            place("empty"),
+        ],
+        [line for b in ("good", "half", "nowhere", "starless") for line in known(b, b[0])],
+    )
+    done, rows_file = soups("extract"), tmp_path / "rows.jsonl"
+    assert (done.status, [line["business_id"] for line in done.results]) == (3, ["good", "empty"])
+    assert [line["reviews"]["extracted"] for line in done.results] == [1, 0]
+    ran = soups("run", "--rows-out", rows_file)
+    assert read_lines(rows_file) == done.results
+    assert ran.by_id().keys() == {"good", "half", "nowhere", "starless", "none", "empty"}
+    failed = [line for line in done.err.splitlines() if line.startswith("failed: ")]
+    assert [line.split(":")[2] for line in failed] == ["2", "3", "4", "5", "6"]
+    assert {line for line in ran.err.splitlines() if line.startswith("failed: ")} > set(failed), (
+        "and a step without value"
+    )
+    assert (
+        "6 restaurants, 4 failed; 1 line unreadable; 5 of 5 reviews relevant, 4 extracted, 1 failed (recorded)"
+        in done.err
+    )
+
+
+def test_reviews_that_are_left_out_are_counted_in_the_line_and_in_results(tmp_path: Path) -> None:
+    """With `--on-error skip`: `evaluate` says of them what `run` says."""
+    lines = [place("a", review("r"), review("lost"), review("other", "Tea")), place("b", review("lost"))]
+    soups = Soups(tmp_path, lines, known("a", "r"))
+    done = soups("extract", "--on-error", "skip")
+    counts = {"total": 3, "relevant": 2, "extracted": 1, "failed": 1}
+    assert (done.status, [line["reviews"] for line in done.results]) == (
+        3,
+        [counts, {"total": 1, "relevant": 1, "extracted": 0, "failed": 1}],
+    )
+    rows_file = write_lines(tmp_path / "rows.jsonl", *done.results)
+    evaluated, ran = shell("evaluate", soups.seed, "--rows", rows_file), soups("run", "--on-error", "skip")
+    assert evaluated.out == ran.out
+    assert [line["reviews"]["failed"] for line in evaluated.results] == [1, 1]
+
+
+def test_a_line_that_could_not_be_read_back_is_not_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What no JSON has, and what is longer than a line may be: both come out of lines that can be read."""
+    infinite = json.dumps(place("a", review("r"), other=1)).replace('"other": 1', '"other": 1e400').encode()
+    soups = Soups(tmp_path, [infinite, place("b", review("r"))], [*known("a", "r"), *known("b", "r")])
+    done = soups("extract")
+    assert (done.status, [line["business_id"] for line in done.results]) == (3, ["b"])
+    assert "contexts.jsonl:1: a: `Infinity` is not a JSON number" in done.err
+    assert soups("run").by_id()["a"].keys() >= {"output"}, "the seed does not use it"
+    monkeypatch.setattr(extracting, "LINE_BYTES", 100)
+    found = formulaseed.extract(soups.seed, soups.contexts, extractor="recorded", extractions=soups.recorded)
+    assert list(found) == []
+    assert "<" not in found.failures[0]
+    assert found.failures[1].endswith(": b: its rows are longer than 100 bytes, the most that a line may have")
+
+
+# --- what evaluate carries over
+
+
+def counted(total: int, relevant: int, extracted: int, failed: int) -> dict[str, int]:
+    return {"total": total, "relevant": relevant, "extracted": extracted, "failed": failed}
+
+
+@pytest.mark.parametrize(
+    ("reviews", "reason"),
+    [
+        (counted(9, 3, 2, 1), ""),
+        (
+            counted(9, 3, 3, 0),
+            "`extracted` must be the number of rows, 2, and `relevant` that of `extracted` and `failed`",
+        ),
+        (counted(9, 2, 2, 1), "`extracted` must be the number of rows, 2"),
+        (counted(2, 3, 2, 1), "`relevant` must not be over `total`"),
+        ({**counted(9, 4, 2, 1), "sampled": 3}, ""),
+        ({**counted(9, 4, 2, 1), "sampled": 4}, "`sampled` that of `extracted` and `failed`"),
+        ({**counted(9, 2, 2, 1), "sampled": 3}, "nor `sampled` over `relevant`"),
+        (counted(2, 1, 2, -1), "`reviews.failed` must be 0 or more"),
+        ({"total": 2}, "`reviews.relevant` is missing; `reviews.extracted` is missing"),
+        ({**counted(2, 2, 2, 0), "total": True}, "`reviews.total` must be an integer"),
+        ({**counted(2, 2, 2, 0), "total": 10**30}, "`reviews.total` "),
+        ([review("r")], "`reviews` must be an object"),
+    ],
+)
+def test_counts_of_reviews_agree_with_the_rows(reviews: Any, reason: str, tmp_path: Path) -> None:
+    """A line whose counts are wrong, as after a row was deleted by hand, is refused with what is right."""
+    seed = write_json(tmp_path / "seed.json", tiny_seed())
+    line = {**tiny_rows("a", tiny_row("r1"), tiny_row("r2")), "reviews": reviews}
+    done = shell("evaluate", seed, "--rows", write_lines(tmp_path / "rows.jsonl", line))
+    [result] = done.results
+    if reason:
+        assert (done.status, reason in result["error"]["message"]) == (3, True), result
+    else:
+        assert (done.status, result["reviews"]) == (0, reviews)
+
+
+@pytest.mark.parametrize(
+    ("run", "expected"),
+    [
+        ({"extractor": "anthropic:m", "prompt_sha256": "ab"}, ("anthropic:m", "ab", False)),
+        ({"extractor": "by hand", "edited": True, "seed_sha256": "of another seed"}, ("by hand", None, True)),
+        ({}, (None, None, False)),
+        ({"extractor": 5}, "`run.extractor` must be a string"),
+        ({"edited": "yes"}, "`run.edited` must be true or false"),
+        ({"sample": {"reviews": 2, "of": 3.5}}, "`run.sample.of` "),
+        ({"extracter": "x"}, "`extractor` is missing, but there is `extracter`: rename it"),
+        ("lexical", "`run` must be an object"),
+    ],
+)
+def test_provenance_of_rows_is_that_of_results(run: Any, expected: Any, tmp_path: Path) -> None:
+    """Extractor, prompt, and whether an edited module filtered; the seed and its parameters are those of the evaluation."""
+    given = tiny_seed()
+    lines = [{**tiny_rows("a", tiny_row("r")), "run": run}, tiny_rows("b", tiny_row("r"))]
+    rows_file = write_lines(tmp_path / "rows.jsonl", *lines)
+    done = shell("evaluate", write_json(tmp_path / "seed.json", given), "--rows", rows_file)
+    first, second = done.results
+    if isinstance(expected, str):
+        assert (done.status, expected in first["error"]["message"]) == (3, True), first
+        return
+    found = first["run"]
+    assert (found["extractor"], found["prompt_sha256"], found.get("edited", False)) == expected
+    assert (found["seed_sha256"], found["parameters"]) == (load_seed(given).sha256, {"LEAST": 2})
+    assert second["run"]["extractor"] is None
+
+
+def test_an_edited_module_marks_its_rows(tmp_path: Path) -> None:
+    """It decides which reviews are relevant, so what is made of its rows says so for good."""
+    soups = Soups(tmp_path, [place("a", review("r"))], known("a", "r"))
+    assert shell("compile", soups.seed, "--out", tmp_path).status == 0
+    module = tmp_path / "tiny_1.py"
+    module.write_text(module.read_text("utf-8").replace('"soup"', '"tea"'), "utf-8")
+    given = ("--contexts", soups.contexts, "--extractor", "recorded", "--extractions", soups.recorded)
+    assert shell("extract", module, *given).status == 2
+    done = shell("extract", module, *given, "--allow-edited")
+    assert (done.status, done.results[0]["run"]["edited"], done.results[0]["rows"]) == (0, True, [])
+    rows_file = write_lines(tmp_path / "rows.jsonl", *done.results)
+    [result] = shell("evaluate", soups.seed, "--rows", rows_file).results
+    assert result["run"]["edited"] is True
+
+
+@st.composite
+def extracted_restaurants(draw: st.DrawFn) -> tuple[FormulaSeed, list[Any], list[Any], dict[str, Any]]:
+    """A seed, restaurants whose reviews have recorded extractions, most of them, and parameters."""
+    seed = load_seed(draw(seeds()))
+    word = next(iter(load_evaluator(seed).module.KEYWORDS), "")
+    lines, recorded = [], []
+    for number in range(draw(st.integers(1, 3))):
+        name, reviews = f"b{number}", []
+        for row in draw(rows(seed, max_size=4)):
+            text = draw(st.sampled_from([word, word, word, "@"]))
+            reviews.append({**row["meta"], "review_id": row["review_id"], "text": text})
+            if draw(st.integers(0, 9)):
+                recorded.append({"business_id": name, "review_id": row["review_id"], "fields": row["extraction"]})
+        lines.append({"business_id": name, "business": draw(contexts(seed)), "reviews": reviews})
+    return seed, lines, recorded, draw(parameters(seed))
+
+
+@settings(max_examples=settings.default.max_examples // 4)  # type: ignore[union-attr]  # three modules for each
+@given(extracted_restaurants(), st.sampled_from(["fail", "skip"]), st.booleans())
+def test_evaluating_rows_is_running(given: Any, on_error: Any, trace: bool) -> None:
+    """For every seed: `evaluate` of what `extract` writes gives what `run` gives, but for restaurants without rows."""
+    seed, lines, extractions, values = given
+    options: Any = {"extractor": "recorded", "extractions": extractions, "on_error": on_error}
+    ran = formulaseed.run(seed, lines, parameters=values, trace=trace, **options)
+    found = formulaseed.extract(seed, lines, with_text=trace, **options)
+    assert len(ran) == len(lines)
+    failures = Failures()
+    again = evaluate_lines(
+        load_evaluator(seed), lines_of(found, "rows"), failures, trace=trace, parameters=values or None
+    )
+    has_rows = [line for line in ran if "error" not in line or line["error"]["step"] is not None]
+    assert [json.dumps(result.to_json()) for result in again] == [json.dumps(line) for line in has_rows]
+    assert len(failures.lines) == sum("error" in line for line in has_rows)
+
+
+# --- from Python
+
+
+def test_files_and_values_are_the_same(tmp_path: Path) -> None:
+    """Paths, lists and iterables; a loaded seed, a path or a dictionary; the commands write what the functions return."""
+    soups = Soups(tmp_path, [place("a", review("r"), review("s")), place("b")], known("a", "r", "s"))
+    lines, recorded, given = read_lines(soups.contexts), read_lines(soups.recorded), tiny_seed()
+    expected = soups("run").results
+    places, reviews = [{**line, "reviews": None} for line in lines], [
+        {**each, "business_id": line["business_id"]} for line in lines for each in line["reviews"]
+    ]  # fmt: skip
+    for seed, contexts_, others in (
+        (str(soups.seed), soups.contexts, {"extractions": soups.recorded}),
+        (given, lines, {"extractions": recorded}),
+        (load_seed(given), iter(lines), {"extractions": iter(recorded)}),
+        (given, places, {"extractions": recorded, "reviews": iter(reviews)}),
+    ):
+        made: Any = {"extractor": "recorded", **others}
+        found = formulaseed.run(seed, contexts_, **made)  # type: ignore[arg-type]
+        assert [json.dumps(line) for line in found] == [json.dumps(line) for line in expected]
+        assert (
+            found.failures == ("<contexts>:2: b: SHARE: division_by_zero: N_GOOD / N has no value",) or found.failures
+        )
+    extracted = formulaseed.extract(given, lines, extractor="recorded", extractions=recorded, with_text=True)
+    assert extracted == soups("extract", "--with-text").results
+    assert extracted.failures == ()
+    traced = formulaseed.run(
+        given, lines, trace=True, parameters={"LEAST": 1}, extractor="recorded", extractions=recorded
+    )
+    assert (traced[0]["steps"]["N"], traced[0]["evidence"]["N"]) == (2, ["r", "s"])
+    assert traced[0]["run"]["parameters"] == {"LEAST": 1}
+
+
+def test_a_sample_is_that_of_the_command(tmp_path: Path) -> None:
+    """The same reviews, of one-shot iterables too; another seed draws other ones."""
+    places = [place(f"p{n}", *(review(f"p{n}-{i}") for i in range(3))) for n in range(4)]
+    recorded = [line for n in range(4) for line in known(f"p{n}", *(f"p{n}-{i}" for i in range(3)))]
+    soups = Soups(tmp_path, places, recorded)
+    options: Any = {"extractor": "recorded", "extractions": recorded}
+    found = formulaseed.extract(soups.seed, iter(places), sample=3, sample_seed=5, **options)
+    assert found == soups("extract", "--sample", 3, "--sample-seed", 5).results
+    assert [line["reviews"]["sampled"] for line in found] == [1, 1, 1]
+    assert formulaseed.run(soups.seed, places, sample=3, **options) == soups("run", "--sample", 3).results
+
+
+def test_failures_are_listed_with_their_places() -> None:
+    """Lines without a restaurant, reviews without an extraction, values that no line of JSON has."""
+    lines: list[Any] = [
+        place("a", review("r")), {"reviews": []}, 5, place("b", review("r", useful=float("nan"))),
+        place("c", review("r", extra={1, 2})), place("d", review("r", note="\ud800")), {**place("e"), 1: 2, "1": 3},
+    ]  # fmt: skip
+    found = formulaseed.run(tiny_seed(), lines, extractor="recorded", extractions=[{"business_id": "a"}])
+    assert [line["business_id"] for line in found] == ["a"]
+    assert [line.split(": ", 1)[0] for line in found.failures] == [
+        "<extractions>:1", *(f"<contexts>:{number}" for number in range(1, 8)),
+    ]  # fmt: skip
+    reasons = ("`review_id` is missing", "no extraction is recorded", "`business_id` is missing", "must be an object, not int",
+               "`NaN` is not a JSON number", "it is not JSON", "unpaired surrogate", "duplicate key `1`")  # fmt: skip
+    for line, reason in zip(found.failures, reasons, strict=True):
+        assert reason in line, line
+
+
+@pytest.mark.parametrize(
+    ("options", "kind", "reason"),
+    [
+        ({"extractor": "x"}, FormulaSeedError, "`extractor` must be one of lexical, recorded, anthropic, not 'x'"),
+        ({"extractor": ["lexical"]}, FormulaSeedError, "`extractor` must be one of"),
+        ({"on_error": "stop"}, FormulaSeedError, "`on_error` must be fail or skip, not 'stop'"),
+        ({"limit": -1}, FormulaSeedError, "`limit` must be an integer, 0 or more, not -1"),
+        ({"limit": True}, FormulaSeedError, "`limit` must be"),
+        ({"sample": 0}, FormulaSeedError, "`sample` must be an integer, 1 or more, not 0"),
+        ({"sample_seed": "x"}, FormulaSeedError, "`sample_seed` must be an integer, not 'x'"),
+        ({"extractor": "anthropic", "examples": 5}, DataError, "examples must be a path or a list of objects, not int"),
+        ({"extractor": "recorded"}, FormulaSeedError, "needs `extractions`"),
+        ({"extractions": []}, FormulaSeedError, "needs `extractions`"),
+        ({"model": "m"}, FormulaSeedError, "`model` goes with the extractor `anthropic`"),
+        ({"extractor": "anthropic", "modle": "m"}, FormulaSeedError, "no option `modle`; did you mean `model`?"),
+        ({"extractor": "anthropic", "model": None}, FormulaSeedError, "`model` must be a string, not None"),
+        ({"extractor": "anthropic", "effort": []}, FormulaSeedError, "`effort` must be one of low, medium,"),
+        ({"extractor": "anthropic", "concurrency": 0}, FormulaSeedError, "`concurrency` must be an integer from 1 to 1000"),
+        ({"extractor": "anthropic", "retries": True}, FormulaSeedError, "`retries` must be an integer from 0 to 20"),
+        ({"extractor": "anthropic", "batch": 1}, FormulaSeedError, "`batch` must be true or false, not 1"),
+        ({"extractor": "anthropic", "poll": 0}, FormulaSeedError, "`poll` must be a number above 0, not 0"),
+        ({"extractor": "anthropic", "store": 5}, FormulaSeedError, "`store` must be a path, not 5"),
+        ({"extractor": "anthropic", "timeout": float("nan")}, FormulaSeedError, "`timeout` must be a number above 0"),
+        ({"extractor": "anthropic", "max_usd": 1, "model": "new"}, FormulaSeedError, "there is none for new"),
+        ({"extractor": "anthropic", "contexts": "-"}, FormulaSeedError, "contexts are read several times"),
+        ({"parameters": {"NONE": 1}}, DataError, "`NONE`"),
+        ({"parameters": [1]}, DataError, "the parameters must be an object"),
+        ({"contexts": 5}, DataError, "contexts must be a path or a list of objects, not int"),
+        ({"contexts": b"x"}, DataError, "contexts must be a path or a list of objects, not bytes"),
+        ({"contexts": {}}, DataError, "contexts must be a path or a list of objects, not dict"),
+        ({"contexts": "nowhere.jsonl"}, DataError, "cannot read nowhere.jsonl"),
+        ({"reviews": 5}, DataError, "reviews must be a path or a list of objects, not int"),
+        ({"seed": {}}, SeedError, "FS502"),
+        ({"seed": "nowhere.json"}, DataError, "cannot read nowhere.json"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_done_is_our_error(options: dict[str, Any], kind: type[Exception], reason: str) -> None:
+    """Before anything is extracted; the same for both functions."""
+    given: dict[str, Any] = {"seed": tiny_seed(), "contexts": [place("a")], **options}
+    for function in (formulaseed.run, formulaseed.extract):
+        if function is formulaseed.extract and given.pop("parameters", None) is not None:
+            return
+        with pytest.raises(FormulaSeedError) as error:
+            function(
+                given["seed"], given["contexts"], **{k: v for k, v in given.items() if k not in ("seed", "contexts")}
+            )
+        assert (type(error.value) is kind or isinstance(error.value, kind), reason in str(error.value)) == (True, True)
+
+
+def test_options_of_models_are_those_of_the_command() -> None:
+    """The same names and the same defaults."""
+    shared = {"seed", "contexts", "restaurants", "reviews", "extractor", "extractions", "on_error", "limit", "quiet", "strict",
+              "allow_edited", "out", "with_text", "dry_run", "sample", "sample_seed", "extractions_out"}  # fmt: skip
+    given = command.make_context("extract", ["seed.json"]).params
+    found = {name: value for name, value in given.items() if name not in shared}
+    assert ModelOptions.__annotations__.keys() == found.keys()
+    assert found == DEFAULTS
+
+
+def test_a_model_is_not_asked_inside_of_an_event_loop() -> None:
+    """Which says what to write; without a model the functions work there."""
+
+    async def work(**options: Any) -> Any:
+        return formulaseed.run(tiny_seed(), [place("a")], **options)
+
+    assert len(asyncio.run(work())) == 1
+    with pytest.raises(FormulaSeedError, match=r"await asyncio\.to_thread\(formulaseed\.run, …\)"):
+        asyncio.run(work(extractor="anthropic"))

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from formulaseed.report.blocks import Block, Heading, Items, Paragraph, Table
+from formulaseed.report.article import article
+from formulaseed.report.elements import visible
 from formulaseed.report.explanation import Explanation
-from formulaseed.report.story import blocks, headline
+from formulaseed.report.story import headline
 from formulaseed.resources import resource_folder
 
 if TYPE_CHECKING:
@@ -18,13 +18,12 @@ if TYPE_CHECKING:
 def explanation_page(found: Explanation) -> str:
     """Return an explanation as one page."""
     template = _environment().get_template("explanation.html.j2")
-    return template.render(title=headline(found), parts=[*map(_view, blocks(found))])
+    return template.render(title=visible(headline(found)), policy="", article=article(found))
 
 
 def explanation_fragment(found: Explanation) -> str:
     """Return an explanation as a notebook shows it, inside a page of its own."""
-    module: Any = _environment().get_template("blocks.html.j2").module
-    return str(module.show([*map(_view, blocks(found))]))
+    return _environment().get_template("fragment.html.j2").render(article=article(found))
 
 
 @cache
@@ -38,28 +37,3 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-
-
-def _view(block: Block) -> dict[str, Any]:
-    """A block as the template reads it."""
-    match block:
-        case Heading(text, level):
-            return {"kind": "Heading", "text": text, "level": level}
-        case Paragraph(text):
-            return {"kind": "Paragraph", "text": text}
-        case Items(items):
-            return {"kind": "Items", "tree": _tree(items)}
-        case Table(columns, rows, marked):
-            return {"kind": "Table", "columns": columns, "rows": rows, "marked": marked}
-
-
-def _tree(items: Sequence[tuple[int, str]]) -> list[dict[str, Any]]:
-    """A list by depth as nested lists."""
-    roots: list[dict[str, Any]] = []
-    levels = [roots]
-    for depth, text in items:
-        node: dict[str, Any] = {"text": text, "inner": []}
-        del levels[depth + 1 :]
-        levels[-1].append(node)
-        levels.append(node["inner"])
-    return roots

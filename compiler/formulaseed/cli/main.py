@@ -35,7 +35,7 @@ _COMMANDS = {
     "demo": "Run the whole pipeline on the examples.",
     "dump": "Show a seed as one of the compiler's phases sees it.",
     "fmt": "Format seeds.",
-    "schema": "Print the JSON Schema of seeds, for editors.",
+    "schema": "Print the JSON Schema of seeds, for editors, or of explanations.",
     "migrate": "Rewrite a v1 seed as a v2 seed.",
     "shorthand": "Read the shorthand of requests, or print a request to fill in.",
     "rule": "Explain a diagnostic's code.",

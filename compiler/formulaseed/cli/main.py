@@ -26,6 +26,7 @@ _COMMANDS = {
     "run": "Filter, extract and evaluate restaurants with their reviews.",
     "explain": "Explain why a restaurant got its verdict, and what would change it.",
     "extract": "Filter and extract restaurants with their reviews, for evaluate to read.",
+    "report": "Write a page of all restaurants, with the explanation of each.",
     "draft": "Draft a seed from a policy in words, by a model.",
     "store": "Manage the cached answers of models.",
     "validate": "Validate requests against restaurants: does each match its own, and no other?",

@@ -14,6 +14,7 @@ RULES := examples/rules.json
 REFERENCE := examples/formula_reference.json
 DATABASE := sqlite:///examples/listing.db
 SCHEMA := grammar/formula-seed.schema.json
+EXPLANATION := grammar/explanation.schema.json
 
 .PHONY: install demo test test-deep check format generate bench mutants clean
 
@@ -47,18 +48,20 @@ check: $(DEVELOPED)  ## lint, layout, types, generated files current
 	$(BIN)/formulaseed compile --check $(filter-out $(TESTED),$(SEEDS)) $(REQUESTS) $(RULES)
 	$(BIN)/formulaseed compile --check $(TESTED) --tests generated/tests
 	$(BIN)/formulaseed schema --check $(SCHEMA)
+	$(BIN)/formulaseed schema --of explanation --check $(EXPLANATION)
 	$(BIN)/python -m formulaseed.language.tables --check
 
 format: $(DEVELOPED)
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-generate: $(INSTALLED)  ## compile every task into generated/, write the examples' reference and the JSON Schema of seeds
+generate: $(INSTALLED)  ## compile every task into generated/, write the examples' reference and the JSON Schemas
 	$(BIN)/python examples/make_listing.py
 	$(BIN)/formulaseed reference --database $(DATABASE) --out $(REFERENCE)
 	$(BIN)/formulaseed compile $(filter-out $(TESTED),$(SEEDS)) $(REQUESTS) $(RULES)
 	$(BIN)/formulaseed compile $(TESTED) --tests generated/tests
 	$(BIN)/formulaseed schema --out $(SCHEMA)
+	$(BIN)/formulaseed schema --of explanation --out $(EXPLANATION)
 	$(BIN)/python -m formulaseed.language.tables
 
 bench: $(DEVELOPED)  ## ratios, measured in one run

@@ -8,19 +8,23 @@ from typing import Any
 
 import pytest
 from formulaseed import DataError, EvaluationError, explain, load_evaluator, load_seed
-from formulaseed.report.explanation import Explanation
+from formulaseed.report.explanation import Explanation, explanation_schema
+from formulaseed.seed.write.canonical import layout
 from formulaseed.testing import reference_evaluate
 from formulaseed.testing.inputs import contexts, rows
 from formulaseed.testing.random_seeds import seeds
-from helpers import EXAMPLES, TASKS, formulaseed
+from helpers import EXAMPLES, ROOT, TASKS, formulaseed
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from jsonschema import Draft202012Validator
 
 Json = Any
 G1A = load_seed(TASKS / "g1a_v2" / "seed.json")
 LINES = {
     line["business_id"]: line for line in map(json.loads, (EXAMPLES / "rows-g1a_v2.jsonl").read_text().splitlines())
 }
+
+SCHEMA = Draft202012Validator(explanation_schema())
 
 
 def explained(name: str) -> Explanation:
@@ -158,7 +162,21 @@ def test_any_seed_is_explained(seed: Json, data: st.DataObject) -> None:
     found = explain(seed, given_rows, context, "b")
     assert {step.name: step.value for step in found.steps if step.name in steps}.items() <= steps.items()
     assert Explanation.model_validate_json(found.json) == found
+    SCHEMA.validate(json.loads(found.json))
     assert all((found.text, found.markdown, found.html))
+
+
+def test_the_schema_of_explanations_is_published() -> None:
+    """The committed one is current, describes every key, and refuses what is missing or unknown."""
+    committed = ROOT / "grammar" / "explanation.schema.json"
+    assert committed.read_text(encoding="utf-8") == layout(explanation_schema())
+    for part in (SCHEMA.schema, *SCHEMA.schema["$defs"].values()):
+        assert [name for name, key in part["properties"].items() if not {"description", "$ref"} & {*key}] == []
+    found = json.loads(explained("nonna-pia").json)
+    for wrong in ({**found, "more": 1}, {name: value for name, value in found.items() if name != "changes"}):
+        assert not SCHEMA.is_valid(wrong)
+    again = formulaseed("schema", "--of", "explanation", "--check", committed)
+    assert (again.status, again.out) == (0, f"{committed}: current\n")
 
 
 def test_what_data_say_is_text_in_every_format(tmp_path: Any) -> None:

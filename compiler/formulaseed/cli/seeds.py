@@ -194,21 +194,29 @@ def migrate(seed: str, out: str | None) -> None:
 
 
 @click.command("schema")
+@click.option("--of", "what", type=click.Choice(["seed", "explanation"]), default="seed", show_default=True,
+              help="What it describes.")  # fmt: skip
 @click.option("--out", type=click.Path(), metavar="FILE", help="Write it into a file.")
 @click.option("--check", "current", type=click.Path(), metavar="FILE", help="Write nothing; exit 1 where it differs.")
-def schema(out: str | None, current: str | None) -> None:
-    """Print the JSON Schema of seeds, with which editors complete and explain keys."""
-    from formulaseed.seed.json_schema import seed_schema
-
+def schema(what: str, out: str | None, current: str | None) -> None:
+    """Print the JSON Schema of seeds, with which editors complete and explain keys, or of explanations as JSON."""
     if out is not None and current is not None:
         raise click.UsageError("--out and --check exclude each other")
-    text = layout(seed_schema())
+    if what == "seed":
+        from formulaseed.seed.json_schema import seed_schema
+
+        described, option = seed_schema(), ""
+    else:
+        from formulaseed.report.explanation import explanation_schema
+
+        described, option = explanation_schema(), f"--of {what} "
+    text = layout(described)
     if current is None:
         write_out(text, out)
         return
     if not Path(current).exists():
         raise UnreadableError(f"cannot read {current}: there is no such file")
-    sys.exit(check_current(Path(current), text, f"`formulaseed schema --out {current}`"))
+    sys.exit(check_current(Path(current), text, f"`formulaseed schema {option}--out {current}`"))
 
 
 @click.command("rule")

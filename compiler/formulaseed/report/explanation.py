@@ -6,29 +6,30 @@ In: what `report.explain` finds. Out: the same as JSON; `report.story` says it i
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema
+from pydantic.json_schema import GenerateJsonSchema
 
-Value = str | int | float | bool | None
+Value = Annotated[str | int | float | bool | None, WithJsonSchema({"type": ["string", "number", "boolean", "null"]})]
 Kind = Literal["count", "sum", "max", "min", "lookup", "formula", "case", "constant"]
 State = Literal["taken", "false", "not reached"]
 ChangeKind = Literal["more reviews", "fewer reviews", "parameter"]
 
 
 class _Part(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", json_schema_serialization_defaults_required=True)
 
 
 class Comparison(_Part):
     """One comparison of a condition, with the values of its sides."""
 
     left: str = Field(description="The formula on its left.")
-    operator: str
-    right: str
-    left_value: Value
-    right_value: Value | list[Value]
-    holds: bool
+    operator: str = Field(description="One of ==, !=, <, <=, >, >=, in, not in.")
+    right: str = Field(description="The formula on its right.")
+    left_value: Value = Field(description="The value of the left side.")
+    right_value: Value | list[Value] = Field(description="The value of the right side; a list for in and not in.")
+    holds: bool = Field(description="Whether it is true.")
     distance: float | None = Field(None, description="How far apart two numbers are; null for anything else.")
 
 
@@ -38,17 +39,19 @@ class Rule(_Part):
     condition: str | None = Field(
         description="The formula of the condition; null for the last rule, which holds otherwise."
     )
-    result: Value
-    state: State
-    comparisons: list[Comparison]
+    result: Value = Field(description="What the step is where the rule is the first that holds.")
+    state: State = Field(
+        description="Whether it is the first that holds, does not hold, or comes after the first that does."
+    )
+    comparisons: list[Comparison] = Field(description="The comparisons in its condition, in their order.")
 
 
 class Step(_Part):
     """A step on the way to the verdict, with its value."""
 
-    name: str
-    kind: Kind
-    value: Value
+    name: str = Field(description="Its name in the seed.")
+    kind: Kind = Field(description="What kind of operation it is.")
+    value: Value = Field(description="Its value; null too where it failed or what it uses did.")
     definition: str = Field(description="What the step does, as a formula or in a few words.")
     with_values: str | None = Field(
         description="The formula with values in place of names, null where it names none; of a case the condition that holds."
@@ -59,23 +62,23 @@ class Step(_Part):
 class Match(_Part):
     """What a lookup found."""
 
-    step: str
+    step: str = Field(description="The lookup.")
     source: str = Field(description="The formula of the string that is searched.")
-    text: str
+    text: str = Field(description="The string that is searched.")
     key: str | None = Field(description="The key that gave the value; null where the default did.")
     start: int | None = Field(description="Where the key begins in the text, in characters from 0.")
-    value: Value
+    value: Value = Field(description="The value of the lookup.")
     other_keys: list[str] = Field(description="Other keys that the text holds.")
 
 
 class Review(_Part):
     """A review behind a value."""
 
-    review_id: str
-    date: str | None
-    stars: float | None
+    review_id: str = Field(description="Its id, or its place such as `rows[3]` where the rows have no ids.")
+    date: str | None = Field(description="Its date, or its year where only that is known.")
+    stars: float | None = Field(description="Its stars.")
     fields: dict[str, Value] = Field(description="The values that the step asks for.")
-    quote: str | None
+    quote: str | None = Field(description="The words that these values rest on; null without a text.")
     quoted_by: Literal["extractor", "words"] | None = Field(
         description="Who chose the quote: the extractor, or the words that the values' descriptions share with a sentence."
     )
@@ -84,29 +87,29 @@ class Review(_Part):
 class Exclusion(_Part):
     """Reviews that a step leaves out, by the first of its conditions that they do not meet."""
 
-    condition: str
-    number: int
-    review_ids: list[str]
+    condition: str = Field(description="The condition, as a formula.")
+    number: int = Field(description="How many reviews do not meet it.")
+    review_ids: list[str] = Field(description="The ids of these reviews.")
 
 
 class Evidence(_Part):
     """The reviews behind a step over reviews."""
 
-    step: str
-    value: Value
-    condition: str | None
+    step: str = Field(description="The step.")
+    value: Value = Field(description="Its value.")
+    condition: str | None = Field(description="What a review must meet to count, as a formula; null where all do.")
     number: int = Field(description="How many reviews count.")
-    reviews: list[Review]
-    excluded: list[Exclusion]
+    reviews: list[Review] = Field(description="The reviews that count; none are listed where all do.")
+    excluded: list[Exclusion] = Field(description="The reviews that do not count.")
 
 
 class Change(_Part):
     """A change that leads to another verdict; it was found by trying, and evaluated."""
 
-    kind: ChangeKind
-    text: str
+    kind: ChangeKind = Field(description="What is changed.")
+    text: str = Field(description="The change in words.")
     number: float = Field(description="How many reviews, or the parameter's new value.")
-    verdict: Value
+    verdict: Value = Field(description="The verdict that it leads to.")
     effects: dict[str, tuple[Value, Value]] = Field(description="The steps that decide, before and after.")
     review_ids: list[str] = Field([], description="The reviews to leave out.")
     row: dict[str, Any] | None = Field(None, description="The row to add, `number` times.")
@@ -116,10 +119,10 @@ class Change(_Part):
 class Failure(_Part):
     """Why there is no verdict."""
 
-    step: str | None
-    kind: str
-    message: str
-    place: str | None
+    step: str | None = Field(description="The step that failed; null where the data cannot be used.")
+    kind: str = Field(description="division_by_zero, domain, overflow, null, lookup, type or data.")
+    message: str = Field(description="What is wrong.")
+    place: str | None = Field(description="Where the step is in the seed, as file:line.")
 
 
 class Explanation(_Part):
@@ -128,21 +131,21 @@ class Explanation(_Part):
     `.text` and `.markdown` say it in words, `.json` is the data, and a notebook shows `.html`.
     """
 
-    business_id: str
-    name: str | None
-    task: str
+    business_id: str = Field(description="The restaurant.")
+    name: str | None = Field(description="Its name, where the context has one.")
+    task: str = Field(description="The seed's `task_name`.")
     step: str = Field(description="The output that is explained.")
-    verdict: Value
-    outputs: dict[str, Value]
-    error: Failure | None
+    verdict: Value = Field(description="The value of that output; null where it failed.")
+    outputs: dict[str, Value] = Field(description="All outputs by name, as far as they have values.")
+    error: Failure | None = Field(description="Why there is no verdict; null where there is one.")
     because: list[str] = Field(description="The reasons, a sentence each, the most important first.")
-    rules: list[Rule]
+    rules: list[Rule] = Field(description="The rules of the step that gives the verdict, in their order.")
     steps: list[Step] = Field(description="The verdict's step first, each before those that it uses.")
-    lookups: list[Match]
-    evidence: list[Evidence]
+    lookups: list[Match] = Field(description="What the lookups among the steps found.")
+    evidence: list[Evidence] = Field(description="The reviews behind each step over reviews.")
     reviews: int = Field(description="How many reviews were extracted.")
-    changes: list[Change]
-    run: dict[str, Any]
+    changes: list[Change] = Field(description="What leads to another verdict, the smallest first.")
+    run: dict[str, Any] = Field(description="What the result was made with, as results have it.")
 
     @property
     def json(self) -> str:  # type: ignore[override]  # pydantic's own is deprecated
@@ -174,3 +177,15 @@ class Explanation(_Part):
         from formulaseed.report.pages import explanation_fragment
 
         return explanation_fragment(self)
+
+
+class _Schema(GenerateJsonSchema):
+    def field_title_should_be_set(self, schema: Any) -> bool:
+        return False  # it would only repeat the name
+
+
+def explanation_schema() -> dict[str, Any]:
+    """Return the JSON Schema (draft 2020-12) of what `Explanation.json` gives."""
+    about = "Why one restaurant got its verdict, as `formulaseed explain --format json` writes it."
+    found = Explanation.model_json_schema(mode="serialization", schema_generator=_Schema)
+    return {"$schema": _Schema.schema_dialect, **found, "description": about}

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import json
+from base64 import b64encode
 from collections.abc import Sequence
 from functools import cache
+from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
-from formulaseed.report.blocks import Block, Heading, Items, Paragraph, Table
+from formulaseed.diagnostics.model import number_of
+from formulaseed.report import charts
+from formulaseed.report.article import article
+from formulaseed.report.elements import visible
 from formulaseed.report.explanation import Explanation
-from formulaseed.report.story import blocks, headline
+from formulaseed.report.overview import Overview
+from formulaseed.report.story import headline
 from formulaseed.resources import resource_folder
 
 if TYPE_CHECKING:
@@ -18,13 +25,48 @@ if TYPE_CHECKING:
 def explanation_page(found: Explanation) -> str:
     """Return an explanation as one page."""
     template = _environment().get_template("explanation.html.j2")
-    return template.render(title=headline(found), parts=[*map(_view, blocks(found))])
+    return template.render(title=visible(headline(found)), policy="", article=article(found))
 
 
 def explanation_fragment(found: Explanation) -> str:
     """Return an explanation as a notebook shows it, inside a page of its own."""
-    module: Any = _environment().get_template("blocks.html.j2").module
-    return str(module.show([*map(_view, blocks(found))]))
+    return _environment().get_template("fragment.html.j2").render(article=article(found))
+
+
+def report_page(found: Overview, failures: Sequence[str]) -> str:
+    """Return the report of a run as one page; `failures` are the lines that say what failed."""
+    from markupsafe import Markup
+
+    environment = _environment()
+    script = environment.get_template("report.js").render()
+    fingerprint = b64encode(sha256(script.encode()).digest()).decode()
+    restaurants = f"{number_of(len(found.rows), 'restaurant')}, {found.failed} failed"
+    made_with = [f"seed sha256 {found.run['seed_sha256'][:12]}…"] if found.run else []
+    made_with += [f"{name} {value}" for name, value in (found.run.get("parameters") or {}).items()]
+    return environment.get_template("report.html.j2").render(
+        title=visible(found.program.task_name),
+        policy=Markup(f"; script-src 'sha256-{fingerprint}'"),
+        about=visible("; ".join([restaurants, *made_with])),
+        step=visible(found.verdict.name),
+        counts=[*found.counts()],
+        columns=[*map(visible, found.columns)],
+        column=found.column,
+        histograms=found.histograms(),
+        width=charts.WIDTH,
+        height=charts.HEIGHT,
+        failures=[*map(visible, failures)],
+        rows=found.rows,
+        data=Markup(_inert(found.packing.to_json())),
+        script=Markup(script),
+    )
+
+
+_SPECIAL = str.maketrans({character: f"\\u{ord(character):04x}" for character in "<>&\u2028\u2029"})
+
+
+def _inert(value: Any) -> str:
+    """JSON that no browser takes for markup, whatever its strings hold."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).translate(_SPECIAL)
 
 
 @cache
@@ -38,28 +80,3 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-
-
-def _view(block: Block) -> dict[str, Any]:
-    """A block as the template reads it."""
-    match block:
-        case Heading(text, level):
-            return {"kind": "Heading", "text": text, "level": level}
-        case Paragraph(text):
-            return {"kind": "Paragraph", "text": text}
-        case Items(items):
-            return {"kind": "Items", "tree": _tree(items)}
-        case Table(columns, rows, marked):
-            return {"kind": "Table", "columns": columns, "rows": rows, "marked": marked}
-
-
-def _tree(items: Sequence[tuple[int, str]]) -> list[dict[str, Any]]:
-    """A list by depth as nested lists."""
-    roots: list[dict[str, Any]] = []
-    levels = [roots]
-    for depth, text in items:
-        node: dict[str, Any] = {"text": text, "inner": []}
-        del levels[depth + 1 :]
-        levels[-1].append(node)
-        levels.append(node["inner"])
-    return roots

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from formulaseed.diagnostics.model import number_of
-from formulaseed.language.types import Value
 from formulaseed.report.blocks import Block, Heading, Items, Paragraph, Table, as_markdown, as_text
 from formulaseed.report.explain import shown
-from formulaseed.report.explanation import Comparison, Evidence, Explanation, Match, Review, Step
+from formulaseed.report.explanation import Change, Comparison, Evidence, Explanation, Match, Review, Step
 
 _REVIEWS = 5
 """So many reviews of a step are shown in words; the JSON has them all."""
@@ -28,7 +27,7 @@ def headline(found: Explanation) -> str:
     """Return the restaurant and its verdict."""
     name = f"{found.name} ({found.business_id})" if found.name else found.business_id
     if found.error is not None:
-        return f"{name}: no result, because {found.error.step} failed"
+        return f"{name}: no result, because {found.error.step or 'its data'} failed"
     return f"{name}: {plain(found.verdict)}"
 
 
@@ -55,14 +54,14 @@ def blocks(found: Explanation) -> Iterator[Block]:
         yield Table(["if", "then", "here"], rows, taken)
     if found.rules and found.error is None:
         yield Heading("What would change it")
-        listed = [(0, change_text(change.text, change.verdict, change.effects)) for change in found.changes]
+        listed = [(0, f"{plain(change.verdict)} {change_text(change)}") for change in found.changes]
         yield (
             Items(listed)
             if listed
             else Paragraph("No change of one kind of review or of one parameter was found that does.")
         )
     yield Heading("How it was computed")
-    yield Items([*tree(found)])
+    yield Items([(depth, _step_text(step, is_repeated)) for depth, step, is_repeated in tree(found)])
     for match in found.lookups:
         yield Paragraph(match_text(match))
     behind = [evidence for evidence in found.evidence if evidence.condition is not None]
@@ -89,24 +88,27 @@ def distance(comparison: Comparison) -> str:
     return f"{value}, {how}"
 
 
-def change_text(what: str, verdict: object, effects: Mapping[str, tuple[Value, Value]]) -> str:
+def change_text(change: Change) -> str:
     """Return a change in words, with the steps that it moves."""
-    moved = ", ".join(f"{name} {shown(old)} to {shown(new)}" for name, (old, new) in effects.items())
-    return f"{plain(verdict)} {what}" + (f": {moved}" if moved else "")
+    moved = ", ".join(f"{name} {shown(old)} to {shown(new)}" for name, (old, new) in change.effects.items())
+    return change.text + (f": {moved}" if moved else "")
 
 
-def tree(found: Explanation) -> Iterator[tuple[int, str]]:
-    """Yield the steps from the verdict down, each with its depth; one that is used again is not repeated."""
+def tree(found: Explanation) -> Iterator[tuple[int, Step, bool]]:
+    """Yield the steps from the verdict down, each with its depth, and whether it came before; then what it uses is left out."""
     steps = {step.name: step for step in found.steps}
     seen: set[str] = set()
-    stack = [(found.step, 0)]
+    stack = [(found.step, 0)] if steps else []
     while stack:
         name, depth = stack.pop()
-        step = steps[name]
-        yield depth, f"{name} = {shown(step.value)} (see above)" if name in seen else step_line(step)
+        yield depth, steps[name], name in seen
         if name not in seen:
             seen.add(name)
-            stack += [(used, depth + 1) for used in reversed(step.uses)]
+            stack += [(used, depth + 1) for used in reversed(steps[name].uses)]
+
+
+def _step_text(step: Step, is_repeated: bool) -> str:
+    return f"{step.name} = {shown(step.value)} (see above)" if is_repeated else step_line(step)
 
 
 def step_line(step: Step) -> str:

@@ -28,16 +28,25 @@ def evaluate_lines(
     parameters: Mapping[str, Any] | None = None,
 ) -> Iterator[Result]:
     """Yield a result for every line of rows that names its restaurant; everything that failed is in `failures`."""
-    made_with, options = evaluator.provenance(parameters), RunOptions(trace=trace, parameters=parameters)
+    options = RunOptions(trace=trace, parameters=parameters)
+    for found in read_rows(evaluator, lines, failures, parameters):
+        yield _result(evaluator, found, options, failures)
+
+
+def read_rows(
+    evaluator: Evaluator, lines: Iterable[Line], failures: Failures, parameters: Mapping[str, Any] | None = None
+) -> Iterator[ExtractedRestaurant]:
+    """Yield the restaurant of every line of rows that names one; lines that cannot be used are in `failures`."""
+    made_with = evaluator.provenance(parameters)
     for line, record in parsed(lines, RestaurantRows.read):
         if isinstance(record, DataError):
             found = unusable(line.place, line.business_id, record, made_with, failures)
-        else:
-            business_id, context, rows, reviews, origin = record
-            provenance = made_with if origin is None else _carried_over(made_with, origin)
-            found = ExtractedRestaurant(line.place, business_id, context, rows, reviews, provenance)
-        if found is not None:
-            yield _result(evaluator, found, options, failures)
+            if found is not None:
+                yield found
+            continue
+        business_id, context, rows, reviews, origin = record
+        provenance = made_with if origin is None else _carried_over(made_with, origin)
+        yield ExtractedRestaurant(line.place, business_id, context, rows, reviews, provenance)
 
 
 def run(

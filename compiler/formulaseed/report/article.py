@@ -1,0 +1,245 @@
+"""An explanation laid out for a browser: the verdict and the reasons first, then rules, changes, computation, reviews.
+
+In: an explanation. Out: elements, which `report.pages` makes a page of, or data of a page of many.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from formulaseed.diagnostics.model import number_of
+from formulaseed.language.types import Value
+from formulaseed.report.elements import Element, element
+from formulaseed.report.explain import shown
+from formulaseed.report.explanation import Change, Evidence, Explanation, Match, Review, Rule, Step
+from formulaseed.report.story import change_text, distance, plain, tree
+
+_SHADES = 5
+"""Verdicts have so many colours at most, in the order of the policy; their names tell them apart."""
+_OPEN = 3
+"""So many levels of the computation are open at first."""
+_DEEPEST = 16
+"""Steps that are deeper are shown at this level: browsers nest no more than some hundred elements."""
+
+
+def shades(verdicts: Sequence[Value]) -> dict[Value, str]:
+    """Return the class of each verdict: `v0` for the first of them in the policy's order, `v4` for the last."""
+    listed = list(dict.fromkeys(verdicts))
+    last = max(len(listed) - 1, 1)
+    return {verdict: f"v{round(place / last * (_SHADES - 1))}" for place, verdict in enumerate(listed)}
+
+
+def badge(verdict: Value, classes: dict[Value, str]) -> Element:
+    """Return a verdict with its colour."""
+    return element(f"span.badge.{classes.get(verdict, 'other')}", plain(verdict))
+
+
+def article(found: Explanation, classes: dict[Value, str] | None = None, most_reviews: int | None = None) -> Element:
+    """Lay out an explanation. `classes` are the colours of verdicts, by default those of its rules; of more than
+    `most_reviews` the others are counted."""
+    classes = shades([rule.result for rule in found.rules]) if classes is None else classes
+    parts = [_header(found, classes)]
+    if found.error is not None:
+        parts.append(_failure(found))
+    if found.because:
+        reasons = [element("li", sentence) for sentence in found.because]
+        parts.append(element("section.why", element("h2", "Why"), element("ol", *reasons)))
+    if found.rules:
+        rules = [_rule(rule, classes) for rule in found.rules]
+        parts.append(
+            element("section.rules", element("h2", f"The rules of {found.step}, in order"), element("ol", *rules))
+        )
+    if found.rules and found.error is None:
+        parts.append(_changes(found.changes, classes))
+    if found.steps:
+        parts.append(_computation(found))
+    if any(each.condition is not None for each in found.evidence):
+        parts.append(_reviews(found, most_reviews))
+    parts.append(_details(found))
+    return element("article.explanation", *parts)
+
+
+def _header(found: Explanation, classes: dict[Value, str]) -> Element:
+    result = element("span.badge.failed", "failed") if found.error is not None else badge(found.verdict, classes)
+    return element(
+        "header",
+        element("p.over", f"{found.task} · {found.business_id}"),
+        element("h1", found.name or found.business_id, tabindex="-1"),
+        element("p.result", element("span", f"{found.step} "), result),
+    )
+
+
+def _failure(found: Explanation) -> Element:
+    error = found.error
+    assert error is not None
+    place = element("p", element("code", error.place)) if error.place else None
+    said = f"{error.step} failed: {error.message}" if error.step else error.message
+    return element("section.failure", element("h2", "Why there is no result"), element("p", said), place)
+
+
+def _rule(rule: Rule, classes: dict[Value, str]) -> Element:
+    """A rule with its verdict, and how near it is."""
+    condition = element("code", rule.condition) if rule.condition is not None else element("span", "otherwise")
+    what = element("p.rule", element("span.when", "if " if rule.condition is not None else "", condition),
+                   badge(rule.result, classes))  # fmt: skip
+    if rule.state == "not reached":
+        return element("li.unreached", what, element("p.near", "not reached"))
+    near = "; ".join(map(distance, rule.comparisons))
+    if rule.state == "taken":
+        return element("li.taken", what, element("p.near", element("strong", "This one applies"), f" {near}".rstrip()))
+    return element("li", what, element("p.near", near))
+
+
+def _changes(changes: Sequence[Change], classes: dict[Value, str]) -> Element:
+    heading = element("h2", "What would change it")
+    if not changes:
+        none = "No change of one kind of review or of one parameter was found that does."
+        return element("section.changes", heading, element("p", none))
+    items = [element("li", badge(change.verdict, classes), f" {change_text(change)}") for change in changes]
+    return element("section.changes", heading, element("ul", *items))
+
+
+# --- the computation
+
+
+@dataclass(slots=True)
+class _Branch:
+    """A step of the tree with those below it."""
+
+    depth: int
+    step: Step
+    is_repeated: bool
+    below: list[_Branch] = field(default_factory=list)
+
+
+def _computation(found: Explanation) -> Element:
+    matches = {match.step: match for match in found.lookups}
+    top: list[_Branch] = []
+    levels = [top]
+    for depth, step, is_repeated in tree(found):
+        branch = _Branch(min(depth, _DEEPEST), step, is_repeated)
+        del levels[branch.depth + 1 :]
+        levels[-1].append(branch)
+        levels.append(branch.below)
+    rest = element("ul.steps", *(_step(branch, matches) for branch in top))
+    return element("section.computation", element("h2", "How it was computed"), rest)
+
+
+def _step(branch: _Branch, matches: dict[str, Match]) -> Element:
+    step = branch.step
+    if branch.is_repeated:
+        return element("li.repeated", *_equation(step.name, step.value), element("span.note", "see above"))
+    said = [element("code", step.definition)] if step.kind != "constant" else []
+    if step.with_values is not None:
+        said.append(element("code.values", f"{'taken: ' if step.kind == 'case' else '= '}{step.with_values}"))
+    if step.name in matches:
+        said.append(_match(matches[step.name]))
+    if not branch.below:
+        return element("li", element("div.leaf", *_equation(step.name, step.value)), *_formulas(said))
+    below = element("ul.steps", *(_step(each, matches) for each in branch.below))
+    is_open = {"open": ""} if branch.depth < _OPEN else {}
+    inside = element(
+        "details", element("summary", *_equation(step.name, step.value)), *_formulas(said), below, **is_open
+    )
+    return element("li", inside)
+
+
+def _equation(name: str, value: Value) -> tuple[Element, ...]:
+    return element("span.name", name), element("span", " = "), element("span.value", shown(value))
+
+
+def _formulas(said: Sequence[Element]) -> Iterator[Element]:
+    if said:
+        yield element("div.formulas", *said)
+
+
+def _match(match: Match) -> Element:
+    """What a lookup found, marked where it is."""
+    if match.key is None or match.start is None:
+        return element("span.match", f"{match.source} is “{match.text}”, which has none of the keys: the default")
+    before, after = match.text[: match.start], match.text[match.start + len(match.key) :]
+    others = f"; it also has {', '.join(match.other_keys)}" if match.other_keys else ""
+    return element("span.match", f"{match.source} is “{before}", element("mark", match.key), f"{after}”{others}")
+
+
+# --- the reviews
+
+
+@dataclass(slots=True)
+class _Card:
+    """A review with all that counts it."""
+
+    review: Review
+    fields: dict[str, Value] = field(default_factory=dict)
+    quotes: dict[str, None] = field(default_factory=dict)
+    steps: list[str] = field(default_factory=list)
+
+
+def _reviews(found: Explanation, most: int | None) -> Element:
+    """Which reviews count, by step; then each of them once, with what it says."""
+    behind = [evidence for evidence in found.evidence if evidence.condition is not None]
+    cards: dict[str, _Card] = {}
+    for evidence in behind:
+        for review in evidence.reviews:
+            card = cards.setdefault(review.review_id, _Card(review))
+            card.fields |= review.fields
+            card.quotes |= {review.quote: None} if review.quote is not None else {}
+            card.steps.append(evidence.step)
+    listed = [*cards.values()][:most]
+    parts = [
+        element("h2", "The reviews behind it"),
+        element("p", f"{number_of(found.reviews, 'review')} extracted; {len(cards)} of them count in a step below."),
+        element("ul.counts", *map(_evidence, behind)),
+    ]
+    if any(review.quoted_by == "words" for evidence in behind for review in evidence.reviews):
+        parts.append(element("p.note", "The extractor gave no quotes: the sentences were chosen for their words."))
+    if listed:
+        parts.append(element("ul.cards", *map(_card, listed)))
+    if len(listed) < len(cards):
+        parts.append(element("p.note", f"and {len(cards) - len(listed)} more; formulaseed explain shows all of them."))
+    return element("section.reviews", *parts)
+
+
+def _evidence(evidence: Evidence) -> Element:
+    """A step over reviews: how many count, and why the others do not."""
+    line = (
+        *_equation(evidence.step, evidence.value),
+        element("span.note", f"{number_of(evidence.number, 'review')} where"),
+        element("code", evidence.condition or ""),
+    )
+    if not evidence.excluded:
+        return element("li", element("div.leaf", *line))
+    reasons = [
+        element("li", f"{each.number} not counted for want of ", element("code", each.condition))
+        for each in evidence.excluded
+    ]
+    return element("li", element("details", element("summary", *line), element("ul", *reasons)))
+
+
+def _card(card: _Card) -> Element:
+    review = card.review
+    stars = f"{shown(review.stars)} {'star' if review.stars == 1 else 'stars'}" if review.stars is not None else None
+    about = " · ".join(part for part in (review.date, stars, review.review_id) if part)
+    fields = [element("span.field", f"{name} ", element("b", plain(value))) for name, value in card.fields.items()]
+    return element(
+        "li.card",
+        element("p.about", about),
+        *(element("blockquote", quote) for quote in card.quotes),
+        *([element("p.fields", *fields)] if fields else []),
+        element("p.note", f"counts in {', '.join(card.steps)}"),
+    )
+
+
+def _details(found: Explanation) -> Element:
+    """What the result was made with."""
+    run, lines = found.run, list[tuple[str, str]]()
+    lines += [(name, shown(value)) for name, value in found.outputs.items()]
+    if run.get("seed_sha256"):
+        version = f", version {run['seed_version']}" if run.get("seed_version") else ""
+        lines.append(("seed", f"sha256 {run['seed_sha256'][:12]}…{version}"))
+    lines += [(f"param.{name}", shown(value)) for name, value in (run.get("parameters") or {}).items()]
+    if run.get("extractor"):
+        lines.append(("extractor", str(run["extractor"])))
+    pairs = [element("div", element("dt", name), element("dd", value)) for name, value in lines]
+    return element("section.outputs", element("h2", "All outputs, and what made them"), element("dl", *pairs))

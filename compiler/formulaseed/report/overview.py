@@ -1,0 +1,206 @@
+"""A run at a glance: how many restaurants have which verdict and which values, and the explanation of each.
+
+In: restaurants with rows, one after the other. Out: what the page of a report shows. Nothing is kept of a restaurant but its
+line of the table and its explanation, packed.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, NamedTuple
+
+from formulaseed.data.results import Failures
+from formulaseed.diagnostics.model import number_of
+from formulaseed.errors import DataError
+from formulaseed.ir import nodes
+from formulaseed.language.typed import SymbolKind
+from formulaseed.language.types import Base, Value
+from formulaseed.report.article import article, shades
+from formulaseed.report.charts import Histogram, histogram
+from formulaseed.report.elements import Packing, visible
+from formulaseed.report.explain import Explainer, shown
+from formulaseed.report.explanation import Change, Explanation, Failure
+from formulaseed.report.nearest import Search
+from formulaseed.report.story import plain
+from formulaseed.runtime.evaluator import Evaluator
+from formulaseed.runtime.extracting import ExtractedRestaurant
+
+MOST_REVIEWS = 40
+"""So many reviews of a restaurant are in a report."""
+FAILED = "failed"
+
+
+def explained(
+    explainer: Explainer,
+    evaluator: Evaluator,
+    found: ExtractedRestaurant,
+    parameters: Mapping[str, Any] | None,
+    failures: Failures,
+) -> Explanation:
+    """Explain a restaurant, also one whose data cannot be used: then the explanation has an `error` and no steps.
+
+    What had not failed before, and fails now, is added to `failures`.
+    """
+    if found.error is not None:
+        return _failed(explainer, found, found.error["kind"] or "", found.error["message"] or "")
+    search = Search(explainer.program, evaluator, explainer.verdict, found.rows, found.context, parameters)
+    given = (found.business_id, found.rows, found.context, parameters, found.run.to_json())
+    place = f"{found.place}: {found.business_id}"
+    try:
+        said = explainer.explain(*given, search.changes())
+    except DataError as error:
+        failures.add(place, str(error))
+        return _failed(explainer, found, "data", str(error))
+    if (fault := said.error) is not None:
+        in_seed = f" ({fault.place})" if fault.place else ""
+        failures.add(place, f"{fault.step}: {fault.kind}: {fault.message}{in_seed}")
+    return said
+
+
+def _failed(explainer: Explainer, found: ExtractedRestaurant, kind: str, message: str) -> Explanation:
+    name = found.context.get("name")
+    return Explanation(
+        business_id=found.business_id,
+        name=name if isinstance(name, str) else None,
+        task=explainer.program.task_name,
+        step=explainer.verdict.name,
+        verdict=None,
+        outputs={},
+        error=Failure(step=None, kind=kind, message=message, place=None),
+        because=[],
+        rules=[],
+        steps=[],
+        lookups=[],
+        evidence=[],
+        reviews=len(found.rows),
+        changes=[],
+        run=found.run.to_json(),
+    )
+
+
+class TableRow(NamedTuple):
+    """A restaurant's line of the table. `place` is its verdict's in the policy's order; failed ones come last."""
+
+    anchor: str
+    business_id: str
+    name: str
+    verdict: str
+    place: int
+    shade: str
+    numbers: tuple[str, ...]
+    reviews: int
+    change: str
+    changed: float | None
+
+
+class VerdictCount(NamedTuple):
+    verdict: str
+    place: int
+    shade: str
+    number: int
+    share: float
+
+
+@dataclass
+class Overview:
+    """Collects the restaurants of one run."""
+
+    program: nodes.Program
+    verdict: nodes.Step
+    rows: list[TableRow] = field(default_factory=list)
+    packing: Packing = field(default_factory=Packing)
+    run: Mapping[str, Any] = field(default_factory=dict)
+    _numbers: dict[str, list[tuple[float, str]]] = field(default_factory=dict)
+    _anchors: set[str] = field(default_factory=set)
+
+    @cached_property
+    def verdicts(self) -> tuple[Value, ...]:
+        """What the verdict may be, in the policy's order; none where it is a number that is computed, or any string."""
+        listed = [result for _, result in self.verdict.rules()] or [*(self.verdict.ty.values or ())]
+        return (False, True) if self.verdict.ty.base is Base.BOOLEAN else tuple(dict.fromkeys(listed))
+
+    @cached_property
+    def shades(self) -> dict[Value, str]:
+        return shades(self.verdicts)
+
+    @cached_property
+    def columns(self) -> tuple[str, ...]:
+        """The outputs that are numbers, but for the verdict."""
+        steps = {step.name: step for step in self.program.steps}
+        numeric = [name for name in self.program.output if steps[name].ty.is_numeric]
+        return tuple(name for name in numeric if not (self.verdicts and name == self.verdict.name))
+
+    @cached_property
+    def column(self) -> int:
+        """The place of the number that is shown at first: the one that the verdict's rules name most often, else the last."""
+        named = Counter(symbol.name for symbol in self.verdict.symbols() if symbol.kind is SymbolKind.STEP)
+        return max(range(len(self.columns)), key=lambda place: (named[self.columns[place]], place), default=0)
+
+    def add(self, found: Explanation) -> None:
+        """Add a restaurant."""
+        self.packing.add(article(found, self.shades, MOST_REVIEWS))
+        self.run = self.run or found.run
+        failed = found.error is not None
+        shade = FAILED if failed else self.shades.get(found.verdict, "other")
+        for name in self.columns:
+            value = found.outputs.get(name)
+            if not failed and isinstance(value, int | float):
+                self._numbers.setdefault(name, []).append((value, shade))
+        change = found.changes[0] if found.changes else None
+        self.rows.append(
+            TableRow(
+                anchor=self._anchor(found.business_id),
+                business_id=visible(found.business_id),
+                name=visible(found.name or found.business_id),
+                verdict=FAILED if failed else visible(plain(found.verdict)),
+                place=len(self.verdicts) if failed else self._place(found.verdict),
+                shade=shade,
+                numbers=tuple("" if failed else shown(found.outputs.get(name)) for name in self.columns),
+                reviews=found.reviews,
+                change=visible(_change_text(change)) if change is not None else "",
+                changed=change.number if change is not None and change.parameter is None else None,
+            )
+        )
+
+    def _place(self, verdict: Value) -> int:
+        return self.verdicts.index(verdict) if verdict in self.verdicts else -1
+
+    def _anchor(self, business_id: str) -> str:
+        """What names the restaurant in an address: its id, or that with a number where another line has it."""
+        found, number = visible(business_id), 1
+        while found in self._anchors:
+            number += 1
+            found = f"{visible(business_id)}~{number}"
+        self._anchors.add(found)
+        return found
+
+    def counts(self) -> Iterator[VerdictCount]:
+        """Yield how many restaurants have each verdict, in the policy's order; failed ones last."""
+        numbers = Counter(row.place for row in self.rows)
+        most = max(numbers.values(), default=1)
+        for place, verdict in enumerate(self.verdicts):
+            yield VerdictCount(
+                visible(plain(verdict)), place, self.shades[verdict], numbers[place], numbers[place] / most
+            )
+        place = len(self.verdicts)
+        if self.failed:
+            yield VerdictCount(FAILED, place, FAILED, self.failed, self.failed / most)
+
+    @property
+    def failed(self) -> int:
+        return sum(row.shade == FAILED for row in self.rows)
+
+    def histograms(self) -> list[Histogram | None]:
+        """Return the histogram of each column; None where no restaurant has a number."""
+        order = [*dict.fromkeys([*self.shades.values(), "other"])]
+        return [histogram(name, self._numbers.get(name, []), order) for name in self.columns]
+
+
+def _change_text(change: Change) -> str:
+    """The change in a few words, for the table."""
+    if change.parameter is not None:
+        return f"{change.parameter} {shown(change.number)}: {plain(change.verdict)}"
+    return f"{number_of(int(change.number), 'review')} {change.kind.split()[0]}: {plain(change.verdict)}"

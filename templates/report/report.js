@@ -1,0 +1,160 @@
+"use strict";
+(() => {
+  const one = (selector, within = document) => within.querySelector(selector);
+  const all = (selector, within = document) => [...within.querySelectorAll(selector)];
+  const title = document.title;
+
+  // --- explanations: built of packed elements when they are opened; what data say is only ever text
+
+  let packed = null;
+  const data = () => (packed ??= JSON.parse(one("#data").textContent));
+
+  const built = ([shape, ...values]) => grown(data().shapes[shape], values.values());
+
+  function grown([tag, attributes, ...children], values) {
+    const made = document.createElement(tag);
+    for (const [name, value] of attributes) made.setAttribute(name, value);
+    for (const child of children) {
+      if (Array.isArray(child)) made.append(grown(child, values));
+      else if (child === 1) made.append(...values.next().value.map(built));
+      else made.append(textOf(values.next().value));
+    }
+    return made;
+  }
+
+  const textOf = (value) => (typeof value === "number" ? data().texts[value] : value);
+
+  // --- the table
+
+  const table = one("#table");
+  const rows = all("tbody tr", table);
+  const places = new Map(rows.map((row, place) => [row.dataset.anchor, place]));
+  const heads = all("th[data-key]", table);
+  const collator = new Intl.Collator(undefined, { numeric: true, sensitivity: "base" });
+  const column = one("#column");
+  const search = one("#search");
+  const verdict = one("#verdict");
+  const bars = all(".distribution button");
+  const named = new Map(rows.map((row) => [row, one("th", row).textContent]));
+  let sorted = { key: null, isAscending: true };
+
+  const numberOf = (text) => (text === "" || text === "null" ? NaN : Number(text));
+  const keys = {
+    name: (row) => named.get(row),
+    place: (row) => Number(row.dataset.place),
+    number: (row) => numberOf(JSON.parse(row.dataset.numbers)[column.value]),
+    reviews: (row) => Number(row.dataset.reviews),
+    changed: (row) => numberOf(row.dataset.changed),
+  };
+
+  function sort(key, isAscending) {
+    sorted = { key, isAscending };
+    const values = new Map(rows.map((row) => [row, keys[key](row)]));
+    const sign = isAscending ? 1 : -1;
+    const ordered = [...rows].sort((first, second) => {
+      const [left, right] = [values.get(first), values.get(second)];
+      if (key === "name") return sign * collator.compare(left, right);
+      if (Number.isNaN(left) || Number.isNaN(right)) return Number.isNaN(left) - Number.isNaN(right); // the last, either way
+      return sign * (left - right);
+    });
+    one("tbody", table).append(...ordered);
+    for (const head of heads) {
+      if (head.dataset.key === key) head.setAttribute("aria-sort", isAscending ? "ascending" : "descending");
+      else head.removeAttribute("aria-sort");
+    }
+  }
+
+  function filter() {
+    const words = search.value.toLocaleLowerCase().split(/\s+/).filter(Boolean);
+    const chosen = verdict ? verdict.value : "";
+    let count = 0;
+    for (const row of rows) {
+      const text = named.get(row).toLocaleLowerCase();
+      row.hidden = !words.every((word) => text.includes(word)) || (chosen !== "" && row.dataset.place !== chosen);
+      count += !row.hidden;
+    }
+    for (const bar of bars) bar.setAttribute("aria-pressed", String(chosen === bar.dataset.place));
+    one("#status").textContent = `${count.toLocaleString("en")} of ${rows.length.toLocaleString("en")} restaurants`;
+  }
+
+  function chooseColumn() {
+    all(".histogram").forEach((figure, place) => (figure.hidden = String(place) !== column.value));
+    one('th[data-key="number"] button', table).textContent = column.selectedOptions[0].textContent;
+    for (const row of rows) one("td.number", row).textContent = JSON.parse(row.dataset.numbers)[column.value];
+    if (sorted.key === "number") sort("number", sorted.isAscending);
+  }
+
+  for (const head of heads) {
+    const { key } = head.dataset;
+    const isFirstAscending = !["number", "reviews"].includes(key);
+    one("button", head).addEventListener("click", () => {
+      sort(key, sorted.key === key ? !sorted.isAscending : isFirstAscending);
+    });
+  }
+  for (const bar of bars) {
+    bar.addEventListener("click", () => {
+      verdict.value = verdict.value === bar.dataset.place ? "" : bar.dataset.place;
+      filter();
+    });
+  }
+  search.addEventListener("input", filter);
+  verdict?.addEventListener("change", filter);
+  column?.addEventListener("change", chooseColumn);
+
+  // --- one restaurant, which the address names
+
+  let scrolled = 0;
+  let last = null;
+
+  function show() {
+    const place = placeInAddress();
+    const wasOpen = !one("#one").hidden;
+    if (place === undefined) {
+      one("#one").hidden = true;
+      one("#all").hidden = false;
+      document.title = title;
+      if (wasOpen) {
+        scrollTo(0, scrolled);
+        last?.focus({ preventScroll: true });
+      }
+      return;
+    }
+    if (!wasOpen) scrolled = scrollY;
+    last = one("a", rows[place]);
+    const article = built(data().elements[place]);
+    one("#article").replaceChildren(article);
+    one("#all").hidden = true;
+    one("#one").hidden = false;
+    const heading = one("h1", article);
+    document.title = `${heading.textContent} · ${title}`;
+    const listed = all("tbody tr:not([hidden]) th a", table);
+    const at = listed.indexOf(last);
+    link("#previous", at < 0 ? undefined : listed[at - 1]);
+    link("#next", at < 0 ? undefined : listed[at + 1]);
+    scrollTo(0, 0);
+    heading.focus({ preventScroll: true });
+  }
+
+  function placeInAddress() {
+    try {
+      return location.hash.startsWith("#/") ? places.get(decodeURIComponent(location.hash.slice(2))) : undefined;
+    } catch {
+      return undefined; // an address that was cut
+    }
+  }
+
+  function link(selector, target) {
+    const made = one(selector);
+    made.hidden = target === undefined;
+    if (target !== undefined) made.href = target.getAttribute("href");
+  }
+
+  addEventListener("hashchange", show);
+  addEventListener("keydown", (event) => {
+    if (event.key === "Escape" && !one("#one").hidden) location.hash = "";
+  });
+
+  filter();
+  if (column) sort("number", false);
+  show();
+})();

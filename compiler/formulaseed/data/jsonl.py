@@ -142,28 +142,6 @@ def _opened(path: str) -> BinaryIO:
         raise UnreadableError(f"cannot read {path}: {reason_of(error)}") from None
 
 
-Lines = str | os.PathLike[str] | Iterable[Mapping[str, Any]]
-"""A file of JSON Lines, or the objects that it would hold."""
-
-
-def lines_of(given: Lines, what: str) -> Iterator[Line]:
-    """Return the lines of a file, or of objects in memory, which messages name as `what`.
-
-    Raises `UnreadableError` as `read_lines` does, and `DataError` for what is neither.
-    """
-    if isinstance(given, str | os.PathLike):
-        return read_lines(os.fspath(given))
-    if isinstance(given, Mapping) or not isinstance(given, Iterable):
-        raise DataError(f"{what} must be a path or a list of objects, not {type(given).__name__}")
-    return _numbered(given, what)
-
-
-def _numbered(given: Iterable[Mapping[str, Any]], what: str) -> Iterator[Line]:
-    for number, value in enumerate(given, 1):
-        fault = "" if isinstance(value, Mapping) else f"it must be an object, not {type(value).__name__}"
-        yield Line(f"<{what}>", number, {} if fault else dict(value), fault)
-
-
 LocatedRestaurant = tuple[str, RestaurantRecord | DataError, str]
 """The place of a restaurant's line, the restaurant or why there is none, and its id as far as it is known."""
 

@@ -50,6 +50,7 @@ ORDER = (
 OWNERS = {
     "lark": ("language/tables.py", "requests/"),
     "jinja2": ("backends/python/render.py", "llm/calls.py", "report/pages.py"),
+    "markupsafe": ("report/pages.py",),
     "anthropic": ("llm/client.py",),
     "black": ("backends/python/render.py",),
     "hypothesis": ("testing/",),

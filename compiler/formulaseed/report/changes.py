@@ -24,7 +24,7 @@ from formulaseed.source.text import Span
 Category = Literal["values", "extraction", "outputs", "cosmetic"]
 Kind = Literal["added", "removed", "changed", "renamed", "reordered"]
 _Declared = nodes.ExtractionField | nodes.InputField | nodes.Parameter
-_ASKED = ("keywords", "review_handling", "passes", "extraction_prompt")
+_ASKED = ("keywords", "review_handling", "passes", "extraction_prompt", "examples")
 """What of a program decides what is extracted, beside the fields."""
 _TITLES: dict[Category, str] = {
     "values": "May change values",

@@ -22,7 +22,7 @@ install: $(INSTALLED)  ## all commands, in .venv
 
 $(INSTALLED): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
-	$(PIP) '.[database,llm]'
+	$(PIP) '.[database,graph,llm]'
 	@touch $@
 
 $(DEVELOPED): $(INSTALLED)

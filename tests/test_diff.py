@@ -203,8 +203,17 @@ def test_any_seed_v1_is_like_itself(seed: dict[str, Any]) -> None:
 
 def test_every_part_of_a_program_is_compared() -> None:
     """Whoever adds a part to programs says in which category its changes are."""
-    compared = {"steps", "output", "fields", "meta", "context", "parameters"}
-    compared |= {*changes._ASKED, *changes._ABOUT, *changes._UNCHECKED}
+    compared = {
+        "steps",
+        "output",
+        "fields",
+        "meta",
+        "context",
+        "parameters",
+        *changes._ASKED,
+        *changes._ABOUT,
+        *changes._UNCHECKED,
+    }
     assert {field.name for field in fields(nodes.Program)} - compared == {"record", "reference"}  # type: ignore[arg-type]
 
 

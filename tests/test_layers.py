@@ -60,6 +60,7 @@ OWNERS = {
     "pygls": ("editor/server.py",),
     "lsprotocol": ("editor/server.py",),
     "sqlalchemy": ("reference/database.py",),
+    "grandalf": ("report/drawing.py",),
     "click": ("cli/",),
     "rich": ("cli/",),
 }

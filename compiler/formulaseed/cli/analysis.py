@@ -8,12 +8,13 @@ from typing import Any, Protocol
 import click
 
 from formulaseed.cli.inputs import param_option, parameters_of
-from formulaseed.cli.output import emit, emit_json, finish, progress, report_warnings, reported, show
+from formulaseed.cli.output import emit, emit_json, finish, progress, report_warnings, reported, show, write_out
 from formulaseed.data.jsonl import read_lines
 from formulaseed.data.results import WRONG
 from formulaseed.loading import FormulaSeed, load_seed
 from formulaseed.report.cover import coverage
 from formulaseed.report.diff import Check, difference
+from formulaseed.report.graph import dot, graph_of, mermaid
 from formulaseed.report.sensitivity import ranked
 from formulaseed.runtime.loading import evaluator_of
 
@@ -150,3 +151,22 @@ def sensitivity(
         )
     _print(found, form)
     finish(failures.status)
+
+
+@click.command("graph")
+@click.argument("seed", metavar="SEED")
+@click.option("--format", "form", type=click.Choice(["mermaid", "dot", "svg"]), default="mermaid", show_default=True,
+              help="How to write it; svg needs the extra `graph`.")  # fmt: skip
+@click.option("--out", metavar="FILE", help="Where to write it; standard output by default.")
+def graph(seed: str, form: str, out: str | None) -> None:
+    """Write the computation as a graph: what is read, the steps, and what each of them uses."""
+    loaded = load_seed(seed)
+    report_warnings(loaded)
+    found = graph_of(loaded.program)
+    if form == "svg":
+        from formulaseed.report.drawing import Drawing
+
+        text = Drawing(found).svg(alone=True)
+    else:
+        text = mermaid(found) if form == "mermaid" else dot(found)
+    write_out(text, out)

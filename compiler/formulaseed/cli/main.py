@@ -33,6 +33,7 @@ _COMMANDS = {
     "diff": "Compare two seeds, and what they make of the same restaurants.",
     "sensitivity": "Rank the numbers of a policy by how many verdicts hang on them.",
     "cover": "Show which rules, keys, values and branches restaurants reach.",
+    "graph": "Write the computation of a seed as a graph.",
     "agreement": "Measure how far an extractor agrees with recorded extractions.",
     "formula": "Check and evaluate a formula over the entities of a domain, or a file of rules.",
     "reference": "Print the formula reference of a domain: its fields, operators, functions and syntax.",
@@ -48,7 +49,7 @@ _COMMANDS = {
 _MODULES = {
     **dict.fromkeys(("check", "compile", "dump", "fmt", "migrate", "rule", "schema"), "seeds"),
     **dict.fromkeys(("evaluate", "agreement"), "run"),
-    **dict.fromkeys(("diff", "sensitivity", "cover"), "analysis"),
+    **dict.fromkeys(("diff", "sensitivity", "cover", "graph"), "analysis"),
     **dict.fromkeys(("validate", "shorthand"), "requests"),
     "formula": "reference",
     "store": "models",

@@ -1,7 +1,7 @@
 """Random formulas, computed three ways: value, class of the value, kind and step of an error are the same.
 
-The numbers at the end of each test make 2,000 formulas in the normal run and 100,000 in the deep one, each for several
-inputs. Where one disagrees, Hypothesis makes it and the other formulas of its seed small, and the message names it.
+The numbers at the end of each test make about 2,000 formulas in the normal run and 100,000 in the deep one, each for
+several inputs. Where one disagrees, Hypothesis makes it and the other formulas of its seed small, and the message names it.
 """
 
 from __future__ import annotations
@@ -328,7 +328,7 @@ def test_random_formulas_for_each_review() -> None:
     """
     tried: Counter[str] = Counter()
 
-    @examples(0.8)
+    @examples(0.9)
     @given(aggregates(), st.lists(st.tuples(ROWS, ARGUMENTS), min_size=1, max_size=6))
     def agree(steps: list[Json], drawn: list[Any]) -> None:
         seed = {
@@ -348,4 +348,4 @@ def test_random_formulas_for_each_review() -> None:
 
     agree()
     print(tried)
-    assert tried["formulas"] >= wanted(140)
+    assert tried["formulas"] >= wanted(130)

@@ -7,11 +7,12 @@ other step that can fail.
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from types import ModuleType
-from typing import Any
+from types import CodeType, ModuleType
+from typing import Any, cast
 from unittest import mock
 
 import third_evaluator
@@ -21,8 +22,7 @@ from formulaseed.backends.python.render import render
 from formulaseed.backends.python.target import SEED_TEMPLATE
 from formulaseed.ir import interpret, nodes
 from formulaseed.language.types import Base
-from formulaseed.runtime.evaluator import Evaluator
-from formulaseed.runtime.loading import module_from_source
+from formulaseed.runtime.evaluator import Evaluator, GeneratedModule
 from formulaseed.testing import reference_evaluate
 
 Json = Any
@@ -51,23 +51,37 @@ class _Apart(interpret.Evaluation):
             self.results[step.name] = error  # type: ignore[assignment]
 
 
-def apart(source: str) -> ModuleType:
-    """A generated module that puts an error in the place of a value; its expressions are untouched."""
-    tree = ast.parse(source)
-    (steps,) = [node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == "_compute"]
-    steps.body = [_caught(statement) for statement in steps.body]
-    module = ModuleType("formulaseed_generated.apart")
-    exec(compile(ast.fix_missing_locations(tree), module.__name__, "exec"), module.__dict__)
+_COMPUTE = re.compile(r"^def _compute\(.*?(?=^[a-zA-Z_@])", re.MULTILINE | re.DOTALL)
+"""The function of a generated module that computes the steps."""
+
+
+def imported(code: CodeType) -> ModuleType:
+    module = ModuleType("formulaseed_generated.tried")
+    exec(code, module.__dict__)
     return module
 
 
+def put_apart(module: ModuleType, source: str) -> None:
+    """Make a generated module put an error in the place of a value; its expressions are untouched."""
+    (text,) = _COMPUTE.findall(source)
+    tree = ast.parse(text)
+    (steps,) = tree.body
+    assert isinstance(steps, ast.FunctionDef)
+    steps.body = [_caught(statement) for statement in steps.body]
+    exec(compile(tree, module.__name__, "exec"), module.__dict__)
+
+
 def _caught(statement: ast.stmt) -> ast.stmt:
-    targets = [node for node in ast.walk(statement) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)]
-    if not targets or not isinstance(statement, ast.Assign | ast.AnnAssign | ast.If):
+    if not isinstance(statement, ast.Assign | ast.AnnAssign | ast.If):
         return statement
-    noted: list[ast.stmt] = [ast.Assign([targets[0]], ast.Name("failed", ast.Load()))]
+    names = (node for node in ast.walk(statement) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store))
+    target = next(names, None)
+    if target is None:
+        return statement
+    noted: list[ast.stmt] = [ast.Assign([target], ast.Name("failed", ast.Load()))]
     handler = ast.ExceptHandler(ast.Name("EvaluationError", ast.Load()), "failed", noted)
-    return ast.Try([statement], [handler], [], [])
+    ast.fix_missing_locations(ast.copy_location(handler, statement))
+    return ast.copy_location(ast.Try([statement], [handler], [], []), statement)
 
 
 @dataclass(frozen=True)
@@ -88,13 +102,19 @@ class Ways:
         return render(SEED_TEMPLATE, plan, plan)[0]
 
     @cached_property
+    def _code(self) -> CodeType:
+        return compile(self.source, "formulaseed_generated.tried", "exec", dont_inherit=True)
+
+    @cached_property
     def module(self) -> Evaluator:
-        return Evaluator(module_from_source(self.source, "whole"))
+        return Evaluator(cast(GeneratedModule, imported(self._code)))
 
     @cached_property
     def parts(self) -> Evaluator:
         """The module that computes every step apart."""
-        return Evaluator(apart(self.source))  # type: ignore[arg-type]
+        module = imported(self._code)
+        put_apart(module, self.source)
+        return Evaluator(cast(GeneratedModule, module))
 
     @cached_property
     def decimals(self) -> frozenset[str]:

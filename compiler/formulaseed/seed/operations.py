@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from functools import cache
 
 from formulaseed.diagnostics.catalogue import seed as catalogue
 from formulaseed.diagnostics.model import Help
@@ -64,6 +65,7 @@ def all_step_keys() -> tuple[str, ...]:
     return tuple(dict.fromkeys(key for operation in OPERATIONS.values() for key in step_keys(operation)))
 
 
+@cache
 def foreign_operations() -> dict[str, Help]:
     """Return the names that other tools have for operations, each with the steps to write."""
     steps: dict[str, list[str]] = {}

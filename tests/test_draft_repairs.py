@@ -250,6 +250,22 @@ def test_what_loses_something_is_refused(what: str) -> None:
     assert any(reason in found for found in refused(before, answer)), refused(before, answer)
 
 
+@pytest.mark.parametrize("name", ["MILD_WEIGHT", "TRUST_IMPACT", "RECENT_RATIO", "RAW_RISK", "POSITIVE_CREDIT"])
+def test_no_step_becomes_constant_or_goes_by_naming_all_that_is_lost(name: str) -> None:
+    """Also one that names nothing but what is misspelt; taking it out moves the error, and fixes nothing."""
+    good = fixed(name)
+    before = broken(name, expr=re.sub(r"[A-Z]\w+", r"\g<0>_", good["expr"], count=1))
+    everything = because(*STEPS, *re.findall(r"[\d.]+", json.dumps(good_seed())), *(f"sentence {n}" for n in range(70)))
+    for step in ({**CONST, "name": name, "sources": good["sources"]}, {**good, "expr": f"0 * ({good['expr']})"},
+                 {**good, "expr": f"max(2, min(2, {good['expr']}))"}):  # fmt: skip
+        assert f"{name} would be the same for every restaurant" in refused(
+            before, {**repair(step), "losses": everything}
+        )
+    gone = refused(before, {**repair(), "removed": because(name), "losses": everything})
+    assert f"it takes out {name}, and that fixes nothing" in gone
+    assert refused(before, repair(good)) == ()
+
+
 def test_a_problem_everywhere_does_not_help() -> None:
     """Where each step has an error, none of them may become constant, and what is not named is missed."""
     seed = good_seed()

@@ -40,6 +40,7 @@ _WORDS = ("name", "op", "match", "test", "type", "of", "strategy", "path")
 _PROSE = ("description", "meaning")
 _PARAMETER = re.compile(r"param\.[A-Za-z_]\w*")
 _KEYWORDS, _READING = "the keywords", "the reading"
+_AGGREGATES = ("count", "sum", "max", "min")
 _CONSTANT = ("FS603", "FS607", "FS610")
 """Warnings of conditions that are always the same: a sign of a value that only looks as if it varied."""
 
@@ -77,6 +78,11 @@ class Element:
         """The numbers, without those of guards and counts, and the strings."""
         found = (leaf for _, leaf in self.leaves if leaf.kind in ("number", "string"))
         return frozenset(leaf for leaf in found if leaf.value not in LOGIC and leaf.value != "")
+
+    @property
+    def may_vary(self) -> bool:
+        """Whether a step with an error was meant to vary: it names something, if only with a typo, or looks at the reviews."""
+        return bool(self.names) or any(part.get("op") in _AGGREGATES for part in self.parts)
 
     @property
     def sources(self) -> set[int]:
@@ -122,8 +128,11 @@ class _Comparison:
 
     def parts(self) -> Iterator[str]:
         """Parts that are gone, and parts that are another although no problem is about them."""
+        is_no_gain = self.after.defects[:2] >= self.before.defects[:2]
         for name in self.gone:
-            if name not in self.faulty:
+            if is_no_gain:
+                yield f"it takes out {name}, and that fixes nothing"
+            elif name not in self.faulty:
                 yield f"it takes out {name}, which no problem is about"
             elif _bare(name) not in self.removed:
                 yield f"it takes out {name} without the reason"
@@ -221,7 +230,7 @@ class _Comparison:
         """Steps whose value varied with the data, and conditions that hold for all of it now, or for none."""
         before = _varying(self.before)
         for name, varies in _varying(self.after).items():
-            if not varies and before.get(name, bool(self.used.get(name))):
+            if not varies and before.get(name, name in self.old and self.old[name].may_vary):
                 yield f"{name} would be the same for every restaurant"
         known = {(d.code, _name_of(self.before, d)) for d in self.before.analysis.diagnostics}
         touched = {*self.changed, *self.added}

@@ -12,7 +12,7 @@ from formulaseed.testing import seeds
 from helpers import ROOT
 from hypothesis import given, settings
 
-MODULES = sorted((ROOT / "generated").glob("*.py"))
+MODULES = sorted((ROOT / "generated").rglob("*.py"))
 CASES = sorted((ROOT / "tests" / "cases" / "good").glob("*.md"))
 _SEED = re.compile(r"^```json seed\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 

@@ -58,6 +58,7 @@ OWNERS = {
     "msgspec": ("data/decoding.py",),
     "pygls": ("editor/server.py",),
     "lsprotocol": ("editor/server.py",),
+    "pyarrow": ("data/parquet.py",),
     "sqlalchemy": ("reference/database.py",),
     "click": ("cli/",),
     "rich": ("cli/",),

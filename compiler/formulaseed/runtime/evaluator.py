@@ -113,8 +113,8 @@ class Evaluator:
 
     def output_types(self) -> dict[str, type]:
         """Return the type of each output: `str`, `int`, `float` or `bool`; all of them may be null if the seed says so."""
-        declared = get_type_hints(self.module.Result, vars(self.module))
-        return {name: _plain_type(declared[name]) for name in self.output}
+        declared = get_type_hints(self.module.Result, vars(self.module), {}).values()
+        return {name: _plain_type(each) for name, each in zip(self.output, declared, strict=True)}
 
     def _run(self, function: Any, rows: Iterable[JsonRow], context: JsonRow, given: Mapping[str, Any] | None) -> Any:
         arguments = self._parsed(rows, context)

@@ -59,6 +59,7 @@ OWNERS = {
     "msgspec": ("data/decoding.py",),
     "pygls": ("editor/server.py",),
     "lsprotocol": ("editor/server.py",),
+    "pyarrow": ("data/parquet.py",),
     "sqlalchemy": ("reference/database.py",),
     "grandalf": ("report/drawing.py",),
     "click": ("cli/",),

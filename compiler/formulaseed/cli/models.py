@@ -111,7 +111,8 @@ def ask(job: Job, not_ready: NotReady | None, **given: Any) -> int:
         finally:
             if transport is not None and transport.stopped:
                 say(f"stopped: {transport.stopped}; run the same command to continue", err=True)
-            for line in (closing_line(counted, failures, f"anthropic, {given['model']}"), *answers.usage.lines()):
+            closing = closing_line(counted, failures, f"anthropic, {given['model']}")
+            for line in (*counted.lines(), closing, *answers.usage.lines()):
                 say(line, err=True)
         return status or failures.status
 

@@ -141,10 +141,12 @@ def reported(failures: Failures | None = None) -> Iterator[Failures]:
 class Progress:
     """Counts what is done, each a `what`, and passes the count and a note on to `draw`."""
 
-    def __init__(self, draw: Callable[[int, str], None]) -> None:
+    def __init__(self, draw: Callable[[int, str], None], hide: Callable[[], None] = lambda: None) -> None:
         self._draw = draw
         self._done = 0
         self._shown = ""
+        self.hide = hide
+        """Takes the bar off the terminal, if there is one, for something else to be printed."""
 
     def advance(self, note: str) -> None:
         """One more is done."""
@@ -184,4 +186,8 @@ def progress(what: str, total: int | None = None, *, quiet: bool = False) -> Ite
     columns = (far, MofNCompleteColumn(), TextColumn("{task.description}", markup=False), TimeElapsedColumn())
     with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(f"{what}s", total=total)
-        yield Progress(lambda done, note: bar.update(task, completed=done, description=f"{what}s, {printable(note)}"))
+
+        def draw(done: int, note: str) -> None:
+            bar.update(task, completed=done, description=f"{what}s, {printable(note)}")
+
+        yield Progress(draw, bar.stop)

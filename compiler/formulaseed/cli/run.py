@@ -13,6 +13,7 @@ from click.core import ParameterSource
 
 from formulaseed.cli.inputs import Loaded, allow_edited_option, load, param_option, parameters_of
 from formulaseed.cli.output import Progress, emit_json, finish, format_option, progress, reported, say, show
+from formulaseed.cli.results import Format, Results, result_options
 from formulaseed.data.jsonl import LocatedRestaurant, join_files, read_contexts, read_lines
 from formulaseed.data.records import RestaurantRecord
 from formulaseed.data.results import (
@@ -45,6 +46,7 @@ Source = Callable[[Failures], Iterator[LocatedRestaurant]]
 """The restaurants from the start, each time it is called; what cannot be read goes into the failures."""
 
 
+Parameters = Mapping[str, Any] | None
 Write = Callable[["Job", Extractor, Failures, Progress, ResultCounts], None]
 """Extracts the restaurants of a job and writes a line for each as it comes."""
 
@@ -93,24 +95,18 @@ class Job:
 
 
 def _write(
-    results: Iterator[Result], out: str, inputs: tuple[str | None, ...], shown: Progress, counted: ResultCounts
+    results: Iterator[Result],
+    to: Results,
+    inputs: tuple[str | None, ...],
+    failures: Failures,
+    shown: Progress,
+    counted: ResultCounts,
 ) -> None:
-    with text_writer(out, *inputs) as file:
+    with to.writer(inputs, failures, shown) as write:
         for result in results:
-            write_line(file, result.to_json())
-            count(result, shown, counted)
-
-
-def count(found: Result | ExtractedRestaurant, shown: Progress, counted: ResultCounts) -> None:
-    """Count one more restaurant, and show the progress."""
-    counted.add(found.error, found.reviews)
-    shown.advance(number_of(counted.relevant, "relevant review"))
-
-
-_out_option = click.option("--out", default="-", help="Where to write results; standard output by default.")
-_trace_option = click.option(
-    "--trace", is_flag=True, help="Add every step's value, and the reviews behind each aggregate."
-)
+            write(result)
+            counted.add(result.error, result.reviews, result.output)
+            shown.advance(number_of(counted.relevant, "relevant review"))
 
 
 def _model_option(name: str, help: str, **attributes: Any) -> Callable[[Callable[..., None]], Callable[..., None]]:
@@ -120,24 +116,27 @@ def _model_option(name: str, help: str, **attributes: Any) -> Callable[[Callable
 @click.command("evaluate")
 @click.argument("seed", metavar="SEED|MODULE")
 @click.option("--rows", required=True, help="Restaurants with extracted rows, JSON Lines; - for standard input.")
-@_out_option
-@_trace_option
+@result_options
 @click.option("--strict", is_flag=True, help="Refuse rows with extractions or metadata that the seed does not know.")
 @allow_edited_option
 @param_option
 def evaluate(
-    seed: str, rows: str, out: str, trace: bool, strict: bool, allow_edited: bool, params: tuple[str, ...]
-) -> None:
+    seed: str, rows: str, out: str, form: Format | None, sort: str | None, trace: bool, strict: bool, allow_edited: bool,
+    params: tuple[str, ...]
+) -> None:  # fmt: skip
     """Evaluate restaurants whose reviews have been extracted.
 
     Exit status 3 where some restaurants failed: they are listed, and the others are written.
     """
     evaluator = load(seed, strict=strict, allow_edited=allow_edited).evaluator
     parameters = parameters_of(evaluator, params)
+    to = Results.of(out, form, sort, trace, evaluator, parameters)
     lines, counted = read_lines(rows), ResultCounts()
     with reported() as failures, progress("restaurant", quiet=True) as shown:
         results = evaluate_lines(evaluator, lines, failures, trace=trace, parameters=parameters)
-        _write(results, out, (rows,), shown, counted)
+        _write(results, to, (rows,), failures, shown, counted)
+    for line in counted.lines():
+        say(line, err=True)
     number = number_of(counted.restaurants + failures.unreadable, "line")
     say(f"{number}: {counted.summary()}{failures.summary()}", err=True)
     finish(failures.status)
@@ -192,14 +191,14 @@ def extraction_options(command: Callable[..., None]) -> Callable[..., None]:
 @click.command("run")
 @click.argument("seed", metavar="SEED|MODULE")
 @extraction_options
-@_out_option
+@result_options
 @click.option("--rows-out", metavar="FILE", help="Write the extracted rows, too, for `evaluate` to read.")
 @click.option("--with-text", is_flag=True, help="--extractions-out, --rows-out: with the text of each review.")
-@_trace_option
 @param_option
 def run(
-    seed: str, out: str, rows_out: str | None, with_text: bool, trace: bool, params: tuple[str, ...], **shared: Any
-) -> None:
+    seed: str, out: str, form: Format | None, sort: str | None, trace: bool, rows_out: str | None, with_text: bool,
+    params: tuple[str, ...], **shared: Any
+) -> None:  # fmt: skip
     """Filter, extract and evaluate restaurants with their reviews.
 
     The lexical extractor is embedded and needs no network; it is a heuristic for a first try, which `formulaseed
@@ -210,24 +209,30 @@ def run(
     if with_text and rows_out is None and shared["extractions_out"] is None:
         raise click.UsageError("--with-text goes with --extractions-out or --rows-out")
 
-    def write(job: Job, extractor: Extractor, failures: Failures, shown: Progress, counted: ResultCounts) -> None:
-        restaurants = job.source(failures)
-        with job.rows_writer(rows_out, failures) as keep:
-            results = run_restaurants(job.evaluator, extractor, restaurants, job.options, failures, keep)
-            _write(results, out, job.inputs, shown, counted)
+    def writer(evaluator: Evaluator, parameters: Parameters) -> Write:
+        to = Results.of(out, form, sort, trace, evaluator, parameters)
 
-    work(seed, write, outputs, with_text=with_text, trace=trace, params=params, **shared)
+        def write(job: Job, extractor: Extractor, failures: Failures, shown: Progress, counted: ResultCounts) -> None:
+            restaurants = job.source(failures)
+            with job.rows_writer(rows_out, failures) as keep:
+                results = run_restaurants(job.evaluator, extractor, restaurants, job.options, failures, keep)
+                _write(results, to, job.inputs, failures, shown, counted)
+
+        return write
+
+    work(seed, writer, outputs, with_text=with_text, trace=trace, params=params, **shared)
 
 
 def work(
-    seed: str, writer: Write, outputs: Mapping[str, str | None], *, contexts: str | None, restaurants: str | None,
-    reviews: str | None, extractor: str, extractions: str | None, on_error: Literal["fail", "skip"], limit: int | None,
-    sample: int | None, sample_seed: int, extractions_out: str | None, with_text: bool, quiet: bool, strict: bool,
-    allow_edited: bool, trace: bool = False, params: tuple[str, ...] = (), **model_options: Any
+    seed: str, writer: Callable[[Evaluator, Parameters], Write], outputs: Mapping[str, str | None], *,
+    contexts: str | None, restaurants: str | None, reviews: str | None, extractor: str, extractions: str | None,
+    on_error: Literal["fail", "skip"], limit: int | None, sample: int | None, sample_seed: int,
+    extractions_out: str | None, with_text: bool, quiet: bool, strict: bool, allow_edited: bool,
+    trace: bool = False, params: tuple[str, ...] = (), **model_options: Any
 ) -> NoReturn:  # fmt: skip
     """Do what `run` and `extract` do with the options that they share, and end the command.
 
-    `outputs` are the files that are written, by the name of the option.
+    `writer` returns what writes, and refuses what cannot be written; `outputs` are the files, by the name of the option.
     """
     not_ready = None
     if extractor == "anthropic":
@@ -239,19 +244,21 @@ def work(
             raise click.UsageError(f"--{name.replace('_', '-')} goes with --extractor anthropic")
     loaded = load(seed, allow_edited=allow_edited)
     evaluator, program = loaded.evaluator, loaded.program
-    options = RunOptions(on_error, trace, limit, parameters_of(evaluator, params), program.review_handling)
+    parameters = parameters_of(evaluator, params)
+    options = RunOptions(on_error, trace, limit, parameters, program.review_handling)
     inputs = (contexts, restaurants, reviews, extractions, model_options["examples"])
     source = _source(contexts, restaurants, reviews)
     if (extractions is not None) > (extractor == "recorded"):
         raise click.UsageError("--extractions goes with --extractor recorded")
     _refuse_shared(outputs)
+    write = writer(evaluator, parameters)
     if sample is not None:
         if not can_be_reread(inputs):
             raise click.UsageError("--sample reads its input twice: pass files, not - or a pipe")
         drawn = draw(asked_reviews(evaluator, source(Failures()), options), sample, sample_seed)
         say(drawn.line(), err=True)
         options = replace(options, sample=drawn)
-    job = Job(evaluator, program, options, source, inputs, quiet, extractions_out, with_text, writer)
+    job = Job(evaluator, program, options, source, inputs, quiet, extractions_out, with_text, write)
     if extractor == "anthropic":
         finish(ask(job, not_ready, **model_options))
     counted = ResultCounts()
@@ -259,7 +266,7 @@ def work(
         chosen = _extractor(extractor, program, extractions, failures, strict)
         with progress("restaurant", quiet=quiet) as shown:
             job.write(chosen, failures, shown, counted)
-    for line in (*chosen.summary(), closing_line(counted, failures, chosen.name)):
+    for line in (*chosen.summary(), *counted.lines(), closing_line(counted, failures, chosen.name)):
         say(line, err=True)
     finish(failures.status)
 

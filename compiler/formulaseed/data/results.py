@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import sys
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -145,23 +146,56 @@ class Failures:
         return "".join(f"; {number_of(count, 'line')} {what}" for count, what in counts if count)
 
 
+_MOST_VERDICTS = 12
+"""An output with more different values is no verdict."""
+
+
 class ResultCounts:
-    """Counts the restaurants with a result, those that failed, and their reviews."""
+    """Counts the restaurants with a result, those that failed, their reviews and their verdicts.
+
+    A verdict is the value of an output that is a string or a boolean, and has few different ones.
+    """
 
     restaurants = failed = total = relevant = extracted = lost = 0
 
-    def add(self, error: Mapping[str, str | None] | None, reviews: ReviewCounts | None) -> None:
+    def __init__(self) -> None:
+        self._faults: Counter[str] = Counter()
+        self._verdicts: dict[str, Counter[str]] = {}
+
+    def add(
+        self,
+        error: Mapping[str, str | None] | None,
+        reviews: ReviewCounts | None,
+        output: Mapping[str, Any] | None = None,
+    ) -> None:
         self.restaurants += 1
-        self.failed += error is not None
+        if error is not None:
+            self.failed += 1
+            step, kind = error["step"], error["kind"] or ""
+            self._faults[kind if step is None else f"{kind} in {step}"] += 1
         if reviews is not None:
             self.total += reviews.total
             self.relevant += reviews.relevant
             self.extracted += reviews.extracted
             self.lost += reviews.failed
+        for name, value in (output or {}).items():
+            if isinstance(value, str | bool):
+                found = self._verdicts.setdefault(name, Counter())
+                if len(found) <= _MOST_VERDICTS:
+                    found[value if isinstance(value, str) else str(value).lower()] += 1
 
     def summary(self) -> str:
         """Return the restaurants, for a closing line."""
         return f"{number_of(self.restaurants, 'restaurant')}, {self.failed} failed"
+
+    def lines(self) -> list[str]:
+        """Return the verdicts of each output, and the errors, most frequent first; for people."""
+        counts = [(name, found) for name, found in self._verdicts.items() if len(found) <= _MOST_VERDICTS]
+        return [
+            f"{name}: " + ", ".join(f"{count:,} {value}" for value, count in found.most_common())
+            for name, found in (*counts, ("errors", self._faults))
+            if found
+        ]
 
 
 _encode = json.JSONEncoder(ensure_ascii=False).encode

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Protocol
+from types import NoneType
+from typing import Any, Literal, Protocol, cast, get_args, get_origin, get_type_hints
 
 from formulaseed.data.results import Provenance
 from formulaseed.errors import DataError, EvaluationError
@@ -27,6 +28,7 @@ class GeneratedModule(Protocol):
     OUTPUT: tuple[str, ...]
     STEPS: tuple[str, ...]
     INPUTS: dict[str, tuple[str, ...]]
+    Result: type[tuple[Any, ...]]
     EvaluationError: type[Exception]
     DataError: type[Exception]
 
@@ -109,6 +111,11 @@ class Evaluator:
         """Raise the `DataError` that evaluating these rows and this context would raise, if any."""
         self._parsed(rows, context)
 
+    def output_types(self) -> dict[str, type]:
+        """Return the type of each output: `str`, `int`, `float` or `bool`; all of them may be null if the seed says so."""
+        declared = get_type_hints(self.module.Result, vars(self.module), {}).values()
+        return {name: _plain_type(each) for name, each in zip(self.output, declared, strict=True)}
+
     def _run(self, function: Any, rows: Iterable[JsonRow], context: JsonRow, given: Mapping[str, Any] | None) -> Any:
         arguments = self._parsed(rows, context)
         if given is not None and object_of(given, "the parameters"):
@@ -150,6 +157,15 @@ class Evaluator:
                 if key not in names:
                     known = ", ".join(names) or "none"
                     raise DataError(f"the seed has no field `{section}.{str(key)[:80]}`; there are: {known}")
+
+
+def _plain_type(declared: Any) -> type:
+    """The type of the values of an annotation such as `Literal["a", "b"] | None`."""
+    kinds = {type(value) for value in get_args(declared)} if get_origin(declared) is Literal else set()
+    if not kinds and get_args(declared):  # a union with None
+        kinds = {_plain_type(each) for each in get_args(declared) if each is not NoneType}
+    [found] = kinds or {declared}
+    return cast(type, found)
 
 
 def _parsed(module: GeneratedModule, parse: Callable[[JsonRow], tuple[Any, ...]], value: JsonRow) -> tuple[Any, ...]:

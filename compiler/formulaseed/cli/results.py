@@ -1,0 +1,147 @@
+"""Where results go: a table on a terminal, JSON Lines, CSV or Parquet; sorted if asked for; and what they come to.
+
+A table is for people: its numbers are rounded, and the columns that do not fit the terminal are left out and named.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Literal, cast
+
+import click
+
+from formulaseed.cli.output import Progress, is_terminal, say, show
+from formulaseed.data.results import Failures, Provenance, Result, text_writer, write_line
+from formulaseed.data.tabular import cells_of, columns_of, csv_line
+from formulaseed.diagnostics.suggestions import did_you_mean
+from formulaseed.errors import FormulaSeedError
+from formulaseed.report.listing import listing
+from formulaseed.runtime.evaluator import Evaluator
+
+Format = Literal["table", "jsonl", "csv", "parquet"]
+_FORMATS: tuple[Format, ...] = ("table", "jsonl", "csv", "parquet")
+_SUFFIXES: dict[str, Format] = {".csv": "csv", ".csv.gz": "csv", ".parquet": "parquet"}
+
+_Write = Callable[[Result], None]
+
+
+def result_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Add the options that say where results go, for `Results.of`."""
+    for option in reversed((
+        click.option("--out", default="-", help="Where to write results; standard output by default."),
+        click.option("--format", "form", type=click.Choice(_FORMATS),
+                     help="How to write results: a table on a terminal, as --out ends (.csv, .parquet), or JSON Lines."),
+        click.option("--sort", metavar="NAME", help="Sort by an output: the largest first, strings by the alphabet."),
+        click.option("--trace", is_flag=True, help="Add every step's value, and the reviews behind each aggregate."),
+    )):  # fmt: skip
+        command = option(command)
+    return command
+
+
+@dataclass(frozen=True, slots=True)
+class Results:
+    """Where the results of one command go."""
+
+    out: str
+    form: Format
+    sort: str | None
+    evaluator: Evaluator
+    made_with: Provenance
+
+    @classmethod
+    def of(
+        cls,
+        out: str,
+        form: Format | None,
+        sort: str | None,
+        trace: bool,
+        evaluator: Evaluator,
+        parameters: Mapping[str, Any] | None,
+    ) -> Results:
+        """Choose the format. Raises `UsageError` for what cannot be written, before anything is done."""
+        on_screen = out == "-" and is_terminal(sys.stdout)
+        suffix = next((known for known in _SUFFIXES if out.endswith(known)), "")
+        chosen = form or _SUFFIXES.get(suffix) or ("table" if on_screen and not trace else "jsonl")
+        if trace and chosen != "jsonl":
+            raise click.UsageError(f"--trace goes with --format jsonl: no {chosen} holds the steps and their reviews")
+        if chosen == "parquet" and (out.endswith(".gz") or on_screen):
+            raise click.UsageError("--format parquet needs --out FILE.parquet; it is binary, and compressed already")
+        if sort is not None and sort not in evaluator.output:
+            help = did_you_mean(sort, evaluator.output, what="outputs")
+            raise click.UsageError(f"--sort takes an output, and there is no `{sort}`; {help}")
+        if chosen in ("csv", "parquet"):
+            try:
+                columns_of(evaluator.output)
+            except FormulaSeedError as error:
+                raise click.UsageError(str(error)) from None
+        if chosen == "parquet":
+            from formulaseed.data.parquet import require_pyarrow
+
+            require_pyarrow()
+        return cls(out, chosen, sort, evaluator, evaluator.provenance(parameters))
+
+    @contextmanager
+    def writer(self, inputs: Sequence[str | None], failures: Failures, shown: Progress) -> Iterator[_Write]:
+        """Open where results go, and provide what writes one; those that are sorted are written at the end."""
+        with text_writer(self.out, *inputs) as file, self._formatted(file, failures, shown) as write:
+            if self.sort is None:
+                yield write
+                return
+            kept: list[Result] = []
+            try:
+                yield kept.append
+            finally:
+                for result in sorted(kept, key=self._order):
+                    write(result)
+
+    @contextmanager
+    def _formatted(self, file: Any, failures: Failures, shown: Progress) -> Iterator[_Write]:
+        outputs = self.evaluator.output
+        if self.form == "jsonl":
+            yield lambda result: write_line(file, result.to_json())
+        elif self.form == "csv":
+            file.write(csv_line(columns_of(outputs)))
+            yield lambda result: cast(None, file.write(csv_line(cells_of(result, outputs))))
+        elif self.form == "parquet":
+            from formulaseed.data.parquet import parquet_writer
+
+            types = self.evaluator.output_types()
+            with parquet_writer(file.buffer, types, self.evaluator.task_name, self.made_with, failures) as write:
+                yield write
+        else:
+            kept: list[Result] = []
+            try:
+                yield kept.append
+            finally:
+                shown.hide()
+                self._print_table(kept, file)
+
+    def _order(self, result: Result) -> tuple[int, float, str]:
+        """Numbers from the largest down, true before false, strings by the alphabet; what has no value is last."""
+        value = (result.output or {}).get(cast(str, self.sort))
+        if value is None:
+            return 1, 0, ""
+        return (0, 0, value) if isinstance(value, str) else (0, -value, "")
+
+    def _print_table(self, results: Sequence[Result], file: Any) -> None:
+        width = _width(file)
+        table, left_out = listing(results, self.evaluator.output, self.sort, width)
+        if file is sys.stdout:
+            show(table)
+        else:
+            file.write(table + "\n")
+        if left_out:
+            names = ", ".join(left_out)
+            say(f"not shown, as {width} columns are too few: {names}; --format csv or jsonl has them", err=True)
+
+
+def _width(file: Any) -> int | None:
+    """The columns of a terminal, or of `COLUMNS`; None for a file or a pipe, which take any."""
+    if file is sys.stdout and (is_terminal(file) or os.environ.get("COLUMNS", "").isdecimal()):
+        return shutil.get_terminal_size().columns
+    return None

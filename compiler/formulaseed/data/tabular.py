@@ -1,0 +1,85 @@
+"""Results as rows of columns, for CSV and Parquet: one column for each output, error, count of reviews and provenance.
+
+In: results. Out: cells, and lines of CSV. A CSV is for spreadsheets, and names of restaurants are hostile: see `csv_text`.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Sequence
+
+from formulaseed.data.results import Result
+from formulaseed.errors import FormulaSeedError
+
+Cell = str | int | float | bool | None
+
+IDENTITY = ("business_id", "name")
+DETAILS = {
+    **dict.fromkeys(("error_step", "error_kind", "error_message"), str),
+    **dict.fromkeys(
+        ("reviews_total", "reviews_relevant", "reviews_extracted", "reviews_failed", "reviews_sampled"), int
+    ),
+    **dict.fromkeys(("run_seed_sha256", "run_seed_version", "run_parameters"), str),
+    **dict.fromkeys(("run_extractor", "run_prompt_sha256"), str),
+    "run_edited": bool,
+    "run_sample": str,
+}
+"""The columns after those of the outputs: what JSON Lines have in an object, by its path. `run_parameters` and `run_sample`
+are JSON."""
+
+_FORMULA = re.compile("'*[=+\\-@\t\r\n＝＋－＠]")
+"""How a text begins that a spreadsheet may take for a formula, or that is marked as none already."""
+_IDENTIFIER = re.compile("[A-Za-z0-9_-]+")
+
+
+def columns_of(outputs: Sequence[str]) -> tuple[str, ...]:
+    """Return the names of the columns. Raises `FormulaSeedError` for an output that is called like another column."""
+    for name in outputs:
+        if name in IDENTITY or name in DETAILS:
+            raise FormulaSeedError(f"the output `{name}` has the name of a column of every table: write JSON Lines")
+    return (*IDENTITY, *outputs, *DETAILS)
+
+
+def cells_of(result: Result, outputs: Iterable[str]) -> list[Cell]:
+    """Return a result's cells, in the order of the columns; None where it has nothing."""
+    output, error, reviews, run = result.output or {}, result.error or {}, result.reviews, result.run
+    found: list[Cell] = [result.business_id, result.name, *(output.get(name) for name in outputs)]
+    found += [error.get("step"), error.get("kind"), error.get("message")]
+    if reviews is None:
+        found += [None] * 5
+    else:
+        found += [reviews.total, reviews.relevant, reviews.extracted, reviews.failed, reviews.sampled]
+    if run is None:
+        return found + [None] * 7
+    found += [run.seed_sha256, run.seed_version, _json(run.parameters), run.extractor, run.prompt_sha256, run.edited]
+    return [*found, None if run.sample is None else _json(run.sample)]
+
+
+def csv_line(cells: Iterable[Cell]) -> str:
+    """Return a line of CSV: strings in quotes, numbers with all their digits, nothing for null."""
+    return ",".join(map(_csv_cell, cells)) + "\n"
+
+
+def csv_text(text: str) -> str:
+    """Return a string as a CSV holds it, with `'` before what a spreadsheet would take for a formula.
+
+    Identifiers of letters, digits, `_` and `-` stay as they are: Yelp's begin with `-` now and then, and no formula that
+    does anything can be written in them. A text with such a mark of its own gets another one, so that removing one mark
+    gives the text back.
+    """
+    return f"'{text}" if _FORMULA.match(text) and not _IDENTIFIER.fullmatch(text) else text
+
+
+def _csv_cell(value: Cell) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str):
+        return '"{}"'.format(csv_text(value).replace('"', '""'))
+    return repr(value)
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False)

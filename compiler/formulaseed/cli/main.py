@@ -44,6 +44,7 @@ _COMMANDS = {
     "migrate": "Rewrite a v1 seed as a v2 seed.",
     "shorthand": "Read the shorthand of requests, or print a request to fill in.",
     "rule": "Explain a diagnostic's code.",
+    "init": "Write a project to start from.",
     "lsp": "Serve editors by the Language Server Protocol.",
 }
 _MODULES = {

@@ -16,6 +16,9 @@ DATABASE := sqlite:///examples/listing.db
 SCHEMA := grammar/formula-seed.schema.json
 EXPLANATION := grammar/explanation.schema.json
 
+# The processes that tests start read modules as bytecode, whatever the environment says: else each compiles all of them anew.
+export PYTHONDONTWRITEBYTECODE :=
+
 .PHONY: install demo test test-deep check format generate bench mutants clean
 
 install: $(INSTALLED)  ## all commands, in .venv

@@ -40,13 +40,18 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def _no_api(
     request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    """Whatever credentials the machine has, a test gets none, and a URL where nothing listens."""
+    """Whatever credentials the machine has, a test gets none, and a URL where nothing listens.
+
+    Nor does it get certificates: a client takes 20 ms to load them, and no server of the tests has one.
+    """
     if request.node.get_closest_marker("live"):
         return
     for name in [name for name in os.environ if name.startswith("ANTHROPIC_")]:
         monkeypatch.delenv(name)
     nowhere = Path(tmp_path_factory.getbasetemp())
     (nowhere / "no-credentials").mkdir(exist_ok=True)
+    monkeypatch.delenv("SSL_CERT_FILE", raising=False)
+    monkeypatch.setenv("SSL_CERT_DIR", str(nowhere / "no-credentials"))
     monkeypatch.setenv("ANTHROPIC_BASE_URL", "http://127.0.0.1:9")
     monkeypatch.setenv("ANTHROPIC_CONFIG_DIR", str(nowhere / "no-credentials"))
     monkeypatch.setenv("XDG_CACHE_HOME", str(nowhere / "cache"))

@@ -24,6 +24,8 @@ ROOT = Path(__file__).resolve().parents[1]
 TASKS = ROOT / "tasks"
 EXAMPLES = ROOT / "examples"
 SEEDS = sorted(TASKS.glob("*/seed.json"))
+IS_DEEP = os.environ.get("FORMULASEED_HYPOTHESIS") == "deep"
+"""Whether more is tried than in a normal run, which may take long."""
 
 
 @dataclass(frozen=True)

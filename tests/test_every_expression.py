@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import ast
 import json
-import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
@@ -29,9 +28,9 @@ from formulaseed.loading import FormulaSeed, analyse
 from formulaseed.source.json_reader import JsonString
 from formulaseed.source.text import Source, Span
 from generated_trees import assigned, has_known_result, plain, without_floats
+from helpers import IS_DEEP
 from three_ways import Arguments, Json, Outcome, Ways, exact, shown
 
-IS_DEEP = os.environ.get("FORMULASEED_HYPOTHESIS") == "deep"
 BATCH = 500
 GRID: dict[str, tuple[Any, ...]] = {
     "x": (0, -1, 3), "y": (0.0, -1.5, 2.5), "b": (True, False), "n": (None, 0.0, -1.5, 2.0),

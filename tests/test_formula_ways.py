@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -17,10 +16,10 @@ from formulaseed.loading import analyse_formula, analyse_rules
 from formulaseed.pipeline import checked
 from formulaseed.reference.evaluation import evaluate_steps, known_values, part_of
 from formulaseed.runtime.loading import module_from_source
-from helpers import EXAMPLES, formulaseed, write_json
+from helpers import EXAMPLES, IS_DEEP, formulaseed, write_json
 
 REFERENCE = EXAMPLES / "formula_reference.json"
-BATCH = 400 if os.environ.get("FORMULASEED_HYPOTHESIS") == "deep" else 120
+BATCH = 400 if IS_DEEP else 120
 FIELDS = ("ram_gb", "listing.price_usd", "primary_storage_gb", "price_usd")
 NULLABLE = (
     "cpu.cores", "cpu.tdp_w", "secondary_storage_gb", "listing.custom_fields.warranty_months", "gpu.gpu_mark",

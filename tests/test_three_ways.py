@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ast
 import io
-import os
 import tokenize
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -22,6 +21,7 @@ from formulaseed.loading import FormulaSeed, analyse, compile_seed
 from formulaseed.testing.formulas import SHORT_STRINGS, STRINGS, Piece, Variable, integers, numbers
 from formulaseed.testing.random_seeds import ConditionWriter
 from guarded_formulas import GuardedWriter
+from helpers import IS_DEEP
 from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 from third_evaluator import tree
@@ -31,7 +31,7 @@ DEPTH = 6
 """How deeply operators stand inside one another, at most."""
 
 
-_EXAMPLES = 5000 if os.environ.get("FORMULASEED_HYPOTHESIS") == "deep" else settings.default.max_examples  # type: ignore[union-attr]
+_EXAMPLES = 5000 if IS_DEEP else settings.default.max_examples  # type: ignore[union-attr]
 """How many stand for a share of 1: in the deep run more than other tests take."""
 
 

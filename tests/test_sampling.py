@@ -76,7 +76,7 @@ def test_results_say_that_they_rest_on_a_sample(tmp_path: Path) -> None:
     for result in done.results:
         assert result["run"]["sample"] == {"reviews": 30, "of": 114, "seed": 0}
         counts = result["reviews"]
-        assert list(counts) == ["total", "relevant", "sampled", "extracted", "failed"]
+        assert list(counts) == ["total", "relevant", "extracted", "failed", "sampled"]
         assert counts["sampled"] == counts["extracted"] == by_restaurant[result["business_id"]] > 0
         assert result["output"]["N_TOTAL_INCIDENTS"] <= counts["sampled"] <= counts["relevant"]
     whole = run().by_id()
@@ -142,9 +142,9 @@ def test_a_sample_of_the_lexical_extractor(tmp_path: Path) -> None:
     [
         (("--sample", 0), "0 is not in the range"),
         (("--with-text",), "--with-text goes with --extractions-out"),
-        (("--extractions-out", "-"), "--extractions-out and --out need two files"),
+        (("--extractions-out", "-"), "--out and --extractions-out need two files"),
         (("--extractions-out", CONTEXTS), "it is one of the inputs"),
-        (("--extractions-out", "x.jsonl", "--out", "./x.jsonl"), "it is one of the inputs"),
+        (("--extractions-out", "x.jsonl", "--out", "./x.jsonl"), "--out and --extractions-out need two files"),
         (("--sample", 3, "--contexts", "-"), "--sample reads its input twice"),
     ],
 )

@@ -332,7 +332,9 @@ class _Restaurant:
         taken = next(rule for rule in rules if rule.state == "taken")
         decided = [c for c in taken.comparisons if c.holds] if taken.condition is not None else []
         if taken.condition is not None:
-            reasons = _compared(decided) or [f"`{taken.condition}` holds"]
+            earlier = [c for rule in rules[: rules.index(taken)] for c in rule.comparisons if not c.holds]
+            same = [c for c in earlier if c.left in {each.left for each in decided}]
+            reasons = _compared([*same, *decided]) or [f"`{taken.condition}` holds"]
             return f"{said} because {' and '.join(reasons)}."
         reasons = _compared([c for rule in rules for c in rule.comparisons if not c.holds])
         return f"{said} because no other rule holds" + (f": {'; '.join(reasons[:_REASONS])}." if reasons else ".")
@@ -360,7 +362,8 @@ class _Restaurant:
         if single is not None:
             whole = shown(self.value_of(single))
             is_cut = self.value_of(single) != self.value_of(step.name)
-            return (f"{said}, the limit for {single}, which is {whole}." if is_cut else f"{said}, as {single}."), single
+            why = f"the limit for {single}, which is {whole}" if is_cut else f"which is {single} within its limits"
+            return f"{said}, {why}.", single
         terms = [(sign * float(value), node) for sign, node in _terms(inner) if _is_number(value := self._value(node))]
         terms = sorted((each for each in terms if each[0]), key=lambda each: (each[0] < 0, -abs(each[0])))
         if len(terms) > 1:

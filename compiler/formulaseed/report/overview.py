@@ -82,14 +82,17 @@ def _failed(explainer: Explainer, found: ExtractedRestaurant, kind: str, message
 
 
 class TableRow(NamedTuple):
-    """A restaurant's line of the table. `place` is its verdict's in the policy's order; failed ones come last."""
+    """A restaurant's line of the table: `at` is its position in the data, `place` that of its verdict in the policy's order,
+    where failed ones come last."""
 
+    at: int
     anchor: str
     business_id: str
     name: str
     verdict: str
     place: int
     shade: str
+    score: float | None
     numbers: tuple[str, ...]
     reviews: int
     change: str
@@ -144,21 +147,24 @@ class Overview:
         self.packing.add(article(found, self.shades, MOST_REVIEWS))
         self.run = self.run or found.run
         failed = found.error is not None
+        values = [None if failed else found.outputs.get(name) for name in self.columns]
+        numbers = [float(value) if isinstance(value, int | float) else None for value in values]
         shade = FAILED if failed else self.shades.get(found.verdict, "other")
-        for name in self.columns:
-            value = found.outputs.get(name)
-            if not failed and isinstance(value, int | float):
-                self._numbers.setdefault(name, []).append((value, shade))
+        for name, number in zip(self.columns, numbers, strict=True):
+            if number is not None:
+                self._numbers.setdefault(name, []).append((number, shade))
         change = found.changes[0] if found.changes else None
         self.rows.append(
             TableRow(
+                at=len(self.rows),
                 anchor=self._anchor(found.business_id),
                 business_id=visible(found.business_id),
                 name=visible(found.name or found.business_id),
                 verdict=FAILED if failed else visible(plain(found.verdict)),
                 place=len(self.verdicts) if failed else self._place(found.verdict),
                 shade=shade,
-                numbers=tuple("" if failed else shown(found.outputs.get(name)) for name in self.columns),
+                score=numbers[self.column] if numbers else None,
+                numbers=tuple("" if failed else shown(value) for value in values),
                 reviews=found.reviews,
                 change=visible(_change_text(change)) if change is not None else "",
                 changed=change.number if change is not None and change.parameter is None else None,
@@ -188,6 +194,10 @@ class Overview:
         place = len(self.verdicts)
         if self.failed:
             yield VerdictCount(FAILED, place, FAILED, self.failed, self.failed / most)
+
+    def by_score(self) -> list[TableRow]:
+        """Return the restaurants, the highest number in the column that is shown at first; those without one last."""
+        return sorted(self.rows, key=lambda row: (row.score is None, -(row.score or 0.0)))
 
     @property
     def failed(self) -> int:

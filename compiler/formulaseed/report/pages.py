@@ -55,7 +55,7 @@ def report_page(found: Overview, failures: Sequence[str]) -> str:
         width=charts.WIDTH,
         height=charts.HEIGHT,
         failures=[*map(visible, failures)],
-        rows=found.rows,
+        rows=found.by_score(),
         data=Markup(_inert(found.packing.to_json())),
         script=Markup(script),
     )

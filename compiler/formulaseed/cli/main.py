@@ -50,6 +50,7 @@ _MODULES = {
     **dict.fromkeys(("evaluate", "agreement"), "run"),
     **dict.fromkeys(("diff", "sensitivity", "cover"), "analysis"),
     **dict.fromkeys(("validate", "shorthand"), "requests"),
+    "report": "explain",
     "formula": "reference",
     "store": "models",
 }

@@ -44,7 +44,7 @@ _ABOVE_ZERO = click.FloatRange(min=0, min_open=True)
 Source = Callable[[Failures], Iterator[LocatedRestaurant]]
 """The restaurants from the start, each time it is called; what cannot be read goes into the failures."""
 
-
+Select = Callable[[Iterator[LocatedRestaurant]], Iterator[LocatedRestaurant]]
 Write = Callable[["Job", Extractor, Failures, Progress, ResultCounts], None]
 """Extracts the restaurants of a job and writes a line for each as it comes."""
 
@@ -223,11 +223,11 @@ def work(
     seed: str, writer: Write, outputs: Mapping[str, str | None], *, contexts: str | None, restaurants: str | None,
     reviews: str | None, extractor: str, extractions: str | None, on_error: Literal["fail", "skip"], limit: int | None,
     sample: int | None, sample_seed: int, extractions_out: str | None, with_text: bool, quiet: bool, strict: bool,
-    allow_edited: bool, trace: bool = False, params: tuple[str, ...] = (), **model_options: Any
+    allow_edited: bool, trace: bool = False, params: tuple[str, ...] = (), select: Select = iter, **model_options: Any
 ) -> NoReturn:  # fmt: skip
     """Do what `run` and `extract` do with the options that they share, and end the command.
 
-    `outputs` are the files that are written, by the name of the option.
+    `outputs` are the files that are written, by the name of the option; `select` chooses among the restaurants.
     """
     not_ready = None
     if extractor == "anthropic":
@@ -241,7 +241,11 @@ def work(
     evaluator, program = loaded.evaluator, loaded.program
     options = RunOptions(on_error, trace, limit, parameters_of(evaluator, params), program.review_handling)
     inputs = (contexts, restaurants, reviews, extractions, model_options["examples"])
-    source = _source(contexts, restaurants, reviews)
+    every = _source(contexts, restaurants, reviews)
+
+    def source(failures: Failures) -> Iterator[LocatedRestaurant]:
+        return select(every(failures))
+
     if (extractions is not None) > (extractor == "recorded"):
         raise click.UsageError("--extractions goes with --extractor recorded")
     _refuse_shared(outputs)

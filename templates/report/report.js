@@ -28,7 +28,7 @@
 
   const table = one("#table");
   const rows = all("tbody tr", table);
-  const places = new Map(rows.map((row, place) => [row.dataset.anchor, place]));
+  const anchored = new Map(rows.map((row) => [row.dataset.anchor, row]));
   const heads = all("th[data-key]", table);
   const collator = new Intl.Collator(undefined, { numeric: true, sensitivity: "base" });
   const column = one("#column");
@@ -36,7 +36,7 @@
   const verdict = one("#verdict");
   const bars = all(".distribution button");
   const named = new Map(rows.map((row) => [row, one("th", row).textContent]));
-  let sorted = { key: null, isAscending: true };
+  let sorted = { key: column ? "number" : null, isAscending: false };
 
   const numberOf = (text) => (text === "" || text === "null" ? NaN : Number(text));
   const keys = {
@@ -107,9 +107,9 @@
   let last = null;
 
   function show() {
-    const place = placeInAddress();
+    const row = rowInAddress();
     const wasOpen = !one("#one").hidden;
-    if (place === undefined) {
+    if (row === undefined) {
       one("#one").hidden = true;
       one("#all").hidden = false;
       document.title = title;
@@ -120,8 +120,8 @@
       return;
     }
     if (!wasOpen) scrolled = scrollY;
-    last = one("a", rows[place]);
-    const article = built(data().elements[place]);
+    last = one("a", row);
+    const article = built(data().elements[row.dataset.at]);
     one("#article").replaceChildren(article);
     one("#all").hidden = true;
     one("#one").hidden = false;
@@ -135,9 +135,9 @@
     heading.focus({ preventScroll: true });
   }
 
-  function placeInAddress() {
+  function rowInAddress() {
     try {
-      return location.hash.startsWith("#/") ? places.get(decodeURIComponent(location.hash.slice(2))) : undefined;
+      return location.hash.startsWith("#/") ? anchored.get(decodeURIComponent(location.hash.slice(2))) : undefined;
     } catch {
       return undefined; // an address that was cut
     }
@@ -155,6 +155,5 @@
   });
 
   filter();
-  if (column) sort("number", false);
   show();
 })();

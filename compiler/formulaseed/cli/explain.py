@@ -1,69 +1,146 @@
-"""`formulaseed explain`."""
+"""The commands that say why: `explain` for one restaurant, `report` for all; of rows, or of reviews to extract."""
 
 from __future__ import annotations
 
-import click
+from collections.abc import Callable, Iterator
+from typing import Any, NoReturn
 
-from formulaseed.cli.inputs import allow_edited_option, load, param_option, parameters_of
-from formulaseed.cli.output import finish, say, write_out
-from formulaseed.data.jsonl import parsed, read_lines
-from formulaseed.data.records import RowsLine
-from formulaseed.data.results import PARTIAL
+import click
+from click.core import ParameterSource
+
+from formulaseed.cli.inputs import load, param_option, parameters_of
+from formulaseed.cli.output import Progress, finish, progress, reported, write_out
+from formulaseed.cli.run import Job, count, extraction_options, work
+from formulaseed.data.jsonl import LocatedRestaurant, read_lines
+from formulaseed.data.results import Extractor, Failures, ResultCounts
+from formulaseed.diagnostics.model import number_of
 from formulaseed.diagnostics.suggestions import did_you_mean
-from formulaseed.errors import DataError
+from formulaseed.report.explain import Explainer
+from formulaseed.report.explanation import Explanation
+from formulaseed.report.overview import Overview, explained
+from formulaseed.runtime.extracting import ExtractedRestaurant
+from formulaseed.runtime.extracting import extract as extract_restaurants
+from formulaseed.runtime.running import read_rows
+
+_Use = Callable[[Explainer, Iterator[Explanation], Failures], None]
+"""What becomes of the explanations of restaurants; what failed is in the failures when they have all come."""
+_Known = Iterator[tuple[str, Any]]
+"""Restaurants or their lines, each with its id."""
+
+_rows_option = click.option("--rows", help="Restaurants with extracted rows, JSON Lines; - for standard input.")
+_output_option = click.option(
+    "--output", metavar="NAME", help="The output to explain; by default the last that chooses by rules."
+)
 
 
 @click.command("explain")
 @click.argument("seed", metavar="SEED|MODULE")
-@click.option("--rows", required=True, help="Restaurants with extracted rows, JSON Lines; - for standard input.")
+@_rows_option
 @click.option("--id", "business_id", help="The restaurant; needed where there are several.")
-@click.option("--output", metavar="NAME", help="The output to explain; by default the last that chooses by rules.")
+@_output_option
 @click.option("--format", "form", type=click.Choice(["text", "markdown", "html", "json"]), default="text",
               show_default=True, help="How to write it.")  # fmt: skip
 @click.option("--out", type=click.Path(dir_okay=False), help="Where to write it; else it is printed.")
-@allow_edited_option
 @param_option
-def explain(
-    seed: str, rows: str, business_id: str | None, output: str | None, form: str, out: str | None, allow_edited: bool,
-    params: tuple[str, ...]
-) -> None:  # fmt: skip
+@extraction_options
+def explain(business_id: str | None, form: str, out: str | None, **given: Any) -> None:
     """Explain why a restaurant got its verdict, and what would change it.
 
     The verdict first, and the rule that gave it; the steps behind it with their values; the reviews behind those, with the
-    words that they rest on where the rows hold texts (`extract --with-text`). Exit status 3 where the restaurant failed.
+    words that they rest on where the rows hold texts (`extract --with-text`). With --contexts the reviews of this one
+    restaurant are extracted first, as `run` does. Exit status 3 where the restaurant failed.
     """
-    from formulaseed.api import explain as explained
 
-    loaded = load(seed, allow_edited=allow_edited)
-    parameters = parameters_of(loaded.evaluator, params)
-    line = _restaurant(rows, business_id)
-    found = explained(
-        loaded.known_seed, line.rows, line.context, line.business_id, output=output, parameters=parameters,
-        evaluator=loaded.evaluator,
-    )  # fmt: skip
-    write_out(getattr(found, form), out)
-    if found.error is not None:
-        say(f"{line.business_id} failed: {found.error.message}", err=True)
-    finish(PARTIAL if found.error is not None else 0)
+    def write(_: Explainer, explanations: Iterator[Explanation], failures: Failures) -> None:
+        for found in explanations:
+            write_out(getattr(found, form), out)
+
+    _explain(write, lambda known: _only(known, business_id), out, **given)
 
 
-def _restaurant(rows: str, business_id: str | None) -> RowsLine:
-    """The line of one restaurant. Raises `DataError` for an unusable line, `UsageError` where it is not clear which."""
-    known: list[str] = []
-    chosen: RowsLine | None = None
-    for line, record in parsed(read_lines(rows), RowsLine.read):
-        known.append(line.business_id)
-        if business_id not in (None, line.business_id):
-            continue
-        if isinstance(record, DataError):
-            raise DataError(str(record), line.place)
-        if chosen is None:
-            chosen = record
-            if business_id is not None:
-                return chosen
-    if business_id is None and len(known) > 1:
-        raise click.UsageError(f"there are {len(known)} restaurants; pass --id, such as --id {known[0]}")
-    if chosen is None:
-        help = did_you_mean(business_id or "", known, what="restaurants", limit=5)
+@click.command("report")
+@click.argument("seed", metavar="SEED|MODULE")
+@_rows_option
+@click.option(
+    "--out", type=click.Path(dir_okay=False), default="report.html", show_default=True, help="Where to write it."
+)
+@_output_option
+@param_option
+@extraction_options
+def report(out: str, **given: Any) -> None:
+    """Write a page of all restaurants: how many have which verdict, and why each of them has its own.
+
+    The page needs no network. With --contexts reviews are extracted first, as `run` does. Exit status 3 where some
+    restaurants failed: they are in the page, too.
+    """
+    from formulaseed.report.pages import report_page
+
+    def write(explainer: Explainer, explanations: Iterator[Explanation], failures: Failures) -> None:
+        found = Overview(explainer.program, explainer.verdict)
+        for explanation in explanations:
+            found.add(explanation)
+        note = f"{number_of(len(found.rows), 'restaurant')}, {found.failed} failed"
+        write_out(report_page(found, failures.lines), out, note)
+
+    _explain(write, lambda known: known, out, **given)
+
+
+def _explain(
+    use: _Use, select: Callable[[_Known], _Known], out: str | None, *, seed: str, rows: str | None, output: str | None,
+    params: tuple[str, ...], **shared: Any
+) -> NoReturn:  # fmt: skip
+    """Explain the restaurants of rows, or those whose reviews are extracted, and end the command."""
+    if rows is None:
+
+        def extracted(
+            job: Job, extractor: Extractor, failures: Failures, shown: Progress, counted: ResultCounts
+        ) -> None:
+            explainer = Explainer(job.program, output)
+            found = extract_restaurants(job.evaluator, extractor, job.source(failures), job.options, failures)
+            noted = _noting(found, lambda restaurant: count(restaurant, shown, counted))
+            use(explainer, explained(explainer, job.evaluator, noted, job.options.parameters, failures), failures)
+
+        def selected(restaurants: Iterator[LocatedRestaurant]) -> Iterator[LocatedRestaurant]:
+            return (restaurant for _, restaurant in select((each[2], each) for each in restaurants))
+
+        if not any(shared[name] for name in ("contexts", "restaurants", "reviews")):
+            raise click.UsageError("pass --rows FILE, --contexts FILE, or --restaurants FILE and --reviews FILE")
+        outputs = {"--out": out, "--extractions-out": shared["extractions_out"]}
+        work(seed, lambda *_: extracted, outputs, with_text=False, params=params, select=selected, **shared)
+    for name in shared:
+        is_given = click.get_current_context().get_parameter_source(name) is not ParameterSource.DEFAULT
+        if is_given and name not in ("allow_edited", "quiet"):
+            raise click.UsageError(f"--{name.replace('_', '-')} goes with --contexts, not with --rows")
+    loaded = load(seed, allow_edited=shared["allow_edited"])
+    explainer, parameters = Explainer(loaded.program, output), parameters_of(loaded.evaluator, params)
+    lines = (line for _, line in select((line.business_id, line) for line in read_lines(rows)))
+    with reported() as failures, progress("restaurant", quiet=shared["quiet"]) as shown:
+        noted = _noting(read_rows(loaded.evaluator, lines, failures, parameters), lambda _: shown.advance("explained"))
+        use(explainer, explained(explainer, loaded.evaluator, noted, parameters, failures), failures)
+    finish(failures.status)
+
+
+def _noting(
+    restaurants: Iterator[ExtractedRestaurant], note: Callable[[ExtractedRestaurant], None]
+) -> Iterator[ExtractedRestaurant]:
+    for restaurant in restaurants:
+        yield restaurant
+        note(restaurant)
+
+
+def _only(known: _Known, business_id: str | None) -> _Known:
+    """The first restaurant with this id; without one the only restaurant. Raises `UsageError` where there is none such."""
+    ids: list[str] = []
+    first: list[tuple[str, Any]] = []
+    for each in known:
+        if each[0] == business_id:
+            yield each
+            return
+        ids.append(each[0])
+        first = first or [each]
+    if business_id is not None:
+        help = did_you_mean(business_id, ids, what="restaurants", limit=5)
         raise click.UsageError(f"no restaurant has the id `{business_id}`; {help}")
-    return chosen
+    if len(ids) > 1:
+        raise click.UsageError(f"there are {len(ids)} restaurants; pass --id, such as --id {ids[0]}")
+    yield from first

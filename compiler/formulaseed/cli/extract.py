@@ -7,9 +7,8 @@ from typing import Any
 import click
 
 from formulaseed.cli.output import Progress
-from formulaseed.cli.run import Job, extraction_options, work
+from formulaseed.cli.run import Job, count, extraction_options, work
 from formulaseed.data.results import Extractor, Failures, ResultCounts
-from formulaseed.diagnostics.model import number_of
 from formulaseed.runtime.extracting import extract as extract_restaurants
 
 
@@ -30,8 +29,6 @@ def extract(seed: str, out: str, **shared: Any) -> None:
         restaurants = job.source(failures)
         with job.rows_writer(out, failures) as keep:
             for found in extract_restaurants(job.evaluator, extractor, restaurants, job.options, failures):
-                kept = keep(found)
-                counted.add(kept.error, kept.reviews)
-                shown.advance(number_of(counted.relevant, "relevant review"))
+                count(keep(found), shown, counted)
 
     work(seed, lambda *_: write, {"--out": out, "--extractions-out": shared["extractions_out"]}, **shared)

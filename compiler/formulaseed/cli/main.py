@@ -52,6 +52,7 @@ _MODULES = {
     **dict.fromkeys(("evaluate", "agreement"), "run"),
     **dict.fromkeys(("diff", "sensitivity", "cover", "graph"), "analysis"),
     **dict.fromkeys(("validate", "shorthand"), "requests"),
+    "report": "explain",
     "formula": "reference",
     "store": "models",
 }

@@ -47,6 +47,7 @@ Source = Callable[[Failures], Iterator[LocatedRestaurant]]
 
 
 Parameters = Mapping[str, Any] | None
+Select = Callable[[Iterator[LocatedRestaurant]], Iterator[LocatedRestaurant]]
 Write = Callable[["Job", Extractor, Failures, Progress, ResultCounts], None]
 """Extracts the restaurants of a job and writes a line for each as it comes."""
 
@@ -107,6 +108,12 @@ def _write(
             write(result)
             counted.add(result.error, result.reviews, result.output)
             shown.advance(number_of(counted.relevant, "relevant review"))
+
+
+def count(found: ExtractedRestaurant, shown: Progress, counted: ResultCounts) -> None:
+    """Count one more restaurant, and show the progress."""
+    counted.add(found.error, found.reviews)
+    shown.advance(number_of(counted.relevant, "relevant review"))
 
 
 def _model_option(name: str, help: str, **attributes: Any) -> Callable[[Callable[..., None]], Callable[..., None]]:
@@ -228,11 +235,12 @@ def work(
     contexts: str | None, restaurants: str | None, reviews: str | None, extractor: str, extractions: str | None,
     on_error: Literal["fail", "skip"], limit: int | None, sample: int | None, sample_seed: int,
     extractions_out: str | None, with_text: bool, quiet: bool, strict: bool, allow_edited: bool,
-    trace: bool = False, params: tuple[str, ...] = (), **model_options: Any
+    trace: bool = False, params: tuple[str, ...] = (), select: Select = iter, **model_options: Any
 ) -> NoReturn:  # fmt: skip
     """Do what `run` and `extract` do with the options that they share, and end the command.
 
-    `writer` returns what writes, and refuses what cannot be written; `outputs` are the files, by the name of the option.
+    `writer` returns what writes, and refuses what cannot be written; `outputs` are the files, by the name of the option;
+    `select` chooses among the restaurants.
     """
     not_ready = None
     if extractor == "anthropic":
@@ -247,7 +255,11 @@ def work(
     parameters = parameters_of(evaluator, params)
     options = RunOptions(on_error, trace, limit, parameters, program.review_handling)
     inputs = (contexts, restaurants, reviews, extractions, model_options["examples"])
-    source = _source(contexts, restaurants, reviews)
+    every = _source(contexts, restaurants, reviews)
+
+    def source(failures: Failures) -> Iterator[LocatedRestaurant]:
+        return select(every(failures))
+
     if (extractions is not None) > (extractor == "recorded"):
         raise click.UsageError("--extractions goes with --extractor recorded")
     _refuse_shared(outputs)

@@ -74,7 +74,7 @@ def _failure(found: Explanation) -> Element:
     error = found.error
     assert error is not None
     place = element("p", element("code", error.place)) if error.place else None
-    said = f"{error.step} failed: {error.message}" if error.step else error.message
+    said = f"{error.step} failed: {error.kind.replace('_', ' ')}: {error.message}" if error.step else error.message
     return element("section.failure", element("h2", "Why there is no result"), element("p", said), place)
 
 

@@ -52,14 +52,13 @@ def verdict_step(program: nodes.Program, output: str | None = None) -> nodes.Ste
 
 @dataclass
 class Explainer:
-    """Explains the restaurants of one program."""
+    """Explains the restaurants of one program: an output of them, as `verdict_step` chooses it."""
 
     program: nodes.Program
     output: str | None = None
 
-    @cached_property
-    def verdict(self) -> nodes.Step:
-        return verdict_step(self.program, self.output)
+    def __post_init__(self) -> None:
+        self.verdict = verdict_step(self.program, self.output)
 
     @cached_property
     def steps(self) -> dict[str, nodes.Step]:

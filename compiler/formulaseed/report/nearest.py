@@ -198,7 +198,9 @@ class Search:
             part, truth = stack.pop(0), True
             while isinstance(part, typed.Not):
                 part, truth = part.operand, not truth
-            if isinstance(part, typed.Ref) and part.symbol.kind is SymbolKind.FILTER and truth:
+            if isinstance(part, typed.Ref) and part.symbol.kind is SymbolKind.FILTER:
+                if not truth:
+                    return None
                 stack += typed.conjuncts(filters[part.symbol.name])
                 continue
             if isinstance(part, typed.Ref) and part.symbol.is_per_review:

@@ -7,12 +7,12 @@ line of the table and its explanation, packed.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from formulaseed.data.results import Failures
+from formulaseed.data.results import Failures, error_of
 from formulaseed.diagnostics.model import number_of
 from formulaseed.errors import DataError
 from formulaseed.ir import nodes
@@ -36,31 +36,38 @@ FAILED = "failed"
 def explained(
     explainer: Explainer,
     evaluator: Evaluator,
-    found: ExtractedRestaurant,
+    restaurants: Iterable[ExtractedRestaurant],
     parameters: Mapping[str, Any] | None,
     failures: Failures,
-) -> Explanation:
-    """Explain a restaurant, also one whose data cannot be used: then the explanation has an `error` and no steps.
+) -> Iterator[Explanation]:
+    """Explain restaurants. One whose data cannot be used has an `error`, and no steps.
 
     What had not failed before, and fails now, is added to `failures`.
     """
+    for found in restaurants:
+        said = _explained(explainer, evaluator, found, parameters)
+        fault = said.error
+        if fault is not None and found.error is None:
+            step = f"{fault.step}: {fault.kind}: " if fault.step else ""
+            in_seed = f" ({fault.place})" if fault.place else ""
+            failures.add(f"{found.place}: {found.business_id}", f"{step}{fault.message}{in_seed}")
+        yield said
+
+
+def _explained(
+    explainer: Explainer, evaluator: Evaluator, found: ExtractedRestaurant, parameters: Mapping[str, Any] | None
+) -> Explanation:
     if found.error is not None:
-        return _failed(explainer, found, found.error["kind"] or "", found.error["message"] or "")
+        return _failed(explainer, found, found.error)
     search = Search(explainer.program, evaluator, explainer.verdict, found.rows, found.context, parameters)
     given = (found.business_id, found.rows, found.context, parameters, found.run.to_json())
-    place = f"{found.place}: {found.business_id}"
     try:
-        said = explainer.explain(*given, search.changes())
+        return explainer.explain(*given, search.changes())
     except DataError as error:
-        failures.add(place, str(error))
-        return _failed(explainer, found, "data", str(error))
-    if (fault := said.error) is not None:
-        in_seed = f" ({fault.place})" if fault.place else ""
-        failures.add(place, f"{fault.step}: {fault.kind}: {fault.message}{in_seed}")
-    return said
+        return _failed(explainer, found, error_of(error))
 
 
-def _failed(explainer: Explainer, found: ExtractedRestaurant, kind: str, message: str) -> Explanation:
+def _failed(explainer: Explainer, found: ExtractedRestaurant, error: Mapping[str, str | None]) -> Explanation:
     name = found.context.get("name")
     return Explanation(
         business_id=found.business_id,
@@ -69,7 +76,7 @@ def _failed(explainer: Explainer, found: ExtractedRestaurant, kind: str, message
         step=explainer.verdict.name,
         verdict=None,
         outputs={},
-        error=Failure(step=None, kind=kind, message=message, place=None),
+        error=Failure(step=None, kind=error["kind"] or "", message=error["message"] or "", place=None),
         because=[],
         rules=[],
         steps=[],
@@ -82,14 +89,17 @@ def _failed(explainer: Explainer, found: ExtractedRestaurant, kind: str, message
 
 
 class TableRow(NamedTuple):
-    """A restaurant's line of the table. `place` is its verdict's in the policy's order; failed ones come last."""
+    """A restaurant's line of the table: `at` is its position in the data, `place` that of its verdict in the policy's order,
+    where failed ones come last."""
 
+    at: int
     anchor: str
     business_id: str
     name: str
     verdict: str
     place: int
     shade: str
+    score: float | None
     numbers: tuple[str, ...]
     reviews: int
     change: str
@@ -144,21 +154,24 @@ class Overview:
         self.packing.add(article(found, self.shades, MOST_REVIEWS))
         self.run = self.run or found.run
         failed = found.error is not None
+        values = [None if failed else found.outputs.get(name) for name in self.columns]
+        numbers = [float(value) if isinstance(value, int | float) else None for value in values]
         shade = FAILED if failed else self.shades.get(found.verdict, "other")
-        for name in self.columns:
-            value = found.outputs.get(name)
-            if not failed and isinstance(value, int | float):
-                self._numbers.setdefault(name, []).append((value, shade))
+        for name, number in zip(self.columns, numbers, strict=True):
+            if number is not None:
+                self._numbers.setdefault(name, []).append((number, shade))
         change = found.changes[0] if found.changes else None
         self.rows.append(
             TableRow(
+                at=len(self.rows),
                 anchor=self._anchor(found.business_id),
                 business_id=visible(found.business_id),
                 name=visible(found.name or found.business_id),
                 verdict=FAILED if failed else visible(plain(found.verdict)),
                 place=len(self.verdicts) if failed else self._place(found.verdict),
                 shade=shade,
-                numbers=tuple("" if failed else shown(found.outputs.get(name)) for name in self.columns),
+                score=numbers[self.column] if numbers else None,
+                numbers=tuple("" if failed else shown(value) for value in values),
                 reviews=found.reviews,
                 change=visible(_change_text(change)) if change is not None else "",
                 changed=change.number if change is not None and change.parameter is None else None,
@@ -188,6 +201,10 @@ class Overview:
         place = len(self.verdicts)
         if self.failed:
             yield VerdictCount(FAILED, place, FAILED, self.failed, self.failed / most)
+
+    def by_score(self) -> list[TableRow]:
+        """Return the restaurants, the highest number in the column that is shown at first; those without one last."""
+        return sorted(self.rows, key=lambda row: (row.score is None, -(row.score or 0.0)))
 
     @property
     def failed(self) -> int:

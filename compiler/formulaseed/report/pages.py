@@ -35,8 +35,6 @@ def explanation_fragment(found: Explanation) -> str:
 
 def report_page(found: Overview, failures: Sequence[str]) -> str:
     """Return the report of a run as one page; `failures` are the lines that say what failed."""
-    from markupsafe import Markup
-
     environment = _environment()
     script = environment.get_template("report.js").render()
     fingerprint = b64encode(sha256(script.encode()).digest()).decode()
@@ -45,7 +43,7 @@ def report_page(found: Overview, failures: Sequence[str]) -> str:
     made_with += [f"{name} {value}" for name, value in (found.run.get("parameters") or {}).items()]
     return environment.get_template("report.html.j2").render(
         title=visible(found.program.task_name),
-        policy=Markup(f"; script-src 'sha256-{fingerprint}'"),
+        policy=f"; script-src 'sha256-{fingerprint}'",
         about=visible("; ".join([restaurants, *made_with])),
         step=visible(found.verdict.name),
         counts=[*found.counts()],
@@ -55,9 +53,9 @@ def report_page(found: Overview, failures: Sequence[str]) -> str:
         width=charts.WIDTH,
         height=charts.HEIGHT,
         failures=[*map(visible, failures)],
-        rows=found.rows,
-        data=Markup(_inert(found.packing.to_json())),
-        script=Markup(script),
+        rows=found.by_score(),
+        data=_inert(found.packing.to_json()),
+        script=script,
     )
 
 

@@ -1,0 +1,96 @@
+"""What tests of pages share: parsed HTML, restaurants with the texts of their reviews, and hostile ones."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from html.parser import HTMLParser
+from typing import Any
+
+from helpers import EXAMPLES, TASKS, read_lines
+
+Json = Any
+SEED = TASKS / "g1a_v2" / "seed.json"
+VOID = {"meta", "link", "img", "input", "br", "hr", "rect"}
+"""Elements without an end tag; a `rect` of a drawing ends itself."""
+HOSTILE = (
+    "</script><script>window.taken = 1</script>",
+    "<!--<script>",
+    "\"'><img src=x onerror=window.taken=1>",
+    "&lt;b&gt; &amp; {{ 7 * 7 }} ${7 * 7} \u2028\u2029",
+    "</template></style><svg onload=window.taken=1>",
+)
+
+
+@dataclass
+class Page(HTMLParser):
+    """The elements of a page, in their order, each with its attributes; fails where tags are not balanced."""
+
+    source: str
+    elements: list[tuple[str, dict[str, str | None]]] = field(default_factory=list)
+    texts: list[tuple[str, str]] = field(default_factory=list)
+    """Every text with the element that it is in."""
+    stack: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        super().__init__(convert_charrefs=True)
+        self.feed(self.source)
+        self.close()
+        assert self.stack == []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        assert len({name for name, _ in attrs}) == len(attrs), f"<{tag}> repeats an attribute"
+        self.elements.append((tag, dict(attrs)))
+        if tag not in VOID:
+            self.stack.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.stack.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.texts.append((self.stack[-1] if self.stack else "", data))
+
+    def of(self, tag: str, **attributes: str) -> list[dict[str, str | None]]:
+        """The attributes of the elements of a kind."""
+        return [found for name, found in self.elements if name == tag and attributes.items() <= found.items()]
+
+    @property
+    def text(self) -> str:
+        return "".join(text for tag, text in self.texts if tag not in ("script", "style"))
+
+    @property
+    def data(self) -> Json:
+        """The JSON of a report."""
+        scripts = [text for tag, text in self.texts if tag == "script"]
+        assert len(scripts) == 2
+        return json.loads(scripts[0])
+
+
+def restaurants() -> list[Json]:
+    """The examples' rows, with the texts of their reviews."""
+    texts = {
+        review["review_id"]: review["text"]
+        for line in read_lines(EXAMPLES / "contexts.jsonl")
+        for review in line["reviews"]
+    }
+    lines = read_lines(EXAMPLES / "rows-g1a_v2.jsonl")
+    for row in (row for line in lines for row in line["rows"]):
+        row["text"] = texts[row["review_id"]]
+    return lines
+
+
+def hostile_restaurants() -> list[Json]:
+    """Restaurants whose every string that is shown is markup."""
+    lines = [line for line in restaurants() if line["business_id"] != "slice-parade"][
+        : len(HOSTILE)
+    ]  # it has no incident
+    for line, text in zip(lines, HOSTILE, strict=True):
+        line["business_id"] = f"{line['business_id']}{text}"
+        line["context"] |= {"name": f"Name {text}", "categories": f"{text} Thai {text}"}
+        for row in line["rows"]:
+            row["review_id"] += text
+            row["text"] = f"I am allergic and had hives {text}"
+    return lines

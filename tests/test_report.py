@@ -1,0 +1,334 @@
+"""The page of a report: it needs nothing else, holds every restaurant, and shows what data say as text."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from formulaseed import explain, load_evaluator, load_seed
+from formulaseed.report.article import article
+from formulaseed.report.charts import HEIGHT, WIDTH, histogram
+from formulaseed.report.elements import Element, Packing, element
+from formulaseed.report.explain import Explainer
+from formulaseed.report.explanation import Explanation
+from formulaseed.report.overview import Overview
+from formulaseed.report.pages import report_page
+from helpers import EXAMPLES, TASKS, formulaseed, read_lines, write_json, write_lines
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pages import HOSTILE, SEED, Page, hostile_restaurants, restaurants
+
+Json = Any
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory: pytest.TempPathFactory) -> Page:
+    """The report of the examples."""
+    folder = tmp_path_factory.mktemp("report")
+    return Page(report(write_lines(folder / "rows.jsonl", *restaurants())))
+
+
+def report(rows: Path, *options: object, seed: Path = SEED, status: int = 0) -> str:
+    out = rows.with_suffix(".html")
+    assert formulaseed("report", seed, "--rows", rows, "--out", out, *options).status == status
+    return out.read_text(encoding="utf-8")
+
+
+def needs_nothing_else(page: Page) -> None:
+    """No attribute names another file, no style imports one, and the policy of the page allows none."""
+    for tag, attributes in page.elements:
+        assert not {"src", "srcset", "action", "data", "background", "ping"} & attributes.keys(), tag
+        assert (attributes.get("href") or "#").startswith("#")
+        assert not [name for name in attributes if name.startswith("on")]
+    assert not page.of("link")
+    assert not re.search(r"https?:|url\(|@import", page.source.split('<script type="application/json"')[0])
+    (policy,) = page.of("meta", **{"http-equiv": "Content-Security-Policy"})
+    assert (policy["content"] or "").startswith("default-src 'none'; style-src 'unsafe-inline'")
+
+
+def unpacked(data: Json) -> list[Element]:
+    """What a browser builds of a report's data, as `report.js` does."""
+
+    def grown(shape: Json, values: Iterator[Json]) -> Element:
+        tag, attributes, *children = shape
+        found: list[Element | str] = []
+        for child in children:
+            if isinstance(child, list):
+                found.append(grown(child, values))
+            elif child:
+                found += [built(each) for each in next(values)]
+            else:
+                text = next(values)
+                found.append(data["texts"][text] if isinstance(text, int) else text)
+        return Element(tag, tuple((name, value) for name, value in attributes), tuple(found))
+
+    def built(packed: Json) -> Element:
+        return grown(data["shapes"][packed[0]], iter(packed[1:]))
+
+    return [built(each) for each in data["elements"]]
+
+
+def text_of(part: Element | str) -> str:
+    return part if isinstance(part, str) else "".join(map(text_of, part.children))
+
+
+def explained(line: Json) -> Explanation:
+    return explain(load_seed(SEED), line["rows"], line["context"], line["business_id"])
+
+
+def test_a_page_needs_nothing_else_and_is_well_formed(page: Page) -> None:
+    """A report and the page of an explanation are one file each, with balanced tags and ids that occur once."""
+    for each in (page, Page(explained(restaurants()[0]).html)):
+        needs_nothing_else(each)
+        ids = [attributes["id"] for _, attributes in each.elements if "id" in attributes]
+        assert len(set(ids)) == len(ids)
+        assert [found["lang"] for found in each.of("html")] == ["en"]
+        assert len(each.of("main")) == 1
+        assert {found.get("scope") for found in each.of("th")} <= {"col", "row"}
+        labels = {found.get("for") for found in each.of("label")}
+        assert {found["id"] for found in each.of("select")} <= labels | {"verdict"}  # that one is inside its label
+
+
+def test_every_restaurant_is_there(page: Page) -> None:
+    """Each has a line with its verdict and number, those with the highest number first, and its explanation in the data."""
+    lines, evaluator = restaurants(), load_evaluator(SEED)
+    outputs = {line["business_id"]: evaluator.evaluate(line["rows"], line["context"]) for line in lines}
+    rows = [found for found in page.of("tr") if "data-anchor" in found]
+    scores = [outputs[str(row["data-anchor"])]["FINAL_RISK_SCORE"] for row in rows]
+    assert sorted(scores, key=float, reverse=True) == scores  # type: ignore[arg-type]
+    assert {row["data-anchor"] for row in rows} == outputs.keys()
+    built = unpacked(page.data)
+    for row in rows:
+        line = lines[int(row["data-at"] or "")]
+        assert line["business_id"] == row["data-anchor"]
+        assert built[int(row["data-at"] or "")] == article(explained(line))
+        assert ["Low Risk", "High Risk", "Critical Risk"][int(row["data-place"] or "")] in text_of(
+            built[int(row["data-at"] or "")]
+        )
+    verdicts = [text.strip() for tag, text in page.texts if tag == "span" and text.strip() in ("7", "2", "5")]
+    assert verdicts == ["7", "2", "5"]
+    assert "14 restaurants, 0 failed" in page.text
+
+
+def test_what_data_say_is_text(tmp_path: Path) -> None:
+    """Markup in names, ids, reviews and contexts is in no tag of the page, and in the data as it is."""
+    lines = hostile_restaurants()
+    page = Page(report(write_lines(tmp_path / "rows.jsonl", *lines)))
+    needs_nothing_else(page)
+    assert not page.of("img")
+    assert [found.get("type") for found in page.of("script")] == ["application/json", None]
+    block = page.source.split('<script type="application/json" id="data">')[1].split("</script>")[0]
+    assert not set("<>&\u2028\u2029") & set(block)
+    for text, built in zip(HOSTILE, unpacked(page.data), strict=True):
+        assert f"Name {text}" in page.text
+        assert " ".join(text.split()) in text_of(built).partition("I am allergic and had hives ")[2]
+    assert "49" not in {text.strip() for _, text in page.texts}
+    for line in lines:
+        found = Page(explained(line).html)
+        needs_nothing_else(found)
+        assert not {tag for tag, _ in found.elements} & {"script", "img", "svg", "template"}
+
+
+def test_what_hides_or_moves_text_is_shown(tmp_path: Path) -> None:
+    """A control character or one that reverses the writing direction is shown as its escape."""
+    line = restaurants()[0]
+    line["context"]["name"] = "Left \u202e right \x1b[31m \x00"
+    page = report(write_lines(tmp_path / "rows.jsonl", line))
+    assert "Left \\u202e right \\x1b[31m \\x00" in Page(page).text
+    assert not set("\u202e\x1b\x00") & set(page)
+
+
+def test_what_failed_is_there(tmp_path: Path) -> None:
+    """Restaurants without a verdict have a line and say why, lines that cannot be read are listed; the status is 3."""
+    seed = {
+        "task_name": "Ratio",
+        "extract": {"fields": [{"name": "n", "type": "integer"}]},
+        "compute": [
+            {"name": "TOTAL", "op": "sum", "expr": "extraction.n"},
+            {"name": "RATIO", "op": "expr", "expr": "1 / TOTAL"},
+            {"name": "VERDICT", "op": "case", "rules": [{"when": "RATIO > 0.5", "then": "high"}, {"else": "low"}]},
+        ],
+        "output": ["TOTAL", "VERDICT"],
+    }
+    lines = [
+        {"business_id": business_id, "context": {"name": f"The {business_id}"}, "rows": [{"extraction": {"n": n}}]}
+        for business_id, n in (("good", 1), ("zero", 0), ("wrong", "one"), ("good", 4))
+    ]
+    rows = write_lines(tmp_path / "rows.jsonl", *lines, {"business_id": "empty"}, b"{")
+    out = tmp_path / "report.html"
+    done = formulaseed("report", write_json(tmp_path / "seed.json", seed), "--rows", rows, "--out", out)
+    assert done.status == 3
+    page = Page(out.read_text(encoding="utf-8"))
+    failures = [line.removeprefix("failed: ") for line in done.err.splitlines() if line.startswith("failed: ")]
+    assert len(failures) == 4
+    assert all(line in page.text for line in failures)
+    places = [(row["data-anchor"], row["data-place"]) for row in page.of("tr") if "data-anchor" in row]
+    assert places == [("good~2", "1"), ("good", "0"), ("zero", "2"), ("wrong", "2"), ("empty", "2")]
+    said = {text_of(part.children[0]): text_of(part) for part in unpacked(page.data)}  # type: ignore[arg-type]
+    assert [("failed" in text) for text in said.values()] == [False, True, True, False, True]
+    for reason in ("RATIO failed: division by zero: 1 / 0", "must be of type integer", "`rows` is missing"):
+        assert [text for text in said.values() if reason in text], (reason, [*said.values()])
+
+
+def test_a_thousand_restaurants_fit() -> None:
+    """Of 1,000 restaurants whose names, ids and reviews differ a page has less than 5 MB."""
+    lines, seed = restaurants(), load_seed(SEED)
+    found = Overview(seed.program, Explainer(seed.program).verdict)
+    examples = [*map(explained, lines)]
+    for number in range(1000):
+        found.add(varied(examples[number % len(examples)], number))
+    page = report_page(found, [])
+    assert len(page.encode()) < 5_000_000
+    assert len(found.rows) == 1000
+
+
+def varied(example: Explanation, number: int) -> Explanation:
+    """The same for another restaurant, whose reviews say something else."""
+
+    def other(text: str | None) -> str | None:
+        return text and f"{text[: len(text) // 2]} {number} {text[len(text) // 2 :]}"
+
+    evidence = [
+        each.model_copy(
+            update={
+                "reviews": [
+                    review.model_copy(
+                        update={"review_id": f"{review.review_id}-{number}", "quote": other(review.quote)}
+                    )
+                    for review in each.reviews
+                ]
+            }
+        )
+        for each in example.evidence
+    ]
+    return example.model_copy(
+        update={"business_id": f"{example.business_id}-{number}", "name": other(example.name), "evidence": evidence}
+    )
+
+
+def test_any_verdict_has_a_report(tmp_path: Path) -> None:
+    """A number that is computed, a verdict by nested conditions, an output by name, parameters: each has its page."""
+    row = {"review_id": "r", "extraction": {"n": 3}, "meta": {}}
+    seed: Json = {
+        "task_name": "Any",
+        "parameters": {"LIMIT": {"type": "integer", "default": 2}},
+        "extract": {"fields": [{"name": "n", "type": "integer"}]},
+        "compute": [
+            {"name": "TOTAL", "op": "sum", "expr": "extraction.n"},
+            {"name": "IS_HIGH", "op": "expr", "expr": "TOTAL > param.LIMIT"},
+        ],
+        "output": ["TOTAL", "IS_HIGH"],
+    }
+    path = write_json(tmp_path / "seed.json", seed)
+    rows = write_lines(tmp_path / "rows.jsonl", {"business_id": "b", "context": {}, "rows": [row]})
+    page = Page(report(rows, "--param", "LIMIT=5", seed=path))
+    assert "LIMIT 5" in page.text
+    assert [found.get("data-place") for found in page.of("tr") if "data-at" in found] == ["0"]
+    numeric = Page(report(rows, "--output", "TOTAL", seed=path))
+    assert not numeric.of("select", id="verdict")
+    assert len(numeric.of("option")) == 1
+    empty = Page(report(write_lines(tmp_path / "none.jsonl"), seed=path))
+    assert "0 restaurants, 0 failed" in empty.text
+
+
+numbers = st.one_of(st.integers(-(10**6), 10**6), st.floats(allow_nan=False, allow_infinity=False))
+
+
+@settings(max_examples=200)
+@given(st.lists(st.tuples(numbers, st.sampled_from(["v0", "v4"])), max_size=40))
+def test_a_histogram_counts_every_number(values: list[tuple[float, str]]) -> None:
+    """Whatever the numbers are, there are few bins, each number is in one, and every bar is inside the drawing."""
+    found = histogram("X", values, ["v0", "v4"])
+    if found is None:
+        assert not values or not math.isfinite(max(values)[0] - min(values)[0])
+        return
+    assert sum(number for _, number in found.bins) == len(values)
+    assert 1 <= len(found.bins) <= 20
+    for bar in found.bars:
+        assert bar.shade in ("v0", "v4")
+        assert 0 <= bar.x < bar.x + bar.width <= WIDTH
+        assert 0 <= bar.y < bar.y + bar.height <= HEIGHT
+
+
+def test_packed_elements_are_the_same_elements() -> None:
+    """Whatever elements are packed, those that are built of the data are equal, in their order."""
+    texts = st.sampled_from(["", "a", "long text", "7", "longer text"])
+    leaves = st.builds(element, st.sampled_from(["p", "span.x"]), texts)
+    trees = st.recursive(
+        leaves,
+        lambda inner: st.one_of(
+            st.builds(lambda parts: element("ul", *parts), st.lists(inner, max_size=3)),
+            st.builds(lambda text, part: element("li.y", text, part, text, title="t"), texts, inner),
+        ),
+    )
+
+    @settings(max_examples=100)
+    @given(st.lists(trees, max_size=4))
+    def same(given: list[Element]) -> None:
+        packing = Packing()
+        for each in given:
+            packing.add(each)
+        assert unpacked(json.loads(json.dumps(packing.to_json()))) == given
+
+    same()
+
+
+def test_reviews_are_extracted_for_an_explanation(tmp_path: Path) -> None:
+    """With contexts the commands say the same as of rows with texts; `explain` extracts one restaurant only."""
+    contexts, extractions = EXAMPLES / "contexts.jsonl", EXAMPLES / "extractions-g1a_v2.jsonl"
+    recorded = ("--contexts", contexts, "--extractor", "recorded", "--extractions", extractions)
+    rows = tmp_path / "rows.jsonl"
+    assert formulaseed("extract", SEED, *recorded, "--with-text", "--out", rows).status == 0
+    of_rows = formulaseed("explain", SEED, "--rows", rows, "--id", "nonna-pia", "--format", "json")
+    of_contexts = formulaseed("explain", SEED, *recorded, "--id", "nonna-pia", "--format", "json")
+    assert json.loads(of_contexts.out) == json.loads(of_rows.out)
+    assert json.loads(of_rows.out)["run"]["extractor"] == "recorded"
+    assert "1 restaurant, 0 failed; 11 of 15 reviews relevant, 11 extracted (recorded)" in of_contexts.err
+    one, other = tmp_path / "one.html", tmp_path / "other.html"
+    assert formulaseed("report", SEED, "--rows", rows, "--out", one).status == 0
+    assert formulaseed("report", SEED, *recorded, "--out", other).status == 0
+    assert one.read_text() == other.read_text()
+    split = [tmp_path / "restaurants.jsonl", tmp_path / "reviews.jsonl"]
+    lines = read_lines(contexts)
+    write_lines(split[0], *[{**line, "reviews": None} for line in lines])
+    write_lines(
+        split[1], *[{**review, "business_id": line["business_id"]} for line in lines for review in line["reviews"]]
+    )
+    joined = formulaseed(
+        "explain", SEED, "--restaurants", split[0], "--reviews", split[1], *recorded[2:], "--id", "nonna-pia"
+    )
+    assert joined.out == formulaseed("explain", SEED, "--rows", rows, "--id", "nonna-pia").out
+
+
+def test_reviews_that_cannot_be_extracted_are_explained(tmp_path: Path) -> None:
+    """The restaurant has no verdict, the explanation says why, and the status is 3; options that do not fit are refused."""
+    extractions = write_lines(tmp_path / "none.jsonl")
+    recorded = ("--contexts", EXAMPLES / "contexts.jsonl", "--extractor", "recorded", "--extractions", extractions)
+    found = formulaseed("explain", SEED, *recorded, "--id", "desert-bloom")
+    assert found.status == 3
+    assert found.out.startswith("Desert Bloom Cafe (desert-bloom): no result")
+    assert "3 of 3 relevant reviews could not be extracted" in found.out
+    rows = EXAMPLES / "rows-g1a_v2.jsonl"
+    for command in ("explain", "report"):
+        assert "pass --rows FILE, --contexts FILE" in formulaseed(command, SEED).err
+        wrong = formulaseed(command, SEED, "--rows", rows, "--extractor", "lexical", "--limit", 2)
+        assert (wrong.status, "goes with --contexts, not with --rows" in wrong.err) == (2, True)
+    clash = formulaseed("report", SEED, *recorded, "--out", "x", "--extractions-out", "x")
+    assert (clash.status, "need two files" in clash.err) == (2, True)
+
+
+@pytest.mark.parametrize("task", sorted(path.name for path in TASKS.iterdir()))
+def test_every_task_has_a_report(task: str, tmp_path: Path) -> None:
+    """With the embedded extractor, of the examples' reviews."""
+    out = tmp_path / "report.html"
+    seed = TASKS / task / "seed.json"
+    done = formulaseed("report", seed, "--contexts", EXAMPLES / "contexts.jsonl", "--on-error", "skip", "--out", out)
+    page = Page(out.read_text(encoding="utf-8"))
+    needs_nothing_else(page)
+    assert len(page.data["elements"]) == 14
+    assert done.status in (0, 3)

@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import Any, Literal
 
 from formulaseed.data.jsonl import Line, Lines, lines_of, parsed
-from formulaseed.data.records import RowsLine
+from formulaseed.data.records import RestaurantRows
 from formulaseed.data.results import Failures
 from formulaseed.diagnostics.model import Problems, number_of
 from formulaseed.errors import DataError, EvaluationError
@@ -145,7 +145,7 @@ def coverage(
     program, (parts, watched) = seed.program, _parts(seed)
     counts: Counter[_Key] = Counter()
     restaurants = reviews = 0
-    for line, record in parsed(lines, RowsLine.read):
+    for line, record in parsed(lines, RestaurantRows.read):
         if isinstance(record, DataError):
             failures.add_unreadable(line.place, str(record))
             continue
@@ -195,7 +195,7 @@ class _Counting(Evaluation):
         self.counts[id(operation), _DEFAULT] += 1
         return result
 
-    def count_values(self, program: nodes.Program, record: RowsLine) -> None:
+    def count_values(self, program: nodes.Program, record: RestaurantRows) -> None:
         """Count the values of fields: as they were read, or of a field that no step uses as they are given."""
         for each in program.fields:
             symbol = Symbol(SymbolKind.EXTRACTION, each.name)

@@ -102,7 +102,16 @@ class Difference:
         return sentence(*_side(self.old), " → ", *_side(self.new), f": {said}.")
 
     def _effect(self) -> tuple[Block, ...]:
-        return tuple(self.outcomes.summary()) if self.outcomes is not None else ()
+        if self.outcomes is None:
+            return ()
+        note: list[Block] = []
+        if self.outcomes.extracted_twice:
+            note.append(
+                sentence("The seeds ask different questions: each has its own extraction, which is compared, too.")
+            )
+        elif self.changes.of("extraction"):
+            note.append(sentence("Both have the same rows: what the other question would give is not in them."))
+        return (*note, *self.outcomes.summary())
 
     def _restaurants(self) -> tuple[Block, ...]:
         return tuple(self.outcomes.restaurant_table()) if self.outcomes is not None else ()
@@ -145,8 +154,12 @@ def difference(
     parameters: tuple[Mapping[str, Value] | None, Mapping[str, Value] | None] = (None, None),
     output: str | None = None,
     failures: Failures | None = None,
+    new_lines: Iterable[Line] | None = None,
 ) -> Difference:
-    """Compare two loaded seeds as `diff` does; what fails is in `failures` too."""
+    """Compare two loaded seeds as `diff` does; what fails is in `failures` too.
+
+    `new_lines` are the rows of the new seed, where it asks another question than the old one.
+    """
     changes = changes_between(old, new)
     sides = [
         Side(seed.document.source.name, seed.sha256, seed.task_name, seed.program.version, dict(given or {}))
@@ -161,7 +174,7 @@ def difference(
         ]
         for setting in settings:
             setting.evaluator.provenance(setting.parameters)  # a wrong parameter is no fault of each restaurant
-        outcomes = compare(settings[0], settings[1], pairing, lines, failures or Failures())
+        outcomes = compare(settings[0], settings[1], pairing, lines, failures or Failures(), new_lines)
     return Difference(sides[0], sides[1], changes, outcomes)
 
 

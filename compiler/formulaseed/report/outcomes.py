@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from formulaseed.data.jsonl import Line, parsed
-from formulaseed.data.records import RowsLine
+from formulaseed.data.records import RestaurantRows
 from formulaseed.data.results import Failures
 from formulaseed.diagnostics.model import number_of
 from formulaseed.errors import DataError, EvaluationError
@@ -94,6 +94,8 @@ class Outcomes:
     matrix: Mapping[tuple[str | None, str | None], int]
     moved: tuple[Moved, ...]
     failures: Failures
+    extracted_twice: bool = False
+    """Whether each seed has rows of its own, as they ask different questions."""
 
     @property
     def restaurants(self) -> int:
@@ -132,6 +134,7 @@ class Outcomes:
         """Return them as `--format json` has them."""
         return {
             "restaurants": self.restaurants,
+            "extracted_twice": self.extracted_twice,
             "verdict": self.pairing.verdict,
             "matrix": [{"old": old, "new": new, "restaurants": n} for (old, new), n in self.matrix.items()],
             "diverging": dict(self.diverging().most_common()),
@@ -266,21 +269,50 @@ def _values(new: nodes.Program, former: Mapping[str, str]) -> dict[str, str]:
     return {step.name: former[step.name] for step in steps if step.name in former}
 
 
-def compare(old: Setting, new: Setting, pairing: Pairing, lines: Iterable[Line], failures: Failures) -> Outcomes:
-    """Evaluate every restaurant twice, and compare."""
+def compare(
+    old: Setting,
+    new: Setting,
+    pairing: Pairing,
+    lines: Iterable[Line],
+    failures: Failures,
+    new_lines: Iterable[Line] | None = None,
+) -> Outcomes:
+    """Evaluate every restaurant twice, and compare. `new_lines` are the rows of the new seed, if it has its own."""
     matrix: Counter[tuple[str | None, str | None]] = Counter()
     moved: list[Moved] = []
-    for line, record in parsed(lines, RowsLine.read):
-        if isinstance(record, DataError):
-            failures.add_unreadable(line.place, str(record))
-            continue
-        place = f"{line.place}: {record.business_id}"
-        before, after = (_traced(setting, record, place, failures) for setting in (old, new))
-        found = _moved(record, before, after, pairing)
+    for place, *records in _pairs(lines, new_lines, failures):
+        before, after = (_traced(*given, place, failures) for given in zip((old, new), records, strict=True))
+        known = next(record for record in records if record is not None)
+        found = _moved(known, before, after, pairing)
         matrix[found.verdicts] += 1
         if found.differs:
             moved.append(found)
-    return Outcomes(pairing, dict(matrix), tuple(moved), failures)
+    return Outcomes(pairing, dict(matrix), tuple(moved), failures, new_lines is not None)
+
+
+_Pair = tuple[str, RestaurantRows | None, RestaurantRows | None]
+
+
+def _pairs(lines: Iterable[Line], new_lines: Iterable[Line] | None, failures: Failures) -> Iterator[_Pair]:
+    """Each restaurant with its rows for the old seed and for the new one; None where it has none."""
+    if new_lines is None:
+        yield from ((place, record, record) for place, record in _restaurants(lines, failures))
+        return
+    others: dict[str, list[tuple[str, RestaurantRows]]] = {}
+    for place, record in _restaurants(new_lines, failures):
+        others.setdefault(record.business_id, []).append((place, record))
+    for place, record in _restaurants(lines, failures):
+        found = others.get(record.business_id)
+        yield place, record, found.pop(0)[1] if found else None
+    yield from ((place, None, record) for left in others.values() for place, record in left)
+
+
+def _restaurants(lines: Iterable[Line], failures: Failures) -> Iterator[tuple[str, RestaurantRows]]:
+    for line, record in parsed(lines, RestaurantRows.read):
+        if isinstance(record, DataError):
+            failures.add_unreadable(line.place, str(record))
+        else:
+            yield f"{line.place}: {record.business_id}", record
 
 
 @dataclass(frozen=True, slots=True)
@@ -291,7 +323,9 @@ class _Traced:
     failed_at: str | None = None
 
 
-def _traced(setting: Setting, record: RowsLine, place: str, failures: Failures) -> _Traced:
+def _traced(setting: Setting, record: RestaurantRows | None, place: str, failures: Failures) -> _Traced:
+    if record is None:  # the reason has been reported where it was extracted
+        return _Traced({}, "(extraction)")
     try:
         return _Traced(setting.evaluator.trace(record.rows, record.context, setting.parameters))
     except (EvaluationError, DataError) as error:
@@ -299,7 +333,7 @@ def _traced(setting: Setting, record: RowsLine, place: str, failures: Failures) 
         return _Traced({}, error.step if isinstance(error, EvaluationError) else "(data)")
 
 
-def _moved(record: RowsLine, before: _Traced, after: _Traced, pairing: Pairing) -> Moved:
+def _moved(record: RestaurantRows, before: _Traced, after: _Traced, pairing: Pairing) -> Moved:
     both = before.failed_at is None and after.failed_at is None
     values = {name: (before.steps[was], after.steps[name]) for name, was in pairing.steps.items()} if both else {}
     verdicts = [_label(found, name) for found, name in zip((before, after), _verdict_names(pairing), strict=True)]

@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import Any
 
 from formulaseed.data.jsonl import Line, Lines, lines_of, parsed
-from formulaseed.data.records import RowsLine
+from formulaseed.data.records import RestaurantRows
 from formulaseed.data.results import Failures
 from formulaseed.diagnostics.model import number_of
 from formulaseed.errors import DataError, SeedError
@@ -316,7 +316,7 @@ class _Trial:
 
     def _read(self, lines: Iterable[Line], failures: Failures) -> Iterator[tuple[str, Any, Any]]:
         module = self.evaluator.module
-        for line, record in parsed(lines, RowsLine.read):
+        for line, record in parsed(lines, RestaurantRows.read):
             if isinstance(record, DataError):
                 failures.add_unreadable(line.place, str(record))
                 continue

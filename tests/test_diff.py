@@ -447,3 +447,27 @@ def test_wrong_usage_of_contexts(tmp_path: Path) -> None:
     assert twice.status == 2
     assert "pass files" in twice.err
     assert formulaseed("diff", G1A, G1A, "--contexts", "-", stdin=CONTEXTS.read_bytes()).status == 0
+
+
+# --- blocks
+
+
+def test_blocks_in_every_format() -> None:
+    """A list, a marked row and a long part: what is between them is text, on one line each."""
+    from formulaseed.report.blocks import Code, Details, Heading, Items, Paragraph, Table, as_html, as_markdown, as_text
+
+    blocks = [
+        Heading("A*", 1),
+        Paragraph(("b ", Code("`c`|"), " <d>\x1b")),
+        Items([(0, "e\nf"), (1, "g")]),
+        Table(("h", "i"), (("1", "j|"), ("-", "k")), 1),
+        Details("more", (Paragraph("l"),)),
+    ]
+    text = as_text(blocks)
+    assert text == "A*\n==\n\nb `c`| <d>\\x1b\n- e f\n  - g\n\n  h  i\n  1  j|\n> -  k\n\nl\n"
+    markdown = as_markdown(blocks)
+    assert "# A\\*\n\nb `` `c`| `` \\<d\\>\\\\x1b\n\n- e f\n  - g\n" in markdown
+    assert "| h | i |\n| --: | --- |\n| 1 | j\\| |\n| **-** | **k** |" in markdown
+    assert as_html(blocks).startswith(
+        "<h1>A*</h1><p>b <code>`c`|</code> &lt;d&gt;\\x1b</p><ul><li>e\\nf</li><li>g</li></ul>"
+    )

@@ -26,7 +26,7 @@ from formulaseed.language.printer import literal_text, text_within, value_text
 from formulaseed.language.typed import Expr, Symbol, SymbolKind
 from formulaseed.language.types import Base, Value
 from formulaseed.loading import FormulaSeed, SeedLike, load_seed
-from formulaseed.report.tables import Block, Code, Table, as_html, as_markdown, as_text, sentence
+from formulaseed.report.blocks import Block, Code, Table, as_html, as_markdown, as_text, sentence
 from formulaseed.seed import surface
 from formulaseed.source.json_reader import JsonArray, JsonObject, value_at
 from formulaseed.source.text import Span
@@ -101,15 +101,15 @@ class Coverage:
     @cached_property
     def text(self) -> str:
         """The coverage for a terminal."""
-        return as_text(list(self._blocks()))
+        return as_text(self._blocks())
 
     @cached_property
     def markdown(self) -> str:
         """The coverage for a comment on a pull request."""
-        return as_markdown(list(self._blocks()))
+        return as_markdown(self._blocks())
 
     def _repr_html_(self) -> str:
-        return as_html(list(self._blocks()))
+        return as_html(self._blocks())
 
     def __str__(self) -> str:
         return self.text

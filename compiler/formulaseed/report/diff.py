@@ -15,9 +15,9 @@ from formulaseed.data.jsonl import Line, Lines, lines_of
 from formulaseed.data.results import Failures
 from formulaseed.language.types import Value
 from formulaseed.loading import FormulaSeed, SeedLike, load_seed
+from formulaseed.report.blocks import Block, Code, Details, Paragraph, as_html, as_markdown, as_text, sentence
 from formulaseed.report.changes import Category, Changes, changes_between
 from formulaseed.report.outcomes import Outcomes, Setting, compare, pairing_of
-from formulaseed.report.tables import Block, Cell, Code, Details, Sentence, as_html, as_markdown, as_text, sentence
 from formulaseed.runtime.loading import evaluator_of
 
 Check = Literal["verdicts", "outputs", "extraction"]
@@ -96,7 +96,7 @@ class Difference:
     def __str__(self) -> str:
         return self.text
 
-    def _headline(self) -> Sentence:
+    def _headline(self) -> Paragraph:
         counts = [f"{len(self.changes.of(category))} {what}" for category, what in _COUNTED.items()]
         said = ", ".join(count for count in counts if not count.startswith("0 ")) or "they say the same"
         return sentence(*_side(self.old), " → ", *_side(self.new), f": {said}.")
@@ -178,6 +178,6 @@ def difference(
     return Difference(sides[0], sides[1], changes, outcomes)
 
 
-def _side(side: Side) -> list[Cell]:
+def _side(side: Side) -> list[str]:
     given = ", ".join(f"{name}={json.dumps(value, ensure_ascii=False)}" for name, value in side.parameters.items())
     return [Code(side.file), *([" with ", Code(given)] if given else [])]

@@ -19,8 +19,8 @@ from formulaseed.errors import DataError, EvaluationError
 from formulaseed.ir import nodes
 from formulaseed.language.typed import Symbol, SymbolKind
 from formulaseed.language.types import Base, Value
+from formulaseed.report.blocks import Block, Code, Table, change_cell, sentence, value_cell
 from formulaseed.report.definitions import uses_of
-from formulaseed.report.tables import Block, Cell, Code, Table, change_cell, sentence, value_cell
 from formulaseed.runtime.evaluator import Evaluator
 
 _NOISE = 1e-12
@@ -126,9 +126,10 @@ class Outcomes:
 
     @property
     def score(self) -> str | None:
-        """The numeric output by which restaurants are ranked: the first that moved; None if none did."""
+        """The numeric output by which restaurants are ranked: the first that moved, else the first; None if there is none."""
         moved = {name for each in self.moved for name in each.changed}
-        return next((name for name in self.pairing.numbers if name in moved), None)
+        numbers = self.pairing.numbers
+        return next((name for name in numbers if name in moved), numbers[0] if numbers else None)
 
     def to_json(self) -> dict[str, Any]:
         """Return them as `--format json` has them."""
@@ -168,7 +169,7 @@ class Outcomes:
         rows = ((_verdict(old), *(str(self.matrix.get((old, new), 0)) for new in order)) for old in order)
         return Table(("before \\ after", *map(_verdict, order)), tuple(rows))
 
-    def _number(self, name: str) -> tuple[Cell, ...]:
+    def _number(self, name: str) -> tuple[str, ...]:
         pairs = [delta(*moved.outputs[name]) for moved in self.moved if name in moved.changed]
         changes = [change for change in pairs if change is not None]
         if not changes:  # null on one side
@@ -194,15 +195,15 @@ class Outcomes:
         steps = [(Code(step), f"{count:,}") for step, count in self.diverging().most_common()]
         yield Table(("first step that differs", "restaurants"), tuple(steps))
 
-    def _verdicts(self, moved: Moved) -> tuple[Cell, ...]:
+    def _verdicts(self, moved: Moved) -> tuple[str, ...]:
         return () if self.pairing.verdict is None else tuple(map(_verdict, moved.verdicts))
 
 
-def _verdict(verdict: str | None) -> Cell:
+def _verdict(verdict: str | None) -> str:
     return "(failed)" if verdict is None else Code(verdict)
 
 
-def _scores(moved: Moved, score: str | None) -> tuple[Cell, ...]:
+def _scores(moved: Moved, score: str | None) -> tuple[str, ...]:
     if score is None:
         return ()
     if score not in moved.outputs:

@@ -21,11 +21,8 @@ from formulaseed.ir import nodes
 from formulaseed.language.types import Value
 from formulaseed.loading import FormulaSeed, SeedLike, analyse_text, load_seed
 from formulaseed.pipeline import checked, compile
-from formulaseed.report.constants import Constant, constants_of, moved, reads_year
-from formulaseed.report.outcomes import delta, numbers_of, same, verdict_of, verdict_text
-from formulaseed.report.tables import (
+from formulaseed.report.blocks import (
     Block,
-    Cell,
     Code,
     Table,
     as_html,
@@ -34,6 +31,8 @@ from formulaseed.report.tables import (
     change_cell,
     sentence,
 )
+from formulaseed.report.constants import Constant, constants_of, moved, reads_year
+from formulaseed.report.outcomes import delta, numbers_of, same, verdict_of, verdict_text
 from formulaseed.runtime.evaluator import GeneratedModule
 from formulaseed.runtime.loading import evaluator_of, module_from_source
 
@@ -146,15 +145,15 @@ class Sensitivity:
     @cached_property
     def text(self) -> str:
         """The ranking for a terminal."""
-        return as_text(list(self._blocks()))
+        return as_text(self._blocks())
 
     @cached_property
     def markdown(self) -> str:
         """The ranking for a comment on a pull request."""
-        return as_markdown(list(self._blocks()))
+        return as_markdown(self._blocks())
 
     def _repr_html_(self) -> str:
-        return as_html(list(self._blocks()))
+        return as_html(self._blocks())
 
     def __str__(self) -> str:
         return self.text
@@ -177,7 +176,7 @@ class Sensitivity:
             rows = ((Code(what), Code(reason), Code(place)) for what, reason, place in self.skipped)
             yield Table(_SKIPPED, tuple(rows))
 
-    def _columns(self) -> tuple[Cell, ...]:
+    def _columns(self) -> tuple[str, ...]:
         score = (Code(f"{self.score} moves by"),) if self.score is not None else ()
         fails = ("fail",) if self._fail else ()
         return ("number", "step", "in", "down to", "flips", "up to", "flips", *fails, *score, "place")
@@ -187,7 +186,7 @@ class Sensitivity:
         """Whether a restaurant fails with some variant."""
         return any(variant.failing for each in self.moved for variant in each.variants)
 
-    def _row(self, each: Moved) -> tuple[Cell, ...]:
+    def _row(self, each: Moved) -> tuple[str, ...]:
         variants = [
             cell
             for variant in (each.down, each.up)

@@ -26,7 +26,7 @@ from formulaseed.language.printer import literal_text, text_within, value_text
 from formulaseed.language.typed import Expr, Symbol, SymbolKind
 from formulaseed.language.types import Base, Value
 from formulaseed.loading import FormulaSeed, SeedLike, load_seed
-from formulaseed.report.blocks import Block, Code, Table, as_html, as_markdown, as_text, sentence
+from formulaseed.report.blocks import Block, Code, Heading, Table, as_html, as_markdown, as_text, sentence
 from formulaseed.seed import surface
 from formulaseed.source.json_reader import JsonArray, JsonObject, value_at
 from formulaseed.source.text import Span
@@ -121,12 +121,12 @@ class Coverage:
         missed = [item for item in self.items if not item.count]
         if missed:
             rows = ((item.kind, Code(item.name), Code(item.text), Code(item.place)) for item in missed)
-            yield sentence("Never reached:")
+            yield Heading("Never reached", 3)
             yield Table(("part", "name", "what", "place"), tuple(rows))
         found = [item for item in self.items if item.count]
         if found:
             counted = ((item.kind, Code(item.name), Code(item.text), f"{item.count:,}") for item in found)
-            yield sentence("Reached:")
+            yield Heading("Reached", 3)
             yield Table(("part", "name", "what", "times"), tuple(counted))
 
 

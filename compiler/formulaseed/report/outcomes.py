@@ -19,7 +19,7 @@ from formulaseed.errors import DataError, EvaluationError
 from formulaseed.ir import nodes
 from formulaseed.language.typed import Symbol, SymbolKind
 from formulaseed.language.types import Base, Value
-from formulaseed.report.blocks import Block, Code, Table, change_cell, sentence, value_cell
+from formulaseed.report.blocks import Block, Code, Heading, Table, change_cell, sentence, value_cell
 from formulaseed.report.definitions import uses_of
 from formulaseed.runtime.evaluator import Evaluator
 
@@ -184,7 +184,7 @@ class Outcomes:
         if not movers:
             return
         more = f", the first {_SHOWN} of {len(movers):,}" if len(movers) > _SHOWN else ""
-        yield sentence(f"Restaurants with other results{more}:")
+        yield Heading(f"Restaurants with other results{more}", 3)
         scores = ("before", "after", "change") if score is not None else ()
         verdicts = ("verdict before", "verdict after") if self.pairing.verdict is not None else ()
         columns = ("restaurant", *verdicts, *(Code(f"{score} {name}") for name in scores), "first step that differs")

@@ -24,6 +24,7 @@ from formulaseed.pipeline import checked, compile
 from formulaseed.report.blocks import (
     Block,
     Code,
+    Heading,
     Table,
     as_html,
     as_markdown,
@@ -169,10 +170,10 @@ class Sensitivity:
         )  # fmt: skip
         if effective:
             more = f", the first {_SHOWN} of {len(effective)}" if len(effective) > _SHOWN else ""
-            yield sentence(f"Ranked{more}:")
+            yield Heading(f"Ranked{more}", 3)
             yield Table(self._columns(), tuple(map(self._row, effective[:_SHOWN])))
         if self.skipped:
-            yield sentence(f"{number_of(len(self.skipped), 'variant')} skipped:")
+            yield Heading(f"{number_of(len(self.skipped), 'variant')} skipped", 3)
             rows = ((Code(what), Code(reason), Code(place)) for what, reason, place in self.skipped)
             yield Table(_SKIPPED, tuple(rows))
 

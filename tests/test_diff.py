@@ -329,7 +329,15 @@ def test_json_is_plain() -> None:
     assert set(values["old"]) == {"file", "sha256", "task", "version", "parameters"}
     change = values["changes"][0]
     assert set(change) == {"category", "what", "kind", "name", "before", "after", "affects", "place"}
-    assert set(values["data"]) == {"restaurants", "verdict", "matrix", "diverging", "differing", "failures"}
+    assert set(values["data"]) == {
+        "restaurants",
+        "extracted_twice",
+        "verdict",
+        "matrix",
+        "diverging",
+        "differing",
+        "failures",
+    }
     assert sum(entry["restaurants"] for entry in values["data"]["matrix"]) == values["data"]["restaurants"] == 2
     assert set(values["data"]["differing"][0]) == {"business_id", "name", "verdict", "outputs", "diverges_at"}
 
@@ -384,3 +392,82 @@ def test_wrong_usage_of_the_command(files: tuple[Path, Path, Path], tmp_path: Pa
     assert failing.status == 3
     assert failing.err.count("failed:") == 3
     assert "1 failed before, 1 after" in failing.out
+
+
+CONTEXTS = EXAMPLES / "contexts.jsonl"
+RECORDED = ("--extractor", "recorded", "--extractions", EXAMPLES / "extractions-g1a_v2.jsonl")
+
+
+def test_reviews_are_extracted_once_where_both_ask_the_same(tmp_path: Path) -> None:
+    """The same as with the rows; where the question differs each seed has its own, and the report says so."""
+    new = write_json(tmp_path / "new.json", new_threshold())
+    once = json.loads(run(G1A, new, "--contexts", CONTEXTS, *RECORDED, "--format", "json").out)["data"]
+    rows = json.loads(run(G1A, new, "--rows", ROWS, "--format", "json").out)["data"]
+    assert once == rows
+    assert not once["extracted_twice"]
+    other = new_threshold()
+    other["filter"]["keywords"] = ["peanut"]
+    twice = run(G1A, write_json(new, other), "--contexts", CONTEXTS, *RECORDED)
+    assert "The seeds ask different questions" in twice.out
+    assert "N_TOTAL_INCIDENTS" in twice.out
+    assert "what the other question would give is not in them" in run(G1A, new, "--rows", ROWS).out
+
+
+def test_a_restaurant_that_only_one_seed_can_extract(tmp_path: Path) -> None:
+    """It fails on the other side, and is counted."""
+    reviews = [{"review_id": f"r{n}", "text": f"I liked the soup{'!' * n}", "stars": 5} for n in (1, 40)]
+    contexts = [
+        {"business_id": f"b{n}", "name": "B", "is_open": 1, "reviews": [each]} for n, each in enumerate(reviews)
+    ]
+    handling = {"max_length": 30, "strategy": "reject"}
+    seed = tiny_seed()
+    seed["extract"]["fields"][0]["default"] = "good"
+    old = write_json(tmp_path / "old.json", seed)
+    new = write_json(tmp_path / "new.json", {**seed, "review_handling": handling})
+    done = run(old, new, "--contexts", write_lines(tmp_path / "c.jsonl", *contexts), "--format", "json")
+    assert done.status == 3
+    data = json.loads(done.out)["data"]
+    assert data["matrix"] == [
+        {"old": "few", "new": "few", "restaurants": 1},
+        {"old": "few", "new": None, "restaurants": 1},
+    ]
+    assert data["diverging"] == {"(extraction)": 1}
+    assert done.err.count("failed:") == len(data["failures"]) == 1
+
+
+def test_wrong_usage_of_contexts(tmp_path: Path) -> None:
+    """Options that do not fit are refused, and so is standard input that would have to be read twice."""
+    assert run(G1A, G1A, "--contexts", CONTEXTS, "--rows", ROWS).status == 2
+    assert run(G1A, G1A, "--restaurants", CONTEXTS).status == 2
+    assert run(G1A, G1A, "--rows", ROWS, "--extractor", "lexical").status == 2
+    assert run(G1A, G1A, "--contexts", CONTEXTS, "--extractor", "recorded").status == 2
+    assert run(G1A, G1A, "--contexts", CONTEXTS, "--model", "m").status == 2
+    other = write_json(tmp_path / "new.json", {**g1a(), "filter": {"keywords": ["peanut"]}})
+    twice = formulaseed("diff", G1A, other, "--contexts", "-", stdin=CONTEXTS.read_bytes())
+    assert twice.status == 2
+    assert "pass files" in twice.err
+    assert formulaseed("diff", G1A, G1A, "--contexts", "-", stdin=CONTEXTS.read_bytes()).status == 0
+
+
+# --- blocks
+
+
+def test_blocks_in_every_format() -> None:
+    """A list, a marked row and a long part: what is between them is text, on one line each."""
+    from formulaseed.report.blocks import Code, Details, Heading, Items, Paragraph, Table, as_html, as_markdown, as_text
+
+    blocks = [
+        Heading("A*", 1),
+        Paragraph(("b ", Code("`c`|"), " <d>\x1b")),
+        Items([(0, "e\nf"), (1, "g")]),
+        Table(("h", "i"), (("1", "j|"), ("-", "k")), 1),
+        Details("more", (Paragraph("l"),)),
+    ]
+    text = as_text(blocks)
+    assert text == "A*\n==\n\nb `c`| <d>\\x1b\n- e f\n  - g\n\n  h  i\n  1  j|\n> -  k\n\nl\n"
+    markdown = as_markdown(blocks)
+    assert "# A\\*\n\nb `` `c`| `` \\<d\\>\\\\x1b\n\n- e f\n  - g\n" in markdown
+    assert "| h | i |\n| --: | --- |\n| 1 | j\\| |\n| **-** | **k** |" in markdown
+    assert as_html(blocks).startswith(
+        "<h1>A*</h1><p>b <code>`c`|</code> &lt;d&gt;\\x1b</p><ul><li>e\\nf</li><li>g</li></ul>"
+    )

@@ -262,4 +262,4 @@ def test_the_command(tmp_path: Path) -> None:
     bad = write_lines(tmp_path / "bad.jsonl", *good((1, 1)), {"business_id": "x", "context": {}, "rows": [{}]})
     failing = formulaseed("sensitivity", seed, "--rows", bad)
     assert failing.status == 3
-    assert "3 numbers moved by 10% over 1 restaurant" in failing.out
+    assert "3 numbers moved by 10% over 1 restaurant" in " ".join(failing.out.split())

@@ -16,8 +16,8 @@ from formulaseed.language.printer import literal_text
 from formulaseed.language.typed import Symbol, SymbolKind
 from formulaseed.language.types import Type
 from formulaseed.loading import FormulaSeed
+from formulaseed.report.blocks import Block, Code, Heading, Lines, Paragraph, listed, sentence
 from formulaseed.report.definitions import Definitions, downstream, names_of, shown_lines, symbol_of
-from formulaseed.report.tables import Block, Cell, Code, Heading, Lines, Sentence, listed, sentence
 from formulaseed.source.json_reader import Plain, plain, value_at
 from formulaseed.source.text import Span
 
@@ -60,13 +60,13 @@ class Change:
         """Return it as `--format json` has it."""
         return asdict(self)
 
-    def sentence(self) -> Sentence:
+    def sentence(self) -> Paragraph:
         """Return the change in words."""
         is_one = self.what in (self.name, f"{self.name}s")  # there is one of it, such as the prompt
         what = self.what.replace("_", " ")
-        named: list[Cell] = [what] if is_one or self.kind == "reordered" else [f"{what} ", Code(self.name)]
-        place: list[Cell] = [" (", Code(self.place), ")"] if self.place else []
-        users: list[Cell] = [", which affects ", *listed(self.affects)] if self.affects else []
+        named: list[str] = [what] if is_one or self.kind == "reordered" else [f"{what} ", Code(self.name)]
+        place: list[str] = [" (", Code(self.place), ")"] if self.place else []
+        users: list[str] = [", which affects ", *listed(self.affects)] if self.affects else []
         return sentence(f"{self.kind}: ", *named, *place, *users)
 
 
@@ -86,7 +86,7 @@ class Changes:
         for category, title in _TITLES.items():
             found = self.of(category)
             if found:
-                yield Heading(f"{title}:")
+                yield Heading(title, 3)
             for change in found:
                 yield change.sentence()
                 if change.kind != "reordered" and (change.before or change.after):

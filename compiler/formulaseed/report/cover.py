@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import Any, Literal
 
 from formulaseed.data.jsonl import Line, Lines, lines_of, parsed
-from formulaseed.data.records import RowsLine
+from formulaseed.data.records import RestaurantRows
 from formulaseed.data.results import Failures
 from formulaseed.diagnostics.model import Problems, number_of
 from formulaseed.errors import DataError, EvaluationError
@@ -26,7 +26,7 @@ from formulaseed.language.printer import literal_text, text_within, value_text
 from formulaseed.language.typed import Expr, Symbol, SymbolKind
 from formulaseed.language.types import Base, Value
 from formulaseed.loading import FormulaSeed, SeedLike, load_seed
-from formulaseed.report.tables import Block, Code, Table, as_html, as_markdown, as_text, sentence
+from formulaseed.report.blocks import Block, Code, Heading, Table, as_html, as_markdown, as_text, sentence
 from formulaseed.seed import surface
 from formulaseed.source.json_reader import JsonArray, JsonObject, value_at
 from formulaseed.source.text import Span
@@ -101,15 +101,15 @@ class Coverage:
     @cached_property
     def text(self) -> str:
         """The coverage for a terminal."""
-        return as_text(list(self._blocks()))
+        return as_text(self._blocks())
 
     @cached_property
     def markdown(self) -> str:
         """The coverage for a comment on a pull request."""
-        return as_markdown(list(self._blocks()))
+        return as_markdown(self._blocks())
 
     def _repr_html_(self) -> str:
-        return as_html(list(self._blocks()))
+        return as_html(self._blocks())
 
     def __str__(self) -> str:
         return self.text
@@ -121,12 +121,12 @@ class Coverage:
         missed = [item for item in self.items if not item.count]
         if missed:
             rows = ((item.kind, Code(item.name), Code(item.text), Code(item.place)) for item in missed)
-            yield sentence("Never reached:")
+            yield Heading("Never reached", 3)
             yield Table(("part", "name", "what", "place"), tuple(rows))
         found = [item for item in self.items if item.count]
         if found:
             counted = ((item.kind, Code(item.name), Code(item.text), f"{item.count:,}") for item in found)
-            yield sentence("Reached:")
+            yield Heading("Reached", 3)
             yield Table(("part", "name", "what", "times"), tuple(counted))
 
 
@@ -145,7 +145,7 @@ def coverage(
     program, (parts, watched) = seed.program, _parts(seed)
     counts: Counter[_Key] = Counter()
     restaurants = reviews = 0
-    for line, record in parsed(lines, RowsLine.read):
+    for line, record in parsed(lines, RestaurantRows.read):
         if isinstance(record, DataError):
             failures.add_unreadable(line.place, str(record))
             continue
@@ -195,7 +195,7 @@ class _Counting(Evaluation):
         self.counts[id(operation), _DEFAULT] += 1
         return result
 
-    def count_values(self, program: nodes.Program, record: RowsLine) -> None:
+    def count_values(self, program: nodes.Program, record: RestaurantRows) -> None:
         """Count the values of fields: as they were read, or of a field that no step uses as they are given."""
         for each in program.fields:
             symbol = Symbol(SymbolKind.EXTRACTION, each.name)

@@ -15,9 +15,9 @@ from formulaseed.data.jsonl import Line, Lines, lines_of
 from formulaseed.data.results import Failures
 from formulaseed.language.types import Value
 from formulaseed.loading import FormulaSeed, SeedLike, load_seed
+from formulaseed.report.blocks import Block, Code, Details, Paragraph, as_html, as_markdown, as_text, sentence
 from formulaseed.report.changes import Category, Changes, changes_between
 from formulaseed.report.outcomes import Outcomes, Setting, compare, pairing_of
-from formulaseed.report.tables import Block, Cell, Code, Details, Sentence, as_html, as_markdown, as_text, sentence
 from formulaseed.runtime.loading import evaluator_of
 
 Check = Literal["verdicts", "outputs", "extraction"]
@@ -96,13 +96,22 @@ class Difference:
     def __str__(self) -> str:
         return self.text
 
-    def _headline(self) -> Sentence:
+    def _headline(self) -> Paragraph:
         counts = [f"{len(self.changes.of(category))} {what}" for category, what in _COUNTED.items()]
         said = ", ".join(count for count in counts if not count.startswith("0 ")) or "they say the same"
         return sentence(*_side(self.old), " → ", *_side(self.new), f": {said}.")
 
     def _effect(self) -> tuple[Block, ...]:
-        return tuple(self.outcomes.summary()) if self.outcomes is not None else ()
+        if self.outcomes is None:
+            return ()
+        note: list[Block] = []
+        if self.outcomes.extracted_twice:
+            note.append(
+                sentence("The seeds ask different questions: each has its own extraction, which is compared, too.")
+            )
+        elif self.changes.of("extraction"):
+            note.append(sentence("Both have the same rows: what the other question would give is not in them."))
+        return (*note, *self.outcomes.summary())
 
     def _restaurants(self) -> tuple[Block, ...]:
         return tuple(self.outcomes.restaurant_table()) if self.outcomes is not None else ()
@@ -145,8 +154,12 @@ def difference(
     parameters: tuple[Mapping[str, Value] | None, Mapping[str, Value] | None] = (None, None),
     output: str | None = None,
     failures: Failures | None = None,
+    new_lines: Iterable[Line] | None = None,
 ) -> Difference:
-    """Compare two loaded seeds as `diff` does; what fails is in `failures` too."""
+    """Compare two loaded seeds as `diff` does; what fails is in `failures` too.
+
+    `new_lines` are the rows of the new seed, where it asks another question than the old one.
+    """
     changes = changes_between(old, new)
     sides = [
         Side(seed.document.source.name, seed.sha256, seed.task_name, seed.program.version, dict(given or {}))
@@ -161,10 +174,10 @@ def difference(
         ]
         for setting in settings:
             setting.evaluator.provenance(setting.parameters)  # a wrong parameter is no fault of each restaurant
-        outcomes = compare(settings[0], settings[1], pairing, lines, failures or Failures())
+        outcomes = compare(settings[0], settings[1], pairing, lines, failures or Failures(), new_lines)
     return Difference(sides[0], sides[1], changes, outcomes)
 
 
-def _side(side: Side) -> list[Cell]:
+def _side(side: Side) -> list[str]:
     given = ", ".join(f"{name}={json.dumps(value, ensure_ascii=False)}" for name, value in side.parameters.items())
     return [Code(side.file), *([" with ", Code(given)] if given else [])]

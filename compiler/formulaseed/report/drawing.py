@@ -18,8 +18,8 @@ from formulaseed.diagnostics.model import printable
 from formulaseed.diagnostics.render import columns
 from formulaseed.errors import UnreadableError
 from formulaseed.language.types import Value
+from formulaseed.report.blocks import value_cell
 from formulaseed.report.graph import Graph, Node
-from formulaseed.report.tables import value_cell
 from formulaseed.source.text import one_line
 
 _NAME, _TEXT = 8.0, 6.8

@@ -12,15 +12,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from formulaseed.data.jsonl import Line, parsed
-from formulaseed.data.records import RowsLine
+from formulaseed.data.records import RestaurantRows
 from formulaseed.data.results import Failures
 from formulaseed.diagnostics.model import number_of
 from formulaseed.errors import DataError, EvaluationError
 from formulaseed.ir import nodes
 from formulaseed.language.typed import Symbol, SymbolKind
 from formulaseed.language.types import Base, Value
+from formulaseed.report.blocks import Block, Code, Heading, Table, change_cell, sentence, value_cell
 from formulaseed.report.definitions import uses_of
-from formulaseed.report.tables import Block, Cell, Code, Table, change_cell, sentence, value_cell
 from formulaseed.runtime.evaluator import Evaluator
 
 _NOISE = 1e-12
@@ -94,6 +94,8 @@ class Outcomes:
     matrix: Mapping[tuple[str | None, str | None], int]
     moved: tuple[Moved, ...]
     failures: Failures
+    extracted_twice: bool = False
+    """Whether each seed has rows of its own, as they ask different questions."""
 
     @property
     def restaurants(self) -> int:
@@ -124,14 +126,16 @@ class Outcomes:
 
     @property
     def score(self) -> str | None:
-        """The numeric output by which restaurants are ranked: the first that moved; None if none did."""
+        """The numeric output by which restaurants are ranked: the first that moved, else the first; None if there is none."""
         moved = {name for each in self.moved for name in each.changed}
-        return next((name for name in self.pairing.numbers if name in moved), None)
+        numbers = self.pairing.numbers
+        return next((name for name in numbers if name in moved), numbers[0] if numbers else None)
 
     def to_json(self) -> dict[str, Any]:
         """Return them as `--format json` has them."""
         return {
             "restaurants": self.restaurants,
+            "extracted_twice": self.extracted_twice,
             "verdict": self.pairing.verdict,
             "matrix": [{"old": old, "new": new, "restaurants": n} for (old, new), n in self.matrix.items()],
             "diverging": dict(self.diverging().most_common()),
@@ -165,7 +169,7 @@ class Outcomes:
         rows = ((_verdict(old), *(str(self.matrix.get((old, new), 0)) for new in order)) for old in order)
         return Table(("before \\ after", *map(_verdict, order)), tuple(rows))
 
-    def _number(self, name: str) -> tuple[Cell, ...]:
+    def _number(self, name: str) -> tuple[str, ...]:
         pairs = [delta(*moved.outputs[name]) for moved in self.moved if name in moved.changed]
         changes = [change for change in pairs if change is not None]
         if not changes:  # null on one side
@@ -180,7 +184,7 @@ class Outcomes:
         if not movers:
             return
         more = f", the first {_SHOWN} of {len(movers):,}" if len(movers) > _SHOWN else ""
-        yield sentence(f"Restaurants with other results{more}:")
+        yield Heading(f"Restaurants with other results{more}", 3)
         scores = ("before", "after", "change") if score is not None else ()
         verdicts = ("verdict before", "verdict after") if self.pairing.verdict is not None else ()
         columns = ("restaurant", *verdicts, *(Code(f"{score} {name}") for name in scores), "first step that differs")
@@ -191,15 +195,15 @@ class Outcomes:
         steps = [(Code(step), f"{count:,}") for step, count in self.diverging().most_common()]
         yield Table(("first step that differs", "restaurants"), tuple(steps))
 
-    def _verdicts(self, moved: Moved) -> tuple[Cell, ...]:
+    def _verdicts(self, moved: Moved) -> tuple[str, ...]:
         return () if self.pairing.verdict is None else tuple(map(_verdict, moved.verdicts))
 
 
-def _verdict(verdict: str | None) -> Cell:
+def _verdict(verdict: str | None) -> str:
     return "(failed)" if verdict is None else Code(verdict)
 
 
-def _scores(moved: Moved, score: str | None) -> tuple[Cell, ...]:
+def _scores(moved: Moved, score: str | None) -> tuple[str, ...]:
     if score is None:
         return ()
     if score not in moved.outputs:
@@ -266,21 +270,50 @@ def _values(new: nodes.Program, former: Mapping[str, str]) -> dict[str, str]:
     return {step.name: former[step.name] for step in steps if step.name in former}
 
 
-def compare(old: Setting, new: Setting, pairing: Pairing, lines: Iterable[Line], failures: Failures) -> Outcomes:
-    """Evaluate every restaurant twice, and compare."""
+def compare(
+    old: Setting,
+    new: Setting,
+    pairing: Pairing,
+    lines: Iterable[Line],
+    failures: Failures,
+    new_lines: Iterable[Line] | None = None,
+) -> Outcomes:
+    """Evaluate every restaurant twice, and compare. `new_lines` are the rows of the new seed, if it has its own."""
     matrix: Counter[tuple[str | None, str | None]] = Counter()
     moved: list[Moved] = []
-    for line, record in parsed(lines, RowsLine.read):
-        if isinstance(record, DataError):
-            failures.add_unreadable(line.place, str(record))
-            continue
-        place = f"{line.place}: {record.business_id}"
-        before, after = (_traced(setting, record, place, failures) for setting in (old, new))
-        found = _moved(record, before, after, pairing)
+    for place, *records in _pairs(lines, new_lines, failures):
+        before, after = (_traced(*given, place, failures) for given in zip((old, new), records, strict=True))
+        known = next(record for record in records if record is not None)
+        found = _moved(known, before, after, pairing)
         matrix[found.verdicts] += 1
         if found.differs:
             moved.append(found)
-    return Outcomes(pairing, dict(matrix), tuple(moved), failures)
+    return Outcomes(pairing, dict(matrix), tuple(moved), failures, new_lines is not None)
+
+
+_Pair = tuple[str, RestaurantRows | None, RestaurantRows | None]
+
+
+def _pairs(lines: Iterable[Line], new_lines: Iterable[Line] | None, failures: Failures) -> Iterator[_Pair]:
+    """Each restaurant with its rows for the old seed and for the new one; None where it has none."""
+    if new_lines is None:
+        yield from ((place, record, record) for place, record in _restaurants(lines, failures))
+        return
+    others: dict[str, list[tuple[str, RestaurantRows]]] = {}
+    for place, record in _restaurants(new_lines, failures):
+        others.setdefault(record.business_id, []).append((place, record))
+    for place, record in _restaurants(lines, failures):
+        found = others.get(record.business_id)
+        yield place, record, found.pop(0)[1] if found else None
+    yield from ((place, None, record) for left in others.values() for place, record in left)
+
+
+def _restaurants(lines: Iterable[Line], failures: Failures) -> Iterator[tuple[str, RestaurantRows]]:
+    for line, record in parsed(lines, RestaurantRows.read):
+        if isinstance(record, DataError):
+            failures.add_unreadable(line.place, str(record))
+        else:
+            yield f"{line.place}: {record.business_id}", record
 
 
 @dataclass(frozen=True, slots=True)
@@ -291,7 +324,9 @@ class _Traced:
     failed_at: str | None = None
 
 
-def _traced(setting: Setting, record: RowsLine, place: str, failures: Failures) -> _Traced:
+def _traced(setting: Setting, record: RestaurantRows | None, place: str, failures: Failures) -> _Traced:
+    if record is None:  # the reason has been reported where it was extracted
+        return _Traced({}, "(extraction)")
     try:
         return _Traced(setting.evaluator.trace(record.rows, record.context, setting.parameters))
     except (EvaluationError, DataError) as error:
@@ -299,7 +334,7 @@ def _traced(setting: Setting, record: RowsLine, place: str, failures: Failures) 
         return _Traced({}, error.step if isinstance(error, EvaluationError) else "(data)")
 
 
-def _moved(record: RowsLine, before: _Traced, after: _Traced, pairing: Pairing) -> Moved:
+def _moved(record: RestaurantRows, before: _Traced, after: _Traced, pairing: Pairing) -> Moved:
     both = before.failed_at is None and after.failed_at is None
     values = {name: (before.steps[was], after.steps[name]) for name, was in pairing.steps.items()} if both else {}
     verdicts = [_label(found, name) for found, name in zip((before, after), _verdict_names(pairing), strict=True)]

@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import Any
 
 from formulaseed.data.jsonl import Line, Lines, lines_of, parsed
-from formulaseed.data.records import RowsLine
+from formulaseed.data.records import RestaurantRows
 from formulaseed.data.results import Failures
 from formulaseed.diagnostics.model import number_of
 from formulaseed.errors import DataError, SeedError
@@ -21,12 +21,10 @@ from formulaseed.ir import nodes
 from formulaseed.language.types import Value
 from formulaseed.loading import FormulaSeed, SeedLike, analyse_text, load_seed
 from formulaseed.pipeline import checked, compile
-from formulaseed.report.constants import Constant, constants_of, moved, reads_year
-from formulaseed.report.outcomes import delta, numbers_of, same, verdict_of, verdict_text
-from formulaseed.report.tables import (
+from formulaseed.report.blocks import (
     Block,
-    Cell,
     Code,
+    Heading,
     Table,
     as_html,
     as_markdown,
@@ -34,6 +32,8 @@ from formulaseed.report.tables import (
     change_cell,
     sentence,
 )
+from formulaseed.report.constants import Constant, constants_of, moved, reads_year
+from formulaseed.report.outcomes import delta, numbers_of, same, verdict_of, verdict_text
 from formulaseed.runtime.evaluator import GeneratedModule
 from formulaseed.runtime.loading import evaluator_of, module_from_source
 
@@ -146,15 +146,15 @@ class Sensitivity:
     @cached_property
     def text(self) -> str:
         """The ranking for a terminal."""
-        return as_text(list(self._blocks()))
+        return as_text(self._blocks())
 
     @cached_property
     def markdown(self) -> str:
         """The ranking for a comment on a pull request."""
-        return as_markdown(list(self._blocks()))
+        return as_markdown(self._blocks())
 
     def _repr_html_(self) -> str:
-        return as_html(list(self._blocks()))
+        return as_html(self._blocks())
 
     def __str__(self) -> str:
         return self.text
@@ -170,14 +170,14 @@ class Sensitivity:
         )  # fmt: skip
         if effective:
             more = f", the first {_SHOWN} of {len(effective)}" if len(effective) > _SHOWN else ""
-            yield sentence(f"Ranked{more}:")
+            yield Heading(f"Ranked{more}", 3)
             yield Table(self._columns(), tuple(map(self._row, effective[:_SHOWN])))
         if self.skipped:
-            yield sentence(f"{number_of(len(self.skipped), 'variant')} skipped:")
+            yield Heading(f"{number_of(len(self.skipped), 'variant')} skipped", 3)
             rows = ((Code(what), Code(reason), Code(place)) for what, reason, place in self.skipped)
             yield Table(_SKIPPED, tuple(rows))
 
-    def _columns(self) -> tuple[Cell, ...]:
+    def _columns(self) -> tuple[str, ...]:
         score = (Code(f"{self.score} moves by"),) if self.score is not None else ()
         fails = ("fail",) if self._fail else ()
         return ("number", "step", "in", "down to", "flips", "up to", "flips", *fails, *score, "place")
@@ -187,7 +187,7 @@ class Sensitivity:
         """Whether a restaurant fails with some variant."""
         return any(variant.failing for each in self.moved for variant in each.variants)
 
-    def _row(self, each: Moved) -> tuple[Cell, ...]:
+    def _row(self, each: Moved) -> tuple[str, ...]:
         variants = [
             cell
             for variant in (each.down, each.up)
@@ -316,7 +316,7 @@ class _Trial:
 
     def _read(self, lines: Iterable[Line], failures: Failures) -> Iterator[tuple[str, Any, Any]]:
         module = self.evaluator.module
-        for line, record in parsed(lines, RowsLine.read):
+        for line, record in parsed(lines, RestaurantRows.read):
             if isinstance(record, DataError):
                 failures.add_unreadable(line.place, str(record))
                 continue

@@ -99,7 +99,7 @@ def every_command() -> Iterator[tuple[str, ...]]:
         ("evaluate", "{good}", "--rows", "{rows}", "--sort", "!"),
         ("run", "{good}", "--contexts", "{contexts}", "--format", "table", "--rows-out", "rows"),
         ("extract", "{good}", "--contexts", "{contexts}", "--out", "rows", "--with-text"),
-        ("extract", "{good}", "--contexts", "!"), ("extract", "{good}", "--contexts", "{contexts}", "--out", "{folder}"),
+        ("extract", "{good}", "--contexts", "!"), ("extract", "{good}", "--contexts", "!", "--out", "{folder}"),
         ("run", "{good}", "--contexts", "!"), ("run", "{good}", "--extractor", "!"), ("run", "{good}", "--limit", "!"),
         ("run", "{good}", "--contexts", "{contexts}", "--extractor", "anthropic", "--dry-run", "--model", "!",
          "--store", "!"),

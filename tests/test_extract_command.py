@@ -69,7 +69,7 @@ def test_rows_evaluate_to_what_run_writes_to_the_byte(options: tuple[Any, ...], 
     first = shell("extract", *given, "--out", extracted)
     ran = shell("run", *given, "--rows-out", beside, "--out", results)
     assert (first.status, ran.status, first.out, ran.out) == (0, 0, "", "")
-    assert first.err == ran.err
+    assert first.err.splitlines() == [line for line in ran.err.splitlines() if not line.startswith("VERDICT: ")]
     assert extracted.read_bytes() == gzip.decompress(beside.read_bytes())
     assert shell("extract", *given).out.encode() == extracted.read_bytes()
     evaluated = shell("evaluate", G1A, "--rows", extracted)

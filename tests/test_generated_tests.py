@@ -28,17 +28,19 @@ from guarded_formulas import guarded_seeds
 from helpers import ROOT, TASKS, formulaseed, tiny_seed, write_json
 from hostile_corpus import Entry, entries
 from hypothesis import HealthCheck, Phase, given, settings
+from test_black import assert_unchanged
 
 Json = dict[str, Any]
 
 EXAMPLE = TASKS / "g1a_v2" / "seed.json"
 COMMITTED = sorted((ROOT / "generated" / "tests").glob("test_*.py"))
-FINE = [entry for entry in entries().values() if entry.is_fine and entry.seed is not None and len(entry.data) < 30_000]
+FINE = [entry for entry in entries().values() if entry.is_fine and entry.seed is not None and len(entry.data) < 3_000]
+HOSTILE = [entry for place, entry in enumerate(FINE) if "canary" in entry.given or place % 6 == 0]
+"""Those that a careless emitter would run, and some of the others."""
 
 settings.register_profile("unshrunk", settings.get_profile("fast"), phases=[Phase.generate])
-settings.register_profile(
-    "shrunk", settings.get_profile("fast"), max_examples=30, phases=[Phase.generate, Phase.shrink]
-)
+settings.register_profile("some", settings.get_profile("unshrunk"), max_examples=30)
+settings.register_profile("shrunk", settings.get_profile("some"), phases=[Phase.generate, Phase.shrink])
 settings.register_profile(
     "short", settings.get_profile("unshrunk"), max_examples=10, suppress_health_check=[*HealthCheck]
 )
@@ -146,8 +148,10 @@ AWKWARD = {
 
 @pytest.mark.parametrize("seed", AWKWARD.values(), ids=AWKWARD)
 def test_a_sound_module_passes(seed: Json, tmp_path: Path) -> None:
-    """Whatever the seed: where a step has no value for a restaurant, nothing is claimed of it."""
-    tests = functions(written(tmp_path, seed), "unshrunk")
+    """Whatever the seed: where a step has no value for a restaurant, nothing is claimed of it. Black changes nothing."""
+    path = written(tmp_path, seed)
+    assert_unchanged(path.read_text(encoding="utf-8"))
+    tests = functions(path, "some")
     assert len(tests) == 3 + len(seed.get("properties", ()))
     for test in tests.values():
         test()
@@ -280,7 +284,7 @@ def tokens(source: str) -> set[str]:
     return {token.string for token in read if token.type in (tokenize.NAME, tokenize.OP, tokenize.COMMENT)}
 
 
-@pytest.mark.parametrize("entry", FINE, ids=lambda entry: entry.id)
+@pytest.mark.parametrize("entry", HOSTILE, ids=lambda entry: entry.id)
 def test_a_hostile_seed_reaches_its_tests_in_literals_alone(entry: Entry, tmp_path: Path) -> None:
     """Names, operators and comments are those of honest seeds; the module asserts the same values of its outputs."""
     seed = {**(entry.seed or {}), "properties": []}

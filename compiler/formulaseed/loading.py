@@ -173,9 +173,9 @@ def compile_tests(seed: FormulaSeed, tests: Path, module: Path) -> str:
         places = [Path(os.path.relpath(os.path.realpath(path), folder)).as_posix() for path in (document.path, module)]
         made, fault = emit_tests(unit, *places)
     except Exception as error:
-        raise refused_module(document.source, "the seed's tests", error) from None
+        raise refused_module(document.source, "the seed", error) from None
     if fault is not None:
-        raise refused_module(document.source, "the seed's tests", fault)
+        raise refused_module(document.source, "the seed", fault)
     return made
 
 

@@ -62,8 +62,9 @@ def render(template: Template, plan: Variables, comment_free: Variables, *, form
 
 
 def render_whole(name: str, variables: Variables) -> str:
-    """Return a file that has no helpers of its own, as black writes it."""
-    return sealed(format_body(_rendered(variables, (), Template(name, (), ()))))
+    """Return a file that has no helpers of its own, in which lines that are too long are split."""
+    source = _rendered(variables, (), Template(name, (), ()))
+    return sealed(format_body(source) if needs_black(source) else source)
 
 
 def _whole(body: str, helpers: str) -> str:

@@ -417,3 +417,12 @@ def test_attempts_without_an_answer_are_counted(server: Loopback, tmp_path: Path
     broken = draft(server, "--out", "-", "--transcript", tmp_path / "t")
     assert broken.status in (0, 1)
     assert "1 attempt ended without an answer: whether the API charges for that is unknown" in broken.err
+
+
+def test_an_answer_that_cannot_be_written_was_billed(server: Loopback, tmp_path: Path) -> None:
+    """The folder of the transcript is a file: the call that was made is in the costs all the same."""
+    (tmp_path / "t").write_text("mine")
+    server.reset(queue=replies(CONDITIONS))
+    found = draft(server, "--out", "-", "--transcript", tmp_path / "t")
+    assert (found.status, len(server.messages)) == (2, 1)
+    assert "1 call: " in found.err

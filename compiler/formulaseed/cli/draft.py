@@ -87,7 +87,8 @@ def draft(task: str, out: str | None, force: bool, **given: Any) -> None:
     try:
         drafted = session.run()
     except (FormulaSeedError, KeyboardInterrupt) as error:
-        for line in (*(costs(session.calls, prices) if session.calls else ()), *_broken(live)):
+        billed = {**live.answered, **session.calls}  # also one that could not be written into the transcript
+        for line in (*(costs(billed, prices) if billed else ()), *_broken(live)):
             _report(line)
         if kept is not None and kept.holds_answers:
             _report(f"the answers so far are kept in {kept.folder}; --resume continues from there")

@@ -186,7 +186,10 @@ Ask = Callable[[str, Call], Exchange]
 
 
 class LiveTransport:
-    """Asks a model. `notify` is called with notices; `broken` counts the attempts that ended without an answer."""
+    """Asks a model. `notify` is called with notices.
+
+    `answered` are the calls that were billed, and `broken` counts the attempts that ended without an answer.
+    """
 
     def __init__(self, budget: CostBudget, notify: Callable[[str], None]) -> None:
         self._budget = budget
@@ -194,11 +197,13 @@ class LiveTransport:
         self._runner = asyncio.Runner()
         self._client: Client | None = None
         self._able: ModelCapabilities | None = None
+        self.answered: dict[str, Exchange] = {}
         self.broken = 0
 
     def ask(self, name: str, call: Call) -> Exchange:
         try:
-            return run_interruptibly(self._runner, self._ask(name, call))
+            self.answered[name] = run_interruptibly(self._runner, self._ask(name, call))
+            return self.answered[name]
         except NotAsked as error:
             raise FormulaSeedError(f"{'nothing more is asked: ' if error.is_final else ''}{error}") from None
 

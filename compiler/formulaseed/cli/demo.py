@@ -8,29 +8,32 @@ from pathlib import Path
 
 import click
 
-from formulaseed.cli.output import reported, say, show
+from formulaseed.cli.output import reported, show
+from formulaseed.data.files import replace_file
 from formulaseed.data.jsonl import read_contexts, read_lines
-from formulaseed.data.records import RestaurantRecord
-from formulaseed.data.results import Result
-from formulaseed.diagnostics.render import summary
+from formulaseed.diagnostics.render import aligned, summary
 from formulaseed.extractors.base import fields_of
 from formulaseed.extractors.recorded import RecordedExtractor
 from formulaseed.loading import FormulaSeed, compile_seed, load_seed
+from formulaseed.report.blocks import as_text
+from formulaseed.report.explain import Explainer
+from formulaseed.report.explanation import Explanation
+from formulaseed.report.overview import Overview, explained
+from formulaseed.report.pages import explanation_page, report_page
+from formulaseed.report.story import brief, headline
 from formulaseed.resources import resource_folder
 from formulaseed.runtime.evaluator import Evaluator
 from formulaseed.runtime.extracting import RunOptions
+from formulaseed.runtime.extracting import extract as extract_restaurants
 from formulaseed.runtime.loading import module_from_source
-from formulaseed.runtime.running import run
-from formulaseed.source.text import one_line
 
-_VERDICT, _SCORE = "VERDICT", "FINAL_RISK_SCORE"
-_WHY = ("N_TOTAL_INCIDENTS", "TRUST_SCORE", "INCIDENT_IMPACT", "TRUST_IMPACT", "CUISINE_IMPACT", "POSITIVE_CREDIT")
-_COUNTS = ("N_SEVERE", "N_MODERATE", "N_MILD", "N_BETRAYAL", "N_POSITIVE")
-_QUOTE = 150
+_SCORE = "FINAL_RISK_SCORE"
 
 
 @click.command("demo")
-def demo() -> None:
+@click.option("--out", default="formulaseed-demo", show_default=True, help="The folder for the two pages.",
+              type=click.Path(file_okay=False))  # fmt: skip
+def demo(out: str) -> None:
     """Run the whole pipeline on the examples: compile a task, show the module, run it, explain a verdict."""
     started = time.perf_counter()
     seed_path = resource_folder("tasks") / "g1a_v2" / "seed.json"
@@ -44,12 +47,17 @@ def demo() -> None:
     show("\n2. The module, from where the trust score is computed\n")
     show(_excerpt(source))
     show(f"\n3. Run it on the restaurants of {_short(contexts)}, with recorded extractions\n")
-    results, texts = _results(seed, source, contexts, extractions)
-    show(_table(results))
-    worst = max(results, key=lambda result: result.steps[_SCORE] if result.steps else 0)
-    show(f"\n4. Why {worst.name} got its verdict\n")
-    show(_why(worst, texts))
-    say("")
+    explanations, page = _explanations(seed, source, contexts, extractions)
+    ranked = sorted(explanations, key=lambda each: -float(each.outputs.get(_SCORE) or 0))
+    show(_table(ranked))
+    nearest = min((each for each in ranked if each.changes), key=lambda each: each.changes[0].number)
+    show(f"\n4. Why {headline(nearest)}\n")
+    show("\n".join(f"   {line}" for line in as_text([*brief(nearest)]).splitlines()))
+    folder = Path(out)
+    folder.mkdir(parents=True, exist_ok=True)
+    replace_file(folder / "report.html", page)
+    replace_file(folder / "explanation.html", explanation_page(nearest))
+    show(f"\n5. Pages: {folder / 'report.html'} (all restaurants), {folder / 'explanation.html'} (that one)\n")
     show(f"What was extracted is in {_short(extractions)}; `formulaseed run --extractor` says who else can extract.")
     show(f"{time.perf_counter() - started:.1f} s, no network, no model.")
     sys.stdout.flush()
@@ -66,36 +74,24 @@ def _excerpt(source: str) -> str:
     return "\n".join(lines[first:last])
 
 
-def _results(seed: FormulaSeed, source: str, contexts: Path, extractions: Path) -> tuple[list[Result], dict[str, str]]:
-    evaluator = Evaluator(module_from_source(source, "demo"))
+def _explanations(seed: FormulaSeed, source: str, contexts: Path, extractions: Path) -> tuple[list[Explanation], str]:
+    """The explanation of each restaurant, and the page of all."""
+    evaluator, explainer = Evaluator(module_from_source(source, "demo")), Explainer(seed.program)
     extractor = RecordedExtractor(fields_of(seed.program), read_lines(str(extractions)))
-    restaurants = list(read_contexts(read_lines(str(contexts))))
-    known = (found for _, found, _ in restaurants if isinstance(found, RestaurantRecord))
-    texts = {review.review_id: review.text for found in known for review in found.reviews}
+    overview = Overview(seed.program, explainer.verdict)
     with reported() as failures:
-        return list(run(evaluator, extractor, restaurants, RunOptions(trace=True), failures)), texts
+        restaurants = read_contexts(read_lines(str(contexts)))
+        found = extract_restaurants(evaluator, extractor, restaurants, RunOptions(), failures)
+        explanations = list(explained(explainer, evaluator, found, None, failures))
+        for each in explanations:
+            overview.add(each)
+    return explanations, report_page(overview, failures.lines)
 
 
-def _table(results: list[Result]) -> str:
-    rows: list[tuple[str, ...]] = [("restaurant", "reviews", "relevant", "incidents", "trust", "risk", "verdict")]
-    for result in sorted(results, key=lambda r: -r.output[_SCORE] if r.output else 0):
-        if result.output is not None and result.reviews is not None:
-            name, reviews, output = result.name or result.business_id, result.reviews, result.output
-            counts = (reviews.total, reviews.relevant, output["N_TOTAL_INCIDENTS"])
-            scores = (f"{output['TRUST_SCORE']:.2f}", f"{output[_SCORE]:.2f}", output[_VERDICT])
-            rows.append((name, *map(str, (*counts, *scores))))
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return "\n".join("   " + "  ".join(map(str.ljust, row, widths)).rstrip() for row in rows)
-
-
-def _why(result: Result, texts: dict[str, str]) -> str:
-    steps, evidence = result.steps or {}, result.evidence or {}
-    lines = [f"   {steps[_VERDICT]}: risk {steps[_SCORE]:.2f} of 20"]
-    shown = {name: f"{value:.3f}" if isinstance(value, float) else value for name, value in steps.items()}
-    lines += [f"   {name:<18} {shown[name]}" for name in _WHY]
-    for name in _COUNTS:
-        for review_id in evidence.get(name, [])[:2]:
-            text = one_line(texts.get(review_id, ""))
-            quote = text if len(text) <= _QUOTE else f"{text[:_QUOTE].rstrip()}…"
-            lines += ["", f"   {name}: review {review_id}", f"     “{quote}”"]
-    return "\n".join(lines)
+def _table(explanations: list[Explanation]) -> str:
+    rows: list[tuple[str, ...]] = [("restaurant", "reviews", "incidents", "trust", "risk", "verdict")]
+    for each in explanations:
+        values = each.outputs
+        scores = (f"{values['TRUST_SCORE']:.2f}", f"{values[_SCORE]:.2f}", str(each.verdict))
+        rows.append((each.name or each.business_id, str(each.reviews), str(values["N_TOTAL_INCIDENTS"]), *scores))
+    return "\n".join(f"   {line}" for line in aligned(rows).splitlines())

@@ -316,6 +316,13 @@ class LexicalExtractor(SyncExtractor):
             "lexical: a heuristic for a first try; `formulaseed agreement` measures how far to trust it",
         ]
 
+    def weights(self, text: str) -> dict[tuple[str, FieldValue], float]:
+        """How much the words of a text speak for each value of a field; a value that none speaks for is left out."""
+        scores = scores_of(self._cues, sentences(text), self._kinds)
+        fields = ((self._fields[place], value, score) for (place, value), score in scores.items())
+        named = ((each.name, True if each.type == "boolean" else each.values[value][0], s) for each, value, s in fields)
+        return {(name, value): score.total for name, value, score in named if score.total > 0}
+
     def spoken(self, text: str, facts: Mapping[str, object] = _NO_FACTS) -> dict[str, FieldValue]:
         """The fields that the review speaks for."""
         scores = scores_of(self._cues, sentences(text), self._kinds)

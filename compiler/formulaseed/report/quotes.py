@@ -27,7 +27,7 @@ class QuoteFinder:
 
     def __init__(self, program: nodes.Program) -> None:
         self._lexical = LexicalExtractor(fields_of(program))
-        self._keywords = [keyword.casefold() for keyword in program.keywords]
+        self._keywords = [re.compile(rf"\b{re.escape(word)}", re.IGNORECASE) for word in program.keywords]
 
     def quote(
         self, row: Mapping[str, Any], fields: Mapping[str, Any]
@@ -43,11 +43,10 @@ class QuoteFinder:
         sentences = [match[0].strip() for match in _SENTENCE.finditer(text) if match[0].strip()][:_READ]
         return (_cut(max(sentences, key=lambda each: self._weight(each, fields))) if sentences else _cut(text)), "words"
 
-    def _weight(self, sentence: str, fields: Mapping[str, Any]) -> tuple[int, bool]:
-        spoken = self._lexical.spoken(sentence)
-        folded = sentence.casefold()
-        agreeing = sum(1 for name, value in fields.items() if name in spoken and spoken[name] == value)
-        return agreeing, any(keyword in folded for keyword in self._keywords)
+    def _weight(self, sentence: str, fields: Mapping[str, Any]) -> tuple[float, bool]:
+        weights = self._lexical.weights(sentence)
+        spoken = sum(weights.get((name, value), 0.0) for name, value in fields.items())
+        return spoken, any(keyword.search(sentence) for keyword in self._keywords)
 
 
 def _quoted(found: object) -> str:

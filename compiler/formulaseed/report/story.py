@@ -36,6 +36,22 @@ def plain(value: object) -> str:
     return value if isinstance(value, str) else shown(value)  # type: ignore[arg-type]
 
 
+def brief(found: Explanation) -> Iterator[Block]:
+    """Yield the reasons, what would change the verdict, and some of the reviews behind it."""
+    for sentence in found.because:
+        yield Paragraph(sentence)
+    if found.changes:
+        listed = [(0, f"{plain(change.verdict)} {change_text(change)}") for change in found.changes]
+        yield Items(listed)
+    seen: set[str] = set()
+    kinds = {step.name: step.kind for step in found.steps}
+    for evidence in sorted(found.evidence, key=lambda each: kinds[each.step] != "count"):
+        new = [review for review in evidence.reviews if review.quote is not None and review.review_id not in seen]
+        seen.update(review.review_id for review in new)
+        if new and len(new) < found.reviews and len(seen) <= _REVIEWS:
+            yield Items([(0, f"{evidence.step}: {review_text(review)}") for review in new])
+
+
 def blocks(found: Explanation) -> Iterator[Block]:
     """Yield the explanation's parts, the verdict first."""
     yield Heading(headline(found), 1)

@@ -6,6 +6,7 @@ texts of reviews are used only to show what a value rests on.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -339,12 +340,20 @@ class _Restaurant:
         return f"{said} because no other rule holds" + (f": {'; '.join(reasons[:_REASONS])}." if reasons else ".")
 
     def _deciding(self, target: nodes.Step) -> str | None:
-        """The number that the rules compare, or the target itself if it is one."""
-        for condition, _ in target.rules():
-            for symbol in typed.symbols_in(condition) if condition is not None else ():
-                if symbol.kind is SymbolKind.STEP and self.steps[symbol.name].ty.is_numeric:
-                    return symbol.name
-        return target.name if target.ty.is_numeric else None
+        """The number that the rule compares which was taken, else the one that most rules do; a number decides itself."""
+        if target.ty.is_numeric and not target.rules():
+            return target.name
+        states = zip(target.rules(), self.rules(target), strict=True)
+        conditions = [(condition, rule.state == "taken") for (condition, _), rule in states if condition is not None]
+        named = [
+            (is_taken, symbol.name)
+            for condition, is_taken in conditions
+            for symbol in typed.symbols_in(condition)
+            if symbol.kind is SymbolKind.STEP and self.steps[symbol.name].ty.is_numeric
+        ]
+        taken = [name for is_taken, name in named if is_taken]
+        counted = Counter(taken or [name for _, name in named])
+        return counted.most_common(1)[0][0] if counted else None
 
     def _made_of(self, step: nodes.Step) -> tuple[str, str | None]:
         """What a step is made of, in a sentence, and the step to go on with, which is the largest part."""

@@ -139,6 +139,42 @@ def test_an_answer_of_no_use_fails_its_review_and_is_remembered(
     assert server.seen(False)["paths"][MESSAGES] == 1
 
 
+@pytest.mark.parametrize("kind", ["integer", "number"])
+@pytest.mark.parametrize("digits", [310, 5000])
+def test_an_integer_beyond_every_float_is_an_answer_of_no_use(
+    kitchen: Kitchen, server: Loopback, kind: str, digits: int
+) -> None:
+    """From a model, from recorded extractions and after an import: one review fails, in words, and the others count."""
+    huge = f'{{"mood": "good", "guests": {"9" * digits}}}'
+    fields = [*seed()["extract"]["fields"], {"name": "guests", "type": kind, "description": "How many ate"}]
+    steps = [{"name": "N", "op": "sum", "expr": "extraction.guests"}]
+    server.reset(rule=lambda ask: Reply(text=huge) if "bad" in ask.text else None, answers=lambda *_: {"guests": 2})
+    given = seed(extract={"fields": fields}, compute=steps, output=["N"])
+    kitchen.prepare([restaurant("a", "fine soup", "bad soup")], given)
+    asked = ("--quiet", "--on-error", "skip")
+    done = kitchen.run(*asked)
+    reason = "the answer is not JSON" if digits > 4300 else "in the answer `guests` must be a number between"
+    assert (done.status, done.results[0]["output"]["N"]) == (3, 2)
+    assert f"review a-1: {reason}" in done.err
+    good, bad = ({"business_id": "a", "review_id": f"a-{n}", "fields": {"mood": "good", "guests": 2}} for n in range(2))
+    lines = [json.dumps(good), json.dumps(bad).replace('"guests": 2', f'"guests": {"9" * digits}')]
+    (kitchen.folder / "known.jsonl").write_text("\n".join(lines))
+    recorded = ["--contexts", "contexts.jsonl", "--extractor", "recorded", "--extractions", "known.jsonl"]
+    done = command("run", "seed.json", *recorded, "--on-error", "skip", cwd=kitchen.folder, env={})
+    assert (done.status, done.results[0]["output"]["N"], "failed: known.jsonl:2: " in done.err) == (3, 2, True)
+    exported = [*command("store", "export", "--store", kitchen.store, cwd=kitchen.folder, env={}).results]
+    for line in exported:
+        line["content"] = {"mood": "good", "guests": 0}
+    text = "\n".join(map(json.dumps, exported)).replace('"guests": 0', f'"guests": {"9" * digits}', 1)
+    (kitchen.folder / "moved.jsonl").write_text(text)
+    moved = command("store", "import", "moved.jsonl", "--store", "b.sqlite", cwd=kitchen.folder, env={})
+    assert moved.status == (3 if digits > 4300 else 0)
+    server.reset(rule=None, answers=lambda *_: {"guests": 2})
+    again = kitchen.run("--quiet", "--store", "b.sqlite")
+    assert (again.status, again.results[0]["output"]["N"]) == (0, 2), "what does not fit is asked for anew"
+    assert server.seen(False)["paths"][MESSAGES] == 1
+
+
 def test_a_longer_answer_is_allowed_where_one_was_cut_off(kitchen: Kitchen, server: Loopback) -> None:
     """An answer that was cut off at its longest length may be longer next time."""
     server.reset(queue=("max_tokens",))

@@ -2,8 +2,9 @@
 
 Starting Python anew for each would take longer than a test may. In: JSON on standard input, `{"arguments": […],
 "ends": [{"signal": "SIGKILL", …}]}`, each with the moment: `"after"` so many seconds, when so many more `"answers"` are
-in the store `answers.sqlite`, or when something is said on standard error (`"when"`). Out: JSON, for each of these the
-status, negative for a signal, and what was written to standard error.
+in the store `answers.sqlite`, when so many calls are in flight there (`"sent"`), or when something is said on standard
+error (`"when"`). Where an end has `"again"`, the same signal is sent once more when that is said. Out: JSON, for each of
+these the status, negative for a signal, and what was written to standard error.
 """
 
 from __future__ import annotations
@@ -27,7 +28,8 @@ from formulaseed.cli.main import main
 
 def ended(arguments: list[str], end: dict[str, Any], log: Path) -> dict[str, Any]:
     log.write_bytes(b"")
-    before = answers()
+    before = count("FROM answers")
+    again = end.get("again", "")
     started = time.monotonic()
     child = os.fork()
     if child == 0:
@@ -38,11 +40,17 @@ def ended(arguments: list[str], end: dict[str, Any], log: Path) -> dict[str, Any
         if "after" in end:
             is_time = time.monotonic() - started >= end["after"]
         elif "answers" in end:
-            is_time = answers() >= before + end["answers"]
+            is_time = count("FROM answers") >= before + end["answers"]
+        elif "sent" in end:
+            is_time = count("FROM attempts WHERE status = 'sent'") >= end["sent"]
         else:
             is_time = end["when"] in log.read_text(encoding="utf-8")
         if is_time:
             os.kill(child, getattr(signal, end["signal"]))
+            while again and again not in log.read_text(encoding="utf-8"):
+                time.sleep(0.002)
+            if again:
+                os.kill(child, getattr(signal, end["signal"]))
             status = os.waitpid(child, 0)[1]
         else:
             found, code = os.waitpid(child, os.WNOHANG)
@@ -50,10 +58,10 @@ def ended(arguments: list[str], end: dict[str, Any], log: Path) -> dict[str, Any
     return {"status": os.waitstatus_to_exitcode(status), "err": log.read_text(encoding="utf-8")}
 
 
-def answers() -> int:
+def count(what: str) -> int:
     try:
         with contextlib.closing(sqlite3.connect("file:answers.sqlite?mode=ro", uri=True)) as db:
-            found: int = db.execute("SELECT COUNT(*) FROM answers").fetchone()[0]
+            found: int = db.execute(f"SELECT COUNT(*) {what}").fetchone()[0]
             return found
     except sqlite3.OperationalError:  # there is none yet
         return 0

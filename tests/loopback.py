@@ -31,7 +31,7 @@ from dataclasses import fields, replace
 from typing import Any
 
 from loopback_routes import Recorded, State
-from loopback_script import LOST, MESSAGES, STREAMED, Ask, Json, Reply, Script, error
+from loopback_script import DAMAGED, LOST, MESSAGES, STREAMED, Ask, Json, Reply, Script, damaged, error
 
 
 class Connection(asyncio.Protocol):
@@ -45,6 +45,7 @@ class Connection(asyncio.Protocol):
         self.buffer = bytearray()
         self.need = 0  # bytes of the request that is arriving; 0 while its head is incomplete
         self.timer: asyncio.TimerHandle | None = None
+        self.waiting: tuple[Ask, Reply, str, int] | None = None
         self.busy = self.counted = False
         self.epoch = 0.0
 
@@ -60,6 +61,8 @@ class Connection(asyncio.Protocol):
         self.state.open -= 1
         if self.timer is not None:
             self.timer.cancel()
+        if self.busy and self.waiting is not None and self.state.script.works_on:
+            self.state.answer(*self.waiting)
         if self.busy:
             self.done("gone")
 
@@ -118,10 +121,12 @@ class Connection(asyncio.Protocol):
         seconds = state.script.seconds(ask, reply)
         if seconds <= 0:
             return self.reply(ask, reply, query, len(raw))
-        self.timer = self.loop.call_later(seconds, self.guarded, self.reply, ask, reply, query, len(raw))
+        self.waiting = (ask, reply, query, len(raw))
+        self.timer = self.loop.call_later(seconds, self.guarded, self.reply, *self.waiting)
         return None
 
     def reply(self, ask: Ask, reply: Reply, query: str, size: int) -> None:
+        self.waiting = None
         status, found = self.state.answer(ask, reply, query, size)
         if reply.fault == "drop":
             self.done("drop")
@@ -132,7 +137,7 @@ class Connection(asyncio.Protocol):
             in_ms = self.state.script.retry_after_ms
             headers["retry-after-ms" if in_ms else "retry-after"] = f"{after * 1000 if in_ms else after:g}"
         if status == 200 and self.counted:
-            lost = reply.fault in LOST or reply.fault in STREAMED
+            lost = reply.fault in {**LOST, **STREAMED, **DAMAGED}
             self.state.answered[ask.text] += not lost
             if ask.body.get("stream"):
                 return self.stream(found, reply.fault, headers)
@@ -147,7 +152,7 @@ class Connection(asyncio.Protocol):
         if isinstance(found, list):
             body, kind = b"".join(found), "application/x-jsonl"
         else:
-            body = json.dumps(found).encode()
+            body = damaged(json.dumps(found).encode(), fault)
         head = self.head_of(status, request_id, kind, headers or {}, f"content-length: {len(body)}")
         if fault == "drop_body":
             self.transport.write(head + body[: len(body) // 2])
@@ -260,10 +265,11 @@ class Loopback:
             connection.close()
 
     def seen(self, requests: bool = True) -> Json:
-        """Requests, `peak` concurrency, `connections`, and totals: `texts`, `answered`, `outcomes`, `paths`.
+        """Requests, `peak` concurrency, `connections`, and totals: `texts`, `answered`, `outcomes`, `paths`, `billed`, `charged`.
 
         `texts` counts attempts for each user text, `answered` those that got their answer whole, `outcomes` what became of
-        the attempts at messages ("ok", a fault, "gone": the client left). Without a delay the peak is 1.
+        the attempts at messages ("ok", a fault, "gone": the client left), `billed` the calls whose work was done, with their
+        tokens, `charged` these for each text. Without a delay the peak is 1.
         """
         return self.call("GET", "/_seen" if requests else "/_seen?requests=0")
 

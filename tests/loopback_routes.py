@@ -32,6 +32,7 @@ from loopback_script import (
     prompt_tokens,
     share,
     user_text,
+    without_usage,
 )
 
 BATCHES = f"{MESSAGES}/batches"
@@ -195,13 +196,16 @@ class State:
         self.answered: Counter[str] = Counter()
         self.outcomes: Counter[str] = Counter()
         self.paths: Counter[str] = Counter()
+        self.billed: Counter[str] = Counter()
+        self.charged: Counter[str] = Counter()
         self.cached: set[str] = set()
         self.peak, self.opened = self.active, self.open
         self.start = self.filled = time.monotonic()
         self.bucket = script.burst
 
     def seen(self, whole: bool) -> Json:
-        totals = {"texts": self.attempts, "answered": self.answered, "outcomes": self.outcomes, "paths": self.paths}
+        totals = {name: getattr(self, name) for name in ("answered", "outcomes", "paths", "billed", "charged")}
+        totals["texts"] = self.attempts
         requests = [asdict(one) for one in self.requests] if whole else []
         return {"requests": requests, "peak": self.peak, "active": self.active, "connections": self.opened, **totals}
 
@@ -231,8 +235,15 @@ class State:
         return True
 
     def message(self, ask: Ask, reply: Reply) -> Json:
+        """The message, whose work is done and charged: `billed` has its tokens, those of batches under names of their own."""
         self.cached.add(f"{ask.body['model']}\0{cached_prefix(ask.body)}")
-        return message(self.script, ask, reply)
+        found = message(self.script, ask, reply)
+        self.charged[ask.text] += 1
+        kind = "batch_" if ask.batch else ""
+        self.billed[f"{kind}calls"] += 1
+        for name in ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens", "output_tokens"):
+            self.billed[f"{kind}{name}"] += found["usage"][name]
+        return without_usage(found, reply.fault)
 
     def attempt(self, params: Json) -> Json:
         """The result of a request in a batch."""

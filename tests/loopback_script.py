@@ -50,8 +50,21 @@ ODD = {
     "thinking": "a thinking block before the text: a right answer",
     "empty": "no content block",
 }
+DAMAGED = {
+    "cut": "a body that is cut in its middle, whole by its length",
+    "not_utf8": "a body of other bytes than UTF-8",
+    "html": "a page in place of the message",
+    "blank": "an empty body",
+    "no_usage": "a message without its usage",
+}
+"""A 200 whose work is done and charged, and that is no message."""
+UNCOUNTED = {
+    "null_usage": "a usage whose numbers are null",
+    "negative_usage": "a usage whose numbers are negative",
+}
+"""A right answer that does not say what it cost."""
 BATCHED = {"expired": "the request expired in its batch", "canceled": "the request was canceled in its batch"}
-FAULTS = {f"http_{status}" for status in ERRORS} | LOST.keys() | STREAMED.keys() | ODD.keys() | BATCHED.keys()
+FAULTS = {f"http_{status}" for status in ERRORS}.union(LOST, STREAMED, ODD, DAMAGED, UNCOUNTED, BATCHED)
 
 
 @dataclass(frozen=True)
@@ -145,6 +158,7 @@ class Script:
         cache_minimum: tokens below which a prefix with `cache_control` is silently not cached.
         batch_seconds: how long a batch is processed; `cancel_seconds`: how long it takes to cancel one.
         keep: whether requests are kept with body and headers, or only counted.
+        works_on: whether a request whose client has left is answered, and charged, all the same.
     """
 
     delay: float | tuple[float, float] = 0.0
@@ -166,6 +180,7 @@ class Script:
     max_batch_requests: int = 100_000
     max_batch_bytes: int = 256 * 1024 * 1024
     keep: bool = True
+    works_on: bool = False
 
     def __post_init__(self) -> None:
         for fault in self.faults:
@@ -389,6 +404,27 @@ def message(script: Script, ask: Ask, reply: Reply) -> Json:
         "stop_details": details,
         "usage": usage,
     }
+
+
+def without_usage(message: Json, fault: str) -> Json:
+    """The message as it is sent, where the fault is in its usage."""
+    if fault == "no_usage":
+        return {key: value for key, value in message.items() if key != "usage"}
+    if fault in UNCOUNTED:
+        wrong = None if fault == "null_usage" else -1
+        return {**message, "usage": {**message["usage"], "input_tokens": wrong, "output_tokens": wrong}}
+    return message
+
+
+def damaged(body: bytes, fault: str) -> bytes:
+    """The body as it is sent."""
+    changed = {
+        "cut": body[: len(body) // 2],
+        "not_utf8": b"\xff\xfe" + body,
+        "html": b"<html><body>Please log in</body></html>",
+        "blank": b"",
+    }
+    return changed.get(fault, body)
 
 
 def error(status: int, message: str, request_id: str | None = None) -> Json:

@@ -255,7 +255,7 @@ def test_nothing_is_written_but_the_modules(watched: Watched) -> None:
     assert left - given == {*watched.modules.values(), watched.folder / "warm" / "hostile.py"}
     out = re.escape(str(watched.folder / "out"))
     for (path,) in watched.of("write"):
-        assert re.fullmatch(rf"{out}/\.\w+\.tmp|[0-9]+", path), path
+        assert re.fullmatch(rf"{out}/\.[\w.-]+\.tmp|[0-9]+", path), path
 
 
 def test_nothing_of_a_seed_is_executed(watched: Watched) -> None:

@@ -6,7 +6,7 @@ import asyncio
 import signal
 
 import pytest
-from formulaseed.llm.limiter import run_interruptibly
+from formulaseed.llm.interruption import run_interruptibly
 
 
 async def answered(value: int, ticks: int = 0) -> int:

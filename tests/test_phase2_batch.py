@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import json
+import re
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from asking import MODEL, Kitchen, command, questionnaire, restaurant, restaurants, seed
 from formulaseed.data.results import ReviewInput
+from formulaseed.extractors.model import batching
 from formulaseed.extractors.model.answers import AnswerCache, UsageStats
-from formulaseed.extractors.model.asking import BatchRun
+from formulaseed.extractors.model.batching import BatchRun
 from formulaseed.extractors.model.store import Store
-from formulaseed.llm.client import Limits
+from formulaseed.llm.calls import ModelCapabilities
+from formulaseed.llm.client import BatchClient, Limits
+from formulaseed.llm.limiter import CostBudget
 from formulaseed.llm.prices import read_prices
 from helpers import needs_anthropic
 from loopback import Loopback, loopback
@@ -101,7 +108,7 @@ def run_of(
     kitchen: Kitchen, texts: list[str], monkeypatch: pytest.MonkeyPatch, **limits: int
 ) -> tuple[BatchRun, AnswerCache]:
     for name, most in limits.items():
-        monkeypatch.setattr(f"formulaseed.extractors.model.asking.{name}", most)
+        monkeypatch.setattr(f"formulaseed.extractors.model.batching.{name}", most)
     for name, value in kitchen.environment().items():
         monkeypatch.setenv(name, value)
     answers = AnswerCache(questionnaire(seed()), Store(kitchen.store), UsageStats(read_prices()))
@@ -138,31 +145,172 @@ def test_results_that_break_off_are_read_on_and_counted_once(kitchen: Kitchen, s
     assert kitchen.sql("SELECT COUNT(*) FROM attempts") == [(100,)]
 
 
-def test_a_batch_that_may_have_been_made_is_not_made_again(kitchen: Kitchen, server: Loopback) -> None:
-    """Where the answer to its creation is lost, the run stops and says so instead of sending it once more."""
-    server.reset(rule=lambda ask: "drop" if ask.path == BATCHES else None)
+def created(ask: Ask) -> bool:
+    return ask.path == BATCHES and ask.method == "POST"
+
+
+def test_a_batch_whose_creation_was_cut_off_is_found(kitchen: Kitchen, server: Loopback) -> None:
+    """The answer with its id is lost: among the batches of the API it is known by its time, its size and its calls' ids."""
+    others = [questionnaire(seed(), model="claude-sonnet-5-5"), questionnaire(seed(), effort="high")]
+    kitchen.prepare(restaurants(2, 2))
+    for other in others:
+        assert (
+            kitchen.run(*OPTIONS, "--model", other.model, "--effort", other.effort, "--store", "other.sqlite").status
+            == 0
+        )
+    server.reset(rule=lambda ask: "drop" if created(ask) else None)
+    done = kitchen.run(*OPTIONS)
+    assert (done.status, sizes(server)) == (0, [4])
+    assert "while a batch was sent, and the API may have it; it is looked for" in done.err
+    assert "found msgbatch_00000003, whose creation was cut off: 4 calls" in done.err
+    assert server.seen(False)["billed"]["batch_calls"] == 4
+
+
+@pytest.mark.parametrize("fault", ["http_500", "http_504"])
+def test_a_batch_that_was_never_created_is_sent_again(
+    kitchen: Kitchen, server: Loopback, monkeypatch: pytest.MonkeyPatch, fault: str
+) -> None:
+    """The API may take a while to show it; then its calls are free again."""
+    monkeypatch.setattr(batching, "SECONDS_TO_APPEAR", 0.2)
+    posts: list[str] = []
+
+    def rule(ask: Ask) -> str | None:
+        posts.extend(["post"] if created(ask) else [])
+        return fault if created(ask) and len(posts) == 1 else None
+
+    server.reset(rule=rule)
     kitchen.prepare(restaurants(2, 2))
     done = kitchen.run(*OPTIONS)
-    assert done.status == 3
-    assert "while a batch was sent; the API may have it, so it is not sent again" in done.err
-    assert sizes(server) == [4]
-    gone = kitchen.run(*OPTIONS, "--retries", 0, ANTHROPIC_BASE_URL="http://127.0.0.1:9")
-    assert (gone.status, "stopped: no connection to the API" in gone.err) == (3, True)
+    assert (done.status, len(posts)) == (0, 2)
+    assert "a batch of 4 calls was never created; they are sent again" in done.err
+    assert kitchen.sql("SELECT status, COUNT(*) FROM attempts") == [("succeeded", 4)]
+
+
+def test_a_wait_survives_a_server_that_is_away(kitchen: Kitchen, server: Loopback) -> None:
+    """It says so, looks less and less often, and goes on; only what cannot pass ends it."""
+    looks: list[int] = []
+
+    def rule(ask: Ask) -> str | None:
+        looks.extend([len(looks)] if ask.path.startswith(f"{BATCHES}/") else [])
+        return "http_503" if ask.path.startswith(f"{BATCHES}/") and len(looks) < 4 else None
+
+    server.reset(rule=rule)
+    kitchen.prepare(restaurants(2, 2))
+    done = kitchen.run(*OPTIONS, "--retries", 0)
+    assert (done.status, sizes(server)) == (0, [4])
+    assert done.err.count("the API answered 503: scripted http_503; the batches go on without us") == 3
+    assert "the API answers again" in done.err
+
+
+def without_some_results(server: Loopback, times: int) -> None:
+    """Let the results of batches end early, without an error, when they are read for the first time."""
+    assert server.state is not None
+    whole = server.state.answer
+    left = [times]
+
+    def answer(ask: Ask, *rest: Any) -> tuple[int, Any]:
+        status, found = whole(ask, *rest)
+        if ask.path.endswith("/results") and left[0] > 0:
+            left[0] -= 1
+            return status, found[: len(found) // 2]
+        return status, found
+
+    server.state.answer = answer  # type: ignore[method-assign]
+
+
+def test_results_that_end_early_are_not_the_whole(kitchen: Kitchen, server: Loopback) -> None:
+    """The counts of the batch say how many there are: the missing ones are read again, and not asked again."""
+    without_some_results(server, 7)
+    kitchen.prepare(restaurants(10, 10))
+    done = kitchen.run(*OPTIONS)
+    assert (done.status, sizes(server)) == (0, [100])
+    assert "msgbatch_00000001 has 100 results, and 50 could be read; they are read again" in done.err
+    assert server.seen(False)["billed"]["batch_calls"] == 100
+    without_some_results(server, 1000)
+    kitchen.store.unlink()
+    done = kitchen.run(*OPTIONS)
+    assert (
+        done.status,
+        "stopped: msgbatch_00000002 has 100 results, and 50 could be read; run the same" in done.err,
+    ) == (
+        3,
+        True,
+    )
+    server.state.answer = type(server.state).answer.__get__(server.state)  # type: ignore[union-attr, method-assign]
+    assert kitchen.run(*OPTIONS).status == 0
+    assert sizes(server) == [100, 100]
 
 
 def test_a_batch_that_is_gone_is_asked_again(kitchen: Kitchen, server: Loopback) -> None:
-    """Results are kept for a time only; then the API answers 404, and the questions are free again."""
+    """Results are kept for a time only; then the API answers 404, and the questions are free again; it may be charged."""
     kitchen.prepare(restaurants(1, 3))
-    Store(kitchen.store).close()
     asked = questionnaire(seed())
-    kitchen.sql("INSERT INTO batches VALUES ('msgbatch_lost', ?, 0, NULL)", asked.id)
-    review = "Review 0 of 0: the soup."
-    kitchen.sql(
-        "INSERT INTO batched VALUES (?, 'msgbatch_lost')", asked.questions(ReviewInput("r0", "r0-0", review))[0].key
-    )
+    [question] = asked.questions(ReviewInput("r0", "r0-0", "Review 0 of 0: the soup."))
+    with Store(kitchen.store) as store:
+        number, _ = store.ledger.begin_batch(asked.id, [asked.call(question)])
+        store.ledger.created(number, "msgbatch_lost")
     done = kitchen.run(*OPTIONS)
     assert (done.status, sizes(server)) == (0, [2, 1])
     assert "msgbatch_lost does not exist any more; its questions are asked again" in done.err
+    reported = command("store", "info", "--store", "answers.sqlite", cwd=kitchen.folder, env={}).out
+    assert "attempts: 3 succeeded, 1 lost\n" in reported
+    assert "unknown: 1 attempt without an answer that states its cost, $0.00" in reported
+
+
+def test_an_answer_of_a_batch_is_either_paid_or_saved(
+    kitchen: Kitchen, server: Loopback, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A run that reads the results of another one's batch has paid for them; they have saved it nothing."""
+    kitchen.prepare(restaurants(2, 5))
+    asked = questionnaire(seed())
+    for name, value in kitchen.environment().items():
+        monkeypatch.setenv(name, value)
+    texts = [ReviewInput("", "", f"Review {i} of {n}: the soup.") for n in range(2) for i in range(5)]
+    calls = [
+        asked.call(question, ModelCapabilities(thinking_off=True))
+        for text in texts
+        for question in asked.questions(text)
+    ]
+
+    async def made() -> str:
+        async with contextlib.aclosing(BatchClient(Limits(), CostBudget(read_prices(), None))) as client:
+            return await client.create_batch(calls)
+
+    with Store(kitchen.store) as store:
+        number, free = store.ledger.begin_batch(asked.id, calls)
+        store.ledger.created(number, asyncio.run(made()))
+    assert len(free) == 10
+    done = kitchen.run(*OPTIONS)
+    assert (done.status, sizes(server)) == (0, [10])
+    assert re.search(r"^paid \$0\.000\d for 10 calls .* the store saved 0 calls, \$0\.0000; ", done.err, re.MULTILINE)
+    assert "paid $0.0000 for 0 calls" in kitchen.run(*OPTIONS).err
+
+
+def test_a_live_run_leaves_the_questions_of_a_batch_to_it(kitchen: Kitchen, server: Loopback) -> None:
+    """They are paid for already; the reviews fail with what to do."""
+    server.reset(batch_seconds=3600.0)
+    kitchen.prepare([restaurant("a", "soup")])
+    asked = questionnaire(seed())
+    with Store(kitchen.store) as store:
+        number, _ = store.ledger.begin_batch(asked.id, [asked.call(asked.questions(ReviewInput("", "", "soup"))[0])])
+        store.ledger.created(number, "msgbatch_1")
+    kitchen.prepare([restaurant("a", "soup", "another")])
+    done = kitchen.run("--on-error", "skip")
+    assert (done.status, done.results[0]["output"]["N"]) == (3, 1)
+    assert "review a-0: it is in a batch in progress; `--batch` waits for it" in done.err
+    reported = command("store", "info", "--store", "answers.sqlite", cwd=kitchen.folder, env={}).out
+    assert "in progress: msgbatch_1, 1 call\n" in reported
+
+
+@pytest.mark.parametrize("fault", ["null_usage", "negative_usage", "no_usage"])
+def test_a_result_without_its_usage_costs_what_it_may(kitchen: Kitchen, server: Loopback, fault: str) -> None:
+    """The bound of its call, which is reported apart; without any usage it is no message, and is asked again."""
+    server.reset(rule=lambda ask: fault if ask.batch and ask.attempt == 1 and "0 of 0" in ask.text else None)
+    kitchen.prepare(restaurants(1, 3))
+    done = kitchen.run(*OPTIONS)
+    assert (done.status, sizes(server)) == (0, [3, 1] if fault == "no_usage" else [3])
+    assert "1 attempt ended without an answer that states its cost: up to $0.00" in done.err
+    assert kitchen.sql("SELECT COUNT(*), SUM(is_bound) FROM attempts") == [(4 if fault == "no_usage" else 3, 1)]
 
 
 @pytest.mark.parametrize("status", [401, 403])
@@ -177,17 +325,23 @@ def test_a_key_that_is_refused_ends_the_run_in_one_line(kitchen: Kitchen, server
     assert f"stopped: the API answered {status}: scripted http_{status}; run the same" in done.err
 
 
-def test_a_limit_of_money_holds_for_batches(kitchen: Kitchen, server: Loopback) -> None:
-    """What could cost more is not sent, also beside a batch that is under way; a second run goes on."""
+def test_a_limit_of_money_splits_batches(kitchen: Kitchen, server: Loopback) -> None:
+    """What could cost more waits for what the calls before have cost; the limit holds, and a second run goes on."""
     kitchen.prepare(restaurants(10, 10))
-    done = kitchen.run(*OPTIONS, "--max-usd", 0.005)
-    [sent] = sizes(server)
-    assert 0 < sent < 100
-    assert (done.status, "stopped: it could cost more than the limit of $0.005" in done.err) == (3, True)
-    assert float(done.err.split("paid $")[1].split(" ")[0]) <= 0.005
-    assert len(kitchen.answers()) == sent
+    done = kitchen.run(*OPTIONS, "--max-usd", 0.0005)
+    first = sizes(server)
+    assert len(first) > 2
+    assert 50 < sum(first) < 100
+    assert (done.status, "stopped: it could cost more than the limit of $0.0005" in done.err) == (3, True)
+    assert 0.0001 < float(done.err.split("paid $")[1].split(" ")[0]) <= 0.0005
+    assert len(kitchen.answers()) == sum(first)
     assert kitchen.run(*OPTIONS).status == 0
     assert sum(sizes(server)) == 100
+    kitchen.store.unlink()
+    server.reset()
+    enough = kitchen.run(*OPTIONS, "--max-usd", 0.01)
+    assert (enough.status, sum(sizes(server))) == (0, 100), "although its calls could cost more than that together"
+    assert len(sizes(server)) > 1
 
 
 def test_batches_need_files_that_can_be_read_again(kitchen: Kitchen) -> None:

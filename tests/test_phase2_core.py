@@ -392,7 +392,7 @@ def test_a_budget_waits_for_calls_under_way_and_never_for_ever() -> None:
 
 
 def test_an_attempt_without_an_answer_counts_with_all_it_may_have_cost() -> None:
-    """A 429 costs nothing; a connection that broke may have cost the whole call, so the next one is not sent."""
+    """A 429 and a server that was not reached cost nothing; what broke may have cost all, so the next one is not sent."""
     prices = Prices(models={MODEL: Price(input=1.0, output=0.0)}, per_tokens=1, cache_write=1.0)
     bound = prices.at_most(call()) or 0.0
 
@@ -402,6 +402,8 @@ def test_an_attempt_without_an_answer_counts_with_all_it_may_have_cost() -> None
         budget.attempted(Attempt("k", MODEL, "429", 1))
         assert budget.may_retry()
         budget.attempted(Attempt("k", MODEL, "no connection", 1))
+        assert budget.may_retry()
+        budget.attempted(Attempt("k", MODEL, "no answer", 1, call().at_most, is_bound=True))
         assert not budget.may_retry()
         budget.settle(call())
         assert not await budget.reserve(call())

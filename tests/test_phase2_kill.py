@@ -5,23 +5,32 @@ from __future__ import annotations
 import json
 import os
 import random
+import re
 import signal
 import subprocess
 import sys
+import time
+from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from asking import Kitchen, command, restaurants
+from asking import MODEL, Kitchen, command, questionnaire, restaurants, seed
+from formulaseed.data.results import ReviewInput
+from formulaseed.llm.calls import Usage
+from formulaseed.llm.prices import read_prices
 from helpers import needs_anthropic
-from loopback import loopback
+from loopback import Loopback, loopback
 from loopback_routes import BATCHES
-from loopback_script import MESSAGES, Script
+from loopback_script import Ask, Reply, Script
 
 needs_anthropic()
 
-KILLS = 20
+KILLS = int(os.environ.get("FORMULASEED_KILLS", "8"))
+"""So many times a run is ended in one test; more of them take longer, and tell more."""
 CALLS_AT_A_TIME = 8
+STATUSES = {"SIGKILL": -9, "SIGINT": 130, "SIGTERM": 143, "SIGHUP": 129}
 
 
 def ended(kitchen: Kitchen, arguments: list[str], *ends: dict[str, Any]) -> list[dict[str, Any]]:
@@ -41,87 +50,208 @@ def ended(kitchen: Kitchen, arguments: list[str], *ends: dict[str, Any]) -> list
     return found
 
 
-def test_a_run_killed_at_twenty_moments_pays_each_review_once(tmp_path: Path) -> None:
-    """But for the calls that were in flight; half of the ends are kills, half are Ctrl-C."""
+def moments(chance: random.Random, most: int) -> list[dict[str, Any]]:
+    """Signals of every kind at moments that have no pattern."""
+    found: list[dict[str, Any]] = []
+    for number in range(KILLS):
+        name = ("SIGKILL", chance.choice(["SIGINT", "SIGTERM", "SIGHUP"]))[number % 2]
+        found.append({"signal": name, **({"answers": chance.randint(1, most)} if number else {"after": 0.3})})
+    return found
+
+
+def info(kitchen: Kitchen) -> dict[str, Any]:
+    done = command("store", "info", "--store", "answers.sqlite", "--format", "json", cwd=kitchen.folder, env={})
+    found: dict[str, Any] = json.loads(done.out)
+    return found
+
+
+def billed(server: Loopback) -> float:
+    """What the server charges, in dollars."""
+    seen, cost = server.seen(False)["billed"], 0.0
+    names = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens", "output_tokens")
+    for kind in ("", "batch_"):
+        usage = Usage(*(seen.get(kind + name, 0) for name in names))
+        cost += read_prices().cost(MODEL, usage, is_batch=bool(kind), calls=10**6) or 0.0
+    return cost
+
+
+def test_a_run_ended_at_any_moment_pays_nothing_twice_but_what_was_in_flight(tmp_path: Path) -> None:
+    """Killed, nothing but the calls in flight is lost, and these are reported; any other signal loses nothing at all.
+
+    The server works on when a client has gone, and charges: what the store reports is what it has charged.
+    """
     chance = random.Random(20)
     script = Script(
-        delay=(0.01, 0.06), faults={"http_429": 0.03, "not_json": 0.03}, retry_after=0.01, retry_after_ms=True
-    )
-    moments: list[dict[str, Any]] = [{"after": 0.4 * chance.random()} for _ in range(5)]
-    moments += [{"answers": chance.randint(1, 60)} for _ in range(KILLS - 5)]
-    ends = [{"signal": "SIGINT" if n >= KILLS // 2 else "SIGKILL", **moment} for n, moment in enumerate(moments)]
+        delay=(0.01, 0.06), faults={"http_429": 0.03, "not_json": 0.03}, retry_after=0.01, retry_after_ms=True, works_on=True
+    )  # fmt: skip
+    each = 40 if KILLS > 8 else 20
     with loopback(script, process=True) as server:
-        kitchen = Kitchen(tmp_path, server).prepare(restaurants(60, 20))
-        found = ended(kitchen, kitchen.arguments("--concurrency", CALLS_AT_A_TIME, "--quiet"), *ends)
-        assert {one["status"] for one in found} <= {-signal.SIGKILL, 130}
+        kitchen = Kitchen(tmp_path, server).prepare(restaurants(KILLS + 10, each))
+        arguments = kitchen.arguments("--concurrency", CALLS_AT_A_TIME, "--quiet")
+        ends = moments(chance, each)
+        found = ended(kitchen, arguments, *ends)
+        for end, one in zip(ends[1:], found[1:], strict=True):
+            assert one["status"] == STATUSES[end["signal"]], one
         killed = len(kitchen.answers())
         last = kitchen.run("--concurrency", 64, "--quiet")
-        assert (last.status, sum(result["output"]["N"] for result in last.results)) == (0, 1200)
-        seen = server.seen(False)
+        count = (KILLS + 10) * each
+        assert (last.status, sum(result["output"]["N"] for result in last.results)) == (0, count)
+        seen, cost = server.seen(False), billed(server)
         again = kitchen.run()
         assert (again.out, server.seen(False)["paths"]) == (last.out, seen["paths"])
-    assert 100 < killed < 1200, "the moments are such that most runs get somewhere, and none to the end"
-    assert kitchen.sql("SELECT COUNT(*), COUNT(content) FROM answers") == [(1200, 1200)]
-    per_review = kitchen.sql("SELECT COUNT(*) FROM attempts WHERE status = '200' GROUP BY key")
-    stored_tries = sum(tries for _, tries in kitchen.answers().values())
-    assert sum(count for (count,) in per_review) == stored_tries, (
-        "every paid answer that arrived is in the ledger, and counts"
-    )
-    in_flight = sum(seen["answered"].values()) - stored_tries
-    assert 0 <= in_flight <= KILLS * CALLS_AT_A_TIME
-    interrupted = kitchen.sql("SELECT COUNT(*) FROM attempts WHERE status = 'interrupted'")[0][0]
-    assert 0 < interrupted <= KILLS // 2 * CALLS_AT_A_TIME
+    assert 0 < killed < count, "the moments are such that most runs get somewhere, and none to the end"
+    lost = Counter(key for (key,) in kitchen.sql("SELECT key FROM attempts WHERE status = 'lost'"))
+    assert 0 < sum(lost.values()) <= KILLS * CALLS_AT_A_TIME
+    assert kitchen.sql("SELECT COUNT(*) FROM attempts WHERE is_bound AND status != 'lost'") == [(0,)]
+    asked = questionnaire(seed())
+    tries = {key: tries for key, (_, tries) in kitchen.answers().items()}
+    twice = 0
+    for text, times in seen["charged"].items():
+        [question] = asked.questions(ReviewInput("", "", json.loads(text)["review"]))
+        assert times <= tries[question.key] + lost[question.key], "only what was in flight is paid once more"
+        twice += times - tries[question.key]
+    assert twice <= sum(lost.values())
+    reported = info(kitchen)
+    assert reported["unknown"]["calls"] == sum(lost.values())
+    assert reported["in_flight"]["calls"] == 0
+    assert reported["spent_usd"] <= cost + 1e-9 <= reported["spent_usd"] + reported["unknown"]["at_most_usd"] + 2e-9
+    paid = kitchen.sql("SELECT COUNT(*) FROM attempts WHERE status = '200'")[0][0]
+    assert sum(seen["charged"].values()) - paid == twice
+    if twice == 0:
+        assert reported["spent_usd"] == pytest.approx(cost)
 
 
-def test_ctrl_c_says_what_is_kept_and_what_it_cost(tmp_path: Path) -> None:
-    """The command ends at once, with status 130 and its closing lines."""
-    with loopback(Script(delay=0.05)) as server:
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP"])
+def test_a_signal_waits_for_the_calls_in_flight(tmp_path: Path, name: str) -> None:
+    """One line says so; no new call is made, no answer is lost, and the closing lines say what it cost."""
+    with loopback(Script(delay=0.3, works_on=True)) as server:
         kitchen = Kitchen(tmp_path, server).prepare(restaurants(30, 20))
-        [one] = ended(kitchen, kitchen.arguments("--concurrency", 4), {"signal": "SIGINT", "answers": 40})
-    assert one["status"] == 130
+        [one] = ended(kitchen, kitchen.arguments("--concurrency", 4), {"signal": name, "answers": 1, "sent": 4})
+        seen, cost = server.seen(False), billed(server)
+    assert one["status"] == STATUSES[name]
     reported = one["err"].splitlines()
+    assert any(
+        re.fullmatch(r"no new calls; waiting up to 60 s for \d calls? in flight \(a sec.*\)", line) for line in reported
+    )
     assert "interrupted: the answers so far are stored; run the same command to continue" in reported
-    stored = len(kitchen.answers())
-    assert 0 < stored < 600
-    calls = stored + kitchen.sql("SELECT COUNT(*) FROM attempts WHERE status = 'interrupted'")[0][0]
-    assert any(line.startswith("paid $0.") and f" for {calls} calls (" in line for line in reported), reported
+    answers = len(kitchen.answers())
+    assert 1 < answers < 600
+    assert sum(seen["charged"].values()) == answers
+    assert kitchen.sql("SELECT DISTINCT status FROM attempts") == [("200",)]
+    assert any(line.startswith(f"paid ${cost:.4f} for {answers} calls (") for line in reported), reported
 
 
-@pytest.mark.parametrize("how", ["SIGKILL", "SIGINT"])
-def test_a_batch_that_was_sent_is_picked_up_again(tmp_path: Path, how: str) -> None:
-    """Killed after its id is stored, the next run waits for it and sends nothing."""
+def test_a_second_signal_stops_at_once(tmp_path: Path) -> None:
+    """The calls in flight are given up, and count with what they may cost; a later run asks them again."""
+    with loopback(Script(delay=30.0)) as server:
+        kitchen = Kitchen(tmp_path, server).prepare(restaurants(1, 1))
+        end = {"signal": "SIGTERM", "sent": 1, "again": "no new calls; waiting"}
+        [one] = ended(kitchen, kitchen.arguments("--concurrency", 4), end)
+    assert one["status"] == 143
+    assert "1 attempt ended without an answer that states its cost: up to $0.00" in one["err"]
+    assert kitchen.sql("SELECT status FROM attempts") == [("interrupted",)]
+
+
+@pytest.mark.parametrize("name", ["SIGKILL", "SIGTERM"])
+def test_a_batch_that_was_sent_is_picked_up_again(tmp_path: Path, name: str) -> None:
+    """Ended after its id is stored, the next run waits for it and sends nothing; what it reads it has paid for."""
     with loopback(Script(batch_seconds=3600.0)) as server:
         kitchen = Kitchen(tmp_path, server).prepare(restaurants(5, 4))
         arguments = kitchen.arguments("--batch", "--poll", 0.05)
-        ends = [{"signal": how, "when": "sent 20 calls as"}, {"signal": how, "when": "waiting for 1 batch"}]
+        ends = [{"signal": name, "when": "sent 20 calls as"}, {"signal": name, "when": "waiting for 1 batch"}]
         for one in ended(kitchen, arguments, *ends):
-            assert one["status"] == (-signal.SIGKILL if how == "SIGKILL" else 130)
+            assert one["status"] == STATUSES[name]
+        assert info(kitchen)["open_batches"] == [{"id": "msgbatch_00000001", "calls": 20}]
         assert server.state is not None
         for batch in server.state.batches.known.values():
             batch.ends = batch.began
         done = kitchen.run("--batch", "--poll", 0.05)
         assert (done.status, sum(result["output"]["N"] for result in done.results)) == (0, 20)
+        assert f"paid ${billed(server):.4f} for 20 calls" in done.err
+        assert "the store saved 0 calls" in done.err
         assert sum(one.method == "POST" and one.path == BATCHES for one in server.requests) == 1
     assert kitchen.sql("SELECT COUNT(*), COUNT(input) FROM attempts") == [(20, 20)]
-    assert kitchen.sql("SELECT COUNT(*) FROM batched") == [(0,)]
 
 
-def test_two_processes_share_a_store(tmp_path: Path) -> None:
-    """Side by side from the store's first moment on: both end well, and each answer is stored once."""
-    with loopback(Script(delay=0.01)) as server:
-        kitchen = Kitchen(tmp_path, server).prepare(restaurants(20, 10))
-        command_line = [sys.executable, "-m", "formulaseed", *kitchen.arguments("--quiet", "--out")]
-        environment = {**os.environ, **kitchen.environment()}
-        runs = [
-            subprocess.Popen([*command_line, f"{n}.jsonl"], cwd=tmp_path, env=environment, stderr=subprocess.PIPE)
-            for n in range(2)
-        ]
-        reported = [process.communicate(timeout=60)[1].decode() for process in runs]
-        assert [process.returncode for process in runs] == [0, 0], reported
-        assert len({(tmp_path / f"{n}.jsonl").read_bytes() for n in range(2)}) == 1
-        assert kitchen.sql("SELECT COUNT(*), COUNT(content) FROM answers") == [(200, 200)]
-        paid = server.seen(False)["paths"][MESSAGES]
-        assert 200 <= paid == kitchen.sql("SELECT COUNT(*) FROM attempts WHERE status = '200'")[0][0]
+def started(kitchen: Kitchen, *options: object) -> subprocess.Popen[bytes]:
+    """The command in a process of its own."""
+    return subprocess.Popen(
+        [sys.executable, "-m", "formulaseed", *kitchen.arguments(*options)],
+        cwd=kitchen.folder, env={**os.environ, **kitchen.environment()}, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    )  # fmt: skip
+
+
+def until(condition: Callable[[], object]) -> None:
+    while not condition():
+        time.sleep(0.02)
+
+
+def slowly_created(ask: Ask) -> Reply | None:
+    return Reply(delay=0.5) if ask.path == BATCHES and ask.method == "POST" else None
+
+
+@pytest.mark.parametrize("name", ["SIGKILL", "SIGINT"])
+def test_a_batch_is_created_once_wherever_its_creation_is_cut_off(tmp_path: Path, name: str) -> None:
+    """Killed, the next run finds it among the batches of the API; any other signal waits for its id."""
+    with loopback(Script(rule=slowly_created, works_on=True)) as server:
+        kitchen = Kitchen(tmp_path, server).prepare(restaurants(10, 30))
+        first = started(kitchen, "--batch", "--poll", 0.05)
+        until(lambda: BATCHES in server.seen(False)["paths"])
+        first.send_signal(getattr(signal, name))
+        err = first.communicate(timeout=60)[1].decode()
+        assert first.returncode == STATUSES[name], err
+        assert ("sent 300 calls as msgbatch_00000001" in err) == (name == "SIGINT")
+        done = kitchen.run("--batch", "--poll", 0.05)
+        assert (done.status, sum(result["output"]["N"] for result in done.results)) == (0, 300)
+        assert ("found msgbatch_00000001, whose creation was cut off: 300 calls" in done.err) == (name == "SIGKILL")
+        seen = server.seen(False)
+        assert f"paid ${billed(server):.4f} for 300 calls" in done.err
+        assert sum(one.method == "POST" and one.path == BATCHES for one in server.requests) == 1
+    assert (len(seen["charged"]), set(seen["charged"].values())) == (300, {1})
+
+
+def together(kitchen: Kitchen, *options: object, count: int = 2) -> list[tuple[int, str]]:
+    """Statuses and errors of the same command in several processes at the same time; its outputs are the same."""
+    command_line = [sys.executable, "-m", "formulaseed", *kitchen.arguments(*options, "--out")]
+    environment = {**os.environ, **kitchen.environment()}
+    runs = [
+        subprocess.Popen([*command_line, f"{n}.jsonl"], cwd=kitchen.folder, env=environment, stderr=subprocess.PIPE)
+        for n in range(count)
+    ]
+    reported = [process.communicate(timeout=100)[1].decode() for process in runs]
+    assert len({(kitchen.folder / f"{n}.jsonl").read_bytes() for n in range(count)}) == 1, reported
+    return [(process.returncode, err) for process, err in zip(runs, reported, strict=True)]
+
+
+@pytest.mark.parametrize("options", [("--concurrency", 8), ("--batch", "--poll", 0.1)])
+def test_two_processes_share_the_questions_of_a_store(tmp_path: Path, options: tuple[object, ...]) -> None:
+    """Side by side from the store's first moment on: each question is paid once, by one of them."""
+    with loopback(Script(delay=0.02, batch_seconds=0.5)) as server:
+        kitchen = Kitchen(tmp_path, server).prepare(restaurants(30, 10))
+        ends = together(kitchen, *options)
+        assert [status for status, _ in ends] == [0, 0], ends
+        seen = server.seen(False)
+    assert (len(seen["charged"]), sum(seen["charged"].values())) == (300, 300)
+    calls = [int(found[1]) for _, err in ends if (found := re.search(r" for (\d+) calls? \(", err))]
+    saved = [int(found[1]) for _, err in ends if (found := re.search(r"the store saved (\d+) calls?,", err))]
+    assert sum(calls) == 300
+    assert [a + b for a, b in zip(calls, saved, strict=True)] == [300, 300]
+
+
+def test_what_a_killed_process_has_claimed_is_taken_over(tmp_path: Path) -> None:
+    """Another one that waits for its answers notices, reports what may have been charged, and asks itself."""
+    with loopback(lambda ask: Reply(delay=3600.0 if ask.attempt == 1 else 0.0)) as server:
+        kitchen = Kitchen(tmp_path, server).prepare(restaurants(1, 1))
+        first = started(kitchen, "--quiet")
+        until(lambda: server.seen(False)["texts"])
+        second = started(kitchen, "--quiet")
+        assert info(kitchen)["in_flight"]["calls"] == 1
+        first.kill()
+        first.communicate(timeout=60)
+        out, err = second.communicate(timeout=60)
+        assert (second.returncode, json.loads(out)["output"]["N"]) == (0, 1), err
+    assert b"1 call in flight when an earlier run ended: up to $0.00" in err
+    assert kitchen.sql("SELECT status FROM attempts ORDER BY id") == [("lost",), ("200",)]
 
 
 def test_a_pipe_that_is_closed_ends_the_run_and_keeps_the_answers(tmp_path: Path) -> None:

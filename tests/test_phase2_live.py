@@ -18,7 +18,7 @@ from asking import MODEL, Kitchen, command, restaurant, restaurants, seed, sent
 from formulaseed.llm.limiter import AdaptiveLimiter
 from helpers import IS_DEEP, needs_anthropic
 from loopback import Loopback, loopback
-from loopback_script import MESSAGES, Ask, Reply, Script, model
+from loopback_script import DAMAGED, MESSAGES, UNCOUNTED, Ask, Reply, Script, model
 
 needs_anthropic()
 
@@ -99,7 +99,7 @@ def test_many_reviews_with_faults_end_with_one_answer_each(tmp_path: Path) -> No
     assert len(seen["answered"]) == MANY
     status = dict(kitchen.sql("SELECT status, COUNT(*) FROM attempts GROUP BY status"))
     assert status["200"] == sum(seen["answered"].values())
-    assert all(status[name] for name in ("429", "500", "529", "no connection"))
+    assert all(status[name] for name in ("429", "500", "529", "no answer"))
     assert sum(status.values()) == seen["paths"][MESSAGES]
     assert kitchen.sql("SELECT COUNT(*) FROM attempts WHERE status = '200' AND input IS NULL") == [(0,)]
 
@@ -136,6 +136,42 @@ def test_an_answer_of_no_use_fails_its_review_and_is_remembered(
     assert f"b-0: {reason}" in again.err
     fixed = kitchen.run("--retry-errors")
     assert (fixed.status, fixed.by_id()["b"]["output"]["N"]) == (0, 2)
+    assert server.seen(False)["paths"][MESSAGES] == 1
+
+
+@pytest.mark.parametrize("kind", ["integer", "number"])
+@pytest.mark.parametrize("digits", [310, 5000])
+def test_an_integer_beyond_every_float_is_an_answer_of_no_use(
+    kitchen: Kitchen, server: Loopback, kind: str, digits: int
+) -> None:
+    """From a model, from recorded extractions and after an import: one review fails, in words, and the others count."""
+    huge = f'{{"mood": "good", "guests": {"9" * digits}}}'
+    fields = [*seed()["extract"]["fields"], {"name": "guests", "type": kind, "description": "How many ate"}]
+    steps = [{"name": "N", "op": "sum", "expr": "extraction.guests"}]
+    server.reset(rule=lambda ask: Reply(text=huge) if "bad" in ask.text else None, answers=lambda *_: {"guests": 2})
+    given = seed(extract={"fields": fields}, compute=steps, output=["N"])
+    kitchen.prepare([restaurant("a", "fine soup", "bad soup")], given)
+    asked = ("--quiet", "--on-error", "skip")
+    done = kitchen.run(*asked)
+    reason = "the answer is not JSON" if digits > 4300 else "in the answer `guests` must be a number between"
+    assert (done.status, done.results[0]["output"]["N"]) == (3, 2)
+    assert f"review a-1: {reason}" in done.err
+    good, bad = ({"business_id": "a", "review_id": f"a-{n}", "fields": {"mood": "good", "guests": 2}} for n in range(2))
+    lines = [json.dumps(good), json.dumps(bad).replace('"guests": 2', f'"guests": {"9" * digits}')]
+    (kitchen.folder / "known.jsonl").write_text("\n".join(lines))
+    recorded = ["--contexts", "contexts.jsonl", "--extractor", "recorded", "--extractions", "known.jsonl"]
+    done = command("run", "seed.json", *recorded, "--on-error", "skip", cwd=kitchen.folder, env={})
+    assert (done.status, done.results[0]["output"]["N"], "failed: known.jsonl:2: " in done.err) == (3, 2, True)
+    exported = [*command("store", "export", "--store", kitchen.store, cwd=kitchen.folder, env={}).results]
+    for line in exported:
+        line["content"] = {"mood": "good", "guests": 0}
+    text = "\n".join(map(json.dumps, exported)).replace('"guests": 0', f'"guests": {"9" * digits}', 1)
+    (kitchen.folder / "moved.jsonl").write_text(text)
+    moved = command("store", "import", "moved.jsonl", "--store", "b.sqlite", cwd=kitchen.folder, env={})
+    assert moved.status == (3 if digits > 4300 else 0)
+    server.reset(rule=None, answers=lambda *_: {"guests": 2})
+    again = kitchen.run("--quiet", "--store", "b.sqlite")
+    assert (again.status, again.results[0]["output"]["N"]) == (0, 2), "what does not fit is asked for anew"
     assert server.seen(False)["paths"][MESSAGES] == 1
 
 
@@ -312,19 +348,21 @@ def test_a_server_that_never_answers_meets_our_timeout_and_our_deadline(kitchen:
     kitchen.prepare([restaurant("a", "soup")])
     done = kitchen.run("--timeout", 0.15, "--retries", 0)
     assert "a-0: no answer in time" in done.err
-    assert "1 attempt ended without an answer: whether the API charges for that is unknown" in done.err
+    assert "1 attempt ended without an answer that states its cost: up to $0.00" in done.err
     done = kitchen.run("--timeout", 30, "--deadline", 0.3)
     assert "a-0: no answer within the deadline of 0.3 s (attempts: interrupted)" in done.err
-    statuses = [row[0] for row in kitchen.sql("SELECT status FROM attempts WHERE input IS NULL ORDER BY id")]
+    statuses = [row[0] for row in kitchen.sql("SELECT status FROM attempts WHERE is_bound ORDER BY id")]
     assert statuses == ["timeout", "interrupted"]
 
 
 def test_a_retry_after_that_is_longer_than_the_deadline_is_not_waited_for(kitchen: Kitchen, server: Loopback) -> None:
-    """The SDK sleeps as long as the server asks, but not beyond our deadline."""
+    """The SDK would sleep as long as the server asks: the question has failed at once."""
+    began = time.monotonic()
     server.reset(rule=lambda ask: Reply("http_429", retry_after=3600) if ask.path == MESSAGES else None)
     kitchen.prepare([restaurant("a", "soup")])
-    done = kitchen.run("--deadline", 2)
-    assert "a-0: no answer within the deadline of 2 s (attempts: 429)" in done.err
+    done = kitchen.run("--deadline", 20)
+    assert "a-0: the API answered 429 and asks to wait 3,600 s, beyond the deadline of 20 s" in done.err
+    assert time.monotonic() - began < 10
 
 
 def test_the_models_endpoint_is_a_courtesy(kitchen: Kitchen, server: Loopback) -> None:
@@ -375,6 +413,44 @@ def test_an_answer_that_is_no_message_fails_its_review(kitchen: Kitchen, server:
         done = kitchen.run()
     assert (done.status, "a-0: the API's answer is not a message" in done.err) == (3, True)
     assert kitchen.sql("SELECT status FROM attempts ORDER BY id DESC LIMIT 1") == [("broken",)]
+
+
+@pytest.mark.parametrize("fault", DAMAGED)
+def test_a_damaged_answer_is_asked_for_again(kitchen: Kitchen, server: Loopback, fault: str) -> None:
+    """A 200 that is no message, three times at most, and again in the next run; each may have cost its bound."""
+    server.reset(rule=lambda ask: fault if ("once" in ask.text and ask.attempt == 1) or "always" in ask.text else None)
+    kitchen.prepare([restaurant("a", "once", "always", "fine")])
+    done = kitchen.run("--on-error", "skip")
+    assert (done.status, done.results[0]["output"]["N"]) == (3, 2)
+    assert "review a-1: the API's answer is not a message" in done.err
+    assert "4 attempts ended without an answer that states its cost: up to $0.00" in done.err
+    assert sorted(server.seen(False)["texts"].values()) == [1, 2, 3]
+    server.reset(rule=None)
+    again = kitchen.run()
+    assert (again.status, again.results[0]["output"]["N"]) == (0, 3)
+    assert server.seen(False)["paths"][MESSAGES] == 1
+
+
+@pytest.mark.parametrize("fault", UNCOUNTED)
+def test_an_answer_that_does_not_count_its_tokens_costs_what_it_may(
+    kitchen: Kitchen, server: Loopback, fault: str
+) -> None:
+    """The answer is as good as any other; a limit of money holds all the same."""
+    server.reset(rule=lambda ask: fault)
+    kitchen.prepare(restaurants(4, 5))
+    done = kitchen.run("--max-usd", 0.005, "--concurrency", 4)
+    calls = server.seen(False)["paths"][MESSAGES]
+    assert 1 < calls < 20
+    assert (done.status, "stopped: it could cost more than the limit of $0.005" in done.err) == (3, True)
+    assert f"paid $0.0000 for {calls} calls" in done.err
+    found = re.search(
+        rf"{calls} attempts ended without an answer that states its cost: up to \$([\d.]+) more", done.err
+    )
+    assert found is not None
+    assert 0.003 < float(found[1]) <= 0.005
+    assert len(kitchen.answers()) == calls
+    assert kitchen.run().status == 0
+    assert server.seen(False)["paths"][MESSAGES] == 20
 
 
 def test_calls_slow_down_when_the_server_pushes_back_and_recover(

@@ -93,7 +93,7 @@ def draft(task: str, out: str | None, force: bool, **given: Any) -> None:
         if kept is not None and kept.holds_answers:
             _report(f"the answers so far are kept in {kept.folder}; --resume continues from there")
         if isinstance(error, KeyboardInterrupt):
-            sys.exit(INTERRUPTED)
+            sys.exit(getattr(error, "status", INTERRUPTED))
         raise
     finally:
         live.close()

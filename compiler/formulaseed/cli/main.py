@@ -1,7 +1,7 @@
 """The command line: dispatches to a command, and turns our exceptions into messages and exit statuses.
 
 0 fine; 1 the input has errors, or a check failed; 2 wrong usage, or a file that cannot be read; 3 finished, but
-some restaurants or reviews failed; 130 interrupted.
+some restaurants or reviews failed; 130 interrupted, 143 terminated, 129 hung up.
 """
 
 from __future__ import annotations
@@ -101,8 +101,8 @@ def main() -> None:
             sys.stdout.flush()
     except click.ClickException as error:
         _refuse(error)
-    except click.Abort:
-        _fail("interrupted", 130)
+    except click.Abort as error:
+        _fail("interrupted", getattr(error.__cause__, "status", 130))
     except FormulaSeedError as error:
         from formulaseed.cli.output import report_error
 

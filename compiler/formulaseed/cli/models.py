@@ -12,19 +12,21 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from formulaseed.cli.inputs import prices_for
-from formulaseed.cli.output import INTERRUPTED, Progress, emit_json, finish, format_option, progress, reported, say
+from formulaseed.cli.output import Progress, emit_json, finish, format_option, progress, reported, say
 from formulaseed.data.jsonl import read_lines
 from formulaseed.data.results import Failures, ResultCounts, ReviewInput, text_writer, write_line
 from formulaseed.diagnostics.model import number_of
 from formulaseed.errors import DataError
 from formulaseed.extractors.base import fields_of
-from formulaseed.extractors.model.answers import AnswerCache, UsageStats, estimate
-from formulaseed.extractors.model.asking import BatchRun, LiveExtractor
+from formulaseed.extractors.model.answers import AnswerCache, UsageStats, cost_of, estimate
+from formulaseed.extractors.model.asking import LiveExtractor
+from formulaseed.extractors.model.batching import BatchRun
 from formulaseed.extractors.model.examples import ReviewKey, reviewed_answers, texts_of
 from formulaseed.extractors.model.prompting import PromptSpec
 from formulaseed.extractors.model.store import Store, default_path
-from formulaseed.llm.calls import cost_text, total
+from formulaseed.llm.calls import cost_text
 from formulaseed.llm.client import Limits, NotReady, must_be_ready
+from formulaseed.llm.interruption import Interrupted
 from formulaseed.llm.limiter import CostBudget
 
 if TYPE_CHECKING:
@@ -93,27 +95,28 @@ def ask(job: Job, not_ready: NotReady | None, **given: Any) -> int:
             return 0
         limits = Limits(**{field.name: given[field.name] for field in fields(Limits)})
         failures, counted, status = Failures(), ResultCounts(), 0
+        report = partial(say, err=True)
         transport: BatchRun | LiveExtractor | None = None
         try:
             with reported(failures), progress("restaurant", quiet=job.quiet) as shown:
                 if given["batch"]:
-                    notify = (lambda text: None) if job.quiet else partial(say, err=True)
+                    notify = (lambda text: None) if job.quiet else report
                     transport = BatchRun(answers, limits, most_usd=given["max_usd"], poll=given["poll"], notify=notify)
                     transport.ask(reviews)
                 else:
                     total = None if job.quiet or not is_reread else sum(1 for _ in answers.unanswered(reviews()))
                     budget, speed = CostBudget(prices, given["max_usd"]), _speed(answers.usage, total, shown)
-                    transport = LiveExtractor(answers, limits, budget, speed)
+                    transport = LiveExtractor(answers, limits, budget, speed, report)
                 job.write(transport, failures, shown, counted)
-        except KeyboardInterrupt:
-            say("interrupted: the answers so far are stored; run the same command to continue", err=True)
-            status = INTERRUPTED
+        except Interrupted as error:
+            report("interrupted: the answers so far are stored; run the same command to continue")
+            status = error.status
         finally:
             if transport is not None and transport.stopped:
-                say(f"stopped: {transport.stopped}; run the same command to continue", err=True)
+                report(f"stopped: {transport.stopped}; run the same command to continue")
             closing = closing_line(counted, failures, f"anthropic, {given['model']}")
-            for line in (*counted.lines(), closing, *answers.usage.lines()):
-                say(line, err=True)
+            for line in (*counted.lines(), closing, *answers.lines()):
+                report(line)
         return status or failures.status
 
 
@@ -126,17 +129,20 @@ def _texts(job: Job, is_reread: bool, wanted: Collection[ReviewKey]) -> dict[Rev
     return texts_of(job.source(Failures()), wanted)
 
 
-def _speed(usage: UsageStats, total: int | None, shown: Progress) -> Callable[[], None]:
-    """Return what is called with every answer: it shows how fast they come, what they cost, how long the rest will take."""
-    start, answered = time.monotonic(), 0
+def _speed(usage: UsageStats, total: int | None, shown: Progress) -> Callable[[bool], None]:
+    """Return what is called with every answer, and whether it is usable.
 
-    def show() -> None:
-        nonlocal answered
-        answered += 1
-        rate = answered / max(1e-6, time.monotonic() - start)
-        note = number_of(answered, "answer")
-        if total is not None:
-            note = f"{answered:,} of {total:,} answers, {_span(max(0, total - answered) / rate)} left"
+    It shows how fast they come, what they cost, how long the rest will take.
+    """
+    start, answered, failed = time.monotonic(), 0, 0
+
+    def show(is_usable: bool) -> None:
+        nonlocal answered, failed
+        answered, failed = answered + is_usable, failed + (not is_usable)
+        rate = (answered + failed) / max(1e-6, time.monotonic() - start)
+        note = f"{answered:,} of {total:,} answers" if total is not None else number_of(answered, "answer")
+        note += f", {failed:,} failed" if failed else ""
+        note += f", {_span(max(0, total - answered - failed) / rate)} left" if total is not None else ""
         shown.show(f"{note}, {rate:.1f}/s, {cost_text(usage.paid)}")
 
     return show
@@ -165,12 +171,16 @@ def info(path: str | None, form: str) -> None:
 
     prices = read_prices()
     with _store(path, must_exist=True, read_only=True) as answers:
-        found = answers.info()
-        costs = [prices.cost(model, usage, is_batch=batch, calls=n) for model, batch, n, usage in answers.spent()]
-    spent = total(costs)
+        found, ledger = answers.info(), answers.ledger
+        attempts, batches = ledger.by_status(), ledger.open_batches()
+        accounts = {"spent": ledger.spent(), "unknown": ledger.unknown(), "in_flight": ledger.in_flight()}
+    costs = {name: (sum(each.count for each in of), cost_of(of, prices)) for name, of in accounts.items()}
     if form == "json":
         listed = [{**a, "usage": a["usage"].to_json()} for a in found["answers"]]
-        emit_json({**found, "answers": listed, "spent_usd": spent})
+        counts = {name: {"calls": count, "at_most_usd": usd} for name, (count, usd) in costs.items() if name != "spent"}
+        open_batches = [{"id": batch.id, "calls": batch.waiting} for batch in batches]
+        rest = {"attempts": attempts, "open_batches": open_batches, "spent_usd": costs["spent"][1], **counts}
+        emit_json({**found, "answers": listed, **rest})
         return
     say(f"{found['path']}: {found['bytes']:,} bytes, version {found['version']}")
     for each in found["answers"]:
@@ -181,10 +191,19 @@ def info(path: str | None, form: str) -> None:
             f"{each['model']}{how}: {number_of(each['usable'], 'answer')}{unusable}; {usage.prompt:,} tokens in, "
             f"{usage.cache_read:,} of them cached, {usage.output:,} out; last on {last}"
         )
-    say("attempts: " + (", ".join(f"{n:,} {status}" for status, n in found["attempts"].items()) or "none"))
-    say(f"spent: {cost_text(spent)} (prices of {prices.as_of})")
-    for batch in found["open_batches"]:
-        say(f"in progress: {batch}")
+    say("attempts: " + (", ".join(f"{n:,} {status}" for status, n in attempts.items()) or "none"))
+    say(f"spent: {cost_text(costs['spent'][1])} (prices of {prices.as_of})")
+    unknown, most = costs["unknown"]
+    if unknown:
+        say(
+            f"unknown: {number_of(unknown, 'attempt')} without an answer that states its cost, {cost_text(most)} at most"
+        )
+    sent, most = costs["in_flight"]
+    if sent:
+        say(f"in flight: {number_of(sent, 'call')}, {cost_text(most)} at most")
+    for batch in batches:
+        name = batch.id or "a batch whose creation was not confirmed; a run with --batch looks for it"
+        say(f"in progress: {name}, {number_of(batch.waiting, 'call')}")
 
 
 @store.command("export")

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import stat
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from formulaseed.errors import DataError, UnreadableError, reason_of
 from formulaseed.limits import FILE_BYTES
@@ -73,24 +76,54 @@ def holds(path: Path, text: str) -> bool | None:
 
 
 def replace_file(path: Path, text: str, *, through_link: bool = True) -> None:
-    """Write a file atomically: a reader sees the old one or the new one, never half of one.
-
-    A link stays a link, and its target is written; otherwise the file replaces the link. Raises `UnreadableError` where
-    it cannot be written.
-    """
-    import tempfile
-
+    """Write a file as `replacing` does. Raises `UnreadableError` where it cannot be written."""
     try:
+        with replacing(path, through_link=through_link) as file:
+            file.write(text.encode())
+    except OSError as error:
+        raise UnreadableError(f"cannot write {path}: {reason_of(error)}") from None
+
+
+@contextmanager
+def replacing(path: Path, *, through_link: bool = True) -> Iterator[BinaryIO]:
+    """Open a file beside this one, which takes its place once everything inside has succeeded.
+
+    A reader sees the old file or the whole new one; where something fails, the old one stays. A link stays a link, and its
+    target is written; otherwise the file replaces the link. A pipe or a device is written to as it is. Raises
+    `UnreadableError` where it cannot be opened or replaced.
+    """
+    with _writing(path):
         path = Path(os.path.realpath(path)) if through_link else path
         path.parent.mkdir(parents=True, exist_ok=True)
-        mode = path.stat().st_mode & 0o777 if path.is_file() and not path.is_symlink() else 0o644
-        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".", suffix=".tmp")
-        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
-            file.write(text)
-        Path(temporary).chmod(mode)
-        Path(temporary).replace(path)
-    except OSError as error:
-        raise UnreadableError(f"cannot write {path}: {error.strerror}") from None
+        mode = path.stat().st_mode if path.exists() and not path.is_symlink() else None
+        beside = None
+        if mode is not None and not stat.S_ISREG(mode):
+            file: BinaryIO = path.open("wb")
+        else:
+            if mode is not None and not os.access(path, os.W_OK):
+                raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+            beside = path.with_name(f".{path.name[:200]}.{os.getpid()}-{os.urandom(4).hex()}.tmp")
+            file = beside.open("xb")
+    try:
+        with file:
+            yield file
+        if beside is not None:
+            with _writing(path):
+                if mode is not None:
+                    beside.chmod(stat.S_IMODE(mode))
+                beside.replace(path)
+    except BaseException:
+        if beside is not None:
+            beside.unlink(missing_ok=True)
+        raise
+
+
+@contextmanager
+def _writing(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except (OSError, ValueError) as error:
+        raise UnreadableError(f"cannot write {path}: {reason_of(error)}") from None
 
 
 def shown_bytes(count: int) -> str:

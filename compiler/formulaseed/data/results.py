@@ -7,13 +7,15 @@ import json
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from io import TextIOWrapper
 from pathlib import Path
-from typing import Any, Protocol, TextIO, cast
+from typing import Any, Protocol, TextIO
 
+from formulaseed.data.files import replacing
 from formulaseed.diagnostics.model import number_of
-from formulaseed.errors import DataError, EvaluationError, UnreadableError, reason_of
+from formulaseed.errors import DataError, EvaluationError, UnreadableError
 from formulaseed.ir import nodes
 from formulaseed.source.text import value_node
 
@@ -211,7 +213,8 @@ def write_line(file: TextIO, line: dict[str, Any]) -> None:
 def text_writer(path: str, *inputs: str | None) -> Iterator[TextIO]:
     """Open a file to write to, compressed if it is a `.gz`, or standard output for `-`.
 
-    Raises `UnreadableError` where the file cannot be opened, and where it is one of the inputs.
+    The file takes the place of an old one when everything inside has succeeded; otherwise the old one stays. Raises
+    `UnreadableError` where it cannot be written, and where it is one of the inputs.
     """
     if path == "-":
         yield sys.stdout
@@ -219,16 +222,11 @@ def text_writer(path: str, *inputs: str | None) -> Iterator[TextIO]:
     for other in inputs:
         if other is not None and Path(path).exists() and Path(other).exists() and Path(path).samefile(other):
             raise UnreadableError(f"cannot write {path}: it is one of the inputs")
-    try:
-        Path(path).parent.mkdir(parents=True, exist_ok=True)
+    with ExitStack() as stack:
+        binary: Any = stack.enter_context(replacing(Path(path)))
         if path.endswith(".gz"):
-            file = cast(TextIO, gzip.open(path, "wt", encoding="utf-8", newline="\n"))
-        else:
-            file = Path(path).open("w", encoding="utf-8", newline="\n")
-    except (OSError, ValueError) as error:
-        raise UnreadableError(f"cannot write {path}: {reason_of(error)}") from None
-    with file:
-        yield file
+            binary = stack.enter_context(gzip.GzipFile(Path(path).stem, "wb", fileobj=binary, mtime=0))
+        yield stack.enter_context(TextIOWrapper(binary, encoding="utf-8", newline="\n"))
 
 
 FieldValue = str | int | float | bool

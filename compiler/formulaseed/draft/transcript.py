@@ -22,7 +22,8 @@ from formulaseed.draft.wire import load, read_answer
 from formulaseed.errors import DataError, FormulaSeedError, UnreadableError
 from formulaseed.llm.calls import EFFORTS, Answer, Attempt, Call, Effort, ModelCapabilities, UnusableAnswer, Usage
 from formulaseed.llm.client import CallFailed, Client, Limits, NotAsked
-from formulaseed.llm.limiter import CostBudget, run_interruptibly
+from formulaseed.llm.interruption import run_interruptibly
+from formulaseed.llm.limiter import CostBudget
 from formulaseed.seed.write.canonical import layout
 
 Json = Any
@@ -213,10 +214,10 @@ class LiveTransport:
         self._runner.close()
 
     def _attempted(self, attempt: Attempt) -> None:
-        self.broken += attempt.usage is None and not attempt.status.isdecimal()
+        self.broken += attempt.is_bound
 
     async def _ask(self, name: str, call: Call) -> Exchange:
-        client = self._client = self._client or Client(LIMITS, self._budget, self._attempted)
+        client = self._client = self._client or Client(LIMITS, self._budget, on_attempt=self._attempted)
         able = self._able = self._able or await client.capabilities(call.model)
         known = call if able.effort else replace(call, effort=None)
         if able.structured:

@@ -106,7 +106,8 @@ def model_extractor(
     Raises `FormulaSeedError` for options that are out of range, and where no call can be made although some are needed.
     """
     from formulaseed.extractors.model.answers import AnswerCache, UsageStats
-    from formulaseed.extractors.model.asking import BatchRun, LiveExtractor
+    from formulaseed.extractors.model.asking import LiveExtractor
+    from formulaseed.extractors.model.batching import BatchRun
     from formulaseed.extractors.model.examples import reviewed_answers, texts_of
     from formulaseed.extractors.model.prompting import PromptSpec
     from formulaseed.extractors.model.store import Store, default_path

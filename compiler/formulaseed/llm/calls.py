@@ -56,6 +56,11 @@ class Call:
         texts = sum(len(text.encode()) for text in (self.system, self.user, self.remark))
         return texts + len(json.dumps(dict(self.schema))) + _FRAME_BYTES
 
+    @property
+    def at_most(self) -> Usage:
+        """An upper bound of what an answer costs: each byte of the prompt a token that is written to the cache."""
+        return Usage(cache_write=self.bytes, output=self.max_tokens)
+
 
 def params(call: Call) -> dict[str, Any]:
     """Return the call as `messages.create` takes it, and as a batch does."""
@@ -93,6 +98,9 @@ class Usage:
         return self.input + self.cache_write + self.cache_read
 
 
+_NOTHING = Usage()
+
+
 @dataclass(frozen=True, slots=True)
 class Attempt:
     """One request that went out. `status` is the HTTP status, or a word where there was none; `ms` how long it took."""
@@ -102,9 +110,14 @@ class Attempt:
     status: str
     ms: int
     usage: Usage | None = None
+    """None where nothing was charged."""
     request_id: str = ""
     number: int = 1
     """How many requests this call has taken, with this one."""
+    id: int = 0
+    """Its number in the ledger."""
+    is_bound: bool = False
+    """Whether the usage is only what it was at most: nobody knows what the API charges for it."""
 
 
 class UnusableAnswer(DataError):
@@ -113,12 +126,16 @@ class UnusableAnswer(DataError):
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What came back: the text of all text blocks, why the model stopped, the tokens used."""
+    """What came back: the text of all text blocks, why the model stopped, the tokens used.
+
+    `is_bound`: it does not state its usage in numbers, and `usage` is that of its call at most.
+    """
 
     text: str
     stop_reason: str
     usage: Usage
     request_id: str = ""
+    is_bound: bool = False
 
     @property
     def fault(self) -> str:
@@ -136,25 +153,33 @@ _STOPS = {
     "tool_use": "the model asked for a tool, and there is none",
 }
 
-_TOKENS = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens", "output_tokens")
 
-
-def answer_of(message: Any, request_id: str = "") -> Answer:
+def answer_of(message: Any, request_id: str = "", at_most: Usage = _NOTHING) -> Answer:
     """Return the answer in a message, as JSON text or parsed. The first block need not be text: models may think first.
 
-    Raises `ValueError` for what is not a message.
+    `at_most` is its usage where it states none in numbers. Raises `ValueError` for what is not a message.
     """
     try:
         message = json.loads(message) if isinstance(message, bytes) else message
-        usage = message["usage"]
+        given = message["usage"]
+        usage = [given.get(name) for name in _COUNTED] + [given.get(name) or 0 for name in _CACHED]
+        is_bound = not all(type(tokens) is int and 0 <= tokens <= _MOST_TOKENS for tokens in usage)
+        read, said, written, cached = usage
         return Answer(
             text="".join(block["text"] for block in message["content"] if block["type"] == "text"),
             stop_reason=str(message["stop_reason"] or "nothing said"),
-            usage=Usage(*(int(usage.get(name) or 0) for name in _TOKENS)),
+            usage=at_most if is_bound else Usage(read, written, cached, said),
             request_id=request_id,
+            is_bound=is_bound,
         )
     except (KeyError, TypeError, AttributeError, ValueError, RecursionError):
         raise ValueError("the API's answer is not a message") from None
+
+
+_COUNTED = ("input_tokens", "output_tokens")
+_CACHED = ("cache_creation_input_tokens", "cache_read_input_tokens")
+"""Absent or null where there is no cache."""
+_MOST_TOKENS = 10**9
 
 
 def cost_text(cost: float | None) -> str:

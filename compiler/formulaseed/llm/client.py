@@ -1,17 +1,20 @@
 """The only door to Anthropic's API. Everything else hands it calls and gets answers or the reason for none.
 
 The SDK retries what can pass (408, 409, 429, 5xx, dropped connections) and sleeps as long as the server says; a
-middleware meters every attempt. There is no second layer of retries, but a deadline for each call with all of
-its attempts. Credentials and the base URL are the SDK's business (`ANTHROPIC_API_KEY`, `ANTHROPIC_BASE_URL`).
+middleware has every attempt noted before it is sent and after it has ended. There is no second layer of retries, but a
+deadline for each call with all of its attempts. Credentials and the base URL are the SDK's business
+(`ANTHROPIC_API_KEY`, `ANTHROPIC_BASE_URL`).
 """
 
 from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
+from contextlib import aclosing, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any
 
 from formulaseed.data.results import NOT_ASKED
@@ -39,9 +42,23 @@ class CallFailed(FormulaSeedError):
         self.status = status
         self.is_final = is_final
 
+    @property
+    def may_pass(self) -> bool:
+        """Whether the same request may succeed later."""
+        is_temporary = self.status is None or self.status in (408, 409, 429) or self.status >= 500
+        return is_temporary and not self.is_final
+
 
 class NotAsked(CallFailed):
     """Raised for a call that is not made, since the run is over or the call could cost more than the limit."""
+
+
+class MayExist(CallFailed):
+    """Raised where nobody knows whether the API has created a batch."""
+
+
+class DamagedAnswer(CallFailed):
+    """Raised where the API answered 200 and something that is no message."""
 
 
 class NotReady(UnreadableError):
@@ -65,10 +82,12 @@ class Limits:
 
 @dataclass
 class _CallState:
-    """A call in flight, for the middleware."""
+    """A call in flight, for the middleware. `id` is the number of its attempt in the ledger."""
 
     call: Call
+    deadline: float
     statuses: list[str] = field(default_factory=list)
+    id: int = 0
     answered_ms: int | None = None
 
 
@@ -78,22 +97,27 @@ _CURRENT: ContextVar[_CallState] = ContextVar("_CURRENT")
 class Client:
     """Asks models, within a budget. Belongs to one event loop.
 
-    `on_attempt` is called with every attempt that ends without an answer; `is_over` returns whether the run has stopped.
+    `begin` is called before each attempt is sent and returns its number in the ledger, or raises what keeps it from being
+    sent; `on_attempt` is called with every attempt that ends without an answer; `is_over` returns whether the run has stopped.
     """
 
     def __init__(
         self,
         limits: Limits,
         budget: CostBudget,
+        begin: Callable[[Call], int] = lambda _: 0,
         on_attempt: Callable[[Attempt], None] = lambda _: None,
         is_over: Callable[[], bool] = lambda: False,
     ) -> None:
         self.limits = limits
         self.limiter = AdaptiveLimiter(limits.concurrency)
+        self.sending: set[asyncio.Task[Any]] = set()
+        """The tasks that wait for the end of an attempt."""
         self._budget = budget
         self._is_over = is_over
         self._requests = RateLimiter(limits.requests_per_minute, is_over)
         self._tokens = RateLimiter(limits.tokens_per_minute, is_over)
+        self._begin = begin
         self._on_attempt = on_attempt
         self.sdk = connect(limits, self._meter)
         self._create = self.sdk.messages.with_raw_response.create
@@ -114,7 +138,7 @@ class Client:
         return answer, attempt
 
     async def _ask(self, call: Call) -> tuple[Answer, Attempt]:
-        state = _CallState(call)
+        state = _CallState(call, time.monotonic() + self.limits.deadline)
         _CURRENT.set(state)
         try:
             async with asyncio.timeout(self.limits.deadline):
@@ -125,22 +149,25 @@ class Client:
             message = f"no answer within the deadline of {self.limits.deadline:g} s (attempts: {tried})"
             raise CallFailed(message) from None
         except FormulaSeedError:
+            self._account(state)
             raise
         except Exception as error:
             self._account(state)
             raise failure_of(error, len(state.statuses)) from None
-        ms, number = state.answered_ms or 0, len(state.statuses) + 1
-        return answer, Attempt(call.key, call.model, "200", ms, answer.usage, answer.request_id, number)
+        return answer, self._attempt(state, "200", state.answered_ms or 0, answer.request_id, answer)
 
     async def _answer(self, call: Call) -> Answer:
         """Send one request; a long answer is streamed, since an idle connection may be closed."""
         if call.max_tokens > _MOST_TOKENS_AT_ONCE:
             async with self.sdk.messages.stream(**params(call)) as stream:
                 message = await stream.get_final_message()
-            return answer_of(message.to_dict(), stream.request_id or "")
+            return answer_of(message.to_dict(), stream.request_id or "", call.at_most)
         # parsed here: building the SDK's objects costs more than everything else of ours
         response = await self._create(**params(call))
-        return answer_of(await response.read(), response.request_id or "")
+        try:
+            return answer_of(await response.read(), response.request_id or "", call.at_most)
+        except ValueError as error:
+            raise DamagedAnswer(str(error)) from None
 
     async def capabilities(self, model: str) -> ModelCapabilities:
         """Return what the model supports; a server that does not answer soon is assumed to have a current model."""
@@ -156,33 +183,56 @@ class Client:
         await self.sdk.close()
 
     async def _meter(self, request: Any, call_next: Callable[[Any], Any]) -> Any:
-        """Measure one attempt: how long it took and how it ended."""
+        """Have one attempt noted before and after, with how long it took and how it ended."""
         state = _CURRENT.get(None)
         if state is None:
             return await call_next(request)
         self._account(state)
         if state.statuses:
-            if not self._budget.may_retry():
-                tried = ", ".join(state.statuses)
-                raise CallFailed(f"no answer (attempts: {tried}), and one more could cost more than the limit")
-            if state.statuses[-1] in _PUSHED_BACK:
-                await self.limiter.reacquire()
-            await self._take(state.call)
-        start = time.perf_counter()
+            await self._retry(state)
+        if self._is_over():
+            raise NotAsked(NOT_ASKED)
+        state.id = self._begin(state.call)
+        start, task = time.perf_counter(), asyncio.current_task()
+        if task is not None:
+            self.sending.add(task)
         try:
             response = await call_next(request)
         except BaseException as error:
-            self._attempted(state, _WORDS.get(type(error).__name__, "interrupted"), _ms_since(start))
+            self._attempted(state, _word(error), _ms_since(start))
             raise
+        finally:
+            if task is not None:
+                self.sending.discard(task)
         status = str(response.status_code)
         if status == "200":
             state.answered_ms = _ms_since(start)
             self.limiter.recover()
-        else:
-            if status in _PUSHED_BACK:
-                self.limiter.slow()
-            self._attempted(state, status, _ms_since(start), response.headers.get("request-id") or "")
+            return response
+        if status in _PUSHED_BACK:
+            self.limiter.slow()
+        self._attempted(state, status, _ms_since(start), response.headers.get("request-id") or "")
+        self._must_be_worth_waiting(state, response)
         return response
+
+    async def _retry(self, state: _CallState) -> None:
+        """Wait until the call may be sent again. Raises `CallFailed` where that could cost more than the limit."""
+        if not self._budget.may_retry():
+            tried = ", ".join(state.statuses)
+            raise CallFailed(f"no answer (attempts: {tried}), and one more could cost more than the limit")
+        if state.statuses[-1] in _PUSHED_BACK:
+            await self.limiter.reacquire()
+        await self._take(state.call)
+
+    def _must_be_worth_waiting(self, state: _CallState, response: Any) -> None:
+        """Raise `CallFailed` where the SDK would sleep beyond the call's deadline, or the run has stopped."""
+        failed = CallFailed("", status=response.status_code)
+        seconds = _retry_after(response.headers)
+        if failed.may_pass and seconds > state.deadline - time.monotonic():
+            wait = f"asks to wait {seconds:,.0f} s, beyond the deadline of {self.limits.deadline:g} s"
+            raise CallFailed(f"the API answered {failed.status} and {wait}", status=failed.status)
+        if failed.may_pass and self._is_over():
+            raise NotAsked(NOT_ASKED)
 
     async def _take(self, call: Call) -> None:
         await self._requests.take(1)
@@ -196,13 +246,41 @@ class Client:
 
     def _attempted(self, state: _CallState, status: str, ms: int, request_id: str = "") -> None:
         state.statuses.append(status)
-        number = len(state.statuses)
-        attempt = Attempt(state.call.key, state.call.model, status, ms, None, request_id, number)
+        attempt = self._attempt(state, status, ms, request_id)
         self._budget.attempted(attempt)
         self._on_attempt(attempt)
 
+    def _attempt(
+        self, state: _CallState, status: str, ms: int, request_id: str, answer: Answer | None = None
+    ) -> Attempt:
+        """Return an attempt that has ended; one of which nobody knows whether it is charged counts with its bound."""
+        number = len(state.statuses) + (answer is not None)
+        is_unknown = answer is None and status in _UNKNOWN
+        usage = answer.usage if answer is not None else state.call.at_most if is_unknown else None
+        is_bound = is_unknown or (answer is not None and answer.is_bound)
+        return Attempt(state.call.key, state.call.model, status, ms, usage, request_id, number, state.id, is_bound)
 
-_WORDS = {"APITimeoutError": "timeout", "APIConnectionError": "no connection"}
+
+def _retry_after(headers: Mapping[str, str]) -> float:
+    """Return the seconds that the API asks to wait, as the SDK reads it; 0 where it does not say."""
+    for name, factor in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
+        with suppress(ValueError):
+            return float(headers.get(name, "")) * factor
+    with suppress(ValueError):
+        return parsedate_to_datetime(headers.get("retry-after", "")).timestamp() - time.time()
+    return 0.0
+
+
+_NEVER_ARRIVED = ("ConnectError", "ConnectTimeout", "PoolTimeout")
+_UNKNOWN = ("timeout", "no answer", "interrupted", "broken")
+"""What an attempt ends with where the API may have answered and charged."""
+
+
+def _word(error: BaseException) -> str:
+    """Return how an attempt ended that has no status."""
+    if type(error.__cause__).__name__ in _NEVER_ARRIVED:
+        return "no connection"
+    return {"APITimeoutError": "timeout", "APIConnectionError": "no answer"}.get(type(error).__name__, "interrupted")
 
 
 def connect(limits: Limits, *middleware: Any) -> AsyncAnthropic:
@@ -264,9 +342,9 @@ def _ms_since(start: float) -> int:
 
 
 _SECONDS_TO_SEND = 600.0
-_NEVER_ARRIVED = ("ConnectError", "ConnectTimeout", "PoolTimeout")
 _HOPELESS = ("invalid_request_error", "request_too_large")
 _READS_AT_MOST = 5
+_MAY_HAVE_ARRIVED = (408, 500, 502, 504)
 
 
 @dataclass(frozen=True, slots=True)
@@ -283,11 +361,20 @@ class BatchResult:
     may_help: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class BatchState:
+    """What the API says of a batch: how many calls it has, and whether their results are there."""
+
+    id: str
+    count: int
+    has_ended: bool
+
+
 class BatchClient(Client):
     """A client for batches, too. Every method raises `CallFailed`."""
 
     async def create_batch(self, calls: Sequence[Call]) -> str:
-        """Create a batch and return its id. Never retried once sending began, since the batch may exist."""
+        """Create a batch and return its id. Raises `MayExist` instead of sending again what may have arrived."""
         requests: list[Any] = [{"custom_id": call.key, "params": params(call)} for call in calls]
         once = self.sdk.with_options(timeout=max(_SECONDS_TO_SEND, self.limits.timeout), middleware=[_sent_once])
         try:
@@ -297,20 +384,43 @@ class BatchClient(Client):
         except Exception as error:
             raise failure_of(error) from None
 
-    async def has_ended(self, batch: str) -> bool:
-        """Whether the batch's results are there."""
+    async def state(self, batch: str) -> BatchState:
+        """Return what the API says of a batch."""
         try:
-            return (await self.sdk.messages.batches.retrieve(batch)).processing_status == "ended"
+            return _state(await self.sdk.messages.batches.retrieve(batch))
         except Exception as error:
             raise failure_of(error) from None
 
-    async def results(self, batch: str) -> AsyncIterator[BatchResult]:
-        """Yield the results; from the start again where the connection breaks in the middle."""
+    async def batches_since(self, moment: float) -> AsyncIterator[BatchState]:
+        """Yield the batches that were created after a moment, in seconds since 1970, the latest first."""
+        try:
+            async for batch in self.sdk.messages.batches.list(limit=100):
+                if batch.created_at.timestamp() < moment:
+                    return
+                yield _state(batch)
+        except Exception as error:
+            raise failure_of(error) from None
+
+    async def first_key(self, batch: BatchState) -> str | None:
+        """Return the key of one of a batch's calls; None where its results are not kept any more."""
+        try:
+            async with aclosing(self.results(batch)) as results:
+                return (await anext(results)).key
+        except (CallFailed, StopAsyncIteration) as error:
+            if isinstance(error, CallFailed) and error.status != 404:
+                raise
+            return None
+
+    async def results(self, batch: BatchState) -> AsyncGenerator[BatchResult]:
+        """Yield the results; from the start again where the connection breaks in the middle, or they end too early."""
         for left in reversed(range(_READS_AT_MOST)):
+            count = 0
             try:
-                async for entry in await self.sdk.messages.batches.results(batch):
+                async for entry in await self.sdk.messages.batches.results(batch.id):
+                    count += 1
                     yield _result(entry)
-                return
+                if count >= batch.count:
+                    return
             except Exception as error:
                 failed = failure_of(error)
                 if failed.status is not None or not left:
@@ -320,12 +430,20 @@ class BatchClient(Client):
 async def _sent_once(request: Any, call_next: Any) -> Any:
     """Keep the SDK from sending again what may have arrived."""
     try:
-        return await call_next(request)
+        response = await call_next(request)
     except Exception as error:
         if type(error.__cause__).__name__ in _NEVER_ARRIVED:
             raise
-        message = f"{failure_of(error)} while a batch was sent; the API may have it, so it is not sent again"
-        raise CallFailed(message, is_final=True) from None
+        raise MayExist(f"{failure_of(error)} while a batch was sent, and the API may have it") from None
+    if response.status_code in _MAY_HAVE_ARRIVED:
+        raise MayExist(f"the API answered {response.status_code} to a batch, and may have it")
+    return response
+
+
+def _state(batch: Any) -> BatchState:
+    counts = batch.request_counts
+    count = sum(getattr(counts, name) or 0 for name in ("processing", "succeeded", "errored", "canceled", "expired"))
+    return BatchState(batch.id, count, batch.processing_status == "ended")
 
 
 def _result(entry: Any) -> BatchResult:

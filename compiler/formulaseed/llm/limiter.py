@@ -1,4 +1,4 @@
-"""How calls are run: a concurrency that adapts while the server pushes back, rates a minute, costs, and the event loop.
+"""How calls are limited: a concurrency that adapts while the server pushes back, rates a minute, costs.
 
 All of it lives in one event loop. The concurrency decreases multiplicatively and increases additively, as in TCP, so that a
 server's limit is found without being configured.
@@ -7,13 +7,10 @@ server's limit is found without being configured.
 from __future__ import annotations
 
 import asyncio
-import signal
-import threading
 import time
 from collections import deque
-from collections.abc import Callable, Coroutine
-from types import FrameType
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from formulaseed.llm.calls import Attempt, Call
 
@@ -106,8 +103,7 @@ class RateLimiter:
 class CostBudget:
     """Limits what calls may cost to `most` US dollars; None for no limit.
 
-    Each call reserves an upper bound until its answer states its usage. An attempt that ended without an answer counts
-    with its whole reservation.
+    Each call reserves an upper bound until its answer states its usage. An attempt without one counts with that bound.
     """
 
     def __init__(self, prices: Prices, most: float | None) -> None:
@@ -153,38 +149,3 @@ class CostBudget:
         """Count what an attempt cost."""
         if attempt.usage is not None:
             self._spent += self._prices.cost(attempt.model, attempt.usage) or 0.0
-        elif not attempt.status.isdecimal():
-            self._spent += self._reserved.get(attempt.key, 0.0)
-
-
-_Result = TypeVar("_Result")
-
-
-def run_interruptibly(runner: asyncio.Runner, work: Coroutine[Any, Any, _Result]) -> _Result:
-    """Run a coroutine, while tasks that were started before go on.
-
-    A Ctrl-C cancels it and is raised when it has ended; a second one is raised at once. `Runner.run` may stop the loop for
-    good where a Ctrl-C comes as the coroutine ends.
-    """
-    loop = runner.get_loop()
-    task = loop.create_task(work)
-    is_interrupted = False
-
-    def interrupt(number: int, frame: FrameType | None) -> None:
-        nonlocal is_interrupted
-        if is_interrupted:
-            raise KeyboardInterrupt
-        is_interrupted = True
-        loop.call_soon_threadsafe(task.cancel)
-
-    is_main = threading.current_thread() is threading.main_thread()
-    listens = is_main and signal.getsignal(signal.SIGINT) is signal.default_int_handler
-    if listens:
-        signal.signal(signal.SIGINT, interrupt)
-    try:
-        return loop.run_until_complete(task)
-    finally:
-        if listens:
-            signal.signal(signal.SIGINT, signal.default_int_handler)
-        if is_interrupted:
-            raise KeyboardInterrupt

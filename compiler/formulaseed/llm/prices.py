@@ -43,8 +43,8 @@ class Prices(Record):
         return cost * self.batch if is_batch else cost
 
     def at_most(self, call: Call, *, is_batch: bool = False) -> float | None:
-        """Return an upper bound of the call's cost: every byte of the prompt counts as a token written to the cache."""
-        return self.cost(call.model, Usage(cache_write=call.bytes, output=call.max_tokens), is_batch=is_batch)
+        """Return an upper bound of the call's cost."""
+        return self.cost(call.model, call.at_most, is_batch=is_batch)
 
 
 def read_prices(path: str | Path | None = None) -> Prices:

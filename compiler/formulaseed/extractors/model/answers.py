@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from formulaseed.data.results import Extraction, ReviewInput
 from formulaseed.diagnostics.model import number_of
 from formulaseed.extractors.base import AskedField
+from formulaseed.extractors.model.ledger import Spent
 from formulaseed.extractors.model.prompting import PassValues, PromptSpec, Question, UnverifiedQuote, exact, majority
 from formulaseed.extractors.model.store import Store, StoredAnswer
 from formulaseed.llm.calls import Answer, Attempt, Call, ModelCapabilities, UnusableAnswer, Usage, cost_text, total
@@ -34,15 +35,17 @@ class UsageStats:
 
     prices: Prices
     asked: int = 0
-    """Calls that were sent in this run."""
+    """Calls that were sent in this run, and those of batches whose results it has read."""
     attempts: int = 0
-    broken: int = 0
-    """Attempts that ended without an answer and may have been paid for."""
+    unknown: int = 0
+    """Attempts of which nobody knows whether they are charged."""
     stored: int = 0
     failed: int = 0
     """Reviews without values."""
     usage: Usage = Usage()
     paid: float | None = 0.0
+    at_most: float | None = 0.0
+    """What the unknown attempts cost at most, beside what was paid."""
     saved: float | None = 0.0
     quotes: int = 0
     unverified: int = 0
@@ -53,12 +56,14 @@ class UsageStats:
 
     def add_attempt(self, attempt: Attempt, *, is_batch: bool = False) -> None:
         self.attempts += 1
-        self.asked += attempt.number == 1 and not is_batch
-        if attempt.usage is not None:
+        self.asked += attempt.number == 1
+        cost = 0.0 if attempt.usage is None else self.prices.cost(attempt.model, attempt.usage, is_batch=is_batch)
+        if attempt.is_bound:
+            self.unknown += 1
+            self.at_most = total([self.at_most, cost])
+        elif attempt.usage is not None:
             self.usage += attempt.usage
-            self.paid = total([self.paid, self.prices.cost(attempt.model, attempt.usage, is_batch=is_batch)])
-        elif not attempt.status.isdecimal() and not is_batch:
-            self.broken += 1
+            self.paid = total([self.paid, cost])
 
     def add_values(self, passes: Sequence[PassValues], chosen: PassValues) -> None:
         """Count the quotes of a review's values, and the agreement of its passes."""
@@ -75,11 +80,11 @@ class UsageStats:
         paid += f" ({usage.prompt:,} tokens in, {usage.cache_read:,} of them cached, {usage.output:,} out)"
         saved = f"the store saved {number_of(self.stored, 'call')}, {cost_text(self.saved)}"
         shares = ", ".join(f"{name} {n / self.compared:.0%}" for name, n in self.agreed.items())
-        broken = f"{number_of(self.broken, 'attempt')} ended without an answer"
         found = {
             f"{paid}; {saved}; {number_of(self.failed, 'review')} failed": True,
             f"{number_of(self.attempts, 'attempt')} in all": self.attempts > self.asked,
-            f"{broken}: whether the API charges for that is unknown": self.broken,
+            f"{number_of(self.unknown, 'attempt')} ended without an answer that states its cost: up to "
+            f"{cost_text(self.at_most)} more may have been charged": self.unknown,
             f"{self.quotes - self.unverified:,} of {number_of(self.quotes, 'quote')} found in their reviews": self.quotes,
             f"all passes agree on: {shares} of {number_of(self.compared, 'review')}": self.compared,
         }
@@ -145,10 +150,27 @@ class AnswerCache:
         self.store.put(key, self.spec.model, stored)
         return stored
 
+    def begin(self, call: Call) -> int:
+        """Note an attempt before it is sent. Raises `AskedElsewhere` where another process asks, or has the answer."""
+        return self.store.ledger.begin(call, lambda: self._is_needed(call.key))
+
+    def _is_needed(self, key: str) -> bool:
+        stored = self.store.get(key)
+        return stored is None or (stored.content is None and self._tries(key, stored) < MAX_TRIES)
+
     def attempted(self, attempt: Attempt, *, is_batch: bool = False) -> None:
-        """Count an attempt, and write it into the ledger."""
+        """Count an attempt that has ended, and settle it in the ledger."""
         self.usage.add_attempt(attempt, is_batch=is_batch)
-        self.store.note(attempt, is_batch=is_batch)
+        self.store.ledger.settle(attempt)
+
+    def lines(self) -> list[str]:
+        """Return the closing lines, for people."""
+        lost, cost = (
+            sum(each.count for each in self.store.ledger.lost),
+            cost_of(self.store.ledger.lost, self.usage.prices),
+        )
+        line = f"{number_of(lost, 'call')} in flight when an earlier run ended: up to {cost_text(cost)} may have been charged"
+        return [*self.usage.lines(), *([line] if lost else [])]
 
     def extraction(self, review: ReviewInput, passes: Sequence[StoredAnswer]) -> Extraction:
         """Return the review's values by the majority of its passes. One pass without values fails the review."""
@@ -175,6 +197,15 @@ class AnswerCache:
                 for question in self.spec.questions(review):
                     if question.key in again or self.find(question) is None:
                         yield question
+
+
+def cost_of(attempts: Iterable[Spent], prices: Prices) -> float | None:
+    """Return what attempts cost in US dollars; None where that is unknown."""
+    costs = [
+        None if each.usage is None else prices.cost(each.model, each.usage, is_batch=each.is_batch, calls=each.count)
+        for each in attempts
+    ]
+    return total(costs)
 
 
 def estimate(answers: AnswerCache, restaurants: Iterable[Sequence[ReviewInput]], prices: Prices) -> list[str]:

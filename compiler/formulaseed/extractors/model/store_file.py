@@ -1,7 +1,7 @@
 """The file of a store: which SQLite databases are stores of formulaseed, and the two ways to open one.
 
 In: a path. Out: an open database of the latest version. A database of another application is refused and left unchanged;
-opening to read changes nothing on the disk, not even beside the file.
+opening to read changes nothing on the disk, not even beside the file. Whatever then goes wrong is a `StoreError`.
 """
 
 from __future__ import annotations
@@ -9,11 +9,12 @@ from __future__ import annotations
 import os
 import sqlite3
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from formulaseed.errors import UnreadableError
 
@@ -45,6 +46,32 @@ MIGRATIONS: tuple[tuple[str, str], ...] = (
         "how often a question without a usable answer was asked",
         "ALTER TABLE answers ADD COLUMN tries INTEGER NOT NULL DEFAULT 1",
     ),
+    (
+        "attempts that are noted before they are sent, by whom, and what they cost at most; batches before they have an id",
+        """
+        ALTER TABLE attempts ADD COLUMN owner TEXT NOT NULL DEFAULT '';
+        ALTER TABLE attempts ADD COLUMN in_batch INTEGER;
+        ALTER TABLE attempts ADD COLUMN is_bound INTEGER NOT NULL DEFAULT 0;
+        UPDATE attempts SET is_bound = 1
+            WHERE batch = 0 AND status IN ('timeout', 'no connection', 'interrupted', 'broken');
+        CREATE TABLE owners (
+            id TEXT PRIMARY KEY, host TEXT NOT NULL, pid INTEGER NOT NULL, renewed REAL NOT NULL
+        ) WITHOUT ROWID;
+        ALTER TABLE batches RENAME TO old_batches;
+        CREATE TABLE batches (
+            number INTEGER PRIMARY KEY, id TEXT UNIQUE, asked TEXT NOT NULL, owner TEXT NOT NULL DEFAULT '',
+            at REAL NOT NULL, ended REAL
+        );
+        INSERT INTO batches (id, asked, at, ended) SELECT id, asked, at, ended FROM old_batches ORDER BY at, id;
+        DROP TABLE old_batches;
+        INSERT INTO attempts (key, model, status, batch, ms, at, in_batch, is_bound)
+            SELECT key, '', 'sent', 1, 0, at, number, 1 FROM batched JOIN batches ON batch = id
+            WHERE ended IS NULL GROUP BY key;
+        DROP TABLE batched;
+        CREATE UNIQUE INDEX in_flight ON attempts (key) WHERE status = 'sent';
+        CREATE INDEX waiting ON attempts (in_batch) WHERE status = 'sent'
+        """,
+    ),
 )
 """What each version of the file adds to the one before, by name. The version is the file's `user_version`."""
 
@@ -57,6 +84,57 @@ Shape = frozenset[tuple[str, str, tuple[str, ...]]]
 
 class StoreError(UnreadableError):
     """Raised for a store that cannot be read or written."""
+
+
+class Database:
+    """The open file of a store. Every method raises `StoreError` where it cannot be used.
+
+    A `read_only` one changes nothing on the disk, and is empty where there is no file.
+    """
+
+    def __init__(self, path: Path, *, must_exist: bool = False, read_only: bool = False) -> None:
+        self.path = path
+        self.is_read_only = read_only
+        self._file: Opened | None = None
+        with self.guarded():
+            if must_exist and not path.exists():
+                raise StoreError(f"there is no store at {path}")
+            self._file = opened_to_read(path) if read_only else opened_to_write(path)
+            self.version = self._file.version
+            self._db = self._file.db
+
+    def close(self) -> None:
+        with self.guarded():
+            self._db.close()
+
+    def must_be_unchanged(self) -> None:
+        """Raise `StoreError` where another process has written into a file that is read without locks."""
+        if self._file is not None and self._file.has_changed():
+            raise StoreError(f"{self.path} has changed while it was read; run the command again")
+
+    def execute(self, statement: str, values: Sequence[Any] = ()) -> sqlite3.Cursor:
+        with self.guarded():
+            return self._db.execute(statement, values)
+
+    def rows(self, statement: str, values: Sequence[Any] = ()) -> list[Any]:
+        """Return all rows of a query."""
+        with self.guarded():
+            return self._db.execute(statement, values).fetchall()
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """Write everything inside, or nothing of it."""
+        with self.guarded(), transaction(self._db):
+            yield
+
+    @contextmanager
+    def guarded(self) -> Iterator[None]:
+        """Turn what SQLite and the system raise into `StoreError`."""
+        try:
+            yield
+        except (sqlite3.Error, OSError, ValueError, OverflowError, RecursionError) as error:
+            self.must_be_unchanged()
+            raise StoreError(f"the store {self.path} cannot be used: {error}") from None
 
 
 @dataclass(frozen=True, slots=True)

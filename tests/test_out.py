@@ -1,0 +1,118 @@
+"""Files that commands write: whole and at the end, or not at all, whatever was there before."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from formulaseed.data.files import replacing
+from formulaseed.data.results import text_writer
+from formulaseed.errors import UnreadableError
+from helpers import EXAMPLES, TASKS, formulaseed
+
+SEED = TASKS / "g1a_v2" / "seed.json"
+ROWS = EXAMPLES / "rows-g1a_v2.jsonl"
+CONTEXTS = EXAMPLES / "contexts.jsonl"
+
+
+def broken(folder: Path, whole: Path) -> Path:
+    """A compressed file that ends in its middle: some of its lines can be read."""
+    packed = gzip.compress(whole.read_bytes() * 40)
+    (folder / "broken.jsonl.gz").write_bytes(packed[: len(packed) // 2])
+    return folder / "broken.jsonl.gz"
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["evaluate", SEED, "--rows", ROWS],
+        ["run", SEED, "--contexts", CONTEXTS],
+        ["run", SEED, "--contexts", CONTEXTS, "--format", "csv"],
+        ["extract", SEED, "--contexts", CONTEXTS],
+    ],
+)
+def test_a_command_that_breaks_off_leaves_the_old_results(tmp_path: Path, arguments: list[object]) -> None:
+    """And nothing beside them; one that ends well replaces them."""
+    out = tmp_path / "results.jsonl"
+    out.write_text("old\n")
+    *head, source = arguments if arguments[-1] != "csv" else arguments[:-2]
+    given = [*head, broken(tmp_path, Path(str(source))), *(arguments[-2:] if arguments[-1] == "csv" else [])]
+    done = formulaseed(*given, "--out", out)
+    assert (done.status, "cannot read" in done.err) == (2, True), done.err
+    assert out.read_text() == "old\n"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["broken.jsonl.gz", "results.jsonl"]
+    done = formulaseed(*arguments, "--out", out)
+    assert done.status == 0
+    assert len(out.read_text().splitlines()) in (14, 15)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["broken.jsonl.gz", "results.jsonl"]
+
+
+def test_a_command_that_is_killed_leaves_the_old_results(tmp_path: Path) -> None:
+    """While it has written most of the new ones."""
+    (tmp_path / "out.jsonl").write_text("old\n")
+    command = [sys.executable, "-m", "formulaseed", "evaluate", str(SEED), "--rows", "-", "--out", "out.jsonl"]
+    process = subprocess.Popen(command, cwd=tmp_path, stdin=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    assert process.stdin is not None
+    process.stdin.write(ROWS.read_bytes())
+    process.stdin.flush()
+    while not [path for path in tmp_path.iterdir() if path.suffix == ".tmp" and path.stat().st_size]:
+        assert process.poll() is None
+    process.kill()
+    process.communicate()
+    assert (tmp_path / "out.jsonl").read_text() == "old\n"
+
+
+def test_a_file_keeps_its_mode_and_its_links(tmp_path: Path) -> None:
+    """A link leads to the new file; a new one has the mode that the user's mask leaves."""
+    (tmp_path / "real").write_text("old")
+    (tmp_path / "real").chmod(0o640)
+    (tmp_path / "link").symlink_to("real")
+    with text_writer(str(tmp_path / "link")) as file:
+        file.write("new")
+        assert (tmp_path / "real").read_text() == "old"
+    assert (tmp_path / "link").is_symlink()
+    assert ((tmp_path / "real").read_text(), stat.S_IMODE((tmp_path / "real").stat().st_mode)) == ("new", 0o640)
+    before = os.umask(0o027)
+    try:
+        with text_writer(str(tmp_path / "made" / "new.gz")) as file:
+            file.write("packed")
+    finally:
+        os.umask(before)
+    assert gzip.decompress((tmp_path / "made" / "new.gz").read_bytes()) == b"packed"
+    assert stat.S_IMODE((tmp_path / "made" / "new.gz").stat().st_mode) == 0o640
+
+
+def test_a_pipe_and_a_device_are_written_to_as_they_are(tmp_path: Path) -> None:
+    """Nobody can take their place."""
+    os.mkfifo(tmp_path / "pipe")
+    reader = subprocess.Popen(["cat", "pipe"], cwd=tmp_path, stdout=subprocess.PIPE)
+    done = formulaseed("evaluate", SEED, "--rows", ROWS, "--out", "pipe", cwd=tmp_path)
+    out = reader.communicate(timeout=60)[0]
+    assert (done.status, len(out.splitlines())) == (0, 14)
+    assert json.loads(out.splitlines()[0])["business_id"]
+    assert formulaseed("evaluate", SEED, "--rows", ROWS, "--out", "/dev/null").status == 0
+    assert stat.S_ISCHR(Path("/dev/null").stat().st_mode)
+    assert stat.S_ISFIFO((tmp_path / "pipe").stat().st_mode)
+
+
+def test_what_cannot_be_written_is_one_message(tmp_path: Path) -> None:
+    """Before anything is evaluated."""
+    (tmp_path / "file").write_text("x")
+    for out, reason in ((tmp_path, "Is a directory"), (tmp_path / "file" / "out", "File exists"), ("\0", "null")):
+        with pytest.raises(UnreadableError, match=f"cannot write .*{reason}"), text_writer(str(out)):
+            pass
+
+    def half() -> None:
+        with replacing(tmp_path / "file") as file:
+            file.write(b"half")
+            raise KeyError
+
+    with pytest.raises(KeyError):
+        half()
+    assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [("file", "x")]

@@ -50,7 +50,7 @@ def test_the_example_is_covered_as_its_results_say() -> None:
     }
 
 
-@settings(max_examples=60)
+@settings(max_examples=25)
 @given(st.data())
 def test_counts_add_up(data: st.DataObject) -> None:
     """Each case that is evaluated takes one way, each lookup one key, each condition of a count is counted by it."""

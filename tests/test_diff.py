@@ -67,12 +67,13 @@ def test_a_seed_is_like_itself(seed: Path) -> None:
     assert diff(seed, json.loads(seed.read_text(encoding="utf-8"))).is_empty
 
 
-@settings(max_examples=25)
+@settings(max_examples=15)
 @given(seeds())
 def test_any_seed_is_like_itself(seed: dict[str, Any]) -> None:
     assert found(seed, seed) == []
 
 
+@settings(max_examples=40)
 @given(st.data())
 def test_a_changed_constant_is_found(data: st.DataObject) -> None:
     """Another number anywhere in a step changes that step, and it alone."""
@@ -194,7 +195,7 @@ def test_a_migrated_seed_says_the_same() -> None:
     assert {change[0] for change in found(old, migrate(old, library.load_seed(old).program).seed)} == {"cosmetic"}
 
 
-@settings(max_examples=25)
+@settings(max_examples=15)
 @given(v1_seeds())
 def test_any_seed_v1_is_like_itself(seed: dict[str, Any]) -> None:
     assume(not analyse(seed).has_errors)

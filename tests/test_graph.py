@@ -38,7 +38,7 @@ def edges_by_name(graph: Graph) -> set[tuple[str, str]]:
 # --- the graph
 
 
-@settings(max_examples=30)
+@settings(max_examples=15)
 @given(seeds())
 def test_it_has_every_step_and_what_it_uses(seed: dict[str, Any]) -> None:
     """Each step is a node, each input in use one more, and edges lead forwards from all that a step mentions."""
@@ -182,7 +182,7 @@ def test_the_same_graph_is_drawn_alike() -> None:
 
 @pytest.mark.usefixtures("_library")
 @given(st.data())
-@settings(max_examples=40)
+@settings(max_examples=25)
 def test_boxes_do_not_overlap(data: st.DataObject) -> None:
     """Each box is apart from all others, and each edge leads from the left to the right."""
     from formulaseed.report.drawing import Drawing

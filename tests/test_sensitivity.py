@@ -29,7 +29,7 @@ def found(seed: Any, rows: Any, **options: Any) -> dict[tuple[str, str], Moved]:
 # --- the constants
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(st.data())
 def test_another_number_changes_its_step_alone(data: st.DataObject) -> None:
     """The edited text is a seed that differs in the step that the constant is said to be in, and nowhere else."""

@@ -13,10 +13,10 @@ from formulaseed.diagnostics.model import Problems
 from formulaseed.ir import nodes
 from formulaseed.kinds import SEED
 from formulaseed.language import ast, typed
-from formulaseed.language.printer import literal_text, text_within
+from formulaseed.language.printer import literal_text
 from formulaseed.language.typed import Expr, Symbol, SymbolKind
 from formulaseed.loading import FormulaSeed
-from formulaseed.report.definitions import symbol_of
+from formulaseed.report.definitions import short_text, symbol_of
 from formulaseed.seed import surface
 from formulaseed.seed.lint.program import is_year, years_of
 from formulaseed.source.json_reader import JsonNumber, value_at
@@ -90,7 +90,7 @@ def _in_expressions(program: nodes.Program) -> Iterator[_Found]:
             while stack:
                 node, around = stack.pop()
                 if isinstance(node, typed.Literal):
-                    yield step.owner, node.value, text_within(around, _LENGTH), node.info.span
+                    yield step.owner, node.value, short_text(around, _LENGTH), node.info.span
                 stack += ((part, node) for part in typed.children(node))
 
 

@@ -22,11 +22,12 @@ from formulaseed.ir.interpret import Evaluation, Values, prepare
 from formulaseed.kinds import SEED
 from formulaseed.language import typed
 from formulaseed.language.operators import Fault
-from formulaseed.language.printer import literal_text, text_within, value_text
+from formulaseed.language.printer import literal_text, value_text
 from formulaseed.language.typed import Expr, Symbol, SymbolKind
 from formulaseed.language.types import Base, Value
 from formulaseed.loading import FormulaSeed, SeedLike, load_seed
 from formulaseed.report.blocks import Block, Code, Heading, Table, as_html, as_markdown, as_text, sentence
+from formulaseed.report.definitions import short_text
 from formulaseed.seed import surface
 from formulaseed.source.json_reader import JsonArray, JsonObject, value_at
 from formulaseed.source.text import Span
@@ -243,7 +244,7 @@ def _parts(seed: FormulaSeed) -> tuple[list[_Part], frozenset[int]]:
 
 def _both(kind: Kind, name: str, condition: Expr, counted: object) -> Iterator[_Part]:
     for text, truth in (("holds", True), ("does not hold", False)):
-        yield kind, name, f"{text_within(condition, _LENGTH)}: {text}", condition.info.span, (counted, truth)
+        yield kind, name, f"{short_text(condition, _LENGTH)}: {text}", condition.info.span, (counted, truth)
 
 
 def _values(seed: FormulaSeed, declared_at: Mapping[str, Span]) -> Iterator[_Part]:
@@ -274,7 +275,7 @@ def _places_of_values(seed: FormulaSeed, name: Span) -> dict[Value, Span]:
 
 def _rules(name: str, case: nodes.Case, otherwise: Span) -> Iterator[_Part]:
     for condition, then in case.rules:
-        text = f"{literal_text(then)} if {text_within(condition, _LENGTH)}"
+        text = f"{literal_text(then)} if {short_text(condition, _LENGTH)}"
         yield "rule", name, text, condition.info.span, (id(condition), True)
     if case.rules:  # where the last one does not hold
         yield "rule", name, f"else {literal_text(case.otherwise)}", otherwise, (id(case.rules[-1][0]), False)
@@ -304,5 +305,5 @@ def _branches(name: str, node: Expr) -> Iterator[_Part]:
         case _:
             return
     for part, sign, truth in zip(parts, ("if", "unless"), (True, False), strict=True):
-        text = f"{text_within(part, _LENGTH)} {sign} {text_within(tested, _LENGTH)}"
+        text = f"{short_text(part, _LENGTH)} {sign} {short_text(tested, _LENGTH)}"
         yield "branch", name, text, part.info.span, (id(tested), truth)

@@ -7,10 +7,12 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping
 from formulaseed.ir import nodes
 from formulaseed.ir.text import step_text
 from formulaseed.language import typed
-from formulaseed.language.printer import expression_text, literal_text
+from formulaseed.language.printer import expression_text, literal_text, text_within
 from formulaseed.language.typed import Expr, Symbol, SymbolKind
 from formulaseed.language.types import Value
 
+_PRINTED = 2_000
+"""A longer expression is not printed, only to be cut."""
 _OF_STEPS = (SymbolKind.STEP, SymbolKind.FILTER)
 
 
@@ -82,6 +84,12 @@ def shown_lines(step: nodes.Step) -> tuple[str, ...]:
             return *lines, f"else {literal_text(otherwise)}"
         case _:
             return (step_text(step),)
+
+
+def short_text(expression: Expr, most: int) -> str:
+    """Return an expression as text, cut after so many characters."""
+    text = text_within(expression, _PRINTED)
+    return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
 def downstream(program: nodes.Program, changed: Iterable[Symbol]) -> Iterator[nodes.Step]:

@@ -70,8 +70,10 @@ def contexts(seed: SeedLike | FormulaSeed, *, wild: bool = False) -> st.SearchSt
 
 
 def parameters(seed: SeedLike | FormulaSeed, *, wild: bool = False) -> st.SearchStrategy[dict[str, JsonValue]]:
-    """Return parameters inside their bounds; absent ones have their defaults. Without bounds they are at most a million
-    or, with `wild`, any that the seed accepts."""
+    """Return parameters inside their bounds; absent ones have their defaults.
+
+    Without bounds numbers are at most a million; with `wild` any that the seed accepts.
+    """
     program = loaded_seed(seed).program
     values = Values(program, wild)
     return st.fixed_dictionaries({}, optional={p.name: values.of(SymbolKind.PARAMETER, p) for p in program.parameters})

@@ -1,0 +1,220 @@
+"""Reports in a browser: sorted, filtered and read with a mouse and with a keyboard, wide and narrow, light, dark, printed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from browser import Tab, chromium
+from formulaseed import explain, load_seed
+from helpers import formulaseed, write_lines
+from pages import HOSTILE, SEED, hostile_restaurants, restaurants
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    with chromium() as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def report(browser: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The report of the examples."""
+    return made(tmp_path_factory.mktemp("report"), *restaurants())
+
+
+def made(folder: Path, *lines: object) -> Path:
+    rows, out = write_lines(folder / "rows.jsonl", *lines), folder / "report.html"
+    assert formulaseed("report", SEED, "--rows", rows, "--out", out).status == 0
+    return out
+
+
+def test_the_table_is_sorted_by_its_heads(browser: Any, report: Path) -> None:
+    """A click or Enter on a head sorts by it, another one the other way; `aria-sort` says so."""
+    tab = Tab(browser, report)
+    head = tab.page.locator('th[data-key="number"]')
+    assert (head.get_attribute("aria-sort"), tab.names[0], tab.names[-1]) == (
+        "descending",
+        "Lotus Garden",
+        "Saigon Lantern",
+    )
+    head.get_by_role("button").click()
+    assert (head.get_attribute("aria-sort"), tab.names[0]) == ("ascending", "Saigon Lantern")
+    name = tab.page.locator('th[data-key="name"]')
+    name.get_by_role("button").focus()
+    tab.page.keyboard.press("Enter")
+    assert (name.get_attribute("aria-sort"), head.get_attribute("aria-sort")) == ("ascending", None)
+    assert tab.names == sorted(tab.names, key=str.casefold)
+    tab.page.keyboard.press("Space")
+    assert tab.names == sorted(tab.names, key=str.casefold, reverse=True)
+    tab.page.locator('th[data-key="changed"]').get_by_role("button").click()
+    changed = [int(text.split()[0]) for text in tab.page.locator("#table td:last-child").all_inner_texts()]
+    assert changed == sorted(changed)
+    tab.close()
+
+
+def test_the_table_is_filtered(browser: Any, report: Path) -> None:
+    """By words of names and ids, and by a verdict, chosen in the list or by its bar; the number that is left is announced."""
+    tab = Tab(browser, report)
+    status = tab.page.get_by_role("status")
+    assert status.inner_text() == "14 of 14 restaurants"
+    tab.page.get_by_label("Search").fill("NONNA tratt")
+    assert (tab.names, status.inner_text()) == (["Trattoria Nonna Pia"], "1 of 14 restaurants")
+    tab.page.get_by_label("Search").fill("")
+    bar = tab.page.get_by_role("button", name="High Risk")
+    bar.focus()
+    tab.page.keyboard.press("Enter")
+    assert tab.names == ["Marigold Bakehouse", "Hank's Blue Plate"]
+    assert (bar.get_attribute("aria-pressed"), tab.page.get_by_label("VERDICT", exact=True).input_value()) == (
+        "true",
+        "1",
+    )
+    bar.click()
+    assert (bar.get_attribute("aria-pressed"), len(tab.names)) == ("false", 14)
+    tab.page.get_by_label("VERDICT", exact=True).select_option("Critical Risk")
+    tab.page.get_by_label("Search").fill("l")
+    assert {"Lotus Garden", "Golden Carp House", "El Farol Azul"} == set(tab.names)
+    tab.page.get_by_label("Search").fill("nobody")
+    assert (tab.names, status.inner_text()) == ([], "0 of 14 restaurants")
+    tab.close()
+
+
+def test_another_number_is_chosen(browser: Any, report: Path) -> None:
+    """Its histogram is shown, the table has its values and is sorted by them."""
+    tab = Tab(browser, report)
+    drawn = tab.page.locator("figure.histogram:visible svg")
+    assert "Histogram of FINAL_RISK_SCORE: 14 restaurants from 0 to 20" in (drawn.get_attribute("aria-label") or "")
+    tab.page.get_by_label("Values of").select_option("TRUST_SCORE")
+    assert "Histogram of TRUST_SCORE" in (drawn.get_attribute("aria-label") or "")
+    values = [float(text) for text in tab.page.locator("#table td.number:not(.wide)").all_inner_texts()]
+    assert values == sorted(values, reverse=True)
+    assert max(values) == 1
+    assert tab.page.locator('th[data-key="number"]').inner_text().startswith("TRUST_SCORE")
+    tab.page.locator("figure.histogram:visible summary").click()
+    counts = tab.page.locator("figure.histogram:visible td").all_inner_texts()
+    assert sum(map(int, counts)) == 14
+    tab.close()
+
+
+def test_an_explanation_is_opened_and_left(browser: Any, report: Path) -> None:
+    """By click and by keyboard; the heading has the focus, Escape leads back to the link, and the address names it."""
+    tab = Tab(browser, report)
+    tab.page.get_by_role("link", name="Trattoria Nonna Pia").click()
+    tab.opened("Trattoria Nonna Pia")
+    assert tab.focused == "Trattoria Nonna Pia"
+    assert tab.page.url.endswith("#/nonna-pia")
+    assert tab.page.title() == "Trattoria Nonna Pia · G1a-v2"
+    tab.page.keyboard.press("Escape")
+    tab.listed()
+    assert tab.focused == "Trattoria Nonna Pia"
+    tab.page.keyboard.press("Enter")
+    tab.opened("Trattoria Nonna Pia")
+    tab.page.get_by_role("link", name="Previous").click()
+    tab.opened("Saffron Junction")
+    tab.page.go_back()
+    tab.opened("Trattoria Nonna Pia")
+    tab.page.keyboard.press("Shift+Tab")
+    assert tab.focused == "Next"
+    tab.page.keyboard.press("Enter")
+    tab.opened("El Farol Azul")
+    tab.page.get_by_role("link", name="All restaurants").click()
+    tab.listed()
+    tab.close()
+
+
+def test_an_address_names_a_restaurant(browser: Any, report: Path) -> None:
+    """One that names none shows the list."""
+    tab = Tab(browser, report, "#/golden-carp")
+    tab.opened("Golden Carp House")
+    tab.close()
+    for address in ("#/%", "#/nobody"):
+        tab = Tab(browser, report, address)
+        tab.listed()
+        tab.close()
+
+
+def test_the_computation_is_opened_by_keyboard(browser: Any, report: Path) -> None:
+    """A step opens and closes with Enter; what it uses is inside."""
+    tab = Tab(browser, report, "#/nonna-pia")
+    step = tab.page.locator("summary", has_text="INCIDENT_IMPACT").first
+    inside = tab.page.locator("summary", has_text="ADJUSTED_INCIDENT_SCORE")
+    assert not inside.is_visible()
+    step.focus()
+    tab.page.keyboard.press("Enter")
+    assert inside.is_visible()
+    assert "= 6.2 * 0.7 * 0.3 * 5.0794" in tab.page.locator("section.computation").inner_text()
+    tab.page.keyboard.press("Enter")
+    assert not inside.is_visible()
+    tab.close()
+
+
+def test_a_report_shows_what_the_page_of_an_explanation_shows(browser: Any, report: Path) -> None:
+    """What the browser builds of the data is, element by element, what the template renders."""
+    seed = load_seed(SEED)
+    tab, alone = Tab(browser, report), browser.new_page()
+    for line in restaurants():
+        tab.evaluate("(id) => { location.hash = `#/${id}` }", line["business_id"])
+        tab.opened(line["context"]["name"])
+        alone.set_content(explain(seed, line["rows"], line["context"], line["business_id"]).html)
+        assert tab.evaluate("document.querySelector('#article article').outerHTML") == alone.evaluate(
+            "document.querySelector('article').outerHTML"
+        )
+    alone.close()
+    tab.close()
+
+
+def test_markup_in_data_is_shown_as_text(browser: Any, tmp_path: Path) -> None:
+    """No script of a name, an id or a review runs, no element comes of it, and it is there to be read."""
+    lines = hostile_restaurants()
+    tab = Tab(browser, made(tmp_path, *lines))
+    for line, text in zip(lines, HOSTILE, strict=True):
+        tab.listed()
+        tab.page.locator(f'#table tr[data-at="{lines.index(line)}"] a').click()
+        tab.page.locator("#article h1").wait_for()
+        assert tab.evaluate("document.querySelector('#article').textContent").count(text) > 3
+        assert tab.page.title().split() == f"Name {text} · G1a-v2".split()
+        assert tab.evaluate("document.querySelectorAll('#article :is(script, img, svg[onload], style)').length") == 0
+        tab.page.keyboard.press("Escape")
+    assert tab.evaluate("window.taken") is None
+    tab.close()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [320, 1280])
+def test_it_is_readable(browser: Any, report: Path, scheme: str, width: int) -> None:
+    """In both schemes texts have the contrast of WCAG's level AA; nothing is wider than the window."""
+    tab = Tab(browser, report, color_scheme=scheme, viewport={"width": width, "height": 700})
+    background = tab.evaluate("getComputedStyle(document.body).backgroundColor")
+    assert (background == "rgb(255, 255, 255)") == (scheme == "light")
+    for address in ("", "#/lotus-garden"):
+        tab.evaluate("(to) => { location.hash = to }", address)
+        tab.page.locator("#article" if address else "#all").wait_for()
+        tab.evaluate("document.querySelectorAll('details').forEach((each) => (each.open = true))")
+        assert tab.width_beyond() <= 0
+        assert tab.faint_texts() == []
+    tab.close()
+
+
+def test_everything_is_printed(browser: Any, report: Path) -> None:
+    """On paper closed parts are open, controls are gone, and the colours are those of the light scheme."""
+    tab = Tab(browser, report, "#/nonna-pia", color_scheme="dark")
+    deep = tab.page.locator("section.computation .name", has_text="MOST_RECENT_YEAR")
+    assert not deep.is_visible()
+    tab.page.emulate_media(media="print")
+    assert deep.bounding_box()["height"] > 0
+    assert deep.is_visible()
+    assert not tab.page.locator("nav").is_visible()
+    assert tab.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    assert tab.page.pdf().startswith(b"%PDF")
+    tab.close()
+
+
+def test_without_scripts_the_overview_is_there(browser: Any, report: Path) -> None:
+    """The table, the verdicts and the histogram need no script, and a line says what does."""
+    tab = Tab(browser, report, java_script_enabled=False)
+    assert len(tab.names) == 14
+    assert tab.page.locator("figure.histogram:visible svg").count() == 1
+    assert "need JavaScript" in tab.page.locator("body").inner_text()
+    tab.close()

@@ -51,7 +51,7 @@ def module_from_source(source: str, name: str) -> GeneratedModule:
 def evaluator_of(seed: FormulaSeed, *, strict: bool = False) -> Evaluator:
     """Return the evaluator of a seed, compiled in memory; its errors have places in the seed."""
     module = module_from_source(compile_seed(seed, formatted=False), seed.task_name)
-    return Evaluator(module, partial(locate, seed), strict=strict)
+    return Evaluator(module, partial(locate, seed), strict=strict, program=seed.program)
 
 
 def module_from_file(path: Path) -> GeneratedModule:
@@ -127,7 +127,8 @@ class ModuleFile:
     def evaluator(self, *, strict: bool = False) -> Evaluator:
         """Return the module's evaluator; its errors have places in the seed where that is available."""
         place = partial(locate, self.seed) if self.seed is not None else None
-        return Evaluator(self.module, place, strict=strict, is_edited=bool(self.fault))
+        program = self.seed.program if self.seed is not None and not self.fault else None
+        return Evaluator(self.module, place, strict=strict, is_edited=bool(self.fault), program=program)
 
 
 def load_module(path: Path) -> ModuleFile:

@@ -121,13 +121,10 @@ class _Planner:
     def __init__(self, program: nodes.Program) -> None:
         self.program = program
         used = program.used()
-        self.fields = [f for f in program.fields if Symbol(SymbolKind.EXTRACTION, f.name) in used]
-        self.meta = [f for f in program.meta if Symbol(SymbolKind.META, f.name) in used]
+        self.inputs = program.row_fields()
+        self.fields = [f for kind, f in self.inputs if kind is SymbolKind.EXTRACTION]
+        self.meta = [f for kind, f in self.inputs if kind is SymbolKind.META]
         self.context = [f for f in program.context if Symbol(SymbolKind.CONTEXT, f.name) in used]
-        self.inputs: list[tuple[SymbolKind, nodes.ExtractionField | nodes.InputField]] = [
-            *((SymbolKind.EXTRACTION, f) for f in self.fields),
-            *((SymbolKind.META, f) for f in self.meta),
-        ]
         self.steps = [s for s in program.steps if not (isinstance(s.operation, nodes.Filter) or s.part_of)]
         names = {symbol.name for symbol in used} | {step.name for step in program.steps}
         self.globals = Names((*_MODULE_NAMES, *names, *(parameter.name for parameter in program.parameters)))

@@ -14,6 +14,7 @@ BENCHMARKS = {
     "compiling": "compiling in one process",
     "startup": "commands from the shell",
     "pipeline": "reviews a second",
+    "rows": "lines of rows to results, with each way of decoding them",
     "lexical": "the lexical extractor where it speaks, against the commonest value, and without each kind of cue",
     "matrix": "requests evaluated for restaurants",
     "calls": "extraction by a model: calls a second against a server on loopback, and memory",

@@ -56,7 +56,7 @@ OWNERS = {
     "hypothesis": ("testing/",),
     "pytest": ("testing/plugin.py", "testing/collection.py"),
     "pydantic": ("data/records.py", "report/explanation.py"),
-    "msgspec": ("data/decoding.py",),
+    "msgspec": ("data/decoding.py", "runtime/typed_rows.py"),
     "pygls": ("editor/server.py",),
     "lsprotocol": ("editor/server.py",),
     "pyarrow": ("data/parquet.py",),

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from formulaseed.backends.base import Unit
 from formulaseed.data.documents import Document, dumped, read_text, refused_module, shown_path, source_of
+from formulaseed.data.files import read_bytes
 from formulaseed.diagnostics.catalogue import reading as catalogue
 from formulaseed.diagnostics.model import Problems
-from formulaseed.errors import FormulaSeedError, SeedError
+from formulaseed.errors import FormulaSeedError, SeedError, UnreadableError
 from formulaseed.ir import nodes
 from formulaseed.kinds import REQUESTS, SEED, Kind, holds_reference, holds_rules, read_given
 from formulaseed.pipeline import Analysis, Compilable, checked, compile, run
@@ -159,16 +160,17 @@ def compile_seed(seed: SeedLike | FormulaSeed, *, target: str = "python", format
     return compile(load_seed(seed), target, formatted=formatted)
 
 
-def compile_tests(seed: FormulaSeed, tests: Path, module: Path) -> str:
+def compile_tests(seed: FormulaSeed, tests: Path, module: Path, style: str | None = None) -> str:
     """Return the source of the seed's tests, for the file `tests` beside a module in the file `module`.
 
-    Both, and the seed, are named relative to the folder of the tests. Raises `SeedError` where no tests can be made.
+    Both, and the seed, are named relative to the folder of the tests. Without a style they keep that of the file that is
+    there. Raises `SeedError` where no tests can be made.
     """
     from formulaseed.backends.python.tests_plan import emit_tests
 
     document, folder = seed.document, os.path.realpath(tests.parent)
     assert document.path is not None
-    unit = Unit("seed", seed.program, shown_path(document.path), seed.sha256)
+    unit = Unit("seed", seed.program, shown_path(document.path), seed.sha256, style or style_at(tests))
     try:
         places = [Path(os.path.relpath(os.path.realpath(path), folder)).as_posix() for path in (document.path, module)]
         made, fault = emit_tests(unit, *places)
@@ -177,6 +179,17 @@ def compile_tests(seed: FormulaSeed, tests: Path, module: Path) -> str:
     if fault is not None:
         raise refused_module(document.source, "the seed", fault)
     return made
+
+
+def style_at(path: Path) -> str:
+    """Return the style of the module at a path, if this release writes it; else the newest."""
+    from formulaseed.backends.python.identity import BEGINNING, style_for
+
+    try:
+        beginning, _ = read_bytes(path, BEGINNING, regular=True)
+    except UnreadableError:  # there is none, or none that may be replaced
+        beginning = b""
+    return style_for(beginning.decode("utf-8", "replace"))
 
 
 def locate(seed: FormulaSeed, step: str, kind: str) -> str:

@@ -101,12 +101,14 @@ def checked(analysis: Analysis[Parsed, Checked], *, strict: bool = False) -> Com
     return Compilable(analysis.kind, analysis.document, analysis.program, diagnostics)
 
 
-def compile(loaded: Compilable[Any], target: str = "python", *, formatted: bool = True) -> str:
+def compile(
+    loaded: Compilable[Any], target: str = "python", *, formatted: bool = True, style: str | None = None
+) -> str:
     """Return a checked document as source of the target. Raises `SeedError` where that cannot be made."""
     source, what = loaded.document.source, f"the {loaded.kind.name}"
     if target not in TARGETS:
         raise FormulaSeedError(f"there is no target `{target}`; {did_you_mean(target, TARGETS, what='targets')}")
-    unit = Unit(loaded.kind.name, loaded.program, shown_path(loaded.document.path), loaded.sha256)
+    unit = Unit(loaded.kind.name, loaded.program, shown_path(loaded.document.path), loaded.sha256, style)
     try:
         made, fault = backend(target).emit(unit, formatted=formatted)
     except Exception as error:

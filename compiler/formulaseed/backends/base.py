@@ -22,12 +22,16 @@ TARGETS = {"python": "formulaseed.backends.python.target"}
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """A checked program to compile, with the path and the hash of its file as the output's header states them."""
+    """A checked program to compile, with the path and the hash of its file as the output's header states them.
+
+    `style` is one of the target's; None for the newest.
+    """
 
     kind: KindName
     program: nodes.Program | Requests
     path: str
     sha256: str
+    style: str | None = None
 
 
 class Backend(Protocol):

@@ -103,7 +103,7 @@ class Results:
     def _formatted(self, file: Any, failures: Failures, shown: Progress) -> Iterator[_Write]:
         outputs = self.evaluator.output
         if self.form == "jsonl":
-            yield lambda result: write_line(file, result.to_json())
+            yield lambda result: write_line(file, result)
         elif self.form == "csv":
             file.write(csv_line(columns_of(outputs)))
             yield lambda result: cast(None, file.write(csv_line(cells_of(result, outputs))))

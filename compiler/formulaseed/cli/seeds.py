@@ -40,6 +40,7 @@ from formulaseed.loading import (
     load_file,
     load_seed,
     read,
+    style_at,
 )
 from formulaseed.pipeline import Analysis, Compilable, fixed
 from formulaseed.seed.read.sections import is_v1
@@ -241,18 +242,30 @@ def rule(code: str) -> None:
 @click.option("--stdout", is_flag=True, help="Print the module instead of writing it.")
 @click.option("--target", type=click.Choice(TARGETS), default="python", show_default=True, help="What to compile to.")
 @click.option("--tests", metavar="DIR", help="Also write property tests of each seed's module, DIR/test_<task>.py.")
+@click.option("--style", help="The style of the modules; by default that of the module that is there, else the newest.")
 @reference_option
 @strict_option
 def compile(
-    seeds: tuple[str, ...], reference: str | None, strict: bool, target: str, out: str, tests: str | None, **how: bool
+    seeds: tuple[str, ...],
+    reference: str | None,
+    strict: bool,
+    target: str,
+    out: str,
+    tests: str | None,
+    style: str | None,
+    **how: bool,
 ) -> None:
     """Compile seeds and files of requests or rules to standalone Python modules, `OUT/<task or file name>.py`.
 
     The same file gives the same bytes on every machine, so the modules can be committed and reviewed. A file that is
     no generated module, or that was generated from another file, is left alone: exit status 2.
     """
+    from formulaseed.backends.python.identity import STYLES
     from formulaseed.backends.python.names import module_name
+    from formulaseed.diagnostics.suggestions import did_you_mean
 
+    if style is not None and style not in STYLES:
+        raise click.UsageError(f"there is no style `{style}`; {did_you_mean(style, STYLES, what='styles')}")
     if how["check"] and how["stdout"]:
         raise click.UsageError("--check writes nothing and --stdout prints: pass one of the two")
     if how["force"] and (how["check"] or how["stdout"]):
@@ -263,26 +276,26 @@ def compile(
 
     def compile_one(seed: str) -> int:
         loaded = load_file(seed, strict=strict, reference=reference)
-        source = pipeline.compile(loaded, target)
+        path = Path(out) / f"{module_name(loaded.name)}.py"
+        source = pipeline.compile(loaded, target, style=style or style_at(path))
         report_warnings(loaded)
         if how["stdout"]:
             emit(source)
             return 0
-        path = Path(out) / f"{module_name(loaded.name)}.py"
         if path in written:
             say(f"{seed}: {written[path]} has the same module, {path}; rename one of the tasks", err=True)
             return 1
         written[path] = seed
-        status = place(path, source, loaded, seed, "--out")
+        arguments = f"{seed} --style {style}" if style is not None else seed
+        status = place(path, source, loaded, arguments, "--out")
         if tests is None or (status and not how["check"]):
             return status
         if not isinstance(loaded, FormulaSeed) or loaded.document.path is None:
             say(f"{seed}: no tests: they are for seeds in files that are not compressed", err=True)
             return 2
         beside = Path(tests) / f"test_{path.name}"
-        return max(
-            status, place(beside, compile_tests(loaded, beside, path), loaded, f"{seed} --tests {tests}", "--tests")
-        )
+        made = compile_tests(loaded, beside, path, style)
+        return max(status, place(beside, made, loaded, f"{arguments} --tests {tests}", "--tests"))
 
     def place(path: Path, source: str, made_from: Compilable[Any], arguments: str, option: str) -> int:
         """Write a file, or with --check say whether it is current; return the exit status."""

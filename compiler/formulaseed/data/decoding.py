@@ -28,7 +28,7 @@ def decode_object(line: bytes, encoding: str = "utf-8") -> dict[str, Any]:
         value = fast_decoder()(line)
     except Exception:  # the strict reader knows the words for it
         return _read_strictly(line, encoding)
-    if type(value) is dict and line.count(b"[") <= _LISTS and has_all_keys(line, _entries(value)):
+    if type(value) is dict and is_whole(line, entries_of(value)):
         return value
     return _read_strictly(line, encoding)
 
@@ -52,16 +52,18 @@ def _decode(line: bytes) -> Any:
     return _decoder.decode(line.decode())
 
 
-def has_all_keys(line: bytes, entries: int) -> bool:
-    """Return whether so many entries surely are all that a line of JSON has; False where strings leave that open.
+def is_whole(line: bytes, entries: int) -> bool:
+    """Return whether a shallow line of JSON surely has so many entries, and no other; False where strings leave it open.
 
     Behind each key there is a colon, and directly before that, white space aside, a quote. So a line has at most as many
     keys as colons, and as quotes before colons. More than `entries` are duplicates, or in objects that were not counted.
     """
-    return line.count(b":") == entries or line.translate(None, b" \t\r\n").count(b'":') == entries
+    if line.count(b":") != entries and line.translate(None, b" \t\r\n").count(b'":') != entries:
+        return False
+    return line.count(b"[") <= _LISTS
 
 
-def _entries(value: dict[str, Any]) -> int:
+def entries_of(value: dict[str, Any]) -> int:
     """Return how many entries an object has, with those of the objects in it as far down as in contexts and rows."""
     entries = len(value)
     for found in value.values():

@@ -12,7 +12,6 @@ import os
 import sys
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
 from io import BufferedReader
 from pathlib import Path
 from typing import Any, BinaryIO, TypeVar, cast
@@ -33,14 +32,26 @@ _BUFFER = 256 * 1024
 """Bytes that are read at once: lines of rows are about as long as Python's own buffer."""
 
 
-@dataclass(frozen=True, slots=True)
 class Line:
-    """A line's object and its place. Where it cannot be used, `fault` says why, and the object is empty."""
+    """A line and its place. It is decoded when its object is asked for; With `found` it has been, or cannot be."""
 
-    file: str
-    number: int
-    value: dict[str, Any]
-    fault: str = ""
+    __slots__ = ("_found", "file", "number", "raw")
+
+    def __init__(self, file: str, number: int, raw: bytes, found: dict[str, Any] | DataError | None = None) -> None:
+        self.file = file
+        self.number = number
+        self.raw = raw
+        self._found = found
+
+    @property
+    def found(self) -> dict[str, Any] | DataError:
+        """The line's object, or why it has none."""
+        if self._found is None:
+            try:
+                self._found = decode_object(self.raw, "utf-8-sig" if self.number == 1 else "utf-8")
+            except DataError as error:
+                self._found = error
+        return self._found
 
     @property
     def place(self) -> str:
@@ -49,8 +60,20 @@ class Line:
     @property
     def business_id(self) -> str:
         """The restaurant that the line names; empty where it names none."""
-        found = self.value.get("business_id")
+        value = {} if isinstance(self.found, DataError) else self.found
+        found = value.get("business_id")
         return found if isinstance(found, str) else ""
+
+    def parsed(self, parse: Callable[[dict[str, Any]], _Record]) -> _Record | DataError:
+        """Return the record that `parse` makes of the object, or the `DataError` that says why there is none."""
+        if isinstance(self.found, DataError):
+            return self.found
+        try:
+            return parse(self.found)
+        except UnreadableError:
+            raise
+        except DataError as error:
+            return error
 
 
 def parsed(
@@ -58,14 +81,7 @@ def parsed(
 ) -> Iterator[tuple[Line, _Record | DataError]]:
     """Yield each line with the record that `parse` makes of its object, or the `DataError` that says why there is none."""
     for line in lines:
-        found: _Record | DataError
-        try:
-            found = DataError(line.fault) if line.fault else parse(line.value)
-        except UnreadableError:
-            raise
-        except DataError as error:
-            found = error
-        yield line, found
+        yield line, line.parsed(parse)
 
 
 def lines_of(given: Lines, what: str) -> Iterator[Line]:
@@ -83,11 +99,11 @@ def lines_of(given: Lines, what: str) -> Iterator[Line]:
 def _line_of(value: object, what: str, number: int) -> Line:
     name = f"<{what}>"
     if not isinstance(value, Mapping):
-        return Line(name, number, {}, f"it must be an object, not {type(value).__name__}")
+        return Line(name, number, b"", DataError(f"it must be an object, not {type(value).__name__}"))
     try:
-        return _line(name, number, json.dumps(dict(value)).encode())
+        return Line(name, number, json.dumps(dict(value)).encode())
     except (TypeError, ValueError, RecursionError) as error:
-        return Line(name, number, {}, f"it is not JSON: {error}")
+        return Line(name, number, b"", DataError(f"it is not JSON: {error}"))
 
 
 def read_lines(path: str) -> Iterator[Line]:
@@ -114,14 +130,7 @@ def _lines(name: str, file: BinaryIO) -> Iterator[Line]:
             if not raw:
                 return
             if not raw.isspace():
-                yield _line(name, number, raw)
-
-
-def _line(name: str, number: int, raw: bytes) -> Line:
-    try:
-        return Line(name, number, decode_object(raw, "utf-8-sig" if number == 1 else "utf-8"))
-    except DataError as error:
-        return Line(name, number, {}, str(error))
+                yield Line(name, number, raw)
 
 
 def _opened(path: str) -> BinaryIO:
@@ -176,8 +185,7 @@ def join_files(
         by_restaurant.setdefault(review.business_id, []).append(review)
         places.setdefault(review.business_id, line.place)
     seen: dict[str, str] = {}
-    alone = (replace(line, value={**line.value, "reviews": []}) for line in restaurants)
-    for place, restaurant, business_id in read_contexts(alone, models[0]):
+    for place, restaurant, business_id in read_contexts(map(_without_reviews, restaurants), models[0]):
         if business_id in seen:
             failures.add_unused(place, f"duplicate restaurant {business_id}, first in {seen[business_id]}")
             continue
@@ -192,3 +200,8 @@ def join_files(
         what = "1 review names" if len(orphans) == 1 else f"{len(orphans)} reviews name"
         reason = f"{what} {business_id}, which no restaurant line holds"
         failures.add_unused(places[business_id], reason, len(orphans))
+
+
+def _without_reviews(line: Line) -> Line:
+    found = line.found
+    return Line(line.file, line.number, b"", found if isinstance(found, DataError) else {**found, "reviews": []})

@@ -181,10 +181,15 @@ class RestaurantRows(NamedTuple):
         ):  # seldom; pydantic takes much longer to say so
             record = RowsLine.read(value)
             return cls._with_origin(record.business_id, record.context, record.rows, record)
-        if len(value) == 3:
-            return cls._with_origin(business_id, context, rows, _NO_ORIGIN)
         others = {name: found for name, found in value.items() if name not in ("business_id", "context", "rows")}
-        return cls._with_origin(business_id, context, rows, RowsOrigin.read(others))
+        return cls.with_others(business_id, context, rows, others)
+
+    @classmethod
+    def with_others(
+        cls, business_id: str, context: dict[str, Any], rows: list[Any], others: dict[str, Any]
+    ) -> RestaurantRows:
+        """Return the rows of a line that has these values under other keys. Raises `DataError` as `read` does."""
+        return cls._with_origin(business_id, context, rows, RowsOrigin.read(others) if others else _NO_ORIGIN)
 
     @classmethod
     def _with_origin(

@@ -8,7 +8,8 @@ import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
+from functools import cached_property
 from io import TextIOWrapper
 from pathlib import Path
 from typing import Any, Protocol, TextIO
@@ -40,7 +41,10 @@ class ReviewCounts:
         return counts if self.sampled is None else {**counts, "sampled": self.sampled}
 
 
-@dataclass(frozen=True, slots=True)
+_encode = json.JSONEncoder(ensure_ascii=False, check_circular=False).encode
+
+
+@dataclass(frozen=True)
 class Provenance:
     """What a result was made with, so that it can be audited alone.
 
@@ -60,12 +64,17 @@ class Provenance:
     def to_json(self) -> dict[str, Any]:
         """Return it as results have it; `edited` only where it is true, `sample` only where there is one."""
         optional = {"edited": self.edited, "sample": self.sample and dict(self.sample)}
-        values = {name: getattr(self, name) for name in self.__slots__ if name not in optional}
+        values = {each.name: getattr(self, each.name) for each in fields(self) if each.name not in optional}
         return {
             **values,
             "parameters": dict(self.parameters),
             **{name: value for name, value in optional.items() if value},
         }
+
+    @cached_property
+    def encoded(self) -> str:
+        """The JSON of it, the same in every line of a run."""
+        return _encode(self.to_json())
 
 
 @value_node
@@ -86,6 +95,19 @@ class Result:
     run: Provenance | None = None
 
     def to_json(self) -> dict[str, Any]:
+        """Return the line's object."""
+        line = self._values()
+        if self.run is not None:
+            line["run"] = self.run.to_json()
+        return line
+
+    def to_line(self) -> str:
+        """Return the JSON of the line's object."""
+        line = _encode(self._values())
+        return f'{line[:-1]}, "run": {self.run.encoded}}}' if self.run is not None else line
+
+    def _values(self) -> dict[str, Any]:
+        """Everything but the provenance, which is last."""
         line: dict[str, Any] = {"business_id": self.business_id, "name": self.name, "task": self.task}
         if self.error is None:
             line["output"] = self.output
@@ -101,8 +123,6 @@ class Result:
             line["quotes"] = self.quotes
         if self.reasons is not None:
             line["reasons"] = self.reasons
-        if self.run is not None:
-            line["run"] = self.run.to_json()
         return line
 
 
@@ -200,12 +220,9 @@ class ResultCounts:
         ]
 
 
-_encode = json.JSONEncoder(ensure_ascii=False).encode
-
-
-def write_line(file: TextIO, line: dict[str, Any]) -> None:
+def write_line(file: TextIO, line: Result | dict[str, Any]) -> None:
     """Write a line of JSON at once, so that it survives whatever happens next."""
-    file.write(_encode(line) + "\n")
+    file.write((line.to_line() if isinstance(line, Result) else _encode(line)) + "\n")
     file.flush()
 
 

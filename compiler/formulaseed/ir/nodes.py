@@ -280,3 +280,9 @@ class Program:
     def used(self) -> frozenset[Symbol]:
         """Every symbol that some step mentions."""
         return frozenset(symbol for step in self.steps for symbol in step.symbols())
+
+    def row_fields(self) -> list[tuple[SymbolKind, ExtractionField | InputField]]:
+        """The fields of a row that some step mentions, in the order of a module's `Row`."""
+        used = self.used()
+        given = ((SymbolKind.EXTRACTION, self.fields), (SymbolKind.META, self.meta))
+        return [(kind, field) for kind, fields in given for field in fields if Symbol(kind, field.name) in used]

@@ -8,7 +8,9 @@ from typing import Any, Literal, Protocol, cast, get_args, get_origin, get_type_
 
 from formulaseed.data.results import Provenance
 from formulaseed.errors import DataError, EvaluationError
+from formulaseed.ir import nodes
 from formulaseed.ir.interpret import object_of, rows_of
+from formulaseed.runtime.typed_rows import ParsedRows, TypedRows, typed_rows
 from formulaseed.seed.standard_fields import BY_KIND
 
 JsonRow = Mapping[str, Any]
@@ -47,13 +49,21 @@ class Evaluator:
     Rows and contexts are JSON objects: `{"review_id", "extraction": {…}, "meta": {…}}` and the context's
     fields. Every method raises `DataError` for input that the seed does not allow and `EvaluationError`
     for a step without a value. With `strict` a key of `extraction` or `meta` that the seed does not know is not
-    allowed. `is_edited` marks a module that is not as its seed compiles, in results too.
+    allowed. `is_edited` marks a module that is not as its seed compiles, in results too. `program` is the seed that the
+    module was compiled from, where it is known.
     """
 
     def __init__(
-        self, module: GeneratedModule, locate: Locate | None = None, *, strict: bool = False, is_edited: bool = False
+        self,
+        module: GeneratedModule,
+        locate: Locate | None = None,
+        *,
+        strict: bool = False,
+        is_edited: bool = False,
+        program: nodes.Program | None = None,
     ) -> None:
         self.module = module
+        self._program = program
         self._locate = locate
         self._inputs = module.INPUTS
         self._strict = strict
@@ -66,8 +76,12 @@ class Evaluator:
         """Return whether a review's text passes the seed's filter."""
         return self.module.is_relevant(text)
 
+    def typed_rows(self) -> TypedRows | None:
+        """Return what decodes lines of rows for `evaluate`; None where the module has to read them itself."""
+        return typed_rows(self._program) if self._program is not None and not self._strict else None
+
     def evaluate(
-        self, rows: Iterable[JsonRow], context: JsonRow, parameters: Mapping[str, Any] | None = None
+        self, rows: Iterable[JsonRow] | ParsedRows, context: JsonRow, parameters: Mapping[str, Any] | None = None
     ) -> Values:
         """Return the seed's outputs by name."""
         return dict(zip(self.output, self._run(self.module.evaluate, rows, context, parameters), strict=True))
@@ -116,7 +130,7 @@ class Evaluator:
         declared = get_type_hints(self.module.Result, vars(self.module), {}).values()
         return {name: _plain_type(each) for name, each in zip(self.output, declared, strict=True)}
 
-    def _run(self, function: Any, rows: Iterable[JsonRow], context: JsonRow, given: Mapping[str, Any] | None) -> Any:
+    def _run(self, function: Any, rows: Iterable[Any], context: JsonRow, given: Mapping[str, Any] | None) -> Any:
         arguments = self._parsed(rows, context)
         if given is not None and object_of(given, "the parameters"):
             arguments.append(self.parse_parameters(given))
@@ -130,23 +144,26 @@ class Evaluator:
             message = f"the module failed with {type(error).__name__}: {error}"
             raise EvaluationError(self.task_name, "type", message) from None
 
-    def _parsed(self, rows: Iterable[JsonRow], context: JsonRow) -> list[Any]:
+    def _parsed(self, rows: Iterable[Any], context: JsonRow) -> list[Any]:
         """Return the rows and the context as the module takes them."""
-        module: Any = self.module
-        listed = list(rows_of(rows))
-        try:
-            parsed_rows = None if self._strict else [module.parse_row(row) for row in listed]
-        except Exception:
-            parsed_rows = None
-        if parsed_rows is None:  # one by one, so that the error names the row
-            parsed_rows = []
-            for index, row in enumerate(listed):
-                try:
-                    self._refuse_unknown(object_of(row, "a row"))
-                    parsed_rows.append(_parsed(module, module.parse_row, row))
-                except DataError as error:
-                    raise DataError(str(error), _row_place(row, index)) from None
-        return [parsed_rows, _parsed(module, module.parse_context, object_of(context, "the context"))]
+        parsed_rows = rows if type(rows) is ParsedRows else self._parsed_rows(list(rows_of(rows)))
+        return [parsed_rows, _parsed(self.module, self.module.parse_context, object_of(context, "the context"))]
+
+    def _parsed_rows(self, rows: list[Any]) -> list[tuple[Any, ...]]:
+        module = self.module
+        if not self._strict:
+            try:
+                return [module.parse_row(row) for row in rows]
+            except Exception:  # one by one, so that the error names the row
+                pass
+        parsed_rows = []
+        for index, row in enumerate(rows):
+            try:
+                self._refuse_unknown(object_of(row, "a row"))
+                parsed_rows.append(_parsed(module, module.parse_row, row))
+            except DataError as error:
+                raise DataError(str(error), _row_place(row, index)) from None
+        return parsed_rows
 
     def _refuse_unknown(self, row: JsonRow) -> None:
         """With `strict`, refuse the keys of the row's sections that no field has."""

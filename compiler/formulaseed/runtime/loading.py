@@ -13,11 +13,12 @@ from pathlib import Path
 from types import FunctionType
 from typing import cast
 
+from formulaseed import pipeline
 from formulaseed.data.files import read_whole
 from formulaseed.diagnostics.catalogue import reading as catalogue
 from formulaseed.errors import FormulaSeedError, SeedError, UnreadableError
 from formulaseed.limits import MODULE_BYTES
-from formulaseed.loading import FormulaSeed, compile_seed, load_seed, locate
+from formulaseed.loading import FormulaSeed, load_seed, locate
 from formulaseed.runtime.evaluator import Evaluator, GeneratedModule
 from formulaseed.source.text import Source
 
@@ -50,8 +51,8 @@ def module_from_source(source: str, name: str) -> GeneratedModule:
 
 def evaluator_of(seed: FormulaSeed, *, strict: bool = False) -> Evaluator:
     """Return the evaluator of a seed, compiled in memory; its errors have places in the seed."""
-    module = module_from_source(compile_seed(seed, formatted=False), seed.task_name)
-    return Evaluator(module, partial(locate, seed), strict=strict)
+    module = module_from_source(pipeline.compile(seed, formatted=False), seed.task_name)
+    return Evaluator(module, partial(locate, seed), strict=strict, program=seed.program)
 
 
 def module_from_file(path: Path) -> GeneratedModule:
@@ -127,7 +128,8 @@ class ModuleFile:
     def evaluator(self, *, strict: bool = False) -> Evaluator:
         """Return the module's evaluator; its errors have places in the seed where that is available."""
         place = partial(locate, self.seed) if self.seed is not None else None
-        return Evaluator(self.module, place, strict=strict, is_edited=bool(self.fault))
+        program = self.seed.program if self.seed is not None and not self.fault else None
+        return Evaluator(self.module, place, strict=strict, is_edited=bool(self.fault), program=program)
 
 
 def load_module(path: Path) -> ModuleFile:
@@ -149,7 +151,7 @@ def _seed_of(module: GeneratedModule, path: Path) -> FormulaSeed | None:
 
 
 def _fault(source: str, seed: FormulaSeed | None) -> str:
-    from formulaseed.backends.python.identity import body_sha256, stated_sha256
+    from formulaseed.backends.python.identity import body_sha256, stated_sha256, style_for
     from formulaseed.backends.python.verify import has_code_of
 
     if stated_sha256(source) != body_sha256(source):
@@ -157,7 +159,7 @@ def _fault(source: str, seed: FormulaSeed | None) -> str:
     if seed is None:
         return ""
     try:
-        compiled = compile_seed(seed, formatted=False)
+        compiled = pipeline.compile(seed, formatted=False, style=style_for(source))
     except SeedError:  # another version's limits; the module's own hash has to do
         return ""
     name = seed.document.source.name

@@ -11,12 +11,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from formulaseed.data.jsonl import Line, LocatedRestaurant, parsed
+from formulaseed.data.jsonl import Line, LocatedRestaurant
 from formulaseed.data.records import RestaurantRows, RowsRun
 from formulaseed.data.results import Extractor, Failures, Provenance, Result, error_of
 from formulaseed.errors import DataError, EvaluationError
 from formulaseed.runtime.evaluator import Evaluator
 from formulaseed.runtime.extracting import ExtractedRestaurant, RunOptions, extract, unusable
+from formulaseed.runtime.typed_rows import TypedRows
 
 
 def evaluate_lines(
@@ -29,16 +30,25 @@ def evaluate_lines(
 ) -> Iterator[Result]:
     """Yield a result for every line of rows that names its restaurant; everything that failed is in `failures`."""
     options = RunOptions(trace=trace, parameters=parameters)
-    for found in read_rows(evaluator, lines, failures, parameters):
+    typed = evaluator.typed_rows() if not trace else None
+    for found in read_rows(evaluator, lines, failures, parameters, typed):
         yield _result(evaluator, found, options, failures)
 
 
 def read_rows(
-    evaluator: Evaluator, lines: Iterable[Line], failures: Failures, parameters: Mapping[str, Any] | None = None
+    evaluator: Evaluator,
+    lines: Iterable[Line],
+    failures: Failures,
+    parameters: Mapping[str, Any] | None = None,
+    typed: TypedRows | None = None,
 ) -> Iterator[ExtractedRestaurant]:
-    """Yield the restaurant of every line of rows that names one; lines that cannot be used are in `failures`."""
+    """Yield the restaurant of every line of rows that names one; lines that cannot be used are in `failures`.
+
+    Rows are objects, but with `typed` they are `ParsedRows` where they can be.
+    """
     made_with = evaluator.provenance(parameters)
-    for line, record in parsed(lines, RestaurantRows.read):
+    for line in lines:
+        record = _restaurant(line, typed)
         if isinstance(record, DataError):
             found = unusable(line.place, line.business_id, record, made_with, failures)
             if found is not None:
@@ -47,6 +57,16 @@ def read_rows(
         business_id, context, rows, reviews, origin = record
         provenance = made_with if origin is None else _carried_over(made_with, origin)
         yield ExtractedRestaurant(line.place, business_id, context, rows, reviews, provenance)
+
+
+def _restaurant(line: Line, typed: TypedRows | None) -> RestaurantRows | DataError:
+    found = typed.read(line.raw) if typed is not None else None
+    if found is not None:
+        return found
+    record = line.parsed(RestaurantRows.read)
+    if typed is not None and not isinstance(record, DataError):
+        typed.learn(line)
+    return record
 
 
 def run(

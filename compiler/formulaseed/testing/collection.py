@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from formulaseed import pipeline
 from formulaseed.data.files import holds
 from formulaseed.diagnostics.render import render_text, summary
 from formulaseed.errors import FormulaSeedError
-from formulaseed.loading import FormulaSeed, SeedAnalysis, analyse, compile_seed, load_seed
+from formulaseed.loading import FormulaSeed, SeedAnalysis, analyse, compile_seed, load_seed, style_at
 from formulaseed.runtime.evaluator import Evaluator
 from formulaseed.runtime.loading import module_from_file, module_from_source
 
@@ -95,7 +96,7 @@ def _module_is_current(seed: SeedFile, test: SeedTest) -> None:
     again = f"run `formulaseed compile {seed.shown} --out {seed.config.getini('formulaseed_generated')}`"
     if not path.is_file():
         raise Failed(f"{path} is missing; {again}")
-    if not holds(path, compile_seed(loaded)):
+    if not holds(path, pipeline.compile(loaded, style=style_at(path))):
         raise Failed(f"{path} is not what {seed.shown} compiles to; {again}")
 
 

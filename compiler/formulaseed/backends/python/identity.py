@@ -12,10 +12,10 @@ import re
 import warnings
 from dataclasses import dataclass
 
-STYLE = "2026-12"
-"""The dated name of the way in which modules are written. A new one changes no module until it is asked for."""
+STYLES = ("2026-12",)
+"""The dated names of the ways in which this release writes modules, the newest last. It changes no module until asked to."""
 
-_BEGINNING = 10_000
+BEGINNING = 10_000
 """Characters of a module in which its header is."""
 
 _HEADERS = tuple(
@@ -68,10 +68,22 @@ def header_path(docstring: str) -> str | None:
     return found["path"] or "" if found is not None else None
 
 
+def style_of(source: str) -> str | None:
+    """The emission style of a module, as its header states it; None for a text that is none of ours."""
+    found = _header(source[:BEGINNING].removeprefix('"""').replace('"""', "\n"))
+    return found["style"] if found is not None else None
+
+
+def style_for(source: str) -> str:
+    """The style in which a module is compiled again: its own, unless this release does not write that one."""
+    style = style_of(source)
+    return style if style in STYLES else STYLES[-1]
+
+
 def earlier_style(source: str) -> str | None:
-    """The emission style of a module, unless it is the one of today or none of ours."""
-    found = _header(source[:_BEGINNING].removeprefix('"""').replace('"""', "\n"))
-    return found["style"] if found is not None and found["style"] != STYLE else None
+    """The emission style of a module if it is one that this release does not write."""
+    style = style_of(source)
+    return style if style not in STYLES else None
 
 
 def _header(docstring: str) -> re.Match[str] | None:

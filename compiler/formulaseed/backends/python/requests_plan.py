@@ -39,12 +39,15 @@ from formulaseed.requests.model import (
 )
 
 
-def plan_requests(program: Requests, *, path: str, sha256: str) -> tuple[Variables, Variables]:
+def plan_requests(program: Requests, *, path: str, sha256: str, style: str) -> tuple[Variables, Variables]:
     """Return the variables of a module, and those of its comment-free build."""
-    return _variables(program, path, sha256, bare=False), _variables(program, "", sha256, bare=True)
+    return (
+        _variables(program, header(path, style), sha256, bare=False),
+        _variables(program, header("", style), sha256, bare=True),
+    )
 
 
-def _variables(program: Requests, path: str, sha256: str, *, bare: bool) -> Variables:
+def _variables(program: Requests, header: Code, sha256: str, *, bare: bool) -> Variables:
     names = Names(FRAME_NAMES)
     called: dict[Evidence, Code] = {}
     lines: list[Code] = []
@@ -65,7 +68,7 @@ def _variables(program: Requests, path: str, sha256: str, *, bare: bool) -> Vari
     gold = [f"{literal(request.id)}: {literal(request.gold_restaurant)}" for request in program.requests]
     return {
         "about": Code("") if bare else docstring_text(title),
-        "header": header(path),
+        "header": header,
         "name": literal(program.name),
         "sha256": literal(sha256),
         "gold": listed("GOLD: Final[dict[str, str]] = ", gold, "{}"),

@@ -26,10 +26,13 @@ _MODULE_NAMES = (
 )  # fmt: skip
 
 
-def plan_rules(program: nodes.Program, *, path: str, sha256: str) -> tuple[Variables, Variables]:
+def plan_rules(program: nodes.Program, *, path: str, sha256: str, style: str) -> tuple[Variables, Variables]:
     """Return the variables of a module, and those of its comment-free build."""
     planner = _Planner(program)
-    return planner.variables(path, sha256, bare=False), planner.variables("", sha256, bare=True)
+    return (
+        planner.variables(header(path, style), sha256, bare=False),
+        planner.variables(header("", style), sha256, bare=True),
+    )
 
 
 class _Planner:
@@ -57,7 +60,7 @@ class _Planner:
             printer = ExpressionPrinter(symbols, step.name, Parts(Names((*_MODULE_NAMES, *self.functions))))
             self.code.append(printer.finished(step.operation.expression, as_float=True).code)
 
-    def variables(self, path: str, sha256: str, *, bare: bool) -> Variables:
+    def variables(self, header: Code, sha256: str, *, bare: bool) -> Variables:
         program = self.program
         title = f"{program.task_name}: {number_of(len(program.steps), 'rule')}"
         functions: list[Code] = []
@@ -70,7 +73,7 @@ class _Planner:
         values = zip(program.steps, self.functions, strict=True)
         return {
             "about": Code("") if bare else docstring_text(". ".join(filter(None, (title, program.description)))),
-            "header": header(path),
+            "header": header,
             "names": listed("RULES: Final = ", [literal(step.name) for step in program.steps]),
             "name": literal(program.task_name),
             "sha256": literal(sha256),

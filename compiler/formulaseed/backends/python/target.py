@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from formulaseed.backends.base import KindName, Unit
+from formulaseed.backends.python import identity
 from formulaseed.backends.python.dialects import REQUESTS, SEEDS, Dialect
 from formulaseed.backends.python.plan import plan_module
 from formulaseed.backends.python.render import Template, render
@@ -44,7 +45,7 @@ class PythonBackend:
     def emit(self, unit: Unit, *, formatted: bool) -> tuple[str, str | None]:
         """Return the module's source, and what the verification finds wrong with it."""
         module = _MODULES[unit.kind]
-        plans = module.plan(unit.program, path=unit.path, sha256=unit.sha256)
+        plans = module.plan(unit.program, path=unit.path, sha256=unit.sha256, style=unit.style or identity.STYLES[-1])
         source, comment_free = render(module.template, *plans, formatted=formatted)
         return source, verify(source, comment_free, module.dialect)
 

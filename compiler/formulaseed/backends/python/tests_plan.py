@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from formulaseed.backends.base import Unit
 from formulaseed.backends.python.code import Code, docstring_text, literal
+from formulaseed.backends.python.identity import STYLES
 from formulaseed.backends.python.names import Names
 from formulaseed.backends.python.parsing import tuple_text
 from formulaseed.backends.python.plan import Variables, header
@@ -50,7 +51,7 @@ def _variables(program: nodes.Program, unit: Unit, seed: str, module: str) -> Va
     sums, exact = _sums(program)
     helpers = [*_HELPERS, *(["growth", "raised"] if claims else []), *(["rounding"] if sums else [])]
     return {
-        "header": header(unit.path),
+        "header": header(unit.path, unit.style or STYLES[-1]),
         "task_name": literal(program.task_name),
         "sha256": literal(unit.sha256),
         "seed_path": literal(seed),

@@ -57,9 +57,9 @@ def texts_of(restaurants: Iterable[LocatedRestaurant], wanted: Collection[Review
 
 
 def _record(line: Line) -> ReviewedLine:
-    if line.fault:
-        raise DataError(line.fault, line.place)
-    return ReviewedLine.read(line.value, line.place)
+    if isinstance(line.found, DataError):
+        raise DataError(str(line.found), line.place)
+    return ReviewedLine.read(line.found, line.place)
 
 
 def _example(

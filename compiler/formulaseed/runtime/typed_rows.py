@@ -1,0 +1,174 @@
+"""Decodes lines of rows straight into the tuples of a module's `parse_row`, with msgspec's decoder for types.
+
+In: a line's bytes. Out: its restaurant, or None for a line that is not as simple as it takes: its rows have the keys of an
+earlier line's, each of them once, and plain values that the seed allows. Every other line is read by way of objects, by the
+module, which also says what is wrong with it. So nothing is refused here, and nothing is taken that `parse_row` would
+refuse or read as another value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
+from operator import attrgetter, itemgetter
+from types import GenericAlias
+from typing import Annotated, Any, Literal
+
+from formulaseed.data.decoding import entries_of, is_whole
+from formulaseed.data.jsonl import Line
+from formulaseed.data.records import RestaurantRows
+from formulaseed.errors import DataError
+from formulaseed.ir import nodes
+from formulaseed.language.inputs import _iso_date
+from formulaseed.language.types import Base
+from formulaseed.limits import INTEGER_MAX
+
+_Field = nodes.ExtractionField | nodes.InputField
+_Fields = Mapping[tuple[str, str], _Field]
+"""The fields that a seed uses, by section and name, in the order of `Row`."""
+
+_SHAPES = 10
+"""So many times keys are learnt: the rows of a file have the same ones, or all kinds."""
+_EXACT = 2**53 - 1
+"""A number read from an integer up to this one is that integer."""
+_PARTS = {"year": itemgetter(0), "month": itemgetter(1)}
+"""Fields of `meta` that a date beside them must agree with, and gives where they are absent."""
+_DATE_CHARACTERS = 40
+"""No date is longer."""
+_parts_of = lru_cache(20_000)(_iso_date)
+
+
+class ParsedRows(list[tuple[Any, ...]]):
+    """Rows as `parse_row` returns them."""
+
+
+def typed_rows(program: nodes.Program) -> TypedRows | None:
+    """Return a decoder of the rows of a seed; None where msgspec is not installed."""
+    try:
+        import msgspec.json  # noqa: F401
+    except ImportError:
+        return None
+    return TypedRows(program)
+
+
+class TypedRows:
+    """Decodes lines whose rows have the keys that it has learnt last."""
+
+    def __init__(self, program: nodes.Program) -> None:
+        self._fields: _Fields = {(kind.value, field.name): field for kind, field in program.row_fields()}
+        self._left = _SHAPES
+        self._shape: _Shape | None = None
+
+    def read(self, line: bytes) -> RestaurantRows | None:
+        """Return the line's restaurant with `ParsedRows`; None where it must be read by way of objects."""
+        return self._shape.read(line) if self._shape is not None else None
+
+    def learn(self, line: Line) -> None:
+        """Expect the keys of this line and of its first row, which were read by way of objects, in those to come."""
+        found = line.found
+        if self._left and not isinstance(found, DataError) and found["rows"]:
+            self._left -= 1
+            try:
+                self._shape = _Shape(self._fields, [*found], found["rows"][0])
+            except (KeyError, ValueError):  # there is no context or field in use, or a key is no name for msgspec
+                self._shape = None
+
+
+class _Shape:
+    """Decodes lines with certain keys, of which each row has those of the given one.
+
+    Raises `KeyError` if a field in use or the context is missing, `ValueError` for a key that msgspec takes for no name.
+    """
+
+    def __init__(self, fields: _Fields, names: Sequence[str], row: Mapping[str, Any]) -> None:
+        from msgspec.json import Decoder
+
+        keys = {name: [*section] for name, section in row.items() if isinstance(section, dict)}
+        meta = keys.get("meta", [])
+        dated = [name for name in ("date", *_PARTS) if ("meta", name) in fields] if "date" in meta else []
+        given = [name for name in dated if name in _PARTS and name in meta]
+        derived = [name for name in dated if name not in meta]
+        types = {place: _type_of(field) for place, field in fields.items()}
+        if dated:
+            types["meta", "date"] = _annotated(str, max_length=_DATE_CHARACTERS)
+        sections = {
+            name: _struct([(key, types.get((name, key), Any)) for key in found], derived if name == "meta" else ())
+            for name, found in keys.items()
+        }
+        rows = GenericAlias(list, (_struct([(name, sections.get(name, Any)) for name in row]),))
+        used = {"business_id": _annotated(str, min_length=1), "context": dict[str, Any], "rows": rows}
+        self._decode = Decoder(_struct([(name, used.get(name, Any)) for name in names])).decode
+        self._used = attrgetter(*(f"f{names.index(name)}" for name in used))
+        self._others = [(name, f"f{index}") for index, name in enumerate(names) if name not in used]
+        self._entries = len(row) + sum(map(len, keys.values()))
+        meta += derived
+        at = {name: f"f{index}" for index, name in enumerate(row)}
+        paths = {(name, key): f"{at[name]}.f{index}" for name in keys for index, key in enumerate(keys[name])}
+        self._tuple = _tuple_getter([paths[place] for place in fields])
+        self._date = attrgetter(paths["meta", "date"]) if dated else None
+        self._given = [(attrgetter(paths["meta", name]), _PARTS[name]) for name in given]
+        self._derived = [(attrgetter(at["meta"]), f"f{meta.index(name)}", _PARTS[name]) for name in derived]
+
+    def read(self, line: bytes) -> RestaurantRows | None:
+        try:
+            found = self._decode(line)
+        except Exception:  # the reading by way of objects has the words for it
+            return None
+        business_id, context, rows = self._used(found)
+        others = {name: getattr(found, attribute) for name, attribute in self._others}
+        entries = entries_of({"business_id": business_id, "context": context, "rows": None, **others})
+        if not is_whole(line, entries + self._entries * len(rows)):
+            return None
+        if self._date is not None and not self._is_dated(rows, self._date):
+            return None
+        try:
+            return RestaurantRows.with_others(business_id, context, ParsedRows(map(self._tuple, rows)), others)
+        except DataError:
+            return None
+
+    def _is_dated(self, rows: Sequence[Any], date: Callable[[Any], str]) -> bool:
+        """Return whether the dates are valid and agree with years and months; give these where they are absent."""
+        parts: list[Any] = list(map(_parts_of, map(date, rows)))
+        if None in parts or any(list(map(get, rows)) != list(map(part, parts)) for get, part in self._given):
+            return False
+        for meta, name, part in self._derived:
+            for row, found in zip(rows, parts, strict=True):
+                setattr(meta(row), name, part(found))
+        return True
+
+
+def _struct(members: Sequence[tuple[str, Any]], derived: Sequence[str] = ()) -> Any:
+    """Return the type of an object with these keys: its attributes are `f0`, `f1`…, the derived ones last."""
+    import msgspec
+
+    given = [(f"f{index}", kind, msgspec.field(name=key)) for index, (key, kind) in enumerate(members)]
+    more = [(f"f{len(given) + index}", int, msgspec.field(name=key, default=0)) for index, key in enumerate(derived)]
+    return msgspec.defstruct("Object", [*given, *more], gc=False)
+
+
+def _tuple_getter(paths: Sequence[str]) -> Callable[[Any], tuple[Any, ...]]:
+    if len(paths) > 1:
+        return attrgetter(*paths)
+    getters = [*map(attrgetter, paths)]
+    return lambda row: tuple(get(row) for get in getters)
+
+
+def _type_of(field: _Field) -> Any:
+    """Return the type of a field's plain values: those for which `parse_row` returns the decoded value itself."""
+    if field.ty.values is not None:
+        found: Any = Literal[field.ty.values]
+    elif field.ty.is_numeric:
+        kind, most = (int, INTEGER_MAX) if field.ty.base is Base.INTEGER else (float, _EXACT)
+        low, high = (field.minimum, field.maximum) if isinstance(field, nodes.ExtractionField) else (None, None)
+        found = _annotated(
+            kind, ge=-most if low is None else max(low, -most), le=most if high is None else min(high, most)
+        )
+    else:
+        found = bool if field.ty.base is Base.BOOLEAN else str
+    return found | None if field.ty.nullable else found
+
+
+def _annotated(kind: type, **limits: Any) -> Any:
+    import msgspec
+
+    return Annotated[kind, msgspec.Meta(**limits)]

@@ -12,7 +12,7 @@ from formulaseed.cli.output import reported, say, show
 from formulaseed.data.jsonl import read_contexts, read_lines
 from formulaseed.data.records import RestaurantRecord
 from formulaseed.data.results import Result
-from formulaseed.diagnostics.render import summary
+from formulaseed.diagnostics.render import aligned, summary
 from formulaseed.extractors.base import fields_of
 from formulaseed.extractors.recorded import RecordedExtractor
 from formulaseed.loading import FormulaSeed, compile_seed, load_seed
@@ -84,8 +84,7 @@ def _table(results: list[Result]) -> str:
             counts = (reviews.total, reviews.relevant, output["N_TOTAL_INCIDENTS"])
             scores = (f"{output['TRUST_SCORE']:.2f}", f"{output[_SCORE]:.2f}", output[_VERDICT])
             rows.append((name, *map(str, (*counts, *scores))))
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return "\n".join("   " + "  ".join(map(str.ljust, row, widths)).rstrip() for row in rows)
+    return "\n".join(f"   {line}" for line in aligned(rows).split("\n"))
 
 
 def _why(result: Result, texts: dict[str, str]) -> str:

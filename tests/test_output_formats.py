@@ -384,6 +384,7 @@ def test_an_integer_that_is_too_large_for_parquet_is_a_failure(tmp_path: Path) -
     done = evaluate(tmp_path, "--out", "r.parquet")
     assert done.status == 3
     assert "failed: b1" not in done.err
+    assert "errors: 1 overflow in BIG\n3 lines: 3 restaurants, 1 failed\n" in done.err
     assert "failed: b2: BIG: overflow: its value has more than the 64 bits of a Parquet column" in done.err
     rows = parquet(tmp_path / "r.parquet").to_pylist()
     assert [(row["N"], row["BIG"], row["error_kind"]) for row in rows] == [

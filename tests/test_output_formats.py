@@ -23,7 +23,7 @@ from formulaseed.data.results import Provenance, Result, ReviewCounts
 from formulaseed.data.tabular import DETAILS, csv_line, csv_text
 from formulaseed.diagnostics.render import columns
 from formulaseed.report.listing import listing
-from formulaseed.testing import seeds
+from formulaseed.testing import contexts, rows, seeds
 from helpers import EXAMPLES, ROOT, TASKS, Outcome, tiny_row, tiny_rows, tiny_seed, write_json, write_lines
 from helpers import formulaseed as shell
 from hypothesis import example, given, settings
@@ -384,6 +384,7 @@ def test_an_integer_that_is_too_large_for_parquet_is_a_failure(tmp_path: Path) -
     done = evaluate(tmp_path, "--out", "r.parquet")
     assert done.status == 3
     assert "failed: b1" not in done.err
+    assert "errors: 1 overflow in BIG\n3 lines: 3 restaurants, 1 failed\n" in done.err
     assert "failed: b2: BIG: overflow: its value has more than the 64 bits of a Parquet column" in done.err
     rows = parquet(tmp_path / "r.parquet").to_pylist()
     assert [(row["N"], row["BIG"], row["error_kind"]) for row in rows] == [
@@ -432,10 +433,16 @@ def test_without_pyarrow_the_command_says_what_to_install(folder: Path) -> None:
 
 
 @settings(max_examples=settings.default.max_examples // 4)  # type: ignore[union-attr]
-@given(seeds())
-def test_every_output_has_one_type(seed: dict[str, Any]) -> None:
-    """That of its column: for every seed, what the module declares."""
+@given(seeds(), st.data())
+def test_every_output_has_the_type_of_its_column(seed: dict[str, Any], data: st.DataObject) -> None:
+    """For every seed, a value is null or of the type that the module declares, exactly: no column has to convert it."""
     evaluator = formulaseed.load_evaluator(seed)
     kinds = evaluator.output_types()
     assert [*kinds] == [*evaluator.output]
     assert set(kinds.values()) <= {str, int, float, bool}
+    for _ in range(3):
+        try:
+            found = evaluator.evaluate(data.draw(rows(seed)), data.draw(contexts(seed)))
+        except formulaseed.EvaluationError:
+            continue
+        assert {name: type(value) for name, value in found.items() if value is not None}.items() <= kinds.items()

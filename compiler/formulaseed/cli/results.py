@@ -85,10 +85,18 @@ class Results:
             require_pyarrow()
         return cls(out, chosen, sort, evaluator, evaluator.provenance(parameters))
 
+    def fitting(self, result: Result, failures: Failures) -> Result:
+        """Return the result as the format can hold it: as one that failed if it cannot."""
+        if self.form != "parquet":
+            return result
+        from formulaseed.data.parquet import fitting
+
+        return fitting(result, failures)
+
     @contextmanager
-    def writer(self, inputs: Sequence[str | None], failures: Failures, shown: Progress) -> Iterator[_Write]:
+    def writer(self, inputs: Sequence[str | None], shown: Progress) -> Iterator[_Write]:
         """Open where results go, and provide what writes one; those that are sorted are written at the end."""
-        with text_writer(self.out, *inputs) as file, self._formatted(file, failures, shown) as write:
+        with text_writer(self.out, *inputs) as file, self._formatted(file, shown) as write:
             if self.sort is None:
                 yield write
                 return
@@ -100,7 +108,7 @@ class Results:
                     write(result)
 
     @contextmanager
-    def _formatted(self, file: Any, failures: Failures, shown: Progress) -> Iterator[_Write]:
+    def _formatted(self, file: Any, shown: Progress) -> Iterator[_Write]:
         outputs = self.evaluator.output
         if self.form == "jsonl":
             yield lambda result: write_line(file, result)
@@ -111,7 +119,7 @@ class Results:
             from formulaseed.data.parquet import parquet_writer
 
             types = self.evaluator.output_types()
-            with parquet_writer(file.buffer, types, self.evaluator.task_name, self.made_with, failures) as write:
+            with parquet_writer(file.buffer, types, self.evaluator.task_name, self.made_with) as write:
                 yield write
         else:
             kept: list[Result] = []

@@ -103,8 +103,9 @@ def _write(
     shown: Progress,
     counted: ResultCounts,
 ) -> None:
-    with to.writer(inputs, failures, shown) as write:
-        for result in results:
+    with to.writer(inputs, shown) as write:
+        for found in results:
+            result = to.fitting(found, failures)
             write(result)
             counted.add(result.error, result.reviews, result.output)
             shown.advance(number_of(counted.relevant, "relevant review"))

@@ -31,11 +31,11 @@ def require_pyarrow() -> None:
 
 @contextmanager
 def parquet_writer(
-    file: BinaryIO, outputs: Mapping[str, type], task: str, made_with: Provenance, failures: Failures
+    file: BinaryIO, outputs: Mapping[str, type], task: str, made_with: Provenance
 ) -> Iterator[Callable[[Result], None]]:
-    """Write a Parquet file, and provide what writes a result into it. `outputs` are the seed's, each with its type.
+    """Write a Parquet file, and provide what writes a result that is `fitting` into it.
 
-    A column of integers has 64 bits: a result with a larger one is written as failed, and is a failure.
+    `outputs` are the seed's, each with its type.
     """
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -55,7 +55,7 @@ def parquet_writer(
         rows.clear()
 
     def write(result: Result) -> None:
-        rows.append(cells_of(_fitting(result, failures), outputs))
+        rows.append(cells_of(result, outputs))
         if len(rows) == _ROWS:
             flush()
 
@@ -67,8 +67,8 @@ def parquet_writer(
                 flush()
 
 
-def _fitting(result: Result, failures: Failures) -> Result:
-    """The result, or the error in its place where an integer is too large for its column."""
+def fitting(result: Result, failures: Failures) -> Result:
+    """Return the result; where an integer is too large for its column, which has 64 bits, as one that failed."""
     for name, value in (result.output or {}).items():
         if isinstance(value, int) and not -INTEGER_MAX - 1 <= value <= INTEGER_MAX:
             message = "its value has more than the 64 bits of a Parquet column: write JSON Lines or CSV"

@@ -162,12 +162,14 @@ def _helpers_of(source: str) -> dict[str, _Helper]:
 def _needed(body: str, template: Template) -> tuple[str, tuple[Code, ...]]:
     """The helpers that a module's body uses, with those that they use, and the imports of all of them."""
     known = _all_helpers()
-    tree = ast.parse(body)
-    functions = [
-        node for statement in tree.body if isinstance(statement, ast.FunctionDef) for node in ast.walk(statement)
-    ]
-    variables = {node.id for node in functions if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
-    used = {n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)} - variables
+    used: set[str] = set()
+    variables: set[str] = set()
+    for statement in ast.parse(body).body:
+        found = [node for node in ast.walk(statement) if isinstance(node, ast.Name)]
+        used |= {node.id for node in found if isinstance(node.ctx, ast.Load)}
+        if isinstance(statement, ast.FunctionDef):
+            variables |= {node.id for node in found if isinstance(node.ctx, ast.Store)}
+    used -= variables
     wanted = {name for name in known if name in used} | _JSON | {*template.helpers}
     while True:
         names = {name for helper in wanted for name in known[helper].uses}

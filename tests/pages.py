@@ -11,8 +11,8 @@ from helpers import EXAMPLES, TASKS, read_lines
 
 Json = Any
 SEED = TASKS / "g1a_v2" / "seed.json"
-VOID = {"meta", "link", "img", "input", "br", "hr", "rect"}
-"""Elements without an end tag; a `rect` of a drawing ends itself."""
+VOID = {"meta", "link", "img", "input", "br", "hr"}
+"""Elements without an end tag."""
 HOSTILE = (
     "</script><script>window.taken = 1</script>",
     "<!--<script>",

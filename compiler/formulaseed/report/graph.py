@@ -16,6 +16,7 @@ from formulaseed.ir.text import step_text
 from formulaseed.language.typed import INPUT_KINDS, Symbol, SymbolKind
 from formulaseed.language.types import Value
 from formulaseed.report.definitions import symbol_of, uses_of
+from formulaseed.report.explanation import Explanation
 
 Kind = Literal["field", "context", "parameter", "filter", "aggregate", "step"]
 _KIND_OF_INPUT: dict[SymbolKind, Kind] = {
@@ -91,6 +92,23 @@ def _steps(program: nodes.Program) -> Iterator[Node]:
             is_filter = isinstance(step.operation, nodes.Filter)
             kind: Kind = "filter" if is_filter else "aggregate" if step.is_aggregate else "step"
             yield Node(kind, symbol_of(step), printable(step_text(step)), step.name in program.output)
+
+
+def computation(found: Explanation) -> Graph:
+    """Return the graph of the steps behind a verdict."""
+    steps = found.steps[::-1]  # each behind those that it uses
+    position = {step.name: number for number, step in enumerate(steps)}
+    drawn = [
+        Node(
+            "aggregate" if step.kind in ("count", "sum", "max", "min") else "step",
+            Symbol(SymbolKind.STEP, step.name),
+            step.definition,
+            step.name in found.outputs,
+        )
+        for step in steps
+    ]
+    edges = tuple((position[used], position[step.name]) for step in steps for used in step.uses)
+    return Graph(found.task, tuple(drawn), edges)
 
 
 def svg(program: nodes.Program, values: Mapping[str, Value] | None = None) -> str:

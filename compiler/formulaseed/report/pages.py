@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import json
 from base64 import b64encode
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from formulaseed.diagnostics.model import number_of
+from formulaseed.errors import UnreadableError
 from formulaseed.report import charts
 from formulaseed.report.article import article
+from formulaseed.report.drawing import Drawing
 from formulaseed.report.elements import visible
+from formulaseed.report.explain import shown
 from formulaseed.report.explanation import Explanation
+from formulaseed.report.graph import computation
 from formulaseed.report.overview import Overview
 from formulaseed.report.story import headline
 from formulaseed.resources import resource_folder
@@ -21,11 +25,16 @@ from formulaseed.resources import resource_folder
 if TYPE_CHECKING:
     from jinja2 import Environment
 
+MOST_DRAWN = 300
+"""Steps of a computation that is drawn in a page."""
+
 
 def explanation_page(found: Explanation) -> str:
     """Return an explanation as one page."""
     template = _environment().get_template("explanation.html.j2")
-    return template.render(title=visible(headline(found)), policy="", article=article(found))
+    values = {step.name: shown(step.value) for step in found.steps}
+    drawing = _drawing(found, values) if found.steps else None
+    return template.render(title=visible(headline(found)), policy="", article=article(found), drawing=drawing)
 
 
 def explanation_fragment(found: Explanation) -> str:
@@ -53,10 +62,30 @@ def report_page(found: Overview, failures: Sequence[str]) -> str:
         width=charts.WIDTH,
         height=charts.HEIGHT,
         failures=[*map(visible, failures)],
+        drawing=_drawing(found.example, {}) if found.example is not None else None,
         rows=found.by_score(),
         data=_inert(found.packing.to_json()),
         script=script,
     )
+
+
+class _Drawing(NamedTuple):
+    """The graph of a computation, or why there is none."""
+
+    svg: str = ""
+    absence: str = ""
+
+
+def _drawing(found: Explanation, values: Mapping[str, str]) -> _Drawing:
+    """Draw a computation, with values of steps; a browser fills in those that are not given."""
+    if len(found.steps) > MOST_DRAWN:
+        return _Drawing(
+            absence=f"These are {len(found.steps)} steps, too many for a page; formulaseed graph draws them."
+        )
+    try:
+        return _Drawing(Drawing(computation(found), with_values=True).svg(values))
+    except UnreadableError as error:
+        return _Drawing(absence=str(error))
 
 
 _SPECIAL = str.maketrans({character: f"\\u{ord(character):04x}" for character in "<>&\u2028\u2029"})

@@ -46,13 +46,17 @@ FIRST = (
 
 @dataclass(frozen=True)
 class Command:
-    """What a child runs, how long it may take, and how many bytes of memory, the modules that it begins with included."""
+    """What a child runs, how long it may take, and how many bytes of memory, the modules that it begins with included.
+
+    `as_nobody`: as a user who may not write what belongs to the one who runs the tests, also where that is root.
+    """
 
     arguments: Sequence[str]
     environment: dict[str, str]
     folder: str
     seconds: float
     memory: int | None
+    as_nobody: bool = False
 
 
 def for_the_interpreter(environment: Mapping[str, str]) -> dict[str, str]:
@@ -131,6 +135,7 @@ def run(
     environment: Mapping[str, str],
     seconds: float,
     memory: int | None = None,
+    as_nobody: bool = False,
 ) -> subprocess.CompletedProcess[bytes]:
     """Run `formulaseed`, forked unless the environment would make another interpreter of it.
 
@@ -141,7 +146,7 @@ def run(
         if hasattr(os, "pidfd_open") and (_server is None or _server.process.returncode is not None):
             _server = Server()
         if _server is not None and _server.environment == for_the_interpreter(environment):
-            return _server.run(Command(arguments, dict(environment), str(folder), seconds, memory), stdin)
+            return _server.run(Command(arguments, dict(environment), str(folder), seconds, memory, as_nobody), stdin)
     command = [sys.executable, "-m", "formulaseed", *arguments]
     return subprocess.run(
         command, input=stdin, capture_output=True, cwd=folder, env=environment, timeout=seconds, check=False,
@@ -211,6 +216,9 @@ def become(command: Command, ends: Sequence[int]) -> None:
     if command.memory is not None:
         limit(command.memory)
     os.chdir(command.folder)
+    if command.as_nobody and os.geteuid() == 0:
+        os.setgid(65534)
+        os.setuid(65534)
     sys.path.insert(0, command.folder)
     sys.argv = [str(Path(formulaseed.__file__).with_name("__main__.py")), *command.arguments]
 

@@ -3,25 +3,31 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import json
 import os
+import random
+import re
 import resource
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Iterator
+import tempfile
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+import forking
 import pytest
 from asking import MODEL, Kitchen, command, questionnaire, restaurant, restaurants, seed
 from formulaseed.data.results import ReviewInput
 from formulaseed.extractors.model.answers import AnswerCache, UsageStats
+from formulaseed.extractors.model.salvage import Gap
 from formulaseed.extractors.model.store import Store, StoredAnswer, default_path
 from formulaseed.extractors.model.store_file import MIGRATIONS, StoreError
 from formulaseed.llm.calls import Answer, Attempt, Call, Usage
 from formulaseed.llm.prices import read_prices
-from helpers import needs_anthropic, read_lines, write_lines
+from helpers import Outcome, needs_anthropic, read_lines, write_lines
 from loopback import loopback
 from loopback_script import MESSAGES, Script
 
@@ -267,3 +273,77 @@ def test_stores_that_are_opened_at_the_same_time_wait_for_one_another(tmp_path: 
     assert [process.returncode for process in processes] == [0] * 6, reported
     with Store(tmp_path / "s.sqlite") as store:
         assert store.info()["answers"][0]["usable"] == 300
+
+
+def damaged(path: Path, pages: Sequence[int], chance: random.Random) -> Path:
+    """A copy of a store in which some pages are zeros, or anything."""
+    data = bytearray(path.read_bytes())
+    for page in pages:
+        data[page * 4096 : (page + 1) * 4096] = bytes(4096) if chance.random() < 0.5 else chance.randbytes(4096)
+    copy = path.with_name("damaged.sqlite")
+    copy.write_bytes(data)
+    return copy
+
+
+def test_of_a_damaged_store_what_can_be_read_is_saved(tmp_path: Path) -> None:
+    """All answers but those of the damaged pages, unchanged and in order; the gaps are listed, and what to do is said."""
+    whole = tmp_path / "whole.sqlite"
+    with Store(whole) as store, store.transaction():
+        for n in range(600):
+            key = hashlib.sha256(str(n).encode()).hexdigest()[:48]
+            store.put(key, MODEL, StoredAnswer({"mood": "good", "said": "x" * (n % 200)}, "", USAGE))
+    with Store(whole, read_only=True) as store:
+        before = {line["key"]: line for line in store.export() if not isinstance(line, Gap)}
+    pages = whole.stat().st_size // 4096
+    saved_all = few = 0
+    for chosen in range(12):
+        chance = random.Random(chosen)
+        count = chance.choice([1, 1, 2, 4])
+        damaged(whole, chance.sample(range(2, pages), count), chance)
+        done = command("store", "export", "--store", "damaged.sqlite", "--out", "saved.jsonl", cwd=tmp_path, env={})
+        lines = read_lines(tmp_path / "saved.jsonl")
+        assert [line["key"] for line in lines] == sorted({line["key"] for line in lines})
+        assert all(before[line["key"]] == line for line in lines)
+        lost = len(before) - len(lines)
+        saved_all += lost == 0
+        few += lost <= 60 * count
+        assert done.status == (3 if lost else 0)
+        gaps = [line for line in done.err.splitlines() if line.startswith("failed: damaged.sqlite: answers between `")]
+        assert len(gaps) <= count
+        assert bool(gaps) == bool(lost)
+        help = "`formulaseed store import saved.jsonl --store NEW` puts them into a new store"
+        assert (f"{len(lines)} answers saved of a damaged store; {help}" in done.err) == bool(lost)
+    assert saved_all < 12
+    assert few > 8, "but where the page is one that leads to many others"
+    info = command("store", "info", "--store", "damaged.sqlite", cwd=tmp_path, env={})
+    assert (info.status, "`formulaseed store export` saves what can be read" in info.err) == (2, True)
+
+
+def test_a_complete_store_that_can_only_be_read_serves_reruns() -> None:
+    """On a disk that is read only: the same results and `store info`; what is not stored is refused with the reason."""
+    with tempfile.TemporaryDirectory() as name, loopback(Script()) as server:
+        kitchen = Kitchen(Path(name), server).prepare(restaurants(2, 3))
+        first = kitchen.run()
+        kitchen.store.chmod(0o444)
+        kitchen.folder.chmod(0o555)
+        before = {path.name: path.stat().st_mtime_ns for path in kitchen.folder.iterdir()}
+
+        def as_nobody(*arguments: object) -> Outcome:
+            environment = {**os.environ, **kitchen.environment()}
+            done = forking.run(
+                [*map(str, arguments)],
+                stdin=b"", folder=kitchen.folder, environment=environment, seconds=60, as_nobody=True,
+            )  # fmt: skip
+            return Outcome(done.returncode, done.stdout.decode(), done.stderr.decode())
+
+        again = as_nobody(*kitchen.arguments("--quiet"))
+        assert (again.status, again.out) == (0, first.out), again.err
+        assert "the store saved 6 calls" in again.err
+        info = as_nobody("store", "info", "--store", "answers.sqlite")
+        assert (info.status, "6 answers" in info.out) == (0, True)
+        more = as_nobody(*kitchen.arguments("--quiet", "--effort", "high"))
+        assert more.status == 2
+        assert re.search(r"^formulaseed: the store answers\.sqlite cannot be used: .*(readonly|unable)", more.err, re.M)
+        assert server.seen(False)["paths"][MESSAGES] == 6
+        assert {path.name: path.stat().st_mtime_ns for path in kitchen.folder.iterdir()} == before
+        kitchen.folder.chmod(0o755)

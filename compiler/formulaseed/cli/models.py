@@ -23,7 +23,8 @@ from formulaseed.extractors.model.asking import LiveExtractor
 from formulaseed.extractors.model.batching import BatchRun
 from formulaseed.extractors.model.examples import ReviewKey, reviewed_answers, texts_of
 from formulaseed.extractors.model.prompting import PromptSpec
-from formulaseed.extractors.model.store import Store, default_path
+from formulaseed.extractors.model.salvage import Gap
+from formulaseed.extractors.model.store import Store, default_path, opened_for_run
 from formulaseed.llm.calls import cost_text
 from formulaseed.llm.client import Limits, NotReady, must_be_ready
 from formulaseed.llm.interruption import Interrupted
@@ -47,8 +48,8 @@ def not_ready_to_ask(given: Mapping[str, Any]) -> NotReady | None:
     return None
 
 
-def _store(path: str | None, **mode: bool) -> Store:
-    return Store(Path(path) if path else default_path(), **mode)
+def _store(path: str | None, *, must_exist: bool = False, read_only: bool = False) -> Store:
+    return Store(Path(path) if path else default_path(), must_exist=must_exist, read_only=read_only)
 
 
 def ask(job: Job, not_ready: NotReady | None, **given: Any) -> int:
@@ -87,7 +88,8 @@ def ask(job: Job, not_ready: NotReady | None, **given: Any) -> int:
         with _store(given["store"], read_only=True) as store:
             if next(cache(store).unanswered(reviews()), None) is not None:
                 raise not_ready
-    with _store(given["store"], read_only=given["dry_run"]) as store:
+    path = Path(given["store"]) if given["store"] else default_path()
+    with Store(path, read_only=True) if given["dry_run"] else opened_for_run(path) as store:
         answers = cache(store)
         if given["dry_run"]:
             for line in estimate(answers, reviews(), prices):
@@ -211,9 +213,21 @@ def info(path: str | None, form: str) -> None:
 @click.option("--out", default="-", help="Where to write; standard output by default.")
 def export(path: str | None, out: str) -> None:
     """Write every answer as a line of JSON."""
-    with _store(path, must_exist=True, read_only=True) as answers, text_writer(out) as file:
+    saved = 0
+    with reported() as failures, _store(path, must_exist=True, read_only=True) as answers, text_writer(out) as file:
         for line in answers.export():
-            write_line(file, line)
+            if isinstance(line, Gap):
+                between = (
+                    f"answers between `{line.low[:12]}` and `{line.high[:12]}`" if line.low < line.high else line.low
+                )
+                failures.add(str(answers.path), f"{between} cannot be read: {line.reason}")
+            else:
+                write_line(file, line)
+                saved += 1
+    if failures.status:
+        help = f"`formulaseed store import {'FILE' if out == '-' else out} --store NEW` puts them into a new store"
+        say(f"{number_of(saved, 'answer')} saved of a damaged store; {help}", err=True)
+    finish(failures.status)
 
 
 @store.command("import")

@@ -109,7 +109,7 @@ def model_extractor(
     from formulaseed.extractors.model.batching import BatchRun
     from formulaseed.extractors.model.examples import reviewed_answers, texts_of
     from formulaseed.extractors.model.prompting import PromptSpec
-    from formulaseed.extractors.model.store import Store, default_path
+    from formulaseed.extractors.model.store import Store, default_path, opened_for_run
     from formulaseed.llm.client import Limits, NotReady, must_be_ready
     from formulaseed.llm.limiter import CostBudget
     from formulaseed.llm.prices import read_prices
@@ -145,7 +145,7 @@ def model_extractor(
             if next(cache(store).unanswered(reviews()), None) is not None:
                 raise
     limits = Limits(**{name: options[name] for name in Limits.__slots__})  # type: ignore[literal-required]
-    with Store(path) as store:
+    with opened_for_run(path) as store:
         transport: BatchRun | LiveExtractor
         if options["batch"]:
             transport = BatchRun(cache(store), limits, most_usd=options["max_usd"], poll=options["poll"])

@@ -237,6 +237,7 @@ class Ledger:
 
     def _owner(self) -> str:
         """Return this process's id as an owner, which others can see from the first time on."""
+        self._db.must_be_writable()
         if self._presence is None:
             presence = _Presence(self._db.path)
             self._db.execute(_RENEW, presence.row())

@@ -17,7 +17,8 @@ from typing import Any
 
 from formulaseed.errors import DataError
 from formulaseed.extractors.model.ledger import Ledger
-from formulaseed.extractors.model.store_file import Database
+from formulaseed.extractors.model.salvage import Gap, salvaged
+from formulaseed.extractors.model.store_file import Database, StoreError
 from formulaseed.llm.calls import Usage
 
 _COLUMNS: dict[str, tuple[type, ...]] = {
@@ -61,12 +62,15 @@ def default_path() -> Path:
 class Store:
     """An open store. Every method raises `StoreError` where the file cannot be used.
 
-    A `read_only` one changes nothing on the disk, and is empty where there is no file.
+    A `read_only` one changes nothing on the disk, and is empty where there is no file; `because` of what, where it should
+    have been written.
     """
 
-    def __init__(self, path: Path, *, must_exist: bool = False, read_only: bool = False) -> None:
+    def __init__(
+        self, path: Path, *, must_exist: bool = False, read_only: bool = False, because: StoreError | None = None
+    ) -> None:
         self.path = path
-        self._db = Database(path, must_exist=must_exist, read_only=read_only)
+        self._db = Database(path, must_exist=must_exist, read_only=read_only, because=because)
         self.ledger = Ledger(self._db)
         self.transaction = self._db.transaction
 
@@ -135,12 +139,18 @@ class Store:
             ],
         }  # fmt: skip
 
-    def export(self) -> Iterator[dict[str, Any]]:
-        """Yield every answer as an object, in the order of their keys."""
+    def export(self) -> Iterator[dict[str, Any] | Gap]:
+        """Yield every answer as an object, in the order of their keys; of a damaged store what can be read, and the gaps."""
+        names = ", ".join(_COLUMNS)
+
+        def read(low: str, high: str, is_backwards: bool) -> Iterator[tuple[Any, ...]]:
+            order = "DESC" if is_backwards else "ASC"
+            query = f"SELECT {names} FROM answers WHERE key >= ? AND key < ? ORDER BY key {order}"
+            yield from self._db.unguarded(query, (low, high))
+
         with self._db.guarded():
-            for row in self._db.execute(f"SELECT {', '.join(_COLUMNS)} FROM answers ORDER BY key"):
-                line = dict(zip(_COLUMNS, row, strict=True))
-                yield {**line, "content": json.loads(line["content"]) if line["content"] is not None else None}
+            for row in salvaged(read):
+                yield row if isinstance(row, Gap) else _exported(row)
 
     def take(self, line: dict[str, Any]) -> bool:
         """Import an exported answer; return whether it was new. Raises `DataError` for what is not one."""
@@ -159,3 +169,24 @@ class Store:
         done = self._db.execute(f"DELETE FROM answers WHERE {' AND '.join(given) or '1'}", list(given.values()))
         self._db.execute("VACUUM")
         return done.rowcount
+
+
+def opened_for_run(path: Path) -> Store:
+    """Open a store to write, or to read where it can only be read: then a question that has to be asked raises why."""
+    try:
+        return Store(path)
+    except StoreError as error:
+        if not path.is_file():
+            raise
+        try:
+            return Store(path, read_only=True, because=error)
+        except StoreError:
+            raise error from None
+
+
+def _exported(row: tuple[Any, ...]) -> dict[str, Any] | Gap:
+    line = dict(zip(_COLUMNS, row, strict=True))
+    try:
+        return {**line, "content": json.loads(line["content"]) if line["content"] is not None else None}
+    except (TypeError, ValueError, RecursionError) as error:
+        return Gap(row[0], row[0], str(error))

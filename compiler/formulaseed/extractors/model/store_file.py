@@ -75,6 +75,7 @@ MIGRATIONS: tuple[tuple[str, str], ...] = (
 )
 """What each version of the file adds to the one before, by name. The version is the file's `user_version`."""
 
+_SALVAGE = "`formulaseed store export` saves what can be read, and `store import` puts it into another --store"
 _SECONDS_TO_WAIT = 30.0
 """For the lock of another process."""
 
@@ -89,12 +90,16 @@ class StoreError(UnreadableError):
 class Database:
     """The open file of a store. Every method raises `StoreError` where it cannot be used.
 
-    A `read_only` one changes nothing on the disk, and is empty where there is no file.
+    A `read_only` one changes nothing on the disk, and is empty where there is no file; `because` of what, where it should
+    have been written.
     """
 
-    def __init__(self, path: Path, *, must_exist: bool = False, read_only: bool = False) -> None:
+    def __init__(
+        self, path: Path, *, must_exist: bool = False, read_only: bool = False, because: StoreError | None = None
+    ) -> None:
         self.path = path
         self.is_read_only = read_only
+        self._because = because
         self._file: Opened | None = None
         with self.guarded():
             if must_exist and not path.exists():
@@ -111,6 +116,15 @@ class Database:
         """Raise `StoreError` where another process has written into a file that is read without locks."""
         if self._file is not None and self._file.has_changed():
             raise StoreError(f"{self.path} has changed while it was read; run the command again")
+
+    def must_be_writable(self) -> None:
+        """Raise `StoreError` where nothing can be written, also not what is in memory only."""
+        if self.is_read_only:
+            raise self._because or StoreError(f"the store {self.path} is only read")
+
+    def unguarded(self, statement: str, values: Sequence[Any] = ()) -> Iterator[Any]:
+        """Yield the rows of a query. Raises `sqlite3.Error` where one cannot be read."""
+        yield from self._db.execute(statement, values)
 
     def execute(self, statement: str, values: Sequence[Any] = ()) -> sqlite3.Cursor:
         with self.guarded():
@@ -134,7 +148,9 @@ class Database:
             yield
         except (sqlite3.Error, OSError, ValueError, OverflowError, RecursionError) as error:
             self.must_be_unchanged()
-            raise StoreError(f"the store {self.path} cannot be used: {error}") from None
+            is_damaged = getattr(error, "sqlite_errorname", "").startswith("SQLITE_CORRUPT")
+            help = f"; {_SALVAGE}" if is_damaged else ""
+            raise StoreError(f"the store {self.path} cannot be used: {error}{help}") from None
 
 
 @dataclass(frozen=True, slots=True)

@@ -217,3 +217,15 @@ def test_the_command(tmp_path: Any) -> None:
     assert (unknown.status, "did you mean `nonna-pia`" in unknown.err) == (2, True)
     wrong = formulaseed("explain", seed, "--rows", rows_file, "--id", "nonna-pia", "--output", "SCORE")
     assert (wrong.status, "no output `SCORE`" in wrong.err) == (1, True)
+
+
+def test_what_a_notebook_shows_is_short() -> None:
+    """A seed, an evaluator and a diagnostic say what they are; a flat row is told where its fields go."""
+    assert repr(G1A) == "FormulaSeed('G1a-v2', 34 steps, 10 warnings)"
+    evaluator = load_evaluator(G1A)
+    assert repr(evaluator).startswith("Evaluator('G1a-v2', output N_TOTAL_INCIDENTS, ")
+    said = str(G1A.diagnostics[0])
+    assert said.startswith(f"warning[{G1A.diagnostics[0].code}]")
+    assert "^" in said
+    with pytest.raises(DataError, match="a row has `extraction` and `meta`: put `incident_severity` into `extraction`"):
+        evaluator.evaluate([{"review_id": "r", "incident_severity": "none", "stars": 3}], {"categories": "Thai"})

@@ -11,7 +11,8 @@ from formulaseed.backends.base import Unit
 from formulaseed.data.documents import Document, dumped, read_text, refused_module, shown_path, source_of
 from formulaseed.data.files import read_bytes
 from formulaseed.diagnostics.catalogue import reading as catalogue
-from formulaseed.diagnostics.model import Problems
+from formulaseed.diagnostics.model import Problems, number_of
+from formulaseed.diagnostics.render import summary
 from formulaseed.errors import FormulaSeedError, SeedError, UnreadableError
 from formulaseed.ir import nodes
 from formulaseed.kinds import REQUESTS, SEED, Kind, holds_reference, holds_rules, read_given
@@ -36,6 +37,10 @@ class FormulaSeed(Compilable[nodes.Program]):
     @property
     def task_name(self) -> str:
         return self.program.task_name
+
+    def __repr__(self) -> str:
+        found = summary(self.diagnostics)
+        return f"FormulaSeed({self.task_name!r}, {number_of(len(self.program.steps), 'step')}{found and f', {found}'})"
 
 
 class RequestsFile(Compilable["Requests"]):

@@ -52,6 +52,12 @@ class Diagnostic:
     is_security: bool = False
     """Whether a formula does what formulas must not do, rather than misspell what they can."""
 
+    def __str__(self) -> str:
+        """Return it as `formulaseed check` prints it."""
+        from formulaseed.diagnostics.render import render_text
+
+        return render_text([self])
+
     @property
     def name(self) -> str:
         return CODES[self.code].name

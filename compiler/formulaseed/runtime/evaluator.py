@@ -72,6 +72,9 @@ class Evaluator:
         self.output: tuple[str, ...] = module.OUTPUT
         self.seed_sha256 = module.SEED_SHA256
 
+    def __repr__(self) -> str:
+        return f"Evaluator({self.task_name!r}, output {', '.join(self.output)})"
+
     def is_relevant(self, text: str) -> bool:
         """Return whether a review's text passes the seed's filter."""
         return self.module.is_relevant(text)
@@ -159,11 +162,21 @@ class Evaluator:
         parsed_rows = []
         for index, row in enumerate(rows):
             try:
-                self._refuse_unknown(object_of(row, "a row"))
+                self._refuse_flat(object_of(row, "a row"))
+                self._refuse_unknown(row)
                 parsed_rows.append(_parsed(module, module.parse_row, row))
             except DataError as error:
                 raise DataError(str(error), _row_place(row, index)) from None
         return parsed_rows
+
+    def _refuse_flat(self, row: JsonRow) -> None:
+        """Refuse a row with its fields on the top level, in words that say where they go."""
+        if "extraction" in row or "meta" in row:
+            return
+        for section in ("extraction", "meta"):
+            for name in self._inputs.get(section, ()):
+                if name in row:
+                    raise DataError(f"a row has `extraction` and `meta`: put `{name}` into `{section}`")
 
     def _refuse_unknown(self, row: JsonRow) -> None:
         """With `strict`, refuse the keys of the row's sections that no field has."""

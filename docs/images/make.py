@@ -1,4 +1,4 @@
-"""Draws docs/images/explanation.png: the page that `explain` writes, as a headless Chromium shows it.
+"""Draws docs/images/explanation.png and report.png: the pages that the commands write, as a headless Chromium shows them.
 
 `python docs/images/make.py`, with Chromium installed.
 """
@@ -12,10 +12,14 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLES = ROOT / "examples"
-EXPLAIN = (
-    "explain", ROOT / "tasks/g1a_v2/seed.json", "--contexts", EXAMPLES / "contexts.jsonl", "--extractor", "recorded",
-    "--extractions", EXAMPLES / "extractions-g1a_v2.jsonl", "--id", "hanks-blue-plate", "--format", "html", "--out",
+RUN = (
+    ROOT / "tasks/g1a_v2/seed.json", "--contexts", EXAMPLES / "contexts.jsonl", "--extractor", "recorded",
+    "--extractions", EXAMPLES / "extractions-g1a_v2.jsonl",
 )  # fmt: skip
+PAGES = {
+    "explanation": ("explain", *RUN, "--id", "hanks-blue-plate", "--format", "html"),
+    "report": ("report", *RUN),
+}
 CHROMIUM = (
     "chromium", "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking",
     "--disable-component-update", "--disable-sync", "--hide-scrollbars", "--window-size=1000,900",
@@ -24,11 +28,12 @@ CHROMIUM = (
 
 def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
-        page = Path(folder) / "explanation.html"
-        subprocess.run([sys.executable, "-m", "formulaseed", *map(str, EXPLAIN), str(page)], check=True)
-        image = Path(__file__).with_name("explanation.png")
-        profile = f"--user-data-dir={folder}/profile"
-        subprocess.run([*CHROMIUM, profile, f"--screenshot={image}", page.as_uri()], check=True)
+        for name, command in PAGES.items():
+            page = Path(folder) / f"{name}.html"
+            subprocess.run([sys.executable, "-m", "formulaseed", *map(str, command), "--out", str(page)], check=True)
+            image = Path(__file__).with_name(f"{name}.png")
+            profile = f"--user-data-dir={folder}/profile"
+            subprocess.run([*CHROMIUM, profile, f"--screenshot={image}", page.as_uri()], check=True)
 
 
 if __name__ == "__main__":

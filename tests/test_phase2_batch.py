@@ -322,7 +322,9 @@ def test_a_key_that_is_refused_ends_the_run_in_one_line(kitchen: Kitchen, server
     kitchen.prepare([restaurant("known", "soup"), restaurant("new", "new soup")])
     done = kitchen.run(*OPTIONS)
     assert (done.status, done.results[0]["output"]["N"]) == (3, 1)
-    assert f"stopped: the API answered {status}: scripted http_{status}; run the same" in done.err
+    assert f"stopped: the API answered {status}: scripted http_{status}\n" in done.err, (
+        "the same command would not go on"
+    )
 
 
 def test_a_limit_of_money_splits_batches(kitchen: Kitchen, server: Loopback) -> None:

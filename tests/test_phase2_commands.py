@@ -115,6 +115,13 @@ def test_a_limit_of_money_is_never_passed_and_the_run_goes_on_from_there(kitchen
     assert kitchen.run("--max-usd", 1).status == 0
     assert server.seen(False)["paths"][MESSAGES] == 400
     assert kitchen.run("--max-usd", 0.000001).status == 0, "what is stored costs nothing"
+    kitchen.store.unlink()
+    for options in ((), ("--batch", "--poll", 0.01)):
+        done = kitchen.run("--max-usd", 0.000001, *options)
+        assert done.status == 3
+        assert "stopped: it could cost more than the limit of $1e-06\n" in done.err, (
+            "no call at all, however often it is run"
+        )
 
 
 # --- passes, validity, quotes, the length of reviews

@@ -226,9 +226,9 @@ def test_what_fails_every_call_ends_the_asking(
     kitchen.prepare([*restaurants(40, 5), restaurant("known", "an old soup")])
     done = kitchen.run("--concurrency", 4)
     assert done.status == 3
-    assert [line for line in done.err.splitlines() if line.startswith("stopped: ")] == [
-        f"stopped: {message}; run the same command to continue"
-    ]
+    assert [line for line in done.err.splitlines() if line.startswith("stopped: ")] == [f"stopped: {message}"], (
+        "the same command would not go on"
+    )
     assert calls <= server.seen(False)["paths"][MESSAGES] <= calls + 3
     assert len(done.results) == 41
     assert done.results[-1]["output"]["N"] == 1

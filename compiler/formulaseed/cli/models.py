@@ -115,7 +115,8 @@ def ask(job: Job, not_ready: NotReady | None, **given: Any) -> int:
             status = error.status
         finally:
             if transport is not None and transport.stopped:
-                report(f"stopped: {transport.stopped}; run the same command to continue")
+                more = "; run the same command to continue" if transport.goes_on else ""
+                report(f"stopped: {transport.stopped}{more}")
             closing = closing_line(counted, failures, f"anthropic, {given['model']}")
             for line in (*counted.lines(), closing, *answers.lines()):
                 report(line)

@@ -72,6 +72,8 @@ class LiveExtractor:
         self._is_ending = False
         self.stopped = ""
         """Why nothing more is asked; empty while the run goes on."""
+        self.goes_on = False
+        """Whether the same command would get further than this one."""
 
     def extract_all(self, restaurants: Iterable[Sequence[ReviewInput]]) -> Iterator[list[Extraction]]:
         with asyncio.Runner() as runner, Interruption() as interruption:
@@ -172,16 +174,21 @@ class LiveExtractor:
                 await self._is_warm.wait()
             stored = await self._asked_until_usable(question)
         except NotAsked as error:
-            self.stopped = self.stopped or (str(error) if error.is_final else "")
+            if error.is_final:  # the limit of money, which holds for each run
+                self._stop(error, goes_on=self._answers.usage.asked > 0)
             stored = StoredAnswer(None, NOT_ASKED if error.is_final else str(error), Usage())
         except CallFailed as error:
             if error.is_final or self._streak.is_hopeless(question, error):
-                self.stopped = self.stopped or str(error)
+                self._stop(error, goes_on=error.may_pass)
             stored = StoredAnswer(None, str(error), Usage())
         finally:
             self._is_warm.set()
         self._on_answer(stored.content is not None)
         return stored
+
+    def _stop(self, error: CallFailed, *, goes_on: bool) -> None:
+        if not self.stopped:
+            self.stopped, self.goes_on = str(error), goes_on
 
     async def _asked_until_usable(self, question: Question) -> StoredAnswer:
         """Ask, or wait for the answer to whoever asks now, until there is a usable answer, or as many as are allowed."""

@@ -86,6 +86,8 @@ class BatchRun(SyncExtractor):
         self._capabilities = ModelCapabilities()
         self.stopped = ""
         """Why not everything was asked; empty where it was."""
+        self.goes_on = False
+        """Whether the same command would get further than this one."""
 
     def ask(self, source: Source) -> None:
         """Have every question answered, as far as possible. Raises `FormulaSeedError` where the API cannot be used."""
@@ -111,8 +113,9 @@ class BatchRun(SyncExtractor):
                 self._capabilities = await client.capabilities(self._answers.spec.model)
                 while await self._send_all(client, source) or self._open():
                     await self._wait(client)
+            self.goes_on = self._answers.usage.asked > 0  # the limit of money holds for each run
         except CallFailed as error:
-            self.stopped = str(error)
+            self.stopped, self.goes_on = str(error), error.may_pass or bool(self._incomplete)
 
     def _open(self) -> list[OpenBatch]:
         return self._ledger.open_batches(self._answers.spec.id)

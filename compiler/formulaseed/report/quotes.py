@@ -50,8 +50,10 @@ class QuoteFinder:
 
 
 def _quoted(found: object) -> str:
-    text = found.get("text") if isinstance(found, Mapping) else found
-    return text if isinstance(text, str) else ""
+    """The words of a quote, unless they do not occur in the review."""
+    if isinstance(found, Mapping):
+        found = found.get("text") if found.get("verified", True) else None
+    return found if isinstance(found, str) else ""
 
 
 def _cut(text: str) -> str:

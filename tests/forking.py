@@ -1,8 +1,10 @@
 """Runs the command in processes that are forked from one that has imported everything, which saves each a third of a second.
 
+It runs pytest in the same way, for the tests of what formulaseed adds to it.
+
 `run` starts that process, the server, at its first call, and sends it what each command needs: arguments, environment,
 working directory, and the ends of three pipes. The server forks; the child leads a session of its own, has the pipes as
-standard streams, runs `main` and ends as Python does. No command finds what another one has left in memory. A test of
+standard streams, runs the program and ends as Python does. No command finds what another one has left in memory. A test of
 what happens while Python starts (its variables, the locale, streams that are closed) starts a process of its own.
 """
 
@@ -25,10 +27,10 @@ import sys
 import threading
 import time
 import traceback
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import NoReturn
 
@@ -51,12 +53,13 @@ class Command:
     `as_nobody`: as a user who may not write what belongs to the one who runs the tests, also where that is root.
     """
 
+    program: str
     arguments: Sequence[str]
     environment: dict[str, str]
     folder: str
     seconds: float
     memory: int | None
-    as_nobody: bool = False
+    as_nobody: bool
 
 
 def for_the_interpreter(environment: Mapping[str, str]) -> dict[str, str]:
@@ -92,9 +95,11 @@ class Server:
         self.connection.close()
         self.process.wait()
 
-    def run(self, command: Command, stdin: bytes) -> subprocess.CompletedProcess[bytes]:
+    def run(self, command: Command, stdin: bytes, merged: bool) -> subprocess.CompletedProcess[bytes]:
         pipes = [os.pipe() for _ in range(3)]
         its, ours = [pipes[0][0], pipes[1][1], pipes[2][1]], [pipes[0][1], pipes[1][0], pipes[2][0]]
+        if merged:
+            os.dup2(its[1], its[2])
         with ThreadPoolExecutor(3) as pool:
             pool.submit(_write, ours[0], stdin)
             out, err = (pool.submit(_read, end) for end in ours[1:])
@@ -136,20 +141,24 @@ def run(
     seconds: float,
     memory: int | None = None,
     as_nobody: bool = False,
+    program: str = "formulaseed",
+    merged: bool = False,
 ) -> subprocess.CompletedProcess[bytes]:
-    """Run `formulaseed`, forked unless the environment would make another interpreter of it.
+    """Run `formulaseed`, or `pytest`, forked unless the environment would make another interpreter of it.
 
-    Raises `subprocess.TimeoutExpired` after so many seconds, when it and all that it has started are killed.
+    With `merged` both outputs come as one, as on a terminal. Raises `subprocess.TimeoutExpired` after so many seconds, when
+    it and all that it has started are killed.
     """
     global _server
     with _lock:
         if hasattr(os, "pidfd_open") and (_server is None or _server.process.returncode is not None):
             _server = Server()
         if _server is not None and _server.environment == for_the_interpreter(environment):
-            return _server.run(Command(arguments, dict(environment), str(folder), seconds, memory, as_nobody), stdin)
-    command = [sys.executable, "-m", "formulaseed", *arguments]
+            command = Command(program, arguments, dict(environment), str(folder), seconds, memory, as_nobody)
+            return _server.run(command, stdin, merged)
     return subprocess.run(
-        command, input=stdin, capture_output=True, cwd=folder, env=environment, timeout=seconds, check=False,
+        [sys.executable, "-m", program, *arguments], input=stdin, stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT if merged else subprocess.PIPE, cwd=folder, env=environment, timeout=seconds, check=False,
         preexec_fn=None if memory is None else partial(limit, memory),
     )  # fmt: skip
 
@@ -180,28 +189,42 @@ def prepare() -> None:
     gc.freeze()
 
 
-def serve(connection: socket.socket) -> bool:
-    """Fork a child for every command; return in each of them as True, and as False when the tests have ended."""
+@cache
+def prepared_pytest() -> Callable[[], object]:
+    """Import what pytest needs, but for our plugin, whose assertions it rewrites as it imports it; return what runs it."""
+    import pytest
+    from _pytest.config import default_plugins
+
+    for name in ("hypothesis", *(f"_pytest.{name}" for name in default_plugins)):
+        importlib.import_module(name)
+    gc.collect()
+    gc.freeze()
+    return pytest.console_main
+
+
+def serve(connection: socket.socket) -> Callable[[], object] | None:
+    """Fork a child for every command; return in each of them what it is to call, and None when the tests have ended."""
     stream = connection.makefile("rwb")
     while ends := socket.recv_fds(connection, 1, 3)[1]:
         command = pickle.load(stream)
+        run = prepared_pytest() if command.program == "pytest" else main
         child = os.fork()
         if child == 0:
             stream.close()
             connection.close()
             become(command, ends)
-            return True
+            return run
         for end in ends:
             os.close(end)
         status = status_of(child, command.seconds, connection)
         with contextlib.suppress(BrokenPipeError):
             pickle.dump(status, stream)
             stream.flush()
-    return False
+    return None
 
 
 def become(command: Command, ends: Sequence[int]) -> None:
-    """Make this child what `python -m formulaseed` would be."""
+    """Make this child what `python -m` would start."""
     os.setsid()
     for number, end in enumerate(ends):
         os.dup2(end, number)
@@ -220,7 +243,8 @@ def become(command: Command, ends: Sequence[int]) -> None:
         os.setgid(65534)
         os.setuid(65534)
     sys.path.insert(0, command.folder)
-    sys.argv = [str(Path(formulaseed.__file__).with_name("__main__.py")), *command.arguments]
+    package = str(importlib.import_module(command.program).__file__)
+    sys.argv = [str(Path(package).with_name("__main__.py")), *command.arguments]
 
 
 def status_of(child: int, seconds: float, connection: socket.socket) -> int | None:
@@ -234,12 +258,11 @@ def status_of(child: int, seconds: float, connection: socket.socket) -> int | No
     return status if ready else None
 
 
-def end_as_python_does() -> NoReturn:
-    """Run the command and end, without the tenth of a second that it takes to remove all modules from memory."""
+def end_as_python_does(run: Callable[[], object]) -> NoReturn:
+    """Run a command and end, without the tenth of a second that it takes to remove all modules from memory."""
     status: object = 1
     try:
-        main()
-        status = 0
+        status = run() or 0
     except SystemExit as end:
         status = end.code
     except BaseException:
@@ -258,5 +281,5 @@ if __name__ == "__main__":
     sys.modules["forking"] = sys.modules["__main__"]  # where `pickle` looks for `Command`
     tests = socket.socket(fileno=int(sys.argv[1]))
     prepare()
-    if serve(tests):
-        end_as_python_does()
+    if (chosen := serve(tests)) is not None:
+        end_as_python_does(chosen)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
 
+import forking
 import pytest
 from helpers import ROOT, TASKS
 
@@ -51,10 +53,16 @@ def in_terminal(command: str, folder: Path) -> str:
     """What a command in a shell writes, on standard output and standard error."""
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     environment = {**os.environ, "PATH": path, "XDG_CACHE_HOME": str(folder / "cache"), "COLUMNS": "130"}
-    done = subprocess.run(
-        ["sh", "-c", command], cwd=folder, env=environment, stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=100, check=False,
-    )  # fmt: skip
+    words = shlex.shlex(command.replace("\\\n", ""), posix=True, punctuation_chars=True)
+    words.whitespace_split = True
+    program, *arguments = words
+    if program == "formulaseed" and not any(set(argument) <= set("();<>|&") for argument in arguments):
+        done = forking.run(arguments, stdin=b"", folder=folder, environment=environment, seconds=100, merged=True)
+    else:
+        done = subprocess.run(
+            ["sh", "-c", command], cwd=folder, env=environment, stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=100, check=False,
+        )  # fmt: skip
     return "".join(line.rstrip() + "\n" for line in done.stdout.decode().splitlines())
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import random
 import re
 import subprocess
 import sys
@@ -53,6 +54,7 @@ def test_a_dry_run_counts_the_calls_exactly_and_bounds_the_cost(
     kitchen: Kitchen, server: Loopback, passes: int
 ) -> None:
     """After the filter, the store and texts that stand twice; nothing is sent, not even a look at the model."""
+    server.reset(cache_minimum=1024)
     given = seed(filter={"keywords": ["soup"]}, extract={"fields": [MOOD], "passes": passes})
     first = [restaurant("a", "soup one", "soup one", "tea", "soup two"), restaurant("b", "only tea")]
     kitchen.prepare([*first, restaurant("c", *(f"soup {n} " * 30 for n in range(50)))], given)
@@ -75,7 +77,49 @@ def test_a_dry_run_counts_the_calls_exactly_and_bounds_the_cost(
     kitchen.store.unlink()
     cost = paid(kitchen.run("--concurrency", 4).err)
     assert found["live"][0] <= cost <= found["live"][1]
-    assert "calls to make: 0\ntokens in: 0 to 0; out: 0 to 0\ncost live: $0.0000" in kitchen.run("--dry-run").out
+    assert kitchen.run("--dry-run").out.endswith("calls to make: 0\n")
+
+
+@pytest.mark.parametrize("name", ["claude-haiku-5-5", "claude-opus-5-5"])
+@pytest.mark.parametrize("minimum", [0, 1024])
+def test_the_api_counts_a_sample_of_the_prompts_where_it_can_be_asked(
+    kitchen: Kitchen, server: Loopback, name: str, minimum: int
+) -> None:
+    """Free of charge: the estimate holds, also for a model that thinks, and for one whose prefix is not cached."""
+    faults = {"not_json": 0.05, "thinking": 0.5} if "opus" in name else {"not_json": 0.05}
+    server.reset(cache_minimum=minimum, faults=faults)
+    chance = random.Random(1)
+    described = {
+        **MOOD,
+        "description": "What the writer felt, " + "of all that was served, " * (600 if minimum == 0 else 1),
+    }
+    given = seed(extract={"fields": [described]})
+    kitchen.prepare([restaurant("a", *(f"soup {n} " * chance.randint(1, 60) for n in range(150)))], given)
+    reported = kitchen.run("--dry-run", "--model", name).out
+    seen = server.seen(False)["paths"]
+    assert (seen.get(MESSAGES), seen[f"{MESSAGES}/count_tokens"]) == (None, 22)
+    low, high = (
+        int(n.replace(",", "")) for n in re.findall(r"^tokens in: ([\d,]+) to ([\d,]+), as", reported, re.M)[0]
+    )
+    prefix = re.search(r"^the constant part of the prompt has ([\d,]+) tokens(.*)$", reported, re.MULTILINE)
+    assert prefix is not None
+    assert (": too short for the API's cache, which begins at 1,024 to 4,096" in prefix[2]) == (minimum > 0)
+    assert ("with thinking" in reported) == ("opus" in name)
+    done = kitchen.run("--model", name)
+    rows = kitchen.sql("SELECT input + cache_write + cache_read FROM attempts WHERE status = '200' GROUP BY key")
+    assert low <= sum(tokens for (tokens,) in rows) <= high <= 1.05 * low
+    costs = [float(n) for n in re.findall(r"^cost live: \$([\d.]+) to \$([\d.]+) ", reported, re.MULTILINE)[0]]
+    assert costs[0] <= paid(done.err) <= costs[1]
+    assert (" 0 of them cached" in done.err) == (minimum > 0)
+
+
+def test_an_api_that_does_not_count_leaves_the_estimate_to_bytes(kitchen: Kitchen, server: Loopback) -> None:
+    """Not every server that speaks the Messages API has the endpoint."""
+    server.reset(rule=lambda ask: "http_404" if ask.path.endswith("/count_tokens") else None)
+    kitchen.prepare(restaurants(2, 3))
+    reported = kitchen.run("--dry-run")
+    assert (reported.status, ", estimated from bytes\n" in reported.out) == (0, True)
+    assert "more where the model's thinking cannot be switched off" in reported.out
 
 
 def test_a_model_without_a_price_costs_an_unknown_sum(kitchen: Kitchen, server: Loopback) -> None:

@@ -18,9 +18,10 @@ from formulaseed.data.results import Failures, ResultCounts, ReviewInput, text_w
 from formulaseed.diagnostics.model import number_of
 from formulaseed.errors import DataError
 from formulaseed.extractors.base import fields_of
-from formulaseed.extractors.model.answers import AnswerCache, UsageStats, cost_of, estimate
+from formulaseed.extractors.model.answers import AnswerCache, UsageStats, cost_of
 from formulaseed.extractors.model.asking import LiveExtractor
 from formulaseed.extractors.model.batching import BatchRun
+from formulaseed.extractors.model.estimating import counted_by_api, estimate
 from formulaseed.extractors.model.examples import ReviewKey, reviewed_answers, texts_of
 from formulaseed.extractors.model.prompting import PromptSpec
 from formulaseed.extractors.model.salvage import Gap
@@ -92,7 +93,7 @@ def ask(job: Job, not_ready: NotReady | None, **given: Any) -> int:
     with Store(path, read_only=True) if given["dry_run"] else opened_for_run(path) as store:
         answers = cache(store)
         if given["dry_run"]:
-            for line in estimate(answers, reviews(), prices):
+            for line in estimate(answers, reviews(), prices, counted_by_api):
                 say(line)
             return 0
         limits = Limits(**{field.name: given[field.name] for field in fields(Limits)})

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
-from contextlib import aclosing, suppress
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
@@ -51,10 +51,6 @@ class CallFailed(FormulaSeedError):
 
 class NotAsked(CallFailed):
     """Raised for a call that is not made, since the run is over or the call could cost more than the limit."""
-
-
-class MayExist(CallFailed):
-    """Raised where nobody knows whether the API has created a batch."""
 
 
 class DamagedAnswer(CallFailed):
@@ -179,6 +175,14 @@ class Client:
         except Exception:  # the endpoint and its data are optional: whatever is wrong, the calls themselves will report
             return ModelCapabilities()
 
+    async def count_tokens(self, call: Call) -> int:
+        """Return the tokens of a call's prompt, as the API counts them, which is free. Raises `CallFailed`."""
+        try:
+            given = {name: value for name, value in params(call).items() if name != "max_tokens"}
+            return (await self.sdk.messages.count_tokens(**given)).input_tokens
+        except Exception as error:
+            raise failure_of(error) from None
+
     async def aclose(self) -> None:
         await self.sdk.close()
 
@@ -271,14 +275,15 @@ def _retry_after(headers: Mapping[str, str]) -> float:
     return 0.0
 
 
-_NEVER_ARRIVED = ("ConnectError", "ConnectTimeout", "PoolTimeout")
+NEVER_ARRIVED = ("ConnectError", "ConnectTimeout", "PoolTimeout")
+"""The causes of errors that show that nothing was sent."""
 _UNKNOWN = ("timeout", "no answer", "interrupted", "broken")
 """What an attempt ends with where the API may have answered and charged."""
 
 
 def _word(error: BaseException) -> str:
     """Return how an attempt ended that has no status."""
-    if type(error.__cause__).__name__ in _NEVER_ARRIVED:
+    if type(error.__cause__).__name__ in NEVER_ARRIVED:
         return "no connection"
     return {"APITimeoutError": "timeout", "APIConnectionError": "no answer"}.get(type(error).__name__, "interrupted")
 
@@ -339,122 +344,3 @@ def _line(error: BaseException | str) -> str:
 
 def _ms_since(start: float) -> int:
     return round((time.perf_counter() - start) * 1000)
-
-
-_SECONDS_TO_SEND = 600.0
-_HOPELESS = ("invalid_request_error", "request_too_large")
-_READS_AT_MOST = 5
-_MAY_HAVE_ARRIVED = (408, 500, 502, 504)
-
-
-@dataclass(frozen=True, slots=True)
-class BatchResult:
-    """The result of one call of a batch: an answer, or the reason for none and whether asking again may help.
-
-    `status` is the API's word: succeeded, errored, canceled or expired.
-    """
-
-    key: str
-    status: str
-    answer: Answer | None = None
-    reason: str = ""
-    may_help: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class BatchState:
-    """What the API says of a batch: how many calls it has, and whether their results are there."""
-
-    id: str
-    count: int
-    has_ended: bool
-
-
-class BatchClient(Client):
-    """A client for batches, too. Every method raises `CallFailed`."""
-
-    async def create_batch(self, calls: Sequence[Call]) -> str:
-        """Create a batch and return its id. Raises `MayExist` instead of sending again what may have arrived."""
-        requests: list[Any] = [{"custom_id": call.key, "params": params(call)} for call in calls]
-        once = self.sdk.with_options(timeout=max(_SECONDS_TO_SEND, self.limits.timeout), middleware=[_sent_once])
-        try:
-            return (await once.messages.batches.create(requests=requests)).id
-        except CallFailed:
-            raise
-        except Exception as error:
-            raise failure_of(error) from None
-
-    async def state(self, batch: str) -> BatchState:
-        """Return what the API says of a batch."""
-        try:
-            return _state(await self.sdk.messages.batches.retrieve(batch))
-        except Exception as error:
-            raise failure_of(error) from None
-
-    async def batches_since(self, moment: float) -> AsyncIterator[BatchState]:
-        """Yield the batches that were created after a moment, in seconds since 1970, the latest first."""
-        try:
-            async for batch in self.sdk.messages.batches.list(limit=100):
-                if batch.created_at.timestamp() < moment:
-                    return
-                yield _state(batch)
-        except Exception as error:
-            raise failure_of(error) from None
-
-    async def first_key(self, batch: BatchState) -> str | None:
-        """Return the key of one of a batch's calls; None where its results are not kept any more."""
-        try:
-            async with aclosing(self.results(batch)) as results:
-                return (await anext(results)).key
-        except (CallFailed, StopAsyncIteration) as error:
-            if isinstance(error, CallFailed) and error.status != 404:
-                raise
-            return None
-
-    async def results(self, batch: BatchState) -> AsyncGenerator[BatchResult]:
-        """Yield the results; from the start again where the connection breaks in the middle, or they end too early."""
-        for left in reversed(range(_READS_AT_MOST)):
-            count = 0
-            try:
-                async for entry in await self.sdk.messages.batches.results(batch.id):
-                    count += 1
-                    yield _result(entry)
-                if count >= batch.count:
-                    return
-            except Exception as error:
-                failed = failure_of(error)
-                if failed.status is not None or not left:
-                    raise failed from None
-
-
-async def _sent_once(request: Any, call_next: Any) -> Any:
-    """Keep the SDK from sending again what may have arrived."""
-    try:
-        response = await call_next(request)
-    except Exception as error:
-        if type(error.__cause__).__name__ in _NEVER_ARRIVED:
-            raise
-        raise MayExist(f"{failure_of(error)} while a batch was sent, and the API may have it") from None
-    if response.status_code in _MAY_HAVE_ARRIVED:
-        raise MayExist(f"the API answered {response.status_code} to a batch, and may have it")
-    return response
-
-
-def _state(batch: Any) -> BatchState:
-    counts = batch.request_counts
-    count = sum(getattr(counts, name) or 0 for name in ("processing", "succeeded", "errored", "canceled", "expired"))
-    return BatchState(batch.id, count, batch.processing_status == "ended")
-
-
-def _result(entry: Any) -> BatchResult:
-    key, result, status = entry.custom_id, entry.result, entry.result.type
-    if status == "succeeded":
-        try:
-            return BatchResult(key, status, answer_of(result.message.to_dict()))
-        except ValueError as error:
-            return BatchResult(key, status, None, str(error), may_help=True)
-    if status == "errored":
-        said = result.error.error
-        reason = f"the API could not answer: {said.message}"
-        return BatchResult(key, status, None, reason, may_help=said.type not in _HOPELESS)
-    return BatchResult(key, status, None, f"its call in a batch was {status}", may_help=status == "expired")

@@ -1,12 +1,11 @@
 """The cache of answers: questions, the store and a run's totals put together, shared by live calls and batches.
 
-In: reviews and answers. Out: extractions made of stored answers, or an estimate of what asking would cost. Each answer is
-validated again whenever it is taken out of the store, so a store from elsewhere can bring no value that a field does not have.
+In: reviews and answers. Out: extractions made of stored answers. Each answer is validated again whenever it is taken out of
+the store, so a store from elsewhere can bring no value that a field does not have.
 """
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -14,7 +13,6 @@ from typing import TYPE_CHECKING
 
 from formulaseed.data.results import Extraction, ReviewInput
 from formulaseed.diagnostics.model import number_of
-from formulaseed.extractors.base import AskedField
 from formulaseed.extractors.model.ledger import Spent
 from formulaseed.extractors.model.prompting import PassValues, PromptSpec, Question, UnverifiedQuote, exact, majority
 from formulaseed.extractors.model.store import Store, StoredAnswer
@@ -25,8 +23,6 @@ if TYPE_CHECKING:
 
 MAX_TRIES = 3
 """How often one question is asked where the answers are unusable."""
-BYTES_A_TOKEN = (5.5, 2.5)
-"""The most and the least of text that an estimate assumes."""
 
 
 @dataclass
@@ -206,60 +202,3 @@ def cost_of(attempts: Iterable[Spent], prices: Prices) -> float | None:
         for each in attempts
     ]
     return total(costs)
-
-
-def estimate(answers: AnswerCache, restaurants: Iterable[Sequence[ReviewInput]], prices: Prices) -> list[str]:
-    """Count the questions of every review, each once and in a few bytes; return the estimate for people.
-
-    Calls are counted exactly; tokens and costs are ranges. The constant part of the prompt costs least where every call but
-    the first reads it from the API's cache.
-    """
-    spec = answers.spec
-    places = extracted = calls = message_bytes = 0
-    seen: set[int] = set()
-    for reviews in restaurants:
-        places, extracted = places + 1, extracted + len(reviews)
-        for question in (question for review in reviews for question in spec.questions(review)):
-            known = int(question.key[:15], 16)
-            if known not in seen:
-                seen.add(known)
-                if answers.find(question) is None:
-                    calls, message_bytes = calls + 1, message_bytes + len(question.user.encode())
-    least, most = _usages(spec, calls, message_bytes)
-    shown = [
-        f"{number_of(places, 'restaurant')} with {number_of(extracted, 'review')} to extract in {spec.passes} "
-        f"pass{'es' if spec.passes > 1 else ''}: {number_of(len(seen), 'different question')}, "
-        f"{len(seen) - calls:,} of them in the store",
-        f"calls to make: {calls:,}",
-        f"tokens in: {least.prompt:,} to {most.prompt:,}; out: {least.output:,} to {most.output:,}",
-    ]
-    for what, is_batch in (("live", False), ("with --batch", True)):
-        low, high = (prices.cost(spec.model, usage, is_batch=is_batch, calls=calls) for usage in (least, most))
-        if low is None or high is None:
-            return [*shown, f"cost: unknown, as there is no price for {spec.model} (--prices FILE gives one)"]
-        shown.append(f"cost {what}: {cost_text(low)} to {cost_text(high)} (prices of {prices.as_of})")
-    return shown
-
-
-def _usages(spec: PromptSpec, calls: int, message_bytes: int) -> tuple[Usage, Usage]:
-    if not calls:
-        return Usage(), Usage()
-    few, many = BYTES_A_TOKEN
-    constant = len(spec.system.encode()) + len(json.dumps(spec.schema).encode())
-    short, long = _answer_bytes(spec.fields)
-    once = round(constant / few)
-    least = Usage(round(message_bytes / few), once, once * (calls - 1), round(calls * short / few))
-    output = min(calls * spec.max_tokens, round(calls * long / many))
-    return least, Usage(cache_write=round((message_bytes + constant * calls) / many), output=output)
-
-
-def _answer_bytes(fields: Sequence[AskedField]) -> tuple[int, int]:
-    """The shortest and the longest answer to expect."""
-    short = long = 2
-    for each in fields:
-        others = {"string": [2, 300], "boolean": [4, 5]}.get(each.type, [1, 10])
-        lengths = [len(name.encode()) + 2 for name, _ in each.values] or others
-        key = len(each.name.encode()) + 6
-        short += key + min(lengths)
-        long += key + max(lengths) + 300 * (bool(each.evidence) + each.reason)
-    return short, long

@@ -22,8 +22,9 @@ from formulaseed.extractors.base import SyncExtractor
 from formulaseed.extractors.model.answers import MAX_TRIES, AnswerCache
 from formulaseed.extractors.model.ledger import OpenBatch
 from formulaseed.extractors.model.store import StoredAnswer
+from formulaseed.llm.batches import BatchClient, BatchResult, MayExist
 from formulaseed.llm.calls import Call, ModelCapabilities, Usage, params
-from formulaseed.llm.client import BatchClient, BatchResult, CallFailed, Limits, MayExist
+from formulaseed.llm.client import CallFailed, Limits
 from formulaseed.llm.interruption import Interruption
 from formulaseed.llm.limiter import CostBudget
 

@@ -1,0 +1,199 @@
+"""Estimates what asking a model would cost, before anything is asked.
+
+Calls are counted exactly: the filter, the texts and the store fix them. Where the API can be asked, it counts the tokens of
+a sample of the prompts, which is free; elsewhere tokens are estimated from bytes. Costs are ranges: the upper end has longer
+answers, thinking where the model cannot do without, and repeated calls.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import heapq
+import json
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass, replace
+from math import sqrt
+from typing import TYPE_CHECKING
+
+from formulaseed.data.results import ReviewInput
+from formulaseed.diagnostics.model import number_of
+from formulaseed.errors import FormulaSeedError
+from formulaseed.extractors.base import AskedField
+from formulaseed.extractors.model.answers import AnswerCache
+from formulaseed.extractors.model.prompting import PromptSpec, Question
+from formulaseed.llm.calls import ModelCapabilities, Usage, cost_text
+from formulaseed.llm.client import Client, Limits
+from formulaseed.llm.limiter import CostBudget
+
+if TYPE_CHECKING:
+    from formulaseed.llm.prices import Prices
+
+SAMPLE = 20
+"""How many prompts the API counts."""
+CACHED_FROM = 1_024, 4_096
+"""The shortest prefix that is cached, in tokens: of some models, and of all."""
+REPEATED = 0.1
+"""The share of calls that the upper end repeats, since their answers are unusable."""
+BYTES_A_TOKEN = (5.5, 2.5)
+"""The most and the least of text that is assumed."""
+_SECONDS_TO_COUNT = 30.0
+_LIMITS = Limits(retries=2, timeout=10.0, deadline=_SECONDS_TO_COUNT)
+
+Range = tuple[float, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """Tokens as the API counts them: of some whole prompts, of one about an empty review, of the prefix that all share."""
+
+    prompts: Sequence[int]
+    empty: int
+    prefix: int
+    able: ModelCapabilities
+
+
+Count = Callable[[PromptSpec, Sequence[Question]], Counted | None]
+"""Counts the tokens of these questions; returns None where that is not possible."""
+
+
+def counted_by_api(spec: PromptSpec, questions: Sequence[Question]) -> Counted | None:
+    """Have the API count, which is free; None without credentials, or where it does not answer."""
+    from formulaseed.llm.prices import read_prices
+
+    async def counted() -> Counted:
+        async with (
+            aclosing(Client(_LIMITS, CostBudget(read_prices(), None))) as client,
+            asyncio.timeout(_SECONDS_TO_COUNT),
+        ):
+            able = await client.capabilities(spec.model)
+            calls = [spec.call(question, able) for question in (*questions, _empty(spec))]
+            prefix = replace(calls[0], user=".", schema={})
+            counts = await asyncio.gather(*map(client.count_tokens, [*calls, prefix]))
+            return Counted(counts[:-2], counts[-2], counts[-1], able)
+
+    try:
+        return asyncio.run(counted())
+    except (FormulaSeedError, TimeoutError):
+        return None
+
+
+def estimate(
+    answers: AnswerCache, restaurants: Iterable[Sequence[ReviewInput]], prices: Prices, count: Count
+) -> list[str]:
+    """Count the questions of every review, each once and in a few bytes; return the estimate for people."""
+    spec = answers.spec
+    places = extracted = calls = message_bytes = 0
+    seen: set[int] = set()
+    sample: list[tuple[int, Question]] = []  # of the smallest hashes, which have no pattern
+    for reviews in restaurants:
+        places, extracted = places + 1, extracted + len(reviews)
+        for question in (question for review in reviews for question in spec.questions(review)):
+            known = int(question.key[:15], 16)
+            if known not in seen:
+                seen.add(known)
+                if answers.find(question) is None:
+                    calls, message_bytes = calls + 1, message_bytes + len(question.user.encode())
+                    (heapq.heappush if len(sample) < SAMPLE else heapq.heappushpop)(sample, (-known, question))
+    sampled = [question for _, question in sample]
+    counted = count(spec, sampled) if sampled else None
+    prefix = _range(len(spec.system.encode())) if counted is None else (counted.prefix, counted.prefix)
+    if counted is None:
+        constant = len(spec.system.encode()) + len(json.dumps(spec.schema).encode())
+        tokens, how = _range(message_bytes + constant * calls), "estimated from bytes"
+    else:
+        lengths = [len(question.user.encode()) for question in sampled]
+        tokens = _extrapolated(counted, lengths, len(_empty(spec).user.encode()), calls, message_bytes)
+        how = f"as the API counts {number_of(len(sampled), 'prompt')}"
+    thinks = counted is not None and not counted.able.thinking_off
+    said = _said(spec, calls, thinking=thinks)
+    shown = [
+        f"{number_of(places, 'restaurant')} with {number_of(extracted, 'review')} to extract in {spec.passes} "
+        f"pass{'es' if spec.passes > 1 else ''}: {number_of(len(seen), 'different question')}, "
+        f"{len(seen) - calls:,} of them in the store",
+        f"calls to make: {calls:,}",
+    ]
+    if not calls:
+        return shown
+    shown += [
+        f"tokens in: {tokens[0]:,.0f} to {tokens[1]:,.0f}, {how}",
+        f"tokens out: {said[0]:,.0f} to {said[1]:,.0f}{', with thinking' if thinks else ''}",
+        _cache_line(prefix),
+    ]
+    least, most = _usages(calls, tokens, prefix, said)
+    for what, is_batch in (("live", False), ("with --batch", True)):
+        low, high = (prices.cost(spec.model, usage, is_batch=is_batch, calls=calls) for usage in (least, most))
+        if low is None or high is None:
+            return [*shown, f"cost: unknown, as there is no price for {spec.model} (--prices FILE gives one)"]
+        shown.append(f"cost {what}: {cost_text(low)} to {cost_text(high)} (prices of {prices.as_of})")
+    if counted is None:
+        thinking = Usage(output=round(_said(spec, calls, thinking=True)[1] - said[1]))
+        more = cost_text(prices.cost(spec.model, thinking))
+        shown.append(f"up to {more} more where the model's thinking cannot be switched off (half of that with --batch)")
+    return [*shown, "at the upper end every tenth call is repeated"]
+
+
+def _cache_line(prefix: Range) -> str:
+    some, every = CACHED_FROM
+    size = f"{prefix[0]:,.0f}" if prefix[0] == prefix[1] else f"{prefix[0]:,.0f} to {prefix[1]:,.0f}"
+    constant = f"the constant part of the prompt has {size} tokens"
+    if prefix[1] < some:
+        return (
+            f"{constant}: too short for the API's cache, which begins at {some:,} to {every:,}; each call pays for it"
+        )
+    if prefix[0] < every:
+        return f"{constant}: perhaps too short for the API's cache, which begins at {some:,} to {every:,}, by the model"
+    return f"{constant}, long enough for the API's cache"
+
+
+def _range(count: int) -> Range:
+    few, many = BYTES_A_TOKEN
+    return count / few, count / many
+
+
+def _empty(spec: PromptSpec) -> Question:
+    return spec.questions(ReviewInput("", "", ""))[0]
+
+
+def _extrapolated(counted: Counted, lengths: Sequence[int], empty: int, calls: int, message_bytes: int) -> Range:
+    """The tokens of all prompts, within two standard errors: those of an empty one, and so many for each further byte."""
+    more = [length - empty for length in lengths]
+    tokens = [prompt - counted.empty for prompt in counted.prompts]
+    rate = sum(tokens) / max(1, sum(more))
+    total = counted.empty * calls + rate * (message_bytes - empty * calls)
+    if len(tokens) == calls:
+        return total, total
+    deviation = sqrt(sum((t - rate * b) ** 2 for t, b in zip(tokens, more, strict=True)) / max(1, len(tokens) - 1))
+    error = max(0.01 * total, 2 * calls * deviation * sqrt((1 - len(tokens) / calls) / len(tokens)))
+    return total - error, total + error
+
+
+def _said(spec: PromptSpec, calls: int, *, thinking: bool) -> Range:
+    """The tokens of all answers; with thinking as many as the longest answer leaves room for."""
+    few, many = BYTES_A_TOKEN
+    short, long = _answer_bytes(spec.fields)
+    room = spec.call(Question("", "", ""), ModelCapabilities(thinking_off=not thinking)).max_tokens
+    return calls * short / few, calls * min(room, long / many + room - spec.max_tokens) * (1 + REPEATED)
+
+
+def _usages(calls: int, tokens: Range, prefix: Range, said: Range) -> tuple[Usage, Usage]:
+    """The least: all but the first call read the prefix from the cache, where it may be cached. The most: all write it."""
+    low, high = round(tokens[0]), round(tokens[1] * (1 + REPEATED))
+    if prefix[1] < CACHED_FROM[0]:
+        return Usage(input=low, output=round(said[0])), Usage(input=high, output=round(said[1]))
+    once, each = round(prefix[0]), round(prefix[1])
+    least = Usage(max(0, low - once * calls), once, once * (calls - 1), round(said[0]))
+    written = round(each * calls * (1 + REPEATED))
+    return least, Usage(max(0, high - written), min(high, written), 0, round(said[1]))
+
+
+def _answer_bytes(fields: Sequence[AskedField]) -> tuple[int, int]:
+    """The shortest and the longest answer to expect."""
+    short = long = 2
+    for each in fields:
+        others = {"string": [2, 300], "boolean": [4, 5]}.get(each.type, [1, 10])
+        lengths = [len(name.encode()) + 2 for name, _ in each.values] or others
+        key = len(each.name.encode()) + 6
+        short += key + min(lengths)
+        long += key + max(lengths) + 300 * (bool(each.evidence) + each.reason)
+    return short, long

@@ -111,6 +111,10 @@ def test_a_step_may_get_another_name() -> None:
     before = check(drafted(CONDITIONS, seed), G1A)
     answer = {**repair(fixed(), fixed("TRUST_SCORE")), "removed": because("TRUST-RAW")}
     answer["steps"][0]["before"] = "TRUST_SCORE"
+    assert refused(before, answer) == (
+        "from - on TRUST_SCORE has another order or other operators, without the reason",
+    )
+    answer["losses"] = [{"name": "-", "why": "it was a part of the name"}]
     assert refused(before, answer) == ()
     unsaid = {**answer, "removed": [{"name": "TRUST-RAW", "why": ""}]}
     assert refused(before, unsaid)[0] == "it takes out TRUST-RAW without the reason"
@@ -266,6 +270,48 @@ def test_no_step_becomes_constant_or_goes_by_naming_all_that_is_lost(name: str) 
     assert refused(before, repair(good)) == ()
 
 
+@pytest.mark.parametrize(
+    "expr",
+    [
+        "1.0 + (N_POSITIVE * 0.5) - (N_NEGATIVE * 0.2) - (N_BETRAYAL * 0.1)",
+        "1.0 + (N_BETRAYAL * 0.1) - (N_NEGATIVE * 0.2) - (N_POSITIVE * 0.5)",
+        "1.0 - (N_POSITIVE * 0.1) - (N_NEGATIVE * 0.2) - (N_BETRAYAL * 0.5)",
+        "1.0 + (N_POSITIVE * 0.1) + (N_NEGATIVE * 0.2) - (N_BETRAYAL * 0.5)",
+        "1.0 + (N_POSITIVE * 0.1) - (N_NEGATIVE / 0.2) - (N_BETRAYAL * 0.5)",
+    ],
+)
+def test_nothing_is_exchanged(expr: str) -> None:
+    """In the part with the problem, too: weights stay with their names, and signs are what they were."""
+    [reason] = refused(bad(), repair(fixed(expr=expr)))
+    assert reason.endswith(" on TRUST_RAW has another order or other operators, without the reason"), reason
+
+
+def test_no_result_is_exchanged() -> None:
+    """The rules of a case keep their order, their comparisons and what they give."""
+    before = broken("VERDICT", source="FINAL_RISK")
+    low, high = VERDICT["rules"]
+    exchanged = [{**low, "then": high["then"]}, {**high, "then": low["then"]}]
+    turned = [{**low, "when": "> 4.0"}, high]
+    for rules in (exchanged, turned, [high, low]):
+        assert any("another order" in each for each in refused(before, repair({**VERDICT, "rules": rules})))
+    assert refused(before, repair(VERDICT)) == ()
+    where = step_of(good_seed(), "N_RECENT")["where"]
+    early = broken("N_RECENT", where=[{**where[0], "subject": "$IS_INCIDEN"}, where[1]])
+    other = repair(fixed("N_RECENT", where=[where[0], {**where[1], "test": "<"}]))
+    assert refused(early, other) == ("from >= on N_RECENT has another order or other operators, without the reason",)
+    assert refused(early, repair(fixed("N_RECENT"))) == ()
+
+
+def test_numbers_cannot_be_parked() -> None:
+    """In a step that the part does not use."""
+    parked = {"name": "PARKED", "op": "const", "value": 0.2, "sources": [34]}
+    answer = repair(parked, fixed(expr="1.0 + (N_POSITIVE * 0.1) - N_NEGATIVE - (N_BETRAYAL * 0.5)"))
+    assert "0.2 of TRUST_RAW is gone without the reason" in refused(bad(), answer)
+    used = repair(parked, fixed(expr="1.0 + (N_POSITIVE * 0.1) - (N_NEGATIVE * PARKED) - (N_BETRAYAL * 0.5)"))
+    used["steps"][0]["before"] = "TRUST_RAW"
+    assert refused(bad(), used) == ()
+
+
 def test_a_problem_everywhere_does_not_help() -> None:
     """Where each step has an error, none of them may become constant, and what is not named is missed."""
     seed = good_seed()
@@ -293,7 +339,7 @@ UNCONCERNED = [
 ]
 
 
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(st.sampled_from(UNCONCERNED), st.data())
 def test_any_change_of_a_part_that_nothing_is_wrong_with_is_refused(name: str, data: st.DataObject) -> None:
     """Any value, any token, any operation: whatever the answer says of it."""
@@ -314,7 +360,7 @@ def test_any_change_of_a_part_that_nothing_is_wrong_with_is_refused(name: str, d
     assert (found == ()) == (is_same or old == new), (name, key, old, new, found)
 
 
-@settings(max_examples=20)
+@settings(max_examples=10)
 @given(st.sets(st.sampled_from(STEPS), min_size=1))
 def test_no_step_can_be_taken_out_by_naming_it(names: set[str]) -> None:
     """But the one with the problem, if nothing of it is lost."""

@@ -12,7 +12,6 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from functools import cached_property
-from operator import itemgetter
 from typing import Any, NamedTuple
 
 from formulaseed.diagnostics.model import Diagnostic, Problems
@@ -65,9 +64,8 @@ class Element:
 
     @cached_property
     def leaves(self) -> list[tuple[str, Leaf]]:
-        """Everything that is said, with its place, in the order of places."""
-        found = (leaf for index, part in enumerate(self.parts) for leaf in _said(part, str(index)))
-        return sorted(found, key=itemgetter(0))
+        """Everything that is said, with its place; the keys of an object in one order, whatever order an answer has."""
+        return [leaf for index, part in enumerate(self.parts) for leaf in _said(part, str(index))]
 
     @cached_property
     def names(self) -> frozenset[str]:
@@ -110,6 +108,9 @@ class _Comparison:
         self.changed = [name for name in both if self.old[name].leaves != self.new[name].leaves]
         self.added = [name for name in self.new if name not in self.old]
         self.faulty, self.outputs, self.pointed = _faulty(before, self.old)
+        self.unread = {_name_of(before, d) for d in before.problems if d.code.startswith("FS1")}
+        self.unread |= {_name(kind, part) for kind, part in before.faulty_parts}
+        """The parts with a formula that is no formula, or with what a seed cannot say."""
         self.used, self.uses = ({name: _mentions(of, name) for name in of} for of in (self.old, self.new))
         users = {name for name in self.old if self.faulty & self.used[name]}
         self.near = users.union(*(self.used[name] for name in self.faulty)) - self.faulty
@@ -120,6 +121,7 @@ class _Comparison:
     def refusals(self) -> Iterator[str]:
         yield from self.parts()
         yield from self.constants()
+        yield from self.arrangement()
         yield from self.dependencies()
         yield from self.returned()
         yield from self.sentences()
@@ -160,15 +162,45 @@ class _Comparison:
 
     def constants(self) -> Iterator[str]:
         """Numbers and strings that a part had, and that have not moved into another."""
-        moved = set[Leaf]().union(*(self.new[name].constants for name in self.added))
-        moved.update(*(self.new[name].constants - self.old[name].constants for name in self.changed))
         for name in (*self.gone, *self.allowed):
-            now = self.new[name].constants if name in self.new else frozenset()
-            for leaf in sorted(self.old[name].constants - now - moved - self.pointed, key=str):
-                is_excused = bool(self.excused & {str(leaf), str(leaf.value)}) or leaf.value in self.excused_numbers
+            for leaf in sorted(self.lost(name), key=str):
                 is_covered = name in self.gone and leaf.kind == "string"  # by the reason for the whole part
-                if not is_excused and not is_covered:
+                if not is_covered and not self.is_excused(leaf):
                     yield f"{leaf} of {name} is gone without the reason"
+
+    def lost(self, name: str) -> frozenset[Leaf]:
+        """The numbers and strings of a part that neither it has nor what it uses; of one that is gone, what outputs use."""
+        now = self.new[name].constants if name in self.new else frozenset()
+        users = [name] if name in self.new else self.after.draft["output"]
+        moved = (self.gained(used) for user in users for used in (user, *self.reached(user)))
+        return self.old[name].constants - now.union(*moved) - self.pointed
+
+    def gained(self, name: str) -> frozenset[Leaf]:
+        """The numbers and strings that a part has and had not."""
+        if name not in self.new:
+            return frozenset()
+        return self.new[name].constants - (self.old[name].constants if name in self.old else frozenset())
+
+    def is_excused(self, leaf: Leaf) -> bool:
+        return bool(self.excused & {str(leaf), str(leaf.value)}) or leaf.value in self.excused_numbers
+
+    def arrangement(self) -> Iterator[str]:
+        """Weights of other names, exchanged results, other signs and comparisons, in a part that may change.
+
+        Where it gives something up, or could not be read, its operators may be others as well.
+        """
+        for name in self.allowed:
+            if name in self.near:
+                continue
+            old, new = _arranged(self.old[name]), _arranged(self.new[name])
+            is_whole = name not in self.unread and not self.lost(name) and self.required(name) <= self.reached(name)
+            kept = [leaf for leaf in old if (is_whole if leaf.kind == "sign" else leaf in new)]
+            kept = kept if name not in self.unread else [*dict.fromkeys(kept)]  # what is there twice may be wrong
+            rest = iter(new)
+            for leaf in kept:
+                if leaf not in self.pointed and not self.is_excused(leaf) and leaf not in rest:
+                    yield f"from {leaf} on {name} has another order or other operators, without the reason"
+                    break
 
     def dependencies(self) -> Iterator[str]:
         """Names that a part used, itself or through others, and does not any more."""
@@ -272,9 +304,7 @@ def _mentions(elements: Elements, name: str) -> set[str]:
 
 def _faulty(checked: CheckedDraft, elements: Elements) -> tuple[set[str], set[str], set[Leaf]]:
     """The parts and the outputs that problems are about, and the numbers and strings that are themselves wrong."""
-    titles = {f"{kind} {part['name']}": {_name(kind, part)} for kind, part in parts_of(checked.draft)}
-    titles["parameters"] = {name for name in elements if name.startswith("param.")}
-    faulty = set[str]().union(*(titles.get(fault["part"], ()) for fault in checked.faults))
+    faulty = {_name(kind, part) for kind, part in checked.faulty_parts}
     outputs, pointed = set[str](), set[Leaf]()
     for problem in checked.problems:
         match problem.pointer.split("/")[1:]:
@@ -304,6 +334,17 @@ def _varying(checked: CheckedDraft) -> dict[str, bool]:
 # --- what a part says
 
 
+def _arranged(element: Element) -> list[Leaf]:
+    """What parts say in its order, but for brackets; tests and modes of matching are signs."""
+    found = []
+    for place, leaf in element.leaves:
+        if leaf.kind == "word" and place.rpartition("/")[2] in ("test", "match"):
+            found.append(Leaf("sign", leaf.value))
+        elif leaf.kind in ("number", "string", "name") or (leaf.kind == "sign" and leaf.value not in ("(", ")", ",")):
+            found.append(leaf)
+    return found
+
+
 def _without(element: Element, key: str) -> list[tuple[str, Leaf]]:
     return [(place, leaf) for place, leaf in element.leaves if place.partition("/")[2].partition("[")[0] != key]
 
@@ -311,9 +352,9 @@ def _without(element: Element, key: str) -> list[tuple[str, Leaf]]:
 def _said(value: Json, place: str) -> Iterator[tuple[str, Leaf]]:
     key = place.rpartition("/")[2].partition("[")[0]
     if isinstance(value, dict):
-        for name, item in value.items():
+        for name in sorted(value, key=lambda name: (name == "else", name)):
             if name != "sources":
-                yield from _said(item, f"{place}/{name}")
+                yield from _said(value[name], f"{place}/{name}")
     elif isinstance(value, list):
         for index, item in enumerate(value):
             yield from _said(item, f"{place}[{index}]")

@@ -56,6 +56,16 @@ class CheckedDraft:
         """The diagnostics that a repair has to fix."""
         return [d for d in self.analysis.diagnostics if d.severity == "error" or d.code in PARTIAL]
 
+    @property
+    def faulty_parts(self) -> list[tuple[str, Part]]:
+        """The parts, with their kinds, that say what a seed cannot say."""
+        named = {fault["part"] for fault in self.faults}
+        return [
+            (kind, part)
+            for kind, part in parts_of(self.draft)
+            if f"{kind} {part['name']}" in named or (kind == "parameter" and "parameters" in named)
+        ]
+
     def part(self, diagnostic: Diagnostic) -> tuple[str, Part] | None:
         """Return the part that a diagnostic is about, with its kind; None where it is about something else."""
         draft = self.draft

@@ -15,7 +15,7 @@ from typing import Any
 from formulaseed import limits
 from formulaseed.draft.acceptance import refusals
 from formulaseed.draft.checking import PARTIAL, CheckedDraft, check
-from formulaseed.draft.conversion import Part, drafted, parts_of, repaired
+from formulaseed.draft.conversion import Part, drafted, repaired
 from formulaseed.draft.prompts import (
     CONDITIONS,
     GRAPH,
@@ -230,8 +230,7 @@ def _shown(checked: CheckedDraft) -> Iterator[dict[str, Json]]:
 def _cited(checked: CheckedDraft) -> set[int] | None:
     """The sentences of the parts with problems; None for all, where a part cites none."""
     parts = [checked.part(d) for d in checked.problems]
-    named = {fault["part"] for fault in checked.faults}
-    found = [part for part in parts if part] + [p for p in parts_of(checked.draft) if f"{p[0]} {p[1]['name']}" in named]
+    found = [part for part in parts if part] + checked.faulty_parts
     sources = [part.get("sources", ()) for _, part in found]
     if checked.unsourced or not all(parts) or not sources:
         return None

@@ -31,6 +31,7 @@ class Page(HTMLParser):
     texts: list[tuple[str, str]] = field(default_factory=list)
     """Every text with the element that it is in."""
     stack: list[str] = field(default_factory=list)
+    deepest: int = 0
 
     def __post_init__(self) -> None:
         super().__init__(convert_charrefs=True)
@@ -43,6 +44,7 @@ class Page(HTMLParser):
         self.elements.append((tag, dict(attrs)))
         if tag not in VOID:
             self.stack.append(tag)
+            self.deepest = max(self.deepest, len(self.stack))
 
     def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.elements.append((tag, dict(attrs)))

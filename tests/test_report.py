@@ -159,6 +159,18 @@ def test_without_the_package_that_draws_the_page_says_so(monkeypatch: pytest.Mon
     assert "too many for a page" in Page(many.html).text
 
 
+def test_a_long_chain_of_steps_has_pages() -> None:
+    """However deep a computation is, it is shown, and no deeper than a browser and a terminal can show."""
+    steps: list[Json] = [{"name": "S0", "op": "count"}]
+    steps += [{"name": f"S{n}", "op": "expr", "expr": f"S{n - 1} + 1"} for n in range(1, 400)]
+    seed = {"task_name": "Deep", "extract": {"fields": []}, "compute": steps, "output": ["S399"]}
+    found = explain(seed, [], {}, "b")
+    page = Page(found.html)
+    assert {text for tag, text in page.texts if tag == "span"} >= {f"S{n}" for n in range(400)}
+    assert page.deepest < 100
+    assert max(map(len, found.text.splitlines())) < 200
+
+
 def test_what_hides_or_moves_text_is_shown(tmp_path: Path) -> None:
     """A control character or one that reverses the writing direction is shown as its escape."""
     line = restaurants()[0]

@@ -19,8 +19,6 @@ _SHADES = 5
 """Verdicts have so many colours at most, in the order of the policy; their names tell them apart."""
 _OPEN = 3
 """So many levels of the computation are open at first."""
-_DEEPEST = 16
-"""Steps that are deeper are shown at this level: browsers nest no more than some hundred elements."""
 
 
 def shades(verdicts: Sequence[Value]) -> dict[Value, str]:
@@ -118,7 +116,7 @@ def _computation(found: Explanation) -> Element:
     top: list[_Branch] = []
     levels = [top]
     for depth, step, is_repeated in tree(found):
-        branch = _Branch(min(depth, _DEEPEST), step, is_repeated)
+        branch = _Branch(depth, step, is_repeated)
         del levels[branch.depth + 1 :]
         levels[-1].append(branch)
         levels.append(branch.below)

@@ -9,6 +9,8 @@ from formulaseed.report.blocks import Block, Heading, Items, Paragraph, Table, a
 from formulaseed.report.explain import shown
 from formulaseed.report.explanation import Change, Comparison, Evidence, Explanation, Match, Review, Step
 
+_DEEPEST = 16
+"""Steps that are deeper are shown at this level: lines have an end, and browsers nest no more than some hundred elements."""
 _REVIEWS = 5
 """So many reviews of a step are shown in words; the JSON has them all."""
 
@@ -117,7 +119,7 @@ def tree(found: Explanation) -> Iterator[tuple[int, Step, bool]]:
     stack = [(found.step, 0)] if steps else []
     while stack:
         name, depth = stack.pop()
-        yield depth, steps[name], name in seen
+        yield min(depth, _DEEPEST), steps[name], name in seen
         if name not in seen:
             seen.add(name)
             stack += [(used, depth + 1) for used in reversed(steps[name].uses)]

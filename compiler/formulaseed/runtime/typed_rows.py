@@ -29,6 +29,7 @@ _Fields = Mapping[tuple[str, str], _Field]
 
 _SHAPES = 10
 """So many times keys are learnt: the rows of a file have the same ones, or all kinds."""
+_PLAIN = {Base.BOOLEAN: bool, Base.STRING: str}
 _EXACT = 2**53 - 1
 """A number read from an integer up to this one is that integer."""
 _PARTS = {"year": itemgetter(0), "month": itemgetter(1)}
@@ -70,14 +71,14 @@ class TypedRows:
             self._left -= 1
             try:
                 self._shape = _Shape(self._fields, [*found], found["rows"][0])
-            except (KeyError, ValueError):  # there is no context or field in use, or a key is no name for msgspec
+            except (KeyError, ValueError):
                 self._shape = None
 
 
 class _Shape:
     """Decodes lines with certain keys, of which each row has those of the given one.
 
-    Raises `KeyError` if a field in use or the context is missing, `ValueError` for a key that msgspec takes for no name.
+    Raises `KeyError` or `ValueError` if a field in use or the context is missing, or msgspec takes a key for no name.
     """
 
     def __init__(self, fields: _Fields, names: Sequence[str], row: Mapping[str, Any]) -> None:
@@ -164,7 +165,7 @@ def _type_of(field: _Field) -> Any:
             kind, ge=-most if low is None else max(low, -most), le=most if high is None else min(high, most)
         )
     else:
-        found = bool if field.ty.base is Base.BOOLEAN else str
+        found = _PLAIN[field.ty.base]
     return found | None if field.ty.nullable else found
 
 

@@ -16,6 +16,8 @@ from typing import Any
 import forking
 import pytest
 from formulaseed.diagnostics.model import Diagnostic, Problems
+from formulaseed.kinds import SEED
+from formulaseed.loading import FormulaSeed, SeedAnalysis
 from formulaseed.requests.patterns import parse_pattern
 from formulaseed.source.json_reader import JsonString, read_json
 from formulaseed.source.text import Source
@@ -113,6 +115,13 @@ def places(value: Any) -> Iterator[tuple[Any, Any]]:
         for key in list(value) if isinstance(value, dict) else range(len(value)):
             yield value, key
             yield from places(value[key])
+
+
+def without_errors(found: SeedAnalysis) -> FormulaSeed:
+    """The seed of an analysis that has no errors."""
+    assert not found.has_errors, [(d.code, d.pointer, d.message) for d in found.diagnostics]
+    assert found.program is not None
+    return FormulaSeed(SEED, found.document, found.program, found.diagnostics)
 
 
 def tiny_seed(**changes: object) -> dict[str, Any]:

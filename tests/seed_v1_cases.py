@@ -9,6 +9,7 @@ from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
+from formulaseed.testing.formulas import Chooser
 from hypothesis import strategies as st
 
 Json = dict[str, Any]
@@ -39,16 +40,16 @@ _NAMES = (
 _VARIABLES = ("e", "e", "e", "r", "x", "review", "a")
 
 
-class Formulas:
+class Formulas(Chooser):
     """Writes formulas over the steps so far; those named `safe` cannot fail."""
 
     def __init__(self, draw: st.DrawFn) -> None:
-        self.draw = draw
+        super().__init__(draw)
         self.numbers: list[str] = []
         self.flags: list[str] = []
 
     def one_of(self, *choices: Any) -> Any:
-        return choices[self.draw(st.integers(0, len(choices) - 1))]
+        return self.any_of(choices)
 
     # --- for each review
 

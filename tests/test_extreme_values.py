@@ -119,9 +119,10 @@ def test_rows_contexts_and_parameters(path: Any) -> None:
 def test_what_is_no_row_context_or_parameters() -> None:
     """Values that are no list of objects, or no object, are refused by name in place of a traceback."""
     seed = load_seed(tiny_seed())
+    evaluator = load_evaluator(seed)
     for extreme in (HUGE, deep(100_000), "x", True, [HUGE], 5):
         for arguments in (([extreme], {}), ([], extreme), (extreme, {}), ([], {}, extreme)):
-            for function in (load_evaluator(seed).evaluate, load_evaluator(seed).evidence):
+            for function in (evaluator.evaluate, evaluator.evidence):
                 assert is_refused((DataError,), function, *arguments), arguments
             assert is_refused((DataError,), reference_evaluate, seed, *arguments)
 

@@ -33,4 +33,5 @@ def test_null_is_distinguished_after_any_other_test() -> None:
         for w in values:
             bare = {"context": SimpleNamespace(v=v, w=w)}
             expected = {f"S{n}": eval(text, {"__builtins__": {}}, bare) for n, text in enumerate(formulas)}
-            assert ways.module.trace([], {"v": v, "w": w}) == expected == reference_evaluate(seed, [], {"v": v, "w": w})
+            assert ways.module.trace([], {"v": v, "w": w}) == expected
+            assert reference_evaluate(ways.loaded, [], {"v": v, "w": w}) == expected

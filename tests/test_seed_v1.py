@@ -17,7 +17,7 @@ from formulaseed.runtime.evaluator import Evaluator
 from formulaseed.runtime.loading import module_from_source
 from formulaseed.seed.write.migrate import migrate
 from formulaseed.testing import reference_evaluate
-from helpers import formulaseed, write_json
+from helpers import formulaseed, without_errors, write_json
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from seed_v1_cases import FIELDS, python_scope, v1_inputs, v1_seeds
@@ -61,10 +61,11 @@ def assert_same(found: tuple[Any, ...], expected: tuple[Any, ...]) -> None:
 @given(v1_seeds(), st.data())
 def test_formulas_are_what_python_makes_of_them(seed: Json, data: st.DataObject) -> None:
     """Each step has the value that `eval` gives its formula; where that fails, so does the step, in both evaluators."""
-    errors = [d for d in analyse(seed).diagnostics if d.severity == "error"]
+    found = analyse(seed)
+    errors = [d for d in found.diagnostics if d.severity == "error"]
     assert all(d.code == "FS306" for d in errors), (seed, [(d.code, d.pointer, d.message, d.help) for d in errors])
     assume(not errors)
-    loaded = load_seed(seed)
+    loaded = without_errors(found)
     module = Evaluator(module_from_source(compile_seed(loaded, formatted=False), "older"))
     for _ in range(4):
         rows, context = data.draw(v1_inputs)
@@ -118,24 +119,22 @@ def test_a_migrated_seed_computes_the_same(seed: Json, data: st.DataObject) -> N
     """Every step of the author has the same value or fails alike; what could not be moved is named."""
     found = analyse(seed)
     assume(not found.has_errors)
-    assert found.program is not None
-    migration = migrate(seed, found.program)
+    older = without_errors(found)
+    migration = migrate(seed, older.program)
     for item in migration.not_moved:
         assert "where" in item.reason
         assert item.span.pointer.startswith("/compute_dag/")
     assume(not migration.not_moved)
-    moved = analyse(migration.seed)
-    assert not moved.has_errors, (migration.seed, [(d.pointer, d.message) for d in moved.diagnostics])
-    newer = load_seed(migration.seed)
+    newer = without_errors(analyse(migration.seed))
     for _ in range(4):
         rows, context = data.draw(v1_inputs)
-        before = outcome(reference_evaluate, seed, rows, context)
+        before = outcome(reference_evaluate, older, rows, context)
         after = outcome(reference_evaluate, newer, rows, context)
         if before[0] == "values":
             after = (after[0], {name: after[1][name] for name in before[1]} if after[0] == "values" else after[1])
             assert_same(after, before)
         else:  # the part of a step that fails is a step of its own now
-            owners = {step.name: step.owner for step in found.program.steps}
+            owners = {step.name: step.owner for step in older.program.steps}
             assert (after[0], owners.get(after[1])) == before
 
 

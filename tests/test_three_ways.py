@@ -16,12 +16,11 @@ from typing import Any
 
 import pytest
 from formulaseed.ir.text import step_text
-from formulaseed.kinds import SEED
-from formulaseed.loading import FormulaSeed, analyse, compile_seed
+from formulaseed.loading import analyse, compile_seed
 from formulaseed.testing.formulas import SHORT_STRINGS, STRINGS, Piece, Variable, integers, numbers
 from formulaseed.testing.random_seeds import ConditionWriter
 from guarded_formulas import GuardedWriter
-from helpers import IS_DEEP
+from helpers import IS_DEEP, without_errors
 from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 from third_evaluator import tree
@@ -70,8 +69,7 @@ def sound(seed: Json) -> Ways:
         places = {int(d.pointer.split("/")[2]) for d in errors}
         seed = without(seed, [seed["compute"][place]["name"] for place in places])
         found = analyse(seed)
-    assert found.program is not None
-    return Ways(seed, FormulaSeed(SEED, found.document, found.program, found.diagnostics))
+    return Ways(seed, without_errors(found))
 
 
 # --- formulas over the restaurant

@@ -6,7 +6,7 @@ that the seed's fields do not allow is refused by its place: a model must not be
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Iterable, Mapping, Sequence
 from itertools import islice
 
 from formulaseed import limits
@@ -31,7 +31,10 @@ def reviewed_answers(
 
     Raises `DataError` with the place of a line that cannot be used.
     """
-    read = [(line.place, _record(line)) for line in islice(lines, limits.REVIEW_EXAMPLES)]
+    first = [*islice(lines, limits.REVIEW_EXAMPLES)]
+    if isinstance(lines, Generator):  # the rest of the file is not read
+        lines.close()
+    read = [(line.place, _record(line)) for line in first]
     wanted = {(record.business_id, record.review_id) for _, record in read if record.text is None}
     found = texts(wanted) if wanted else {}
     examples = []

@@ -264,7 +264,7 @@ def test_any_verdict_has_a_report(tmp_path: Path) -> None:
     path = write_json(tmp_path / "seed.json", seed)
     rows = write_lines(tmp_path / "rows.jsonl", {"business_id": "b", "context": {}, "rows": [row]})
     page = Page(report(rows, "--param", "LIMIT=5", seed=path))
-    assert "LIMIT 5" in page.text
+    assert "param.LIMIT 5" in page.text
     assert [found.get("data-place") for found in page.of("tr") if "data-at" in found] == ["0"]
     numeric = Page(report(rows, "--output", "TOTAL", seed=path))
     assert not numeric.of("select", id="verdict")

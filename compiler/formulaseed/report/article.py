@@ -5,8 +5,9 @@ In: an explanation. Out: elements, which `report.pages` makes a page of, or data
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from formulaseed.diagnostics.model import number_of
 from formulaseed.language.types import Value
@@ -230,14 +231,21 @@ def _card(card: _Card) -> Element:
 
 
 def _details(found: Explanation) -> Element:
-    """What the result was made with."""
-    run, lines = found.run, list[tuple[str, str]]()
-    lines += [(name, shown(value)) for name, value in found.outputs.items()]
-    if run.get("seed_sha256"):
-        version = f", version {run['seed_version']}" if run.get("seed_version") else ""
-        lines.append(("seed", f"sha256 {run['seed_sha256'][:12]}…{version}"))
-    lines += [(f"param.{name}", shown(value)) for name, value in (run.get("parameters") or {}).items()]
-    if run.get("extractor"):
-        lines.append(("extractor", str(run["extractor"])))
+    """All outputs, and what they were made with."""
+    lines = [*((name, shown(value)) for name, value in found.outputs.items()), *made_with(found.run)]
     pairs = [element("div", element("dt", name), element("dd", value)) for name, value in lines]
     return element("section.outputs", element("h2", "All outputs, and what made them"), element("dl", *pairs))
+
+
+def made_with(run: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield what results were made with, by name, as their `run` has it."""
+    if run.get("seed_sha256"):
+        version = f", version {run['seed_version']}" if run.get("seed_version") else ""
+        yield "seed", f"sha256 {run['seed_sha256'][:12]}…{version}"
+    if run.get("edited"):
+        yield "module", "edited by hand"
+    yield from ((f"param.{name}", shown(value)) for name, value in (run.get("parameters") or {}).items())
+    if run.get("extractor"):
+        yield "extractor", str(run["extractor"])
+    if run.get("sample"):
+        yield "sample", f"{run['sample']['reviews']:,} of {number_of(run['sample']['of'], 'relevant review')}"

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from formulaseed.diagnostics.model import number_of
 from formulaseed.errors import UnreadableError
 from formulaseed.report import charts
-from formulaseed.report.article import article
+from formulaseed.report.article import article, made_with
 from formulaseed.report.drawing import Drawing
 from formulaseed.report.elements import visible
 from formulaseed.report.explain import shown
@@ -48,12 +48,10 @@ def report_page(found: Overview, failures: Sequence[str]) -> str:
     script = environment.get_template("report.js").render()
     fingerprint = b64encode(sha256(script.encode()).digest()).decode()
     restaurants = f"{number_of(len(found.rows), 'restaurant')}, {found.failed} failed"
-    made_with = [f"seed sha256 {found.run['seed_sha256'][:12]}…"] if found.run else []
-    made_with += [f"{name} {value}" for name, value in (found.run.get("parameters") or {}).items()]
     return environment.get_template("report.html.j2").render(
         title=visible(found.program.task_name),
         policy=f"; script-src 'sha256-{fingerprint}'",
-        about=visible("; ".join([restaurants, *made_with])),
+        about=visible("; ".join([restaurants, *(" ".join(pair) for pair in made_with(found.run))])),
         step=visible(found.verdict.name),
         counts=[*found.counts()],
         columns=[*map(visible, found.columns)],

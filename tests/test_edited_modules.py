@@ -118,7 +118,7 @@ def test_code_that_no_compiler_writes_is_refused_all_the_same(folder: Path) -> N
 def test_an_intact_module_runs_wherever_it_is(folder: Path) -> None:
     """Beside its seed, alone, under another name, with other line ends, and in a project around its folder."""
     expected = evaluate(folder)
-    assert (expected.status, expected.err) == (0, "1 line: 1 restaurant, 0 failed\n")
+    assert (expected.status, expected.err) == (0, "VERDICT: 1 bad\n1 line: 1 restaurant, 0 failed\n")
     source = (folder / "tiny_1.py").read_bytes()
     (folder / "pyproject.toml").touch()
     assert evaluate(folder) == expected

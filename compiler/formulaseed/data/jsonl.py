@@ -102,8 +102,10 @@ def _line_of(value: object, what: str, number: int) -> Line:
         return Line(name, number, b"", DataError(f"it must be an object, not {type(value).__name__}"))
     try:
         return Line(name, number, json.dumps(dict(value)).encode())
-    except (TypeError, ValueError, RecursionError) as error:
-        return Line(name, number, b"", DataError(f"it is not JSON: {error}"))
+    except ValueError:  # Python writes no integer of thousands of digits
+        return Line(name, number, {}, "it holds a number beyond 1e100, or itself")
+    except (TypeError, RecursionError) as error:
+        return Line(name, number, {}, f"it is not JSON: {error}")
 
 
 def read_lines(path: str) -> Iterator[Line]:

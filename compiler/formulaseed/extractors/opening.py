@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TypedDict, cast
+from typing import TYPE_CHECKING, Any, TypedDict, cast
 
 from formulaseed.data.jsonl import Line, Lines, LocatedRestaurant, lines_of
 from formulaseed.data.results import Extractor, Failures, ReviewInput
@@ -15,6 +15,11 @@ from formulaseed.errors import DataError, FormulaSeedError
 from formulaseed.extractors.base import SyncExtractor, fields_of
 from formulaseed.ir import nodes
 from formulaseed.llm.calls import EFFORTS, Effort
+
+if TYPE_CHECKING:
+    from formulaseed.extractors.recorded import RecordedExtractor
+    from formulaseed.extractors.trained.classifying import RecordedAnswer
+    from formulaseed.extractors.trained.measuring import FieldMeasure
 
 Restaurants = Callable[[], Iterator[LocatedRestaurant]]
 Reviews = Callable[[], Iterable[Sequence[ReviewInput]]]
@@ -94,6 +99,56 @@ def sync_extractor(
     for place, reason in found.faults:
         failures.add_unreadable(place, reason)
     return found
+
+
+def trained_extractor(
+    program: nodes.Program,
+    recorded: Iterable[Line],
+    reviews: Reviews,
+    failures: Failures,
+    *,
+    strict: bool = False,
+    min_confidence: float = 0.0,
+) -> SyncExtractor:
+    """Return the extractor that learns from recorded extractions, whose invalid lines are failures.
+
+    `reviews` have the texts of the recorded ones. Raises `DataError` where there is nothing to learn from, and
+    `UnreadableError` without scikit-learn.
+    """
+    from formulaseed.extractors.trained.classifying import Trained
+    from formulaseed.extractors.trained.extractor import TrainedExtractor
+
+    known, answers = _to_learn_from(program, recorded, reviews, strict=strict)
+    for place, reason in known.faults:
+        failures.add_unreadable(place, reason)
+    return TrainedExtractor(known.fields, known, Trained(known.fields, answers), min_confidence)
+
+
+def measured_training(
+    program: nodes.Program, recorded: Iterable[Line], reviews: Reviews
+) -> tuple[SyncExtractor, list[FieldMeasure]]:
+    """Return what predicts each recorded review by training on other restaurants, and how well. Raises as `trained_extractor`."""
+    from formulaseed.extractors.trained.extractor import HeldOutExtractor
+    from formulaseed.extractors.trained.measuring import cross_validated, measures
+
+    known, answers = _to_learn_from(program, recorded, reviews)
+    predictions = cross_validated(known.fields, answers)
+    return HeldOutExtractor(predictions), measures(known.fields, answers, predictions)
+
+
+def _to_learn_from(
+    program: nodes.Program, recorded: Iterable[Line], reviews: Reviews, *, strict: bool = False
+) -> tuple[RecordedExtractor, list[RecordedAnswer]]:
+    from formulaseed.extractors.recorded import RecordedExtractor
+    from formulaseed.extractors.trained.extractor import recorded_answers
+    from formulaseed.extractors.trained.features import one_thread
+
+    with one_thread():  # without scikit-learn this fails before anything is read
+        known = RecordedExtractor(fields_of(program), recorded, strict=strict, keeps_texts=True)
+    answers = recorded_answers(known, reviews(), program.review_handling)
+    if not answers:
+        raise DataError("no recorded extraction has a review to learn from: in the contexts, or as `text` in its line")
+    return known, answers
 
 
 @contextmanager

@@ -147,7 +147,7 @@ _EXTRACTION_OPTIONS = (
     click.option("--contexts", help="Restaurants with their reviews, JSON Lines; - for standard input."),
     click.option("--restaurants", help="Restaurants, JSON Lines; needs --reviews."),
     click.option("--reviews", help="Reviews, JSON Lines, joined by business_id; needs --restaurants."),
-    click.option("--extractor", type=click.Choice(["lexical", "recorded", "trained", "anthropic"]), default="lexical",
+    click.option("--extractor", type=click.Choice(["lexical", "recorded", "trained", "cascade", "anthropic"]), default="lexical",
                  show_default=True, help="What extracts."),
     click.option("--extractions", help="Recorded extractions, JSON Lines; for --extractor recorded and trained."),
     click.option("--min-confidence", type=click.FloatRange(0, 1), default=0.0, metavar="P",
@@ -156,9 +156,11 @@ _EXTRACTION_OPTIONS = (
                  help="A review that cannot be extracted fails its restaurant, or is left out and counted."),
     click.option("--limit", type=click.IntRange(min=0), help="Stop after so many restaurants."),
     click.option("--sample", type=click.IntRange(min=1), metavar="N",
-                 help="Extract N of the relevant reviews, spread over the restaurants; "
-                      "results say that they rest on them alone."),
+                 help="Extract N of the relevant reviews, spread over the restaurants; results say that they rest on "
+                      "them alone. cascade: so many the model is asked about at first; 300 by default."),
     click.option("--sample-seed", type=int, default=0, show_default=True, help="Another number draws another sample."),
+    click.option("--target-agreement", type=click.FloatRange(0.5, 0.999), default=0.95, show_default=True, metavar="P",
+                 help="cascade: how often, at least, a predicted field must be what the model would say."),
     click.option("--extractions-out", metavar="FILE", help="Write what is extracted, too, as recorded extractions."),
     click.option("--quiet", is_flag=True, help="Show no progress."),
     click.option("--strict", is_flag=True, help="Refuse recorded extractions with fields that the seed does not have."),
@@ -231,21 +233,26 @@ def work(
     contexts: str | None, restaurants: str | None, reviews: str | None, extractor: str, extractions: str | None,
     on_error: Literal["fail", "skip"], limit: int | None, sample: int | None, sample_seed: int,
     extractions_out: str | None, with_text: bool, quiet: bool, strict: bool, allow_edited: bool, min_confidence: float,
-    trace: bool = False, params: tuple[str, ...] = (), select: Select = iter, **model_options: Any
+    target_agreement: float, trace: bool = False, params: tuple[str, ...] = (), select: Select = iter, **model_options: Any
 ) -> NoReturn:  # fmt: skip
     """Do what `run` and `extract` do with the options that they share, and end the command.
 
     `writer` returns what writes, and refuses what cannot be written; `outputs` are the files, by the name of the option;
     `select` chooses among the restaurants.
     """
-    not_ready = None
-    if extractor == "anthropic":
+    not_ready, asks = None, extractor in ("anthropic", "cascade")
+    if asks:
         from formulaseed.cli.models import ask, not_ready_to_ask
+        from formulaseed.extractors.cascade import CascadeOptions
+        from formulaseed.extractors.trained.features import one_thread
 
         not_ready = not_ready_to_ask(model_options)
-    for name in model_options if extractor != "anthropic" else ():
+    own = dict.fromkeys(() if asks else model_options, "anthropic")
+    own |= {"min_confidence": "trained"} if extractor != "trained" else {}
+    own |= {"target_agreement": "cascade"} if extractor != "cascade" else {}
+    for name, user in own.items():
         if click.get_current_context().get_parameter_source(name) is not ParameterSource.DEFAULT:
-            raise click.UsageError(f"--{name.replace('_', '-')} goes with --extractor anthropic")
+            raise click.UsageError(f"--{name.replace('_', '-')} goes with --extractor {user}")
     loaded = load(seed, allow_edited=allow_edited)
     evaluator, program = loaded.evaluator, loaded.program
     parameters = parameters_of(evaluator, params)
@@ -260,18 +267,19 @@ def work(
         if extractions is None:
             raise click.UsageError(f"--extractor {extractor} needs --extractions FILE")
         raise click.UsageError("--extractions goes with --extractor recorded or trained")
-    if min_confidence and extractor != "trained":
-        raise click.UsageError("--min-confidence goes with --extractor trained")
     _refuse_shared(outputs)
     write = writer(evaluator, parameters)
-    if sample is not None:
+    if sample is not None and extractor != "cascade":
         if not can_be_reread(inputs):
             raise click.UsageError("--sample reads its input twice: pass files, not - or a pipe")
         drawn = draw(asked_reviews(evaluator, source(Failures()), options), sample, sample_seed)
         say(drawn.line(), err=True)
         options = replace(options, sample=drawn)
     job = Job(evaluator, program, options, source, inputs, quiet, extractions_out, with_text, write)
-    if extractor == "anthropic":
+    if asks:
+        if extractor == "cascade":
+            with one_thread():  # without scikit-learn nothing is asked
+                model_options["cascade"] = CascadeOptions(sample or 300, sample_seed, target_agreement)
         finish(ask(job, not_ready, **model_options))
     counted = ResultCounts()
     with reported() as failures:

@@ -12,6 +12,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+import formulaseed as package
 import pytest
 from asking import MODEL, Kitchen
 from formulaseed.data.results import NOT_ASKED, Extraction, FieldValue, ReviewInput
@@ -70,7 +71,7 @@ def cascade(
     say: Say, fields: Sequence[AskedField] = FIELDS, most: int = 10**9, **options: Any
 ) -> tuple[Cascade, list[str]]:
     asked: list[str] = []
-    given = CascadeOptions(**options)
+    given = CascadeOptions(**{"sample": 300, **options})
     return Cascade(fields, lambda: FakeModel(say, asked, most), "fake", lambda: INPUTS, given), asked
 
 
@@ -198,6 +199,21 @@ def test_a_budget_stops_it_and_the_next_run_goes_on(kitchen: tuple[Kitchen, Loop
     assert server.seen(False)["paths"][MESSAGES] == sum(
         line["reviews"]["sources"].get("asked", 0) for line in done.results
     )
+
+
+def test_from_python(kitchen: tuple[Kitchen, Loopback], monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the command writes; options that do not fit are refused by name."""
+    given, server = kitchen
+    for name, value in given.environment().items():
+        monkeypatch.setenv(name, value)
+    ran = package.run(staff_seed(), RESTAURANTS, extractor="cascade", store=given.store, target_agreement=0.9)
+    calls = server.seen(False)["paths"][MESSAGES]
+    assert given.run("--extractor", "cascade", "--target-agreement", 0.9).results == list(ran)
+    assert server.seen(False)["paths"][MESSAGES] == calls <= 0.6 * TOTAL
+    with pytest.raises(package.FormulaSeedError, match="asks in rounds"):
+        package.run(staff_seed(), RESTAURANTS, extractor="cascade", batch=True)
+    with pytest.raises(package.FormulaSeedError, match="goes with the extractor `cascade`"):
+        package.run(staff_seed(), RESTAURANTS, extractor="anthropic", target_agreement=0.9)
 
 
 def test_killed_and_resumed(kitchen: tuple[Kitchen, Loopback]) -> None:

@@ -17,7 +17,13 @@ from formulaseed.api import load_evaluator
 from formulaseed.data.jsonl import Lines, LocatedRestaurant, join_files, lines_of, read_contexts
 from formulaseed.data.results import Extractor, Failures, ReviewInput
 from formulaseed.errors import FormulaSeedError
-from formulaseed.extractors.opening import ModelOptions, model_extractor, sync_extractor, trained_extractor
+from formulaseed.extractors.opening import (
+    FIRST_SAMPLE,
+    ModelOptions,
+    model_extractor,
+    sync_extractor,
+    trained_extractor,
+)
 from formulaseed.loading import FormulaSeed, SeedLike, load_seed
 from formulaseed.runtime.evaluator import Evaluator
 from formulaseed.runtime.extracting import RunOptions, asked_reviews, with_line
@@ -25,8 +31,9 @@ from formulaseed.runtime.extracting import extract as extract_restaurants
 from formulaseed.runtime.running import run as run_restaurants
 from formulaseed.runtime.sampling import draw
 
-ExtractorName = Literal["lexical", "recorded", "trained", "anthropic"]
-EXTRACTORS: tuple[ExtractorName, ...] = ("lexical", "recorded", "trained", "anthropic")
+ExtractorName = Literal["lexical", "recorded", "trained", "cascade", "anthropic"]
+EXTRACTORS: tuple[ExtractorName, ...] = ("lexical", "recorded", "trained", "cascade", "anthropic")
+_ASKING = ("anthropic", "cascade")
 OnError = Literal["fail", "skip"]
 
 
@@ -65,7 +72,8 @@ def extract(
     `limit` stops after so many restaurants; `sample` extracts so many of their reviews only, another `sample_seed` other ones;
     `with_text` adds the texts of reviews, and the quotes and reasons that a model gave; `strict` refuses recorded extractions
     with fields that the seed does not have. With `min_confidence` the extractor `trained` does not extract a
-    review that has a less probable value. The other options are those of the extractor `anthropic`.
+    review that has a less probable value. The extractor `cascade` takes `sample` for the first
+    reviews that it asks the model about. The other options are those of `anthropic`, which `cascade` has, too.
 
     What failed is in the `failures` of the list. Raises `SeedError` for a seed with errors, `DataError` for a file that
     cannot be read, `FormulaSeedError` for options that do not fit, and for a model that cannot be asked.
@@ -171,11 +179,11 @@ def _opened(
     def asked() -> Iterator[list[ReviewInput]]:
         return asked_reviews(evaluator, restaurants(Failures()), options)
 
-    if extractor in ("anthropic", "trained") or sample is not None:
+    if extractor in (*_ASKING, "trained") or sample is not None:
         contexts, reviews = _rereadable(contexts, "contexts"), reviews and _rereadable(reviews, "reviews")
-    if sample is not None:
+    if sample is not None and extractor != "cascade":
         options = replace(options, sample=draw(asked(), sample, sample_seed))
-    if extractor != "anthropic":
+    if extractor not in _ASKING:
         recorded = lines_of(extractions, "extractions") if extractions is not None else None
         if extractor == "trained":
             chosen = trained_extractor(
@@ -185,7 +193,8 @@ def _opened(
             chosen = sync_extractor(program, recorded, failures, strict=strict)
         yield _Job(evaluator, chosen, restaurants(failures), options, failures)
         return
-    with model_extractor(program, lambda: restaurants(Failures()), asked, failures, model_options) as transport:
+    first = (sample or FIRST_SAMPLE, sample_seed) if extractor == "cascade" else None
+    with model_extractor(program, lambda: restaurants(Failures()), asked, failures, model_options, first) as transport:
         yield _Job(evaluator, transport, restaurants(failures), options, failures)
 
 
@@ -213,7 +222,7 @@ def _refuse_options(
         raise FormulaSeedError(f"`min_confidence` must be a number from 0 to 1, not {min_confidence!r:.80}")
     if min_confidence and extractor != "trained":
         raise FormulaSeedError("`min_confidence` goes with the extractor `trained`")
-    if model_options and extractor != "anthropic":
+    if model_options and extractor not in _ASKING:
         raise FormulaSeedError(f"`{next(iter(model_options))}` goes with the extractor `anthropic`")
 
 

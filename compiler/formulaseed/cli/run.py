@@ -24,7 +24,7 @@ from formulaseed.data.results import (
     write_line,
 )
 from formulaseed.diagnostics.model import number_of
-from formulaseed.extractors.opening import sync_extractor, trained_extractor
+from formulaseed.extractors.opening import FIRST_SAMPLE, require_training, sync_extractor, trained_extractor
 from formulaseed.ir import nodes
 from formulaseed.llm.calls import EFFORTS
 from formulaseed.runtime.evaluator import Evaluator
@@ -244,7 +244,6 @@ def work(
     if asks:
         from formulaseed.cli.models import ask, not_ready_to_ask
         from formulaseed.extractors.cascade import CascadeOptions
-        from formulaseed.extractors.trained.features import one_thread
 
         not_ready = not_ready_to_ask(model_options)
     own = dict.fromkeys(() if asks else model_options, "anthropic")
@@ -278,8 +277,8 @@ def work(
     job = Job(evaluator, program, options, source, inputs, quiet, extractions_out, with_text, write)
     if asks:
         if extractor == "cascade":
-            with one_thread():  # without scikit-learn nothing is asked
-                model_options["cascade"] = CascadeOptions(sample or 300, sample_seed, target_agreement)
+            require_training()
+            model_options["cascade"] = CascadeOptions(sample or FIRST_SAMPLE, sample_seed, target_agreement)
         finish(ask(job, not_ready, **model_options))
     counted = ResultCounts()
     with reported() as failures:

@@ -33,6 +33,8 @@ from formulaseed.runtime.sampling import draw
 
 ROUNDS = 3
 _LEVEL = 0.05 / ROUNDS
+_PART = 3
+"""A round asks about one in so many of the reviews that are too uncertain: what it teaches may make others certain enough."""
 _STEPS = 20
 """So many confidences are tried at most."""
 
@@ -50,7 +52,7 @@ class ModelExtractor(Extractor, Protocol):
 class CascadeOptions:
     """The size and the seed of the first sample, and the agreement to reach."""
 
-    sample: int = 300
+    sample: int
     sample_seed: int = 0
     target: float = 0.95
 
@@ -175,7 +177,8 @@ class Cascade:
                     self._plan = _Plan(trained, threshold, self._total - len(below))
                 if not below or number == ROUNDS:
                     return
-                wanted = nsmallest(len(self._answered), below, key=lambda place: (confidences[place], place))
+                most = min(len(self._answered), 1 + len(below) // _PART)
+                wanted = nsmallest(most, below, key=lambda place: (confidences[place], place))
             elif number < ROUNDS:
                 size *= 2
                 wanted = self._sampled(size)

@@ -16,7 +16,7 @@ from helpers import ROOT, TASKS
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 SESSION = re.compile(r"^```\n(\$ .*?)^```$", re.MULTILINE | re.DOTALL)
 COMMAND = re.compile(r"^\$ ((?:.*\\\n)*.*)\n", re.MULTILINE)
-ASKS_A_MODEL = re.compile(r"--extractor anthropic(?!.*--dry-run)|formulaseed store info")
+ASKS_A_MODEL = re.compile(r"--extractor (?:anthropic|cascade)(?!.*--dry-run)|formulaseed store info")
 """Commands that need a key, or what one of them has left; they are tested against a server on loopback elsewhere."""
 
 

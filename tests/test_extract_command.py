@@ -359,7 +359,7 @@ def test_failures_are_listed_with_their_places() -> None:
 @pytest.mark.parametrize(
     ("options", "kind", "reason"),
     [
-        ({"extractor": "x"}, FormulaSeedError, "`extractor` must be one of lexical, recorded, anthropic, not 'x'"),
+        ({"extractor": "x"}, FormulaSeedError, "must be one of lexical, recorded, trained, cascade, anthropic, not 'x'"),
         ({"extractor": ["lexical"]}, FormulaSeedError, "`extractor` must be one of"),
         ({"on_error": "stop"}, FormulaSeedError, "`on_error` must be fail or skip, not 'stop'"),
         ({"limit": -1}, FormulaSeedError, "`limit` must be an integer, 0 or more, not -1"),
@@ -367,8 +367,8 @@ def test_failures_are_listed_with_their_places() -> None:
         ({"sample": 0}, FormulaSeedError, "`sample` must be an integer, 1 or more, not 0"),
         ({"sample_seed": "x"}, FormulaSeedError, "`sample_seed` must be an integer, not 'x'"),
         ({"extractor": "anthropic", "examples": 5}, DataError, "examples must be a path or a list of objects, not int"),
-        ({"extractor": "recorded"}, FormulaSeedError, "needs `extractions`"),
-        ({"extractions": []}, FormulaSeedError, "needs `extractions`"),
+        ({"extractor": "recorded"}, FormulaSeedError, "need `extractions`"),
+        ({"extractions": []}, FormulaSeedError, "need `extractions`"),
         ({"model": "m"}, FormulaSeedError, "`model` goes with the extractor `anthropic`"),
         ({"extractor": "anthropic", "modle": "m"}, FormulaSeedError, "no option `modle`; did you mean `model`?"),
         ({"extractor": "anthropic", "model": None}, FormulaSeedError, "`model` must be a string, not None"),
@@ -408,7 +408,8 @@ def test_what_cannot_be_done_is_our_error(options: dict[str, Any], kind: type[Ex
 def test_options_of_models_are_those_of_the_command() -> None:
     """The same names and the same defaults."""
     shared = {"seed", "contexts", "restaurants", "reviews", "extractor", "extractions", "on_error", "limit", "quiet", "strict",
-              "allow_edited", "out", "with_text", "dry_run", "sample", "sample_seed", "extractions_out"}  # fmt: skip
+              "allow_edited", "out", "with_text", "dry_run", "sample", "sample_seed",
+              "min_confidence", "extractions_out"}  # fmt: skip
     given = command.make_context("extract", ["seed.json"]).params
     found = {name: value for name, value in given.items() if name not in shared}
     assert ModelOptions.__annotations__.keys() == found.keys()

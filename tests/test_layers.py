@@ -62,6 +62,7 @@ OWNERS = {
     "pyarrow": ("data/parquet.py",),
     "sqlalchemy": ("reference/database.py",),
     "grandalf": ("report/drawing.py",),
+    **dict.fromkeys(("sklearn", "scipy", "numpy", "threadpoolctl"), ("extractors/trained/",)),
     "click": ("cli/",),
     "rich": ("cli/",),
 }

@@ -17,7 +17,13 @@ from formulaseed.api import load_evaluator
 from formulaseed.data.jsonl import Lines, LocatedRestaurant, join_files, lines_of, read_contexts
 from formulaseed.data.results import Extractor, Failures, ReviewInput
 from formulaseed.errors import FormulaSeedError
-from formulaseed.extractors.opening import ModelOptions, model_extractor, sync_extractor
+from formulaseed.extractors.opening import (
+    FIRST_SAMPLE,
+    ModelOptions,
+    model_extractor,
+    sync_extractor,
+    trained_extractor,
+)
 from formulaseed.loading import FormulaSeed, SeedLike, load_seed
 from formulaseed.runtime.evaluator import Evaluator
 from formulaseed.runtime.extracting import RunOptions, asked_reviews, with_line
@@ -25,8 +31,9 @@ from formulaseed.runtime.extracting import extract as extract_restaurants
 from formulaseed.runtime.running import run as run_restaurants
 from formulaseed.runtime.sampling import draw
 
-ExtractorName = Literal["lexical", "recorded", "anthropic"]
-EXTRACTORS: tuple[ExtractorName, ...] = ("lexical", "recorded", "anthropic")
+ExtractorName = Literal["lexical", "recorded", "trained", "cascade", "anthropic"]
+EXTRACTORS: tuple[ExtractorName, ...] = ("lexical", "recorded", "trained", "cascade", "anthropic")
+_ASKING = ("anthropic", "cascade")
 OnError = Literal["fail", "skip"]
 
 
@@ -54,6 +61,7 @@ def extract(
     sample_seed: int = 0,
     with_text: bool = False,
     strict: bool = False,
+    min_confidence: float = 0.0,
     **model_options: Unpack[ModelOptions],
 ) -> Outcome:
     """Filter and extract restaurants with their reviews: a line of rows for each, as `formulaseed extract` writes it.
@@ -63,14 +71,26 @@ def extract(
     review that cannot be extracted is left out and counted; else it fails its restaurant, which has no line then.
     `limit` stops after so many restaurants; `sample` extracts so many of their reviews only, another `sample_seed` other ones;
     `with_text` adds the texts of reviews, and the quotes and reasons that a model gave; `strict` refuses recorded extractions
-    with fields that the seed does not have. The other options are those of the extractor `anthropic`.
+    with fields that the seed does not have. With `min_confidence` the extractor `trained` does not extract a
+    review that has a less probable value. The extractor `cascade` takes `sample` for the first
+    reviews that it asks the model about. The other options are those of `anthropic`, which `cascade` has, too.
 
     What failed is in the `failures` of the list. Raises `SeedError` for a seed with errors, `DataError` for a file that
     cannot be read, `FormulaSeedError` for options that do not fit, and for a model that cannot be asked.
     """
     options = RunOptions(on_error, limit=limit)
     with _opened(
-        seed, contexts, reviews, extractor, extractions, options, sample, sample_seed, strict, model_options
+        seed,
+        contexts,
+        reviews,
+        extractor,
+        extractions,
+        options,
+        sample,
+        sample_seed,
+        strict,
+        min_confidence,
+        model_options,
     ) as job:
         lines = [
             with_line(job.evaluator, found, job.failures, with_text=with_text)[1] for found in extract_restaurants(*job)
@@ -92,6 +112,7 @@ def run(
     parameters: Mapping[str, Any] | None = None,
     trace: bool = False,
     strict: bool = False,
+    min_confidence: float = 0.0,
     **model_options: Unpack[ModelOptions],
 ) -> Outcome:
     """Filter, extract and evaluate restaurants with their reviews: a result for each, as `formulaseed run` writes it.
@@ -102,7 +123,17 @@ def run(
     """
     options = RunOptions(on_error, trace, limit, parameters)
     with _opened(
-        seed, contexts, reviews, extractor, extractions, options, sample, sample_seed, strict, model_options
+        seed,
+        contexts,
+        reviews,
+        extractor,
+        extractions,
+        options,
+        sample,
+        sample_seed,
+        strict,
+        min_confidence,
+        model_options,
     ) as job:
         lines = [result.to_json() for result in run_restaurants(*job)]
     return Outcome(lines, job.failures.lines)
@@ -129,10 +160,11 @@ def _opened(
     sample: int | None,
     sample_seed: int,
     strict: bool,
+    min_confidence: float,
     model_options: ModelOptions,
 ) -> Iterator[_Job]:
     """Validate what is given, and open the extractor."""
-    _refuse_options(extractor, extractions is not None, options, sample, sample_seed, model_options)
+    _refuse_options(extractor, extractions is not None, options, sample, sample_seed, min_confidence, model_options)
     loaded = load_seed(seed)
     evaluator, program, failures = load_evaluator(loaded), loaded.program, Failures()
     options = replace(options, review_handling=program.review_handling)
@@ -147,16 +179,22 @@ def _opened(
     def asked() -> Iterator[list[ReviewInput]]:
         return asked_reviews(evaluator, restaurants(Failures()), options)
 
-    if extractor == "anthropic" or sample is not None:
+    if extractor in (*_ASKING, "trained") or sample is not None:
         contexts, reviews = _rereadable(contexts, "contexts"), reviews and _rereadable(reviews, "reviews")
-    if sample is not None:
+    if sample is not None and extractor != "cascade":
         options = replace(options, sample=draw(asked(), sample, sample_seed))
-    if extractor != "anthropic":
+    if extractor not in _ASKING:
         recorded = lines_of(extractions, "extractions") if extractions is not None else None
-        chosen = sync_extractor(program, recorded, failures, strict=strict)
+        if extractor == "trained":
+            chosen = trained_extractor(
+                program, recorded or (), asked, failures, strict=strict, min_confidence=min_confidence
+            )
+        else:
+            chosen = sync_extractor(program, recorded, failures, strict=strict)
         yield _Job(evaluator, chosen, restaurants(failures), options, failures)
         return
-    with model_extractor(program, lambda: restaurants(Failures()), asked, failures, model_options) as transport:
+    first = (sample or FIRST_SAMPLE, sample_seed) if extractor == "cascade" else None
+    with model_extractor(program, lambda: restaurants(Failures()), asked, failures, model_options, first) as transport:
         yield _Job(evaluator, transport, restaurants(failures), options, failures)
 
 
@@ -166,6 +204,7 @@ def _refuse_options(
     options: RunOptions,
     sample: int | None,
     sample_seed: int,
+    min_confidence: object,
     model_options: ModelOptions,
 ) -> None:
     """Raise `FormulaSeedError` for options that no command would take."""
@@ -177,9 +216,13 @@ def _refuse_options(
         if value is not None and (type(value) is not int or (least is not None and value < least)):
             what = "an integer" if least is None else f"an integer, {least} or more"
             raise FormulaSeedError(f"`{name}` must be {what}, not {value!r:.80}")
-    if has_extractions != (extractor == "recorded"):
-        raise FormulaSeedError("the extractor `recorded` needs `extractions`, and no other takes them")
-    if model_options and extractor != "anthropic":
+    if has_extractions != (extractor in ("recorded", "trained")):
+        raise FormulaSeedError("the extractors `recorded` and `trained` need `extractions`, and no other takes them")
+    if not isinstance(min_confidence, int | float) or not 0 <= min_confidence <= 1:
+        raise FormulaSeedError(f"`min_confidence` must be a number from 0 to 1, not {min_confidence!r:.80}")
+    if min_confidence and extractor != "trained":
+        raise FormulaSeedError("`min_confidence` goes with the extractor `trained`")
+    if model_options and extractor not in _ASKING:
         raise FormulaSeedError(f"`{next(iter(model_options))}` goes with the extractor `anthropic`")
 
 

@@ -49,7 +49,7 @@ _COMMANDS = {
 }
 _MODULES = {
     **dict.fromkeys(("check", "compile", "dump", "fmt", "migrate", "rule", "schema"), "seeds"),
-    **dict.fromkeys(("evaluate", "agreement"), "run"),
+    "evaluate": "run",
     **dict.fromkeys(("diff", "sensitivity", "cover", "graph"), "analysis"),
     **dict.fromkeys(("validate", "shorthand"), "requests"),
     "report": "explain",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import fields
+from dataclasses import fields, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,6 +18,7 @@ from formulaseed.data.results import Failures, ResultCounts, ReviewInput, text_w
 from formulaseed.diagnostics.model import number_of
 from formulaseed.errors import DataError
 from formulaseed.extractors.base import fields_of
+from formulaseed.extractors.cascade import Cascade, CascadeOptions
 from formulaseed.extractors.model.answers import AnswerCache, UsageStats, cost_of
 from formulaseed.extractors.model.asking import LiveExtractor
 from formulaseed.extractors.model.batching import BatchRun
@@ -53,15 +54,21 @@ def _store(path: str | None, *, must_exist: bool = False, read_only: bool = Fals
     return Store(Path(path) if path else default_path(), must_exist=must_exist, read_only=read_only)
 
 
-def ask(job: Job, not_ready: NotReady | None, **given: Any) -> int:
-    """Run with a model and return the exit status. Where no call can be made, the store must have every answer."""
+def ask(job: Job, not_ready: NotReady | None, cascade: CascadeOptions | None = None, **given: Any) -> int:
+    """Run with a model and return the exit status. Where no call can be made, the store must have every answer.
+
+    With `cascade` the model is asked about what a classifier that learns from it cannot predict.
+    """
     from formulaseed.cli.run import can_be_reread, closing_line
     from formulaseed.runtime.extracting import asked_reviews
+    from formulaseed.runtime.sampling import draw
 
     prices = prices_for(given["model"], given["prices"], given["max_usd"])
     is_reread = can_be_reread(job.inputs)
     if given["batch"] and not is_reread:
         raise click.UsageError("--batch reads its input several times: pass files, not - or a pipe")
+    if cascade is not None and (given["batch"] or not is_reread):
+        raise click.UsageError("--extractor cascade asks in rounds: pass files, not - or a pipe, and no --batch")
 
     def reviews() -> Iterator[list[ReviewInput]]:
         return asked_reviews(job.evaluator, job.source(Failures()), job.options)
@@ -85,7 +92,7 @@ def ask(job: Job, not_ready: NotReady | None, **given: Any) -> int:
         own_prompt=job.program.extraction_prompt,
         examples=examples,
     )
-    if not_ready is not None and is_reread:
+    if not_ready is not None and is_reread and cascade is None:
         with _store(given["store"], read_only=True) as store:
             if next(cache(store).unanswered(reviews()), None) is not None:
                 raise not_ready
@@ -93,13 +100,20 @@ def ask(job: Job, not_ready: NotReady | None, **given: Any) -> int:
     with Store(path, read_only=True) if given["dry_run"] else opened_for_run(path) as store:
         answers = cache(store)
         if given["dry_run"]:
+            if cascade is not None:
+                say("at least, for the first sample:")
+                options = replace(job.options, sample=draw(reviews(), cascade.sample, cascade.sample_seed))
+                first = asked_reviews(job.evaluator, job.source(Failures()), options)
+                for line in estimate(answers, first, prices, counted_by_api):
+                    say(line)
+                say("at most, for every review:")
             for line in estimate(answers, reviews(), prices, counted_by_api):
                 say(line)
             return 0
         limits = Limits(**{field.name: given[field.name] for field in fields(Limits)})
         failures, counted, status = Failures(), ResultCounts(), 0
         report = partial(say, err=True)
-        transport: BatchRun | LiveExtractor | None = None
+        transport: BatchRun | LiveExtractor | Cascade | None = None
         try:
             with reported(failures), progress("restaurant", quiet=job.quiet) as shown:
                 if given["batch"]:
@@ -107,9 +121,17 @@ def ask(job: Job, not_ready: NotReady | None, **given: Any) -> int:
                     transport = BatchRun(answers, limits, most_usd=given["max_usd"], poll=given["poll"], notify=notify)
                     transport.ask(reviews)
                 else:
-                    total = None if job.quiet or not is_reread else sum(1 for _ in answers.unanswered(reviews()))
+                    is_counted = is_reread and not job.quiet and cascade is None
+                    total = sum(1 for _ in answers.unanswered(reviews())) if is_counted else None
                     budget, speed = CostBudget(prices, given["max_usd"]), _speed(answers.usage, total, shown)
-                    transport = LiveExtractor(answers, limits, budget, speed, report)
+
+                    def live() -> LiveExtractor:
+                        budget.use_in_new_loop()
+                        return LiveExtractor(answers, limits, budget, speed, report)
+
+                    transport = live()
+                    if cascade is not None:
+                        transport = Cascade(fields_asked, live, spec.model, reviews, cascade, spec.passes)
                 job.write(transport, failures, shown, counted)
         except Interrupted as error:
             report("interrupted: the answers so far are stored; run the same command to continue")
@@ -118,8 +140,9 @@ def ask(job: Job, not_ready: NotReady | None, **given: Any) -> int:
             if transport is not None and transport.stopped:
                 more = "; run the same command to continue" if transport.goes_on else ""
                 report(f"stopped: {transport.stopped}{more}")
-            closing = closing_line(counted, failures, f"anthropic, {given['model']}")
-            for line in (*counted.lines(), closing, *answers.lines()):
+            closing = closing_line(counted, failures, f"{'cascade' if cascade else 'anthropic'}, {given['model']}")
+            learned = transport.summary() if isinstance(transport, Cascade) and not status else ()
+            for line in (*learned, *counted.lines(), closing, *answers.lines()):
                 report(line)
         return status or failures.status
 

@@ -1,34 +1,30 @@
-"""The commands over restaurants with their reviews or rows: `run`, what `extract` shares with it, `evaluate`, `agreement`."""
+"""The commands over restaurants with their reviews or rows: `run`, what `extract` shares with it, `evaluate`."""
 
 from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NoReturn
+from typing import Any, Literal, NoReturn
 
 import click
 from click.core import ParameterSource
 
-from formulaseed.cli.inputs import Loaded, allow_edited_option, load, param_option, parameters_of
-from formulaseed.cli.output import Progress, emit_json, finish, format_option, progress, reported, say, show
+from formulaseed.cli.inputs import allow_edited_option, load, param_option, parameters_of
+from formulaseed.cli.output import Progress, finish, progress, reported, say
 from formulaseed.cli.results import Format, Results, result_options
 from formulaseed.data.jsonl import LocatedRestaurant, join_files, read_contexts, read_lines
-from formulaseed.data.records import RestaurantRecord
 from formulaseed.data.results import (
     Extractor,
     Failures,
     Result,
     ResultCounts,
-    ReviewInput,
-    handled,
     text_writer,
     write_line,
 )
 from formulaseed.diagnostics.model import number_of
-from formulaseed.extractors.base import SyncExtractor, fields_of
-from formulaseed.extractors.opening import sync_extractor
+from formulaseed.extractors.opening import FIRST_SAMPLE, require_training, sync_extractor, trained_extractor
 from formulaseed.ir import nodes
 from formulaseed.llm.calls import EFFORTS
 from formulaseed.runtime.evaluator import Evaluator
@@ -36,9 +32,6 @@ from formulaseed.runtime.extracting import ExtractedRestaurant, RunOptions, aske
 from formulaseed.runtime.running import evaluate_lines
 from formulaseed.runtime.running import run as run_restaurants
 from formulaseed.runtime.sampling import draw
-
-if TYPE_CHECKING:
-    from formulaseed.extractors.verdicts import ComparedRestaurant
 
 _ABOVE_ZERO = click.FloatRange(min=0, min_open=True)
 
@@ -154,16 +147,20 @@ _EXTRACTION_OPTIONS = (
     click.option("--contexts", help="Restaurants with their reviews, JSON Lines; - for standard input."),
     click.option("--restaurants", help="Restaurants, JSON Lines; needs --reviews."),
     click.option("--reviews", help="Reviews, JSON Lines, joined by business_id; needs --restaurants."),
-    click.option("--extractor", type=click.Choice(["lexical", "recorded", "anthropic"]), default="lexical",
+    click.option("--extractor", type=click.Choice(["lexical", "recorded", "trained", "cascade", "anthropic"]), default="lexical",
                  show_default=True, help="What extracts."),
-    click.option("--extractions", help="Recorded extractions, JSON Lines; needs --extractor recorded."),
+    click.option("--extractions", help="Recorded extractions, JSON Lines; for --extractor recorded and trained."),
+    click.option("--min-confidence", type=click.FloatRange(0, 1), default=0.0, metavar="P",
+                 help="trained: a review with a less probable value cannot be extracted."),
     click.option("--on-error", type=click.Choice(["fail", "skip"]), default="fail", show_default=True,
                  help="A review that cannot be extracted fails its restaurant, or is left out and counted."),
     click.option("--limit", type=click.IntRange(min=0), help="Stop after so many restaurants."),
     click.option("--sample", type=click.IntRange(min=1), metavar="N",
-                 help="Extract N of the relevant reviews, spread over the restaurants; "
-                      "results say that they rest on them alone."),
+                 help="Extract N of the relevant reviews, spread over the restaurants; results say that they rest on "
+                      "them alone. cascade: so many the model is asked about at first; 300 by default."),
     click.option("--sample-seed", type=int, default=0, show_default=True, help="Another number draws another sample."),
+    click.option("--target-agreement", type=click.FloatRange(0.5, 0.999), default=0.95, show_default=True, metavar="P",
+                 help="cascade: how often, at least, a predicted field must be what the model would say."),
     click.option("--extractions-out", metavar="FILE", help="Write what is extracted, too, as recorded extractions."),
     click.option("--quiet", is_flag=True, help="Show no progress."),
     click.option("--strict", is_flag=True, help="Refuse recorded extractions with fields that the seed does not have."),
@@ -235,22 +232,26 @@ def work(
     seed: str, writer: Callable[[Evaluator, Parameters], Write], outputs: Mapping[str, str | None], *,
     contexts: str | None, restaurants: str | None, reviews: str | None, extractor: str, extractions: str | None,
     on_error: Literal["fail", "skip"], limit: int | None, sample: int | None, sample_seed: int,
-    extractions_out: str | None, with_text: bool, quiet: bool, strict: bool, allow_edited: bool,
-    trace: bool = False, params: tuple[str, ...] = (), select: Select = iter, **model_options: Any
+    extractions_out: str | None, with_text: bool, quiet: bool, strict: bool, allow_edited: bool, min_confidence: float,
+    target_agreement: float, trace: bool = False, params: tuple[str, ...] = (), select: Select = iter, **model_options: Any
 ) -> NoReturn:  # fmt: skip
     """Do what `run` and `extract` do with the options that they share, and end the command.
 
     `writer` returns what writes, and refuses what cannot be written; `outputs` are the files, by the name of the option;
     `select` chooses among the restaurants.
     """
-    not_ready = None
-    if extractor == "anthropic":
+    not_ready, asks = None, extractor in ("anthropic", "cascade")
+    if asks:
         from formulaseed.cli.models import ask, not_ready_to_ask
+        from formulaseed.extractors.cascade import CascadeOptions
 
         not_ready = not_ready_to_ask(model_options)
-    for name in model_options if extractor != "anthropic" else ():
+    own = dict.fromkeys(() if asks else model_options, "anthropic")
+    own |= {"min_confidence": "trained"} if extractor != "trained" else {}
+    own |= {"target_agreement": "cascade"} if extractor != "cascade" else {}
+    for name, user in own.items():
         if click.get_current_context().get_parameter_source(name) is not ParameterSource.DEFAULT:
-            raise click.UsageError(f"--{name.replace('_', '-')} goes with --extractor anthropic")
+            raise click.UsageError(f"--{name.replace('_', '-')} goes with --extractor {user}")
     loaded = load(seed, allow_edited=allow_edited)
     evaluator, program = loaded.evaluator, loaded.program
     parameters = parameters_of(evaluator, params)
@@ -261,22 +262,36 @@ def work(
     def source(failures: Failures) -> Iterator[LocatedRestaurant]:
         return select(every(failures))
 
-    if (extractions is not None) > (extractor == "recorded"):
-        raise click.UsageError("--extractions goes with --extractor recorded")
+    if (extractions is not None) != (extractor in ("recorded", "trained")):
+        if extractions is None:
+            raise click.UsageError(f"--extractor {extractor} needs --extractions FILE")
+        raise click.UsageError("--extractions goes with --extractor recorded or trained")
     _refuse_shared(outputs)
     write = writer(evaluator, parameters)
-    if sample is not None:
+    if sample is not None and extractor != "cascade":
         if not can_be_reread(inputs):
             raise click.UsageError("--sample reads its input twice: pass files, not - or a pipe")
         drawn = draw(asked_reviews(evaluator, source(Failures()), options), sample, sample_seed)
         say(drawn.line(), err=True)
         options = replace(options, sample=drawn)
     job = Job(evaluator, program, options, source, inputs, quiet, extractions_out, with_text, write)
-    if extractor == "anthropic":
+    if asks:
+        if extractor == "cascade":
+            require_training()
+            model_options["cascade"] = CascadeOptions(sample or FIRST_SAMPLE, sample_seed, target_agreement)
         finish(ask(job, not_ready, **model_options))
     counted = ResultCounts()
     with reported() as failures:
-        chosen = _extractor(extractor, program, extractions, failures, strict)
+        if extractor == "trained":
+            if not can_be_reread(inputs):
+                raise click.UsageError("--extractor trained reads its input twice: pass files, not - or a pipe")
+            chosen = trained_extractor(
+                program, read_lines(extractions or ""), lambda: asked_reviews(evaluator, source(Failures()), options),
+                failures, strict=strict, min_confidence=min_confidence,
+            )  # fmt: skip
+        else:
+            recorded = read_lines(extractions) if extractions is not None else None
+            chosen = sync_extractor(program, recorded, failures, strict=strict)
         with progress("restaurant", quiet=quiet) as shown:
             job.write(chosen, failures, shown, counted)
     for line in (*chosen.summary(), *counted.lines(), closing_line(counted, failures, chosen.name)):
@@ -312,87 +327,3 @@ def _source(contexts: str | None, restaurants: str | None, reviews: str | None) 
     if contexts is None and restaurants is not None and reviews is not None:
         return lambda failures: join_files(read_lines(restaurants), read_lines(reviews), failures)
     raise click.UsageError("pass --contexts FILE, or --restaurants FILE and --reviews FILE")
-
-
-def _extractor(
-    name: str, program: nodes.Program, extractions: str | None, failures: Failures, strict: bool
-) -> SyncExtractor:
-    if name == "recorded" and extractions is None:
-        raise click.UsageError("--extractor recorded needs --extractions FILE")
-    recorded = read_lines(extractions) if extractions is not None else None
-    return sync_extractor(program, recorded, failures, strict=strict)
-
-
-@click.command("agreement")
-@click.argument("seed", metavar="SEED|MODULE")
-@click.option("--contexts", required=True, help="Restaurants with their reviews, JSON Lines.")
-@click.option("--extractions", required=True, help="Recorded extractions to compare with, JSON Lines.")
-@click.option("--predictions", help="Recorded extractions to measure, in place of the lexical extractor's.")
-@click.option("--verdicts", is_flag=True, help="Evaluate both sides, and compare the outputs.")
-@param_option
-@format_option
-def agreement(
-    seed: str,
-    contexts: str,
-    extractions: str,
-    predictions: str | None,
-    verdicts: bool,
-    params: tuple[str, ...],
-    form: str,
-) -> None:
-    """Measure how far an extractor agrees with recorded extractions, field by field, and what that does to verdicts.
-
-    Accuracy alone flatters where one value is common: compare it with the baseline, and read Cohen's kappa.
-    """
-    from formulaseed.extractors.agreement import measure, render
-    from formulaseed.extractors.verdicts import compare
-
-    loaded = load(seed, allow_edited=True)
-    if params and not verdicts:
-        raise click.UsageError("--param goes with --verdicts")
-    parameters = parameters_of(loaded.evaluator, params)
-    with reported() as failures:
-        compared = list(_compared(loaded, contexts, extractions, predictions, failures))
-        found = compare(loaded.evaluator, compared, parameters, failures) if verdicts else None
-    pairs = [(review.recorded, review.predicted) for restaurant in compared for review in restaurant.reviews]
-    agreements = measure(fields_of(loaded.program), pairs)
-    if form == "json":
-        fields = [asdict(one) for one in agreements]
-        emit_json(fields if found is None else {"fields": fields, "verdicts": asdict(found)})
-    else:
-        also = "" if predictions is None else " and a prediction"
-        show(f"{number_of(len(pairs), 'review')} with a recorded extraction{also}\n\n{render(agreements)}")
-        show("" if found is None else found.text(), nl=False)
-    finish(failures.status)
-
-
-def _compared(
-    loaded: Loaded, contexts: str, extractions: str, predictions: str | None, failures: Failures
-) -> Iterator[ComparedRestaurant]:
-    """Each restaurant with the reviews that have a recorded extraction, and those of the other side."""
-    from formulaseed.extractors.verdicts import ComparedRestaurant, ComparedReview
-
-    program = loaded.program
-    recorded = _extractor("recorded", program, extractions, failures, strict=False)
-    other = "lexical" if predictions is None else "recorded"
-    extractor = _extractor(other, program, predictions, failures, strict=False)
-    for place, restaurant, _ in read_contexts(read_lines(contexts)):
-        if not isinstance(restaurant, RestaurantRecord):
-            failures.add(place, str(restaurant))
-            continue
-        reviews: list[ComparedReview] = []
-        relevant = 0
-        for record in restaurant.reviews:
-            review = ReviewInput(restaurant.business_id, record.review_id, record.text, record.facts())
-            is_relevant = loaded.evaluator.is_relevant(record.text)
-            relevant += is_relevant
-            known = recorded.extract(review)
-            text = handled(review.text, program.review_handling)
-            if known.fields is None or text is None:
-                continue
-            found = extractor.extract(replace(review, text=text))
-            if found.fields is not None:
-                reviews.append(ComparedReview(record.review_id, record.meta(), known.fields, found.fields, is_relevant))
-            elif predictions is None:
-                failures.add(f"{place}: {review.business_id}: review {review.review_id}", found.failure)
-        yield ComparedRestaurant(place, restaurant.business_id, restaurant.context(), reviews, relevant)

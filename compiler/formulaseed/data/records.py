@@ -89,11 +89,12 @@ class ReviewLine(ReviewRecord):
 
 
 class ExtractionLine(Record):
-    """A recorded extraction."""
+    """A recorded extraction; `text` is its review's, where it has one."""
 
     business_id: str
     review_id: str
     fields: dict[str, Any]
+    text: str | None = None
 
 
 class ReviewedLine(Record):
@@ -115,6 +116,7 @@ class RowsReviews(Record):
     extracted: Count
     failed: Count
     sampled: Count | None = None
+    sources: dict[str, Count] | None = None
 
     def counts(self, rows: int) -> ReviewCounts:
         """Return the counts. Raises `ValueError` where they do not fit so many rows."""
@@ -124,7 +126,7 @@ class RowsReviews(Record):
             raise ValueError(f"`reviews` is wrong: {right}; or leave `reviews` out")
         if not asked <= self.relevant <= self.total:
             raise ValueError("`reviews` is wrong: `relevant` must not be over `total`, nor `sampled` over `relevant`")
-        return ReviewCounts(self.total, self.relevant, self.extracted, self.failed, self.sampled)
+        return ReviewCounts(self.total, self.relevant, self.extracted, self.failed, self.sampled, self.sources)
 
 
 class RowsRun(Record):

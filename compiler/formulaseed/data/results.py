@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, fields
 from functools import cached_property
 from io import TextIOWrapper
 from pathlib import Path
-from typing import Any, Protocol, TextIO
+from typing import Any, Literal, Protocol, TextIO
 
 from formulaseed.data.files import replacing
 from formulaseed.diagnostics.model import number_of
@@ -34,11 +34,14 @@ class ReviewCounts:
     failed: int
     sampled: int | None = None
     """How many of the relevant ones are in the sample; None where there is none."""
+    sources: Mapping[str, int] | None = None
+    """How many of the relevant ones were recorded, asked about, predicted and left out; None where there is one source."""
 
-    def to_json(self) -> dict[str, int]:
-        """Return it as results have it; `sampled` only where there is a sample."""
+    def to_json(self) -> dict[str, Any]:
+        """Return it as results have it; `sampled` only where there is a sample, `sources` where there are several."""
         counts = {"total": self.total, "relevant": self.relevant, "extracted": self.extracted, "failed": self.failed}
-        return counts if self.sampled is None else {**counts, "sampled": self.sampled}
+        optional = {"sampled": self.sampled, "sources": self.sources and dict(self.sources)}
+        return {**counts, **{name: value for name, value in optional.items() if value is not None}}
 
 
 _encode = json.JSONEncoder(ensure_ascii=False, check_circular=False).encode
@@ -281,6 +284,10 @@ NOT_ASKED = "it has not been asked about"
 """The failure of each remaining review where a run stops."""
 
 
+Source = Literal["", "recorded", "asked", "predicted", "left_out"]
+"""Where a review's values are from, or that it was left out as too uncertain; empty where there is one source only."""
+
+
 @dataclass(frozen=True, slots=True)
 class Extraction:
     """One review's field values; where there are none, `failure` says why."""
@@ -290,6 +297,7 @@ class Extraction:
     failure: str = ""
     quotes: Mapping[str, Quote] = field(default_factory=dict)
     reasons: Mapping[str, str] = field(default_factory=dict)
+    source: Source = ""
 
 
 class Extractor(Protocol):

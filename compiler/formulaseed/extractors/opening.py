@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TypedDict, cast
+from typing import TYPE_CHECKING, Any, TypedDict, cast
 
 from formulaseed.data.jsonl import Line, Lines, LocatedRestaurant, lines_of
 from formulaseed.data.results import Extractor, Failures, ReviewInput
@@ -16,13 +16,18 @@ from formulaseed.extractors.base import SyncExtractor, fields_of
 from formulaseed.ir import nodes
 from formulaseed.llm.calls import EFFORTS, Effort
 
+if TYPE_CHECKING:
+    from formulaseed.extractors.recorded import RecordedExtractor
+    from formulaseed.extractors.trained.classifying import RecordedAnswer
+    from formulaseed.extractors.trained.measuring import FieldMeasure
+
 Restaurants = Callable[[], Iterator[LocatedRestaurant]]
 Reviews = Callable[[], Iterable[Sequence[ReviewInput]]]
 """Restaurants, and their reviews to extract, from the start each time they are called."""
 
 
 class ModelOptions(TypedDict, total=False):
-    """The options of the extractor `anthropic`, as `formulaseed run` has them. Times are seconds, costs US dollars."""
+    """The options of `anthropic` and `cascade`, as `formulaseed run` has them. Times are seconds, costs US dollars."""
 
     model: str
     effort: Effort
@@ -39,14 +44,18 @@ class ModelOptions(TypedDict, total=False):
     retries: int
     requests_per_minute: float | None
     tokens_per_minute: float | None
+    target_agreement: float
+    """Of the extractor `cascade` alone."""
 
 
 DEFAULTS: ModelOptions = {
     "model": "claude-haiku-5-5", "effort": "low", "concurrency": 16, "batch": False, "poll": 30.0, "max_usd": None,
     "prices": None, "store": None, "examples": None, "retry_errors": False, "timeout": 60.0, "deadline": 300.0, "retries": 8,
-    "requests_per_minute": None, "tokens_per_minute": None,
+    "requests_per_minute": None, "tokens_per_minute": None, "target_agreement": 0.95,
 }  # fmt: skip
 """What is not given; None stands for no limit, and for the file that comes with this package or is in the cache folder."""
+FIRST_SAMPLE = 300
+"""So many reviews a cascade asks the model about at first, if nothing else is given."""
 
 
 def _is_path(value: object) -> bool:
@@ -70,6 +79,7 @@ _CHECKS: dict[str, tuple[Callable[[Any], bool], str]] = {
     "effort": (lambda value: value in EFFORTS, f"one of {', '.join(EFFORTS)}"),
     "concurrency": _between(1, 1000),
     "retries": _between(0, 20),
+    "target_agreement": (lambda value: _is_positive(value) and 0.5 <= value <= 0.999, "a number from 0.5 to 0.999"),
     "examples": (lambda value: value is not None, "a path or a list of objects"),
     **dict.fromkeys(("batch", "retry_errors"), (_is_flag, "true or false")),
     **dict.fromkeys(("prices", "store"), (_is_path, "a path")),
@@ -96,14 +106,79 @@ def sync_extractor(
     return found
 
 
+def trained_extractor(
+    program: nodes.Program,
+    recorded: Iterable[Line],
+    reviews: Reviews,
+    failures: Failures,
+    *,
+    strict: bool = False,
+    min_confidence: float = 0.0,
+) -> SyncExtractor:
+    """Return the extractor that learns from recorded extractions, whose invalid lines are failures.
+
+    `reviews` have the texts of the recorded ones. Raises `DataError` where there is nothing to learn from, and
+    `UnreadableError` without scikit-learn.
+    """
+    from formulaseed.extractors.trained.classifying import Trained
+    from formulaseed.extractors.trained.extractor import TrainedExtractor
+
+    known, answers = _to_learn_from(program, recorded, reviews, strict=strict)
+    for place, reason in known.faults:
+        failures.add_unreadable(place, reason)
+    return TrainedExtractor(known.fields, known, Trained(known.fields, answers), min_confidence)
+
+
+def require_training() -> None:
+    """Raise `UnreadableError` where scikit-learn is not installed, before anything is read or asked."""
+    from formulaseed.extractors.trained.features import one_thread
+
+    with one_thread():
+        pass
+
+
+def measured_training(
+    program: nodes.Program, recorded: Iterable[Line], reviews: Reviews
+) -> tuple[SyncExtractor, list[FieldMeasure]]:
+    """Return what predicts each recorded review by training on other restaurants, and how well. Raises as `trained_extractor`."""
+    from formulaseed.extractors.trained.extractor import HeldOutExtractor
+    from formulaseed.extractors.trained.measuring import cross_validated, measures
+
+    known, answers = _to_learn_from(program, recorded, reviews)
+    predictions = cross_validated(known.fields, answers)
+    return HeldOutExtractor(predictions), measures(known.fields, answers, predictions)
+
+
+def _to_learn_from(
+    program: nodes.Program, recorded: Iterable[Line], reviews: Reviews, *, strict: bool = False
+) -> tuple[RecordedExtractor, list[RecordedAnswer]]:
+    from formulaseed.extractors.recorded import RecordedExtractor
+    from formulaseed.extractors.trained.extractor import recorded_answers
+
+    require_training()
+    known = RecordedExtractor(fields_of(program), recorded, strict=strict, keeps_texts=True)
+    answers = recorded_answers(known, reviews(), program.review_handling)
+    if not answers:
+        raise DataError("no recorded extraction has a review to learn from: in the contexts, or as `text` in its line")
+    return known, answers
+
+
 @contextmanager
 def model_extractor(
-    program: nodes.Program, restaurants: Restaurants, reviews: Reviews, failures: Failures, given: Mapping[str, Any]
+    program: nodes.Program,
+    restaurants: Restaurants,
+    reviews: Reviews,
+    failures: Failures,
+    given: Mapping[str, Any],
+    first: tuple[int, int] | None = None,
 ) -> Iterator[Extractor]:
     """Open the store and what asks a model about the reviews, as `given` says; why no more was asked is a failure.
 
+    `first`, the size and the seed of a sample, makes it a cascade: a classifier that learns from the model has its part.
+
     Raises `FormulaSeedError` for options that are out of range, and where no call can be made although some are needed.
     """
+    from formulaseed.extractors.cascade import Cascade, CascadeOptions
     from formulaseed.extractors.model.answers import AnswerCache, UsageStats
     from formulaseed.extractors.model.asking import LiveExtractor
     from formulaseed.extractors.model.batching import BatchRun
@@ -115,6 +190,12 @@ def model_extractor(
     from formulaseed.llm.prices import read_prices
 
     options = _checked(given)
+    if first is not None:
+        if options["batch"]:
+            raise FormulaSeedError("the extractor `cascade` asks in rounds, not in batches")
+        require_training()
+    elif "target_agreement" in given:
+        raise FormulaSeedError("`target_agreement` goes with the extractor `cascade`")
     _refuse_running_loop()
     prices = read_prices(Path(options["prices"]) if options["prices"] is not None else None)
     if options["max_usd"] is not None and options["model"] not in prices.models:
@@ -142,16 +223,25 @@ def model_extractor(
         must_be_ready()
     except NotReady:
         with Store(path, read_only=True) as store:
-            if next(cache(store).unanswered(reviews()), None) is not None:
+            if first is None and next(cache(store).unanswered(reviews()), None) is not None:
                 raise
     limits = Limits(**{name: options[name] for name in Limits.__slots__})  # type: ignore[literal-required]
     with opened_for_run(path) as store:
-        transport: BatchRun | LiveExtractor
+        transport: BatchRun | LiveExtractor | Cascade
         if options["batch"]:
             transport = BatchRun(cache(store), limits, most_usd=options["max_usd"], poll=options["poll"])
             transport.ask(reviews)
         else:
-            transport = LiveExtractor(cache(store), limits, CostBudget(prices, options["max_usd"]))
+            answers, budget = cache(store), CostBudget(prices, options["max_usd"])
+
+            def live() -> LiveExtractor:
+                budget.use_in_new_loop()
+                return LiveExtractor(answers, limits, budget)
+
+            transport = live()
+            if first is not None:
+                cascade = CascadeOptions(*first, options["target_agreement"])
+                transport = Cascade(asked, live, spec.model, reviews, cascade, spec.passes)
         yield transport
         if transport.stopped:
             failures.add("stopped", transport.stopped)

@@ -21,15 +21,20 @@ from formulaseed.language.inputs import _typo_of
 class RecordedExtractor(SyncExtractor):
     """Looks reviews up by restaurant and review id. `faults` lists the lines that could not be used.
 
-    With `strict` a field that the seed does not have makes a line unusable.
+    With `strict` a field that the seed does not have makes a line unusable. `texts` are those of lines that have one, where
+    they are kept.
     """
 
     name = "recorded"
 
-    def __init__(self, fields: Sequence[AskedField], lines: Iterable[Line], *, strict: bool = False) -> None:
+    def __init__(
+        self, fields: Sequence[AskedField], lines: Iterable[Line], *, strict: bool = False, keeps_texts: bool = False
+    ) -> None:
         self.fields = tuple(fields)
         self._names = tuple(field.name for field in self.fields)
         self._strict = strict
+        self._keeps_texts = keeps_texts
+        self.texts: dict[tuple[str, str], str] = {}
         self.faults: list[tuple[str, str]] = []
         self._known: dict[tuple[str, str], Extraction] = {}
         for line, record in parsed(lines, ExtractionLine.read):
@@ -38,8 +43,11 @@ class RecordedExtractor(SyncExtractor):
                 self.faults.append((line.place, reason))
 
     def extract(self, review: ReviewInput) -> Extraction:
-        missing = Extraction(review.review_id, None, "no extraction is recorded for it")
-        return self._known.get((review.business_id, review.review_id), missing)
+        return self.find(review) or Extraction(review.review_id, None, "no extraction is recorded for it")
+
+    def find(self, review: ReviewInput) -> Extraction | None:
+        """Return what is recorded for a review; None where nothing is."""
+        return self._known.get((review.business_id, review.review_id))
 
     def _add(self, record: ExtractionLine) -> str:
         """Add a recorded extraction; return why it cannot be used, if so."""
@@ -53,6 +61,8 @@ class RecordedExtractor(SyncExtractor):
                 raise DataError(f"the seed has no field `{unknown[:80]}`; there are: {known}")
             values = {field.name: recorded_value(field, record.fields, self._names) for field in self.fields}
             self._known[key] = Extraction(record.review_id, {k: v for k, v in values.items() if v is not None})
+            if self._keeps_texts and record.text is not None:
+                self.texts[key] = record.text
             return ""
         except DataError as error:
             self._known[key] = Extraction(record.review_id, None, f"its recorded extraction is unusable: {error}")

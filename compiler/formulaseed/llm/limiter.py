@@ -113,6 +113,10 @@ class CostBudget:
         self._reserved: dict[str, float] = {}
         self._changed = asyncio.Event()
 
+    def use_in_new_loop(self) -> None:
+        """Limit the calls of another event loop from now on; what was spent stays spent."""
+        self._changed = asyncio.Event()
+
     async def reserve(self, call: Call) -> bool:
         """Wait until the call fits beside those in flight; return False where it does not fit at all."""
         if self.most is None:

@@ -8,7 +8,7 @@ and formulas are changed as often as need be. Source: the two-phase design's sec
 from __future__ import annotations
 
 import json
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -216,8 +216,9 @@ def _rows(
     for what, reason in _reported(failed):
         failures.add(f"{place}: {business_id}: {what}", reason)
     total, all_relevant = len(restaurant.reviews), len(relevant) + (prepared.unsampled or 0)
+    sources: dict[str, int] = dict(sorted(Counter(each.source for each in extracted if each.source).items()))
     sampled = len(relevant) if prepared.unsampled is not None else None
-    counts = ReviewCounts(total, all_relevant, len(rows), len(failed), sampled)
+    counts = ReviewCounts(total, all_relevant, len(rows), len(failed), sampled, sources or None)
     error: dict[str, str | None] | None = None
     if failed and options.on_error == "fail":
         ids = [extraction.review_id for extraction in failed]

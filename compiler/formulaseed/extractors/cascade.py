@@ -1,0 +1,323 @@
+"""The cascade: a model answers a sample, a classifier learns from it, and the model is asked where that is not enough.
+
+In: reviews that can be read several times, and what asks a model. The first sample is drawn at random over the restaurants.
+Then, in rounds: train on all answers; find the confidence from which predictions agree with the model as wanted; ask about the
+least certain reviews below it, or draw more where there is none. At the end the certain ones are predicted, all others asked.
+
+The wanted agreement holds for each field of the predicted reviews, with 95 % confidence. It is tested on the random answers
+alone, each predicted by classifiers that have seen none of its restaurant; the others were chosen for being difficult. The tests
+go from the strictest confidence to laxer ones and end with the first that fails (fixed-sequence testing), each by the exact
+binomial bound (C. Clopper and E. Pearson, "The Use of Confidence or Fiducial Limits Illustrated in the Case of the Binomial",
+Biometrika 26, 1934); the rounds share the 5 %.
+
+Nothing is drawn that depends on time or order of answers: run again, it asks the same questions, whose answers are stored.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections import deque
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from heapq import nsmallest
+from math import ceil, exp, fsum, lgamma, log
+from typing import Protocol
+
+from formulaseed.data.results import NOT_ASKED, Extraction, Extractor, ReviewInput
+from formulaseed.diagnostics.model import number_of
+from formulaseed.extractors.agreement import label
+from formulaseed.extractors.base import AskedField
+from formulaseed.extractors.trained.classifying import Predictions, RecordedAnswer, Trained
+from formulaseed.extractors.trained.extractor import with_untrained
+from formulaseed.runtime.sampling import draw
+
+ROUNDS = 3
+_LEVEL = 0.05 / ROUNDS
+_PART = 3
+"""A round asks about one in so many of the reviews that are too uncertain: what it teaches may make others certain enough."""
+_STEPS = 20
+"""So many confidences are tried at most."""
+
+Reviews = Callable[[], Iterable[Sequence[ReviewInput]]]
+
+
+class ModelExtractor(Extractor, Protocol):
+    """Asks a model; `stopped` is why it asks no more, `goes_on` whether the same command would get further."""
+
+    stopped: str
+    goes_on: bool
+
+
+@dataclass(frozen=True, slots=True)
+class CascadeOptions:
+    """The size and the seed of the first sample, and the agreement to reach."""
+
+    sample: int
+    sample_seed: int = 0
+    target: float = 0.95
+
+
+@dataclass(frozen=True, slots=True)
+class Threshold:
+    """The least confidence that is enough. `field` agreed least: in `right` of `n` held-out answers, `bound` at least."""
+
+    confidence: float
+    field: str
+    right: int
+    n: int
+    bound: float
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    trained: Trained
+    threshold: Threshold
+    reached: int
+    """Reviews that need not be asked about any more."""
+
+
+class Cascade:
+    """Extracts with a model and what it teaches; `opened` provides what asks the model, anew for each round."""
+
+    def __init__(
+        self,
+        fields: Sequence[AskedField],
+        opened: Callable[[], ModelExtractor],
+        model: str,
+        reviews: Reviews,
+        options: CascadeOptions,
+        passes: int = 1,
+    ) -> None:
+        self._fields = tuple(fields)
+        self._opened = opened
+        self._reviews = reviews
+        self._options = options
+        self._passes = passes
+        self._asker = opened()
+        self.name = f"cascade:{model}"
+        self.prompt_sha256 = self._asker.prompt_sha256
+        self._answered: dict[int, tuple[ReviewInput, Extraction]] = {}
+        """By the place of the review among all."""
+        self._drawn: set[int] = set()
+        self._total = 0
+        self._plan: _Plan | None = None
+        self._is_halted = False
+        self._counts = {"asked": 0, "predicted": 0}
+
+    @property
+    def stopped(self) -> str:
+        """Why nothing more is asked; empty while the run goes on."""
+        return self._asker.stopped
+
+    @property
+    def goes_on(self) -> bool:
+        return self._asker.goes_on
+
+    def extract_all(self, restaurants: Iterable[Sequence[ReviewInput]]) -> Iterator[list[Extraction]]:
+        self._rounds()
+        pending: deque[list[Extraction | None]] = deque()
+
+        def left() -> Iterator[list[ReviewInput]]:
+            place = 0
+            for reviews in restaurants:
+                found = self._without_asking(place, reviews)
+                place += len(reviews)
+                pending.append(found)
+                yield [review for review, known in zip(reviews, found, strict=True) if known is None]
+
+        self._is_halted = bool(self.stopped)
+        answers = ([] for _ in left()) if self._is_halted else self._next_asker().extract_all(left())
+        try:
+            for asked in answers:
+                given = iter(asked)
+                found = [known or _asked(next(given)) for known in pending.popleft()]
+                for extraction in found:
+                    if extraction.source:
+                        self._counts[extraction.source] += 1
+                yield found
+        finally:
+            if isinstance(answers, Generator):  # its tasks end here, not when it is collected
+                answers.close()
+
+    def summary(self) -> list[str]:
+        """Return what was asked, what that saved, and which agreement is to be expected."""
+        asked, predicted = self._counts.values()
+        saved = number_of(predicted * self._passes, "call")
+        lines = [f"cascade: {number_of(asked, 'review')} asked about, {predicted:,} predicted, which saves {saved}"]
+        if self._plan is not None:
+            found = self._plan.threshold
+            lines.append(
+                f"cascade: predictions agree with the model in {found.bound:.1%} or more of each field (95% confidence; "
+                f"`{found.field}` agreed least: {found.right:,} of {found.n:,} held-out answers); "
+                f"they have a confidence of {found.confidence:.2f} or more"
+            )
+        elif not self.stopped:
+            lines.append(
+                f"cascade: an agreement of {self._options.target:.0%} cannot be shown: asked about every review"
+            )
+        return lines
+
+    def _rounds(self) -> None:
+        """Ask and learn until the plan is made; without one every review has to be asked about."""
+        size = self._options.sample
+        if any(field.type == "string" for field in self._fields):
+            return  # which no classifier predicts
+        wanted: Collection[int] = self._sampled(size)
+        for number in range(1, ROUNDS + 1):
+            self._ask(wanted)
+            if self.stopped or len(self._answered) >= self._total:
+                return
+            trained = self._trained()
+            threshold = None if trained is None else self._threshold(trained)
+            if trained is not None and threshold is not None:
+                confidences = self._confidences(trained)
+                open_ = [place for place in range(self._total) if place not in self._answered]
+                below = [place for place in open_ if confidences[place] < threshold.confidence]
+                if self._plan is None or self._total - len(below) >= self._plan.reached:
+                    self._plan = _Plan(trained, threshold, self._total - len(below))
+                if not below or number == ROUNDS:
+                    return
+                most = min(len(self._answered), 1 + len(below) // _PART)
+                wanted = nsmallest(most, below, key=lambda place: (confidences[place], place))
+            elif number < ROUNDS:
+                size *= 2
+                wanted = self._sampled(size)
+
+    def _sampled(self, size: int) -> set[int]:
+        """The places of the first `size` reviews of the draw."""
+        lengths: list[int] = []
+
+        def counted() -> Iterator[Sequence[ReviewInput]]:
+            for reviews in self._reviews():
+                lengths.append(len(reviews))
+                yield reviews
+
+        sample = draw(counted(), size, self._options.sample_seed)
+        starts = [0]
+        for length in lengths:
+            starts.append(starts[-1] + length)
+        self._total = starts[-1]
+        self._drawn = {starts[restaurant] + at for restaurant, places in sample.chosen.items() for at in places}
+        return self._drawn
+
+    def _ask(self, wanted: Collection[int]) -> None:
+        """Ask about the reviews at these places that have not been asked about."""
+        new = set(wanted) - self._answered.keys()
+        if not new:
+            return
+        pending: deque[list[tuple[int, ReviewInput]]] = deque()
+
+        def chosen() -> Iterator[list[ReviewInput]]:
+            place = 0
+            for reviews in self._reviews():
+                found = [(place + at, review) for at, review in enumerate(reviews) if place + at in new]
+                place += len(reviews)
+                if found:
+                    pending.append(found)
+                    yield [review for _, review in found]
+
+        for extractions in self._next_asker().extract_all(chosen()):
+            for (place, review), extraction in zip(pending.popleft(), extractions, strict=True):
+                if extraction.failure != NOT_ASKED:
+                    self._answered[place] = review, _asked(extraction)
+
+    def _next_asker(self) -> ModelExtractor:
+        self._asker = self._opened()
+        return self._asker
+
+    def _trained(self) -> Trained | None:
+        """What the answers teach; None where there are none."""
+        answers = [
+            RecordedAnswer(review.business_id, f"{review.review_id}\0{place}", review.text, found.fields)
+            for place, (review, found) in sorted(self._answered.items())
+            if found.fields is not None
+        ]
+        return Trained(self._fields, answers) if answers else None
+
+    def _threshold(self, trained: Trained) -> Threshold | None:
+        held_out = [
+            (
+                {name: label(each.value) == label(answer.fields[name]) for name, each in found.items()},
+                confidence_of(found),
+            )
+            for answer, found in zip(trained.answers, trained.held_out, strict=True)
+            if int(answer.review_id.rpartition("\0")[2]) in self._drawn and len(found) == len(self._fields)
+        ]
+        return threshold_for(held_out, self._options.target, _LEVEL)
+
+    def _confidences(self, trained: Trained) -> array[float]:
+        found = array("d")
+        for reviews in self._reviews():
+            found.extend(map(confidence_of, trained.predict([review.text for review in reviews]) if reviews else ()))
+        return found
+
+    def _without_asking(self, start: int, reviews: Sequence[ReviewInput]) -> list[Extraction | None]:
+        """What is known or predicted of a restaurant's reviews; None where the model has to be asked."""
+        found: list[Extraction | None] = [
+            self._answered[place][1] if place in self._answered else None
+            for place in range(start, start + len(reviews))
+        ]
+        open_ = [at for at, known in enumerate(found) if known is None]
+        if self._is_halted:
+            for at in open_:
+                found[at] = Extraction(reviews[at].review_id, None, NOT_ASKED)
+        elif self._plan is not None and open_:
+            for at, predictions in zip(
+                open_, self._plan.trained.predict([reviews[at].text for at in open_]), strict=True
+            ):
+                if confidence_of(predictions) >= self._plan.threshold.confidence:
+                    values = with_untrained(self._fields, predictions)
+                    found[at] = Extraction(reviews[at].review_id, values, source="predicted")
+        return found
+
+
+def _asked(extraction: Extraction) -> Extraction:
+    return extraction if extraction.failure == NOT_ASKED else replace(extraction, source="asked")
+
+
+def confidence_of(predictions: Predictions) -> float:
+    """Return the confidence of a review: that of its least certain field."""
+    return min((each.confidence for each in predictions.values()), default=0.0)
+
+
+def threshold_for(held_out: Iterable[tuple[dict[str, bool], float]], target: float, level: float) -> Threshold | None:
+    """Return the least confidence from which each field agrees as wanted; None where that cannot be shown.
+
+    `held_out` says of predictions which fields agree, and their confidence; `level` is the probability of being wrong.
+    """
+    ranked = sorted(held_out, key=lambda pair: -pair[1])
+    fewest = 2 * ceil(log(level) / log(target))
+    found = None
+    step = max(1, (len(ranked) - fewest) // _STEPS)
+    sizes = [*range(fewest, len(ranked), step), len(ranked)] if len(ranked) >= fewest else []
+    for size in sizes:
+        confidence = ranked[size - 1][1]
+        passing = [fields for fields, each in ranked if each >= confidence]
+        right = {name: sum(fields[name] for fields in passing) for name in passing[0]}
+        name, least = min(right.items(), key=lambda item: item[1], default=("", 0))
+        bound = lower_bound(least, len(passing), level)
+        if bound < target:
+            break
+        found = Threshold(confidence, name, least, len(passing), bound)
+    return found
+
+
+def lower_bound(right: int, n: int, level: float) -> float:
+    """Return the exact lower bound of a share of which `right` of `n` were seen; it is wrong with the probability `level`."""
+    if right == 0:
+        return 0.0
+    low, high = 0.0, right / n
+    for _ in range(50):
+        share = (low + high) / 2
+        low, high = (share, high) if _at_least(right, n, share) <= level else (low, share)
+    return low
+
+
+def _at_least(right: int, n: int, share: float) -> float:
+    """The probability of so many or more of `n`, each with the probability `share`."""
+    if share in (0.0, 1.0):
+        return share
+    yes, no = log(share), log(1 - share)
+    return fsum(
+        exp(lgamma(n + 1) - lgamma(k + 1) - lgamma(n - k + 1) + k * yes + (n - k) * no) for k in range(right, n + 1)
+    )

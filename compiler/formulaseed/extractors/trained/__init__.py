@@ -1,0 +1,1 @@
+"""The trained extractor: learns from recorded extractions, and predicts the fields of the other reviews."""

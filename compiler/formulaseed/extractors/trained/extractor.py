@@ -1,0 +1,130 @@
+"""The trained extractor: recorded reviews as they are, the others as classifiers predict them that learned from these.
+
+In: recorded extractions, and the reviews to extract, which have the recorded ones' texts; a recorded line may have its own
+`text`, so that answers of other restaurants teach, too. Training takes seconds, at the start. What is held in memory depends on
+the recorded reviews alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from formulaseed.data.results import Extraction, FieldValue, ReviewInput, handled
+from formulaseed.diagnostics.model import number_of
+from formulaseed.errors import DataError
+from formulaseed.extractors.base import AskedField, SyncExtractor
+from formulaseed.extractors.recorded import RecordedExtractor
+from formulaseed.extractors.trained.classifying import MOST, Predictions, RecordedAnswer, Trained
+from formulaseed.ir.nodes import ReviewHandling
+
+
+def recorded_answers(
+    recorded: RecordedExtractor, restaurants: Iterable[Sequence[ReviewInput]], handling: ReviewHandling | None
+) -> list[RecordedAnswer]:
+    """Return the recorded answers with the texts of their reviews: those of the restaurants, else of the lines themselves."""
+    found: dict[tuple[str, str], RecordedAnswer] = {}
+    for reviews in restaurants:
+        for review in reviews:
+            fields = recorded.extract(review).fields
+            if fields is not None:
+                key = review.business_id, review.review_id
+                found[key] = RecordedAnswer(*key, review.text, fields)
+    for (business_id, review_id), whole in recorded.texts.items():
+        text = handled(whole, handling)
+        fields = recorded.extract(ReviewInput(business_id, review_id, "")).fields
+        if text is not None and fields is not None:
+            found.setdefault((business_id, review_id), RecordedAnswer(business_id, review_id, text, fields))
+    return [*found.values()]
+
+
+class TrainedExtractor(SyncExtractor):
+    """Takes recorded extractions, and predicts the other reviews. One that is predicted with less confidence fails.
+
+    The confidence of a review is that of its least certain field. It counts the reviews of each kind.
+    """
+
+    name = "trained"
+
+    def __init__(
+        self, fields: Sequence[AskedField], recorded: RecordedExtractor, trained: Trained, min_confidence: float = 0.0
+    ) -> None:
+        self._fields = tuple(fields)
+        self._recorded = recorded
+        self._trained = trained
+        self._least = min_confidence
+        self.counts = {"recorded": 0, "predicted": 0, "left_out": 0}
+
+    def extract(self, review: ReviewInput) -> Extraction:
+        return self._restaurant([review])[0]
+
+    def extract_all(self, restaurants: Iterable[Sequence[ReviewInput]]) -> Iterator[list[Extraction]]:
+        return map(self._restaurant, restaurants)
+
+    def _restaurant(self, reviews: Sequence[ReviewInput]) -> list[Extraction]:
+        known = [self._recorded.find(review) for review in reviews]
+        unknown = [review for review, found in zip(reviews, known, strict=True) if found is None]
+        predictions = iter(self._trained.predict([review.text for review in unknown]) if unknown else ())
+        found = [
+            replace(given, source="recorded") if given is not None and given.fields is not None
+            else given or self._predicted(review.review_id, next(predictions))
+            for review, given in zip(reviews, known, strict=True)
+        ]  # fmt: skip
+        for extraction in found:
+            if extraction.source:
+                self.counts[extraction.source] += 1
+        return found
+
+    def _predicted(self, review_id: str, predictions: Predictions) -> Extraction:
+        weakest = min(predictions.items(), key=lambda item: item[1].confidence, default=None)
+        if weakest is not None and (confidence := weakest[1].confidence) < self._least:
+            why = f"`{weakest[0]}` is predicted with a confidence of {confidence:.2f}, less than {self._least:g}"
+            return Extraction(review_id, None, why, source="left_out")
+        try:
+            return Extraction(review_id, with_untrained(self._fields, predictions), source="predicted")
+        except DataError as error:
+            return Extraction(review_id, None, str(error), source="left_out")
+
+    def summary(self) -> list[str]:
+        """What was learned from, how many reviews are of which kind, and which fields are not learned."""
+        answers = self._trained.answers
+        places = number_of(len({answer.business_id for answer in answers}), "restaurant")
+        drawn = ", as many as are learned from" if len(answers) == MOST else ""
+        recorded, predicted, left_out = self.counts.values()
+        left = f", {left_out:,} left out" if left_out else ""
+        return [
+            f"trained: on {number_of(len(answers), 'recorded answer')} of {places}{drawn}",
+            *(f"trained: {note}" for note in self._trained.notes()),
+            f"trained: {recorded:,} reviews recorded, {predicted:,} predicted{left}; "
+            "`formulaseed agreement --extractor trained` measures how far to trust it",
+        ]
+
+
+def with_untrained(fields: Sequence[AskedField], predictions: Predictions) -> dict[str, FieldValue]:
+    """Return the predicted values; a field of which nothing is predicted has its value for nothing.
+
+    A string without one is left out, for the evaluation to report where it needs it. Raises `DataError` for another field.
+    """
+    found: dict[str, FieldValue] = {}
+    for field in fields:
+        value = predictions[field.name].value if field.name in predictions else field.for_nothing
+        if value is not None:
+            found[field.name] = value
+        elif field.type != "string":
+            raise DataError(f"`{field.name}` has no recorded answer to learn from, and no default")
+    return found
+
+
+class HeldOutExtractor(SyncExtractor):
+    """Has for each recorded review what classifiers predict that have seen none of its restaurant."""
+
+    name = "trained"
+
+    def __init__(self, predictions: Mapping[tuple[str, str], Predictions]) -> None:
+        self._predictions = predictions
+
+    def extract(self, review: ReviewInput) -> Extraction:
+        found = self._predictions.get((review.business_id, review.review_id))
+        if found is None:
+            return Extraction(review.review_id, None, "it is not relevant, so that it was not learned from")
+        return Extraction(review.review_id, {name: each.value for name, each in found.items()})

@@ -103,9 +103,9 @@ def _line_of(value: object, what: str, number: int) -> Line:
     try:
         return Line(name, number, json.dumps(dict(value)).encode())
     except ValueError:  # Python writes no integer of thousands of digits
-        return Line(name, number, {}, "it holds a number beyond 1e100, or itself")
+        return Line(name, number, b"", DataError("it holds a number beyond 1e100, or itself"))
     except (TypeError, RecursionError) as error:
-        return Line(name, number, {}, f"it is not JSON: {error}")
+        return Line(name, number, b"", DataError(f"it is not JSON: {error}"))
 
 
 def read_lines(path: str) -> Iterator[Line]:

@@ -51,7 +51,7 @@ def test_the_wheel_holds_the_package_and_its_resources(wheel: Path) -> None:
     wanted = [path for path in package.rglob("*") if path.suffix in {".py", ".md", ".typed"}]
     assert {f"formulaseed/{path.relative_to(package).as_posix()}" for path in wanted} <= names
     for folder in ("grammar", "templates", "examples"):
-        files = [path for path in (ROOT / folder).rglob("*") if path.is_file()]
+        files = [path for path in (ROOT / folder).rglob("*") if path.is_file() and "__pycache__" not in path.parts]
         assert {f"formulaseed/_resources/{path.relative_to(ROOT).as_posix()}" for path in files} <= names
     assert {name.split("/")[0] for name in names} == {"formulaseed", f"formulaseed-{formulaseed.__version__}.dist-info"}
 

@@ -52,6 +52,7 @@ OWNERS = {
     "jinja2": ("backends/python/render.py", "llm/calls.py", "report/pages.py"),
     "markupsafe": ("report/pages.py",),
     "anthropic": ("llm/client.py",),
+    "httpx2": ("llm/client.py",),
     "black": ("backends/python/render.py",),
     "hypothesis": ("testing/",),
     "pytest": ("testing/plugin.py", "testing/collection.py"),

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
-from functools import cache
+from dataclasses import dataclass, fields
+from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 from formulaseed.errors import DataError
@@ -31,7 +31,7 @@ class ModelCapabilities:
     structured: bool = True
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Call:
     """One question to a model, whose answer is a JSON object of the given schema.
 
@@ -50,13 +50,13 @@ class Call:
     thinking: Literal["disabled"] | None = None
     remark: str = ""
 
-    @property
+    @cached_property
     def bytes(self) -> int:
         """The prompt's length in UTF-8 with the schema and the API's frame: an upper bound of its tokens."""
         texts = sum(len(text.encode()) for text in (self.system, self.user, self.remark))
         return texts + len(json.dumps(dict(self.schema))) + _FRAME_BYTES
 
-    @property
+    @cached_property
     def at_most(self) -> Usage:
         """An upper bound of what an answer costs: each byte of the prompt a token that is written to the cache."""
         return Usage(cache_write=self.bytes, output=self.max_tokens)
@@ -90,7 +90,7 @@ class Usage:
         return Usage(*(getattr(self, each.name) + getattr(other, each.name) for each in fields(Usage)))
 
     def to_json(self) -> dict[str, int]:
-        return asdict(self)
+        return {each.name: getattr(self, each.name) for each in fields(Usage)}
 
     @property
     def prompt(self) -> int:

@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
+from itertools import cycle
 from typing import TYPE_CHECKING, Any
 
 from formulaseed.data.results import NOT_ASKED
@@ -30,6 +31,8 @@ _PUSHED_BACK = ("429", "529")
 _FINAL = (401, 402, 403, 404)
 _BYTES_A_TOKEN = 4
 _SECONDS_FOR_A_COURTESY = 20.0
+_CONNECTIONS = 16
+"""Of one pool: for each call it looks at all of them, more than once."""
 _MOST_TOKENS_AT_ONCE = 20_000
 """The SDK refuses to wait for more than 21,333 in one piece."""
 
@@ -116,7 +119,8 @@ class Client:
         self._begin = begin
         self._on_attempt = on_attempt
         self.sdk = connect(limits, self._meter)
-        self._create = self.sdk.messages.with_raw_response.create
+        self._sdks = [self.sdk]
+        self._creates: Iterator[Callable[..., Any]] | None = None
 
     async def ask(self, call: Call) -> tuple[Answer, Attempt]:
         """Ask when rates, concurrency and budget allow it; return the answer and its attempt. Raises `CallFailed`."""
@@ -159,7 +163,7 @@ class Client:
                 message = await stream.get_final_message()
             return answer_of(message.to_dict(), stream.request_id or "", call.at_most)
         # parsed here: building the SDK's objects costs more than everything else of ours
-        response = await self._create(**params(call))
+        response = await self._next_create()(**params(call))
         try:
             return answer_of(await response.read(), response.request_id or "", call.at_most)
         except ValueError as error:
@@ -175,6 +179,13 @@ class Client:
         except Exception:  # the endpoint and its data are optional: whatever is wrong, the calls themselves will report
             return ModelCapabilities()
 
+    def _next_create(self) -> Callable[..., Any]:
+        """Return what sends a request: each call by the next of several pools, since a large one takes long to search."""
+        if self._creates is None:
+            self._sdks += more_pools(self.sdk, (self.limits.concurrency - 1) // _CONNECTIONS)
+            self._creates = cycle([sdk.messages.with_raw_response.create for sdk in self._sdks])
+        return next(self._creates)
+
     async def count_tokens(self, call: Call) -> int:
         """Return the tokens of a call's prompt, as the API counts them, which is free. Raises `CallFailed`."""
         try:
@@ -184,7 +195,8 @@ class Client:
             raise failure_of(error) from None
 
     async def aclose(self) -> None:
-        await self.sdk.close()
+        for sdk in self._sdks:
+            await sdk.close()
 
     async def _meter(self, request: Any, call_next: Callable[[Any], Any]) -> Any:
         """Have one attempt noted before and after, with how long it took and how it ended."""
@@ -306,6 +318,18 @@ def connect(limits: Limits, *middleware: Any) -> AsyncAnthropic:
     if sdk.credentials is None and not {"authorization", "x-api-key"} & {name.lower() for name in sdk.default_headers}:
         raise CallFailed(f"{missing}; set `ANTHROPIC_API_KEY`", is_final=True)
     return sdk
+
+
+def more_pools(sdk: AsyncAnthropic, count: int) -> list[AsyncAnthropic]:
+    """Return so many clients with the same options, each with connections of its own."""
+    if count < 1:
+        return []
+    import anthropic
+    import httpx2
+
+    certificates = httpx2.create_ssl_context()  # which takes longer to read than all else here
+    pools = [anthropic.DefaultAsyncHttpxClient(verify=certificates) for _ in range(count)]
+    return [sdk.with_options(http_client=pool) for pool in pools]
 
 
 def must_be_ready() -> None:

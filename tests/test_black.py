@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from formulaseed import compile_seed
 from formulaseed.testing import seeds
-from helpers import ROOT
+from helpers import ROOT, tiny_seed
 from hypothesis import given, settings
 
 MODULES = sorted((ROOT / "generated").rglob("*.py"))
@@ -49,6 +49,17 @@ def test_the_module_of_a_case(path: Path, tmp_path: Path) -> None:
     written = tmp_path / "seed.json"
     written.write_text(seed[1], encoding="utf-8")
     assert_parts_unchanged(compile_seed(written))
+
+
+def test_a_module_with_no_line_to_split() -> None:
+    """A sign before a power, and a text that ends in blanks, as black writes them though it is not asked."""
+    changed = tiny_seed(description="Soups ")
+    changed["extract"]["fields"][0]["values"] = {"good": "Liked it ", "bad": " "}
+    changed["compute"][1:] = [{"name": "LESS", "op": "expr", "expr": "-N ** 2 - -(N + 1) ** 2"}]
+    source = compile_seed({**changed, "output": ["LESS"]})
+    assert max(map(len, source.splitlines())) <= 120
+    assert "-(n**2) - -((n + 1) ** 2)" in source
+    assert_unchanged(source)
 
 
 @given(seeds())

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
+import os
 from pathlib import Path
 
+import forking
 from helpers import formulaseed
 
 
@@ -31,11 +31,9 @@ def test_a_new_project_passes_its_own_checks(tmp_path: Path) -> None:
         ran = formulaseed("run", "generated/my_policy.py", *data, *extractor, cwd=tmp_path)
         verdicts = {name: result["output"]["VERDICT"] for name, result in ran.by_id().items()}
         assert (ran.status, verdicts) == (0, {"quiet-cup": "good", "beat-bar": "bad", "corner-table": "unknown"})
-    done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q"], cwd=tmp_path, capture_output=True, text=True, check=False
-    )
+    done = forking.run(["-q"], program="pytest", stdin=b"", folder=tmp_path, environment=os.environ, seconds=100)
     assert done.returncode == 0, done.stdout
-    assert "5 passed" in done.stdout
+    assert b"5 passed" in done.stdout
 
 
 def test_what_exists_is_not_overwritten(tmp_path: Path) -> None:

@@ -80,7 +80,7 @@ def comment_text(text: str, width: int = COMMENT_WIDTH) -> Code:
     if not text.isprintable():
         spaced = " ".join(text.split())
         text = "".join(c if c.isprintable() else ascii(c)[1:-1] for c in spaced)
-    text = _DIRECTIVE.sub("#\\\\", text)
+    text = _DIRECTIVE.sub("#\\\\", text).rstrip()
     return Code(text if len(text) <= width else f"{text[: width - 1].rstrip()}…")
 
 

@@ -136,7 +136,10 @@ class ExpressionPrinter:
                 return Printed(code, operators.ATOM, raises=True, floats=inner.floats, depth=inner.depth + 1)
             case typed.Unary(sign, operand):
                 inner = self.print(operand)
-                code, depth = Code(f"{sign}{inner.at(operators.UNARY)}"), inner.depth_at(operators.UNARY)
+                least = (
+                    operators.ATOM if inner.precedence == operators.POWER else operators.UNARY
+                )  # as black writes powers
+                code, depth = Code(f"{sign}{inner.at(least)}"), inner.depth_at(least)
                 return replace(inner, code=code, precedence=operators.UNARY, depth=depth)
             case typed.Binary():
                 return self._binary(expression)

@@ -57,7 +57,7 @@ def render(template: Template, plan: Variables, comment_free: Variables, *, form
     """
     helpers, imports = _needed(_rendered(comment_free, (), template), template)
     body, bare = (_rendered(each, imports, template) for each in (plan, comment_free))
-    body = format_body(body) if formatted and needs_black(body) else body
+    body = format_body(body) if formatted else body
     return _whole(body, helpers), _whole(bare, helpers)
 
 
@@ -101,12 +101,22 @@ def needs_black(source: str) -> bool:
 
 
 def format_body(source: str) -> str:
-    """The source as black writes it; the formatter's version is pinned to the emission style's year."""
+    """The source as black writes it, which sees only the functions, classes and constants in which a line is to be split."""
+    parts = source.rstrip("\n").split(_BETWEEN)
+    return _BETWEEN.join(_as_black(part) if needs_black(part) else part for part in parts) + "\n"
+
+
+_BETWEEN = "\n\n\n"
+"""What stands between two of them."""
+
+
+def _as_black(source: str) -> str:
+    """The formatter's version is pinned to the emission style's year."""
     import black
     from black.mode import TargetVersion
 
     mode = black.Mode(line_length=LINE_LENGTH, target_versions={TargetVersion.PY311})
-    return black.format_str(source, mode=mode)
+    return black.format_str(source, mode=mode).rstrip("\n")
 
 
 def _only_code(value: object) -> object:

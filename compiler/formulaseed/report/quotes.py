@@ -15,7 +15,7 @@ from formulaseed.extractors.lexical import LexicalExtractor
 from formulaseed.ir import nodes
 from formulaseed.source.text import one_line
 
-_SENTENCE = re.compile(r"[^.!?\n]+[.!?]*")
+_BREAK = re.compile(r"(?<=[.!?])(?<!\bMr\.)(?<!\bMrs\.)(?<!\bMs\.)(?<!\bDr\.)(?<!\bSt\.)\s+|\n+")
 _MOST = 300
 """Characters of a quote; what is longer is cut."""
 _READ = 60
@@ -40,7 +40,7 @@ class QuoteFinder:
         text = row.get("text")
         if not isinstance(text, str) or not text.strip():
             return None, None
-        sentences = [match[0].strip() for match in _SENTENCE.finditer(text) if match[0].strip()][:_READ]
+        sentences = [part.strip() for part in _BREAK.split(text) if part.strip()][:_READ]
         return (_cut(max(sentences, key=lambda each: self._weight(each, fields))) if sentences else _cut(text)), "words"
 
     def _weight(self, sentence: str, fields: Mapping[str, Any]) -> tuple[float, bool]:

@@ -147,16 +147,20 @@ def match_text(match: Match) -> str:
 
 
 def evidence_items(evidence: Evidence, seen: set[str]) -> Iterator[tuple[int, str]]:
-    """Yield a step over reviews with the reviews that count, and why others do not; of those `seen` only the ids."""
+    """Yield a step over reviews with the reviews that count, and why others do not.
+
+    Of a review that was `seen` with the same values only the id is repeated.
+    """
     yield (
         0,
         f"{evidence.step} = {shown(evidence.value)}: {number_of(evidence.number, 'review')} where {evidence.condition}",
     )
-    known = [review.review_id for review in evidence.reviews if review.review_id in seen]
-    new = [review for review in evidence.reviews if review.review_id not in seen]
-    seen.update(review.review_id for review in new)
-    for review in new[:_REVIEWS]:
-        yield 1, review_text(review)
+    texts = {review.review_id: review_text(review) for review in evidence.reviews}
+    known = [name for name, text in texts.items() if text in seen]
+    new = [text for text in texts.values() if text not in seen]
+    seen.update(new)
+    for text in new[:_REVIEWS]:
+        yield 1, text
     if len(new) > _REVIEWS:
         yield 1, f"and {len(new) - _REVIEWS} more"
     if known:

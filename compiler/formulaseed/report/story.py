@@ -149,18 +149,18 @@ def match_text(match: Match) -> str:
 def evidence_items(evidence: Evidence, seen: set[str]) -> Iterator[tuple[int, str]]:
     """Yield a step over reviews with the reviews that count, and why others do not.
 
-    Of a review that was `seen` with the same values only the id is repeated.
+    Of a review that was `seen` with the same words only the id is repeated.
     """
     yield (
         0,
         f"{evidence.step} = {shown(evidence.value)}: {number_of(evidence.number, 'review')} where {evidence.condition}",
     )
-    texts = {review.review_id: review_text(review) for review in evidence.reviews}
-    known = [name for name, text in texts.items() if text in seen]
-    new = [text for text in texts.values() if text not in seen]
-    seen.update(new)
-    for text in new[:_REVIEWS]:
-        yield 1, text
+    keys = {f"{review.review_id} {review.quote}": review for review in evidence.reviews}
+    known = [review.review_id for key, review in keys.items() if key in seen]
+    new = [review for key, review in keys.items() if key not in seen]
+    seen.update(keys)
+    for review in new[:_REVIEWS]:
+        yield 1, review_text(review)
     if len(new) > _REVIEWS:
         yield 1, f"and {len(new) - _REVIEWS} more"
     if known:

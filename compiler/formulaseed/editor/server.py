@@ -88,7 +88,7 @@ class SeedServer(LanguageServer):
 
 
 def start(version: str) -> None:
-    """Serve until the client says to stop. `version` is told to the client."""
+    """Serve until the client says to stop. The client gets the `version`."""
     _server(version).start_io()
 
 

@@ -16,7 +16,7 @@ import third_evaluator
 from formulaseed.loading import analyse
 from formulaseed.testing.formulas import Chooser
 from helpers import without_errors
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from three_ways import Arguments, Json, Ways, without
 
@@ -126,7 +126,6 @@ def test_what_is_refused_has_no_value() -> None:
     """A formula that Python computes for some input is not refused, whatever in it can only fail."""
     tried: Counter[str] = Counter()
 
-    @settings(max_examples=max(1, settings.default.max_examples * 2))  # type: ignore[union-attr]
     @given(formulas())
     def agree(formulas: list[str]) -> None:
         tried.update(assert_refused_rightly(formulas))

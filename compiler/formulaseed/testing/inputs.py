@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import datetime
 import re
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -80,8 +81,12 @@ def parameters(seed: SeedLike | FormulaSeed, *, wild: bool = False) -> st.Search
 
 
 def _with_paths(program: nodes.Program, record: dict[str, Any]) -> st.SearchStrategy[dict[str, Any]]:
-    """The record with some of the values that have a path moved there, written as Yelp does or as plain JSON."""
-    placed = [field for field in program.context if field.path and field.name in record]
+    """The record with some of the values that have a path moved there, written as Yelp does or as plain JSON.
+
+    What two fields would read, each in its own way, is not written.
+    """
+    times = Counter(field.path for field in program.context)
+    placed = [field for field in program.context if field.path and times[field.path] == 1 and field.name in record]
     ways = st.tuples(*[st.sampled_from(("named", "plain", "written", "written")) for _ in placed])
     return ways.map(lambda chosen: _moved(record, zip(placed, chosen, strict=True)))
 

@@ -12,7 +12,7 @@ import formulaseed
 import pytest
 from asking import FIELDS, MODEL, Kitchen, command, restaurant, restaurants, seed
 from formulaseed import DataError
-from formulaseed.llm.client import NotReady
+from formulaseed.llm.connecting import NotReady
 from helpers import Outcome, needs_anthropic, read_lines
 from loopback import Loopback, loopback
 from loopback_script import MESSAGES, Script

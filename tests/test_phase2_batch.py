@@ -20,7 +20,7 @@ from formulaseed.extractors.model.batching import BatchRun
 from formulaseed.extractors.model.store import Store
 from formulaseed.llm.batches import BatchClient
 from formulaseed.llm.calls import ModelCapabilities
-from formulaseed.llm.client import Limits
+from formulaseed.llm.connecting import Limits
 from formulaseed.llm.limiter import CostBudget
 from formulaseed.llm.prices import read_prices
 from helpers import needs_anthropic

@@ -28,7 +28,7 @@ from formulaseed.extractors.model.prompting import PromptSpec
 from formulaseed.extractors.model.salvage import Gap
 from formulaseed.extractors.model.store import Store, default_path, opened_for_run
 from formulaseed.llm.calls import cost_text
-from formulaseed.llm.client import Limits, NotReady, must_be_ready
+from formulaseed.llm.connecting import Limits, NotReady, must_be_ready
 from formulaseed.llm.interruption import Interrupted
 from formulaseed.llm.limiter import CostBudget
 

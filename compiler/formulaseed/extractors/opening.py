@@ -185,7 +185,7 @@ def model_extractor(
     from formulaseed.extractors.model.examples import reviewed_answers, texts_of
     from formulaseed.extractors.model.prompting import PromptSpec
     from formulaseed.extractors.model.store import Store, default_path, opened_for_run
-    from formulaseed.llm.client import Limits, NotReady, must_be_ready
+    from formulaseed.llm.connecting import Limits, NotReady, must_be_ready
     from formulaseed.llm.limiter import CostBudget
     from formulaseed.llm.prices import read_prices
 

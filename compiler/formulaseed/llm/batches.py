@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from formulaseed.llm.calls import Answer, Call, answer_of, params
-from formulaseed.llm.client import NEVER_ARRIVED, CallFailed, Client, failure_of
+from formulaseed.llm.client import Client
+from formulaseed.llm.failures import NEVER_ARRIVED, CallFailed, failure_of
 
 
 class MayExist(CallFailed):

@@ -21,7 +21,9 @@ from formulaseed.extractors.model.ledger import AskedElsewhere
 from formulaseed.extractors.model.prompting import Question
 from formulaseed.extractors.model.store import StoredAnswer
 from formulaseed.llm.calls import ModelCapabilities, Usage
-from formulaseed.llm.client import CallFailed, Client, DamagedAnswer, Limits, NotAsked
+from formulaseed.llm.client import Client
+from formulaseed.llm.connecting import Limits
+from formulaseed.llm.failures import CallFailed, DamagedAnswer, NotAsked
 from formulaseed.llm.interruption import Interruption
 from formulaseed.llm.limiter import CostBudget
 

@@ -24,7 +24,8 @@ from formulaseed.extractors.model.ledger import OpenBatch
 from formulaseed.extractors.model.store import StoredAnswer
 from formulaseed.llm.batches import BatchClient, BatchResult, MayExist
 from formulaseed.llm.calls import Call, ModelCapabilities, Usage, params
-from formulaseed.llm.client import CallFailed, Limits
+from formulaseed.llm.connecting import Limits
+from formulaseed.llm.failures import CallFailed
 from formulaseed.llm.interruption import Interruption
 from formulaseed.llm.limiter import CostBudget
 

@@ -23,7 +23,8 @@ from formulaseed.extractors.base import AskedField
 from formulaseed.extractors.model.answers import AnswerCache
 from formulaseed.extractors.model.prompting import PromptSpec, Question
 from formulaseed.llm.calls import ModelCapabilities, Usage, cost_text
-from formulaseed.llm.client import Client, Limits
+from formulaseed.llm.client import Client
+from formulaseed.llm.connecting import Limits
 from formulaseed.llm.limiter import CostBudget
 
 if TYPE_CHECKING:

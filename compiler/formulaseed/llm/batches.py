@@ -20,7 +20,10 @@ class MayExist(CallFailed):
 
 
 _SECONDS_TO_SEND = 600.0
-_HOPELESS = ("invalid_request_error", "request_too_large")
+_HOPELESS = (
+    "invalid_request_error", "request_too_large", "not_found_error", "authentication_error", "permission_error",
+    "billing_error",
+)  # fmt: skip
 _READS_AT_MOST = 5
 _MAY_HAVE_ARRIVED = (408, 500, 502, 504)
 

@@ -38,6 +38,10 @@ class UsageStats:
     stored: int = 0
     failed: int = 0
     """Reviews without values."""
+    unusable: int = 0
+    """Those of them whose question is not asked again unless told to."""
+    unanswered: int = 0
+    """Calls without a usable answer that may have one when they are made again."""
     usage: Usage = Usage()
     paid: float | None = 0.0
     at_most: float | None = 0.0
@@ -78,6 +82,9 @@ class UsageStats:
         shares = ", ".join(f"{name} {n / self.compared:.0%}" for name, n in self.agreed.items())
         found = {
             f"{paid}; {saved}; {number_of(self.failed, 'review')} failed": True,
+            f"{number_of(self.unusable, 'review')} failed for good, their answers being unusable: --retry-errors asks again": (
+                self.unusable
+            ),
             f"{number_of(self.attempts, 'attempt')} in all": self.attempts > self.asked,
             f"{number_of(self.unknown, 'attempt')} ended without an answer that states its cost: up to "
             f"{cost_text(self.at_most)} more may have been charged": self.unknown,
@@ -173,6 +180,7 @@ class AnswerCache:
         failed = [each.reason for each in passes if each.content is None]
         if failed:
             self.usage.failed += 1
+            self.usage.unusable += any(each.content is None and each.tries >= MAX_TRIES for each in passes)
             return Extraction(review.review_id, None, failed[0])
         if not passes:
             return Extraction(review.review_id, {})

@@ -182,6 +182,7 @@ class LiveExtractor:
         except CallFailed as error:
             if error.is_final or self._streak.is_hopeless(question, error):
                 self._stop(error, goes_on=error.may_pass)
+            self._answers.usage.unanswered += error.may_pass
             stored = StoredAnswer(None, str(error), Usage())
         finally:
             self._is_warm.set()

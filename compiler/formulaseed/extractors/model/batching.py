@@ -294,3 +294,4 @@ class BatchRun(SyncExtractor):
             self._failures[entry.key] = reason
             if not may_help or self._sent[entry.key] >= ROUNDS:
                 self._hopeless.add(entry.key)
+                self._answers.usage.unanswered += may_help

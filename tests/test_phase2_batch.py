@@ -314,6 +314,14 @@ def test_a_result_without_its_usage_costs_what_it_may(kitchen: Kitchen, server: 
     assert kitchen.sql("SELECT COUNT(*), SUM(is_bound) FROM attempts") == [(4 if fault == "no_usage" else 3, 1)]
 
 
+def test_what_no_batch_can_get_is_sent_once(kitchen: Kitchen, server: Loopback) -> None:
+    """A model that does not exist is not asked in vain three times."""
+    kitchen.prepare(restaurants(1, 3))
+    done = kitchen.run(*OPTIONS, "--model", "claude-none")
+    assert (done.status, sizes(server)) == (3, [3])
+    assert "the API could not answer: model: claude-none" in done.err
+
+
 @pytest.mark.parametrize("status", [401, 403])
 def test_a_key_that_is_refused_ends_the_run_in_one_line(kitchen: Kitchen, server: Loopback, status: int) -> None:
     """What is stored is given out."""

@@ -134,6 +134,8 @@ def test_an_answer_of_no_use_fails_its_review_and_is_remembered(
     assert (again.status, again.by_id()["b"]["output"]["N"]) == (3, 1)
     assert server.seen(False)["paths"] == {}
     assert f"b-0: {reason}" in again.err
+    for each in (done, again):
+        assert "1 review failed for good, their answers being unusable: --retry-errors asks again\n" in each.err
     fixed = kitchen.run("--retry-errors")
     assert (fixed.status, fixed.by_id()["b"]["output"]["N"]) == (0, 2)
     assert server.seen(False)["paths"][MESSAGES] == 1
@@ -363,6 +365,7 @@ def test_a_retry_after_that_is_longer_than_the_deadline_is_not_waited_for(kitche
     done = kitchen.run("--deadline", 20)
     assert "a-0: the API answered 429 and asks to wait 3,600 s, beyond the deadline of 20 s" in done.err
     assert time.monotonic() - began < 10
+    assert "1 call ended without a usable answer; run the same command to make them again\n" in done.err
 
 
 def test_the_models_endpoint_is_a_courtesy(kitchen: Kitchen, server: Loopback) -> None:

@@ -293,14 +293,15 @@ def test_a_live_run_leaves_the_questions_of_a_batch_to_it(kitchen: Kitchen, serv
     kitchen.prepare([restaurant("a", "soup")])
     asked = questionnaire(seed())
     with Store(kitchen.store) as store:
-        number, _ = store.ledger.begin_batch(asked.id, [asked.call(asked.questions(ReviewInput("", "", "soup"))[0])])
+        calls = [asked.call(asked.questions(ReviewInput("", "", text))[0]) for text in ("soup", "broth")]
+        number, _ = store.ledger.begin_batch(asked.id, calls)
         store.ledger.created(number, "msgbatch_1")
-    kitchen.prepare([restaurant("a", "soup", "another")])
+    kitchen.prepare([restaurant("a", "soup", "another", "broth")])
     done = kitchen.run("--on-error", "skip")
     assert (done.status, done.results[0]["output"]["N"]) == (3, 1)
-    assert "review a-0: it is in a batch in progress; `--batch` waits for it" in done.err
+    assert "a: 2 reviews (a-0, a-2): it is in a batch in progress; `--batch` waits for it" in done.err
     reported = command("store", "info", "--store", "answers.sqlite", cwd=kitchen.folder, env={}).out
-    assert "in progress: msgbatch_1, 1 call\n" in reported
+    assert "in progress: msgbatch_1, 2 calls\n" in reported
 
 
 @pytest.mark.parametrize("fault", ["null_usage", "negative_usage", "no_usage"])

@@ -186,7 +186,8 @@ def cost_text(cost: float | None) -> str:
     """Return a cost for people."""
     if cost is None:
         return "an unknown cost"
-    return f"${cost:.2f}" if cost >= 1 else f"${cost:.4f}"
+    is_tiny = 0 < cost < 0.0001
+    return f"${cost:.2f}" if cost >= 1 else f"${cost:.6f}" if is_tiny else f"${cost:.4f}"
 
 
 def total(costs: Sequence[float | None]) -> float | None:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from typing import Any
 
-from formulaseed.data.results import NOT_ASKED, Extraction, ReviewInput
+from formulaseed.data.results import IN_BATCH, NOT_ASKED, Extraction, ReviewInput
 from formulaseed.diagnostics.model import number_of
 from formulaseed.errors import FormulaSeedError
 from formulaseed.extractors.model.answers import MAX_TRIES, AnswerCache
@@ -38,7 +38,6 @@ _SHORT = 20_000
 """Characters of a message that every model accepts."""
 _SECONDS_BETWEEN_LOOKS = 0.2
 """At whether another process has its answer."""
-_IN_BATCH = "it is in a batch in progress; `--batch` waits for it"
 
 
 class LiveExtractor:
@@ -199,7 +198,7 @@ class LiveExtractor:
         while True:
             asked_by = self._answers.store.ledger.claim_on(question.key)
             if asked_by == "batch":
-                raise NotAsked(_IN_BATCH)
+                raise NotAsked(IN_BATCH)
             try:
                 if asked_by:
                     raise AskedElsewhere

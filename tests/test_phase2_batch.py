@@ -95,11 +95,10 @@ def test_results_come_in_any_order_and_what_failed_is_sent_again(kitchen: Kitche
         "failed: contexts.jsonl:1: a: review a-7: the API could not answer: scripted http_400",
         "failed: contexts.jsonl:1: a: review a-8: its call in a batch was canceled",
     ]
-    assert "; 5 reviews failed" in done.err
+    assert "9 of 9 reviews relevant, 4 extracted, 5 failed" in done.err
     server.reset(rule=None)
     again = kitchen.run(*OPTIONS)
     assert sizes(server) == [3]
-    assert "3 reviews failed" not in again.err
     assert again.results[0]["reviews"]["failed"] == 2
     assert kitchen.run(*OPTIONS, "--retry-errors").results[0]["output"]["N"] == 9
     assert sizes(server) == [3, 2]
@@ -283,7 +282,7 @@ def test_an_answer_of_a_batch_is_either_paid_or_saved(
     assert len(free) == 10
     done = kitchen.run(*OPTIONS)
     assert (done.status, sizes(server)) == (0, [10])
-    assert re.search(r"^paid \$0\.000\d for 10 calls .* the store saved 0 calls, \$0\.0000; ", done.err, re.MULTILINE)
+    assert re.search(r"^paid \$0\.0000\d+ for 10 calls .* the store saved 0 calls, \$0\.0000$", done.err, re.MULTILINE)
     assert "paid $0.0000 for 0 calls" in kitchen.run(*OPTIONS).err
 
 

@@ -36,10 +36,8 @@ class UsageStats:
     unknown: int = 0
     """Attempts of which nobody knows whether they are charged."""
     stored: int = 0
-    failed: int = 0
-    """Reviews without values."""
     unusable: int = 0
-    """Those of them whose question is not asked again unless told to."""
+    """Reviews without values whose question is not asked again unless told to."""
     unanswered: int = 0
     """Calls without a usable answer that may have one when they are made again."""
     usage: Usage = Usage()
@@ -81,7 +79,7 @@ class UsageStats:
         saved = f"the store saved {number_of(self.stored, 'call')}, {cost_text(self.saved)}"
         shares = ", ".join(f"{name} {n / self.compared:.0%}" for name, n in self.agreed.items())
         found = {
-            f"{paid}; {saved}; {number_of(self.failed, 'review')} failed": True,
+            f"{paid}; {saved}": True,
             f"{number_of(self.unusable, 'review')} failed for good, their answers being unusable: --retry-errors asks again": (
                 self.unusable
             ),
@@ -179,7 +177,6 @@ class AnswerCache:
         """Return the review's values by the majority of its passes. One pass without values fails the review."""
         failed = [each.reason for each in passes if each.content is None]
         if failed:
-            self.usage.failed += 1
             self.usage.unusable += any(each.content is None and each.tries >= MAX_TRIES for each in passes)
             return Extraction(review.review_id, None, failed[0])
         if not passes:

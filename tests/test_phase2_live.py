@@ -475,7 +475,7 @@ def test_the_reported_costs_are_the_billed_ones_whatever_goes_wrong(
     """
     server.reset(faults={fault: 0.15 / len(KINDS[kind]) for fault in KINDS[kind]}, seed=3)
     kitchen.prepare(restaurants(6, 20))
-    first, last = kitchen.run(*options), kitchen.run("--retry-errors", *options)
+    first, last = kitchen.run(*options), kitchen.run(*options)
     assert (last.status, sum(result["output"]["N"] for result in last.results)) == (0, 120)
     cost, found = kitchen.billed(), kitchen.info()
     assert found["spent_usd"] <= cost + 1e-12 <= found["spent_usd"] + found["unknown"]["at_most_usd"] + 2e-12

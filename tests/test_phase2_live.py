@@ -177,6 +177,37 @@ def test_an_integer_beyond_every_float_is_an_answer_of_no_use(
     assert server.seen(False)["paths"][MESSAGES] == 1
 
 
+ODD_STRINGS = {
+    '{"mood": "good", "dish": "\\ud83d"}': "in the answer a string holds half of a character (an unpaired surrogate)",
+    '{"mood": "good", "mood": "bad", "dish": "pho"}': "the answer is not JSON: duplicate key `mood`",
+    '{"mood": "\\ud800", "dish": "pho"}': "in the answer `mood` must be one of good, bad, not '\\ud800'",
+}
+
+
+@pytest.mark.parametrize("options", [(), ("--batch", "--poll", 0.02)])
+def test_an_answer_that_no_file_could_hold_is_of_no_use(
+    kitchen: Kitchen, server: Loopback, options: tuple[object, ...]
+) -> None:
+    """Half of a character, a key twice: the review fails, in words, and the others count; so does a stop reason like that."""
+    fields = [*seed()["extract"]["fields"], {"name": "dish", "type": "string", "description": "Which dish"}]
+    kitchen.prepare(
+        [restaurant("a", "fine", *map(str, range(len(ODD_STRINGS))), "stop")], seed(extract={"fields": fields})
+    )
+
+    def rule(ask: Ask) -> Reply | None:
+        text = json.loads(ask.text)["review"] if ask.text else ""
+        if text == "stop":
+            return Reply(stop_reason="\ud800")
+        return Reply(text=[*ODD_STRINGS][int(text)]) if text.isdigit() else None
+
+    server.reset(rule=rule)
+    done = kitchen.run("--on-error", "skip", *options)
+    assert (done.status, done.results[0]["output"]["N"]) == (3, 1)
+    for reason in (*ODD_STRINGS.values(), "the model stopped: \\ud800"):
+        assert f": {reason}\n" in done.err
+    assert kitchen.info()["spent_usd"] == pytest.approx(kitchen.billed())
+
+
 def test_a_longer_answer_is_allowed_where_one_was_cut_off(kitchen: Kitchen, server: Loopback) -> None:
     """An answer that was cut off at its longest length may be longer next time."""
     server.reset(queue=("max_tokens",))

@@ -97,9 +97,13 @@ class BatchClient(Client):
         for left in reversed(range(_READS_AT_MOST)):
             count = 0
             try:
-                async for entry in await self.sdk.messages.batches.results(batch.id):
-                    count += 1
-                    yield _result(entry)
+                entries = await self.sdk.messages.batches.results(batch.id)
+                try:
+                    async for entry in entries:
+                        count += 1
+                        yield _result(entry)
+                finally:
+                    await entries.close()
                 if count >= batch.count:
                     return
             except Exception as error:

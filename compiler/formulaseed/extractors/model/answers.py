@@ -12,11 +12,12 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from formulaseed.data.results import Extraction, ReviewInput
-from formulaseed.diagnostics.model import number_of
+from formulaseed.diagnostics.model import number_of, printable
 from formulaseed.extractors.model.ledger import Spent
 from formulaseed.extractors.model.prompting import PassValues, PromptSpec, Question, UnverifiedQuote, exact, majority
 from formulaseed.extractors.model.store import Store, StoredAnswer
 from formulaseed.llm.calls import Answer, Attempt, Call, ModelCapabilities, UnusableAnswer, Usage, cost_text, total
+from formulaseed.llm.failures import line_of
 
 if TYPE_CHECKING:
     from formulaseed.llm.prices import Prices
@@ -146,7 +147,7 @@ class AnswerCache:
             stored = StoredAnswer(self.spec.read(answer, text), "", answer.usage, is_batch, tries)
         except UnusableAnswer as error:
             tries = MAX_TRIES if answer.stop_reason == "refusal" else tries
-            stored = StoredAnswer(None, str(error), answer.usage, is_batch, tries)
+            stored = StoredAnswer(None, printable(line_of(error)), answer.usage, is_batch, tries)
             self._retried.add(key)
         self.store.put(key, self.spec.model, stored)
         return stored

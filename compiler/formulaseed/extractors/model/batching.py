@@ -234,9 +234,10 @@ class BatchRun(SyncExtractor):
             if not state.has_ended:
                 return False
             read: set[str] = set()
-            async for entry in client.results(state):
-                read.add(entry.key)
-                self._take(batch.number, entry, round((time.perf_counter() - start) * 1000))
+            async with contextlib.aclosing(client.results(state)) as results:
+                async for entry in results:
+                    read.add(entry.key)
+                    self._take(batch.number, entry, round((time.perf_counter() - start) * 1000))
             if len(read) < (state.count or batch.waiting):
                 self._incomplete[batch.number] += 1
                 found = f"{batch.id} has {state.count:,} results, and {len(read):,} could be read"

@@ -144,7 +144,10 @@ class Client:
         """Return the tokens of a call's prompt, as the API counts them, which is free. Raises `CallFailed`."""
         try:
             given = {name: value for name, value in params(call).items() if name != "max_tokens"}
-            return (await self.sdk.messages.count_tokens(**given)).input_tokens
+            tokens: object = (await self.sdk.messages.count_tokens(**given)).input_tokens
+            if type(tokens) is not int or tokens < 0:
+                raise ValueError("the API's count of tokens is not a number")
+            return tokens
         except Exception as error:
             raise failure_of(error) from None
 

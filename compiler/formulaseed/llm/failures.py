@@ -5,6 +5,7 @@ In: an exception of the SDK, or the headers of a response. Out: `CallFailed`, or
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Mapping
 from contextlib import suppress
@@ -55,6 +56,8 @@ def failure_of(error: Exception, attempts: int = 0) -> CallFailed:
     if isinstance(error, anthropic.APIConnectionError):
         reason = f": {line_of(error.__cause__)}" if error.__cause__ is not None else ""
         return CallFailed(f"no connection to the API{after}{reason}")
+    if isinstance(error, json.JSONDecodeError):
+        return CallFailed(f"the API's answer is not JSON{after}: {line_of(error)}")
     if isinstance(error, ValueError):
         return CallFailed(f"{line_of(error)}{after}")
     # without credentials every call would fail alike

@@ -17,6 +17,8 @@ from unittest import mock
 from formulaseed.cli.main import main
 from formulaseed.extractors.base import fields_of
 from formulaseed.extractors.model.prompting import PromptSpec
+from formulaseed.llm.calls import Usage
+from formulaseed.llm.prices import read_prices
 from formulaseed.loading import analyse
 from helpers import Outcome, write_json, write_lines
 from loopback import Loopback
@@ -121,6 +123,22 @@ class Kitchen:
     def answers(self) -> dict[str, tuple[str | None, int]]:
         """What is stored by key: content and how often it was asked."""
         return {row[0]: (row[1], row[2]) for row in self.sql("SELECT key, content, tries FROM answers")}
+
+    def info(self) -> dict[str, Any]:
+        """What `store info` says, as JSON."""
+        done = command("store", "info", "--store", "answers.sqlite", "--format", "json", cwd=self.folder, env={})
+        found: dict[str, Any] = json.loads(done.out)
+        return found
+
+    def billed(self) -> float:
+        """What the server has charged, in dollars."""
+        assert self.server is not None
+        seen, cost = self.server.seen(False)["billed"], 0.0
+        names = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens", "output_tokens")
+        for kind in ("", "batch_"):
+            usage = Usage(*(seen.get(kind + name, 0) for name in names))
+            cost += read_prices().cost(MODEL, usage, is_batch=bool(kind), calls=10**6) or 0.0
+        return cost
 
     def sql(self, statement: str, *values: object) -> list[Any]:
         with contextlib.closing(sqlite3.connect(self.store, isolation_level=None)) as db:

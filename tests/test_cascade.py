@@ -169,6 +169,7 @@ def test_run(kitchen: tuple[Kitchen, Loopback]) -> None:
         "at most, for every review:",
         "calls to make: 1,200",
     ]
+    assert "--batch" not in dry.out, "which a cascade does not take"
     done = given.run("--extractor", "cascade")
     assert done.status == 0, done.err
     calls_made = server.seen(False)["paths"][MESSAGES]

@@ -12,6 +12,7 @@ from typing import Any
 
 import formulaseed as library
 import pytest
+from asking import Kitchen, command, restaurants, seed
 from formulaseed.ir import nodes
 from formulaseed.loading import analyse
 from formulaseed.report import changes
@@ -34,6 +35,8 @@ from helpers import (
 )
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from loopback import loopback
+from loopback_script import Script
 from seed_v1_cases import v1_seeds
 
 G1A = TASKS / "g1a_v2" / "seed.json"
@@ -472,3 +475,30 @@ def test_blocks_in_every_format() -> None:
     assert as_html(blocks).startswith(
         "<h1>A*</h1><p>b <code>`c`|</code> &lt;d&gt;\\x1b</p><ul><li>e\\nf</li><li>g</li></ul>"
     )
+
+
+def test_a_model_is_asked_for_each_seed_within_one_limit(tmp_path: Path) -> None:
+    """What it costs is said for each extraction and is what the server charges; a rerun pays nothing."""
+    pytest.importorskip("anthropic")
+    other = seed(extract={"fields": [{"name": "mood", "type": "enum", "values": {"good": "Loved it", "bad": "No"}}]})
+    with loopback(Script()) as server:
+        kitchen = Kitchen(tmp_path, server).prepare(restaurants(2, 10))
+        write_json(tmp_path / "new.json", other)
+        given = ("--contexts", "contexts.jsonl", "--extractor", "anthropic", "--store", "answers.sqlite")
+
+        def diff(*options: object) -> Outcome:
+            return command("diff", "seed.json", "new.json", *given, *options, cwd=tmp_path, env=kitchen.environment())
+
+        first, again = diff("--max-usd", 0.002), diff()
+        assert (first.status, again.status, again.out) == (0, 0, first.out)
+        paid = [
+            float(found) for found in re.findall(r"^(?:seed|new)\.json: paid \$(.*?) for 20 calls", first.err, re.M)
+        ]
+        assert len(paid) == 2
+        assert sum(paid) == pytest.approx(kitchen.billed(), abs=1e-4)
+        assert again.err.count(": paid $0.0000 for 0 calls") == 2
+        kitchen.store.unlink()
+        short = diff("--max-usd", 0.0006)
+        assert (short.status, "stopped: it could cost more than the limit" in short.err) == (3, True)
+        assert kitchen.info()["spent_usd"] <= 0.0006
+        assert "new.json: paid" in short.err

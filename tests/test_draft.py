@@ -273,6 +273,18 @@ def test_an_answer_that_is_none_ends_the_draft(fault: str, server: Loopback, tmp
     assert (tmp_path / "t" / "01-conditions.json").exists()
 
 
+def test_an_answer_that_no_file_could_hold_is_recorded_and_asked_for_again(server: Loopback, tmp_path: Path) -> None:
+    """Half of a character in a name: one line, the cost, and a transcript that --resume reads."""
+    odd = {**CONDITIONS, "description": CONDITIONS["description"] + "\ud800"}
+    server.reset(queue=[Reply(text=json.dumps(odd, ensure_ascii=False)), *replies(CONDITIONS, GRAPH, good_seed())])
+    found = draft(server, "--out", "-", "--transcript", tmp_path / "t")
+    assert (found.status, found.out) == (1, "")
+    assert "step 01-conditions: the answer is not usable JSON: " in found.err
+    assert "1 call: " in found.err
+    again = draft(server, "--out", "-", "--transcript", tmp_path / "t", "--resume")
+    assert (again.status, "4 calls, 1 of them discarded: " in again.err) == (0, True), again.err
+
+
 @pytest.mark.parametrize("is_known", [True, False])
 def test_a_model_without_structured_output_is_given_the_schema(is_known: bool, replayed: Path, tmp_path: Path) -> None:
     """Where the model is not held to a schema, or the API refuses it, the prompt says it; the answer is checked as ever."""

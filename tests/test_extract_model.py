@@ -12,7 +12,7 @@ import formulaseed
 import pytest
 from asking import FIELDS, MODEL, Kitchen, command, restaurant, restaurants, seed
 from formulaseed import DataError
-from formulaseed.llm.client import NotReady
+from formulaseed.llm.connecting import NotReady
 from helpers import Outcome, needs_anthropic, read_lines
 from loopback import Loopback, loopback
 from loopback_script import MESSAGES, Script
@@ -78,9 +78,14 @@ def test_from_python(batch: bool, kitchen: Kitchen, server: Loopback) -> None:
     """Rows and results are what the commands write; another thread than the main one will do; a rerun asks nothing."""
     kitchen.prepare(given := restaurants(2, 2))
     options: Any = {"extractor": "anthropic", "store": kitchen.store, "batch": batch, "poll": 0.01}
-    rows = formulaseed.extract(seed(), iter(given), **options)
+    said: list[str] = []
+    rows = formulaseed.extract(seed(), iter(given), notify=said.append, **options)
     results = asyncio.run(asyncio.to_thread(formulaseed.run, kitchen.folder / "seed.json", given, **options))
     assert rows.failures == results.failures == ()
+    assert (rows.usd, results.usd) == (pytest.approx(kitchen.billed()), 0.0)
+    assert said[-1].startswith("paid $0.0000")
+    assert said[-1].endswith("; the store saved 0 calls, $0.0000")
+    assert any(line.startswith("sent 4 calls as ") for line in said) == batch
     asked = len(server.messages) if not batch else None
     assert [json.dumps(line) for line in rows] == extract(kitchen).out.splitlines()
     assert [json.dumps(line) for line in results] == kitchen.run().out.splitlines()

@@ -6,7 +6,7 @@ import asyncio
 import signal
 
 import pytest
-from formulaseed.llm.interruption import run_interruptibly
+from formulaseed.llm.interruption import Interrupted, Interruption, run_interruptibly
 
 
 async def answered(value: int, ticks: int = 0) -> int:
@@ -96,3 +96,23 @@ def test_another_handler_stays() -> None:
     finally:
         signal.signal(signal.SIGINT, before)
     assert heard == [signal.SIGINT]
+
+
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])
+def test_a_signal_between_two_pieces_of_work_is_raised(name: str) -> None:
+    """Also one that would end the process; work inside has its turn, and gives the signals back."""
+    number = getattr(signal, name)
+    before = signal.getsignal(number)
+    with Interruption(), asyncio.Runner() as runner:
+        for _ in range(2):
+            with Interruption() as inner, pytest.raises(Interrupted):
+                inner.run(runner, signalled(number))
+            with pytest.raises(Interrupted) as found:
+                signal.raise_signal(number)
+            assert found.value.status == 128 + number
+    assert signal.getsignal(number) is before
+
+
+async def signalled(number: int) -> None:
+    signal.raise_signal(number)
+    await asyncio.sleep(10)

@@ -23,7 +23,7 @@ CONTEXTS = EXAMPLES / "contexts.jsonl"
 
 def broken(folder: Path, whole: Path) -> Path:
     """A compressed file that ends in its middle: some of its lines can be read."""
-    packed = gzip.compress(whole.read_bytes() * 40)
+    packed = gzip.compress(whole.read_bytes() * 3)
     (folder / "broken.jsonl.gz").write_bytes(packed[: len(packed) // 2])
     return folder / "broken.jsonl.gz"
 
@@ -33,23 +33,19 @@ def broken(folder: Path, whole: Path) -> Path:
     [
         ["evaluate", SEED, "--rows", ROWS],
         ["run", SEED, "--contexts", CONTEXTS],
-        ["run", SEED, "--contexts", CONTEXTS, "--format", "csv"],
-        ["extract", SEED, "--contexts", CONTEXTS],
     ],
 )
 def test_a_command_that_breaks_off_leaves_the_old_results(tmp_path: Path, arguments: list[object]) -> None:
     """And nothing beside them; one that ends well replaces them."""
     out = tmp_path / "results.jsonl"
     out.write_text("old\n")
-    *head, source = arguments if arguments[-1] != "csv" else arguments[:-2]
-    given = [*head, broken(tmp_path, Path(str(source))), *(arguments[-2:] if arguments[-1] == "csv" else [])]
-    done = formulaseed(*given, "--out", out)
+    done = formulaseed(*arguments[:-1], broken(tmp_path, Path(str(arguments[-1]))), "--out", out)
     assert (done.status, "cannot read" in done.err) == (2, True), done.err
     assert out.read_text() == "old\n"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["broken.jsonl.gz", "results.jsonl"]
     done = formulaseed(*arguments, "--out", out)
     assert done.status == 0
-    assert len(out.read_text().splitlines()) in (14, 15)
+    assert len(out.read_text().splitlines()) == 14
     assert sorted(path.name for path in tmp_path.iterdir()) == ["broken.jsonl.gz", "results.jsonl"]
 
 

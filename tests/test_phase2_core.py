@@ -331,6 +331,7 @@ def test_prices_come_from_a_dated_file_and_what_is_not_listed_is_unknown(tmp_pat
     assert own.cost(MODEL, Usage(input=100_001)) is None
     assert own.cost(MODEL, Usage(input=100_001), calls=2) is not None
     assert cost_text(None) == "an unknown cost"
+    assert [cost_text(cost) for cost in (0.0, 4e-5, 0.0012, 12.345)] == ["$0.0000", "$0.000040", "$0.0012", "$12.35"]
     given = {"as_of": "2031-01-01", "models": {"mine": {"input": 1, "output": 2}}, "batch": 0.25}
     mine = read_prices(write_json(tmp_path / "prices.json", given))
     assert mine.cost("mine", Usage(input=1_000_000, output=500_000), is_batch=True) == pytest.approx(0.5)

@@ -16,12 +16,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from asking import MODEL, Kitchen, command, questionnaire, restaurants, seed
+from asking import Kitchen, command, questionnaire, restaurants, seed
 from formulaseed.data.results import ReviewInput
-from formulaseed.llm.calls import Usage
-from formulaseed.llm.prices import read_prices
+from formulaseed.llm.calls import cost_text
 from helpers import needs_anthropic
-from loopback import Loopback, loopback
+from loopback import loopback
 from loopback_routes import BATCHES
 from loopback_script import Ask, Reply, Script
 
@@ -59,22 +58,6 @@ def moments(chance: random.Random, most: int) -> list[dict[str, Any]]:
     return found
 
 
-def info(kitchen: Kitchen) -> dict[str, Any]:
-    done = command("store", "info", "--store", "answers.sqlite", "--format", "json", cwd=kitchen.folder, env={})
-    found: dict[str, Any] = json.loads(done.out)
-    return found
-
-
-def billed(server: Loopback) -> float:
-    """What the server charges, in dollars."""
-    seen, cost = server.seen(False)["billed"], 0.0
-    names = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens", "output_tokens")
-    for kind in ("", "batch_"):
-        usage = Usage(*(seen.get(kind + name, 0) for name in names))
-        cost += read_prices().cost(MODEL, usage, is_batch=bool(kind), calls=10**6) or 0.0
-    return cost
-
-
 def test_a_run_ended_at_any_moment_pays_nothing_twice_but_what_was_in_flight(tmp_path: Path) -> None:
     """Killed, nothing but the calls in flight is lost, and these are reported; any other signal loses nothing at all.
 
@@ -96,7 +79,7 @@ def test_a_run_ended_at_any_moment_pays_nothing_twice_but_what_was_in_flight(tmp
         last = kitchen.run("--concurrency", 64, "--quiet")
         count = (KILLS + 10) * each
         assert (last.status, sum(result["output"]["N"] for result in last.results)) == (0, count)
-        seen, cost = server.seen(False), billed(server)
+        seen, cost = server.seen(False), kitchen.billed()
         again = kitchen.run()
         assert (again.out, server.seen(False)["paths"]) == (last.out, seen["paths"])
     assert 0 < killed < count, "the moments are such that most runs get somewhere, and none to the end"
@@ -111,7 +94,7 @@ def test_a_run_ended_at_any_moment_pays_nothing_twice_but_what_was_in_flight(tmp
         assert times <= tries[question.key] + lost[question.key], "only what was in flight is paid once more"
         twice += times - tries[question.key]
     assert twice <= sum(lost.values())
-    reported = info(kitchen)
+    reported = kitchen.info()
     assert reported["unknown"]["calls"] == sum(lost.values())
     assert reported["in_flight"]["calls"] == 0
     assert reported["spent_usd"] <= cost + 1e-9 <= reported["spent_usd"] + reported["unknown"]["at_most_usd"] + 2e-9
@@ -121,24 +104,25 @@ def test_a_run_ended_at_any_moment_pays_nothing_twice_but_what_was_in_flight(tmp
         assert reported["spent_usd"] == pytest.approx(cost)
 
 
-@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP"])
-def test_a_signal_waits_for_the_calls_in_flight(tmp_path: Path, name: str) -> None:
+def test_a_signal_waits_for_the_calls_in_flight(tmp_path: Path) -> None:
     """One line says so; no new call is made, no answer is lost, and the closing lines say what it cost."""
-    with loopback(Script(delay=0.3, works_on=True)) as server:
+    names = ("SIGINT", "SIGTERM", "SIGHUP")
+    with loopback(Script(delay=0.2, works_on=True)) as server:
         kitchen = Kitchen(tmp_path, server).prepare(restaurants(30, 20))
-        [one] = ended(kitchen, kitchen.arguments("--concurrency", 4), {"signal": name, "answers": 1, "sent": 4})
-        seen, cost = server.seen(False), billed(server)
-    assert one["status"] == STATUSES[name]
-    reported = one["err"].splitlines()
-    assert any(
-        re.fullmatch(r"no new calls; waiting up to 60 s for \d calls? in flight \(a sec.*\)", line) for line in reported
-    )
-    assert "interrupted: the answers so far are stored; run the same command to continue" in reported
-    answers = len(kitchen.answers())
-    assert 1 < answers < 600
-    assert sum(seen["charged"].values()) == answers
-    assert kitchen.sql("SELECT DISTINCT status FROM attempts") == [("200",)]
-    assert any(line.startswith(f"paid ${cost:.4f} for {answers} calls (") for line in reported), reported
+        found = ended(
+            kitchen, kitchen.arguments("--concurrency", 4), *({"signal": name, "answers": 1} for name in names)
+        )
+        seen, cost = server.seen(False), kitchen.billed()
+    paid = 0.0
+    for name, one in zip(names, found, strict=True):
+        assert one["status"] == STATUSES[name]
+        waits = r"^no new calls; waiting up to 60 s for \d calls? in flight \(a second signal stops at once\)$"
+        assert re.search(waits, one["err"], re.MULTILINE), one["err"]
+        assert "interrupted: the answers so far are stored; run the same command to continue\n" in one["err"]
+        paid += float(one["err"].split("paid $")[1].split(" ")[0])
+    assert kitchen.sql("SELECT status, COUNT(*) FROM attempts GROUP BY status") == [("200", len(kitchen.answers()))]
+    assert sum(seen["charged"].values()) == len(kitchen.answers())
+    assert (paid, kitchen.info()["spent_usd"]) == (pytest.approx(cost, abs=2e-4), pytest.approx(cost))
 
 
 def test_a_second_signal_stops_at_once(tmp_path: Path) -> None:
@@ -152,22 +136,21 @@ def test_a_second_signal_stops_at_once(tmp_path: Path) -> None:
     assert kitchen.sql("SELECT status FROM attempts") == [("interrupted",)]
 
 
-@pytest.mark.parametrize("name", ["SIGKILL", "SIGTERM"])
-def test_a_batch_that_was_sent_is_picked_up_again(tmp_path: Path, name: str) -> None:
+def test_a_batch_that_was_sent_is_picked_up_again(tmp_path: Path) -> None:
     """Ended after its id is stored, the next run waits for it and sends nothing; what it reads it has paid for."""
     with loopback(Script(batch_seconds=3600.0)) as server:
         kitchen = Kitchen(tmp_path, server).prepare(restaurants(5, 4))
         arguments = kitchen.arguments("--batch", "--poll", 0.05)
-        ends = [{"signal": name, "when": "sent 20 calls as"}, {"signal": name, "when": "waiting for 1 batch"}]
-        for one in ended(kitchen, arguments, *ends):
-            assert one["status"] == STATUSES[name]
-        assert info(kitchen)["open_batches"] == [{"id": "msgbatch_00000001", "calls": 20}]
+        ends = [{"signal": "SIGKILL", "when": "sent 20 calls as"}, {"signal": "SIGTERM", "when": "waiting for 1 batch"}]
+        for end, one in zip(ends, ended(kitchen, arguments, *ends), strict=True):
+            assert one["status"] == STATUSES[end["signal"]]
+        assert kitchen.info()["open_batches"] == [{"id": "msgbatch_00000001", "calls": 20}]
         assert server.state is not None
         for batch in server.state.batches.known.values():
             batch.ends = batch.began
         done = kitchen.run("--batch", "--poll", 0.05)
         assert (done.status, sum(result["output"]["N"] for result in done.results)) == (0, 20)
-        assert f"paid ${billed(server):.4f} for 20 calls" in done.err
+        assert f"paid {cost_text(kitchen.billed())} for 20 calls" in done.err
         assert "the store saved 0 calls" in done.err
         assert sum(one.method == "POST" and one.path == BATCHES for one in server.requests) == 1
     assert kitchen.sql("SELECT COUNT(*), COUNT(input) FROM attempts") == [(20, 20)]
@@ -205,7 +188,7 @@ def test_a_batch_is_created_once_wherever_its_creation_is_cut_off(tmp_path: Path
         assert (done.status, sum(result["output"]["N"] for result in done.results)) == (0, 300)
         assert ("found msgbatch_00000001, whose creation was cut off: 300 calls" in done.err) == (name == "SIGKILL")
         seen = server.seen(False)
-        assert f"paid ${billed(server):.4f} for 300 calls" in done.err
+        assert f"paid {cost_text(kitchen.billed())} for 300 calls" in done.err
         assert sum(one.method == "POST" and one.path == BATCHES for one in server.requests) == 1
     assert (len(seen["charged"]), set(seen["charged"].values())) == (300, {1})
 
@@ -245,7 +228,7 @@ def test_what_a_killed_process_has_claimed_is_taken_over(tmp_path: Path) -> None
         first = started(kitchen, "--quiet")
         until(lambda: server.seen(False)["texts"])
         second = started(kitchen, "--quiet")
-        assert info(kitchen)["in_flight"]["calls"] == 1
+        assert kitchen.info()["in_flight"]["calls"] == 1
         first.kill()
         first.communicate(timeout=60)
         out, err = second.communicate(timeout=60)

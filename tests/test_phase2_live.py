@@ -134,6 +134,8 @@ def test_an_answer_of_no_use_fails_its_review_and_is_remembered(
     assert (again.status, again.by_id()["b"]["output"]["N"]) == (3, 1)
     assert server.seen(False)["paths"] == {}
     assert f"b-0: {reason}" in again.err
+    for each in (done, again):
+        assert "1 review failed for good, their answers being unusable: --retry-errors asks again\n" in each.err
     fixed = kitchen.run("--retry-errors")
     assert (fixed.status, fixed.by_id()["b"]["output"]["N"]) == (0, 2)
     assert server.seen(False)["paths"][MESSAGES] == 1
@@ -173,6 +175,37 @@ def test_an_integer_beyond_every_float_is_an_answer_of_no_use(
     again = kitchen.run("--quiet", "--store", "b.sqlite")
     assert (again.status, again.results[0]["output"]["N"]) == (0, 2), "what does not fit is asked for anew"
     assert server.seen(False)["paths"][MESSAGES] == 1
+
+
+ODD_STRINGS = {
+    '{"mood": "good", "dish": "\\ud83d"}': "in the answer a string holds half of a character (an unpaired surrogate)",
+    '{"mood": "good", "mood": "bad", "dish": "pho"}': "the answer is not JSON: duplicate key `mood`",
+    '{"mood": "\\ud800", "dish": "pho"}': "in the answer `mood` must be one of good, bad, not '\\ud800'",
+}
+
+
+@pytest.mark.parametrize("options", [(), ("--batch", "--poll", 0.02)])
+def test_an_answer_that_no_file_could_hold_is_of_no_use(
+    kitchen: Kitchen, server: Loopback, options: tuple[object, ...]
+) -> None:
+    """Half of a character, a key twice: the review fails, in words, and the others count; so does a stop reason like that."""
+    fields = [*seed()["extract"]["fields"], {"name": "dish", "type": "string", "description": "Which dish"}]
+    kitchen.prepare(
+        [restaurant("a", "fine", *map(str, range(len(ODD_STRINGS))), "stop")], seed(extract={"fields": fields})
+    )
+
+    def rule(ask: Ask) -> Reply | None:
+        text = json.loads(ask.text)["review"] if ask.text else ""
+        if text == "stop":
+            return Reply(stop_reason="\ud800")
+        return Reply(text=[*ODD_STRINGS][int(text)]) if text.isdigit() else None
+
+    server.reset(rule=rule)
+    done = kitchen.run("--on-error", "skip", *options)
+    assert (done.status, done.results[0]["output"]["N"]) == (3, 1)
+    for reason in (*ODD_STRINGS.values(), "the model stopped: \\ud800"):
+        assert f": {reason}\n" in done.err
+    assert kitchen.info()["spent_usd"] == pytest.approx(kitchen.billed())
 
 
 def test_a_longer_answer_is_allowed_where_one_was_cut_off(kitchen: Kitchen, server: Loopback) -> None:
@@ -363,6 +396,7 @@ def test_a_retry_after_that_is_longer_than_the_deadline_is_not_waited_for(kitche
     done = kitchen.run("--deadline", 20)
     assert "a-0: the API answered 429 and asks to wait 3,600 s, beyond the deadline of 20 s" in done.err
     assert time.monotonic() - began < 10
+    assert "1 call ended without a usable answer; run the same command to make them again\n" in done.err
 
 
 def test_the_models_endpoint_is_a_courtesy(kitchen: Kitchen, server: Loopback) -> None:
@@ -451,6 +485,37 @@ def test_an_answer_that_does_not_count_its_tokens_costs_what_it_may(
     assert len(kitchen.answers()) == calls
     assert kitchen.run().status == 0
     assert server.seen(False)["paths"][MESSAGES] == 20
+
+
+KINDS = {
+    "statuses": ("http_408", "http_429", "http_500", "http_503", "http_529"),
+    "answers": ("not_json", "missing_field", "unlisted", "wrong_type", "max_tokens", "empty"),
+    "damage": (*DAMAGED, "drop", "drop_body"),
+    "usage": tuple(UNCOUNTED),
+}
+
+
+@pytest.mark.parametrize("options", [("--concurrency", 64), ("--batch", "--poll", 0.02)])
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_reported_costs_are_the_billed_ones_whatever_goes_wrong(
+    kitchen: Kitchen, server: Loopback, kind: str, options: tuple[object, ...]
+) -> None:
+    """One attempt in seven fails: after one more run all is there, and what was paid is what the server has charged.
+
+    Where answers are lost, what they cost is not known: the rest is between nothing and the bound that is reported.
+    """
+    server.reset(faults={fault: 0.15 / len(KINDS[kind]) for fault in KINDS[kind]}, seed=3)
+    kitchen.prepare(restaurants(6, 20))
+    first, last = kitchen.run(*options), kitchen.run(*options)
+    assert (last.status, sum(result["output"]["N"] for result in last.results)) == (0, 120)
+    cost, found = kitchen.billed(), kitchen.info()
+    assert found["spent_usd"] <= cost + 1e-12 <= found["spent_usd"] + found["unknown"]["at_most_usd"] + 2e-12
+    is_known = kind in ("statuses", "answers") or (kind == "damage" and "--batch" in options)
+    if is_known and found["unknown"]["calls"] == 0:
+        assert found["spent_usd"] == pytest.approx(cost, rel=1e-9)
+    assert is_known or found["unknown"]["calls"] > 0
+    reported = [float(done.err.split("paid $")[1].split(" ")[0]) for done in (first, last)]
+    assert sum(reported) == pytest.approx(found["spent_usd"], abs=1e-4)
 
 
 def test_calls_slow_down_when_the_server_pushes_back_and_recover(

@@ -344,6 +344,7 @@ def test_a_complete_store_that_can_only_be_read_serves_reruns() -> None:
         more = as_nobody(*kitchen.arguments("--quiet", "--effort", "high"))
         assert more.status == 2
         assert re.search(r"^formulaseed: the store answers\.sqlite cannot be used: .*(readonly|unable)", more.err, re.M)
+        assert "; it can be read, but it has not every answer, and takes no new ones\n" in more.err
         assert server.seen(False)["paths"][MESSAGES] == 6
         assert {path.name: path.stat().st_mtime_ns for path in kitchen.folder.iterdir()} == before
         kitchen.folder.chmod(0o755)

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, Unpack
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Unpack
 
 from formulaseed.api import load_evaluator
 from formulaseed.data.jsonl import Lines, LocatedRestaurant, join_files, lines_of, read_contexts
@@ -24,12 +24,16 @@ from formulaseed.extractors.opening import (
     sync_extractor,
     trained_extractor,
 )
+from formulaseed.llm.calls import total
 from formulaseed.loading import FormulaSeed, SeedLike, load_seed
 from formulaseed.runtime.evaluator import Evaluator
 from formulaseed.runtime.extracting import RunOptions, asked_reviews, with_line
 from formulaseed.runtime.extracting import extract as extract_restaurants
 from formulaseed.runtime.running import run as run_restaurants
 from formulaseed.runtime.sampling import draw
+
+if TYPE_CHECKING:
+    from formulaseed.extractors.model.answers import UsageStats
 
 ExtractorName = Literal["lexical", "recorded", "trained", "cascade", "anthropic"]
 EXTRACTORS: tuple[ExtractorName, ...] = ("lexical", "recorded", "trained", "cascade", "anthropic")
@@ -40,12 +44,14 @@ OnError = Literal["fail", "skip"]
 class Outcome(list[dict[str, Any]]):
     """What `extract` and `run` return: an object for each restaurant, in their order.
 
-    `failures` says what failed, each with its place and the reason: restaurants, reviews, lines that cannot be used.
+    `failures` says what failed, each with its place and the reason: restaurants, reviews, lines that cannot be used. `usd` is
+    what asking a model has cost at most, in US dollars: 0 where no call was made, None where that is unknown.
     """
 
-    def __init__(self, lines: Iterable[dict[str, Any]], failures: Sequence[str]) -> None:
+    def __init__(self, lines: Iterable[dict[str, Any]], failures: Sequence[str], usd: float | None = 0.0) -> None:
         super().__init__(lines)
         self.failures = tuple(failures)
+        self.usd = usd
 
 
 def extract(
@@ -91,11 +97,11 @@ def extract(
         strict,
         min_confidence,
         model_options,
-    ) as job:
+    ) as (job, usage):
         lines = [
             with_line(job.evaluator, found, job.failures, with_text=with_text)[1] for found in extract_restaurants(*job)
         ]
-    return Outcome([line for line in lines if line is not None], job.failures.lines)
+    return Outcome([line for line in lines if line is not None], job.failures.lines, _usd(usage))
 
 
 def run(
@@ -134,9 +140,9 @@ def run(
         strict,
         min_confidence,
         model_options,
-    ) as job:
+    ) as (job, usage):
         lines = [result.to_json() for result in run_restaurants(*job)]
-    return Outcome(lines, job.failures.lines)
+    return Outcome(lines, job.failures.lines, _usd(usage))
 
 
 class _Job(NamedTuple):
@@ -162,7 +168,7 @@ def _opened(
     strict: bool,
     min_confidence: float,
     model_options: ModelOptions,
-) -> Iterator[_Job]:
+) -> Iterator[tuple[_Job, UsageStats | None]]:
     """Validate what is given, and open the extractor."""
     _refuse_options(extractor, extractions is not None, options, sample, sample_seed, min_confidence, model_options)
     loaded = load_seed(seed)
@@ -191,11 +197,16 @@ def _opened(
             )
         else:
             chosen = sync_extractor(program, recorded, failures, strict=strict)
-        yield _Job(evaluator, chosen, restaurants(failures), options, failures)
+        yield _Job(evaluator, chosen, restaurants(failures), options, failures), None
         return
     first = (sample or FIRST_SAMPLE, sample_seed) if extractor == "cascade" else None
-    with model_extractor(program, lambda: restaurants(Failures()), asked, failures, model_options, first) as transport:
-        yield _Job(evaluator, transport, restaurants(failures), options, failures)
+    opened = model_extractor(program, lambda: restaurants(Failures()), asked, failures, model_options, first)
+    with opened as (transport, usage):
+        yield _Job(evaluator, transport, restaurants(failures), options, failures), usage
+
+
+def _usd(usage: UsageStats | None) -> float | None:
+    return 0.0 if usage is None else total([usage.paid, usage.at_most])
 
 
 def _refuse_options(

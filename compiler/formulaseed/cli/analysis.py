@@ -10,7 +10,7 @@ import click
 from click.core import ParameterSource
 
 from formulaseed.cli.inputs import param_option, parameters_of
-from formulaseed.cli.output import emit, emit_json, finish, progress, report_warnings, reported, show, write_out
+from formulaseed.cli.output import emit, emit_json, finish, progress, report_warnings, reported, say, show, write_out
 from formulaseed.cli.run import can_be_reread
 from formulaseed.data.jsonl import Line, lines_of, read_lines
 from formulaseed.data.results import WRONG, Failures
@@ -24,6 +24,8 @@ from formulaseed.report.sensitivity import ranked
 from formulaseed.runtime.loading import evaluator_of
 
 _DEFAULT = ParameterSource.DEFAULT
+_LEAST_USD = 1e-9
+"""Less than any call costs."""
 _form_option = click.option(
     "--format", "form", type=click.Choice(["text", "markdown", "json"]), default="text", show_default=True,
     help="How to print it.",
@@ -62,7 +64,7 @@ def _load(path: str, params: tuple[str, ...]) -> tuple[FormulaSeed, dict[str, An
     return seed, parameters_of(evaluator_of(seed), params) if params else None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Contexts:
     """Restaurants with their reviews, which `diff` extracts, and the options of the extraction."""
 
@@ -70,6 +72,8 @@ class _Contexts:
     restaurants: str | None
     reviews: str | None
     options: dict[str, Any]
+    usd: float = 0.0
+    """What the extractions until now have cost at most."""
 
     @property
     def are_given(self) -> bool:
@@ -88,12 +92,18 @@ class _Contexts:
         """Extract the restaurants for a seed, and return their lines of rows; each failure is reported once."""
         from formulaseed.phase2 import extract
 
+        options, name = {**self.options}, seed.document.source.name
+        if options.get("extractor") == "anthropic":
+            options["notify"] = lambda line: say(f"{name}: {line}", err=True)
+        if "max_usd" in options:  # the limit is one for all calls of the command
+            options["max_usd"] = max(_LEAST_USD, options["max_usd"] - self.usd)
         try:
-            found = extract(seed, self.contexts or self.restaurants or "", reviews=self.reviews, **self.options)
+            found = extract(seed, self.contexts or self.restaurants or "", reviews=self.reviews, **options)
         except FormulaSeedError as error:
             if type(error) is FormulaSeedError:  # options that do not fit
                 raise click.UsageError(str(error)) from None
             raise
+        self.usd += found.usd or 0.0
         failures.lines += [line for line in found.failures if line not in failures.lines]
         return lines_of(found, "rows")
 

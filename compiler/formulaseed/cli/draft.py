@@ -24,7 +24,7 @@ from formulaseed.draft.task import read_task
 from formulaseed.draft.transcript import LiveTransport, Settings, Transcript, recording, replaying
 from formulaseed.errors import DataError, FormulaSeedError
 from formulaseed.llm.calls import EFFORTS
-from formulaseed.llm.client import must_be_ready
+from formulaseed.llm.connecting import must_be_ready
 from formulaseed.llm.limiter import CostBudget
 from formulaseed.loading import analyse_text
 from formulaseed.seed.read.sections import is_task_name

@@ -28,8 +28,8 @@ from formulaseed.extractors.model.prompting import PromptSpec
 from formulaseed.extractors.model.salvage import Gap
 from formulaseed.extractors.model.store import Store, default_path, opened_for_run
 from formulaseed.llm.calls import cost_text
-from formulaseed.llm.client import Limits, NotReady, must_be_ready
-from formulaseed.llm.interruption import Interrupted
+from formulaseed.llm.connecting import Limits, NotReady, must_be_ready
+from formulaseed.llm.interruption import Interrupted, Interruption
 from formulaseed.llm.limiter import CostBudget
 
 if TYPE_CHECKING:
@@ -104,10 +104,10 @@ def ask(job: Job, not_ready: NotReady | None, cascade: CascadeOptions | None = N
                 say("at least, for the first sample:")
                 options = replace(job.options, sample=draw(reviews(), cascade.sample, cascade.sample_seed))
                 first = asked_reviews(job.evaluator, job.source(Failures()), options)
-                for line in estimate(answers, first, prices, counted_by_api):
+                for line in estimate(answers, first, prices, counted_by_api, may_batch=False):
                     say(line)
                 say("at most, for every review:")
-            for line in estimate(answers, reviews(), prices, counted_by_api):
+            for line in estimate(answers, reviews(), prices, counted_by_api, may_batch=cascade is None):
                 say(line)
             return 0
         limits = Limits(**{field.name: given[field.name] for field in fields(Limits)})
@@ -115,7 +115,7 @@ def ask(job: Job, not_ready: NotReady | None, cascade: CascadeOptions | None = N
         report = partial(say, err=True)
         transport: BatchRun | LiveExtractor | Cascade | None = None
         try:
-            with reported(failures), progress("restaurant", quiet=job.quiet) as shown:
+            with reported(failures), progress("restaurant", quiet=job.quiet) as shown, Interruption():
                 if given["batch"]:
                     notify = (lambda text: None) if job.quiet else report
                     transport = BatchRun(answers, limits, most_usd=given["max_usd"], poll=given["poll"], notify=notify)
@@ -140,6 +140,9 @@ def ask(job: Job, not_ready: NotReady | None, cascade: CascadeOptions | None = N
             if transport is not None and transport.stopped:
                 more = "; run the same command to continue" if transport.goes_on else ""
                 report(f"stopped: {transport.stopped}{more}")
+            elif answers.usage.unanswered and not status:
+                calls = number_of(answers.usage.unanswered, "call")
+                report(f"{calls} ended without a usable answer; run the same command to make them again")
             closing = closing_line(counted, failures, f"{'cascade' if cascade else 'anthropic'}, {given['model']}")
             learned = transport.summary() if isinstance(transport, Cascade) and not status else ()
             for line in (*learned, *counted.lines(), closing, *answers.lines()):

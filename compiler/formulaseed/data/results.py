@@ -282,6 +282,8 @@ class Quote:
 
 NOT_ASKED = "it has not been asked about"
 """The failure of each remaining review where a run stops."""
+IN_BATCH = "it is in a batch in progress; `--batch` waits for it"
+"""The failure of a review that is not asked about live, since a batch asks."""
 
 
 Source = Literal["", "recorded", "asked", "predicted", "left_out"]

@@ -21,7 +21,9 @@ from formulaseed.draft.prompts import MOST_TOKENS
 from formulaseed.draft.wire import load, read_answer
 from formulaseed.errors import DataError, FormulaSeedError, UnreadableError
 from formulaseed.llm.calls import EFFORTS, Answer, Attempt, Call, Effort, ModelCapabilities, UnusableAnswer, Usage
-from formulaseed.llm.client import CallFailed, Client, Limits, NotAsked
+from formulaseed.llm.client import Client
+from formulaseed.llm.connecting import Limits
+from formulaseed.llm.failures import CallFailed, NotAsked
 from formulaseed.llm.interruption import run_interruptibly
 from formulaseed.llm.limiter import CostBudget
 from formulaseed.seed.write.canonical import layout

@@ -18,6 +18,7 @@ from __future__ import annotations
 from array import array
 from collections import deque
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from heapq import nsmallest
 from math import ceil, exp, fsum, lgamma, log
@@ -126,8 +127,7 @@ class Cascade:
                 yield [review for review, known in zip(reviews, found, strict=True) if known is None]
 
         self._is_halted = bool(self.stopped)
-        answers = ([] for _ in left()) if self._is_halted else self._next_asker().extract_all(left())
-        try:
+        with _ended(([] for _ in left()) if self._is_halted else self._next_asker().extract_all(left())) as answers:
             for asked in answers:
                 given = iter(asked)
                 found = [known or _asked(next(given)) for known in pending.popleft()]
@@ -135,9 +135,6 @@ class Cascade:
                     if extraction.source:
                         self._counts[extraction.source] += 1
                 yield found
-        finally:
-            if isinstance(answers, Generator):  # its tasks end here, not when it is collected
-                answers.close()
 
     def summary(self) -> list[str]:
         """Return what was asked, what that saved, and which agreement is to be expected."""
@@ -216,10 +213,11 @@ class Cascade:
                     pending.append(found)
                     yield [review for _, review in found]
 
-        for extractions in self._next_asker().extract_all(chosen()):
-            for (place, review), extraction in zip(pending.popleft(), extractions, strict=True):
-                if extraction.failure != NOT_ASKED:
-                    self._answered[place] = review, _asked(extraction)
+        with _ended(self._next_asker().extract_all(chosen())) as answers:
+            for extractions in answers:
+                for (place, review), extraction in zip(pending.popleft(), extractions, strict=True):
+                    if extraction.failure != NOT_ASKED:
+                        self._answered[place] = review, _asked(extraction)
 
     def _next_asker(self) -> ModelExtractor:
         self._asker = self._opened()
@@ -269,6 +267,16 @@ class Cascade:
                     values = with_untrained(self._fields, predictions)
                     found[at] = Extraction(reviews[at].review_id, values, source="predicted")
         return found
+
+
+@contextmanager
+def _ended(answers: Iterator[list[Extraction]]) -> Iterator[Iterator[list[Extraction]]]:
+    """End the tasks of an extractor here, not when it is collected."""
+    try:
+        yield answers
+    finally:
+        if isinstance(answers, Generator):
+            answers.close()
 
 
 def _asked(extraction: Extraction) -> Extraction:

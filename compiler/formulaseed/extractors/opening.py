@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,13 +11,15 @@ from typing import TYPE_CHECKING, Any, TypedDict, cast
 
 from formulaseed.data.jsonl import Line, Lines, LocatedRestaurant, lines_of
 from formulaseed.data.results import Extractor, Failures, ReviewInput
+from formulaseed.diagnostics.model import number_of
 from formulaseed.diagnostics.suggestions import did_you_mean
 from formulaseed.errors import DataError, FormulaSeedError
 from formulaseed.extractors.base import SyncExtractor, fields_of
 from formulaseed.ir import nodes
-from formulaseed.llm.calls import EFFORTS, Effort
+from formulaseed.llm.calls import EFFORTS, Effort, cost_text
 
 if TYPE_CHECKING:
+    from formulaseed.extractors.model.answers import UsageStats
     from formulaseed.extractors.recorded import RecordedExtractor
     from formulaseed.extractors.trained.classifying import RecordedAnswer
     from formulaseed.extractors.trained.measuring import FieldMeasure
@@ -44,6 +47,8 @@ class ModelOptions(TypedDict, total=False):
     retries: int
     requests_per_minute: float | None
     tokens_per_minute: float | None
+    notify: Callable[[str], None] | None
+    """Called with lines about the run: how far it is, why it waits or ends early, and at its end what it has cost."""
     target_agreement: float
     """Of the extractor `cascade` alone."""
 
@@ -51,9 +56,10 @@ class ModelOptions(TypedDict, total=False):
 DEFAULTS: ModelOptions = {
     "model": "claude-haiku-5-5", "effort": "low", "concurrency": 16, "batch": False, "poll": 30.0, "max_usd": None,
     "prices": None, "store": None, "examples": None, "retry_errors": False, "timeout": 60.0, "deadline": 300.0, "retries": 8,
-    "requests_per_minute": None, "tokens_per_minute": None, "target_agreement": 0.95,
+    "requests_per_minute": None, "tokens_per_minute": None, "notify": None, "target_agreement": 0.95,
 }  # fmt: skip
 """What is not given; None stands for no limit, and for the file that comes with this package or is in the cache folder."""
+_SECONDS_BETWEEN_LINES = 10.0
 FIRST_SAMPLE = 300
 """So many reviews a cascade asks the model about at first, if nothing else is given."""
 
@@ -81,6 +87,7 @@ _CHECKS: dict[str, tuple[Callable[[Any], bool], str]] = {
     "retries": _between(0, 20),
     "target_agreement": (lambda value: _is_positive(value) and 0.5 <= value <= 0.999, "a number from 0.5 to 0.999"),
     "examples": (lambda value: value is not None, "a path or a list of objects"),
+    "notify": (callable, "a function"),
     **dict.fromkeys(("batch", "retry_errors"), (_is_flag, "true or false")),
     **dict.fromkeys(("prices", "store"), (_is_path, "a path")),
     **dict.fromkeys(
@@ -171,8 +178,10 @@ def model_extractor(
     failures: Failures,
     given: Mapping[str, Any],
     first: tuple[int, int] | None = None,
-) -> Iterator[Extractor]:
+) -> Iterator[tuple[Extractor, UsageStats]]:
     """Open the store and what asks a model about the reviews, as `given` says; why no more was asked is a failure.
+
+    The usage is that of this run, and counts while it goes on.
 
     `first`, the size and the seed of a sample, makes it a cascade: a classifier that learns from the model has its part.
 
@@ -185,7 +194,7 @@ def model_extractor(
     from formulaseed.extractors.model.examples import reviewed_answers, texts_of
     from formulaseed.extractors.model.prompting import PromptSpec
     from formulaseed.extractors.model.store import Store, default_path, opened_for_run
-    from formulaseed.llm.client import Limits, NotReady, must_be_ready
+    from formulaseed.llm.connecting import Limits, NotReady, must_be_ready
     from formulaseed.llm.limiter import CostBudget
     from formulaseed.llm.prices import read_prices
 
@@ -228,23 +237,41 @@ def model_extractor(
     limits = Limits(**{name: options[name] for name in Limits.__slots__})  # type: ignore[literal-required]
     with opened_for_run(path) as store:
         transport: BatchRun | LiveExtractor | Cascade
-        if options["batch"]:
-            transport = BatchRun(cache(store), limits, most_usd=options["max_usd"], poll=options["poll"])
-            transport.ask(reviews)
-        else:
-            answers, budget = cache(store), CostBudget(prices, options["max_usd"])
+        answers, notify = cache(store), options["notify"] or (lambda _: None)
+        try:
+            if options["batch"]:
+                transport = BatchRun(answers, limits, most_usd=options["max_usd"], poll=options["poll"], notify=notify)
+                transport.ask(reviews)
+            else:
+                budget, progress = CostBudget(prices, options["max_usd"]), _progress(answers.usage, notify)
 
-            def live() -> LiveExtractor:
-                budget.use_in_new_loop()
-                return LiveExtractor(answers, limits, budget)
+                def live() -> LiveExtractor:
+                    budget.use_in_new_loop()
+                    return LiveExtractor(answers, limits, budget, progress, notify)
 
-            transport = live()
-            if first is not None:
-                cascade = CascadeOptions(*first, options["target_agreement"])
-                transport = Cascade(asked, live, spec.model, reviews, cascade, spec.passes)
-        yield transport
-        if transport.stopped:
-            failures.add("stopped", transport.stopped)
+                transport = live()
+                if first is not None:
+                    cascade = CascadeOptions(*first, options["target_agreement"])
+                    transport = Cascade(asked, live, spec.model, reviews, cascade, spec.passes)
+            yield transport, answers.usage
+            if transport.stopped:
+                failures.add("stopped", transport.stopped)
+        finally:
+            for line in answers.lines():
+                notify(line)
+
+
+def _progress(usage: UsageStats, notify: Callable[[str], None]) -> Callable[[bool], None]:
+    """Return what is called with every answer, and says now and then how many calls there were and what they have cost."""
+    last = time.monotonic()
+
+    def answered(_: bool) -> None:
+        nonlocal last
+        if time.monotonic() - last >= _SECONDS_BETWEEN_LINES:
+            last = time.monotonic()
+            notify(f"{number_of(usage.asked, 'call')}, {cost_text(usage.paid)}")
+
+    return answered
 
 
 def _checked(given: Mapping[str, Any]) -> ModelOptions:

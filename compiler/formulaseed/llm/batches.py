@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from formulaseed.llm.calls import Answer, Call, answer_of, params
-from formulaseed.llm.client import NEVER_ARRIVED, CallFailed, Client, failure_of
+from formulaseed.llm.client import Client
+from formulaseed.llm.failures import NEVER_ARRIVED, CallFailed, failure_of, line_of
 
 
 class MayExist(CallFailed):
@@ -19,9 +20,13 @@ class MayExist(CallFailed):
 
 
 _SECONDS_TO_SEND = 600.0
-_HOPELESS = ("invalid_request_error", "request_too_large")
+_HOPELESS = (
+    "invalid_request_error", "request_too_large", "not_found_error", "authentication_error", "permission_error",
+    "billing_error",
+)  # fmt: skip
 _READS_AT_MOST = 5
-_MAY_HAVE_ARRIVED = (408, 500, 502, 504)
+_NOT_ACCEPTED = (503, 529)
+"""The statuses of a server that is too busy to take anything in."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,12 +58,25 @@ class BatchClient(Client):
     async def create_batch(self, calls: Sequence[Call]) -> str:
         """Create a batch and return its id. Raises `MayExist` instead of sending again what may have arrived."""
         requests: list[Any] = [{"custom_id": call.key, "params": params(call)} for call in calls]
-        once = self.sdk.with_options(timeout=max(_SECONDS_TO_SEND, self.limits.timeout), middleware=[_sent_once])
+        is_accepted = False
+
+        async def noted(request: Any, call_next: Any) -> Any:
+            nonlocal is_accepted
+            response = await _sent_once(request, call_next)
+            is_accepted = response.status_code == 200
+            return response
+
+        once = self.sdk.with_options(timeout=max(_SECONDS_TO_SEND, self.limits.timeout), middleware=[noted])
         try:
-            return (await once.messages.batches.create(requests=requests)).id
+            batch = (await once.messages.batches.create(requests=requests)).id
+            if not isinstance(batch, str):
+                raise ValueError("it has no id")
+            return batch
         except CallFailed:
             raise
         except Exception as error:
+            if is_accepted:
+                raise MayExist(f"the API accepted a batch, and its answer cannot be read: {line_of(error)}") from None
             raise failure_of(error) from None
 
     async def state(self, batch: str) -> BatchState:
@@ -93,9 +111,13 @@ class BatchClient(Client):
         for left in reversed(range(_READS_AT_MOST)):
             count = 0
             try:
-                async for entry in await self.sdk.messages.batches.results(batch.id):
-                    count += 1
-                    yield _result(entry)
+                entries = await self.sdk.messages.batches.results(batch.id)
+                try:
+                    async for entry in entries:
+                        count += 1
+                        yield _result(entry)
+                finally:
+                    await entries.close()
                 if count >= batch.count:
                     return
             except Exception as error:
@@ -112,8 +134,9 @@ async def _sent_once(request: Any, call_next: Any) -> Any:
         if type(error.__cause__).__name__ in NEVER_ARRIVED:
             raise
         raise MayExist(f"{failure_of(error)} while a batch was sent, and the API may have it") from None
-    if response.status_code in _MAY_HAVE_ARRIVED:
-        raise MayExist(f"the API answered {response.status_code} to a batch, and may have it")
+    status = response.status_code
+    if status == 408 or (status >= 500 and status not in _NOT_ACCEPTED):
+        raise MayExist(f"the API answered {status} to a batch, and may have it")
     return response
 
 

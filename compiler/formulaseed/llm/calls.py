@@ -166,14 +166,19 @@ def answer_of(message: Any, request_id: str = "", at_most: Usage = _NOTHING) -> 
         is_bound = not all(type(tokens) is int and 0 <= tokens <= _MOST_TOKENS for tokens in usage)
         read, said, written, cached = usage
         return Answer(
-            text="".join(block["text"] for block in message["content"] if block["type"] == "text"),
-            stop_reason=str(message["stop_reason"] or "nothing said"),
+            text=_encodable("".join(block["text"] for block in message["content"] if block["type"] == "text")),
+            stop_reason=_encodable(str(message["stop_reason"] or "nothing said")),
             usage=at_most if is_bound else Usage(read, written, cached, said),
             request_id=request_id,
             is_bound=is_bound,
         )
     except (KeyError, TypeError, AttributeError, ValueError, RecursionError):
         raise ValueError("the API's answer is not a message") from None
+
+
+def _encodable(text: str) -> str:
+    """Return a text that a file can hold: with half of a character (an unpaired surrogate) as its escape in JSON."""
+    return text.encode(errors="backslashreplace").decode()
 
 
 _COUNTED = ("input_tokens", "output_tokens")
@@ -186,7 +191,8 @@ def cost_text(cost: float | None) -> str:
     """Return a cost for people."""
     if cost is None:
         return "an unknown cost"
-    return f"${cost:.2f}" if cost >= 1 else f"${cost:.4f}"
+    is_tiny = 0 < cost < 0.0001
+    return f"${cost:.2f}" if cost >= 1 else f"${cost:.6f}" if is_tiny else f"${cost:.4f}"
 
 
 def total(costs: Sequence[float | None]) -> float | None:

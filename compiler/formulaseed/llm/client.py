@@ -2,81 +2,35 @@
 
 The SDK retries what can pass (408, 409, 429, 5xx, dropped connections) and sleeps as long as the server says; a
 middleware has every attempt noted before it is sent and after it has ended. There is no second layer of retries, but a
-deadline for each call with all of its attempts. Credentials and the base URL are the SDK's business
-(`ANTHROPIC_API_KEY`, `ANTHROPIC_BASE_URL`).
+deadline for each call with all of its attempts.
 """
 
 from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterator
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from email.utils import parsedate_to_datetime
 from itertools import cycle
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from formulaseed.data.results import NOT_ASKED
-from formulaseed.errors import FormulaSeedError, UnreadableError
+from formulaseed.errors import FormulaSeedError
 from formulaseed.llm.calls import Answer, Attempt, Call, ModelCapabilities, answer_of, params
+from formulaseed.llm.connecting import Limits, connect, more_pools
+from formulaseed.llm.failures import CallFailed, DamagedAnswer, NotAsked, failure_of, seconds_to_wait, word_of
 from formulaseed.llm.limiter import AdaptiveLimiter, CostBudget, RateLimiter
-from formulaseed.source.text import one_line
-
-if TYPE_CHECKING:
-    from anthropic import AsyncAnthropic
 
 _PUSHED_BACK = ("429", "529")
-_FINAL = (401, 402, 403, 404)
 _BYTES_A_TOKEN = 4
 _SECONDS_FOR_A_COURTESY = 20.0
 _CONNECTIONS = 16
 """Of one pool: for each call it looks at all of them, more than once."""
 _MOST_TOKENS_AT_ONCE = 20_000
 """The SDK refuses to wait for more than 21,333 in one piece."""
-
-
-class CallFailed(FormulaSeedError):
-    """Raised for a call without an answer. `is_final`: every other call would fail like it; `status` is the HTTP status."""
-
-    def __init__(self, message: str, *, status: int | None = None, is_final: bool = False) -> None:
-        super().__init__(message)
-        self.status = status
-        self.is_final = is_final
-
-    @property
-    def may_pass(self) -> bool:
-        """Whether the same request may succeed later."""
-        is_temporary = self.status is None or self.status in (408, 409, 429) or self.status >= 500
-        return is_temporary and not self.is_final
-
-
-class NotAsked(CallFailed):
-    """Raised for a call that is not made, since the run is over or the call could cost more than the limit."""
-
-
-class DamagedAnswer(CallFailed):
-    """Raised where the API answered 200 and something that is no message."""
-
-
-class NotReady(UnreadableError):
-    """Raised where no call can be made: the SDK is not installed, or finds no credentials."""
-
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """How the client behaves: concurrent calls, requests and tokens a minute, retries, and seconds.
-
-    `timeout` is for one attempt, `deadline` for a call with all of its attempts.
-    """
-
-    concurrency: int = 16
-    requests_per_minute: float | None = None
-    tokens_per_minute: float | None = None
-    retries: int = 8
-    timeout: float = 60.0
-    deadline: float = 300.0
+_UNKNOWN = ("timeout", "no answer", "interrupted", "broken")
+"""What an attempt ends with where the API may have answered and charged."""
 
 
 @dataclass
@@ -190,7 +144,10 @@ class Client:
         """Return the tokens of a call's prompt, as the API counts them, which is free. Raises `CallFailed`."""
         try:
             given = {name: value for name, value in params(call).items() if name != "max_tokens"}
-            return (await self.sdk.messages.count_tokens(**given)).input_tokens
+            tokens: object = (await self.sdk.messages.count_tokens(**given)).input_tokens
+            if type(tokens) is not int or tokens < 0:
+                raise ValueError("the API's count of tokens is not a number")
+            return tokens
         except Exception as error:
             raise failure_of(error) from None
 
@@ -215,7 +172,7 @@ class Client:
         try:
             response = await call_next(request)
         except BaseException as error:
-            self._attempted(state, _word(error), _ms_since(start))
+            self._attempted(state, word_of(error), _ms_since(start))
             raise
         finally:
             if task is not None:
@@ -243,7 +200,7 @@ class Client:
     def _must_be_worth_waiting(self, state: _CallState, response: Any) -> None:
         """Raise `CallFailed` where the SDK would sleep beyond the call's deadline, or the run has stopped."""
         failed = CallFailed("", status=response.status_code)
-        seconds = _retry_after(response.headers)
+        seconds = seconds_to_wait(response.headers)
         if failed.may_pass and seconds > state.deadline - time.monotonic():
             wait = f"asks to wait {seconds:,.0f} s, beyond the deadline of {self.limits.deadline:g} s"
             raise CallFailed(f"the API answered {failed.status} and {wait}", status=failed.status)
@@ -275,95 +232,6 @@ class Client:
         usage = answer.usage if answer is not None else state.call.at_most if is_unknown else None
         is_bound = is_unknown or (answer is not None and answer.is_bound)
         return Attempt(state.call.key, state.call.model, status, ms, usage, request_id, number, state.id, is_bound)
-
-
-def _retry_after(headers: Mapping[str, str]) -> float:
-    """Return the seconds that the API asks to wait, as the SDK reads it; 0 where it does not say."""
-    for name, factor in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
-        with suppress(ValueError):
-            return float(headers.get(name, "")) * factor
-    with suppress(ValueError):
-        return parsedate_to_datetime(headers.get("retry-after", "")).timestamp() - time.time()
-    return 0.0
-
-
-NEVER_ARRIVED = ("ConnectError", "ConnectTimeout", "PoolTimeout")
-"""The causes of errors that show that nothing was sent."""
-_UNKNOWN = ("timeout", "no answer", "interrupted", "broken")
-"""What an attempt ends with where the API may have answered and charged."""
-
-
-def _word(error: BaseException) -> str:
-    """Return how an attempt ended that has no status."""
-    if type(error.__cause__).__name__ in NEVER_ARRIVED:
-        return "no connection"
-    return {"APITimeoutError": "timeout", "APIConnectionError": "no answer"}.get(type(error).__name__, "interrupted")
-
-
-def connect(limits: Limits, *middleware: Any) -> AsyncAnthropic:
-    """Return the SDK's client. Raises `CallFailed` where it is not installed or finds no credentials."""
-    try:
-        import anthropic
-    except ImportError:
-        message = "the package `anthropic` is not installed; run `pip install 'formulaseed[llm]'`"
-        raise CallFailed(message, is_final=True) from None
-    missing = "the Anthropic client finds no credentials"
-    try:
-        sdk = anthropic.AsyncAnthropic(max_retries=limits.retries, timeout=limits.timeout, middleware=list(middleware))
-    except anthropic.CredentialsError as error:
-        message = f"{missing}: {_line(error).rstrip('.')}; set `ANTHROPIC_API_KEY`"
-        raise CallFailed(message, is_final=True) from None
-    except Exception as error:
-        raise CallFailed(f"the Anthropic client cannot start: {_line(error)}", is_final=True) from None
-    if sdk.credentials is None and not {"authorization", "x-api-key"} & {name.lower() for name in sdk.default_headers}:
-        raise CallFailed(f"{missing}; set `ANTHROPIC_API_KEY`", is_final=True)
-    return sdk
-
-
-def more_pools(sdk: AsyncAnthropic, count: int) -> list[AsyncAnthropic]:
-    """Return so many clients with the same options, each with connections of its own."""
-    if count < 1:
-        return []
-    import anthropic
-    import httpx2
-
-    certificates = httpx2.create_ssl_context()  # which takes longer to read than all else here
-    pools = [anthropic.DefaultAsyncHttpxClient(verify=certificates) for _ in range(count)]
-    return [sdk.with_options(http_client=pool) for pool in pools]
-
-
-def must_be_ready() -> None:
-    """Raise `NotReady` where every call would fail, without making one."""
-    try:
-        sdk = connect(Limits())
-    except CallFailed as error:
-        raise NotReady(str(error)) from None
-    asyncio.run(sdk.close())
-
-
-def failure_of(error: Exception, attempts: int = 0) -> CallFailed:
-    """Return the SDK's error as ours."""
-    import anthropic
-
-    after = f" after {attempts} attempts" if attempts > 1 else ""
-    if isinstance(error, anthropic.APIStatusError):
-        status = error.status_code
-        said = _line(error.api_message or error)
-        return CallFailed(f"the API answered {status}{after}: {said}", status=status, is_final=status in _FINAL)
-    if isinstance(error, anthropic.APITimeoutError):
-        return CallFailed(f"no answer in time{after}")
-    if isinstance(error, anthropic.APIConnectionError):
-        reason = f": {_line(error.__cause__)}" if error.__cause__ is not None else ""
-        return CallFailed(f"no connection to the API{after}{reason}")
-    if isinstance(error, ValueError):
-        return CallFailed(f"{_line(error)}{after}")
-    # without credentials every call would fail alike
-    return CallFailed(f"the Anthropic client failed: {_line(error)}", is_final=isinstance(error, TypeError))
-
-
-def _line(error: BaseException | str) -> str:
-    text = one_line(str(error) or type(error).__name__)
-    return text if len(text) <= 300 else text[:299] + "…"
 
 
 def _ms_since(start: float) -> int:

@@ -33,7 +33,7 @@ class Interruption:
     """Listens for signals while it is entered. `number` is that of the first one, None before it.
 
     A signal cancels the coroutine that runs, and is raised when that has ended; a second one is raised at once, and so is any
-    signal while none runs.
+    signal while none runs. Entered inside another one, it takes that one's place until it is left.
     """
 
     def __init__(self) -> None:
@@ -43,7 +43,9 @@ class Interruption:
 
     def __enter__(self) -> Self:
         for number in _SIGNALS if threading.current_thread() is threading.main_thread() else ():
-            if signal.getsignal(number) in (signal.SIG_DFL, signal.default_int_handler):
+            before = signal.getsignal(number)
+            is_ours = isinstance(getattr(before, "__self__", None), Interruption)
+            if is_ours or before in (signal.SIG_DFL, signal.default_int_handler):
                 self._before[number] = signal.signal(number, self._heard)
         return self
 

@@ -19,6 +19,7 @@ from formulaseed.data.files import shown_bytes
 from formulaseed.data.jsonl import LocatedRestaurant
 from formulaseed.data.records import RestaurantRecord, RestaurantRows, ReviewRecord
 from formulaseed.data.results import (
+    IN_BATCH,
     NOT_ASKED,
     Extraction,
     Extractor,
@@ -239,11 +240,13 @@ def _row(review: ReviewRecord, text: str, extraction: Extraction) -> dict[str, A
 
 
 def _reported(failed: Sequence[Extraction]) -> Iterator[tuple[str, str]]:
-    """Each review that failed, and why; the remaining ones of a run that stopped are one entry."""
-    yield from ((f"review {each.review_id}", each.failure) for each in failed if each.failure != NOT_ASKED)
-    left = [each.review_id for each in failed if each.failure == NOT_ASKED]
-    if left:
-        yield f"review {left[0]}" if len(left) == 1 else f"{len(left)} reviews ({_some(left)})", NOT_ASKED
+    """Each review that failed, and why; those that nobody was asked about are one entry for each reason."""
+    unasked = (NOT_ASKED, IN_BATCH)
+    yield from ((f"review {each.review_id}", each.failure) for each in failed if each.failure not in unasked)
+    for reason in unasked:
+        left = [each.review_id for each in failed if each.failure == reason]
+        if left:
+            yield f"review {left[0]}" if len(left) == 1 else f"{len(left)} reviews ({_some(left)})", reason
 
 
 def _some(ids: Sequence[str]) -> str:

@@ -12,11 +12,12 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from formulaseed.data.results import Extraction, ReviewInput
-from formulaseed.diagnostics.model import number_of
+from formulaseed.diagnostics.model import number_of, printable
 from formulaseed.extractors.model.ledger import Spent
 from formulaseed.extractors.model.prompting import PassValues, PromptSpec, Question, UnverifiedQuote, exact, majority
 from formulaseed.extractors.model.store import Store, StoredAnswer
 from formulaseed.llm.calls import Answer, Attempt, Call, ModelCapabilities, UnusableAnswer, Usage, cost_text, total
+from formulaseed.llm.failures import line_of
 
 if TYPE_CHECKING:
     from formulaseed.llm.prices import Prices
@@ -36,8 +37,10 @@ class UsageStats:
     unknown: int = 0
     """Attempts of which nobody knows whether they are charged."""
     stored: int = 0
-    failed: int = 0
-    """Reviews without values."""
+    unusable: int = 0
+    """Reviews without values whose question is not asked again unless told to."""
+    unanswered: int = 0
+    """Calls without a usable answer that may have one when they are made again."""
     usage: Usage = Usage()
     paid: float | None = 0.0
     at_most: float | None = 0.0
@@ -77,7 +80,10 @@ class UsageStats:
         saved = f"the store saved {number_of(self.stored, 'call')}, {cost_text(self.saved)}"
         shares = ", ".join(f"{name} {n / self.compared:.0%}" for name, n in self.agreed.items())
         found = {
-            f"{paid}; {saved}; {number_of(self.failed, 'review')} failed": True,
+            f"{paid}; {saved}": True,
+            f"{number_of(self.unusable, 'review')} failed for good, their answers being unusable: --retry-errors asks again": (
+                self.unusable
+            ),
             f"{number_of(self.attempts, 'attempt')} in all": self.attempts > self.asked,
             f"{number_of(self.unknown, 'attempt')} ended without an answer that states its cost: up to "
             f"{cost_text(self.at_most)} more may have been charged": self.unknown,
@@ -141,7 +147,7 @@ class AnswerCache:
             stored = StoredAnswer(self.spec.read(answer, text), "", answer.usage, is_batch, tries)
         except UnusableAnswer as error:
             tries = MAX_TRIES if answer.stop_reason == "refusal" else tries
-            stored = StoredAnswer(None, str(error), answer.usage, is_batch, tries)
+            stored = StoredAnswer(None, printable(line_of(error)), answer.usage, is_batch, tries)
             self._retried.add(key)
         self.store.put(key, self.spec.model, stored)
         return stored
@@ -172,7 +178,7 @@ class AnswerCache:
         """Return the review's values by the majority of its passes. One pass without values fails the review."""
         failed = [each.reason for each in passes if each.content is None]
         if failed:
-            self.usage.failed += 1
+            self.usage.unusable += any(each.content is None and each.tries >= MAX_TRIES for each in passes)
             return Extraction(review.review_id, None, failed[0])
         if not passes:
             return Extraction(review.review_id, {})

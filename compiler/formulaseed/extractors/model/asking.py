@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from typing import Any
 
-from formulaseed.data.results import NOT_ASKED, Extraction, ReviewInput
+from formulaseed.data.results import IN_BATCH, NOT_ASKED, Extraction, ReviewInput
 from formulaseed.diagnostics.model import number_of
 from formulaseed.errors import FormulaSeedError
 from formulaseed.extractors.model.answers import MAX_TRIES, AnswerCache
@@ -21,7 +21,9 @@ from formulaseed.extractors.model.ledger import AskedElsewhere
 from formulaseed.extractors.model.prompting import Question
 from formulaseed.extractors.model.store import StoredAnswer
 from formulaseed.llm.calls import ModelCapabilities, Usage
-from formulaseed.llm.client import CallFailed, Client, DamagedAnswer, Limits, NotAsked
+from formulaseed.llm.client import Client
+from formulaseed.llm.connecting import Limits
+from formulaseed.llm.failures import CallFailed, DamagedAnswer, NotAsked
 from formulaseed.llm.interruption import Interruption
 from formulaseed.llm.limiter import CostBudget
 
@@ -36,7 +38,6 @@ _SHORT = 20_000
 """Characters of a message that every model accepts."""
 _SECONDS_BETWEEN_LOOKS = 0.2
 """At whether another process has its answer."""
-_IN_BATCH = "it is in a batch in progress; `--batch` waits for it"
 
 
 class LiveExtractor:
@@ -180,6 +181,7 @@ class LiveExtractor:
         except CallFailed as error:
             if error.is_final or self._streak.is_hopeless(question, error):
                 self._stop(error, goes_on=error.may_pass)
+            self._answers.usage.unanswered += error.may_pass
             stored = StoredAnswer(None, str(error), Usage())
         finally:
             self._is_warm.set()
@@ -196,7 +198,7 @@ class LiveExtractor:
         while True:
             asked_by = self._answers.store.ledger.claim_on(question.key)
             if asked_by == "batch":
-                raise NotAsked(_IN_BATCH)
+                raise NotAsked(IN_BATCH)
             try:
                 if asked_by:
                     raise AskedElsewhere

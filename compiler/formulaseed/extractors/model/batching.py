@@ -24,7 +24,8 @@ from formulaseed.extractors.model.ledger import OpenBatch
 from formulaseed.extractors.model.store import StoredAnswer
 from formulaseed.llm.batches import BatchClient, BatchResult, MayExist
 from formulaseed.llm.calls import Call, ModelCapabilities, Usage, params
-from formulaseed.llm.client import CallFailed, Limits
+from formulaseed.llm.connecting import Limits
+from formulaseed.llm.failures import CallFailed
 from formulaseed.llm.interruption import Interruption
 from formulaseed.llm.limiter import CostBudget
 
@@ -233,9 +234,10 @@ class BatchRun(SyncExtractor):
             if not state.has_ended:
                 return False
             read: set[str] = set()
-            async for entry in client.results(state):
-                read.add(entry.key)
-                self._take(batch.number, entry, round((time.perf_counter() - start) * 1000))
+            async with contextlib.aclosing(client.results(state)) as results:
+                async for entry in results:
+                    read.add(entry.key)
+                    self._take(batch.number, entry, round((time.perf_counter() - start) * 1000))
             if len(read) < (state.count or batch.waiting):
                 self._incomplete[batch.number] += 1
                 found = f"{batch.id} has {state.count:,} results, and {len(read):,} could be read"
@@ -293,3 +295,4 @@ class BatchRun(SyncExtractor):
             self._failures[entry.key] = reason
             if not may_help or self._sent[entry.key] >= ROUNDS:
                 self._hopeless.add(entry.key)
+                self._answers.usage.unanswered += may_help

@@ -23,7 +23,8 @@ from formulaseed.extractors.base import AskedField
 from formulaseed.extractors.model.answers import AnswerCache
 from formulaseed.extractors.model.prompting import PromptSpec, Question
 from formulaseed.llm.calls import ModelCapabilities, Usage, cost_text
-from formulaseed.llm.client import Client, Limits
+from formulaseed.llm.client import Client
+from formulaseed.llm.connecting import Limits
 from formulaseed.llm.limiter import CostBudget
 
 if TYPE_CHECKING:
@@ -79,9 +80,17 @@ def counted_by_api(spec: PromptSpec, questions: Sequence[Question]) -> Counted |
 
 
 def estimate(
-    answers: AnswerCache, restaurants: Iterable[Sequence[ReviewInput]], prices: Prices, count: Count
+    answers: AnswerCache,
+    restaurants: Iterable[Sequence[ReviewInput]],
+    prices: Prices,
+    count: Count,
+    *,
+    may_batch: bool = True,
 ) -> list[str]:
-    """Count the questions of every review, each once and in a few bytes; return the estimate for people."""
+    """Count the questions of every review, each once and in a few bytes; return the estimate for people.
+
+    `may_batch`: whether the same questions could be asked in batches.
+    """
     spec = answers.spec
     places = extracted = calls = message_bytes = 0
     seen: set[int] = set()
@@ -121,7 +130,7 @@ def estimate(
         _cache_line(prefix),
     ]
     least, most = _usages(calls, tokens, prefix, said)
-    for what, is_batch in (("live", False), ("with --batch", True)):
+    for what, is_batch in (("live", False), ("with --batch", True))[: 1 + may_batch]:
         low, high = (prices.cost(spec.model, usage, is_batch=is_batch, calls=calls) for usage in (least, most))
         if low is None or high is None:
             return [*shown, f"cost: unknown, as there is no price for {spec.model} (--prices FILE gives one)"]
@@ -129,7 +138,8 @@ def estimate(
     if counted is None:
         thinking = Usage(output=round(_said(spec, calls, thinking=True)[1] - said[1]))
         more = cost_text(prices.cost(spec.model, thinking))
-        shown.append(f"up to {more} more where the model's thinking cannot be switched off (half of that with --batch)")
+        batch = " (half of that with --batch)" if may_batch else ""
+        shown.append(f"up to {more} more where the model's thinking cannot be switched off{batch}")
     return [*shown, "at the upper end every tenth call is repeated"]
 
 

@@ -22,7 +22,7 @@ from formulaseed.extractors.base import AskedField, legal
 from formulaseed.ir.nodes import ReviewedAnswer
 from formulaseed.language.json_values import _shown
 from formulaseed.llm.calls import Answer, Call, Effort, ModelCapabilities, UnusableAnswer, prompt
-from formulaseed.source.json_reader import refuse_constant
+from formulaseed.source.json_reader import refuse_constant, unique_keys
 from formulaseed.source.text import one_line
 
 _VERSION = "1"
@@ -141,11 +141,16 @@ class PromptSpec:
         if answer.fault:
             raise UnusableAnswer(answer.fault)
         try:
-            given = json.loads(answer.text, parse_constant=refuse_constant)
+            given = json.loads(answer.text, parse_constant=refuse_constant, object_pairs_hook=unique_keys)
         except (ValueError, RecursionError) as error:
             raise UnusableAnswer(f"the answer is not JSON: {error}") from None
         self.values(given, text)
-        return {key.name: given[key.name] for key in self.keys if key.name in given}
+        kept = {key.name: given[key.name] for key in self.keys if key.name in given}
+        try:
+            json.dumps(kept, ensure_ascii=False).encode()
+        except UnicodeEncodeError:
+            raise UnusableAnswer("in the answer a string holds half of a character (an unpaired surrogate)") from None
+        return kept
 
     def values(self, given: Any, text: str | None) -> PassValues:
         """Return what an answer's object says about this text. Raises `UnusableAnswer`, and for a quote `UnverifiedQuote`.

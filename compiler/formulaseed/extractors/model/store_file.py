@@ -120,7 +120,9 @@ class Database:
     def must_be_writable(self) -> None:
         """Raise `StoreError` where nothing can be written, also not what is in memory only."""
         if self.is_read_only:
-            raise self._because or StoreError(f"the store {self.path} is only read")
+            if self._because is None:
+                raise StoreError(f"the store {self.path} is only read")
+            raise StoreError(f"{self._because}; it can be read, but it has not every answer, and takes no new ones")
 
     def unguarded(self, statement: str, values: Sequence[Any] = ()) -> Iterator[Any]:
         """Yield the rows of a query. Raises `sqlite3.Error` where one cannot be read."""
